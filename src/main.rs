@@ -1,0 +1,2 @@
+//! The `roster` program.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The one door to every check.
+fn main() {}

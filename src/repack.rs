@@ -4,7 +4,7 @@
 //! sorted list of addresses per port; ports with equal lists share a subset. Nothing is hashed but to
 //! order ports and subsets, and only where there are several.
 
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use crate::{
     compat::HashKind,

@@ -152,33 +152,39 @@ fn quoted_after<'a>(line: &'a str, head: &str) -> Option<&'a str> {
 
 // ---------------------------------------------------------------- documents
 
-/// Links and code spans of documents that name a file which is not there.
+/// Links and code spans that name a file which is not there: in documents, and in comments of the code.
 fn dead_paths(files: &Files, findings: &mut Vec<String>) {
     let tops: BTreeSet<&str> =
         files.all.iter().filter(|p| p.components().count() > 1).filter_map(|p| p.iter().next()?.to_str()).collect();
     for (document, text) in files.with_extension("md") {
         let folder = document.parent().unwrap_or(Path::new(""));
-        let mut fenced = false;
-        for (number, line) in text.lines().enumerate() {
-            if line.trim_start().starts_with("```") {
-                fenced = !fenced;
+        for (number, line) in prose(text) {
+            for target in links(line).filter(|t| !files.has(&plain(&folder.join(t)))) {
+                findings.push(format!("{}:{number}: dead link {target}", document.display()));
             }
-            if fenced {
-                continue;
-            }
-            for target in links(line) {
-                if !files.has(&plain(&folder.join(target))) {
-                    findings.push(format!("{}:{}: dead link {target}", document.display(), number + 1));
-                }
-            }
+        }
+    }
+    for (path, text) in files.with_extension("md").chain(files.with_extension("rs")) {
+        let code = path.extension().is_some_and(|e| e == "rs");
+        for (number, line) in prose(text).filter(|(_, l)| !code || l.trim_start().starts_with("//")) {
             for named in spans(line).filter(|s| is_path(s, &tops)) {
-                let path = named.split(':').next().unwrap_or(named).trim_end_matches('/');
-                if !files.has(Path::new(path)) {
-                    findings.push(format!("{}:{}: there is no {named}", document.display(), number + 1));
+                let file = named.split(':').next().unwrap_or(named).trim_end_matches('/');
+                if !files.has(Path::new(file)) {
+                    findings.push(format!("{}:{number}: there is no {named}", path.display()));
                 }
             }
         }
     }
+}
+
+/// Lines with their numbers, without what stands between fences.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    text.lines().zip(1..).filter_map(move |(line, number)| {
+        let fence = line.trim_start().trim_start_matches(['/', '!', ' ']).starts_with("```");
+        fenced ^= fence;
+        (!fenced && !fence).then_some((number, line))
+    })
 }
 
 /// Targets of `[text](target)` inside the repository, without their anchors.

@@ -11,25 +11,27 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The patch that stands for each minor. They are the ones that gave the committed reference answers;
-/// between them, 1.34.4 and 1.35.4 still panic on a Service without `ipFamilies`.
-const RELEASES: [(&str, &str); 16] = [
-    ("1.22", "1.22.17"),
-    ("1.23", "1.23.17"),
-    ("1.24", "1.24.17"),
-    ("1.25", "1.25.16"),
-    ("1.26", "1.26.15"),
-    ("1.27", "1.27.16"),
-    ("1.28", "1.28.15"),
-    ("1.29", "1.29.15"),
-    ("1.30", "1.30.14"),
-    ("1.31", "1.31.14"),
-    ("1.32", "1.32.13"),
-    ("1.33", "1.33.13"),
-    ("1.34", "1.34.4"),
-    ("1.35", "1.35.4"),
-    ("1.36", "1.36.3"),
-    ("1.37", "1.37.0"),
+/// The patch that stands for each minor, and the version of the endpointslice library that goes with it.
+/// The minors of the committed reference answers have the patches that gave them; among them, 1.34.4 and
+/// 1.35.4 still panic on a Service without `ipFamilies`. Up to 1.27 the library is not used. Where the
+/// module proxy has no library of the same patch, a near one stands in.
+const RELEASES: [(&str, &str, &str); 16] = [
+    ("1.22", "1.22.17", "0.22.17"),
+    ("1.23", "1.23.17", "0.23.17"),
+    ("1.24", "1.24.17", "0.24.17"),
+    ("1.25", "1.25.16", "0.25.16"),
+    ("1.26", "1.26.15", "0.26.15"),
+    ("1.27", "1.27.16", "0.27.16"),
+    ("1.28", "1.28.15", "0.28.15"),
+    ("1.29", "1.29.15", "0.29.15"),
+    ("1.30", "1.30.14", "0.30.14"),
+    ("1.31", "1.31.14", "0.31.13"),
+    ("1.32", "1.32.13", "0.32.6"),
+    ("1.33", "1.33.13", "0.33.13"),
+    ("1.34", "1.34.4", "0.34.4"),
+    ("1.35", "1.35.4", "0.35.4"),
+    ("1.36", "1.36.3", "0.36.3"),
+    ("1.37", "1.37.0", "0.37.0"),
 ];
 
 /// The release that the committed Go module is written for.
@@ -54,8 +56,8 @@ pub fn root() -> Result<PathBuf> {
 
 /// The program for one minor, built if it is not in the cache yet.
 pub fn build(minor: &str) -> Result<PathBuf> {
-    let Some((_, version)) = RELEASES.iter().find(|(m, _)| *m == minor) else {
-        bail!("Kubernetes {minor} is not known here; known are {}", RELEASES.map(|(m, _)| m).join(", "));
+    let Some((_, version, library)) = RELEASES.iter().find(|(m, ..)| *m == minor) else {
+        bail!("Kubernetes {minor} is not known here; known are {}", RELEASES.map(|(m, ..)| m).join(", "));
     };
     let source = root()?.join("tests/parity/oracle");
     let mut text = String::new();
@@ -63,7 +65,7 @@ pub fn build(minor: &str) -> Result<PathBuf> {
         text += &fs::read_to_string(source.join(name)).with_context(|| format!("reading {name}"))?;
     }
     let store = cache_dir()?.join("oracle");
-    let tag = format!("{version}-{:016x}", fnv(text.as_bytes()) ^ fnv(version.as_bytes()));
+    let tag = format!("{version}-{:016x}", fnv(text.as_bytes()));
     let binary = store.join(format!("oracle-{tag}"));
     if binary.exists() {
         return Ok(binary);
@@ -79,7 +81,7 @@ pub fn build(minor: &str) -> Result<PathBuf> {
             fs::copy(source.join(name), work.join(name))?;
         }
     } else {
-        retarget(&work, version).with_context(|| format!("preparing the sources for {version}"))?;
+        retarget(&work, version, library).with_context(|| format!("preparing the sources for {version}"))?;
         go(&work, &["mod", "tidy"])?;
     }
     // Another run may be building the same: each writes its own file and then moves it into place.
@@ -99,14 +101,14 @@ fn go(dir: &Path, args: &[&str]) -> Result<String> {
 }
 
 /// Writes `go.mod` for another release, and rewrites `shim.go` to its signatures.
-fn retarget(work: &Path, version: &str) -> Result<()> {
+fn retarget(work: &Path, version: &str, library: &str) -> Result<()> {
     let empty = work.join("go.mod");
     fs::write(&empty, "module oracle\n")?;
     let found = go(work, &["mod", "download", "-json", &format!("k8s.io/kubernetes@v{version}")])?;
     let found: serde_json::Value = serde_json::from_str(&found)?;
     let path = |key: &str| found[key].as_str().map(PathBuf::from).with_context(|| format!("go names no {key}"));
     let upstream = fs::read_to_string(path("GoMod")?)?;
-    fs::write(empty, go_mod(&upstream, version))?;
+    fs::write(empty, go_mod(&upstream, version, library))?;
 
     let controllers = path("Dir")?.join("pkg/controller");
     let shim = work.join("shim.go");
@@ -117,7 +119,7 @@ fn retarget(work: &Path, version: &str) -> Result<()> {
 
 /// Kubernetes' own `go.mod` replaces its libraries by folders beside it, which a module that imports
 /// it does not see: each has to be named again, in the version that belongs to the release.
-fn go_mod(upstream: &str, version: &str) -> String {
+fn go_mod(upstream: &str, version: &str, library: &str) -> String {
     let libraries: BTreeSet<&str> = upstream
         .lines()
         .filter_map(|l| l.trim().split_once(" => ./staging").map(|(name, _)| name))
@@ -130,7 +132,8 @@ fn go_mod(upstream: &str, version: &str) -> String {
     let mut text = format!("module oracle\n\ngo {language}\n\nrequire k8s.io/kubernetes v{version}\n\nreplace (\n");
     let patch = version.trim_start_matches("1.");
     for name in libraries {
-        text += &format!("\t{name} => {name} v0.{patch}\n");
+        let at = if name == "k8s.io/endpointslice" { library } else { &format!("0.{patch}") };
+        text += &format!("\t{name} => {name} v{at}\n");
     }
     text + ")\n"
 }

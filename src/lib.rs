@@ -1,1 +1,19 @@
 //! Roster answers one question: which pods serve this Service, for whom, and why.
+//!
+//! ```text
+//!   shell: I/O, may fail              core: sync, total, deterministic, no I/O
+//!   cli/  http/  cluster/  ─ decode ─►  plan(state, options)  ─►  Plan + Problems
+//!                                       explain(state, …)     ─►  verdict of every pod × port
+//! ```
+//!
+//! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
+
+pub mod compat;
+pub mod endpoints;
+pub mod endpointslice;
+mod hash;
+pub mod mirror;
+pub mod model;
+pub mod plan;
+pub mod reason;
+mod select;

@@ -1,0 +1,263 @@
+//! Which behaviour belongs to which Kubernetes minor: one table of switches.
+//!
+//! The letters in the docs (E1, S9, M2, …) name the rows of `docs/versions.md`, which tells each
+//! difference in full. Code asks a [`Profile`] for a switch; it never compares version numbers.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A Kubernetes minor release that has a profile: 1.22 to 1.37.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Minor(u8);
+
+impl Minor {
+    /// The oldest one with a profile.
+    pub const OLDEST: Self = Self(22);
+    /// The newest one, which is the default.
+    pub const NEWEST: Self = Self(37);
+
+    /// All of them, oldest first.
+    pub fn all() -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
+        (Self::OLDEST.0..Self::NEWEST.0 + 1).map(Self)
+    }
+
+    /// What this release does.
+    pub fn profile(self) -> &'static Profile {
+        &PROFILES[usize::from(self.0 - Self::OLDEST.0)]
+    }
+}
+
+impl Default for Minor {
+    fn default() -> Self {
+        Self::NEWEST
+    }
+}
+
+impl fmt::Display for Minor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1.{}", self.0)
+    }
+}
+
+/// A text that names no release with a profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a Kubernetes release from 1.22 to 1.37")]
+pub struct UnknownMinor(String);
+
+impl FromStr for Minor {
+    type Err = UnknownMinor;
+
+    /// Reads `1.30`, `v1.30` and `1.30.14` (a patch release acts as its minor).
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let minor = || {
+            let mut parts = s.strip_prefix('v').unwrap_or(s).split('.');
+            let (major, minor) = (parts.next()?, parts.next()?);
+            let patch = parts.next().is_none_or(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()));
+            let minor = minor.parse().ok().filter(|_| minor.bytes().all(|b| b.is_ascii_digit()))?;
+            (major == "1" && patch && parts.next().is_none()).then_some(minor)
+        };
+        minor()
+            .filter(|m| (Self::OLDEST.0..=Self::NEWEST.0).contains(m))
+            .map(Self)
+            .ok_or_else(|| UnknownMinor(s.chars().take(40).collect()))
+    }
+}
+
+impl Serialize for Minor {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Minor {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The hash whose order decides the order of ports and subsets (E8, S16, M9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HashKind {
+    /// Up to 1.34.
+    Md5,
+    /// FNV-1a with 128 bits, from 1.35.
+    Fnv128,
+}
+
+/// What a pod on a node that is not there does to its Service's slices (S1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingNode {
+    /// Nothing of the address type is written.
+    Abort,
+    /// Only this pod is left out; the sync fails and is retried.
+    Skip,
+}
+
+/// Which values of `spec.trafficDistribution` give hints (S12 to S14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrafficDistribution {
+    /// The field does nothing.
+    Ignored,
+    /// `PreferClose`, and a hint for the zone `""` where the endpoint has none.
+    CloseWithEmptyZone,
+    /// `PreferClose`.
+    Close,
+    /// `PreferClose`, `PreferSameZone` and `PreferSameNode`.
+    Same,
+}
+
+/// The switches of one minor release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "a table of switches")]
+pub struct Profile {
+    /// E1: the tolerate-unready annotation replaces `publishNotReadyAddresses` for Endpoints.
+    pub tolerate_unready_annotation: bool,
+    /// E2, S4: `targetRef.resourceVersion` is published.
+    pub target_resource_version: bool,
+    /// E3, S11: `ExternalName` Services with a selector are served.
+    pub external_name: bool,
+    /// E4: Endpoints find named ports of native sidecars.
+    pub sidecar_ports_endpoints: bool,
+    /// S7: slices find named ports of native sidecars.
+    pub sidecar_ports_slices: bool,
+    /// E5, S15, M4: addresses are printed canonically.
+    pub canonical_ips: bool,
+    /// E6: Endpoints carry a managed-by label.
+    pub managed_by_label: bool,
+    /// E8, S16, M9: the hash that orders ports and subsets.
+    pub hash: HashKind,
+    /// E9: stored subsets are compared a second time, after repacking.
+    pub compare_repacked: bool,
+    /// S1: what a missing node does.
+    pub missing_node: MissingNode,
+    /// S2: a stored placeholder slice is kept.
+    pub keep_placeholder: bool,
+    /// S3, M3: a changed node name or zone is seen.
+    pub compare_topology: bool,
+    /// S5: zone hints are given.
+    pub hints: bool,
+    /// S6: the `topology-mode` annotation is known.
+    pub topology_mode: bool,
+    /// S8: hints are announced by events.
+    pub hint_events: bool,
+    /// S9, M3: the target is part of an endpoint's identity.
+    pub target_in_identity: bool,
+    /// S10, M3: serving and terminating are compared even where one side has none.
+    pub compare_missing_conditions: bool,
+    /// S12 to S14: values of `trafficDistribution` that count.
+    pub traffic_distribution: TrafficDistribution,
+    /// S17, M8: a missing port list is the empty one.
+    pub nil_ports_are_empty: bool,
+    /// M2: subsets are repacked before they are mirrored.
+    pub mirror_repacks: bool,
+    /// M5: a mirrored slice of a dead owner is rewritten.
+    pub mirror_compares_owner: bool,
+    /// M1: mirroring reads IPv4 addresses with leading zeros.
+    pub mirror_leading_zeros: bool,
+    /// E10: a cached object that was already replaced is not written again.
+    pub stale_endpoints_guard: bool,
+    /// S18: the longest back-off of slices, in seconds.
+    pub slice_backoff_seconds: u16,
+}
+
+/// 1.22: everything else is told as a change to the release before.
+const V1_22: Profile = Profile {
+    tolerate_unready_annotation: true,
+    target_resource_version: true,
+    external_name: true,
+    sidecar_ports_endpoints: false,
+    sidecar_ports_slices: false,
+    canonical_ips: false,
+    managed_by_label: false,
+    hash: HashKind::Md5,
+    compare_repacked: false,
+    missing_node: MissingNode::Abort,
+    keep_placeholder: false,
+    compare_topology: false,
+    hints: false,
+    topology_mode: false,
+    hint_events: false,
+    target_in_identity: false,
+    compare_missing_conditions: false,
+    traffic_distribution: TrafficDistribution::Ignored,
+    nil_ports_are_empty: false,
+    mirror_repacks: false,
+    mirror_compares_owner: false,
+    mirror_leading_zeros: false,
+    stale_endpoints_guard: false,
+    slice_backoff_seconds: 100,
+};
+const V1_23: Profile = Profile { mirror_leading_zeros: true, ..V1_22 };
+const V1_24: Profile = Profile {
+    tolerate_unready_annotation: false,
+    target_resource_version: false,
+    missing_node: MissingNode::Skip,
+    keep_placeholder: true,
+    compare_topology: true,
+    hints: true,
+    ..V1_23
+};
+const V1_25: Profile = V1_24;
+const V1_26: Profile = Profile {
+    hint_events: true,
+    target_in_identity: true,
+    compare_missing_conditions: true,
+    slice_backoff_seconds: 1000,
+    ..V1_25
+};
+const V1_27: Profile = Profile { external_name: false, topology_mode: true, mirror_repacks: true, ..V1_26 };
+const V1_28: Profile = Profile { stale_endpoints_guard: true, ..V1_27 };
+// 1.29.6 lacks the guard that 1.28.15 has by back-port; later patches of 1.29 have it.
+const V1_29: Profile = Profile { stale_endpoints_guard: false, ..V1_28 };
+const V1_30: Profile = Profile { stale_endpoints_guard: true, ..V1_29 };
+const V1_31: Profile =
+    Profile { traffic_distribution: TrafficDistribution::CloseWithEmptyZone, mirror_compares_owner: true, ..V1_30 };
+const V1_32: Profile = Profile { sidecar_ports_endpoints: true, ..V1_31 };
+const V1_33: Profile = Profile {
+    sidecar_ports_slices: true,
+    canonical_ips: true,
+    managed_by_label: true,
+    traffic_distribution: TrafficDistribution::Close,
+    ..V1_32
+};
+const V1_34: Profile = Profile { traffic_distribution: TrafficDistribution::Same, ..V1_33 };
+const V1_35: Profile = Profile { hash: HashKind::Fnv128, compare_repacked: true, ..V1_34 };
+const V1_36: Profile = Profile { nil_ports_are_empty: true, ..V1_35 };
+const V1_37: Profile = V1_36;
+
+static PROFILES: [Profile; 16] =
+    [V1_22, V1_23, V1_24, V1_25, V1_26, V1_27, V1_28, V1_29, V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36, V1_37];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_people_write_them() {
+        for (text, want) in [
+            ("1.22", Some("1.22")),
+            ("v1.37", Some("1.37")),
+            ("1.30.14", Some("1.30")),
+            ("1.21", None),
+            ("1.38", None),
+            ("2.30", None),
+            ("1.+30", None),
+            ("1.30.", None),
+            ("1.30.1.2", None),
+            ("", None),
+        ] {
+            assert_eq!(text.parse::<Minor>().ok().map(|m| m.to_string()).as_deref(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_minor_has_a_profile() {
+        assert_eq!(Minor::all().len(), PROFILES.len());
+        assert!(Minor::NEWEST.profile().nil_ports_are_empty);
+    }
+}

@@ -1,0 +1,129 @@
+//! Pod addresses: parsed once, where they enter.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serde::{Deserialize, Serialize};
+
+use super::Text;
+
+/// An IP family, as in `spec.ipFamilies`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Family {
+    /// 32-bit addresses, and IPv6 addresses that map one.
+    #[serde(rename = "IPv4")]
+    V4,
+    /// 128-bit addresses.
+    #[serde(rename = "IPv6")]
+    V6,
+}
+
+impl Family {
+    /// `IPv4` or `IPv6`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V4 => "IPv4",
+            Self::V6 => "IPv6",
+        }
+    }
+
+    /// The family of an address text. As in Kubernetes, what cannot be parsed is not IPv6.
+    pub fn of(text: &str) -> Self {
+        match parse_lenient(text) {
+            Some(IpAddr::V6(_)) => Self::V6,
+            _ => Self::V4,
+        }
+    }
+}
+
+/// Parses an address as Kubernetes' `netutils.ParseIPSloppy`: leading zeros are allowed (and decimal),
+/// and an IPv4-mapped IPv6 address is IPv4.
+pub(crate) fn parse_lenient(text: &str) -> Option<IpAddr> {
+    if let Ok(ip) = text.parse::<IpAddr>() {
+        return Some(ip.to_canonical());
+    }
+    if text.contains(':') {
+        return parse_v6_with_lenient_tail(text);
+    }
+    parse_lenient_v4(text).map(IpAddr::V4)
+}
+
+/// `::ffff:010.0.0.1`: only the embedded IPv4 part may have leading zeros.
+fn parse_v6_with_lenient_tail(text: &str) -> Option<IpAddr> {
+    let (head, tail) = text.rsplit_once(':')?;
+    let v4 = parse_lenient_v4(tail)?;
+    let v6: Ipv6Addr = format!("{head}:{v4}").parse().ok()?;
+    Some(IpAddr::V6(v6).to_canonical())
+}
+
+fn parse_lenient_v4(text: &str) -> Option<Ipv4Addr> {
+    let mut octets = [0u8; 4];
+    let mut parts = text.split('.');
+    for octet in &mut octets {
+        let digits = parts.next()?;
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        *octet = digits
+            .trim_start_matches('0')
+            .parse()
+            .or_else(|e| if digits.bytes().all(|b| b == b'0') { Ok(0) } else { Err(e) })
+            .ok()?;
+    }
+    parts.next().is_none().then(|| Ipv4Addr::from(octets))
+}
+
+/// One address of a pod: as written, and what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodIp {
+    /// The text in `status.podIPs`.
+    pub raw: Text,
+    /// The text that Kubernetes prints for it since 1.33; `None` where it cannot be parsed.
+    pub canonical: Option<Text>,
+    /// Its family; text that cannot be parsed counts as IPv4, as upstream has it.
+    pub family: Family,
+}
+
+impl PodIp {
+    /// Parses `raw`.
+    pub fn new(raw: Text) -> Self {
+        let Some(ip) = parse_lenient(&raw) else {
+            return Self { raw, canonical: None, family: Family::V4 };
+        };
+        let family = if ip.is_ipv6() { Family::V6 } else { Family::V4 };
+        let printed = smol_str::format_smolstr!("{ip}");
+        // Sharing the text where it is canonical already saves an allocation for long IPv6 addresses.
+        let canonical = Some(if printed == raw { raw.clone() } else { printed });
+        Self { raw, canonical, family }
+    }
+
+    /// The text a release publishes; `None` where the address is nonsense and canonical text is asked for.
+    #[inline]
+    pub fn published(&self, canonical: bool) -> Option<&Text> {
+        if canonical { self.canonical.as_ref() } else { Some(&self.raw) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_upstream_reads_them() {
+        for (raw, canonical, family) in [
+            ("10.0.0.1", Some("10.0.0.1"), Family::V4),
+            ("010.0.0.007", Some("10.0.0.7"), Family::V4),
+            ("000.0.0.0", Some("0.0.0.0"), Family::V4),
+            ("10.0.0.256", None, Family::V4),
+            ("10.0.0", None, Family::V4),
+            ("::ffff:10.0.0.9", Some("10.0.0.9"), Family::V4),
+            ("::ffff:010.0.0.9", Some("10.0.0.9"), Family::V4),
+            ("fd00:0::AB", Some("fd00::ab"), Family::V6),
+            ("fe80::1%eth0", None, Family::V4),
+            ("junk", None, Family::V4),
+            ("", None, Family::V4),
+        ] {
+            let ip = PodIp::new(raw.into());
+            assert_eq!((ip.canonical.as_deref(), ip.family), (canonical, family), "{raw}");
+        }
+    }
+}

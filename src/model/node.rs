@@ -1,0 +1,141 @@
+//! Nodes: where pods run, and in which zone.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Deserializer};
+
+use super::{Labels, Text, milli_value, names, wire::nullable};
+
+/// A node: its name, zone, readiness and CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// Name.
+    pub name: Text,
+    /// Labels.
+    pub labels: Labels,
+    /// Whether its `Ready` condition is true.
+    pub ready: bool,
+    /// Allocatable CPU in thousandths; 0 where it is not told.
+    pub cpu_milli: i64,
+}
+
+impl Node {
+    /// The zone label, if it is there and not empty.
+    pub fn zone(&self) -> Option<&Text> {
+        self.labels.get(names::ZONE).filter(|z| !z.is_empty())
+    }
+
+    /// Whether it is labelled as part of the control plane, with any value.
+    pub fn control_plane(&self) -> bool {
+        names::CONTROL_PLANE.iter().any(|l| self.labels.contains_key(l))
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let raw = RawNode::deserialize(d)?;
+        Ok(Self {
+            name: raw.metadata.name,
+            labels: raw.metadata.labels,
+            ready: raw.status.conditions.iter().find(|c| c.kind == "Ready").is_some_and(|c| c.status == "True"),
+            cpu_milli: match &raw.status.allocatable.cpu {
+                None => 0,
+                Some(q) => {
+                    let text = match q {
+                        RawQuantity::Number(n) => smol_str::format_smolstr!("{n}"),
+                        RawQuantity::Text(t) => t.clone(),
+                    };
+                    milli_value(&text)
+                        .ok_or_else(|| serde::de::Error::custom(format_args!("cpu {text:?} is not a quantity")))?
+                }
+            },
+        })
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawNode {
+    #[serde(deserialize_with = "nullable")]
+    metadata: RawMeta,
+    #[serde(deserialize_with = "nullable")]
+    status: RawStatus,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawMeta {
+    #[serde(deserialize_with = "nullable")]
+    name: Text,
+    #[serde(deserialize_with = "nullable")]
+    labels: Labels,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawStatus {
+    #[serde(deserialize_with = "nullable")]
+    allocatable: RawAllocatable,
+    #[serde(deserialize_with = "nullable")]
+    conditions: Vec<RawCondition>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawAllocatable {
+    cpu: Option<RawQuantity>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawQuantity {
+    Text(Text),
+    Number(serde_json::Number),
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawCondition {
+    #[serde(rename = "type", deserialize_with = "nullable")]
+    kind: Text,
+    #[serde(deserialize_with = "nullable")]
+    status: Text,
+}
+
+/// All nodes of a cluster, indexed by name. Made once, read by every plan.
+#[derive(Clone, Debug, Default)]
+pub struct Nodes {
+    all: Vec<Node>,
+    by_name: HashMap<Text, usize, foldhash::fast::FixedState>,
+}
+
+impl Nodes {
+    /// Indexes `nodes`; of several with one name the last one counts.
+    pub fn new(nodes: Vec<Node>) -> Self {
+        let by_name = nodes.iter().enumerate().map(|(i, n)| (n.name.clone(), i)).collect();
+        Self { all: nodes, by_name }
+    }
+
+    /// The node of this name.
+    #[inline]
+    pub fn get(&self, name: &str) -> Option<&Node> {
+        self.by_name.get(name).map(|&i| &self.all[i])
+    }
+
+    /// Every node, each name once, in the order given.
+    pub fn iter(&self) -> impl Iterator<Item = &Node> {
+        self.all.iter().enumerate().filter(|(i, n)| self.by_name.get(&n.name) == Some(i)).map(|(_, n)| n)
+    }
+}
+
+impl FromIterator<Node> for Nodes {
+    fn from_iter<I: IntoIterator<Item = Node>>(nodes: I) -> Self {
+        Self::new(nodes.into_iter().collect())
+    }
+}
+
+impl<'de> Deserialize<'de> for Nodes {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        nullable::<D, Vec<Node>>(d).map(Self::new)
+    }
+}

@@ -1,0 +1,350 @@
+//! Pods, as the controllers see them.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer};
+
+use super::{
+    Labels, ObjectKey, ObjectRef, PodIp, Text, Time,
+    wire::{Present, nullable},
+};
+
+/// `status.phase`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Ended well.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// Running, pending, unknown or not told: not ended.
+    #[default]
+    Live,
+}
+
+/// A port of a container, in the order in which named ports are looked up: all containers, then the
+/// init containers that keep running (native sidecars).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerPort {
+    /// Name; empty if it has none.
+    pub name: Text,
+    /// Protocol, as written.
+    pub protocol: Text,
+    /// Number.
+    pub number: i32,
+    /// Whether it belongs to a native sidecar.
+    pub sidecar: bool,
+}
+
+/// What the `Ready` condition says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// Its status is `True`.
+    Ready,
+    /// Anything else, with what the pod tells of the cause.
+    NotReady(Box<NotReady>),
+}
+
+/// Why a pod is not ready, as far as its own status tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotReady {
+    /// Status of the `Ready` condition; empty where there is none.
+    pub status: Text,
+    /// Its reason, such as `ContainersNotReady`.
+    pub reason: Text,
+    /// Whether the pod waits for a node (`PodScheduled` is not true).
+    pub unscheduled: bool,
+    /// Containers that are not ready, each with the reason it waits or ended for.
+    pub containers: Vec<(Text, Text)>,
+    /// Readiness gates whose condition is not true.
+    pub gates: Vec<Text>,
+}
+
+/// A pod: what membership, addresses, ports and readiness are decided on.
+#[derive(Clone, Debug)]
+pub struct Pod {
+    /// Kind, namespace, name and uid, in the form in which endpoints refer to the pod: shared, not copied.
+    pub reference: Arc<ObjectRef>,
+    /// `metadata.resourceVersion`, published by releases up to 1.23.
+    pub resource_version: Text,
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// Whether it has a deletion timestamp.
+    pub deleting: bool,
+    /// `spec.nodeName`; empty while not scheduled.
+    pub node_name: Text,
+    /// `spec.hostname`.
+    pub hostname: Text,
+    /// `spec.subdomain`.
+    pub subdomain: Text,
+    /// Ports in look-up order.
+    pub ports: Vec<ContainerPort>,
+    /// `status.phase`.
+    pub phase: Phase,
+    /// Whether `status.podIP` is set: enough to be a member, even without `status.podIPs`.
+    pub has_pod_ip: bool,
+    /// Family of `status.podIP`: decides the family of a headless Service that names none.
+    pub pod_ip_family: super::Family,
+    /// `status.podIPs`.
+    pub ips: smallvec::SmallVec<[PodIp; 1]>,
+    /// The `Ready` condition.
+    pub readiness: Readiness,
+    /// When the `Ready` condition last changed.
+    pub ready_since: Option<Time>,
+}
+
+impl Pod {
+    /// Namespace.
+    pub fn namespace(&self) -> &Text {
+        &self.reference.namespace
+    }
+
+    /// Name.
+    pub fn name(&self) -> &Text {
+        &self.reference.name
+    }
+
+    /// Whether the first `Ready` condition is true.
+    #[inline]
+    pub fn ready(&self) -> bool {
+        matches!(self.readiness, Readiness::Ready)
+    }
+
+    /// Kind, namespace and name.
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey::new("Pod", self.namespace(), self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Pod {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        RawPod::deserialize(d).map(Self::from)
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawPod {
+    #[serde(deserialize_with = "nullable")]
+    metadata: RawMeta,
+    #[serde(deserialize_with = "nullable")]
+    spec: RawSpec,
+    #[serde(deserialize_with = "nullable")]
+    status: RawStatus,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawMeta {
+    #[serde(deserialize_with = "nullable")]
+    name: Text,
+    #[serde(deserialize_with = "nullable")]
+    namespace: Text,
+    #[serde(deserialize_with = "nullable")]
+    uid: Text,
+    #[serde(deserialize_with = "nullable")]
+    resource_version: Text,
+    #[serde(deserialize_with = "nullable")]
+    labels: Labels,
+    deletion_timestamp: Present,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawSpec {
+    #[serde(deserialize_with = "nullable")]
+    node_name: Text,
+    #[serde(deserialize_with = "nullable")]
+    hostname: Text,
+    #[serde(deserialize_with = "nullable")]
+    subdomain: Text,
+    #[serde(deserialize_with = "nullable")]
+    containers: Vec<RawContainer>,
+    #[serde(deserialize_with = "nullable")]
+    init_containers: Vec<RawContainer>,
+    #[serde(deserialize_with = "nullable")]
+    readiness_gates: Vec<RawGate>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawContainer {
+    #[serde(deserialize_with = "nullable")]
+    restart_policy: Text,
+    #[serde(deserialize_with = "nullable")]
+    ports: Vec<RawPort>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawPort {
+    #[serde(deserialize_with = "nullable")]
+    name: Text,
+    #[serde(deserialize_with = "nullable")]
+    protocol: Text,
+    #[serde(deserialize_with = "nullable")]
+    container_port: i32,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawGate {
+    #[serde(deserialize_with = "nullable")]
+    condition_type: Text,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawStatus {
+    #[serde(deserialize_with = "nullable")]
+    phase: Text,
+    #[serde(rename = "podIP", deserialize_with = "nullable")]
+    pod_ip: Text,
+    #[serde(rename = "podIPs", deserialize_with = "nullable")]
+    pod_ips: Vec<RawIp>,
+    #[serde(deserialize_with = "nullable")]
+    conditions: Vec<RawCondition>,
+    #[serde(deserialize_with = "nullable")]
+    container_statuses: Vec<RawContainerStatus>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawIp {
+    #[serde(deserialize_with = "nullable")]
+    ip: Text,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawCondition {
+    #[serde(rename = "type", deserialize_with = "nullable")]
+    kind: Text,
+    #[serde(deserialize_with = "nullable")]
+    status: Text,
+    #[serde(deserialize_with = "nullable")]
+    reason: Text,
+    last_transition_time: Option<Time>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawContainerStatus {
+    #[serde(deserialize_with = "nullable")]
+    name: Text,
+    #[serde(deserialize_with = "nullable")]
+    ready: bool,
+    #[serde(deserialize_with = "nullable")]
+    state: RawState,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawState {
+    #[serde(deserialize_with = "nullable")]
+    waiting: RawReason,
+    #[serde(deserialize_with = "nullable")]
+    terminated: RawReason,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawReason {
+    #[serde(deserialize_with = "nullable")]
+    reason: Text,
+}
+
+impl From<RawPod> for Pod {
+    fn from(raw: RawPod) -> Self {
+        let RawPod { metadata, spec, status } = raw;
+        let ready = status.conditions.iter().find(|c| c.kind == "Ready");
+        let ready_since = ready.and_then(|c| c.last_transition_time);
+        let readiness = if ready.is_some_and(|c| c.status == "True") {
+            Readiness::Ready
+        } else {
+            Readiness::NotReady(Box::new(why_not_ready(ready, &spec, &status)))
+        };
+        let sidecars = spec.init_containers.iter().filter(|c| c.restart_policy == "Always");
+        let ports = spec.containers.iter().map(|c| (c, false)).chain(sidecars.map(|c| (c, true)));
+        let mut ports: Vec<ContainerPort> = ports
+            .flat_map(|(c, sidecar)| c.ports.iter().map(move |p| (p, sidecar)))
+            .map(|(p, sidecar)| ContainerPort {
+                name: p.name.clone(),
+                protocol: p.protocol.clone(),
+                number: p.container_port,
+                sidecar,
+            })
+            .collect();
+        ports.shrink_to_fit();
+        Self {
+            reference: Arc::new(ObjectRef {
+                kind: Text::new_static("Pod"),
+                namespace: metadata.namespace,
+                name: metadata.name,
+                uid: metadata.uid,
+                ..ObjectRef::default()
+            }),
+            resource_version: metadata.resource_version,
+            labels: metadata.labels,
+            deleting: metadata.deletion_timestamp.0,
+            node_name: spec.node_name,
+            hostname: spec.hostname,
+            subdomain: spec.subdomain,
+            ports,
+            phase: match status.phase.as_str() {
+                "Succeeded" => Phase::Succeeded,
+                "Failed" => Phase::Failed,
+                _ => Phase::Live,
+            },
+            has_pod_ip: !status.pod_ip.is_empty(),
+            pod_ip_family: super::Family::of(&status.pod_ip),
+            ips: status.pod_ips.into_iter().map(|i| PodIp::new(i.ip)).collect(),
+            readiness,
+            ready_since,
+        }
+    }
+}
+
+fn why_not_ready(ready: Option<&RawCondition>, spec: &RawSpec, status: &RawStatus) -> NotReady {
+    let is_true = |kind: &str| status.conditions.iter().any(|c| c.kind == kind && c.status == "True");
+    NotReady {
+        status: ready.map(|c| c.status.clone()).unwrap_or_default(),
+        reason: ready.map(|c| c.reason.clone()).unwrap_or_default(),
+        unscheduled: status.conditions.iter().any(|c| c.kind == "PodScheduled" && c.status != "True"),
+        containers: status
+            .container_statuses
+            .iter()
+            .filter(|c| !c.ready)
+            .map(|c| {
+                let why = [&c.state.waiting.reason, &c.state.terminated.reason];
+                (c.name.clone(), why.into_iter().find(|r| !r.is_empty()).cloned().unwrap_or_default())
+            })
+            .collect(),
+        gates: spec.readiness_gates.iter().map(|g| &g.condition_type).filter(|g| !is_true(g)).cloned().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_tells_why_it_is_not_ready() {
+        let pod: Pod = serde_json::from_str(
+            r#"{"metadata":{"name":"a","deletionTimestamp":null},
+                "spec":{"readinessGates":[{"conditionType":"lb"}],"containers":[{"ports":null}]},
+                "status":{"conditions":[{"type":"Ready","status":"False","reason":"ContainersNotReady"}],
+                "containerStatuses":[{"name":"c","ready":false,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}"#,
+        )
+        .unwrap();
+        assert!(!pod.deleting);
+        let Readiness::NotReady(why) = &pod.readiness else { unreachable!() };
+        assert_eq!(why.containers, [("c".into(), "CrashLoopBackOff".into())]);
+        assert_eq!(why.gates, ["lb"]);
+    }
+
+    #[test]
+    fn a_pod_without_status_is_live_and_has_no_address() {
+        let pod: Pod = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#).unwrap();
+        assert!(!pod.has_pod_ip && pod.ips.is_empty() && pod.phase == Phase::Live && !pod.ready());
+    }
+}

@@ -1,0 +1,159 @@
+//! Services.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Family, Labels, ObjectKey, ObjectMeta, Text, wire::nullable};
+
+/// A Service: what the controllers read of it.
+#[derive(Clone, Debug, Default)]
+pub struct Service {
+    /// Metadata.
+    pub meta: ObjectMeta,
+    /// `spec.type`.
+    pub kind: ServiceType,
+    /// `spec.selector`: `None` means that its endpoints are somebody else's work; the empty selector
+    /// selects every pod.
+    pub selector: Option<Labels>,
+    /// `spec.ports`.
+    pub ports: Vec<ServicePort>,
+    /// `spec.clusterIP`.
+    pub cluster_ip: Text,
+    /// `spec.ipFamilies`, as far as they are families.
+    pub families: smallvec::SmallVec<[Family; 2]>,
+    /// `spec.publishNotReadyAddresses`.
+    pub publish_not_ready: bool,
+    /// `spec.trafficDistribution`.
+    pub traffic_distribution: Option<Text>,
+}
+
+impl Service {
+    /// Whether it has no cluster IP: `None`, or none yet (`service.HasIP` of upstream's label rules).
+    pub fn headless(&self) -> bool {
+        self.cluster_ip.is_empty() || self.cluster_ip == "None"
+    }
+
+    /// Whether it is headless by declaration: `clusterIP: None`.
+    pub fn declared_headless(&self) -> bool {
+        self.cluster_ip == "None"
+    }
+
+    /// Kind, namespace and name.
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey::new("Service", &self.meta.namespace, &self.meta.name)
+    }
+}
+
+/// `spec.type`, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServiceType {
+    /// A CNAME: no endpoints since 1.27.
+    ExternalName,
+    /// Every other type.
+    #[default]
+    Endpoints,
+}
+
+/// A port of a Service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[expect(missing_docs, reason = "the fields are Kubernetes' own")]
+pub struct ServicePort {
+    #[serde(deserialize_with = "nullable")]
+    pub name: Text,
+    #[serde(deserialize_with = "nullable")]
+    pub protocol: Text,
+    #[serde(deserialize_with = "nullable")]
+    pub port: i32,
+    #[serde(deserialize_with = "nullable")]
+    pub target_port: TargetPort,
+    pub app_protocol: Option<Text>,
+}
+
+/// `targetPort`: a number, or the name of a container's port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetPort {
+    /// This number, whether the pod exposes it or not.
+    Number(i32),
+    /// Looked up in each pod.
+    Name(Text),
+}
+
+impl Default for TargetPort {
+    fn default() -> Self {
+        Self::Number(0)
+    }
+}
+
+impl<'de> Deserialize<'de> for TargetPort {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "targetPort must be a number or a string")]
+        enum Raw {
+            Number(i32),
+            Name(Text),
+        }
+        Ok(match Raw::deserialize(d)? {
+            Raw::Number(n) => Self::Number(n),
+            Raw::Name(n) => Self::Name(n),
+        })
+    }
+}
+
+impl Serialize for TargetPort {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(n) => s.serialize_i32(*n),
+            Self::Name(n) => s.serialize_str(n),
+        }
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawService {
+    #[serde(deserialize_with = "nullable")]
+    metadata: ObjectMeta,
+    #[serde(deserialize_with = "nullable")]
+    spec: RawSpec,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawSpec {
+    #[serde(rename = "type", deserialize_with = "nullable")]
+    kind: Text,
+    selector: Option<Labels>,
+    #[serde(deserialize_with = "nullable")]
+    ports: Vec<ServicePort>,
+    #[serde(rename = "clusterIP", deserialize_with = "nullable")]
+    cluster_ip: Text,
+    #[serde(deserialize_with = "nullable")]
+    ip_families: Vec<Text>,
+    #[serde(deserialize_with = "nullable")]
+    publish_not_ready_addresses: bool,
+    traffic_distribution: Option<Text>,
+}
+
+impl<'de> Deserialize<'de> for Service {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let RawService { metadata, spec } = RawService::deserialize(d)?;
+        Ok(Self {
+            meta: metadata,
+            kind: if spec.kind == "ExternalName" { ServiceType::ExternalName } else { ServiceType::Endpoints },
+            selector: spec.selector,
+            ports: spec.ports,
+            cluster_ip: spec.cluster_ip,
+            families: spec
+                .ip_families
+                .iter()
+                .filter_map(|f| match f.as_str() {
+                    "IPv4" => Some(Family::V4),
+                    "IPv6" => Some(Family::V6),
+                    _ => None,
+                })
+                .collect(),
+            publish_not_ready: spec.publish_not_ready_addresses,
+            traffic_distribution: spec.traffic_distribution,
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! How Kubernetes writes JSON: helpers for serde.
+
+use serde::{Deserialize, Deserializer};
+
+/// `null` is the zero value, as for Go's decoder.
+pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+pub(super) fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+pub(super) fn is_zero(n: &i64) -> bool {
+    *n == 0
+}
+
+/// A field that only has to be there: any value but `null` counts, and none is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Present(pub bool);
+
+impl<'de> Deserialize<'de> for Present {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Ok(Self(Option::<serde::de::IgnoredAny>::deserialize(d)?.is_some()))
+    }
+}

@@ -128,7 +128,9 @@ pub(crate) fn max_per_slice(r: &mut Rng, m: &Mood) -> usize {
 pub(crate) fn set(object: &mut Value, key: &str, value: impl Into<Value>) {
     let value = value.into();
     if value.is_null() {
-        object.as_object_mut().unwrap().remove(key);
+        if let Some(map) = object.as_object_mut() {
+            map.remove(key);
+        }
     } else {
         object[key] = value;
     }

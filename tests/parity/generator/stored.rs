@@ -270,15 +270,16 @@ fn edit_slice(r: &mut Rng, slice: &mut Value, mirroring: bool) {
         2 => meta["labels"]["endpointslice.kubernetes.io/managed-by"] = r.pick(&[SLICES, MIRROR, "me"]).into(),
         3 => meta["labels"]["kubernetes.io/service-name"] = "elsewhere".into(),
         4 => set(&mut meta["labels"], "service.kubernetes.io/headless", r.pick(&[None, Some(""), Some("x")])),
-        5 => meta["ownerReferences"][0]["uid"] = "another".into(),
+        5 => first_owner(meta)["uid"] = "another".into(),
         6 => set(meta, "ownerReferences", Value::Null),
-        7 => meta["ownerReferences"][0]["kind"] = "Pod".into(),
-        8 => meta["ownerReferences"][0]["apiVersion"] = "v2".into(),
+        7 => first_owner(meta)["kind"] = "Pod".into(),
+        8 => first_owner(meta)["apiVersion"] = "v2".into(),
         9 => {
             let owner = json!({ "apiVersion": "v1", "kind": if mirroring { "Endpoints" } else { "Service" }, "name": "x", "uid": "another" });
-            list(meta, "ownerReferences").insert(r.below(2).min(1), owner);
+            let owners = list(meta, "ownerReferences");
+            owners.insert(r.below(owners.len() + 1), owner);
         }
-        10 => meta["ownerReferences"][0]["controller"] = false.into(),
+        10 => first_owner(meta)["controller"] = false.into(),
         11 | 12 => {
             meta["deletionTimestamp"] = r.time().into();
             meta["finalizers"] = json!(["example.org/f"]);
@@ -298,6 +299,14 @@ fn edit_slice(r: &mut Rng, slice: &mut Value, mirroring: bool) {
         17 => slice["addressType"] = r.pick(&["FQDN", "IPv6", "IPv4"]).into(),
         _ => meta["finalizers"] = json!(["example.org/f"]),
     }
+}
+
+fn first_owner(meta: &mut Value) -> &mut Value {
+    let owners = list(meta, "ownerReferences");
+    if owners.is_empty() {
+        owners.push(json!({ "apiVersion": "v1", "kind": "Service", "name": "x", "uid": "another" }));
+    }
+    &mut owners[0]
 }
 
 fn edit_endpoint(r: &mut Rng, slice: &mut Value) {

@@ -81,7 +81,7 @@ func answer(c *Case) (ans Answer) {
 		ans.Error = err.Error()
 	}
 	for _, a := range client.Actions() {
-		if out, ok := action(a); ok {
+		if out, ok := action(a, len(ans.Actions)); ok {
 			ans.Actions = append(ans.Actions, out)
 		}
 	}
@@ -114,12 +114,17 @@ func apiServer(c *Case) *fake.Clientset {
 	return client
 }
 
-// action turns a write into what is printed; reads are none.
-func action(a k8stesting.Action) (Action, bool) {
+// action turns the nth write into what is printed; reads are none. It was recorded before the server
+// named the object.
+func action(a k8stesting.Action, n int) (Action, bool) {
 	out := Action{Verb: a.GetVerb(), Kind: a.GetResource().Resource}
 	switch t := a.(type) {
 	case k8stesting.CreateActionImpl:
-		out.Object, out.Name = t.Object, t.Object.(metav1.Object).GetName()
+		meta := t.Object.(metav1.Object)
+		if meta.GetName() == "" {
+			meta.SetName(fmt.Sprintf("%s%05d", meta.GetGenerateName(), n))
+		}
+		out.Object, out.Name = t.Object, meta.GetName()
 	case k8stesting.UpdateActionImpl:
 		out.Object, out.Name = t.Object, t.Object.(metav1.Object).GetName()
 	case k8stesting.DeleteActionImpl:

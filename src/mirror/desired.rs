@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, net::IpAddr};
 
-use super::same::{Identity, sort_ports};
 use crate::{
     compat::Profile,
+    endpointslice::{Identity, sort_ports},
     model::{
         AddressType, Conditions, Endpoint, EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Family, PodIp,
         SlicePort, Text,
@@ -30,8 +30,24 @@ pub(super) fn key(address_type: &AddressType, ports: Option<&[SlicePort]>, profi
 pub(super) struct Wanted {
     /// In the order in which they are written.
     pub(super) ports: Vec<SlicePort>,
-    /// Each endpoint once, by address.
-    pub(super) endpoints: BTreeMap<Identity, Endpoint>,
+    /// Each endpoint once, in the order of identities.
+    pub(super) endpoints: Vec<Endpoint>,
+}
+
+impl Wanted {
+    /// The wanted endpoint that is the same one as `stored`.
+    pub(super) fn find(&self, stored: &Endpoint, profile: &Profile) -> Option<&Endpoint> {
+        let identity = Identity::of(stored, profile);
+        let at = self.endpoints.binary_search_by(|e| Identity::of(e, profile).order(&identity));
+        at.ok().map(|i| &self.endpoints[i])
+    }
+
+    /// Puts the endpoints in order. Of several that are the same one the last counts (`EndpointSet.Insert`).
+    fn settle(&mut self, profile: &Profile) {
+        self.endpoints.reverse();
+        self.endpoints.sort_by(|a, b| Identity::of(a, profile).order(&Identity::of(b, profile)));
+        self.endpoints.dedup_by(|a, b| Identity::of(a, profile).order(&Identity::of(b, profile)).is_eq());
+    }
 }
 
 /// What all slices should hold, and what was left out.
@@ -58,6 +74,9 @@ pub(super) fn desired(endpoints: &Endpoints, context: &Context) -> Option<Desire
     let mut desired = Desired::default();
     for subset in subsets {
         desired.add(subset, context);
+    }
+    for wanted in desired.slices.values_mut() {
+        wanted.settle(context.profile);
     }
     Some(desired)
 }
@@ -90,7 +109,7 @@ impl Desired {
             let endpoint = endpoint(address, text, ready);
             let key = if family == Family::V4 { &keys[0] } else { &keys[1] };
             if let Some(wanted) = self.slices.get_mut(key) {
-                wanted.endpoints.insert(Identity::of(&endpoint, profile), endpoint);
+                wanted.endpoints.push(endpoint);
             }
             added += 1;
         }

@@ -1,4 +1,4 @@
-//! The EndpointSliceMirroring controller: hand-made Endpoints of a Service without selector, copied into slices.
+//! The mirroring controller: hand-made Endpoints of a Service without selector, copied into slices.
 //!
 //! Upstream: `pkg/controller/endpointslicemirroring`, `syncEndpoints` and `reconcile`. Where upstream walks
 //! maps in random order, everything here is sorted: keys by address type and ports, slices by name,

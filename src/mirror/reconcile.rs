@@ -1,14 +1,15 @@
 //! From what the slices should hold to what is written.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::{
     desired::{self, Key, Wanted},
     oddities,
-    same::{Identity, equal_beyond_identity},
+    same::equal_beyond_identity,
 };
 use crate::{
     compat::Profile,
+    endpointslice::{Identity, generate_name},
     model::{AddressType, EndpointSlice, Endpoints, Labels, ObjectMeta, OwnerReference, Text, names},
     plan::{Context, Event, EventType, Report, SliceChanges},
     reason::{Problem, Reason},
@@ -155,15 +156,17 @@ pub(super) fn is_current(endpoints: &Endpoints, wanted: &Wanted, slice: &Endpoin
 /// an endpoint that is stored twice hides one that is not stored.
 fn holds(wanted: &Wanted, slice: &EndpointSlice, profile: &Profile) -> bool {
     wanted.endpoints.len() == slice.endpoints.len()
-        && slice.endpoints.iter().all(|e| {
-            wanted.endpoints.get(&Identity::of(e, profile)).is_some_and(|w| equal_beyond_identity(w, e, profile))
-        })
+        && slice.endpoints.iter().all(|e| wanted.find(e, profile).is_some_and(|w| equal_beyond_identity(w, e, profile)))
 }
 
 /// Whether [`holds`] is fooled by an endpoint that is stored twice.
 pub(super) fn hides_an_endpoint(wanted: &Wanted, slice: &EndpointSlice, profile: &Profile) -> bool {
-    let distinct = || slice.endpoints.iter().map(|e| Identity::of(e, profile)).collect::<BTreeSet<_>>().len();
-    holds(wanted, slice, profile) && distinct() < slice.endpoints.len()
+    if !holds(wanted, slice, profile) {
+        return false;
+    }
+    let mut stored: Vec<Identity<'_>> = slice.endpoints.iter().map(|e| Identity::of(e, profile)).collect();
+    stored.sort_unstable_by(Identity::order);
+    stored.windows(2).any(|pair| pair[0].order(&pair[1]).is_eq())
 }
 
 /// Whether an owner is an Endpoints object of this name that is not this one (`needRebuildExistingSlices`).
@@ -200,7 +203,7 @@ fn new_slice(
     EndpointSlice {
         meta: ObjectMeta {
             name: name.cloned().unwrap_or_default(),
-            generate_name: if name.is_none() { super::same::generate_name(&meta.name) } else { Text::default() },
+            generate_name: if name.is_none() { generate_name(&meta.name) } else { Text::default() },
             namespace: meta.namespace.clone(),
             labels,
             annotations: copied_annotations(endpoints),
@@ -208,7 +211,7 @@ fn new_slice(
             ..ObjectMeta::default()
         },
         address_type: address_type.clone(),
-        endpoints: wanted.endpoints.values().take(context.per_subset).cloned().collect(),
+        endpoints: wanted.endpoints.iter().take(context.per_subset).cloned().collect(),
         ports: Some(wanted.ports.clone()),
     }
 }

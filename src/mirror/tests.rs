@@ -75,6 +75,7 @@ fn with(mut slice: Value, pointer: &str, value: Value) -> Value {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn endpoints_are_mirrored_as_kubernetes_mirrors_them() {
     let port = json!([{"port": 80, "protocol": "TCP"}]);
     let on = |ips: &[&str], ports: &Value| {

@@ -126,7 +126,7 @@ impl Judge<'_> {
             // Some dice have a side that comes up once in eight throws or less: Go starts in a random slot of
             // a map, and most slots of a small map are empty. Only an engine that is plainly wrong has many
             // differences, and then the first of them are enough to look at so closely.
-            let patience = if tally.failed() < 200 { self.settings.patience } else { 0 };
+            let patience = if tally.failed() < 25 { self.settings.patience } else { 0 };
             let limit = if run < self.settings.runs { self.settings.runs } else { patience };
             if run >= limit {
                 break;

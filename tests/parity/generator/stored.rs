@@ -16,6 +16,9 @@ pub(crate) fn apply(r: &mut Rng, case: &mut Value, answer: &Value) {
     let whole = case["controller"] == "endpoints";
     for action in answer["actions"].as_array().into_iter().flatten() {
         let mut object = action["object"].clone();
+        if object.to_string().contains("\"<nil>\"") {
+            continue; // an address that Go could not parse; an API server refuses the object
+        }
         if object.is_object() {
             stamp(r, &mut object, &action["name"]);
         }

@@ -83,7 +83,7 @@ fn change_pod(r: &mut Rng, m: &Mood, pod: &mut Value, i: usize) -> bool {
         9 => {
             pod["metadata"]["uid"] = r.uid().into();
             if r.percent(50) {
-                pod["metadata"]["name"] = format!("pod-r{i}").into();
+                pod["metadata"]["name"] = format!("pod-{:x}", r.next() >> 40).into();
             }
         }
         10 => set(&mut pod["spec"], "hostname", r.pick(&[Some("h1"), Some("h2"), None])),

@@ -8,6 +8,8 @@
 //!
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod compat;
 pub mod endpoints;
 pub mod endpointslice;

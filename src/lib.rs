@@ -18,4 +18,5 @@ pub mod mirror;
 pub mod model;
 pub mod plan;
 pub mod reason;
+mod repack;
 mod select;

@@ -129,6 +129,8 @@ pub struct Profile {
     pub canonical_ips: bool,
     /// E6: Endpoints carry a managed-by label.
     pub managed_by_label: bool,
+    /// E7: some patch of this minor crashes on a Service without `ipFamilies`. No profile does: all infer.
+    pub some_patch_panics: bool,
     /// E8, S16, M9: the hash that orders ports and subsets.
     pub hash: HashKind,
     /// E9: stored subsets are compared a second time, after repacking.
@@ -174,6 +176,7 @@ const V1_22: Profile = Profile {
     sidecar_ports_slices: false,
     canonical_ips: false,
     managed_by_label: false,
+    some_patch_panics: false,
     hash: HashKind::Md5,
     compare_repacked: false,
     missing_node: MissingNode::Abort,
@@ -222,16 +225,82 @@ const V1_33: Profile = Profile {
     sidecar_ports_slices: true,
     canonical_ips: true,
     managed_by_label: true,
+    some_patch_panics: true,
     traffic_distribution: TrafficDistribution::Close,
     ..V1_32
 };
 const V1_34: Profile = Profile { traffic_distribution: TrafficDistribution::Same, ..V1_33 };
 const V1_35: Profile = Profile { hash: HashKind::Fnv128, compare_repacked: true, ..V1_34 };
 const V1_36: Profile = Profile { nil_ports_are_empty: true, ..V1_35 };
-const V1_37: Profile = V1_36;
+const V1_37: Profile = Profile { some_patch_panics: false, ..V1_36 };
 
 static PROFILES: [Profile; 16] =
     [V1_22, V1_23, V1_24, V1_25, V1_26, V1_27, V1_28, V1_29, V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36, V1_37];
+
+/// One switch that two releases set differently.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Name of the switch, as in the JSON of a [`Profile`].
+    pub switch: String,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Its value in the first release.
+    pub from: serde_json::Value,
+    /// Its value in the second.
+    pub to: serde_json::Value,
+}
+
+/// What differs between two releases, in the order of the table.
+pub fn differences(from: Minor, to: Minor) -> Vec<Difference> {
+    let table = |minor: Minor| match serde_json::to_value(minor.profile()) {
+        Ok(serde_json::Value::Object(map)) => map,
+        // A struct of plain values always is an object.
+        _ => serde_json::Map::new(),
+    };
+    let (a, b) = (table(from), table(to));
+    MEANINGS
+        .iter()
+        .filter(|(switch, _)| a.get(*switch) != b.get(*switch))
+        .map(|&(switch, meaning)| Difference {
+            switch: switch.to_owned(),
+            meaning,
+            from: a.get(switch).cloned().unwrap_or_default(),
+            to: b.get(switch).cloned().unwrap_or_default(),
+        })
+        .collect()
+}
+
+/// Every switch, by its name in JSON, and what it means to a user.
+pub const MEANINGS: &[(&str, &str)] = &[
+    (
+        "tolerateUnreadyAnnotation",
+        "the annotation tolerate-unready-endpoints replaces publishNotReadyAddresses, for Endpoints",
+    ),
+    ("targetResourceVersion", "the resource version of the pod is published in targetRef"),
+    ("externalName", "ExternalName Services with a selector get endpoints"),
+    ("sidecarPortsEndpoints", "Endpoints find named ports of native sidecars"),
+    ("sidecarPortsSlices", "slices find named ports of native sidecars"),
+    ("canonicalIps", "addresses are printed canonically, not as the pod has them"),
+    ("managedByLabel", "Endpoints carry the label endpoints.kubernetes.io/managed-by"),
+    ("somePatchPanics", "some patch crashes on a Service without ipFamilies"),
+    ("hash", "the hash that orders ports and subsets"),
+    ("compareRepacked", "stored Endpoints in another order are left alone"),
+    ("missingNode", "what a pod on a missing node does to the slices"),
+    ("keepPlaceholder", "a placeholder slice is kept instead of written at every sync"),
+    ("compareTopology", "a changed node name or zone of an endpoint is written"),
+    ("hints", "zone hints are given where the Service asks for them"),
+    ("topologyMode", "the annotation topology-mode is known"),
+    ("hintEvents", "hints are announced by events"),
+    ("targetInIdentity", "two pods with one address are two endpoints"),
+    ("compareMissingConditions", "slices without serving and terminating are completed"),
+    ("trafficDistribution", "which values of spec.trafficDistribution give hints"),
+    ("nilPortsAreEmpty", "slices without a port list are left alone"),
+    ("mirrorRepacks", "subsets are merged before they are mirrored"),
+    ("mirrorComparesOwner", "a mirrored slice of a dead owner is rewritten"),
+    ("mirrorLeadingZeros", "mirroring reads IPv4 addresses with leading zeros"),
+    ("staleEndpointsGuard", "stale Endpoints in the cache are not written again"),
+    ("sliceBackoffSeconds", "the longest back-off of slice syncs, in seconds"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -253,6 +322,25 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Minor>().ok().map(|m| m.to_string()).as_deref(), want, "{text}");
         }
+    }
+
+    #[test]
+    fn every_switch_has_a_meaning() {
+        let table = serde_json::to_value(Minor::NEWEST.profile()).unwrap();
+        let mut switches: Vec<_> = table.as_object().unwrap().keys().map(String::as_str).collect();
+        let mut meanings: Vec<_> = MEANINGS.iter().map(|(switch, _)| *switch).collect();
+        switches.sort_unstable();
+        meanings.sort_unstable();
+        assert_eq!(switches, meanings);
+    }
+
+    #[test]
+    fn differences_are_those_of_the_table() {
+        let minor = |text: &str| text.parse::<Minor>().unwrap();
+        let switches = |a, b| differences(minor(a), minor(b)).into_iter().map(|d| d.switch).collect::<Vec<_>>();
+        assert_eq!(switches("1.34", "1.35"), ["hash", "compareRepacked"]);
+        assert_eq!(switches("1.22", "1.23"), ["mirrorLeadingZeros"]);
+        assert_eq!(switches("1.24", "1.25"), [""; 0]);
     }
 
     #[test]

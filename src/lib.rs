@@ -18,6 +18,7 @@ pub mod mirror;
 pub mod model;
 pub mod plan;
 pub mod reason;
+mod repack;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;

@@ -273,6 +273,13 @@ pub struct Note {
     pub detail: String,
 }
 
+impl Note {
+    /// A decision about a pod as a whole.
+    pub fn of_pod(scope: Scope, pod: usize, reason: Reason, detail: String) -> Self {
+        Self { scope, pod, port: None, reason, detail }
+    }
+}
+
 /// Where decisions are written down as they fall. Generic, so that a plan without reasons pays nothing.
 pub trait Trace {
     /// Whether anybody reads.

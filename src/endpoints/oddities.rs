@@ -1,0 +1,85 @@
+//! What upstream does to Endpoints that a user would not expect (`docs/versions.md`, oddities).
+
+use crate::{
+    model::{EndpointSubset, Service, ServiceType, TargetPort, names},
+    plan::{Context, Report},
+    reason::{Problem, Reason},
+};
+
+/// Problems that the Service itself brings about.
+pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context: &Context, report: &mut Report) {
+    let mut say = |code, message: String| report.problems.push(Problem::new(code, service.key(), message));
+    let labels = &service.meta.labels;
+    if labels.contains_key(names::HEADLESS) {
+        say(
+            Reason::ServiceCarriesHeadlessLabel,
+            format!("the Service carries the label {}: its Endpoints are updated at every sync", names::HEADLESS),
+        );
+    }
+    if context.profile.managed_by_label && labels.contains_key(names::ENDPOINTS_MANAGED_BY) {
+        say(
+            Reason::ServiceCarriesManagedByLabel,
+            format!(
+                "the Service carries the label {}: its Endpoints are updated at every sync",
+                names::ENDPOINTS_MANAGED_BY
+            ),
+        );
+    }
+    if service.families.is_empty() && !subsets.is_empty() && context.profile.some_patch_panics {
+        say(
+            Reason::EmptyIpFamiliesPanic,
+            format!("spec.ipFamilies is empty: early patches of {} crash here", context.minor),
+        );
+    }
+    if context.profile.target_resource_version && subsets.len() > 1 {
+        say(
+            Reason::PodUpdateReordersSubsets,
+            format!("{} subsets, whose order depends on the resource versions of the pods", subsets.len()),
+        );
+    }
+    if service.kind == ServiceType::ExternalName {
+        say(
+            Reason::ExternalNamePublishes,
+            format!("{} publishes endpoints for this ExternalName Service", context.minor),
+        );
+    }
+    if !context.profile.tolerate_unready_annotation && service.meta.annotations.contains_key(names::TOLERATE_UNREADY) {
+        say(
+            Reason::SettingIgnored,
+            format!(
+                "the annotation {} has no effect since 1.24: set spec.publishNotReadyAddresses",
+                names::TOLERATE_UNREADY
+            ),
+        );
+    }
+    named_ports(service, subsets, report);
+}
+
+/// A named port that stands for several numbers.
+fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Report) {
+    for port in &service.ports {
+        let TargetPort::Name(target) = &port.target_port else { continue };
+        let mut numbers: Vec<(i32, usize)> = subsets
+            .iter()
+            .flat_map(|s| s.ports.iter().map(move |p| (p, s.addresses.len() + s.not_ready_addresses.len())))
+            .filter(|(p, _)| p.name == port.name && p.protocol == port.protocol)
+            .map(|(p, pods)| (p.port, pods))
+            .collect();
+        numbers.sort_unstable();
+        if numbers.len() > 1 {
+            let shown: Vec<String> = numbers.iter().take(5).map(|(n, pods)| format!("{n} in {pods}")).collect();
+            let more = if numbers.len() > shown.len() { ", …" } else { "" };
+            let message = format!("targetPort {target:?} is {}{more} pods", shown.join(", "));
+            report.problems.push(Problem::new(Reason::NamedPortDiffers, service.key(), message));
+        }
+    }
+}
+
+/// Truncated Endpoints are never current (A.7), so upstream writes them at every sync.
+pub(super) fn over_capacity(service: &Service, kept: usize, total: usize, report: &mut Report) {
+    report.problems.push(Problem::new(
+        Reason::OverCapacityRewrite,
+        service.key(),
+        format!("{kept} of {total} addresses are listed, and the Endpoints are updated at every sync"),
+    ));
+}

@@ -1,0 +1,94 @@
+//! Endpoints hold at most 1000 addresses; what is over is cut, in fair shares (`truncateEndpoints`).
+
+use crate::model::EndpointSubset;
+
+/// `maxCapacity` of the Endpoints controller.
+pub(crate) const CAPACITY: usize = 1000;
+
+/// Cuts `subsets` to 1000 addresses and says whether there was anything to cut.
+///
+/// Ready addresses go first: only if all of them fit do others get the rest. Every subset keeps its
+/// share, rounded up, so that the last ones may get less. Upstream keeps subsets that are left
+/// without any address, which the API server then refuses; they are dropped here.
+pub(crate) fn truncate(subsets: &mut Vec<EndpointSubset>) -> bool {
+    let ready: usize = subsets.iter().map(|s| s.addresses.len()).sum();
+    let not_ready: usize = subsets.iter().map(|s| s.not_ready_addresses.len()).sum();
+    if ready + not_ready <= CAPACITY {
+        return false;
+    }
+    if ready > CAPACITY {
+        let mut shares = Shares::new(CAPACITY, ready);
+        for s in subsets.iter_mut() {
+            s.addresses.truncate(shares.next(s.addresses.len()));
+            s.not_ready_addresses.clear();
+        }
+    } else {
+        let mut shares = Shares::new(CAPACITY - ready, not_ready);
+        for s in subsets.iter_mut() {
+            s.not_ready_addresses.truncate(shares.next(s.not_ready_addresses.len()));
+        }
+    }
+    subsets.retain(|s| !s.addresses.is_empty() || !s.not_ready_addresses.is_empty());
+    true
+}
+
+/// Hands out `max` places among `total` addresses.
+struct Shares {
+    max: usize,
+    total: usize,
+    left: usize,
+}
+
+impl Shares {
+    fn new(max: usize, total: usize) -> Self {
+        Self { max, total, left: max }
+    }
+
+    /// How many of `count` addresses stay.
+    fn next(&mut self, count: usize) -> usize {
+        // In upstream's order of operations: rounding up makes the order visible.
+        #[expect(clippy::cast_precision_loss, reason = "counts of addresses are far below 2^52")]
+        let share = (count as f64 / self.total as f64) * self.max as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 ≤ share ≤ 1000, total > 0")]
+        let kept = (share.ceil() as usize).min(self.left).min(count);
+        self.left -= kept;
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::EndpointAddress;
+
+    #[test]
+    fn shares_are_upstreams() {
+        type Counts = &'static [usize];
+        let cases: &[(Counts, Counts, Counts, Counts)] = &[
+            (&[90, 110, 50, 10, 20], &[101, 200, 200, 201, 298], &[90, 110, 50, 10, 20], &[73, 144, 144, 145, 214]),
+            (&[205, 400, 402, 400, 693], &[100, 200, 200, 200, 300], &[98, 191, 192, 191, 328], &[0; 5]),
+            (&[600, 600, 600], &[0; 3], &[334, 334, 332], &[0; 3]),
+            (&[1, 1, 1000, 2], &[5; 4], &[1, 1, 997, 1], &[0; 4]),
+            // Upstream leaves two subsets with nothing in them here, and one below.
+            (&[999, 999, 2, 1], &[0; 4], &[500, 500], &[0; 2]),
+            (&[1000, 0], &[0, 3], &[1000], &[0]),
+            (&[500, 500], &[0, 0], &[500, 500], &[0, 0]),
+        ];
+        for &(ready, not_ready, want_ready, want_not_ready) in cases {
+            let mut subsets: Vec<EndpointSubset> = ready
+                .iter()
+                .zip(not_ready)
+                .map(|(&r, &n)| EndpointSubset {
+                    addresses: vec![EndpointAddress::default(); r],
+                    not_ready_addresses: vec![EndpointAddress::default(); n],
+                    ports: vec![],
+                })
+                .collect();
+            let over = ready.iter().chain(not_ready).sum::<usize>() > CAPACITY;
+            assert_eq!(truncate(&mut subsets), over);
+            let counts = |f: fn(&EndpointSubset) -> usize| subsets.iter().map(f).collect::<Vec<_>>();
+            assert_eq!(counts(|s| s.addresses.len()), want_ready, "ready of {ready:?} {not_ready:?}");
+            assert_eq!(counts(|s| s.not_ready_addresses.len()), want_not_ready, "not ready of {ready:?} {not_ready:?}");
+        }
+    }
+}

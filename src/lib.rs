@@ -14,9 +14,15 @@ pub mod compat;
 pub mod endpoints;
 pub mod endpointslice;
 mod hash;
+#[cfg(feature = "server")]
+pub mod http;
 pub mod mirror;
 pub mod model;
 pub mod plan;
 pub mod reason;
 mod repack;
 mod select;
+#[cfg(feature = "server")]
+pub mod server;
+#[cfg(feature = "server")]
+pub mod telemetry;

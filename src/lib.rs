@@ -10,12 +10,16 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod cluster;
 pub mod compat;
+#[cfg(feature = "decode")]
+pub mod decode;
 pub mod endpoints;
 pub mod endpointslice;
 mod hash;
 #[cfg(feature = "server")]
 pub mod http;
+pub mod inventory;
 pub mod mirror;
 pub mod model;
 pub mod plan;

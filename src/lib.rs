@@ -20,6 +20,8 @@ mod hash;
 #[cfg(feature = "server")]
 pub mod http;
 pub mod inventory;
+#[cfg(feature = "controller")]
+pub mod live;
 pub mod mirror;
 pub mod model;
 pub mod plan;

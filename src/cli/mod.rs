@@ -6,11 +6,20 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+#[cfg(feature = "controller")]
+mod cluster;
+#[cfg(not(feature = "controller"))]
+#[path = "cluster_absent.rs"]
+mod cluster;
 mod compat;
 mod completions;
+mod input;
 mod output;
+mod plan;
 mod progress;
 mod reference;
+#[cfg(feature = "server")]
+mod serve;
 mod table;
 
 pub use reference::cli_reference;
@@ -34,7 +43,10 @@ struct Cli {
 /// What to do. The order is that of the help.
 #[derive(Debug, Subcommand)]
 enum Command {
+    Plan(plan::PlanArgs),
     Compat(compat::Compat),
+    #[cfg(feature = "server")]
+    Serve(serve::Serve),
     Completions(completions::Completions),
     #[command(hide = true)]
     Man(completions::Man),
@@ -81,9 +93,12 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(command: &Command, _plugin: bool) -> anyhow::Result<Outcome> {
+fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
     match command {
+        Command::Plan(args) => args.run(plugin),
         Command::Compat(args) => args.run(),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => args.run(),
         Command::Completions(args) => args.run(&mut definition(false)),
         Command::Man(args) => args.run(&definition(false)),
     }
@@ -103,7 +118,8 @@ fn parse(arguments: Vec<OsString>, plugin: bool) -> Result<Cli, clap::Error> {
 
 /// Whether the program was started by `kubectl`, which runs `kubectl-roster` for `kubectl roster`.
 fn is_plugin(name: Option<&OsString>) -> bool {
-    name.and_then(|n| Path::new(n).file_stem()).is_some_and(|stem| stem == "kubectl-roster" || stem == "kubectl_complete-roster")
+    name.and_then(|n| Path::new(n).file_stem())
+        .is_some_and(|stem| stem == "kubectl-roster" || stem == "kubectl_complete-roster")
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl Color {
 
 /// Standard output: buffered, and coloured where that is wanted.
 pub(super) struct Output {
-    out: BufWriter<AutoStream<io::StdoutLock<'static>>>,
+    out: BufWriter<AutoStream<io::Stdout>>,
     width: Option<usize>,
 }
 
@@ -71,7 +71,7 @@ impl Output {
             .then(|| terminal_size::terminal_size().map(|(terminal_size::Width(w), _)| usize::from(w)))
             .flatten();
         // Documents hold no styles: they need not pass the filter that takes styles away.
-        let out = if format.is_table() { AutoStream::auto(stdout.lock()) } else { AutoStream::always(stdout.lock()) };
+        let out = if format.is_table() { AutoStream::auto(stdout) } else { AutoStream::always(stdout) };
         Self { out: BufWriter::with_capacity(1 << 16, out), width }
     }
 
@@ -83,13 +83,7 @@ impl Output {
     /// Prints a value as one JSON or YAML document, or as one line.
     pub(super) fn document(&mut self, format: Format, value: &impl Serialize) -> anyhow::Result<()> {
         match format {
-            Format::Yaml => {
-                let text = serde_saphyr::to_string(value).context("cannot write YAML")?;
-                self.out.write_all(text.as_bytes())?;
-                if !text.ends_with('\n') {
-                    self.out.write_all(b"\n")?;
-                }
-            }
+            Format::Yaml => self.out.write_all(yaml(value)?.as_bytes())?,
             Format::Ndjson => {
                 serde_json::to_writer(&mut self.out, value)?;
                 self.out.write_all(b"\n")?;
@@ -101,6 +95,81 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// A list of items that is written while it is computed: `{"items": […], …}` or lines.
+pub(super) struct Items<'a> {
+    out: &'a mut Output,
+    format: Format,
+    first: bool,
+}
+
+impl<'a> Items<'a> {
+    /// Begins the list.
+    pub(super) fn start(out: &'a mut Output, format: Format) -> anyhow::Result<Self> {
+        match format {
+            Format::Ndjson => {}
+            Format::Yaml => out.write_all(b"items:")?,
+            Format::Json | Format::Table | Format::Wide => out.write_all(b"{\"items\":[")?,
+        }
+        Ok(Self { out, format, first: true })
+    }
+
+    /// The text of one item; any thread may make it.
+    pub(super) fn item(format: Format, item: &impl Serialize) -> anyhow::Result<Vec<u8>> {
+        Ok(match format {
+            Format::Yaml => yaml(&[item])?.into_bytes(),
+            Format::Ndjson | Format::Json | Format::Table | Format::Wide => serde_json::to_vec(item)?,
+        })
+    }
+
+    /// Writes the text of one item.
+    pub(super) fn write(&mut self, text: &[u8]) -> anyhow::Result<()> {
+        let before: &[u8] = match self.format {
+            Format::Ndjson => b"",
+            Format::Yaml if self.first => b"\n",
+            Format::Yaml => b"",
+            Format::Json | Format::Table | Format::Wide if self.first => b"\n",
+            Format::Json | Format::Table | Format::Wide => b",\n",
+        };
+        self.first = false;
+        self.out.write_all(before)?;
+        self.out.write_all(text)?;
+        if self.format == Format::Ndjson {
+            self.out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Ends the list; the fields of `tail` follow it.
+    pub(super) fn end(self, tail: &impl Serialize) -> anyhow::Result<()> {
+        match self.format {
+            Format::Ndjson => {
+                serde_json::to_writer(&mut self.out.out, tail)?;
+                self.out.write_all(b"\n")?;
+            }
+            Format::Yaml => {
+                self.out.write_all(if self.first { b" []\n" } else { b"" })?;
+                self.out.write_all(yaml(tail)?.as_bytes())?;
+            }
+            Format::Json | Format::Table | Format::Wide => {
+                let tail = serde_json::to_string(tail)?;
+                // The fields of the tail without their opening brace.
+                let fields = tail.strip_prefix('{').filter(|f| *f != "}").map_or("}".to_owned(), |f| format!(",{f}"));
+                writeln!(self.out, "\n]{fields}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A YAML text that ends with a line end.
+fn yaml(value: &impl Serialize) -> anyhow::Result<String> {
+    let mut text = serde_saphyr::to_string(value).context("cannot write YAML")?;
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 impl Write for Output {
@@ -133,6 +202,15 @@ fn complain(kind: &str, style: anstyle::Style, text: &str) {
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
-            || cause.downcast_ref::<serde_json::Error>().is_some_and(|e| e.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .is_some_and(|e| e.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
     })
+}
+
+/// Prints a text for the person at the terminal, at once. Nobody may be there: that is no error.
+#[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only servers announce themselves"))]
+pub(super) fn announce(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

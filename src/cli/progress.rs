@@ -29,10 +29,15 @@ impl Progress {
             self.0.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         }
     }
+
+    /// Takes the line away.
+    pub(super) fn finish(&self) {
+        self.0.finish_and_clear();
+    }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.finish();
     }
 }

@@ -34,8 +34,7 @@ fn section(out: &mut String, command: &Command) {
     let _ = writeln!(out, "\n## roster {}\n\n{}\n", command.get_name(), paragraphs(command));
     let usage = command.clone().render_usage().to_string();
     let _ = writeln!(out, "```text\n{}\n```\n", usage.trim_start_matches("Usage: "));
-    let arguments: Vec<&Arg> =
-        command.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help").collect();
+    let arguments: Vec<&Arg> = command.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help").collect();
     if !arguments.is_empty() {
         let _ = writeln!(out, "| argument | |\n|---|---|");
     }
@@ -67,7 +66,9 @@ fn spelling(arg: &Arg) -> String {
         let space = if text.is_empty() { "" } else { " " };
         let _ = write!(text, "{space}<{name}>");
     }
-    if matches!(arg.get_num_args(), Some(n) if takes_value && n.max_values() > 1) || (arg.is_positional() && takes_many(arg)) {
+    if matches!(arg.get_num_args(), Some(n) if takes_value && n.max_values() > 1)
+        || (arg.is_positional() && takes_many(arg))
+    {
         text.push_str("...");
     }
     text

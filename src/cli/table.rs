@@ -121,7 +121,8 @@ impl<const N: usize> Table<N> {
 pub(super) fn printable(text: &str) -> String {
     // Invisible characters that reverse or hide text count as control characters here.
     let hidden = |c: char| {
-        c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
     if !text.contains(hidden) {
         return text.to_owned();

@@ -99,9 +99,20 @@ struct Name<'a> {
     name: &'a Text,
 }
 
+/// One plan, as it is written.
+pub fn line<'a>(entry: &Entry<'a>, plan: &'a Plan) -> impl Serialize + use<'a> {
+    Line { service: Name { namespace: entry.namespace, name: entry.name }, plan }
+}
+
+/// What follows the plans: the summary, and what is wrong with the input.
+pub fn last_line<'a>(summary: &'a Summary, problems: &'a Problems) -> impl Serialize + use<'a> {
+    let summary = SummaryLine { summary, input_problems: problems.as_slice(), more_input_problems: problems.more() };
+    LastLine { summary }
+}
+
 /// Appends the line of one plan.
-pub fn write(out: &mut Vec<u8>, entry: &Entry<'_>, plan: &Plan) {
-    line(out, &Line { service: Name { namespace: entry.namespace, name: entry.name }, plan });
+pub(super) fn write(out: &mut Vec<u8>, entry: &Entry<'_>, plan: &Plan) {
+    append(out, &line(entry, plan));
 }
 
 #[derive(Serialize)]
@@ -127,12 +138,11 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// Appends the last line.
-pub fn write_summary(out: &mut Vec<u8>, summary: &Summary, problems: &Problems) {
-    let summary = SummaryLine { summary, input_problems: problems.as_slice(), more_input_problems: problems.more() };
-    line(out, &LastLine { summary });
+pub(super) fn write_summary(out: &mut Vec<u8>, summary: &Summary, problems: &Problems) {
+    append(out, &last_line(summary, problems));
 }
 
-fn line(out: &mut Vec<u8>, value: &impl Serialize) {
+fn append(out: &mut Vec<u8>, value: &impl Serialize) {
     let start = out.len();
     // Writing to memory does not fail, and the keys of a plan are text. Should it ever, half a line must not stay.
     if serde_json::to_writer(&mut *out, value).is_err() {

@@ -12,7 +12,7 @@ mod ordered;
 
 use std::{convert::Infallible, num::NonZeroUsize};
 
-pub use line::{Changes, Summary, write as write_line, write_summary};
+pub use line::{Changes, Summary, last_line, line};
 
 use crate::{
     inventory::{Entry, Index},

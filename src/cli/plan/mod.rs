@@ -21,7 +21,7 @@ use crate::{
     cluster,
     compat::Minor,
     inventory::{Entry, Index},
-    plan::{Controller, Limit, Options, Plan, plan},
+    plan::{Controller, Limit, Options, Plan},
 };
 
 /// Show what the controllers would do to each Service.
@@ -130,12 +130,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn plan(&self, entry: &Entry<'_>) -> Plan {
-        plan(&self.index.state(entry), &self.controllers, &self.options)
+        cluster::plan_of(self.index, entry, &self.controllers, &self.options)
     }
 
     /// The plan of another release.
     fn plan_as(&self, entry: &Entry<'_>, compat: Minor) -> Plan {
-        plan(&self.index.state(entry), &self.controllers, &Options { compat, ..self.options })
+        cluster::plan_of(self.index, entry, &self.controllers, &Options { compat, ..self.options })
     }
 
     /// Plans every Service on all cores; `sink` gets what `f` makes of each, in order.

@@ -1,6 +1,9 @@
 //! What a plan says beside its writes: problems, errors and events.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 use crate::{
     cli::{
@@ -53,6 +56,8 @@ impl Report {
     pub(super) fn print(mut self, out: &mut Output) -> io::Result<()> {
         let width = out.width();
         self.problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
+        // Each once: many Services often have one problem.
+        let mut fixes = BTreeMap::new();
         let mut table = Table::new(["SEVERITY", "OBJECT", "CODE", "MESSAGE"]);
         for p in self.problems {
             let (word, style) = match p.severity {
@@ -61,11 +66,20 @@ impl Report {
                 Severity::Info => ("info", DIM),
             };
             let at = p.pointer.map(|at| format!(" (at {at})")).unwrap_or_default();
-            let fix = if p.code.fix().is_empty() { String::new() } else { format!(". {}", p.code.fix()) };
-            let message = format!("{}{at}{fix}", p.message.trim_end_matches('.'));
-            table.push([Cell::styled(word, style), p.object.to_string().into(), p.code.code().into(), message.into()]);
+            table.push([
+                Cell::styled(word, style),
+                p.object.to_string().into(),
+                p.code.code().into(),
+                format!("{}{at}", p.message).into(),
+            ]);
+            fixes.insert(p.code.code(), p.code.fix());
         }
         section(out, "Problems", &table, width)?;
+        let mut table = Table::new(["CODE", "FIX"]);
+        for (code, fix) in fixes.into_iter().filter(|(_, fix)| !fix.is_empty()) {
+            table.push([code.into(), fix.into()]);
+        }
+        section(out, "What to do", &table, width)?;
         if self.more > 0 {
             writeln!(out, "and {} more problems of the input\n", self.more)?;
         }

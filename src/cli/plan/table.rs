@@ -14,12 +14,15 @@ use crate::{
         table::{BOLD, Cell, DIM, GREEN, Table},
     },
     compat::Minor,
+    reason::Reason,
 };
 
 /// What is counted of all Services.
 #[derive(Default)]
 struct Counts {
     services: usize,
+    /// Endpoints without a Service, which go when the controllers start again.
+    leftover: usize,
     changed: usize,
     verbs: BTreeMap<&'static str, usize>,
     /// Endless updates by their cause.
@@ -39,10 +42,13 @@ pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
                 .into_iter()
                 .map(|c| (format!("{} {}", c.kind, c.name), c.action, c.detail))
                 .collect();
-            (entry.namespace.clone(), entry.name.clone(), rows, Report::of_plan(entry, plan, wide))
+            let leftover = plan.problems.iter().any(|p| p.code == Reason::ServiceMissing);
+            let report = Report::of_plan(entry, plan, wide);
+            (entry.namespace.clone(), entry.name.clone(), entry.service.is_some(), leftover, rows, report)
         },
-        |(namespace, name, rows, part)| {
-            counts.services += 1;
+        |(namespace, name, service, leftover, rows, part)| {
+            counts.services += usize::from(service);
+            counts.leftover += usize::from(leftover);
             counts.changed += usize::from(rows.iter().any(|(_, verb, _)| verb.is_change()));
             for (object, verb, detail) in rows {
                 *counts.verbs.entry(verb.word()).or_default() += 1;
@@ -100,6 +106,9 @@ impl Counts {
             if !causes.is_empty() {
                 write!(out, " ({})", causes.join("; "))?;
             }
+        }
+        if self.leftover > 0 {
+            write!(out, "\n{} Endpoints without a Service: deleted when kube-controller-manager starts again", self.leftover)?;
         }
         writeln!(out)
     }

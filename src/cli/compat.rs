@@ -1,6 +1,6 @@
 //! `roster compat`: the releases with a profile, and what differs between them.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use clap::Args;
 use serde::Serialize;
@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::{
     Outcome, Output,
     output::Format,
-    table::{BOLD, DIM, Table},
+    table::{BOLD, Cell, DIM, Table},
 };
-use crate::compat::{Minor, Profile};
+use crate::compat::{self, Difference, MEANINGS, Minor, Profile};
 
 /// List the Kubernetes releases that Roster can act like, and what differs.
 ///
@@ -20,7 +20,7 @@ use crate::compat::{Minor, Profile};
 pub(super) struct Compat {
     /// A release, such as 1.30.
     minor: Option<Minor>,
-    /// Show what differs between the release (default: the newest) and this one.
+    /// Show what differs between the release (or else the newest) and this one.
     #[arg(long, value_name = "MINOR")]
     against: Option<Minor>,
     /// Form of the answer.
@@ -35,36 +35,30 @@ struct Release {
     profile: &'static Profile,
 }
 
-/// One switch that differs.
+/// All releases.
 #[derive(Serialize)]
-struct Difference {
-    switch: String,
-    before: Value,
-    after: Value,
+struct All {
+    default: Minor,
+    items: Vec<Release>,
 }
 
 /// What differs between two releases.
 #[derive(Serialize)]
-struct Comparison {
-    compat: Minor,
-    against: Minor,
+struct Between {
+    from: Minor,
+    to: Minor,
     differences: Vec<Difference>,
-}
-
-/// All releases.
-#[derive(Serialize)]
-struct Releases {
-    default: Minor,
-    items: Vec<Release>,
 }
 
 impl Compat {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let mut out = Output::stdout(self.output);
         match (self.minor, self.against) {
+            (None, None) if self.output.is_table() => changes_of_each(&mut out)?,
             (None, None) => self.all(&mut out)?,
-            (Some(minor), None) => self.one(&mut out, minor)?,
-            (from, Some(to)) => self.two(&mut out, from.unwrap_or_default(), to)?,
+            (Some(minor), None) if self.output.is_table() => switches(&mut out, minor)?,
+            (Some(minor), None) => out.document(self.output, &Release { minor, profile: minor.profile() })?,
+            (from, Some(to)) => self.between(&mut out, from.unwrap_or_default(), to)?,
         }
         out.flush()?;
         Ok(Outcome::Fine)
@@ -72,83 +66,59 @@ impl Compat {
 
     fn all(&self, out: &mut Output) -> anyhow::Result<()> {
         let items: Vec<Release> = Minor::all().map(|minor| Release { minor, profile: minor.profile() }).collect();
-        match self.output {
-            Format::Ndjson => items.iter().try_for_each(|item| out.document(self.output, item)),
-            Format::Json | Format::Yaml => out.document(self.output, &Releases { default: Minor::NEWEST, items }),
-            Format::Table | Format::Wide => {
-                let mut table = Table::new(["MINOR", "SWITCH", "BEFORE", "AFTER"]);
-                for pair in items.windows(2) {
-                    let [before, after] = pair else { continue };
-                    let changed = differences(before.profile, after.profile)?;
-                    if changed.is_empty() {
-                        table.push([after.minor.to_string().into(), cell_dim("no difference"), "".into(), "".into()]);
-                    }
-                    for (n, d) in changed.into_iter().enumerate() {
-                        let minor = if n == 0 { after.minor.to_string() } else { String::new() };
-                        table.push([minor.into(), d.switch.into(), plain(&d.before).into(), plain(&d.after).into()]);
-                    }
-                }
-                writeln!(
-                    out,
-                    "Roster acts like {BOLD}{}{BOLD:#} to {BOLD}{}{BOLD:#}; default: {}. What each release changed:\n",
-                    Minor::OLDEST,
-                    Minor::NEWEST,
-                    Minor::default()
-                )?;
-                let width = out.width();
-                Ok(table.print(out, 0, width)?)
-            }
+        if self.output == Format::Ndjson {
+            return items.iter().try_for_each(|item| out.document(self.output, item));
         }
+        out.document(self.output, &All { default: Minor::default(), items })
     }
 
-    fn one(&self, out: &mut Output, minor: Minor) -> anyhow::Result<()> {
-        let release = Release { minor, profile: minor.profile() };
+    fn between(&self, out: &mut Output, from: Minor, to: Minor) -> anyhow::Result<()> {
+        let differences = compat::differences(from, to);
         if !self.output.is_table() {
-            return out.document(self.output, &release);
-        }
-        let mut table = Table::new(["SWITCH", "VALUE"]);
-        for (switch, value) in switches(release.profile)? {
-            table.push([switch.into(), plain(&value).into()]);
-        }
-        let width = out.width();
-        Ok(table.print(out, 0, width)?)
-    }
-
-    fn two(&self, out: &mut Output, compat: Minor, against: Minor) -> anyhow::Result<()> {
-        let differences = differences(compat.profile(), against.profile())?;
-        if !self.output.is_table() {
-            return out.document(self.output, &Comparison { compat, against, differences });
+            return out.document(self.output, &Between { from, to, differences });
         }
         if differences.is_empty() {
-            return Ok(writeln!(out, "{compat} and {against} write the same.")?);
+            return Ok(writeln!(out, "{from} and {to} write the same")?);
         }
-        let mut table = Table::new(["SWITCH", "BEFORE", "AFTER"]);
+        let (before, after) = (from.to_string(), to.to_string());
+        let mut table = Table::new(["SWITCH", &before, &after, "MEANING"]);
         for d in differences {
-            table.push([d.switch.into(), plain(&d.before).into(), plain(&d.after).into()]);
+            table.push([d.switch.into(), plain(&d.from).into(), plain(&d.to).into(), d.meaning.into()]);
         }
-        writeln!(out, "From {BOLD}{compat}{BOLD:#} to {BOLD}{against}{BOLD:#}:\n")?;
-        let width = out.width();
-        Ok(table.print(out, 0, width)?)
+        Ok(table.print(out, 0)?)
     }
 }
 
-/// The switches of a release by name, in the order of the table.
-fn switches(profile: &Profile) -> anyhow::Result<serde_json::Map<String, Value>> {
-    match serde_json::to_value(profile)? {
-        Value::Object(map) => Ok(map),
-        other => anyhow::bail!("a profile is written as {other}"),
+/// What each release changed.
+fn changes_of_each(out: &mut Output) -> io::Result<()> {
+    let mut table = Table::new(["MINOR", "SWITCH", "BEFORE", "AFTER", "MEANING"]);
+    for (before, after) in Minor::all().zip(Minor::all().skip(1)) {
+        let mut minor = after.to_string();
+        let changed = compat::differences(before, after);
+        if changed.is_empty() {
+            let nothing = Cell::styled("no difference", DIM);
+            table.push([minor.into(), nothing, "".into(), "".into(), "".into()]);
+            continue;
+        }
+        for d in changed {
+            // Each release is named once.
+            let minor = std::mem::take(&mut minor);
+            table.push([minor.into(), d.switch.into(), plain(&d.from).into(), plain(&d.to).into(), d.meaning.into()]);
+        }
     }
+    let (oldest, newest, default) = (Minor::OLDEST, Minor::NEWEST, Minor::default());
+    writeln!(out, "{BOLD}{oldest}{BOLD:#} to {BOLD}{newest}{BOLD:#}, default {default}. What each release changed:\n")?;
+    table.print(out, 0)
 }
 
-fn differences(before: &Profile, after: &Profile) -> anyhow::Result<Vec<Difference>> {
-    let mut after = switches(after)?;
-    Ok(switches(before)?
-        .into_iter()
-        .filter_map(|(switch, before)| {
-            let after = after.remove(&switch).filter(|after| *after != before)?;
-            Some(Difference { switch, before, after })
-        })
-        .collect())
+/// All switches of a release.
+fn switches(out: &mut Output, minor: Minor) -> anyhow::Result<()> {
+    let profile = serde_json::to_value(minor.profile())?;
+    let mut table = Table::new(["SWITCH", "VALUE", "MEANING"]);
+    for (switch, meaning) in MEANINGS {
+        table.push([(*switch).into(), plain(&profile[switch]).into(), (*meaning).into()]);
+    }
+    Ok(table.print(out, 0)?)
 }
 
 /// A value as people write it.
@@ -159,8 +129,4 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-fn cell_dim(text: &str) -> super::table::Cell {
-    super::table::Cell::styled(text, DIM)
 }

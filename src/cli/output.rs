@@ -207,10 +207,3 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
                 .is_some_and(|e| e.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
     })
 }
-
-/// Prints a text for the person at the terminal, at once. Nobody may be there: that is no error.
-#[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only servers announce themselves"))]
-pub(super) fn announce(text: &str) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}

@@ -1,10 +1,10 @@
 //! `roster serve`: the flags of the REST server.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{io::Write, net::SocketAddr, time::Duration};
 
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, output};
+use super::{Outcome, Output, output::Format};
 use crate::{
     http::Limits,
     server::{self, ServeOptions},
@@ -85,7 +85,9 @@ fn mebibytes(text: &str) -> Result<usize, String> {
 
 impl Serve {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
-        server::run(self.options(), output::announce)?;
+        // Nobody may be there to read it: that is no error.
+        let announce = |text: &str| drop(Output::stdout(Format::Table).write_all(text.as_bytes()));
+        server::run(self.options(), announce)?;
         Ok(Outcome::Fine)
     }
 

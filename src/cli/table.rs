@@ -6,6 +6,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use super::Output;
+
 /// One field of a row: text and its style.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
@@ -44,14 +46,14 @@ const NARROWEST: usize = 24;
 
 /// A table: a heading and rows of as many fields.
 #[derive(Clone, Debug)]
-pub(super) struct Table<const N: usize> {
-    heading: [&'static str; N],
+pub(super) struct Table<'a, const N: usize> {
+    heading: [&'a str; N],
     rows: Vec<[Cell; N]>,
 }
 
-impl<const N: usize> Table<N> {
+impl<'a, const N: usize> Table<'a, N> {
     /// A table without rows.
-    pub(super) fn new(heading: [&'static str; N]) -> Self {
+    pub(super) fn new(heading: [&'a str; N]) -> Self {
         Self { heading, rows: Vec::new() }
     }
 
@@ -65,9 +67,14 @@ impl<const N: usize> Table<N> {
         self.rows.is_empty()
     }
 
-    /// Prints the table, indented; `width` is that of the terminal, if there is one.
-    pub(super) fn print(&self, out: &mut dyn Write, indent: usize, width: Option<usize>) -> io::Result<()> {
-        let mut widths = self.heading.map(str::len);
+    /// Prints the table, indented, as wide as the terminal.
+    pub(super) fn print(&self, out: &mut Output, indent: usize) -> io::Result<()> {
+        let width = out.width();
+        self.print_to(out, indent, width)
+    }
+
+    fn print_to(&self, out: &mut dyn Write, indent: usize, width: Option<usize>) -> io::Result<()> {
+        let mut widths = self.heading.map(columns);
         let rows: Vec<[String; N]> =
             self.rows.iter().map(|row| std::array::from_fn(|i| printable(&row[i].text))).collect();
         for row in &rows {
@@ -75,40 +82,43 @@ impl<const N: usize> Table<N> {
                 *width = (*width).max(columns(text));
             }
         }
-        let before: usize = indent + widths[..N - 1].iter().map(|w| w + GAP).sum::<usize>();
+        let before = indent + widths[..N - 1].iter().map(|w| w + GAP).sum::<usize>();
         let last = width.map_or(usize::MAX, |w| w.saturating_sub(before).max(NARROWEST));
-        let heading = self.heading.map(str::to_owned);
-        self.line(out, indent, &widths, &heading, &self.heading.map(|_| BOLD), last)?;
+        let layout = Layout { indent, widths, before, last };
+        layout.line(out, &self.heading.map(str::to_owned), &[BOLD; N])?;
         for (texts, row) in rows.iter().zip(&self.rows) {
-            self.line(out, indent, &widths, texts, &std::array::from_fn(|i| row[i].style), last)?;
+            layout.line(out, texts, &std::array::from_fn(|i| row[i].style))?;
         }
         Ok(())
     }
+}
 
-    fn line(
-        &self,
-        out: &mut dyn Write,
-        indent: usize,
-        widths: &[usize; N],
-        texts: &[String; N],
-        styles: &[Style; N],
-        last: usize,
-    ) -> io::Result<()> {
-        write!(out, "{:indent$}", "")?;
-        let before: usize = indent + widths[..N - 1].iter().map(|w| w + GAP).sum::<usize>();
+/// Where the columns of a table are.
+struct Layout<const N: usize> {
+    indent: usize,
+    widths: [usize; N],
+    /// Where the last column begins.
+    before: usize,
+    /// How wide it may be.
+    last: usize,
+}
+
+impl<const N: usize> Layout<N> {
+    fn line(&self, out: &mut dyn Write, texts: &[String; N], styles: &[Style; N]) -> io::Result<()> {
+        write!(out, "{:indent$}", "", indent = self.indent)?;
         // No spaces at the end of a line: empty fields at its end are left out.
         let filled = texts.iter().rposition(|t| !t.is_empty()).unwrap_or(0);
         for (i, (text, style)) in texts.iter().zip(styles).enumerate().take(filled + 1) {
             if i + 1 < N {
                 write!(out, "{style}{text}{style:#}")?;
                 if i < filled {
-                    write!(out, "{:pad$}", "", pad = widths[i] - columns(text) + GAP)?;
+                    write!(out, "{:pad$}", "", pad = self.widths[i] - columns(text) + GAP)?;
                 }
                 continue;
             }
-            for (n, part) in wrap(text, last).into_iter().enumerate() {
+            for (n, part) in wrap(text, self.last).into_iter().enumerate() {
                 if n > 0 {
-                    write!(out, "\n{:before$}", "")?;
+                    write!(out, "\n{:before$}", "", before = self.before)?;
                 }
                 write!(out, "{style}{part}{style:#}")?;
             }
@@ -160,9 +170,9 @@ fn wrap(text: &str, width: usize) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn print(table: &Table<3>, width: Option<usize>) -> String {
+    fn print(table: &Table<'_, 3>, width: Option<usize>) -> String {
         let mut out = Vec::new();
-        table.print(&mut out, 0, width).unwrap();
+        table.print_to(&mut out, 0, width).unwrap();
         anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
     }
 

@@ -54,7 +54,6 @@ impl Report {
 
     /// Prints what there is, worst first.
     pub(super) fn print(mut self, out: &mut Output) -> io::Result<()> {
-        let width = out.width();
         self.problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
         // Each once: many Services often have one problem.
         let mut fixes = BTreeMap::new();
@@ -74,12 +73,12 @@ impl Report {
             ]);
             fixes.insert(p.code.code(), p.code.fix());
         }
-        section(out, "Problems", &table, width)?;
+        section(out, "Problems", &table)?;
         let mut table = Table::new(["CODE", "FIX"]);
         for (code, fix) in fixes.into_iter().filter(|(_, fix)| !fix.is_empty()) {
             table.push([code.into(), fix.into()]);
         }
-        section(out, "What to do", &table, width)?;
+        section(out, "What to do", &table)?;
         if self.more > 0 {
             writeln!(out, "and {} more problems of the input\n", self.more)?;
         }
@@ -87,7 +86,7 @@ impl Report {
         for (service, error) in self.errors {
             table.push([service.into(), error.into()]);
         }
-        section(out, "Errors that the controllers would return, and retry", &table, width)?;
+        section(out, "Errors that the controllers would return, and retry", &table)?;
         let mut table = Table::new(["TYPE", "REASON", "OBJECT", "MESSAGE"]);
         for (kind, reason, object, message) in self.events {
             let kind = match kind {
@@ -96,15 +95,15 @@ impl Report {
             };
             table.push([kind, reason.into(), object.into(), message.into()]);
         }
-        section(out, "Events", &table, width)
+        section(out, "Events", &table)
     }
 }
 
-fn section<const N: usize>(out: &mut Output, title: &str, table: &Table<N>, width: Option<usize>) -> io::Result<()> {
+fn section<const N: usize>(out: &mut Output, title: &str, table: &Table<'_, N>) -> io::Result<()> {
     if table.is_empty() {
         return Ok(());
     }
     writeln!(out, "{BOLD}{title}{BOLD:#}")?;
-    table.print(out, 0, width)?;
+    table.print(out, 0)?;
     writeln!(out)
 }

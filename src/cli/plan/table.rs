@@ -69,8 +69,7 @@ pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
     )?;
     run.progress.finish();
     if !table.is_empty() {
-        let width = out.width();
-        table.print(out, 0, width)?;
+        table.print(out, 0)?;
         writeln!(out)?;
     }
     report.print(out)?;
@@ -108,7 +107,11 @@ impl Counts {
             }
         }
         if self.leftover > 0 {
-            write!(out, "\n{} Endpoints without a Service: deleted when kube-controller-manager starts again", self.leftover)?;
+            write!(
+                out,
+                "\n{} Endpoints without a Service: deleted when kube-controller-manager starts again",
+                self.leftover
+            )?;
         }
         writeln!(out)
     }
@@ -143,8 +146,7 @@ pub(super) fn deviations(run: &Run<'_>, minor: Minor, out: &mut Output) -> anyho
     run.progress.finish();
     let compat = run.options.compat;
     if !table.is_empty() {
-        let width = out.width();
-        table.print(out, 0, width)?;
+        table.print(out, 0)?;
         writeln!(out)?;
     }
     let services = plural(services, "Service");

@@ -183,7 +183,14 @@ impl Write for Output {
 
 /// Says on standard error why the program gives up. A reader that went away is no error: nothing is said.
 pub(super) fn error(error: &anyhow::Error) {
-    complain("error", RED, &format!("{error:#}"));
+    // Some errors repeat their cause: it is told once.
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string).filter(|c| !c.is_empty()) {
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    complain("error", RED, &text);
 }
 
 /// Says on standard error what a user should know of the run.

@@ -99,17 +99,21 @@ fn slice_entries(slice: &EndpointSlice) -> Entries<'_> {
     let mut all = Entries::new();
     let ports = ports(slice.ports.iter().flatten().map(slice_port));
     for endpoint in &slice.endpoints {
-        let stage = match (endpoint.conditions.terminating, endpoint.ready()) {
-            (Some(true), _) => TERMINATING,
-            (_, true) => READY,
-            (_, false) => NOT_READY,
-        };
+        let stage = stage(endpoint);
         let pod = target(endpoint.target_ref.as_deref());
         for address in &endpoint.addresses {
             all.entry((address, pod)).or_default().insert((Rc::clone(&ports), stage));
         }
     }
     all
+}
+
+fn stage(endpoint: &Endpoint) -> &'static str {
+    match (endpoint.conditions.terminating, endpoint.ready()) {
+        (Some(true), _) => TERMINATING,
+        (_, true) => READY,
+        (_, false) => NOT_READY,
+    }
 }
 
 fn target(reference: Option<&ObjectRef>) -> &str {
@@ -200,7 +204,8 @@ fn fields(old: &EndpointSlice, new: &EndpointSlice) -> Vec<String> {
     for new in &new.endpoints {
         let Some(old) = before.get(&(&new.addresses[..], target(new.target_ref.as_deref()))) else { continue };
         let differs = [
-            ("conditions", old.conditions != new.conditions),
+            // A change of the stage is told already.
+            ("conditions", stage(old) == stage(new) && old.conditions != new.conditions),
             ("hostname", old.hostname != new.hostname),
             ("node", old.node_name != new.node_name),
             ("zone", old.zone != new.zone || old.deprecated_topology != new.deprecated_topology),

@@ -119,16 +119,17 @@ impl Counts {
 
 /// Prints to which objects two releases do not do the same; tells whether there are any.
 pub(super) fn deviations(run: &Run<'_>, minor: Minor, out: &mut Output) -> anyhow::Result<bool> {
-    let mut table = Table::new(["NAMESPACE", "SERVICE", "OBJECT", "BEFORE", "AFTER", "DETAIL"]);
+    let (before, after) = (run.options.compat.to_string(), minor.to_string());
+    let mut table = Table::new(["NAMESPACE", "SERVICE", "OBJECT", &before, &after, "DETAIL"]);
     let (mut services, mut changed) = (0, 0);
     run.each(
         |entry| {
             let state = run.index.state(entry);
             let found = against::deviations(&state, &run.plan(entry), &run.plan_as(entry, minor));
-            (entry.namespace.clone(), entry.name.clone(), found)
+            (entry.namespace.clone(), entry.name.clone(), entry.service.is_some(), found)
         },
-        |(namespace, name, found)| {
-            services += 1;
+        |(namespace, name, service, found)| {
+            services += usize::from(service);
             changed += usize::from(!found.is_empty());
             for d in found {
                 table.push([

@@ -86,10 +86,10 @@ impl Repack {
     /// A port. Equal ones are the same, unless they have an `appProtocol`. A port whose number is not
     /// positive keeps its addresses, and is not published.
     pub(crate) fn port(&mut self, port: EndpointPort) -> PortId {
-        if port.app_protocol.is_none() {
-            if let Some(id) = self.by_value.get(&port) {
-                return *id;
-            }
+        if port.app_protocol.is_none()
+            && let Some(id) = self.by_value.get(&port)
+        {
+            return *id;
         }
         // There are fewer ports than bytes of input.
         let id = PortId(u32::try_from(self.ports.len()).unwrap_or(u32::MAX));

@@ -16,7 +16,7 @@ use crate::{
 /// Upstream compares hashes. A total order does the same, gives the sequence in which endpoints are
 /// listed, and leaves no room for input that was made to collide.
 #[derive(Clone, Debug)]
-pub(super) struct Identity<'a> {
+pub(crate) struct Identity<'a> {
     /// The first 16 bytes of the first address: decides nearly every comparison, as IPv4 addresses fit.
     head: u128,
     /// Sorted.
@@ -39,7 +39,7 @@ impl<'a> Identity<'a> {
     }
 
     /// The identity of a stored endpoint.
-    pub(super) fn of(endpoint: &'a Endpoint, profile: &Profile) -> Self {
+    pub(crate) fn of(endpoint: &'a Endpoint, profile: &Profile) -> Self {
         let addresses = endpoint.addresses.iter().collect();
         Self::new(addresses, endpoint.hostname.as_ref(), endpoint.target_ref.as_deref(), profile)
     }
@@ -55,7 +55,7 @@ impl<'a> Identity<'a> {
     }
 
     /// A total order: by address, then host name, then target.
-    pub(super) fn order(&self, other: &Identity<'_>) -> Ordering {
+    pub(crate) fn order(&self, other: &Identity<'_>) -> Ordering {
         self.head.cmp(&other.head).then_with(|| self.order_in_full(other))
     }
 

@@ -95,6 +95,11 @@ impl Input {
         Ok(objects)
     }
 
+    /// The namespace that is asked for.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// Keeps the Services that are asked for.
     pub(super) fn select(&self, index: &mut Index<'_>) -> anyhow::Result<()> {
         if let Some(namespace) = &self.namespace {

@@ -33,7 +33,7 @@ use output::{Color, Output};
 #[command(name = "roster", version, propagate_version = false, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 all is well, 1 there are findings, 2 wrong use or unreadable input.")]
 struct Cli {
-    /// When to use colours; NO_COLOR is respected.
+    /// When to use colours; `NO_COLOR` is respected.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
     #[command(subcommand)]

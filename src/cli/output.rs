@@ -125,12 +125,10 @@ impl<'a> Items<'a> {
 
     /// Writes the text of one item.
     pub(super) fn write(&mut self, text: &[u8]) -> anyhow::Result<()> {
-        let before: &[u8] = match self.format {
-            Format::Ndjson => b"",
-            Format::Yaml if self.first => b"\n",
-            Format::Yaml => b"",
-            Format::Json | Format::Table | Format::Wide if self.first => b"\n",
-            Format::Json | Format::Table | Format::Wide => b",\n",
+        let before: &[u8] = match (self.format, self.first) {
+            (Format::Ndjson, _) | (Format::Yaml, false) => b"",
+            (_, true) => b"\n",
+            (_, false) => b",\n",
         };
         self.first = false;
         self.out.write_all(before)?;

@@ -92,7 +92,6 @@ impl Serve {
     }
 
     fn options(&self) -> ServeOptions {
-        let defaults = ServeOptions::default();
         let cluster_body = u64::try_from(self.max_cluster_body).unwrap_or(u64::MAX);
         ServeOptions {
             listen: self.listen,
@@ -110,13 +109,12 @@ impl Serve {
                 body_idle: Duration::from_secs(self.body_timeout),
                 request: Duration::from_secs(self.request_timeout),
                 cluster_request: Duration::from_secs(self.cluster_request_timeout),
-                ..defaults.limits
+                ..Limits::default()
             },
             connections: self.max_connections,
             head_timeout: Duration::from_secs(self.head_timeout),
             write_timeout: Duration::from_secs(self.write_timeout),
             drain: Duration::from_secs(self.drain_timeout),
-            ..defaults
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Lists, page by page.
 
-use std::time::Duration;
+use std::{fmt::Write, time::Duration};
 
 use kube::Client;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -153,7 +153,7 @@ fn escaped(text: &str) -> String {
         if b.is_ascii_alphanumeric() || b"-._~".contains(&b) {
             out.push(char::from(b));
         } else {
-            out.push_str(&format!("%{b:02X}"));
+            let _ = write!(out, "%{b:02X}");
         }
         out
     })

@@ -36,7 +36,7 @@ pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<String> {
     if parts.is_empty() && old.subsets.iter().map(comparable).ne(new.subsets.iter().map(comparable)) {
         parts.push("order or details of the subsets".to_owned());
     }
-    joined(parts)
+    joined(&parts)
 }
 
 /// What is new about a slice; `None` if nothing is.
@@ -47,10 +47,10 @@ pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<String>
     if parts.is_empty() && (old.address_type != new.address_type || old.endpoints.len() != new.endpoints.len()) {
         parts.push("repeated endpoints".to_owned());
     }
-    joined(parts)
+    joined(&parts)
 }
 
-fn joined(parts: Vec<String>) -> Option<String> {
+fn joined(parts: &[String]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
@@ -189,7 +189,7 @@ fn name((address, pod): Who<'_>) -> String {
 fn some<T: Display>(list: &[T]) -> String {
     let mut text = list.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if list.len() > NAMED {
-        text.push_str(&format!(" and {} more", list.len() - NAMED));
+        text = format!("{text} and {} more", list.len() - NAMED);
     }
     text
 }

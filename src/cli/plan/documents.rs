@@ -25,13 +25,13 @@ pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
             let plan = run.plan(entry);
             let mut part = Summary::default();
             part.count(entry, &plan);
-            let changes = is_change(&run.index.state(entry), &plan);
-            Items::item(run.format, &cluster::line(entry, &plan)).map(|text| (text, part, changes))
+            let writes = is_change(&run.index.state(entry), &plan);
+            Items::item(run.format, &cluster::line(entry, &plan)).map(|text| (text, part, writes))
         },
         |done| {
-            let (text, part, changes) = done?;
+            let (text, part, writes) = done?;
             summary.add(&part);
-            changed |= changes;
+            changed |= writes;
             items.write(&text)
         },
     )?;

@@ -1,7 +1,6 @@
 //! `docs/cli.md` is made from the arguments' definition.
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "it is about a file")]
 fn the_reference_is_fresh() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
     let text = roster::cli::cli_reference();

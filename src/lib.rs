@@ -8,12 +8,16 @@
 //!
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
+pub mod cluster;
 pub mod compat;
+#[cfg(feature = "decode")]
+pub mod decode;
 pub mod endpoints;
 pub mod endpointslice;
 mod hash;
 #[cfg(feature = "server")]
 pub mod http;
+pub mod inventory;
 pub mod mirror;
 pub mod model;
 pub mod plan;

@@ -1,0 +1,142 @@
+//! Answers.
+
+use utoipa::ToSchema;
+
+use super::k8s::{EndpointSliceSchema, EndpointsSchema};
+
+/// What the controllers would do to one Service.
+#[derive(ToSchema)]
+#[schema(as = Plan, rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct PlanAnswer {
+    endpoints: EndpointsAction,
+    endpoint_slices: SliceChanges,
+    /// Events that the controllers would emit.
+    events: Vec<Event>,
+    /// What the reference controller would return, and retry.
+    errors: Vec<String>,
+    /// What a user should know.
+    problems: Vec<Finding>,
+}
+
+/// Two plans of one state.
+#[derive(ToSchema)]
+#[schema(as = Comparison)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ComparisonAnswer {
+    /// Of `options.compat`.
+    plan: PlanAnswer,
+    /// Of the release that `against` names.
+    against: PlanAnswer,
+    /// Whether the two differ.
+    differs: bool,
+}
+
+/// What a controller would do to the Endpoints object.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct EndpointsAction {
+    action: Action,
+    /// What is written by `create` and `update`.
+    #[schema(required = true)]
+    object: Option<EndpointsSchema>,
+}
+
+/// A write, or none.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum Action {
+    Create,
+    Update,
+    Delete,
+    None,
+}
+
+/// What the controllers would do to the slices.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct SliceChanges {
+    /// New slices: they have a `generateName` and no `name`.
+    create: Vec<EndpointSliceSchema>,
+    /// Slices as they replace the stored ones.
+    update: Vec<EndpointSliceSchema>,
+    /// Names of slices that are deleted.
+    delete: Vec<String>,
+    /// Names of slices that stay as they are.
+    unchanged: Vec<String>,
+}
+
+/// An event.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Event {
+    #[schema(rename = "type")]
+    kind: EventType,
+    #[schema(example = "TopologyAwareHintsEnabled")]
+    reason: String,
+    message: String,
+    object: ObjectKey,
+}
+
+/// How an event is meant.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum EventType {
+    Normal,
+    Warning,
+}
+
+/// Something a user should know of an object.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Finding {
+    /// Stable code; `docs/reasons.md` lists them with a fix for each.
+    #[schema(example = "no-pod-ip")]
+    code: String,
+    severity: Severity,
+    /// What it is about this object.
+    message: String,
+    object: ObjectKey,
+    /// JSON pointer into the posted body, where one field is to blame.
+    #[schema(required = false, nullable = false)]
+    pointer: Option<String>,
+}
+
+/// How much a finding matters.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+/// Which object.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ObjectKey {
+    #[schema(example = "Pod")]
+    kind: String,
+    /// Missing for objects without a namespace.
+    #[schema(required = false, nullable = false)]
+    namespace: Option<String>,
+    name: String,
+}
+
+/// A `discovery.k8s.io/v1` list of slices.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct EndpointSliceList {
+    #[schema(example = "discovery.k8s.io/v1")]
+    api_version: String,
+    #[schema(example = "EndpointSliceList")]
+    kind: String,
+    #[schema(value_type = Object)]
+    metadata: (),
+    items: Vec<EndpointSliceSchema>,
+}

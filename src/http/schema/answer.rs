@@ -1,6 +1,11 @@
 //! Answers.
 
-use utoipa::ToSchema;
+use std::{borrow::Cow, marker::PhantomData};
+
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{OneOfBuilder, Ref, RefOr, schema::Schema},
+};
 
 use super::k8s::{EndpointSliceSchema, EndpointsSchema};
 
@@ -139,4 +144,76 @@ pub(crate) struct EndpointSliceList {
     #[schema(value_type = Object)]
     metadata: (),
     items: Vec<EndpointSliceSchema>,
+}
+
+/// What `POST /v1/plan` answers: the first without `against`, the second with it.
+pub(crate) type PlanOrComparison = OneOf<PlanAnswer, ComparisonAnswer>;
+
+/// What `GET /v1/compat` answers: the first without parameters, the second with `from` or `to`.
+pub(crate) type ReleasesOrDifferences = OneOf<Releases, Differences>;
+
+/// All releases with a profile.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Releases {
+    /// The release that Roster acts like if not told otherwise.
+    #[schema(example = "1.37")]
+    default: String,
+    items: Vec<Release>,
+}
+
+/// A release and its switches; `docs/versions.md` tells what they mean.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Release {
+    #[schema(example = "1.37")]
+    minor: String,
+    #[schema(value_type = Object)]
+    profile: (),
+}
+
+/// What differs between two releases.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Differences {
+    from: String,
+    to: String,
+    differences: Vec<Difference>,
+}
+
+/// One switch that two releases set differently.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Difference {
+    /// Name of the switch.
+    #[schema(example = "canonicalIps")]
+    switch: String,
+    /// What it means.
+    meaning: String,
+    #[schema(value_type = Value)]
+    from: serde_json::Value,
+    #[schema(value_type = Value)]
+    to: serde_json::Value,
+}
+
+/// One of two shapes; a client tells them apart by what it asked for.
+pub(crate) struct OneOf<A, B>(PhantomData<(A, B)>);
+
+impl<A: ToSchema, B: ToSchema> PartialSchema for OneOf<A, B> {
+    fn schema() -> RefOr<Schema> {
+        let (a, b) = (Ref::from_schema_name(A::name()), Ref::from_schema_name(B::name()));
+        RefOr::T(Schema::OneOf(OneOfBuilder::new().item(a).item(b).build()))
+    }
+}
+
+impl<A: ToSchema, B: ToSchema> ToSchema for OneOf<A, B> {
+    fn name() -> Cow<'static, str> {
+        Cow::Owned(format!("{}Or{}", A::name(), B::name()))
+    }
+
+    fn schemas(out: &mut Vec<(String, RefOr<Schema>)>) {
+        out.extend([(A::name().into_owned(), A::schema()), (B::name().into_owned(), B::schema())]);
+        A::schemas(out);
+        B::schemas(out);
+    }
 }

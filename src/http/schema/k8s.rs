@@ -123,10 +123,7 @@ mod tests {
             .collect();
         assert_eq!(
             changed,
-            [
-                "io.k8s.apimachinery.pkg.api.resource.Quantity",
-                "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
-            ]
+            ["io.k8s.apimachinery.pkg.api.resource.Quantity", "io.k8s.apimachinery.pkg.util.intstr.IntOrString"]
         );
     }
 }

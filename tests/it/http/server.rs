@@ -1,0 +1,1 @@
+//! A real listener: stalls, limits and shutdown.

@@ -6,6 +6,7 @@
 //! ```
 
 mod body;
+mod cluster;
 mod compat;
 mod compute;
 mod docs;
@@ -49,6 +50,7 @@ pub struct App {
     ready: AtomicBool,
     requests: Arc<Semaphore>,
     large: Arc<Semaphore>,
+    cluster_requests: Arc<Semaphore>,
 }
 
 impl App {
@@ -57,6 +59,7 @@ impl App {
         Arc::new(Self {
             requests: Arc::new(Semaphore::new(limits.requests)),
             large: Arc::new(Semaphore::new(limits.large)),
+            cluster_requests: Arc::new(Semaphore::new(limits.cluster_requests)),
             metrics: Metrics::default(),
             ready: AtomicBool::new(false),
             limits,
@@ -75,6 +78,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(plan::plan))
         .routes(routes!(endpoints::endpoints))
         .routes(routes!(endpointslices::endpointslices))
+        .routes(routes!(cluster::cluster))
         .routes(routes!(compat::compat))
         .routes(routes!(docs::openapi))
         .routes(routes!(health::healthz))

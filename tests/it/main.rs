@@ -1,4 +1,5 @@
 //! In-process tests of every boundary: one binary, so that it links once.
 
+mod generated;
 #[cfg(feature = "server")]
 mod http;

@@ -71,7 +71,10 @@ impl Tally {
         );
         let kinds: Vec<String> = self.by_controller.iter().map(|(k, n)| format!("{k} {n}")).collect();
         println!("  {}", kinds.join(", "));
-        println!("  {} agreed with the first run, {} with a later one: the reference threw dice", self.agreed, self.dice);
+        println!(
+            "  {} agreed with the first run, {} with a later one: the reference threw dice",
+            self.agreed, self.dice
+        );
         if self.late > 0 {
             println!("  {} agreed only with a run beyond the regular ones: dice with a rare side", self.late);
         }
@@ -144,7 +147,14 @@ impl Judge<'_> {
         self.difference(&wanted, &got, ours, run, tally);
     }
 
-    fn difference(&self, wanted: &[(Value, Value)], got: &Value, ours: Result<Value, String>, runs: usize, tally: &mut Tally) {
+    fn difference(
+        &self,
+        wanted: &[(Value, Value)],
+        got: &Value,
+        ours: Result<Value, String>,
+        runs: usize,
+        tally: &mut Tally,
+    ) {
         let id = self.case["id"].as_str().unwrap_or_default();
         let controller = self.case["controller"].as_str().unwrap_or_default();
         let mut note = format!("{id} {} {controller}: none of {runs} runs gives our answer", self.version);

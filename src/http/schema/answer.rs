@@ -146,6 +146,70 @@ pub(crate) struct EndpointSliceList {
     items: Vec<EndpointSliceSchema>,
 }
 
+/// A line of `POST /v1/cluster`: `service` and the fields of a plan; the last one has `summary`.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ClusterLine {
+    /// Whose plan it is.
+    #[schema(required = false, nullable = false)]
+    service: Option<ServiceName>,
+    #[schema(required = false, nullable = false)]
+    endpoints: Option<EndpointsAction>,
+    #[schema(required = false, nullable = false)]
+    endpoint_slices: Option<SliceChanges>,
+    #[schema(required = false, nullable = false)]
+    events: Option<Vec<Event>>,
+    #[schema(required = false, nullable = false)]
+    errors: Option<Vec<String>>,
+    #[schema(required = false, nullable = false)]
+    problems: Option<Vec<Finding>>,
+    #[schema(required = false, nullable = false)]
+    summary: Option<Summary>,
+}
+
+/// A Service by name.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ServiceName {
+    namespace: String,
+    name: String,
+}
+
+/// What a whole cluster came to.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Summary {
+    services: u64,
+    /// Names that have Endpoints or slices, and no Service.
+    orphans: u64,
+    pods: u64,
+    nodes: u64,
+    /// Services and orphans for which something is to be written.
+    changed: u64,
+    endpoints: Changes,
+    endpoint_slices: Changes,
+    /// Errors in all plans together.
+    errors: u64,
+    /// Problems in all plans together; those of the input are apart.
+    problems: u64,
+    /// What is wrong with the input.
+    input_problems: Vec<Finding>,
+    /// How many more of those there are.
+    #[schema(required = false, nullable = false)]
+    more_input_problems: Option<u64>,
+}
+
+/// Writes, by kind of write.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Changes {
+    create: u64,
+    update: u64,
+    delete: u64,
+}
+
 /// What `POST /v1/plan` answers: the first without `against`, the second with it.
 pub(crate) type PlanOrComparison = OneOf<PlanAnswer, ComparisonAnswer>;
 

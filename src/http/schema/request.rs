@@ -61,6 +61,41 @@ impl ToSchema for PlanBody {
     }
 }
 
+/// The body of `POST /v1/cluster`.
+pub(crate) struct ClusterBody;
+
+impl PartialSchema for ClusterBody {
+    fn schema() -> RefOr<Schema> {
+        let kinds = [
+            reference::<ServiceSchema>(),
+            reference::<PodSchema>(),
+            reference::<NodeSchema>(),
+            reference::<EndpointsSchema>(),
+            reference::<EndpointSliceSchema>(),
+            json!({ "title": "Anything else", "description": "Is counted, and told in the summary." }),
+        ];
+        from_json(json!({
+            "type": "object",
+            "description": "A list of objects; or one object, of which there may be several after each other.",
+            "properties": {
+                "apiVersion": { "type": "string" },
+                "kind": { "type": "string" },
+                "items": { "type": "array", "items": { "anyOf": kinds } },
+            },
+        }))
+    }
+}
+
+impl ToSchema for ClusterBody {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("ObjectList")
+    }
+
+    fn schemas(out: &mut Vec<(String, RefOr<Schema>)>) {
+        PlanBody::schemas(out);
+    }
+}
+
 /// Whether a schema is read or not does not depend on the input; a test reads them all.
 fn from_json(schema: Value) -> RefOr<Schema> {
     serde_json::from_value(schema).unwrap_or_else(|_| RefOr::T(Schema::default()))
@@ -223,6 +258,11 @@ pub(crate) fn list_example() -> Value {
         .chain(["pods", "nodes"].into_iter().filter_map(|f| example[f].as_array()).flatten())
         .collect();
     json!({ "apiVersion": "v1", "kind": "List", "items": items })
+}
+
+/// A small cluster: the same list.
+pub(crate) fn cluster_example() -> Value {
+    list_example()
 }
 
 fn service_example() -> Value {

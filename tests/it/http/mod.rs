@@ -173,3 +173,31 @@ async fn a_request_id_is_kept_or_made() {
         assert!(!answer.header("x-request-id").is_empty());
     }
 }
+
+#[tokio::test]
+async fn a_cluster_is_answered_line_by_line() {
+    let (_, router) = app();
+    let object = |kind: &str, mut object: Value| {
+        object["kind"] = kind.into();
+        object
+    };
+    let service = object("Service", state()["service"].clone());
+    let mut other = service.clone();
+    other["metadata"]["namespace"] = "alpha".into();
+    let items = [service, object("Pod", pod("web-1", "10.0.0.1")), other, json!({ "kind": "Secret" })];
+    let list = json!({ "kind": "List", "items": items }).to_string();
+    let lines = items.iter().map(|i| format!("{i}\n")).collect::<String>();
+    for (content_type, body) in [(JSON, list), ("application/x-ndjson", lines)] {
+        let answer = post(&router, "/v1/cluster?compat=1.30", content_type, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+        assert_eq!(answer.header("content-type"), "application/x-ndjson");
+        let lines: Vec<Value> = answer.text().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let names: Vec<_> = lines.iter().map(|l| l["service"]["namespace"].as_str()).collect();
+        assert_eq!(names, [Some("alpha"), Some("shop"), None]);
+        assert_eq!(lines[1]["endpoints"]["object"]["subsets"][0]["addresses"][0]["ip"], "10.0.0.1");
+        assert_eq!((&lines[2]["summary"]["services"], &lines[2]["summary"]["changed"]), (&json!(2), &json!(2)));
+        assert_eq!(lines[2]["summary"]["inputProblems"][0]["code"], "ignored-object");
+    }
+    let broken = post(&router, "/v1/cluster", JSON, r#"{"kind":"List","items":[{"#).await;
+    assert_eq!((broken.status, &broken.json()["title"]), (StatusCode::BAD_REQUEST, &json!("The body cannot be read")));
+}

@@ -208,7 +208,7 @@ async fn compressed_bodies_are_read_up_to_the_limit() {
     let good = gzip(text.as_bytes());
     let mut two_members = gzip(&text.as_bytes()[..10]);
     two_members.extend(gzip(&text.as_bytes()[10..]));
-    let bomb = gzip(&vec![b' '; 300 << 20]);
+    let bomb = gzip(&vec![b' '; 100 << 20]);
     let exact = text.clone() + &" ".repeat((1 << 20) - text.len());
     for (name, encoding, body, want) in [
         ("gzip", "gzip", good.clone(), 200),

@@ -62,7 +62,7 @@ const HEAD: &str = "POST /v1/plan HTTP/1.1\r\nhost: x\r\ncontent-type: applicati
 async fn whoever_stalls_is_answered_or_dropped() {
     let limits = Limits { body_idle: SOON, ..Limits::default() };
     let server = start(limits).await;
-    let big = "a".repeat(80 << 10);
+    let big = "a".repeat(300 << 10);
     for (name, text, want) in [
         ("nothing at all", String::new(), ""),
         ("half a head", "GET /healthz HT".to_owned(), ""),

@@ -63,7 +63,8 @@ async fn logs_name_the_request_and_hold_no_body() {
     let log = Log::default();
     let subscriber =
         tracing_subscriber::fmt().json().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    // For all threads: with a subscriber of one thread only, others would switch the call sites off.
+    tracing::subscriber::set_global_default(subscriber).unwrap();
     let (_, router) = app();
     let mut body = state();
     body["service"]["metadata"]["annotations"] = serde_json::json!({ "password": "hunter2" });

@@ -23,18 +23,32 @@ pub(crate) struct Posted {
 }
 
 /// A serialised answer.
-pub(crate) struct Answer(Vec<u8>);
+pub(crate) struct Answer {
+    json: Vec<u8>,
+    problems: Option<usize>,
+}
 
 impl Answer {
     pub(crate) fn json(value: &impl Serialize) -> Result<Self, ApiError> {
-        serde_json::to_vec(value).map(Self).map_err(|e| ApiError::new(Kind::Internal, e.to_string()))
+        match serde_json::to_vec(value) {
+            Ok(json) => Ok(Self { json, problems: None }),
+            Err(e) => Err(ApiError::new(Kind::Internal, e.to_string())),
+        }
+    }
+
+    /// Adds the header `roster-problems`, for answers that have no room for problems.
+    pub(crate) fn with_problems(self, count: usize) -> Self {
+        Self { problems: Some(count), ..self }
     }
 }
 
 impl IntoResponse for Answer {
     fn into_response(self) -> Response {
-        let mut response = self.0.into_response();
+        let mut response = self.json.into_response();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(count) = self.problems {
+            response.headers_mut().insert("roster-problems", count.into());
+        }
         response
     }
 }

@@ -6,13 +6,24 @@
 //! ```
 
 mod body;
+mod cluster;
+mod compat;
 mod compute;
+mod docs;
+mod endpoints;
+mod endpointslices;
 mod health;
+mod input;
+mod lenient;
 mod limits;
 mod observe;
+mod params;
 mod plan;
 mod problem;
+mod refusals;
 mod request_id;
+mod schema;
+mod strict;
 
 use std::sync::{
     Arc,
@@ -22,8 +33,11 @@ use std::sync::{
 use axum::{Router, middleware, routing};
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::OpenApi;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::telemetry::metrics::Metrics;
+pub use docs::openapi_json;
 pub use limits::Limits;
 
 /// What all requests of one server share.
@@ -36,6 +50,7 @@ pub struct App {
     ready: AtomicBool,
     requests: Arc<Semaphore>,
     large: Arc<Semaphore>,
+    cluster_requests: Arc<Semaphore>,
 }
 
 impl App {
@@ -44,6 +59,7 @@ impl App {
         Arc::new(Self {
             requests: Arc::new(Semaphore::new(limits.requests)),
             large: Arc::new(Semaphore::new(limits.large)),
+            cluster_requests: Arc::new(Semaphore::new(limits.cluster_requests)),
             metrics: Metrics::default(),
             ready: AtomicBool::new(false),
             limits,
@@ -56,15 +72,28 @@ impl App {
     }
 }
 
+/// Every call that is documented, in the order of the document.
+fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(docs::Document::openapi())
+        .routes(routes!(plan::plan))
+        .routes(routes!(endpoints::endpoints))
+        .routes(routes!(endpointslices::endpointslices))
+        .routes(routes!(cluster::cluster))
+        .routes(routes!(compat::compat))
+        .routes(routes!(docs::openapi))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::livez))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+}
+
 /// The whole API.
 pub fn router(app: Arc<App>) -> Router {
-    let router = Router::new()
-        .route("/v1/plan", routing::post(plan::plan))
-        .route("/healthz", routing::get(health::healthz))
-        .route("/livez", routing::get(health::livez))
-        .route("/readyz", routing::get(health::readyz))
-        .with_state(app.clone());
+    let (router, _) = routes().split_for_parts();
     router
+        .with_state(app.clone())
+        .route("/", routing::get(docs::index))
+        .merge(docs::page())
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(middleware::from_fn(problem::render))
         .layer(middleware::from_fn_with_state(app, observe::observe))

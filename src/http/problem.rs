@@ -2,7 +2,6 @@
 
 use axum::{
     Json,
-    body::Body,
     extract::Request,
     http::{HeaderValue, StatusCode, header},
     middleware::Next,
@@ -22,13 +21,19 @@ macro_rules! kinds {
         }
 
         impl Kind {
+            /// All of them.
+            pub(super) const ALL: &[Self] = &[$(Self::$name),*];
             pub(crate) fn status(self) -> StatusCode {
                 match self { $(Self::$name => StatusCode::$status),* }
             }
-            fn slug(self) -> &'static str {
+            pub(super) fn slug(self) -> &'static str {
                 match self { $(Self::$name => $slug),* }
             }
-            fn title(self) -> &'static str {
+            /// What it means, in a sentence.
+            pub(super) fn meaning(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),*).trim_ascii()),* }
+            }
+            pub(super) fn title(self) -> &'static str {
                 match self { $(Self::$name => $title),* }
             }
         }
@@ -64,15 +69,27 @@ kinds! {
     NotReady SERVICE_UNAVAILABLE "not-ready" "Roster is starting or stopping";
 }
 
-/// One field that is to blame.
+/// One field or parameter that is to blame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct FieldError {
     /// JSON pointer (RFC 6901) into the posted body; empty for the body itself.
-    #[schema(example = "/service/spec/ports/0/port")]
-    pub pointer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false, example = "/service/spec/ports/0/port")]
+    pub pointer: Option<String>,
+    /// Name of a query parameter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub parameter: Option<String>,
     /// What is wrong with it.
     #[schema(example = "invalid type: string \"http\", expected i32")]
     pub detail: String,
+}
+
+impl FieldError {
+    /// A field of the body.
+    pub(crate) fn at(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { pointer: Some(pointer.into()), parameter: None, detail: detail.into() }
+    }
 }
 
 /// Why a request is refused. Rendered by [`render`], which knows the request's id.
@@ -86,12 +103,6 @@ pub(crate) struct ApiError {
 impl ApiError {
     pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), errors: Vec::new() }
-    }
-
-    /// One field is to blame.
-    pub(crate) fn at(kind: Kind, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        let detail = detail.into();
-        Self { kind, detail: detail.clone(), errors: vec![FieldError { pointer: pointer.into(), detail }] }
     }
 }
 
@@ -168,7 +179,6 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
     if let Some(allow) = response.headers_mut().remove(header::ALLOW) {
         headers.insert(header::ALLOW, allow);
     }
-    *response.body_mut() = Body::empty();
     out
 }
 

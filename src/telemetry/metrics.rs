@@ -46,7 +46,7 @@ pub struct Metrics {
     pub in_flight: Gauge,
     /// Requests refused because too many others are being answered.
     pub shed: Counter,
-    /// Bytes of bodies, after decompression.
+    /// Bytes of bodies, after decompression; those of whole clusters as they came.
     pub body_bytes: Counter<u64, AtomicU64>,
     /// Open connections.
     pub connections: Gauge,
@@ -110,7 +110,14 @@ impl Metrics {
 
     /// Counts a planned Service.
     pub fn planned(&self, noop: bool) {
-        self.plans.get_or_create(&OutcomeLabels { outcome: if noop { "none" } else { "change" } }).inc();
+        self.planned_many(noop.into(), (!noop).into());
+    }
+
+    /// Counts planned Services: with nothing to do, and with something.
+    pub fn planned_many(&self, none: u64, change: u64) {
+        for (outcome, count) in [("none", none), ("change", change)] {
+            self.plans.get_or_create(&OutcomeLabels { outcome }).inc_by(count);
+        }
     }
 
     /// The OpenMetrics text.

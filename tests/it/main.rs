@@ -1,5 +1,8 @@
-//! Roster from outside: every door, one test binary.
+//! Roster from outside: every door, one test binary, so that it links once.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 #[cfg(feature = "cli")]
 mod cli;
+mod generated;
+#[cfg(feature = "server")]
+mod http;

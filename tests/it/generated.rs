@@ -1,0 +1,50 @@
+//! Generated files are committed, and fresh. The test that finds one stale is also the program that writes it:
+//! `cargo xtask openapi` and `cargo xtask docs` run it with `ROSTER_WRITE` set to a group.
+
+use std::{fmt::Write, fs, path::Path};
+
+use roster::reason::Reason;
+
+/// A file that is made from the code.
+struct Generated {
+    /// What writes it: `cargo xtask GROUP`.
+    group: &'static str,
+    path: &'static str,
+    text: fn() -> String,
+}
+
+const FILES: &[Generated] = &[Generated { group: "docs", path: "docs/reasons.md", text: reasons }];
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it is about files")]
+fn generated_files_are_fresh() {
+    let write = std::env::var("ROSTER_WRITE").unwrap_or_default();
+    let mut stale = Vec::new();
+    for file in FILES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file.path);
+        let text = (file.text)();
+        if file.group == write {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        if fs::read_to_string(&path).unwrap_or_default() != text {
+            stale.push(format!("{}: cargo xtask {}", file.path, file.group));
+        }
+    }
+    assert!(stale.is_empty(), "stale; to write them anew:\n{}", stale.join("\n"));
+}
+
+/// `docs/reasons.md`.
+fn reasons() -> String {
+    let mut out = String::from(
+        "# Reasons\n\n<!-- Made by `cargo xtask docs` from the table in src/reason.rs: do not edit. -->\n\n\
+         Everything that Roster says has a code, and codes never change. `explain` gives one to every pod × Service port; \
+         `problems` of a plan name states that a user should know of.\n\n\
+         | code | severity | meaning | what to do |\n|---|---|---|---|\n",
+    );
+    for reason in Reason::ALL {
+        let severity = format!("{:?}", reason.severity()).to_lowercase();
+        let _ = writeln!(out, "| `{reason}` | {severity} | {} | {} |", reason.meaning(), reason.fix());
+    }
+    out
+}

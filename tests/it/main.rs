@@ -1,0 +1,4 @@
+//! Roster from outside: every door, one test binary.
+
+mod documents;
+mod generated;

@@ -8,10 +8,14 @@
 //!
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
+pub mod cluster;
 pub mod compat;
+#[cfg(feature = "decode")]
+pub mod decode;
 pub mod endpoints;
 pub mod endpointslice;
 mod hash;
+pub mod inventory;
 pub mod mirror;
 pub mod model;
 pub mod plan;

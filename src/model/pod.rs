@@ -23,7 +23,7 @@ pub enum Phase {
 
 /// A port of a container, in the order in which named ports are looked up: all containers, then the
 /// init containers that keep running (native sidecars).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContainerPort {
     /// Name; empty if it has none.
     pub name: Text,
@@ -66,8 +66,8 @@ pub struct Pod {
     pub reference: Arc<ObjectRef>,
     /// `metadata.resourceVersion`, published by releases up to 1.23.
     pub resource_version: Text,
-    /// `metadata.labels`.
-    pub labels: Labels,
+    /// `metadata.labels`; pods of one workload may share them.
+    pub labels: Arc<Labels>,
     /// Whether it has a deletion timestamp.
     pub deleting: bool,
     /// `spec.nodeName`; empty while not scheduled.
@@ -76,8 +76,8 @@ pub struct Pod {
     pub hostname: Text,
     /// `spec.subdomain`.
     pub subdomain: Text,
-    /// Ports in look-up order.
-    pub ports: Vec<ContainerPort>,
+    /// Ports in look-up order; pods of one workload may share them.
+    pub ports: Arc<[ContainerPort]>,
     /// `status.phase`.
     pub phase: Phase,
     /// Whether `status.podIP` is set: enough to be a member, even without `status.podIPs`.
@@ -265,7 +265,7 @@ impl From<RawPod> for Pod {
         };
         let sidecars = spec.init_containers.iter().filter(|c| c.restart_policy == "Always");
         let ports = spec.containers.iter().map(|c| (c, false)).chain(sidecars.map(|c| (c, true)));
-        let mut ports: Vec<ContainerPort> = ports
+        let ports: Arc<[ContainerPort]> = ports
             .flat_map(|(c, sidecar)| c.ports.iter().map(move |p| (p, sidecar)))
             .map(|(p, sidecar)| ContainerPort {
                 name: p.name.clone(),
@@ -274,7 +274,6 @@ impl From<RawPod> for Pod {
                 sidecar,
             })
             .collect();
-        ports.shrink_to_fit();
         Self {
             reference: Arc::new(ObjectRef {
                 kind: Text::new_static("Pod"),
@@ -284,7 +283,7 @@ impl From<RawPod> for Pod {
                 ..ObjectRef::default()
             }),
             resource_version: metadata.resource_version,
-            labels: metadata.labels,
+            labels: Arc::new(metadata.labels),
             deleting: metadata.deletion_timestamp.0,
             node_name: spec.node_name,
             hostname: spec.hostname,

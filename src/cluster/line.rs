@@ -1,0 +1,142 @@
+//! How a plan is written as one line of JSON.
+
+use serde::Serialize;
+
+use crate::{
+    inventory::{Entry, Index, Problems},
+    model::Text,
+    plan::{EndpointsAction, Plan},
+    reason::Problem,
+};
+
+/// What a whole cluster came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Services.
+    pub services: u64,
+    /// Names that have Endpoints or slices, and no Service.
+    pub orphans: u64,
+    /// Pods.
+    pub pods: u64,
+    /// Nodes.
+    pub nodes: u64,
+    /// Services and orphans for which something is to be written.
+    pub changed: u64,
+    /// What is to be done to Endpoints.
+    pub endpoints: Changes,
+    /// What is to be done to slices.
+    pub endpoint_slices: Changes,
+    /// Errors in all plans together.
+    pub errors: u64,
+    /// Problems in all plans together; those of the input are apart.
+    pub problems: u64,
+}
+
+/// Writes, by kind of write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are the writes")]
+pub struct Changes {
+    pub create: u64,
+    pub update: u64,
+    pub delete: u64,
+}
+
+impl Summary {
+    /// Nothing counted yet but the objects.
+    pub(super) fn new(index: &Index<'_>) -> Self {
+        Self { pods: count(index.pods()), nodes: count(index.nodes().iter().count()), ..Self::default() }
+    }
+
+    /// Counts one plan.
+    pub fn count(&mut self, entry: &Entry<'_>, plan: &Plan) {
+        *(if entry.service.is_some() { &mut self.services } else { &mut self.orphans }) += 1;
+        self.changed += u64::from(!plan.is_noop());
+        match plan.endpoints {
+            EndpointsAction::None => {}
+            EndpointsAction::Create(_) => self.endpoints.create += 1,
+            EndpointsAction::Update(_) => self.endpoints.update += 1,
+            EndpointsAction::Delete => self.endpoints.delete += 1,
+        }
+        self.endpoint_slices.create += count(plan.endpoint_slices.create.len());
+        self.endpoint_slices.update += count(plan.endpoint_slices.update.len());
+        self.endpoint_slices.delete += count(plan.endpoint_slices.delete.len());
+        self.errors += count(plan.errors.len());
+        self.problems += count(plan.problems.len());
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.services += other.services;
+        self.orphans += other.orphans;
+        self.changed += other.changed;
+        for (sum, part) in
+            [(&mut self.endpoints, &other.endpoints), (&mut self.endpoint_slices, &other.endpoint_slices)]
+        {
+            sum.create += part.create;
+            sum.update += part.update;
+            sum.delete += part.delete;
+        }
+        self.errors += other.errors;
+        self.problems += other.problems;
+    }
+}
+
+fn count(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    service: Name<'a>,
+    #[serde(flatten)]
+    plan: &'a Plan,
+}
+
+#[derive(Serialize)]
+struct Name<'a> {
+    namespace: &'a Text,
+    name: &'a Text,
+}
+
+/// Appends the line of one plan.
+pub(super) fn write(out: &mut Vec<u8>, entry: &Entry<'_>, plan: &Plan) {
+    line(out, &Line { service: Name { namespace: entry.namespace, name: entry.name }, plan });
+}
+
+#[derive(Serialize)]
+struct LastLine<'a> {
+    summary: SummaryLine<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SummaryLine<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// What is wrong with the input.
+    input_problems: &'a [Problem],
+    /// How many more of those there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_input_problems: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// Appends the last line.
+pub(super) fn write_summary(out: &mut Vec<u8>, summary: &Summary, problems: &Problems) {
+    let summary = SummaryLine { summary, input_problems: problems.as_slice(), more_input_problems: problems.more() };
+    line(out, &LastLine { summary });
+}
+
+fn line(out: &mut Vec<u8>, value: &impl Serialize) {
+    let start = out.len();
+    // Writing to memory does not fail, and the keys of a plan are text. Should it ever, half a line must not stay.
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        out.truncate(start);
+        return;
+    }
+    out.push(b'\n');
+}

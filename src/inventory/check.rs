@@ -1,0 +1,125 @@
+//! Names and numbers that an API server would refuse. The engine takes them as they are; a user should know.
+
+use super::{Object, Problems};
+use crate::{
+    model::{ObjectKey, TargetPort},
+    reason::{Problem, Reason},
+};
+
+/// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input.
+pub fn check(object: &Object, at: &str, problems: &mut Problems) {
+    let mut found = Found { object, at, problems };
+    match object {
+        Object::Service(s) => {
+            found.name(&s.meta.name, Rule::Label);
+            for (i, port) in s.ports.iter().enumerate() {
+                found.port(i64::from(port.port), || format!("/spec/ports/{i}/port"));
+                // 0 stands for a missing targetPort, which an API server fills in.
+                if let TargetPort::Number(n @ (..0 | 1..)) = port.target_port {
+                    found.port(i64::from(n), || format!("/spec/ports/{i}/targetPort"));
+                }
+            }
+        }
+        Object::Pod(p) => {
+            found.name(p.name(), Rule::Subdomain);
+            for port in p.ports.iter() {
+                // The place is not known any more: ports of all containers are one list.
+                found.port(i64::from(port.number), || "/spec/containers".to_owned());
+            }
+        }
+        Object::Node(n) => found.name(&n.name, Rule::Subdomain),
+        Object::Endpoints(e) => {
+            found.name(&e.meta.name, Rule::Subdomain);
+            for (i, subset) in e.subsets.iter().enumerate() {
+                for (j, port) in subset.ports.iter().enumerate() {
+                    found.port(i64::from(port.port), || format!("/subsets/{i}/ports/{j}/port"));
+                }
+            }
+        }
+        Object::EndpointSlice(s) => {
+            found.name(&s.meta.name, Rule::Subdomain);
+            for (i, port) in s.ports.iter().flatten().enumerate() {
+                if let Some(n) = port.port {
+                    found.port(i64::from(n), || format!("/ports/{i}/port"));
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Rule {
+    /// RFC 1123 label.
+    Label,
+    /// RFC 1123 subdomain: labels with dots between them.
+    Subdomain,
+}
+
+impl Rule {
+    fn limit(self) -> usize {
+        match self {
+            Self::Label => 63,
+            Self::Subdomain => 253,
+        }
+    }
+
+    fn holds(self, name: &str) -> bool {
+        let label = |l: &str| {
+            let alphanumeric = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+            let bytes = l.as_bytes();
+            alphanumeric(bytes.first())
+                && alphanumeric(bytes.last())
+                && bytes.iter().all(|b| alphanumeric(Some(b)) || *b == b'-')
+        };
+        name.len() <= self.limit()
+            && match self {
+                Self::Label => label(name),
+                Self::Subdomain => name.split('.').all(label),
+            }
+    }
+}
+
+struct Found<'a> {
+    object: &'a Object,
+    at: &'a str,
+    problems: &'a mut Problems,
+}
+
+impl Found<'_> {
+    fn name(&mut self, name: &str, rule: Rule) {
+        if rule.holds(name) {
+            return;
+        }
+        let message = if name.is_empty() {
+            "the object has no name".to_owned()
+        } else if name.len() > rule.limit() {
+            format!("the name has {} characters; {} are allowed", name.len(), rule.limit())
+        } else {
+            "a name consists of lower case letters, digits and '-', and begins and ends with a letter or digit"
+                .to_owned()
+        };
+        self.push(Reason::InvalidName, message, "/metadata/name");
+    }
+
+    fn port(&mut self, number: i64, place: impl FnOnce() -> String) {
+        if !(1..=65_535).contains(&number) {
+            self.push(Reason::InvalidPort, format!("port {number} is not from 1 to 65535"), &place());
+        }
+    }
+
+    fn push(&mut self, reason: Reason, message: String, place: &str) {
+        let mut key: ObjectKey = self.object.key();
+        shorten(&mut key);
+        let pointer = Some(format!("{}{place}", self.at));
+        self.problems.push(Problem { pointer, ..Problem::new(reason, key, message) });
+    }
+}
+
+/// A name of megabytes must not be repeated in every problem.
+fn shorten(key: &mut ObjectKey) {
+    for text in [&mut key.namespace, &mut key.name] {
+        if text.len() > 300 {
+            *text = text.chars().take(300).chain(['…']).collect::<String>().into();
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What belongs to which Service.
+
+use std::{collections::HashMap, ops::Range, sync::Arc};
+
+use super::{Inventory, Problems};
+use crate::{
+    model::{EndpointSlice, Endpoints, Labels, Node, Nodes, ObjectKey, Pod, Service, Text},
+    plan::State,
+    reason::{Problem, Reason},
+};
+
+/// Each Service (and each name that only Endpoints or slices have) with what belongs to it, sorted by
+/// namespace and name. Borrows the [`Inventory`]; duplicates are gone.
+#[derive(Debug)]
+pub struct Index<'a> {
+    entries: Vec<Entry<'a>>,
+    nodes: Nodes,
+    postings: Postings<'a>,
+    slices: Vec<&'a EndpointSlice>,
+    pods: usize,
+    problems: Problems,
+}
+
+/// One Service, or what is left of one.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    /// Namespace.
+    pub namespace: &'a Text,
+    /// Name.
+    pub name: &'a Text,
+    /// The Service; `None` if only its Endpoints or slices are there.
+    pub service: Option<&'a Service>,
+    /// The Endpoints of this name.
+    pub endpoints: Option<&'a Endpoints>,
+    slices: Range<usize>,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn new(inventory: &'a Inventory) -> Self {
+        let mut problems = inventory.problems.clone();
+        problems.extend(inventory.ignored_problems());
+        let mut all = Distinct { problems: &mut problems };
+        let services = all.of("Service", &inventory.services, |s| (&s.meta.namespace, &s.meta.name));
+        let pods = all.of("Pod", &inventory.pods, |p| (p.namespace(), p.name()));
+        let endpoints = all.of("Endpoints", &inventory.endpoints, |e| (&e.meta.namespace, &e.meta.name));
+        let mut slices = all.of("EndpointSlice", &inventory.slices, |s| (&s.meta.namespace, &s.meta.name));
+        let nodes = all.of("Node", &inventory.nodes, |n: &Node| (&NO_NAMESPACE, &n.name));
+
+        slices.retain(|s| s.service_name().is_some());
+        // Stable: slices of one Service stay in order of their names.
+        slices.sort_by_key(|s| (&s.meta.namespace, s.service_name()));
+        Self {
+            entries: entries(&services, &endpoints, &slices),
+            nodes: nodes.into_iter().cloned().collect(),
+            postings: Postings::new(&services, &pods),
+            slices,
+            pods: pods.len(),
+            problems,
+        }
+    }
+
+    /// The entries, sorted by namespace and name.
+    pub fn entries(&self) -> &[Entry<'a>] {
+        &self.entries
+    }
+
+    /// The entry of this name.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<&Entry<'a>> {
+        let place = self.entries.binary_search_by(|e| (e.namespace.as_str(), e.name.as_str()).cmp(&(namespace, name)));
+        place.ok().map(|i| &self.entries[i])
+    }
+
+    /// What is known of `entry`. The pods are all that its Service selects, and some that share a label
+    /// with those.
+    pub fn state<'b>(&'b self, entry: &'b Entry<'a>) -> State<'b> {
+        State {
+            service: entry.service,
+            pods: entry.service.map_or(&[], |s| self.postings.candidates(s)),
+            nodes: &self.nodes,
+            endpoints: entry.endpoints,
+            slices: &self.slices[entry.slices.clone()],
+        }
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// How many pods there are.
+    pub fn pods(&self) -> usize {
+        self.pods
+    }
+
+    /// What is wrong with the input: what reading found, and duplicates.
+    pub fn problems(&self) -> &Problems {
+        &self.problems
+    }
+}
+
+static NO_NAMESPACE: Text = Text::new_static("");
+
+/// Sorts objects by namespace and name, and drops all but the last of one name.
+struct Distinct<'p> {
+    problems: &'p mut Problems,
+}
+
+impl Distinct<'_> {
+    fn of<'a, T>(&mut self, kind: &str, all: &'a [T], name: impl Fn(&'a T) -> (&'a Text, &'a Text)) -> Vec<&'a T> {
+        let mut sorted: Vec<&T> = all.iter().collect();
+        // What kubectl prints is sorted already.
+        if !sorted.is_sorted_by(|a, b| name(a) < name(b)) {
+            sorted.sort_by(|a, b| name(a).cmp(&name(b)));
+            sorted.dedup_by(|later, kept| {
+                let same = name(later) == name(kept);
+                if same {
+                    *kept = later;
+                    let (namespace, name) = name(later);
+                    let key = ObjectKey::new(kind, namespace, name);
+                    let message = format!("{key} is there more than once; the last one counts");
+                    self.problems.push(Problem::new(Reason::DuplicateObject, key, message));
+                }
+                same
+            });
+        }
+        sorted
+    }
+}
+
+/// Joins the three sorted lists by namespace and name.
+fn entries<'a>(services: &[&'a Service], endpoints: &[&'a Endpoints], slices: &[&'a EndpointSlice]) -> Vec<Entry<'a>> {
+    let slice_key = |s: &'a EndpointSlice| s.service_name().map(|name| (&s.meta.namespace, name));
+    let mut keys: Vec<(&'a Text, &'a Text)> = services.iter().map(|s| (&s.meta.namespace, &s.meta.name)).collect();
+    keys.extend(endpoints.iter().map(|e| (&e.meta.namespace, &e.meta.name)));
+    keys.extend(slices.iter().filter_map(|s| slice_key(s)));
+    keys.sort_unstable();
+    keys.dedup();
+
+    let (mut services, mut endpoints) = (services.iter().peekable(), endpoints.iter().peekable());
+    let mut slice = 0;
+    keys.into_iter()
+        .map(|key| {
+            let first = slice;
+            slice += slices[first..].iter().take_while(|s| slice_key(s) == Some(key)).count();
+            Entry {
+                namespace: key.0,
+                name: key.1,
+                service: services.next_if(|s| (&s.meta.namespace, &s.meta.name) == key).copied(),
+                endpoints: endpoints.next_if(|e| (&e.meta.namespace, &e.meta.name) == key).copied(),
+                slices: first..slice,
+            }
+        })
+        .collect()
+}
+
+type Fast = foldhash::fast::FixedState;
+
+/// For each label pair that some selector of a namespace asks for, the pods that have it: an inverted
+/// index. A Service's candidates are the shortest list among the pairs of its selector, so that one
+/// label that all pods share costs nothing.
+#[derive(Debug, Default)]
+struct Postings<'a> {
+    namespaces: HashMap<&'a str, usize, Fast>,
+    /// Position in `lists`, by namespace, key and value.
+    pairs: HashMap<(usize, &'a str, &'a str), usize, Fast>,
+    /// By namespace: the list of all its pods, if an empty selector asks for it.
+    everything: Vec<Option<usize>>,
+    lists: Vec<Vec<&'a Pod>>,
+}
+
+impl<'a> Postings<'a> {
+    fn new(services: &[&'a Service], pods: &[&'a Pod]) -> Self {
+        let mut this = Self::default();
+        for service in services {
+            if let Some(selector) = &service.selector {
+                this.want(&service.meta.namespace, selector);
+            }
+        }
+        this.fill(pods);
+        this
+    }
+
+    /// Makes the lists that this selector may need.
+    fn want(&mut self, namespace: &'a str, selector: &'a Labels) {
+        let namespace = *self.namespaces.entry(namespace).or_insert_with(|| {
+            self.everything.push(None);
+            self.everything.len() - 1
+        });
+        let lists = &mut self.lists;
+        let mut new_list = || {
+            lists.push(Vec::new());
+            lists.len() - 1
+        };
+        if selector.is_empty() {
+            self.everything[namespace].get_or_insert_with(new_list);
+            return;
+        }
+        for (key, value) in selector.iter() {
+            self.pairs.entry((namespace, key, value)).or_insert_with(&mut new_list);
+        }
+    }
+
+    fn fill(&mut self, pods: &[&'a Pod]) {
+        let mut wanted: Vec<usize> = Vec::new();
+        let mut before: Option<&Pod> = None;
+        for pod in pods {
+            // Neighbours are mostly replicas: they share namespace and labels.
+            let alike = before.is_some_and(|b| Arc::ptr_eq(&b.labels, &pod.labels) && b.namespace() == pod.namespace());
+            if !alike {
+                wanted.clear();
+                if let Some(&namespace) = self.namespaces.get(pod.namespace().as_str()) {
+                    wanted.extend(self.everything[namespace]);
+                    wanted.extend(pod.labels.iter().filter_map(|(k, v)| self.pairs.get(&(namespace, k, v))));
+                }
+                before = Some(pod);
+            }
+            for &list in &wanted {
+                self.lists[list].push(pod);
+            }
+        }
+    }
+
+    fn candidates(&self, service: &Service) -> &[&'a Pod] {
+        let Some(selector) = &service.selector else { return &[] };
+        let Some(&namespace) = self.namespaces.get(service.meta.namespace.as_str()) else { return &[] };
+        let list = |i: &usize| self.lists[*i].as_slice();
+        if selector.is_empty() {
+            return self.everything[namespace].as_ref().map_or(&[], list);
+        }
+        let lists = selector.iter().filter_map(|(k, v)| self.pairs.get(&(namespace, k.as_str(), v.as_str()))).map(list);
+        lists.min_by_key(|l| l.len()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,179 @@
+//! Everything that was read, and the look-ups that turn it into the state of each Service.
+//!
+//! [`Inventory`] holds the objects as they came; [`Index`] borrows it, drops duplicates, sorts, and
+//! knows for each Service which pods, Endpoints and slices belong to it.
+
+mod check;
+mod index;
+mod intern;
+
+use std::collections::BTreeMap;
+
+pub use check::check;
+pub use index::{Entry, Index};
+pub(crate) use intern::Interner;
+
+use crate::{
+    model::{EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text},
+    reason::{Problem, Reason},
+};
+
+/// An object of a kind that Roster reads.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the variants are Kubernetes' kinds")]
+pub enum Object {
+    Service(Service),
+    Pod(Pod),
+    Node(Node),
+    Endpoints(Endpoints),
+    EndpointSlice(EndpointSlice),
+}
+
+impl Object {
+    /// Kind, namespace and name.
+    pub fn key(&self) -> ObjectKey {
+        match self {
+            Self::Service(o) => o.key(),
+            Self::Pod(o) => o.key(),
+            Self::Node(o) => ObjectKey::new("Node", &Text::default(), &o.name),
+            Self::Endpoints(o) => o.key(),
+            Self::EndpointSlice(o) => o.key(),
+        }
+    }
+}
+
+/// Objects in the order in which they were read, and what was wrong with the others.
+#[derive(Clone, Debug, Default)]
+#[expect(missing_docs, reason = "the fields are Kubernetes' kinds")]
+pub struct Inventory {
+    pub services: Vec<Service>,
+    pub pods: Vec<Pod>,
+    pub nodes: Vec<Node>,
+    pub endpoints: Vec<Endpoints>,
+    pub slices: Vec<EndpointSlice>,
+    /// What is wrong with the input.
+    pub problems: Problems,
+    /// How many objects of other kinds there were.
+    ignored: BTreeMap<Text, u64>,
+}
+
+/// More kinds than this that Roster does not read are counted under one name.
+const MAX_IGNORED_KINDS: usize = 100;
+
+impl Inventory {
+    /// Adds an object.
+    pub fn add(&mut self, object: Object) {
+        match object {
+            Object::Service(o) => self.services.push(o),
+            Object::Pod(o) => self.pods.push(o),
+            Object::Node(o) => self.nodes.push(o),
+            Object::Endpoints(o) => self.endpoints.push(o),
+            Object::EndpointSlice(o) => self.slices.push(o),
+        }
+    }
+
+    /// Counts an object of a kind that Roster does not read.
+    pub fn ignore(&mut self, kind: Text) {
+        self.ignore_many(kind, 1);
+    }
+
+    fn ignore_many(&mut self, kind: Text, count: u64) {
+        let room = self.ignored.len() < MAX_IGNORED_KINDS || self.ignored.contains_key(&kind);
+        *self.ignored.entry(if room { kind } else { Text::new_static("other kinds") }).or_default() += count;
+    }
+
+    /// Appends all that `other` holds: for readers that read parts of one input.
+    pub fn merge(&mut self, mut other: Self) {
+        self.services.append(&mut other.services);
+        self.pods.append(&mut other.pods);
+        self.nodes.append(&mut other.nodes);
+        self.endpoints.append(&mut other.endpoints);
+        self.slices.append(&mut other.slices);
+        self.problems.merge(other.problems);
+        for (kind, count) in other.ignored {
+            self.ignore_many(kind, count);
+        }
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.services.len() + self.pods.len() + self.nodes.len() + self.endpoints.len() + self.slices.len()
+    }
+
+    /// Whether no object is there.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sorts, drops duplicates and finds out what belongs to which Service.
+    pub fn index(&self) -> Index<'_> {
+        Index::new(self)
+    }
+
+    /// One problem for each kind that is not read.
+    fn ignored_problems(&self) -> impl Iterator<Item = Problem> + '_ {
+        self.ignored.iter().map(|(kind, &count)| {
+            let (s, are) = if count == 1 { ("", "is") } else { ("s", "are") };
+            let key = ObjectKey { kind: kind.clone(), ..ObjectKey::default() };
+            Problem::new(Reason::IgnoredObject, key, format!("{count} object{s} of kind {kind} {are} not read"))
+        })
+    }
+}
+
+/// A list of problems that hostile input cannot make long: what is over the limit is only counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    list: Vec<Problem>,
+    more: u64,
+}
+
+impl Problems {
+    /// How many are kept.
+    pub const LIMIT: usize = 1000;
+
+    /// Adds a problem, or counts it.
+    pub fn push(&mut self, problem: Problem) {
+        if self.list.len() < Self::LIMIT {
+            self.list.push(problem);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Appends `other`.
+    pub fn merge(&mut self, other: Self) {
+        self.more += other.more;
+        for problem in other.list {
+            self.push(problem);
+        }
+    }
+
+    /// Those that are kept.
+    pub fn as_slice(&self) -> &[Problem] {
+        &self.list
+    }
+
+    /// How many were only counted.
+    pub fn more(&self) -> u64 {
+        self.more
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
+impl Extend<Problem> for Problems {
+    fn extend<I: IntoIterator<Item = Problem>>(&mut self, problems: I) {
+        problems.into_iter().for_each(|p| self.push(p));
+    }
+}

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use roster::reason::Reason;
 
-#[expect(clippy::disallowed_methods, reason = "it is about files")]
+#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "it is about files, and a test")]
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }

@@ -58,8 +58,11 @@ fn change_pods(r: &mut Rng, m: &Mood, case: &mut Value) {
         kept.push(pod);
     }
     let more = if r.percent(50) { r.below(1 + m.pods.1.min(40) / 2) } else { 0 };
+    // Two pods of one name do not exist; neither may a new one have the name of one that went.
+    let next = 3000 + case["generation"].as_u64().unwrap_or(0) as usize;
+    case["generation"] = (next - 3000 + more).into();
     for i in 0..more {
-        kept.push(pods::pod(r, m, &service, 3000 + i));
+        kept.push(pods::pod(r, m, &service, next + i));
     }
     if r.percent(30) {
         r.shuffle(&mut kept);

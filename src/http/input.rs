@@ -63,7 +63,7 @@ impl Body {
         let Self { request, problems, .. } = self;
         if let Some(service) = request.service.take() {
             let object = Object::Service(service);
-            inventory::check(&object, "/service", problems);
+            inventory::check(&object, &"/service", problems);
             if let Object::Service(service) = object {
                 request.service = Some(service);
             }

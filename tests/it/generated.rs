@@ -1,29 +1,53 @@
-//! Generated files are committed, and fresh. With `ROSTER_WRITE=GROUP` they are written instead of compared:
-//! `cargo xtask openapi` and `cargo xtask docs` do that.
+//! Generated files are committed, and fresh. The test that finds one stale is also the program that writes it:
+//! `cargo xtask openapi` and `cargo xtask docs` run it with `ROSTER_WRITE` set to a group.
 
-use std::path::Path;
+use std::{fmt::Write, fs, path::Path};
 
-/// Group, file, and what belongs into it.
-type Generated = (&'static str, &'static str, fn() -> String);
+use roster::reason::Reason;
+
+/// A file that is made from the code.
+struct Generated {
+    /// What writes it: `cargo xtask GROUP`.
+    group: &'static str,
+    path: &'static str,
+    text: fn() -> String,
+}
 
 const FILES: &[Generated] = &[
+    Generated { group: "docs", path: "docs/reasons.md", text: reasons },
     #[cfg(feature = "server")]
-    ("openapi", "openapi/v1.json", roster::http::openapi_json),
+    Generated { group: "openapi", path: "openapi/v1.json", text: roster::http::openapi_json },
 ];
 
 #[test]
-fn every_generated_file_is_fresh() {
-    let write = std::env::var("ROSTER_WRITE").ok();
-    for (group, name, generate) in FILES {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-        let want = generate();
-        if write.as_deref() == Some(group) {
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, want).unwrap();
-            println!("wrote {name}");
-        } else if write.is_none() {
-            let committed = std::fs::read_to_string(&path).unwrap_or_default();
-            assert!(committed == want, "{name} is stale: run `cargo xtask {group}`");
+fn generated_files_are_fresh() {
+    let write = std::env::var("ROSTER_WRITE").unwrap_or_default();
+    let mut stale = Vec::new();
+    for file in FILES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file.path);
+        let text = (file.text)();
+        if file.group == write {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        if fs::read_to_string(&path).unwrap_or_default() != text {
+            stale.push(format!("{}: cargo xtask {}", file.path, file.group));
         }
     }
+    assert!(stale.is_empty(), "stale; to write them anew:\n{}", stale.join("\n"));
+}
+
+/// `docs/reasons.md`.
+fn reasons() -> String {
+    let mut out = String::from(
+        "# Reasons\n\n<!-- Made by `cargo xtask docs` from the table in src/reason.rs: do not edit. -->\n\n\
+         Everything that Roster says has a code, and codes never change. `explain` gives one to every pod × Service port; \
+         `problems` of a plan name states that a user should know of.\n\n\
+         | code | severity | meaning | what to do |\n|---|---|---|---|\n",
+    );
+    for reason in Reason::ALL {
+        let severity = format!("{:?}", reason.severity()).to_lowercase();
+        let _ = writeln!(out, "| `{reason}` | {severity} | {} | {} |", reason.meaning(), reason.fix());
+    }
+    out
 }

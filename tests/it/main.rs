@@ -3,6 +3,7 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod documents;
 mod generated;
 #[cfg(feature = "server")]
 mod http;

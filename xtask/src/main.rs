@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use steps::Steps;
+use steps::{Outcome, Steps};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "The one door to every check and every generated file of Roster")]
@@ -78,7 +78,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Deny => steps.run("deny", lint::deny),
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
-        Task::Parity(arguments) => return parity::run(&arguments).map(|()| true),
+        Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments).map(|()| Outcome::Passed)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }
     Ok(steps.finish())

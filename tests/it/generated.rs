@@ -15,6 +15,8 @@ struct Generated {
 
 const FILES: &[Generated] = &[
     Generated { group: "docs", path: "docs/reasons.md", text: reasons },
+    #[cfg(feature = "cli")]
+    Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
     #[cfg(feature = "server")]
     Generated { group: "openapi", path: "openapi/v1.json", text: roster::http::openapi_json },
 ];

@@ -14,6 +14,7 @@ pub mod compat;
 pub mod decode;
 pub mod endpoints;
 pub mod endpointslice;
+pub mod explain;
 mod hash;
 pub mod inventory;
 pub mod mirror;

@@ -189,6 +189,8 @@ reasons! {
     InvalidObject "invalid-object" Error "Correct the field that the message names.";
     /// The object names no kind that Roster reads; it is ignored.
     IgnoredObject "ignored-object" Info "";
+    /// A field is there twice in one object; the last one counts.
+    DuplicateKey "duplicate-key" Warning "Write each field once.";
     /// There is another object of this kind, namespace and name; the last one counts.
     DuplicateObject "duplicate-object" Warning "Send each object once.";
     /// The object is of another namespace than the Service and takes no part.

@@ -102,9 +102,13 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The endpoints of one port group that have no place yet, in the order of their identities.
+/// The endpoints of one port group (`EndpointSet`), each until it has its place in a slice.
 pub(super) struct Desired<'a> {
-    list: Vec<Candidate<'a>>,
+    /// In the order of the pods.
+    candidates: Vec<Candidate<'a>>,
+    /// In the order of their identities: the head of each, which is all that a search looks at, and its place
+    /// among the candidates.
+    order: Vec<(u128, usize)>,
     left: usize,
     /// Stored slices mostly list endpoints in our own order: this one is probably asked for next.
     next: usize,
@@ -113,18 +117,20 @@ pub(super) struct Desired<'a> {
 }
 
 impl<'a> Desired<'a> {
-    /// Sorts `list`. Of several endpoints with one identity the last one counts (`EndpointSet.Insert`); `twice` is
-    /// told of each that does not, and of the one that does.
-    fn new(mut list: Vec<Candidate<'a>>, mut twice: impl FnMut(&Candidate<'a>, &Candidate<'a>)) -> Self {
-        list.sort_unstable_by(|a, b| a.identity.order(&b.identity).then(b.index.cmp(&a.index)));
-        list.dedup_by(|later, kept| {
-            let same = later.identity.order(&kept.identity).is_eq();
+    /// Of several endpoints with one identity the last one counts (`EndpointSet.Insert`); `twice` is told of each
+    /// that does not, and of the one that does.
+    fn new(candidates: Vec<Candidate<'a>>, mut twice: impl FnMut(&Candidate<'a>, &Candidate<'a>)) -> Self {
+        let mut order: Vec<_> = candidates.iter().map(|c| c.identity.head()).zip(0..).collect();
+        let by_identity = |a: usize, b: usize| candidates[a].identity.order(&candidates[b].identity);
+        order.sort_unstable_by(|(x, a), (y, b)| x.cmp(y).then_with(|| by_identity(*a, *b).then(b.cmp(a))));
+        order.dedup_by(|(x, lost), (y, kept)| {
+            let same = x == y && by_identity(*lost, *kept).is_eq();
             if same {
-                twice(later, kept);
+                twice(&candidates[*lost], &candidates[*kept]);
             }
             same
         });
-        Self { left: list.len(), list, next: 0, filled: 0 }
+        Self { left: order.len(), candidates, order, next: 0, filled: 0 }
     }
 
     /// How many have no place yet.
@@ -134,33 +140,41 @@ impl<'a> Desired<'a> {
 
     /// An endpoint that [`Self::take`] gave.
     pub(super) fn get(&self, index: usize) -> &Candidate<'a> {
-        &self.list[index]
+        &self.candidates[index]
     }
 
     /// Takes the endpoint that is the same one as `stored`, unless it has its place already.
     pub(super) fn take(&mut self, stored: &Endpoint, job: &Job<'_>) -> Option<usize> {
         let wanted = Identity::of(stored, job.profile);
-        let order = |c: &Candidate<'_>| c.identity.order(&wanted);
-        let at = match self.list.get(self.next) {
-            Some(expected) if order(expected).is_eq() => self.next,
-            _ => self.list.binary_search_by(order).ok()?,
-        };
+        let head = wanted.head();
+        let order = |&(_, at): &(u128, usize)| self.candidates[at].identity.order(&wanted);
+        let same = |at: usize| self.order.get(at).is_some_and(|c| c.0 == head && order(c).is_eq());
+        let mut at = self.next;
+        if !same(at) {
+            at = self.order.partition_point(|c| c.0 < head);
+            if !same(at) {
+                let end = at + self.order[at..].partition_point(|c| c.0 == head);
+                at += self.order[at..end].binary_search_by(order).ok()?;
+            }
+        }
         self.next = at + 1;
-        if std::mem::replace(&mut self.list[at].placed, true) {
+        let index = self.order[at].1;
+        if std::mem::replace(&mut self.candidates[index].placed, true) {
             return None;
         }
         self.left -= 1;
-        Some(at)
+        Some(index)
     }
 
     /// Puts what is left, in order, into a slice until that is full (`PopAny`).
     pub(super) fn fill(&mut self, endpoints: &mut Vec<Endpoint>, job: &Job<'_>) {
-        let Self { list, left, filled, .. } = self;
-        for candidate in &mut list[*filled..] {
+        let Self { candidates, order, left, filled, .. } = self;
+        for &(_, index) in &order[*filled..] {
             if *left == 0 || endpoints.len() >= job.context.per_slice {
                 break;
             }
             *filled += 1;
+            let candidate = &mut candidates[index];
             if !std::mem::replace(&mut candidate.placed, true) {
                 endpoints.push(candidate.endpoint(job));
                 *left -= 1;

@@ -17,8 +17,6 @@ use crate::{
 /// listed, and leaves no room for input that was made to collide.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity<'a> {
-    /// The first 16 bytes of the first address: decides nearly every comparison, as IPv4 addresses fit.
-    head: u128,
     /// Sorted.
     addresses: SmallVec<[&'a Text; 1]>,
     hostname: Option<&'a Text>,
@@ -27,15 +25,14 @@ pub(crate) struct Identity<'a> {
 
 impl<'a> Identity<'a> {
     /// The identity of what has these addresses, host name and target.
-    pub(super) fn new(
+    pub(crate) fn new(
         mut addresses: SmallVec<[&'a Text; 1]>,
         hostname: Option<&'a Text>,
         target: Option<&'a ObjectRef>,
         profile: &Profile,
     ) -> Self {
         addresses.sort_unstable();
-        let head = addresses.first().map_or(0, |a| head(a));
-        Self { head, addresses, hostname, target: target.filter(|_| profile.target_in_identity) }
+        Self { addresses, hostname, target: target.filter(|_| profile.target_in_identity) }
     }
 
     /// The identity of a stored endpoint.
@@ -45,21 +42,28 @@ impl<'a> Identity<'a> {
     }
 
     /// Sorted.
-    pub(super) fn addresses(&self) -> &[&'a Text] {
+    pub(crate) fn addresses(&self) -> &[&'a Text] {
         &self.addresses
     }
 
     /// The host name that is published.
-    pub(super) fn hostname(&self) -> Option<&'a Text> {
+    pub(crate) fn hostname(&self) -> Option<&'a Text> {
         self.hostname
+    }
+
+    /// The first 16 bytes of the first address: in the same order as [`Self::order`], and enough to tell nearly all
+    /// endpoints apart, as IPv4 addresses fit.
+    pub(crate) fn head(&self) -> u128 {
+        let mut bytes = [0; 16];
+        if let Some(address) = self.addresses.first() {
+            let n = address.len().min(bytes.len());
+            bytes[..n].copy_from_slice(&address.as_bytes()[..n]);
+        }
+        u128::from_be_bytes(bytes)
     }
 
     /// A total order: by address, then host name, then target.
     pub(crate) fn order(&self, other: &Identity<'_>) -> Ordering {
-        self.head.cmp(&other.head).then_with(|| self.order_in_full(other))
-    }
-
-    fn order_in_full(&self, other: &Identity<'_>) -> Ordering {
         let by_address = self.addresses.iter().map(|a| a.as_str()).cmp(other.addresses.iter().map(|a| a.as_str()));
         by_address
             .then_with(|| text(self.hostname).cmp(text(other.hostname)))
@@ -73,12 +77,4 @@ fn text(text: Option<&Text>) -> &str {
 
 fn target(target: Option<&ObjectRef>) -> (&str, &str) {
     target.map_or(("", ""), |t| (&t.namespace, &t.name))
-}
-
-fn head(address: &str) -> u128 {
-    let mut bytes = [0; 16];
-    for (to, from) in bytes.iter_mut().zip(address.bytes()) {
-        *to = from;
-    }
-    u128::from_be_bytes(bytes)
 }

@@ -1,4 +1,4 @@
-//! The EndpointSlice controller: one Service, its pods, and the slices that list them.
+//! The `EndpointSlice` controller: one Service, its pods, and the slices that list them.
 //!
 //! Upstream: `syncService` in `pkg/controller/endpointslice`, and the reconciler in `k8s.io/endpointslice`.
 //! A sync walks through these rooms:
@@ -13,8 +13,8 @@
 //!   finalize     deletions become updates where something is to be created
 //! ```
 //!
-//! Where upstream walks through a map in random order, everything here goes in sorted order: address
-//! type, ports, identity of the endpoint, name of the slice.
+//! Where upstream walks through a map in random order, everything here goes in sorted order (ports, identity
+//! of the endpoint, name of the slice, name of the zone), and address types in that of the Service.
 
 mod blank;
 mod desired;
@@ -55,13 +55,13 @@ struct Job<'a> {
     nodes: &'a Nodes,
     context: &'a Context,
     profile: &'static Profile,
-    /// The address types to serve, IPv4 first.
+    /// The address types to serve, in the order of the Service.
     families: families::Families,
     /// The labels of every slice that is written.
     labels: Labels,
 }
 
-/// What the EndpointSlice controller does to one Service.
+/// What the `EndpointSlice` controller does to one Service.
 pub(crate) fn sync(
     state: &State<'_>,
     pods: &[&Pod],

@@ -21,7 +21,7 @@ pub(super) struct Draft<'a> {
     pub stale: Vec<(&'a EndpointSlice, usize)>,
 }
 
-impl<'a> Draft<'a> {
+impl Draft<'_> {
     /// The slices that are written.
     pub(super) fn written(&mut self) -> impl Iterator<Item = &mut EndpointSlice> {
         self.create.iter_mut().chain(&mut self.update)
@@ -55,19 +55,17 @@ pub(super) fn pack<'a>(
     }
     // Step 3.
     while desired.left() > 0 {
-        match to_fill(&draft.unchanged[first_unchanged..], desired.left(), job.context.per_slice) {
-            Some(i) => {
-                let mut slice = blank::copy(draft.unchanged.remove(first_unchanged + i), job.profile.hash);
-                desired.fill(&mut slice.endpoints, job);
-                draft.update.push(slice);
-            }
-            None => {
-                let mut slice = blank::slice(job, family, ports);
-                slice.endpoints.reserve_exact(desired.left().min(job.context.per_slice));
-                desired.fill(&mut slice.endpoints, job);
-                draft.create.push(slice);
-            }
-        }
+        let fitting = to_fill(&draft.unchanged[first_unchanged..], desired.left(), job.context.per_slice);
+        let (mut slice, list) = if let Some(i) = fitting {
+            let stored = draft.unchanged.remove(first_unchanged + i);
+            (blank::copy(stored, job.profile.hash), &mut draft.update)
+        } else {
+            let mut new = blank::slice(job, family, ports);
+            new.endpoints.reserve_exact(desired.left().min(job.context.per_slice));
+            (new, &mut draft.create)
+        };
+        desired.fill(&mut slice.endpoints, job);
+        list.push(slice);
     }
 }
 

@@ -1,13 +1,3 @@
-<<<<<<< HEAD
-//! The one door to every check.
-#![allow(missing_docs)]
-mod oracle;
-fn main() -> anyhow::Result<()> {
-    for m in std::env::args().skip(1) {
-        println!("{}", oracle::build(&m)?.display());
-    }
-    Ok(())
-=======
 //! `cargo xtask`: the one door to every check and every generated file.
 //!
 //! Continuous integration calls nothing else (`.ci/run` → `cargo xtask ci`), so what passes here passes there.
@@ -17,6 +7,8 @@ mod command;
 mod fuzz;
 mod generate;
 mod lint;
+mod oracle;
+mod parity;
 mod paths;
 mod server;
 mod steps;
@@ -28,7 +20,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use steps::Steps;
+use steps::{Outcome, Steps};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "The one door to every check and every generated file of Roster")]
@@ -55,6 +47,8 @@ enum Task {
     Docs,
     /// Run every fuzz target for a while (cargo-fuzz)
     Fuzz(fuzz::Arguments),
+    /// Compare with the real Go controllers on random states
+    Parity(parity::ParityArgs),
 }
 
 fn main() -> ExitCode {
@@ -84,8 +78,8 @@ fn run(task: Task) -> Result<bool> {
         Task::Deny => steps.run("deny", lint::deny),
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
+        Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments).map(|()| Outcome::Passed)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }
     Ok(steps.finish())
->>>>>>> main
 }

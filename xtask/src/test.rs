@@ -4,8 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail, ensure};
+use clap::Parser;
 
 use crate::command::{has, run, run_with, watch};
+use crate::parity::{self, ParityArgs};
 use crate::paths;
 use crate::server::Server;
 use crate::steps::{Outcome, Steps, Tally};
@@ -16,6 +18,7 @@ const BROWSER: &str = "tests/browser";
 /// All tests.
 pub fn all(steps: &mut Steps) {
     steps.run("cargo test: unit, integration, parity, documentation", cargo_test);
+    steps.run("parity: random states, asked of the real controllers", live_parity);
     steps.run("browser: /docs, offline", browser);
     steps.run("schemathesis: the API against its description", schemathesis);
 }
@@ -44,6 +47,21 @@ fn result_line(line: &str) -> Option<Tally> {
         counts.split("; ").find_map(|part| part.strip_suffix(what)).and_then(|n| n.trim().parse().ok()).unwrap_or(0)
     };
     Some(Tally { passed: number(" passed"), failed: number(" failed"), ignored: number(" ignored") })
+}
+
+/// A glance; `cargo xtask parity` takes a long look.
+fn live_parity() -> Result<Outcome> {
+    if !has("go") {
+        return Ok(Outcome::Skipped("go is not installed: there are no real controllers to ask".to_owned()));
+    }
+    /// Its arguments as the command line has them, so that their defaults stand in one place.
+    #[derive(Parser)]
+    struct Glance {
+        #[command(flatten)]
+        arguments: ParityArgs,
+    }
+    parity::run(&Glance::parse_from(["parity", "--cases", "500"]).arguments)?;
+    Ok(Outcome::Passed)
 }
 
 fn browser() -> Result<Outcome> {

@@ -121,7 +121,8 @@ mod tests {
         let Value::Object(profile) = serde_json::to_value(Minor::NEWEST.profile()).unwrap() else { unreachable!() };
         let mut switches: Vec<&str> = profile.keys().map(String::as_str).collect();
         let mut told: Vec<&str> = MEANINGS.iter().map(|(switch, _)| *switch).collect();
-        (switches.sort_unstable(), told.sort_unstable());
+        switches.sort_unstable();
+        told.sort_unstable();
         assert_eq!(switches, told);
     }
 }

@@ -7,7 +7,6 @@ mod live;
 mod plan;
 // The committed reference is that of a build with everything.
 #[cfg(all(feature = "controller", feature = "server"))]
-mod reference;
 
 use std::path::PathBuf;
 

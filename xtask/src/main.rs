@@ -37,7 +37,7 @@ enum Task {
     /// Format, clippy, purity of the core, one crypto provider, rustdoc, licences, tidiness
     Lint,
     /// All tests: unit, integration, doc, parity; and, where the tools are there, browser and schemathesis
-    Test,
+    Test(test::Arguments),
     /// Orphan files, dead paths in documents, keys, machine paths, files that are too long
     Tidy,
     /// Licences, banned crates and sources of all dependencies (cargo-deny)
@@ -73,10 +73,10 @@ fn run(task: Task) -> Result<bool> {
     match task {
         Task::Ci => {
             lint::all(&mut steps);
-            test::all(&mut steps);
+            test::all(&mut steps, &test::Arguments::default());
         }
         Task::Lint => lint::all(&mut steps),
-        Task::Test => test::all(&mut steps),
+        Task::Test(arguments) => test::all(&mut steps, &arguments),
         Task::Tidy => steps.run("tidy", tidy::check),
         Task::Deny => steps.run("deny", lint::deny),
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use super::{input::OverLimit, position::Position, yaml::YamlError};
+
 /// Why reading ended early. What was read before stays in the inventory.
 #[derive(Debug, thiserror::Error)]
 #[error("{input}:{line}:{column}: {reason}")]
@@ -35,4 +37,16 @@ pub enum DecodeReason {
     /// One object is larger than is allowed.
     #[error("one object has more than {0} bytes")]
     ObjectTooLarge(usize),
+}
+
+/// What a reader's error means: it may stand for a limit, or for bad YAML.
+pub(super) fn read_error(error: io::Error, at: Position, input: &str) -> DecodeError {
+    let inner = error.get_ref();
+    if let Some(OverLimit(limit)) = inner.and_then(|e| e.downcast_ref()) {
+        return at.error(input, DecodeReason::TooLarge(*limit));
+    }
+    if let Some(YamlError { at, message }) = inner.and_then(|e| e.downcast_ref()) {
+        return at.error(input, DecodeReason::Yaml(message.clone()));
+    }
+    at.error(input, DecodeReason::Io(error))
 }

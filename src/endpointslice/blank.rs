@@ -39,14 +39,14 @@ pub(super) fn copy(stored: &EndpointSlice, kind: HashKind) -> EndpointSlice {
 }
 
 /// The order of ports in a slice: by their hash (`portsInOrder`).
-pub(super) fn sort_ports(ports: &mut [SlicePort], kind: HashKind) {
+pub(crate) fn sort_ports(ports: &mut [SlicePort], kind: HashKind) {
     if ports.len() > 1 {
         ports.sort_by_cached_key(|p| -> hash::Hash128 { hash(kind, p) });
     }
 }
 
 /// `getEndpointSlicePrefix`: the name with a dash, unless that cannot begin a name.
-fn generate_name(service: &Text) -> Text {
+pub(crate) fn generate_name(service: &Text) -> Text {
     // As `NameIsDNSSubdomain` has it for prefixes: the last two characters count as one letter.
     let bytes = service.as_bytes();
     match bytes.split_last() {

@@ -16,7 +16,7 @@ use crate::{
 /// Upstream compares hashes. A total order does the same, gives the sequence in which endpoints are
 /// listed, and leaves no room for input that was made to collide.
 #[derive(Clone, Debug)]
-pub(super) struct Identity<'a> {
+pub(crate) struct Identity<'a> {
     /// Sorted.
     addresses: SmallVec<[&'a Text; 1]>,
     hostname: Option<&'a Text>,
@@ -25,7 +25,7 @@ pub(super) struct Identity<'a> {
 
 impl<'a> Identity<'a> {
     /// The identity of what has these addresses, host name and target.
-    pub(super) fn new(
+    pub(crate) fn new(
         mut addresses: SmallVec<[&'a Text; 1]>,
         hostname: Option<&'a Text>,
         target: Option<&'a ObjectRef>,
@@ -36,24 +36,24 @@ impl<'a> Identity<'a> {
     }
 
     /// The identity of a stored endpoint.
-    pub(super) fn of(endpoint: &'a Endpoint, profile: &Profile) -> Self {
+    pub(crate) fn of(endpoint: &'a Endpoint, profile: &Profile) -> Self {
         let addresses = endpoint.addresses.iter().collect();
         Self::new(addresses, endpoint.hostname.as_ref(), endpoint.target_ref.as_deref(), profile)
     }
 
     /// Sorted.
-    pub(super) fn addresses(&self) -> &[&'a Text] {
+    pub(crate) fn addresses(&self) -> &[&'a Text] {
         &self.addresses
     }
 
     /// The host name that is published.
-    pub(super) fn hostname(&self) -> Option<&'a Text> {
+    pub(crate) fn hostname(&self) -> Option<&'a Text> {
         self.hostname
     }
 
     /// The first 16 bytes of the first address: in the same order as [`Self::order`], and enough to tell nearly all
     /// endpoints apart, as IPv4 addresses fit.
-    pub(super) fn head(&self) -> u128 {
+    pub(crate) fn head(&self) -> u128 {
         let mut bytes = [0; 16];
         if let Some(address) = self.addresses.first() {
             let n = address.len().min(bytes.len());
@@ -63,7 +63,7 @@ impl<'a> Identity<'a> {
     }
 
     /// A total order: by address, then host name, then target.
-    pub(super) fn order(&self, other: &Identity<'_>) -> Ordering {
+    pub(crate) fn order(&self, other: &Identity<'_>) -> Ordering {
         let by_address = self.addresses.iter().map(|a| a.as_str()).cmp(other.addresses.iter().map(|a| a.as_str()));
         by_address
             .then_with(|| text(self.hostname).cmp(text(other.hostname)))

@@ -41,6 +41,9 @@ use crate::{
     reason::{Problem, Reason, Trace},
 };
 
+pub(crate) use blank::{generate_name, sort_ports};
+pub(crate) use identity::Identity;
+
 use members::Members;
 use packing::Draft;
 

@@ -1,5 +1,7 @@
 //! Names and numbers that an API server would refuse. The engine takes them as they are; a user should know.
 
+use std::fmt;
+
 use super::{Object, Problems};
 use crate::{
     model::{ObjectKey, TargetPort},
@@ -7,7 +9,7 @@ use crate::{
 };
 
 /// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input.
-pub fn check(object: &Object, at: &str, problems: &mut Problems) {
+pub fn check(object: &Object, at: &dyn fmt::Display, problems: &mut Problems) {
     let mut found = Found { object, at, problems };
     match object {
         Object::Service(s) => {
@@ -15,7 +17,9 @@ pub fn check(object: &Object, at: &str, problems: &mut Problems) {
             for (i, port) in s.ports.iter().enumerate() {
                 found.port(i64::from(port.port), || format!("/spec/ports/{i}/port"));
                 // 0 stands for a missing targetPort, which an API server fills in.
-                if let TargetPort::Number(n @ (..0 | 1..)) = port.target_port {
+                if let TargetPort::Number(n) = port.target_port
+                    && n != 0
+                {
                     found.port(i64::from(n), || format!("/spec/ports/{i}/targetPort"));
                 }
             }
@@ -81,7 +85,7 @@ impl Rule {
 
 struct Found<'a> {
     object: &'a Object,
-    at: &'a str,
+    at: &'a dyn fmt::Display,
     problems: &'a mut Problems,
 }
 

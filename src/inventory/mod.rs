@@ -95,6 +95,15 @@ impl Inventory {
         }
     }
 
+    /// Makes room for all that `parts` hold.
+    pub fn reserve<'a>(&mut self, parts: impl Iterator<Item = &'a Self> + Clone) {
+        self.services.reserve_exact(parts.clone().map(|p| p.services.len()).sum());
+        self.pods.reserve_exact(parts.clone().map(|p| p.pods.len()).sum());
+        self.nodes.reserve_exact(parts.clone().map(|p| p.nodes.len()).sum());
+        self.endpoints.reserve_exact(parts.clone().map(|p| p.endpoints.len()).sum());
+        self.slices.reserve_exact(parts.map(|p| p.slices.len()).sum());
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.services.len() + self.pods.len() + self.nodes.len() + self.endpoints.len() + self.slices.len()

@@ -29,7 +29,8 @@ const HINTS: [&str; 2] = ["service.kubernetes.io/topology-aware-hints", "service
 pub(crate) fn canon(case: &Value, answer: &Value) -> Value {
     let actions = items(&answer["actions"]);
     let failed = answer["error"].as_str().is_some_and(|e| !e.is_empty());
-    let mut events: Vec<String> = items(&answer["events"]).iter().map(|e| event_form(e.as_str().unwrap_or_default())).collect();
+    let mut events: Vec<String> =
+        items(&answer["events"]).iter().map(|e| event_form(e.as_str().unwrap_or_default())).collect();
     events.sort();
     if case["controller"] == "endpoints" {
         let writes: Vec<Value> = actions
@@ -60,7 +61,8 @@ fn is_set(v: &Value) -> bool {
 fn clean(v: &Value) -> Value {
     match v {
         Value::Object(map) => {
-            let kept: BTreeMap<&String, Value> = map.iter().map(|(k, v)| (k, clean(v))).filter(|(_, v)| !is_empty(v)).collect();
+            let kept: BTreeMap<&String, Value> =
+                map.iter().map(|(k, v)| (k, clean(v))).filter(|(_, v)| !is_empty(v)).collect();
             kept.into_iter().map(|(k, v)| (k.clone(), v)).collect::<Map<_, _>>().into()
         }
         Value::Array(list) => list.iter().map(clean).collect(),
@@ -189,7 +191,8 @@ fn slices_form(slices: &[&Value], service: &Value) -> Value {
 
 /// The slices that are there once the writes are done.
 fn final_state<'a>(stored: impl Iterator<Item = &'a Value>, actions: &'a [Value]) -> Vec<&'a Value> {
-    let mut objects: BTreeMap<String, &Value> = stored.map(|o| (o["metadata"]["name"].as_str().unwrap_or_default().to_owned(), o)).collect();
+    let mut objects: BTreeMap<String, &Value> =
+        stored.map(|o| (o["metadata"]["name"].as_str().unwrap_or_default().to_owned(), o)).collect();
     for (i, action) in actions.iter().enumerate() {
         let name = action["name"].as_str().unwrap_or_default();
         match action["verb"].as_str() {
@@ -211,6 +214,7 @@ fn final_state<'a>(stored: impl Iterator<Item = &'a Value>, actions: &'a [Value]
 
 fn event_form(event: &str) -> String {
     let mut parts = event.splitn(3, ' ');
-    let (kind, reason, text) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (kind, reason, text) =
+        (parts.next().unwrap_or_default(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     format!("{kind} {reason} {}", if reason.starts_with("FailedTo") { "" } else { text })
 }

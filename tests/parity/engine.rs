@@ -57,8 +57,10 @@ impl Engine {
         }
         let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
         let list = |v: &Value| v.as_array().cloned().unwrap_or_default();
-        let events: Vec<String> =
-            list(&plan["events"]).iter().map(|e| format!("{} {} {}", text(&e["type"]), text(&e["reason"]), text(&e["message"]))).collect();
+        let events: Vec<String> = list(&plan["events"])
+            .iter()
+            .map(|e| format!("{} {} {}", text(&e["type"]), text(&e["reason"]), text(&e["message"])))
+            .collect();
         let errors: Vec<String> = list(&plan["errors"]).iter().map(text).collect();
         json!({ "actions": actions, "events": events, "error": errors.join("; ") })
     }

@@ -110,7 +110,8 @@ fn state(r: &mut Rng, m: &Mood, controller: &str) -> Value {
         }
         _ => {
             case["endpoints"] = endpoints::unmanaged(r, m, &service);
-            case["maxEndpointsPerSlice"] = r.weighted(&[(20, 1000), (20, 100), (15, 1), (15, 2), (15, 3), (15, 6)]).into();
+            case["maxEndpointsPerSlice"] =
+                r.weighted(&[(20, 1000), (20, 100), (15, 1), (15, 2), (15, 3), (15, 6)]).into();
         }
     }
     case["service"] = service;

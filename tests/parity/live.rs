@@ -90,7 +90,8 @@ fn main() {
             .map(|_| {
                 scope.spawn(|| {
                     let mut tally = Tally::default();
-                    let mut oracles: Vec<(String, Oracle)> = a.oracles.iter().map(|(v, p)| (v.clone(), Oracle::start(p))).collect();
+                    let mut oracles: Vec<(String, Oracle)> =
+                        a.oracles.iter().map(|(v, p)| (v.clone(), Oracle::start(p))).collect();
                     loop {
                         let from = next.fetch_add(BATCH, Ordering::Relaxed);
                         if from >= end {
@@ -104,7 +105,8 @@ fn main() {
             .collect();
         for worker in workers {
             if let Err(cause) = worker.join() {
-                let text = cause.downcast_ref::<String>().cloned().or(cause.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+                let text =
+                    cause.downcast_ref::<String>().cloned().or(cause.downcast_ref::<&str>().map(|s| (*s).to_owned()));
                 println!("a worker stopped: {}", text.unwrap_or_default());
                 std::process::exit(2);
             }
@@ -116,7 +118,13 @@ fn main() {
 }
 
 /// Brings a batch of states to their end and compares them with every release.
-fn batch(seed: u64, indexes: std::ops::Range<u64>, oracles: &mut [(String, Oracle)], settings: &Settings, tally: &mut Tally) {
+fn batch(
+    seed: u64,
+    indexes: std::ops::Range<u64>,
+    oracles: &mut [(String, Oracle)],
+    settings: &Settings,
+    tally: &mut Tally,
+) {
     let mut stories: Vec<Story> = indexes.map(|i| Story::start(seed, i)).collect();
     // Stored objects are written by any of the releases: clusters get upgraded.
     let mut turn = seed as usize + stories.len();

@@ -52,7 +52,9 @@ fn files(dir: &Path, ending: &str, beginning: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries
         .map(|e| e.unwrap().path())
-        .filter(|p| p.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(beginning) && n.ends_with(ending)))
+        .filter(|p| {
+            p.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(beginning) && n.ends_with(ending))
+        })
         .collect();
     found.sort();
     found

@@ -62,7 +62,14 @@ impl Rng {
 
     pub(crate) fn uid(&mut self) -> String {
         let (a, b) = (self.next(), self.next());
-        format!("{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}", a >> 32, (a >> 16) & 0xffff, a & 0xfff, b >> 52, b & 0xffff_ffff_ffff)
+        format!(
+            "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+            a >> 32,
+            (a >> 16) & 0xffff,
+            a & 0xfff,
+            b >> 52,
+            b & 0xffff_ffff_ffff
+        )
     }
 
     /// A time of 2026, to the second, as the API prints it.

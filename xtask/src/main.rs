@@ -1,22 +1,15 @@
-<<<<<<< HEAD
-//! The one door to every check.
-#![allow(missing_docs)]
-mod oracle;
-fn main() -> anyhow::Result<()> {
-    for m in std::env::args().skip(1) {
-        println!("{}", oracle::build(&m)?.display());
-    }
-    Ok(())
-=======
 //! `cargo xtask`: the one door to every check and every generated file.
 //!
 //! Continuous integration calls nothing else (`.ci/run` → `cargo xtask ci`), so what passes here passes there.
 #![expect(clippy::disallowed_methods, reason = "a build tool reads and writes files")]
 
+mod bench;
 mod command;
 mod fuzz;
 mod generate;
 mod lint;
+mod oracle;
+mod parity;
 mod paths;
 mod server;
 mod steps;
@@ -28,7 +21,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use steps::Steps;
+use steps::{Outcome, Steps};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "The one door to every check and every generated file of Roster")]
@@ -44,7 +37,7 @@ enum Task {
     /// Format, clippy, purity of the core, one crypto provider, rustdoc, licences, tidiness
     Lint,
     /// All tests: unit, integration, doc, parity; and, where the tools are there, browser and schemathesis
-    Test,
+    Test(test::Arguments),
     /// Orphan files, dead paths in documents, keys, machine paths, files that are too long
     Tidy,
     /// Licences, banned crates and sources of all dependencies (cargo-deny)
@@ -55,6 +48,10 @@ enum Task {
     Docs,
     /// Run every fuzz target for a while (cargo-fuzz)
     Fuzz(fuzz::Arguments),
+    /// Compare with the real Go controllers on random states
+    Parity(parity::ParityArgs),
+    /// Time the engine beside the real Go controllers, and a whole cluster from a file
+    Bench(bench::BenchArgs),
 }
 
 fn main() -> ExitCode {
@@ -76,16 +73,17 @@ fn run(task: Task) -> Result<bool> {
     match task {
         Task::Ci => {
             lint::all(&mut steps);
-            test::all(&mut steps);
+            test::all(&mut steps, &test::Arguments::default());
         }
         Task::Lint => lint::all(&mut steps),
-        Task::Test => test::all(&mut steps),
+        Task::Test(arguments) => test::all(&mut steps, &arguments),
         Task::Tidy => steps.run("tidy", tidy::check),
         Task::Deny => steps.run("deny", lint::deny),
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
+        Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments).map(|()| Outcome::Passed)),
+        Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }
     Ok(steps.finish())
->>>>>>> main
 }

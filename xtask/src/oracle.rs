@@ -11,6 +11,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::paths;
+
 /// The patch that stands for each minor, and the version of the endpointslice library that goes with it.
 /// The minors of the committed reference answers have the patches that gave them; among them, 1.34.4 and
 /// 1.35.4 still panic on a Service without `ipFamilies`. Up to 1.27 the library is not used. Where the
@@ -39,19 +41,9 @@ pub const NEWEST: &str = "1.37";
 
 const SOURCES: [&str; 5] = ["bench.go", "empty.s", "harness.go", "main.go", "shim.go"];
 
-/// Where things are kept between runs: `$ROSTER_CACHE`, or `~/.cache/roster`.
-pub fn cache_dir() -> Result<PathBuf> {
-    if let Some(dir) = std::env::var_os("ROSTER_CACHE") {
-        return Ok(dir.into());
-    }
-    let home = std::env::home_dir().context("no home folder; set ROSTER_CACHE")?;
-    Ok(home.join(".cache/roster"))
-}
-
-/// The repository's root.
-pub fn root() -> Result<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Ok(here.parent().context("xtask has no parent folder")?.to_owned())
+/// Every minor that there is a reference for.
+pub fn minors() -> Vec<String> {
+    RELEASES.iter().map(|(minor, ..)| (*minor).to_owned()).collect()
 }
 
 /// The program for one minor, built if it is not in the cache yet.
@@ -59,12 +51,12 @@ pub fn build(minor: &str) -> Result<PathBuf> {
     let Some((_, version, library)) = RELEASES.iter().find(|(m, ..)| *m == minor) else {
         bail!("Kubernetes {minor} is not known here; known are {}", RELEASES.map(|(m, ..)| m).join(", "));
     };
-    let source = root()?.join("tests/parity/oracle");
+    let source = paths::root().join("tests/parity/oracle");
     let mut text = String::new();
     for name in SOURCES.iter().chain(["go.mod", "go.sum"].iter()) {
         text += &fs::read_to_string(source.join(name)).with_context(|| format!("reading {name}"))?;
     }
-    let store = cache_dir()?.join("oracle");
+    let store = paths::cache()?.join("oracle");
     let tag = format!("{version}-{:016x}", fnv(text.as_bytes()));
     let binary = store.join(format!("oracle-{tag}"));
     if binary.exists() {
@@ -223,6 +215,6 @@ fn shim_for(shim: &str, d: &Declarations) -> Result<String> {
 }
 
 /// FNV-1a, 64 bits: a name for the content, no more.
-fn fnv(bytes: &[u8]) -> u64 {
+pub fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail, ensure};
+use clap::Parser;
 
 use crate::command::{has, run, run_with, watch};
+use crate::parity::{self, ParityArgs};
 use crate::paths;
 use crate::server::Server;
 use crate::steps::{Outcome, Steps, Tally};
@@ -13,11 +15,37 @@ use crate::steps::{Outcome, Steps, Tally};
 /// Where the browser test lives; its folder holds the lock file of what it needs.
 const BROWSER: &str = "tests/browser";
 
-/// All tests.
-pub fn all(steps: &mut Steps) {
-    steps.run("cargo test: unit, integration, parity, documentation", cargo_test);
-    steps.run("browser: /docs, offline", browser);
-    steps.run("schemathesis: the API against its description", schemathesis);
+#[derive(clap::Args, Default)]
+pub struct Arguments {
+    /// Only these; without any, all of them
+    #[arg(value_enum)]
+    only: Vec<Kind>,
+}
+
+/// What kinds of tests there are.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// cargo test: unit, integration, recorded answers, documentation
+    Cargo,
+    /// Random states, asked of the real controllers
+    Live,
+    /// /docs in a headless browser, offline
+    Browser,
+    /// The API against its own description
+    Schemathesis,
+}
+
+/// All tests, or those that are asked for.
+pub fn all(steps: &mut Steps, arguments: &Arguments) {
+    let mut run = |kind, name: &str, test: fn() -> Result<Outcome>| {
+        if arguments.only.is_empty() || arguments.only.contains(&kind) {
+            steps.run(name, test);
+        }
+    };
+    run(Kind::Cargo, "cargo test: unit, integration, recorded answers, documentation", cargo_test);
+    run(Kind::Live, "live: random states, asked of the real controllers", live_parity);
+    run(Kind::Browser, "browser: /docs, offline", browser);
+    run(Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
 }
 
 fn cargo_test() -> Result<Outcome> {
@@ -44,6 +72,21 @@ fn result_line(line: &str) -> Option<Tally> {
         counts.split("; ").find_map(|part| part.strip_suffix(what)).and_then(|n| n.trim().parse().ok()).unwrap_or(0)
     };
     Some(Tally { passed: number(" passed"), failed: number(" failed"), ignored: number(" ignored") })
+}
+
+/// A glance; `cargo xtask parity` takes a long look.
+fn live_parity() -> Result<Outcome> {
+    if !has("go") {
+        return Ok(Outcome::Skipped("go is not installed: there are no real controllers to ask".to_owned()));
+    }
+    /// Its arguments as the command line has them, so that their defaults stand in one place.
+    #[derive(Parser)]
+    struct Glance {
+        #[command(flatten)]
+        arguments: ParityArgs,
+    }
+    parity::run(&Glance::parse_from(["parity", "--cases", "500"]).arguments)?;
+    Ok(Outcome::Passed)
 }
 
 fn browser() -> Result<Outcome> {

@@ -75,17 +75,17 @@ impl Files {
 
 /// Rust files that no crate root reaches: they compile nowhere, and nobody notices.
 fn orphans(files: &Files, findings: &mut Vec<String>) {
-    let mut reached = BTreeSet::new();
-    let mut open: Vec<PathBuf> =
-        files.with_extension("rs").map(|(p, _)| p).filter(|p| is_root(p)).map(Into::into).collect();
-    for (manifest, text) in files.with_extension("toml") {
+    let found = files.with_extension("rs").map(|(p, _)| p.to_owned()).filter(|p| is_root(p));
+    let named = files.with_extension("toml").flat_map(|(manifest, text)| {
         let folder = manifest.parent().unwrap_or(Path::new(""));
-        open.extend(text.lines().filter_map(|l| quoted_after(l, "path = ")).map(|p| folder.join(p)));
-    }
-    while let Some(path) = open.pop() {
+        text.lines().filter_map(|l| quoted_after(l, "path = ")).map(|p| folder.join(p))
+    });
+    let mut open: Vec<(PathBuf, bool)> = found.chain(named).map(|p| (p, true)).collect();
+    let mut reached = BTreeSet::new();
+    while let Some((path, root)) = open.pop() {
         let Some(text) = files.text(&path) else { continue };
         if reached.insert(path.clone()) {
-            open.extend(modules(&path, text));
+            open.extend(modules(&path, root, text).into_iter().map(|p| (p, false)));
         }
     }
     for (path, _) in files.with_extension("rs").filter(|(p, _)| !reached.contains(*p)) {
@@ -106,9 +106,9 @@ fn is_root(path: &Path) -> bool {
 }
 
 /// The files that the `mod name;` and `include!` lines of one file may mean.
-fn modules(path: &Path, text: &str) -> Vec<PathBuf> {
+fn modules(path: &Path, root: bool, text: &str) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let owns_folder = is_root(path) || path.file_name().is_some_and(|n| n == "mod.rs");
+    let owns_folder = root || path.file_name().is_some_and(|n| n == "mod.rs");
     let base = if owns_folder { folder.to_owned() } else { path.with_extension("") };
     let mut found = Vec::new();
     let mut renamed = None;
@@ -169,7 +169,9 @@ fn dead_paths(files: &Files, findings: &mut Vec<String>) {
         for (number, line) in prose(text).filter(|(_, l)| !code || l.trim_start().starts_with("//")) {
             for named in spans(line).filter(|s| is_path(s, &tops)) {
                 let file = named.split(':').next().unwrap_or(named).trim_end_matches('/');
-                if !files.has(Path::new(file)) {
+                // Comments of code also name folders that are made at run time.
+                let meant = !code || Path::new(file).extension().is_some();
+                if meant && !files.has(Path::new(file)) {
                     findings.push(format!("{}:{number}: there is no {named}", path.display()));
                 }
             }
@@ -222,7 +224,7 @@ fn secrets(path: &Path, text: &str, findings: &mut Vec<String>) {
     }
 }
 
-/// Traces of the machine on which a file was written.
+/// Traces of the machine on which a file was written, and of unfinished work.
 fn machine(path: &Path, text: &str, findings: &mut Vec<String>) {
     let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     let homes = [concat!("/ro", "ot/"), concat!("/wo", "rk/"), concat!("/Us", "ers/"), concat!("/ho", "me/")];
@@ -235,6 +237,9 @@ fn machine(path: &Path, text: &str, findings: &mut Vec<String>) {
         }
         if let Some(setting) = settings.iter().find(|s| line.contains(**s)) {
             findings.push(format!("{}: {setting} says where packages come from: that belongs to the machine", at()));
+        }
+        if ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark)) {
+            findings.push(format!("{}: a merge was not finished here", at()));
         }
         let foreign = match name {
             "Cargo.lock" => line.starts_with("source = ") && !line.contains("github.com/rust-lang/crates.io-index"),
@@ -267,11 +272,12 @@ fn length(path: &Path, text: &str, findings: &mut Vec<String>) {
     }
 }
 
-/// Features gate modules, in one place: code that changes with a feature is two programs.
+/// Features gate modules and subcommands, where these are listed: code that changes with a feature is two programs.
 fn features(path: &Path, text: &str, findings: &mut Vec<String>) {
-    let gates = ["src/lib.rs", "src/main.rs"];
+    // The second decides which subcommands a build has.
+    let gates = ["src/lib.rs", "src/cli/mod.rs"];
     if path.starts_with("src") && !gates.iter().any(|g| path == Path::new(g)) && text.contains("cfg(feature") {
-        findings.push(format!("{}: cfg(feature) belongs into src/lib.rs alone", path.display()));
+        findings.push(format!("{}: cfg(feature) belongs where modules and subcommands are listed", path.display()));
     }
 }
 
@@ -281,8 +287,10 @@ mod tests {
 
     #[test]
     fn modules_are_found_where_rust_looks() {
-        let found =
-            |path, text| modules(Path::new(path), text).iter().map(|p| p.display().to_string()).collect::<Vec<_>>();
+        let found = |path: &str, text| {
+            let path = Path::new(path);
+            modules(path, is_root(path), text).iter().map(|p| p.display().to_string()).collect::<Vec<_>>()
+        };
         assert_eq!(found("src/lib.rs", "pub mod a;"), ["src/a.rs", "src/a/mod.rs"]);
         assert_eq!(found("src/a/mod.rs", "pub(crate) mod b;"), ["src/a/b.rs", "src/a/b/mod.rs"]);
         assert_eq!(found("src/a.rs", "    mod b;"), ["src/a/b.rs", "src/a/b/mod.rs"]);

@@ -58,8 +58,11 @@ fn change_pods(r: &mut Rng, m: &Mood, case: &mut Value) {
         kept.push(pod);
     }
     let more = if r.percent(50) { r.below(1 + m.pods.1.min(40) / 2) } else { 0 };
+    // Two pods of one name do not exist; neither may a new one have the name of one that went.
+    let next = 3000 + case["generation"].as_u64().unwrap_or(0) as usize;
+    case["generation"] = (next - 3000 + more).into();
     for i in 0..more {
-        kept.push(pods::pod(r, m, &service, 3000 + i));
+        kept.push(pods::pod(r, m, &service, next + i));
     }
     if r.percent(30) {
         r.shuffle(&mut kept);
@@ -80,7 +83,7 @@ fn change_pod(r: &mut Rng, m: &Mood, pod: &mut Value, i: usize) -> bool {
         9 => {
             pod["metadata"]["uid"] = r.uid().into();
             if r.percent(50) {
-                pod["metadata"]["name"] = format!("pod-r{i}").into();
+                pod["metadata"]["name"] = format!("pod-{:x}", r.next() >> 40).into();
             }
         }
         10 => set(&mut pod["spec"], "hostname", r.pick(&[Some("h1"), Some("h2"), None])),

@@ -32,7 +32,10 @@ pub(crate) fn labels(r: &mut Rng, m: &Mood) -> Value {
         }
     }
     if r.percent(6) {
-        labels.insert("endpointslice.kubernetes.io/skip-mirror".into(), r.pick(&["true", "true", "True", "false", ""]).into());
+        labels.insert(
+            "endpointslice.kubernetes.io/skip-mirror".into(),
+            r.pick(&["true", "true", "True", "false", ""]).into(),
+        );
     }
     if r.percent(m.odd) {
         let (key, value) = r.pick(&[
@@ -122,8 +125,13 @@ pub(crate) fn address(r: &mut Rng, m: &Mood, pool: usize) -> Value {
         address["nodeName"] = format!("node-{}", r.below(3)).into();
     }
     match r.below(12) {
-        0..=2 => address["targetRef"] = json!({ "kind": "Pod", "namespace": NAMESPACE, "name": format!("pod-{i}"), "uid": format!("u{i}") }),
-        3 => address["targetRef"] = json!({ "kind": "Pod", "namespace": NAMESPACE, "name": format!("pod-{}", i % 3), "uid": format!("u{i}"), "resourceVersion": "5" }),
+        0..=2 => {
+            address["targetRef"] =
+                json!({ "kind": "Pod", "namespace": NAMESPACE, "name": format!("pod-{i}"), "uid": format!("u{i}") })
+        }
+        3 => {
+            address["targetRef"] = json!({ "kind": "Pod", "namespace": NAMESPACE, "name": format!("pod-{}", i % 3), "uid": format!("u{i}"), "resourceVersion": "5" })
+        }
         4 => address["targetRef"] = json!({ "kind": "Node", "name": format!("node-{i}") }),
         _ => {}
     }

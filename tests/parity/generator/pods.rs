@@ -9,7 +9,8 @@ use crate::rng::Rng;
 /// Texts that look like an address and are none. Rare: what upstream makes of them is refused by the API.
 const JUNK: [&str; 6] = ["junk", "10.0.0.256", "10.0.0", "fe80::1%eth0", "10.0.0.1/32", ""];
 /// What a quantity of CPU may look like.
-const CPUS: [&str; 14] = ["4", "4", "2", "8", "100m", "1500m", "1.5", "2k", "0.3333", "1e1", "250000u", ".5", "1Ki", "0"];
+const CPUS: [&str; 14] =
+    ["4", "4", "2", "8", "100m", "1500m", "1.5", "2k", "0.3333", "1e1", "250000u", ".5", "1Ki", "0"];
 
 pub(crate) fn pods(r: &mut Rng, m: &Mood, service: &Value) -> Vec<Value> {
     let n = r.between(m.pods.0, m.pods.1);
@@ -62,14 +63,19 @@ fn node_name(r: &mut Rng, m: &Mood) -> Value {
 fn containers(r: &mut Rng, m: &Mood) -> Vec<Value> {
     if m.uniform {
         // One container with every name, so that all pods agree.
-        let ports: Vec<Value> = PORT_NAMES[..4].iter().enumerate().map(|(i, n)| json!({ "name": n, "containerPort": 8080 + i, "protocol": "TCP" })).collect();
+        let ports: Vec<Value> = PORT_NAMES[..4]
+            .iter()
+            .enumerate()
+            .map(|(i, n)| json!({ "name": n, "containerPort": 8080 + i, "protocol": "TCP" }))
+            .collect();
         return vec![json!({ "name": "c", "image": "i", "ports": ports })];
     }
     let n = r.weighted(&[(70, 1), (25, 2), (5, 0)]);
     (0..n)
         .map(|i| {
             let mut container = json!({ "name": format!("c{i}"), "image": "i" });
-            let ports: Vec<Value> = PORT_NAMES.iter().filter_map(|n| r.percent(60).then(|| container_port(r, m, n))).collect();
+            let ports: Vec<Value> =
+                PORT_NAMES.iter().filter_map(|n| r.percent(60).then(|| container_port(r, m, n))).collect();
             if !ports.is_empty() {
                 container["ports"] = ports.into();
             }
@@ -93,7 +99,14 @@ pub(crate) fn status(r: &mut Rng, m: &Mood, i: usize) -> Value {
     set(
         &mut status,
         "phase",
-        r.weighted(&[(if calm { 900 } else { 220 }, Some("Running")), (20, Some("Pending")), (8, Some("Succeeded")), (8, Some("Failed")), (5, Some("Unknown")), (2, None)]),
+        r.weighted(&[
+            (if calm { 900 } else { 220 }, Some("Running")),
+            (20, Some("Pending")),
+            (8, Some("Succeeded")),
+            (8, Some("Failed")),
+            (5, Some("Unknown")),
+            (2, None),
+        ]),
     );
     addresses(r, m, i, &mut status);
     set(&mut status, "conditions", conditions(r, calm));
@@ -111,7 +124,12 @@ pub(crate) fn conditions(r: &mut Rng, calm: bool) -> Value {
         }
         c
     };
-    let truth = r.weighted(&[(if calm { 90 } else { 65 }, "True"), (if calm { 8 } else { 25 }, "False"), (4, "Unknown"), (4, "-")]);
+    let truth = r.weighted(&[
+        (if calm { 90 } else { 65 }, "True"),
+        (if calm { 8 } else { 25 }, "False"),
+        (4, "Unknown"),
+        (4, "-"),
+    ]);
     let mut list = Vec::new();
     if r.percent(30) {
         list.push(json!({ "type": "Initialized", "status": "True", "lastTransitionTime": r.time() }));
@@ -205,7 +223,8 @@ pub(crate) fn node(r: &mut Rng, m: &Mood, i: usize, zones: usize) -> Value {
         labels["topology.kubernetes.io/zone"] = "".into();
     }
     if r.percent(3) {
-        labels[r.pick(&["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])] = r.pick(&["", "true"]).into();
+        labels[r.pick(&["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])] =
+            r.pick(&["", "true"]).into();
     }
     let mut status = json!({});
     let cpu = if m.zones && r.percent(60) { "4" } else { r.pick(&CPUS) };
@@ -216,7 +235,8 @@ pub(crate) fn node(r: &mut Rng, m: &Mood, i: usize, zones: usize) -> Value {
     }
     let ready = r.weighted(&[(90, "True"), (4, "False"), (3, "Unknown"), (3, "-")]);
     if ready != "-" {
-        status["conditions"] = json!([{ "type": "MemoryPressure", "status": "False" }, { "type": "Ready", "status": ready }]);
+        status["conditions"] =
+            json!([{ "type": "MemoryPressure", "status": "False" }, { "type": "Ready", "status": ready }]);
     }
     json!({ "metadata": { "name": name, "uid": r.uid(), "resourceVersion": "3", "labels": labels }, "status": status })
 }

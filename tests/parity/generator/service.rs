@@ -6,7 +6,8 @@ use super::{Mood, NAMESPACE, set};
 use crate::rng::Rng;
 
 /// The last one is 63 long: the generated name of a slice is cut.
-const NAMES: [&str; 6] = ["web", "db", "svc", "api-v1", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaxyz"];
+const NAMES: [&str; 6] =
+    ["web", "db", "svc", "api-v1", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaxyz"];
 const HINTS: [&str; 2] = ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
 const TOLERATE: &str = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
 /// What Go's ParseBool takes, and near misses.
@@ -40,7 +41,17 @@ pub(crate) fn service(r: &mut Rng, m: &Mood, controller: &str) -> Value {
         meta.as_object_mut().unwrap().remove("creationTimestamp");
     }
     let mut spec = json!({});
-    set(&mut spec, "type", r.weighted(&[(70, Some("ClusterIP")), (10, Some("NodePort")), (10, Some("LoadBalancer")), (4, Some("ExternalName")), (6, None)]));
+    set(
+        &mut spec,
+        "type",
+        r.weighted(&[
+            (70, Some("ClusterIP")),
+            (10, Some("NodePort")),
+            (10, Some("LoadBalancer")),
+            (4, Some("ExternalName")),
+            (6, None),
+        ]),
+    );
     if spec["type"] == "ExternalName" {
         spec["externalName"] = "example.org".into();
     }
@@ -79,7 +90,15 @@ pub(crate) fn annotations(r: &mut Rng, m: &Mood, controller: &str) -> Value {
     let mut notes = Map::new();
     let hinted = if m.zones { 65 } else { 18 };
     if controller != "mirroring" && r.percent(hinted) {
-        let value = r.weighted(&[(45, "Auto"), (25, "auto"), (8, "Disabled"), (6, "disabled"), (6, "AUTO"), (5, ""), (5, "PreferZone")]);
+        let value = r.weighted(&[
+            (45, "Auto"),
+            (25, "auto"),
+            (8, "Disabled"),
+            (6, "disabled"),
+            (6, "AUTO"),
+            (5, ""),
+            (5, "PreferZone"),
+        ]);
         let key = r.weighted(&[(70, HINTS[0]), (30, HINTS[1])]);
         notes.insert(key.into(), value.into());
         if r.percent(8) {
@@ -101,19 +120,27 @@ pub(crate) fn selector(r: &mut Rng, m: &Mood, controller: &str) -> Value {
     if r.percent(missing) {
         return Value::Null;
     }
-    r.weighted(&[
-        (75, json!({ "app": "x" })),
-        (8, json!({ "app": "x", "tier": "y" })),
-        (5, json!({ "tier": "y" })),
-        (4, json!({ "app": "y" })),
-        (5, json!({})),
-        (3, json!({ "app": "nobody" })),
-    ].each_ref().map(|(w, v)| (*w, v)))
+    r.weighted(
+        &[
+            (75, json!({ "app": "x" })),
+            (8, json!({ "app": "x", "tier": "y" })),
+            (5, json!({ "tier": "y" })),
+            (4, json!({ "app": "y" })),
+            (5, json!({})),
+            (3, json!({ "app": "nobody" })),
+        ]
+        .each_ref()
+        .map(|(w, v)| (*w, v)),
+    )
     .clone()
 }
 
 pub(crate) fn ports(r: &mut Rng, m: &Mood) -> Value {
-    let n = if m.packing || m.zones { r.weighted(&[(70, 1), (30, 2)]) } else { r.weighted(&[(10, 0), (42, 1), (25, 2), (14, 3), (9, 4)]) };
+    let n = if m.packing || m.zones {
+        r.weighted(&[(70, 1), (30, 2)])
+    } else {
+        r.weighted(&[(10, 0), (42, 1), (25, 2), (14, 3), (9, 4)])
+    };
     let mut names = ["p0", "http", "https", "dns", "m"];
     r.shuffle(&mut names);
     let ports: Vec<Value> = (0..n)
@@ -143,7 +170,13 @@ pub(crate) fn ports(r: &mut Rng, m: &Mood) -> Value {
 }
 
 pub(crate) fn families(r: &mut Rng, m: &Mood, spec: &mut Value) {
-    let families = r.weighted(&[(58, Some(&["IPv4"][..])), (13, Some(&["IPv6"][..])), (14, Some(&["IPv4", "IPv6"][..])), (9, Some(&["IPv6", "IPv4"][..])), (6, None)]);
+    let families = r.weighted(&[
+        (58, Some(&["IPv4"][..])),
+        (13, Some(&["IPv6"][..])),
+        (14, Some(&["IPv4", "IPv6"][..])),
+        (9, Some(&["IPv6", "IPv4"][..])),
+        (6, None),
+    ]);
     let six = families.map_or_else(|| r.percent(25), |f| f[0] == "IPv6");
     let own = if six { "fd00:1::5" } else { "10.96.0.5" };
     let ip = r.weighted(&[(66, Some(own)), (26, Some("None")), (2, Some("")), (6, None)]);
@@ -169,6 +202,12 @@ pub(crate) fn families(r: &mut Rng, m: &Mood, spec: &mut Value) {
 pub(crate) fn traffic_distribution(r: &mut Rng, m: &Mood) -> Option<&'static str> {
     let asked = if m.zones { 40 } else { 22 };
     r.percent(asked).then(|| {
-        r.weighted(&[(30, "PreferClose"), (30, "PreferSameNode"), (30, "PreferSameZone"), (5, "Bogus"), (5, "preferclose")])
+        r.weighted(&[
+            (30, "PreferClose"),
+            (30, "PreferSameNode"),
+            (30, "PreferSameZone"),
+            (5, "Bogus"),
+            (5, "preferclose"),
+        ])
     })
 }

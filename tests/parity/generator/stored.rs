@@ -16,6 +16,9 @@ pub(crate) fn apply(r: &mut Rng, case: &mut Value, answer: &Value) {
     let whole = case["controller"] == "endpoints";
     for action in answer["actions"].as_array().into_iter().flatten() {
         let mut object = action["object"].clone();
+        if object.to_string().contains("\"<nil>\"") {
+            continue; // an address that Go could not parse; an API server refuses the object
+        }
         if object.is_object() {
             stamp(r, &mut object, &action["name"]);
         }
@@ -143,7 +146,9 @@ fn edit_endpoints(r: &mut Rng, object: &mut Value) {
         1 => drop_random_key(r, &mut meta["labels"]),
         2 => meta["labels"]["endpoints.kubernetes.io/managed-by"] = "me".into(),
         3 => set(&mut meta["labels"], "service.kubernetes.io/headless", r.pick(&[None, Some(""), Some("x")])),
-        4 => meta["annotations"]["endpoints.kubernetes.io/over-capacity"] = r.pick(&["warning", "truncated", ""]).into(),
+        4 => {
+            meta["annotations"]["endpoints.kubernetes.io/over-capacity"] = r.pick(&["warning", "truncated", ""]).into()
+        }
         5 => meta["annotations"][TRIGGER] = r.time().into(),
         6 => meta["annotations"]["example.org/note"] = "keep".into(),
         7 => meta["finalizers"] = json!(["example.org/f"]),
@@ -323,7 +328,10 @@ fn edit_endpoint(r: &mut Rng, slice: &mut Value) {
         2 => e["conditions"]["ready"] = r.percent(50).into(),
         3 => e["hints"] = json!({ "forZones": [{ "name": r.pick(&["a", "b", "zz"]) }] }),
         4 => e["hints"] = json!({ "forZones": [{ "name": "a" }, { "name": "b" }] }),
-        5 => e["hints"] = json!({ "forNodes": [{ "name": r.pick(&["node-1", "node-2"]) }], "forZones": [{ "name": "a" }] }),
+        5 => {
+            e["hints"] =
+                json!({ "forNodes": [{ "name": r.pick(&["node-1", "node-2"]) }], "forZones": [{ "name": "a" }] })
+        }
         6 => set(e, "hints", r.pick(&[None, Some(())]).map_or(Value::Null, |()| json!({}))),
         7 => set(e, "nodeName", r.pick(&[None, Some("node-9"), Some("node-1")])),
         8 => set(e, "zone", r.pick(&[None, Some("z9"), Some("a")])),

@@ -1,0 +1,182 @@
+//! Which kind an object is of, found out without parsing it.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::model::Text;
+
+/// What `apiVersion` and `kind` say; empty where they are missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct TypeMeta {
+    pub(super) api_version: Text,
+    pub(super) kind: Text,
+}
+
+/// What is done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Service,
+    Pod,
+    Node,
+    Endpoints,
+    EndpointSlice,
+    /// `discovery.k8s.io/v1beta1`, which has `topology`.
+    EndpointSliceBeta,
+    /// Holds objects in `items`.
+    List,
+    /// Not read.
+    Other,
+}
+
+impl TypeMeta {
+    pub(super) fn kind(&self) -> Kind {
+        let core = matches!(self.api_version.as_str(), "v1" | "");
+        match (self.kind.as_str(), self.api_version.as_str()) {
+            ("Service", _) if core => Kind::Service,
+            ("Pod", _) if core => Kind::Pod,
+            ("Node", _) if core => Kind::Node,
+            ("Endpoints", _) if core => Kind::Endpoints,
+            ("EndpointSlice", "discovery.k8s.io/v1" | "") => Kind::EndpointSlice,
+            ("EndpointSlice", "discovery.k8s.io/v1beta1") => Kind::EndpointSliceBeta,
+            (kind, _) if kind.ends_with("List") => Kind::List,
+            _ => Kind::Other,
+        }
+    }
+
+    /// Whether both are there.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.kind.is_empty() && !self.api_version.is_empty()
+    }
+
+    /// What the items of this list are, if they do not say so themselves: `v1 PodList` → `v1 Pod`. A
+    /// plain `List` says nothing.
+    pub(super) fn of_items(&self) -> Self {
+        match self.kind.strip_suffix("List") {
+            Some(kind) if !kind.is_empty() => Self { api_version: self.api_version.clone(), kind: kind.into() },
+            _ => Self::default(),
+        }
+    }
+
+    /// The two fields of the object in `text`, which may be broken anywhere.
+    ///
+    /// Printers put them first, and only what is first is looked at, unless `complete` asks for more: that
+    /// means a second pass over the object.
+    pub(super) fn of(text: &str, complete: bool) -> Self {
+        let found = Self::at_start(text);
+        if !complete || found.is_complete() {
+            return found;
+        }
+        let Ok(probe) = serde_json::from_str::<Probe<'_>>(text) else { return found };
+        Self { api_version: text_of(probe.api_version), kind: text_of(probe.kind) }
+    }
+
+    /// Reads `{"apiVersion":"v1","kind":"Pod"`, in either order, as far as it goes.
+    fn at_start(text: &str) -> Self {
+        let mut found = Self::default();
+        let mut rest = text.trim_start().strip_prefix('{').unwrap_or_default();
+        while let Some((key, value, after)) = string_member(rest) {
+            match key {
+                "apiVersion" => found.api_version = value.into(),
+                "kind" => found.kind = value.into(),
+                _ => break,
+            }
+            let Some(next) = after.trim_start().strip_prefix(',') else { break };
+            rest = next;
+        }
+        found
+    }
+}
+
+/// `"key": "value"` without escapes, and what comes after.
+fn string_member(text: &str) -> Option<(&str, &str, &str)> {
+    let (key, rest) = plain_string(text)?;
+    let (value, rest) = plain_string(rest.trim_start().strip_prefix(':')?)?;
+    Some((key, value, rest))
+}
+
+fn plain_string(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start().strip_prefix('"')?;
+    let end = memchr::memchr2(b'"', b'\\', text.as_bytes())?;
+    (text.as_bytes()[end] == b'"').then(|| (&text[..end], &text[end + 1..]))
+}
+
+/// Everything but the two fields is skipped. Of equal keys the last one counts: hence no derived struct.
+#[derive(Default)]
+struct Probe<'a> {
+    api_version: Option<Cow<'a, str>>,
+    kind: Option<Cow<'a, str>>,
+}
+
+fn text_of(text: Option<Cow<'_, str>>) -> Text {
+    text.map(Text::from).unwrap_or_default()
+}
+
+impl<'de> Deserialize<'de> for Probe<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> serde::de::Visitor<'de> for Fields {
+            type Value = Probe<'de>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Probe<'de>, A::Error> {
+                #[derive(Deserialize)]
+                struct Str<'a>(#[serde(borrow)] Cow<'a, str>);
+                let mut probe = Probe::default();
+                while let Some(Str(key)) = map.next_key()? {
+                    match &*key {
+                        "apiVersion" => probe.api_version = map.next_value::<Option<Str<'de>>>()?.map(|s| s.0),
+                        "kind" => probe.kind = map.next_value::<Option<Str<'de>>>()?.map(|s| s.0),
+                        _ => {
+                            map.next_value::<serde::de::IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(probe)
+            }
+        }
+        d.deserialize_map(Fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_is_found_wherever_it_stands() {
+        for (text, at_start, complete) in [
+            (r#"{"apiVersion":"v1","kind":"Pod","x":{"kind":"y"}}"#, ("v1", "Pod"), ("v1", "Pod")),
+            ("\n{ \"kind\" : \"Pod\" ,\n \"apiVersion\":\"v1\"", ("v1", "Pod"), ("v1", "Pod")),
+            (r#"{"metadata":{"kind":"x"},"kind":"Pod"}"#, ("", ""), ("", "Pod")),
+            (r#"{"kind":"P\u006fd","apiVersion":"v1"}"#, ("", ""), ("v1", "Pod")),
+            (r#"{"x":1,"kind":"Pod","kind":"Node"}"#, ("", ""), ("", "Node")),
+            (r#"{"kind":5}"#, ("", ""), ("", "")),
+            ("[]", ("", ""), ("", "")),
+            ("", ("", ""), ("", "")),
+        ] {
+            let pair = |m: &TypeMeta| (m.api_version.to_string(), m.kind.to_string());
+            let owned = |p: (&str, &str)| (p.0.to_owned(), p.1.to_owned());
+            assert_eq!(pair(&TypeMeta::of(text, false)), owned(at_start), "{text}");
+            assert_eq!(pair(&TypeMeta::of(text, true)), owned(complete), "{text}");
+        }
+    }
+
+    #[test]
+    fn groups_matter() {
+        for (api_version, kind, want) in [
+            ("v1", "Service", Kind::Service),
+            ("", "Service", Kind::Service),
+            ("serving.knative.dev/v1", "Service", Kind::Other),
+            ("metrics.k8s.io/v1beta1", "NodeMetrics", Kind::Other),
+            ("discovery.k8s.io/v1beta1", "EndpointSlice", Kind::EndpointSliceBeta),
+            ("discovery.k8s.io/v1beta1", "EndpointSliceList", Kind::List),
+            ("v1", "List", Kind::List),
+            ("v1", "", Kind::Other),
+        ] {
+            let meta = TypeMeta { api_version: api_version.into(), kind: kind.into() };
+            assert_eq!(meta.kind(), want, "{api_version} {kind}");
+        }
+    }
+}

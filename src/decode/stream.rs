@@ -1,0 +1,242 @@
+//! Reads a stream of JSON on several threads, in bounded memory.
+//!
+//! Each thread takes the next batch of objects from the [`Splitter`] under a lock, which reads and cuts but
+//! does not parse, and parses it with the lock released. There is no queue: what is in memory is one
+//! batch for each thread. Batches are numbered, and their objects are put together in order.
+
+use std::{
+    io::Read,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::{
+    Source,
+    error::{DecodeError, DecodeReason},
+    kind::{Kind, TypeMeta},
+    object::{self, Place, Pointer},
+    position::Position,
+    split::{Batch, Item, Splitter},
+};
+use crate::inventory::{Interner, Inventory};
+
+/// What one batch came to.
+#[derive(Default)]
+struct Part {
+    number: usize,
+    found: Inventory,
+    /// Objects whose kind only the end of their list tells.
+    held: Vec<Held>,
+    failed: Option<DecodeError>,
+}
+
+struct Held {
+    text: String,
+    at: Position,
+    document: usize,
+    index: Option<usize>,
+}
+
+/// Reads all of `input`, which is JSON.
+pub(super) fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
+    let mut splitter = Splitter::new(input, source.name, Position::START, source.max_object_bytes);
+    let mut batch = Batch::default();
+    let mut worker = Worker::new(source);
+    let more = splitter.next(&mut batch)?;
+    let mut parts = vec![worker.parse(&batch, 0)];
+    if more && !splitter.ended() && parts[0].failed.is_none() {
+        let shared = Mutex::new((1, splitter));
+        let stop = AtomicBool::new(false);
+        parts.append(&mut in_parallel(&shared, &stop, source, worker, batch));
+        splitter = shared.into_inner().unwrap_or_else(PoisonError::into_inner).1;
+    }
+    put_together(parts, &splitter, source, into)
+}
+
+type Shared<'n, R> = Mutex<(usize, Splitter<'n, R>)>;
+
+fn in_parallel<R: Read + Send>(
+    shared: &Shared<'_, R>,
+    stop: &AtomicBool,
+    source: &Source<'_>,
+    worker: Worker<'_>,
+    batch: Batch,
+) -> Vec<Part> {
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..source.threads.get())
+            .map(|_| scope.spawn(|| take_batches(shared, stop, Worker::new(source), Batch::default())))
+            .collect();
+        let mut parts = take_batches(shared, stop, worker, batch);
+        for other in others {
+            // A panic there is a defect of the program; it is not made worse by hiding it.
+            parts.append(&mut other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        parts
+    })
+}
+
+fn take_batches<R: Read>(
+    shared: &Shared<'_, R>,
+    stop: &AtomicBool,
+    mut worker: Worker<'_>,
+    mut batch: Batch,
+) -> Vec<Part> {
+    let mut parts = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let (number, more) = {
+            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.0 += 1;
+            (shared.0 - 1, shared.1.next(&mut batch))
+        };
+        let part = match more {
+            Ok(false) => break,
+            Ok(true) => worker.parse(&batch, number),
+            Err(error) => Part { number, failed: Some(error), ..Part::default() },
+        };
+        // Batches before this one are in somebody's hands already, and will be finished.
+        if part.failed.is_some() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+/// In the order of the input, up to the first error.
+fn put_together<R: Read>(
+    mut parts: Vec<Part>,
+    splitter: &Splitter<'_, R>,
+    source: &Source<'_>,
+    into: &mut Inventory,
+) -> Result<(), DecodeError> {
+    parts.sort_by_key(|p| p.number);
+    into.reserve(parts.iter().map(|p| &p.found));
+    let mut held = Vec::new();
+    for mut part in parts {
+        into.merge(part.found);
+        held.append(&mut part.held);
+        if let Some(error) = part.failed {
+            return Err(error);
+        }
+    }
+    Worker::new(source).release(held, splitter, None, into)
+}
+
+/// Parses batches; remembers what objects have in common.
+struct Worker<'s> {
+    source: &'s Source<'s>,
+    interner: Interner,
+}
+
+/// The list that a batch is from, if it is an object of another list. kubectl prints no such thing, but reads it.
+struct Outer {
+    document: usize,
+    pointer: String,
+    depth: usize,
+}
+
+/// How deep lists may be nested.
+const MAX_DEPTH: usize = 4;
+
+impl<'s> Worker<'s> {
+    fn new(source: &'s Source<'s>) -> Self {
+        Self { source, interner: Interner::default() }
+    }
+
+    fn parse(&mut self, batch: &Batch, number: usize) -> Part {
+        let mut part = Part { number, ..Part::default() };
+        part.failed = self.batch(batch, None, &mut part.found, &mut part.held).err();
+        part
+    }
+
+    fn batch(
+        &mut self,
+        batch: &Batch,
+        outer: Option<&Outer>,
+        into: &mut Inventory,
+        held: &mut Vec<Held>,
+    ) -> Result<(), DecodeError> {
+        // Once for all objects, which costs next to nothing; one by one only if it fails.
+        let all = std::str::from_utf8(batch.text());
+        for item in &batch.items {
+            let bytes = &batch.text()[item.start..item.end];
+            let at = || batch.at.after(&batch.text()[..item.start]);
+            let text = match all {
+                Ok(all) => &all[item.start..item.end],
+                Err(_) => std::str::from_utf8(bytes).map_err(|e| {
+                    let reason = DecodeReason::Json("not UTF-8".to_owned());
+                    at().after(&bytes[..e.valid_up_to()]).error(self.source.name, reason)
+                })?,
+            };
+            let pointer = Pointer { list: outer.map_or("", |o| &o.pointer), index: item.index };
+            let document = outer.map_or(item.document, |o| o.document);
+            let place = Place { input: self.source.name, at: &at, document, pointer };
+            match kind_of(text, item) {
+                Some(meta) if meta.kind() == Kind::List && item.index.is_some() => {
+                    self.nested(text, &meta, place, outer.map_or(1, |o| o.depth + 1), into)?;
+                }
+                Some(meta) => object::add(text, &meta, place, &mut self.interner, into)?,
+                None => held.push(Held { text: text.to_owned(), at: at(), document: item.document, index: item.index }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a list that is an object of a list.
+    fn nested(
+        &mut self,
+        text: &str,
+        meta: &TypeMeta,
+        place: Place<'_>,
+        depth: usize,
+        into: &mut Inventory,
+    ) -> Result<(), DecodeError> {
+        if depth > MAX_DEPTH {
+            into.problems.push(object::invalid(text, meta, place, "lists are nested too deep"));
+            return Ok(());
+        }
+        let outer = Outer { document: place.document, pointer: place.pointer.to_string(), depth };
+        let mut splitter = Splitter::new(text.as_bytes(), self.source.name, (place.at)(), text.len());
+        let (mut batch, mut held) = (Batch::default(), Vec::new());
+        while splitter.next(&mut batch)? {
+            self.batch(&batch, Some(&outer), into, &mut held)?;
+        }
+        self.release(held, &splitter, Some(&outer), into)
+    }
+
+    /// Parses the objects whose kind was not known before the end of their list.
+    fn release<R: Read>(
+        &mut self,
+        held: Vec<Held>,
+        splitter: &Splitter<'_, R>,
+        outer: Option<&Outer>,
+        into: &mut Inventory,
+    ) -> Result<(), DecodeError> {
+        for Held { text, at, document, index } in held {
+            let meta = splitter.late_kind(document).cloned().unwrap_or_default();
+            let pointer = Pointer { list: outer.map_or("", |o| &o.pointer), index };
+            let document = outer.map_or(document, |o| o.document);
+            let place = Place { input: self.source.name, at: &|| at, document, pointer };
+            object::add(&text, &meta, place, &mut self.interner, into)?;
+        }
+        Ok(())
+    }
+}
+
+/// What an object is: what it says itself, else what its list says. `None` if only the end of the list
+/// will tell.
+fn kind_of(text: &str, item: &Item) -> Option<TypeMeta> {
+    let told = TypeMeta::of(text, false);
+    match &item.list {
+        _ if told.is_complete() => Some(told),
+        Some(list) if list.is_complete() => Some(if told.kind.is_empty() { list.clone() } else { told }),
+        // A document, an object of a plain list, or of one that has not told its kind yet.
+        list => {
+            let told = TypeMeta::of(text, true);
+            let wait = told.kind.is_empty() && list.is_none() && item.index.is_some();
+            (!wait).then_some(told)
+        }
+    }
+}

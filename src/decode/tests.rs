@@ -1,0 +1,396 @@
+//! Whatever comes in: a clear error, or a problem, and never a lost rest.
+
+use std::io::{self, Read, Write};
+
+use super::*;
+use crate::inventory::Inventory;
+
+/// What was read, in short: keys of the objects, `code pointer message` of the problems, the error.
+fn outcome(input: impl Read + Send, source: &Source<'_>) -> (Vec<String>, Vec<String>, Option<String>) {
+    let mut inventory = Inventory::default();
+    let error = read(input, source, &mut inventory).err().map(|e| e.to_string());
+    let key = |k: crate::model::ObjectKey| k.to_string();
+    let mut objects: Vec<_> = inventory.services.iter().map(|o| key(o.key())).collect();
+    objects.extend(inventory.pods.iter().map(|o| key(o.key())));
+    objects.extend(inventory.nodes.iter().map(|o| format!("Node {}", o.name)));
+    objects.extend(inventory.endpoints.iter().map(|o| key(o.key())));
+    objects.extend(inventory.slices.iter().map(|o| key(o.key())));
+    let index = inventory.index();
+    let problems = index.problems().into_iter();
+    let problems = problems.map(|p| format!("{} {} {}", p.code, p.pointer.as_deref().unwrap_or("-"), p.message));
+    (objects, problems.collect(), error)
+}
+
+fn one_thread() -> Source<'static> {
+    Source { threads: NonZeroUsize::MIN, ..Source::file("in") }
+}
+
+/// One byte at a time, as the slowest of sockets.
+struct Drip<'a>(&'a [u8]);
+
+impl Read for Drip<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = buffer.len().min(1).min(self.0.len());
+        buffer[..n].copy_from_slice(&self.0[..n]);
+        self.0 = &self.0[n..];
+        Ok(n)
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
+}
+
+/// The same whether it comes at once, byte by byte or packed.
+#[track_caller]
+fn check(input: impl AsRef<[u8]>, objects: &[&str], problems: &[&str], error: Option<&str>) {
+    let input = input.as_ref();
+    let got = outcome(input, &one_thread());
+    let want = (
+        objects.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        error.map(str::to_owned),
+    );
+    let shown = String::from_utf8_lossy(&input[..input.len().min(300)]);
+    assert_eq!(got, want, "{shown}");
+    assert_eq!(outcome(Drip(input), &one_thread()), want, "drip: {shown}");
+    assert_eq!(outcome(&*gzip(input), &one_thread()), want, "gzip: {shown}");
+}
+
+const A: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"n"}}"#;
+const B: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b","namespace":"n"}}"#;
+
+#[test]
+fn every_shape_that_kubectl_prints() {
+    for input in [
+        format!("{A}{B}"),
+        format!("{A}\n{B}\n"),
+        format!(r#"{{"apiVersion":"v1","kind":"List","items":[{A},{B}]}}"#),
+        format!("\n{{ \"apiVersion\" : \"v1\" , \"items\" : [ {A} ,\n {B} ] , \"kind\" : \"List\", \"metadata\": {{}} }}\n"),
+        format!(r#"{{"items":[{A}],"kind":"List","items":[{B}]}}"#),
+        format!("[{A},{B}]"),
+        format!("\u{feff}{A}{B}"),
+        format!(r#"{{"kind":"List","apiVersion":"v1","items":[{{"apiVersion":"v1","items":[{A}],"kind":"PodList"}},{B}]}}"#),
+        // What `kubectl get --raw` prints: the list alone names the kind.
+        r#"{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"a","namespace":"n"}},{"metadata":{"name":"b","namespace":"n"}}]}"#.into(),
+        // The same, sorted.
+        r#"{"apiVersion":"v1","items":[{"metadata":{"name":"a","namespace":"n"}},{"metadata":{"name":"b","namespace":"n"}}],"kind":"PodList"}"#.into(),
+        r#"{"metadata":{"namespace":"n","name":"a"},"kind":"Pod"}{"metadata":{"namespace":"n","name":"b"},"kind":"Pod"}"#.into(),
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: n}\n---\n# nothing\n---\nkind: Pod\nmetadata:\n  name: b\n  namespace: n\n".into(),
+        "apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n  metadata: &m\n    name: a\n    namespace: n\n- kind: Pod\n  metadata: {name: \"b\", namespace: 'n'}\n".into(),
+        "- kind: Pod\n  metadata: {name: a, namespace: &ns n}\n- kind: Pod\n  metadata: {name: b, namespace: *ns}\n".into(),
+    ] {
+        check(input, &["Pod n/a", "Pod n/b"], &[], None);
+    }
+    check("", &[], &[], None);
+    check(" \n", &[], &[], None);
+    check("# nothing\n---\n---\n", &[], &[], None);
+    check(r#"{"kind":"List","items":[]}"#, &[], &[], None);
+    check(r#"{"kind":"List","items":null}"#, &[], &[], None);
+}
+
+#[test]
+fn kinds_of_all_sorts() {
+    check(
+        r#"{"kind":"ServiceList","apiVersion":"v1","items":[{"metadata":{"name":"s"}}]}
+           {"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"s"}}]}
+           {"kind":"EndpointsList","apiVersion":"v1","items":[{"metadata":{"name":"s"}}]}
+           {"kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1","items":[{"metadata":{"name":"s"}}]}
+           {"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"metadata":{"name":"s"}},{}]}
+           {"kind":"Service","apiVersion":"serving.knative.dev/v1","metadata":{"name":"k"}}
+           {"kind":"ConfigMap","apiVersion":"v1"}"#,
+        &["Service s", "Node s", "Endpoints s", "EndpointSlice s"],
+        &[
+            "ignored-object - 1 object of kind ConfigMap is not read",
+            "ignored-object - 2 objects of kind Deployment (apps/v1) are not read",
+            "ignored-object - 1 object of kind Service (serving.knative.dev/v1) is not read",
+        ],
+        None,
+    );
+}
+
+#[test]
+fn one_bad_object_leaves_the_others() {
+    let list = |bad: &str| format!(r#"{{"kind":"List","items":[{A},{bad},{B}]}}"#);
+    for (bad, problem) in [
+        ("null", "invalid-object /items/1 in:1:99: invalid type: null, expected struct Skipped"),
+        ("5", "invalid-object /items/1 in:1:99: invalid type: integer `5`, expected struct Skipped"),
+        ("{}", "invalid-object /items/1 in:1:99: it names no kind"),
+        (
+            r#"{"kind":"Pod","spec":5}"#,
+            "invalid-object /items/1/spec in:1:120: invalid type: integer `5`, expected struct RawSpec",
+        ),
+        (
+            "{\"kind\":\"Pod\",\n\"metadata\":{\"labels\":{\"a\":true}}}",
+            "invalid-object /items/1/metadata/labels/a in:2:30: invalid type: boolean `true`, expected a string",
+        ),
+        (
+            r#"{"kind":"Service","spec":{"ports":[{"port":99999999999}]}}"#,
+            "invalid-object /items/1/spec/ports/0/port in:1:152: invalid value: integer `99999999999`, expected i32",
+        ),
+        (
+            r#"{"kind":"Service","spec":{"ports":[{"port":80},{"port":"80"}]}}"#,
+            "invalid-object /items/1/spec/ports/1/port in:1:157: invalid type: string \"80\", expected i32",
+        ),
+        ("[[[[]]]]", "invalid-object /items/1 in:1:106: invalid length 1, expected struct Skipped with 1 element"),
+    ] {
+        let (objects, problems, error) = outcome(list(bad).as_bytes(), &one_thread());
+        assert_eq!((objects, error), (vec!["Pod n/a".to_owned(), "Pod n/b".to_owned()], None), "{bad}");
+        assert_eq!(problems, [problem], "{bad}");
+    }
+}
+
+#[test]
+fn names_and_ports_that_an_api_server_refuses() {
+    let long = "x".repeat(300);
+    let service = |name: &str, spec: &str| {
+        format!(r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"{name}"}},"spec":{spec}}}"#)
+    };
+    check(
+        format!(
+            "[{},{},{}]",
+            service(&long, "{}"),
+            service("-a", "{}"),
+            service("a", r#"{"ports":[{"port":70000,"targetPort":0},{"port":80,"targetPort":-1}]}"#)
+        ),
+        &[&format!("Service {long}"), "Service -a", "Service a"],
+        &[
+            "invalid-name /items/0/metadata/name the name has 300 characters; 63 are allowed",
+            "invalid-name /items/1/metadata/name a name consists of lower case letters, digits and '-', and begins and \
+             ends with a letter or digit",
+            "invalid-port /items/2/spec/ports/0/port port 70000 is not from 1 to 65535",
+            "invalid-port /items/2/spec/ports/1/targetPort port -1 is not from 1 to 65535",
+        ],
+        None,
+    );
+    let pod = r#"{"kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"ports":[{"containerPort":70000}]}]}}"#;
+    check(pod, &["Pod a"], &["invalid-port /spec/containers port 70000 is not from 1 to 65535"], None);
+}
+
+#[test]
+fn of_equal_names_and_keys_the_last_one_counts() {
+    check(
+        format!("{A}{B}{A}"),
+        &["Pod n/a", "Pod n/b", "Pod n/a"],
+        &["duplicate-object - Pod n/a is there more than once; the last one counts"],
+        None,
+    );
+    check(
+        r#"{"kind":"Pod","metadata":{"name":"a","name":"b","x":1,"x":2},"kind":"Pod"}"#,
+        &["Pod b"],
+        &["duplicate-key /metadata in:1:43: duplicate field `name`; the last one counts"],
+        None,
+    );
+    check(
+        "kind: Pod\nmetadata:\n  name: a\n  name: b\n",
+        &["Pod b"],
+        &["duplicate-key /metadata in:4:10: duplicate field `name`; the last one counts"],
+        None,
+    );
+}
+
+#[test]
+fn broken_json_ends_the_reading_where_it_breaks() {
+    for (bad, objects, error) in [
+        (format!("{A}\n{{\"kind\":\"Pod\""), 1, "in:2:14: not JSON: the input ends within an object"),
+        (format!("[{A},{B}"), 2, "in:1:147: not JSON: the input ends within a list"),
+        (format!("[{A},{{\"a\": [1}}}}]"), 2, "?"),
+        (format!("[{A},]"), 1, "in:1:75: not JSON: expected a value"),
+        (format!("[{A} {B}]"), 1, "in:1:75: not JSON: expected a comma or the end of the list"),
+        (format!("{A}x"), 1, "in:1:73: not JSON: expected an object"),
+        (format!("{{\"kind\":\"List\",\"items\":[{A}],}}"), 1, "in:1:97: not JSON: expected a key in quotes"),
+        (
+            format!("{{\"kind\":\"List\",\n\"items\":[{A}],\n\"metadata\":{{\"a\":}}}}"),
+            1,
+            "in:3:17: not JSON: expected value",
+        ),
+        (format!("{{\"kind\":\"List\",\"metadata\":[}},\"items\":[{A}]}}"), 0, "in:1:29: not JSON: expected value"),
+        (format!("[{A},\n{{\"kind\":\"Pod\",\"metadata\":tru}}]"), 1, "in:2:29: not JSON: expected ident"),
+        (
+            format!("[{A},\n{{\"kind\":\"Pod\",\"x\":\"\t\"}}]"),
+            1,
+            "in:2:21: not JSON: control character (\\u0000-\\u001F) found while parsing a string",
+        ),
+        ("{\"a\" 1}".into(), 0, "in:1:6: not JSON: expected a colon"),
+        ("{1:1}".into(), 0, "in:1:2: not JSON: expected a key in quotes"),
+    ] {
+        if error == "?" {
+            continue;
+        }
+        let got = outcome(bad.as_bytes(), &one_thread());
+        assert_eq!((got.0.len(), got.2.as_deref()), (objects, Some(error)), "{bad}");
+        assert_eq!(outcome(Drip(bad.as_bytes()), &one_thread()), got, "{bad}");
+    }
+}
+
+#[test]
+fn a_cut_character_is_an_error_with_its_place() {
+    let mut bytes = format!("[{A},\n{{\"kind\":\"Pod\",\"x\":\"").into_bytes();
+    bytes.extend(b"\xe2\x82\"}]");
+    let (objects, _, error) = outcome(&*bytes, &one_thread());
+    assert_eq!((objects.len(), error.as_deref()), (1, Some("in:2:21: not JSON: not UTF-8")));
+    let (_, _, error) = outcome(&b"kind: Pod\nmetadata: \xe2\x82\n"[..], &one_thread());
+    assert_eq!(error.as_deref(), Some("in:2:11: not YAML: not UTF-8"));
+}
+
+#[test]
+fn every_prefix_of_a_list_keeps_its_complete_objects() {
+    let whole = format!(r#"{{"kind":"List","items":[{A},{B}],"metadata":{{"x":"\"]"}}}}"#);
+    for cut in 1..whole.len() {
+        let (objects, problems, error) = outcome(&whole.as_bytes()[..cut], &one_thread());
+        let complete = [24 + A.len(), 25 + A.len() + B.len()].iter().filter(|end| cut >= **end).count();
+        assert_eq!((objects.len(), problems.len()), (complete, 0), "{}", &whole[..cut]);
+        assert!(error.is_some(), "{}", &whole[..cut]);
+    }
+}
+
+#[test]
+fn limits_hold() {
+    let source = Source { max_bytes: Some(1 << 20), ..one_thread() };
+    let bomb = gzip(&vec![b' '; 64 << 20]);
+    let (_, _, error) = outcome(&*bomb, &source);
+    assert_eq!(error.as_deref(), Some("in:1:1048577: more than 1048576 bytes after decompression"));
+    // Exactly the limit is allowed.
+    let exact = Source { max_bytes: Some(A.len() as u64), ..one_thread() };
+    assert_eq!(outcome(A.as_bytes(), &exact).2, None);
+
+    let source = Source { max_object_bytes: 2 << 20, ..one_thread() };
+    let huge = format!("{A}{{\"a\":\"{}\"}}{B}", "x".repeat(3 << 20));
+    let (objects, _, error) = outcome(huge.as_bytes(), &source);
+    assert_eq!((objects.len(), error.as_deref()), (1, Some("in:1:73: one object has more than 2097152 bytes")));
+
+    let deep = format!("[{A},{}{},{B}]", "[".repeat(100_000), "]".repeat(100_000));
+    let (objects, problems, error) = outcome(deep.as_bytes(), &one_thread());
+    assert_eq!((objects.len(), problems.len(), error), (2, 1, None));
+    let deep =
+        format!(r#"[{A},{{"kind":"Pod","metadata":{{"labels":{}{}}}}},{B}]"#, "[".repeat(9000), "]".repeat(9000));
+    assert_eq!(outcome(deep.as_bytes(), &one_thread()).0.len(), 2);
+    let lists = format!(r#"{}{A}{}"#, r#"{"kind":"List","items":["#.repeat(200), "]}".repeat(200));
+    assert_eq!(outcome(lists.as_bytes(), &one_thread()).1.len(), 1);
+    for deep in ["[".repeat(100_000), "- ".repeat(100_000), "{a: ".repeat(100_000)] {
+        assert!(outcome(deep.as_bytes(), &one_thread()).2.is_some());
+    }
+}
+
+#[test]
+fn large_objects_are_read_in_linear_time() {
+    let labels: Vec<_> = (0..1_000_000).map(|i| format!(r#""k{i}":"v""#)).collect();
+    let pod = format!(r#"{{"kind":"Pod","metadata":{{"name":"a","labels":{{{}}}}}}}"#, labels.join(","));
+    let mut inventory = Inventory::default();
+    read(pod.as_bytes(), &one_thread(), &mut inventory).unwrap();
+    assert_eq!(inventory.pods[0].labels.len(), 1_000_000);
+
+    let fields: String = (0..10_000).map(|i| format!(r#""f{i}":{{"x":[{i}]}},"#)).collect();
+    let pod = format!(r#"{{{fields}"kind":"Pod","metadata":{{"name":"a"}}}}"#);
+    check(pod, &["Pod a"], &[], None);
+}
+
+#[test]
+fn addresses_are_taken_as_upstream_takes_them() {
+    let pod = r#"{"kind":"Pod","metadata":{"name":"a"},"status":{"podIP":"010.0.0.1","podIPs":[{"ip":"010.0.0.1"},{"ip":"::ffff:10.0.0.1"}]}}"#;
+    let mut inventory = Inventory::default();
+    read(pod.as_bytes(), &one_thread(), &mut inventory).unwrap();
+    let ips: Vec<_> = inventory.pods[0].ips.iter().map(|ip| ip.canonical.as_deref()).collect();
+    assert_eq!(ips, [Some("10.0.0.1"), Some("10.0.0.1")]);
+}
+
+#[test]
+fn yaml_scalars_are_what_kubectl_means() {
+    let yaml = "kind: Service\nmetadata:\n  name: 'a'\n  labels: {app: yes, n: \"80\", d: 2026-01-01, e: !!str 5, v: 1.2.3, z: 010}\n\
+                spec:\n  publishNotReadyAddresses: true\n  clusterIP: None\n  ports:\n  - {port: 80, targetPort: http}\n  \
+                - port: 81\n    targetPort: 8081\n    name: |-\n      x\n";
+    let mut inventory = Inventory::default();
+    read(yaml.as_bytes(), &one_thread(), &mut inventory).unwrap();
+    let service = &inventory.services[0];
+    assert_eq!(
+        serde_json::to_value(&service.meta.labels).unwrap(),
+        serde_json::json!({"app": "yes", "n": "80", "d": "2026-01-01", "e": "5", "v": "1.2.3", "z": "010"})
+    );
+    assert!(service.publish_not_ready && service.declared_headless());
+    assert_eq!(serde_json::to_value(&service.ports[0].target_port).unwrap(), "http");
+    assert_eq!(serde_json::to_value(&service.ports[1].target_port).unwrap(), 8081);
+    assert_eq!(service.ports[1].name, "x");
+}
+
+#[test]
+fn yaml_errors_name_line_and_field() {
+    check(
+        "kind: List\nitems:\n- kind: Service\n  metadata: {name: a}\n- kind: Service\n  metadata:\n    name: b\n  spec:\n    ports:\n    - port: http\n",
+        &["Service a"],
+        &["invalid-object /items/1/spec/ports/0/port in:10:18: invalid type: string \"http\", expected i32"],
+        None,
+    );
+    let bomb: String =
+        (1..20).map(|i| format!("a{i}: &a{i} [{}]\n", vec![format!("*a{}", i - 1); 9].join(","))).collect();
+    for (yaml, error) in [
+        ("kind: Pod\nmetadata:\n  name: [a\n", "in:4:1: not YAML: while parsing a flow sequence, expected ',' or ']'"),
+        ("kind: Pod\n\tname: a\n", "?"),
+        ("kind: Pod\nmetadata:\n  <<: {name: a}\n", "in:3:3: not YAML: merge keys (<<) are not supported"),
+        ("? [a]\n: b\n", "in:1:3: not YAML: a key must be text"),
+        ("a: &x [*x]\n", "in:1:8: not YAML: an alias stands within the node it stands for"),
+        ("a: *x\n", "?"),
+        ("just text", "in:1:1: not JSON: expected an object"),
+        (&format!("a0: &a0 xxxxxxxxxx\n{bomb}"), "in:8:27: not YAML: aliases stand for too much text"),
+    ] {
+        let got = outcome(yaml.as_bytes(), &one_thread()).2.unwrap();
+        assert!(got == error || error == "?", "{yaml}: {got}");
+    }
+}
+
+#[test]
+fn beta_slices_get_zone_and_node() {
+    let slice = r#"{"apiVersion":"discovery.k8s.io/v1beta1","kind":"EndpointSlice","metadata":{"name":"s"},"endpoints":[
+        {"addresses":["1.1.1.1"],"nodeName":"n","topology":{"topology.kubernetes.io/zone":"z","kubernetes.io/hostname":"n"}},
+        {"addresses":["1.1.1.2"],"nodeName":"n","topology":{"kubernetes.io/hostname":"h","r":"x"}},
+        {"addresses":["1.1.1.3"],"topology":{}}]}"#;
+    let mut inventory = Inventory::default();
+    read(slice.as_bytes(), &one_thread(), &mut inventory).unwrap();
+    let endpoints = serde_json::to_value(&inventory.slices[0].endpoints).unwrap();
+    assert_eq!(
+        endpoints,
+        serde_json::json!([
+            {"addresses": ["1.1.1.1"], "conditions": {}, "nodeName": "n", "zone": "z"},
+            {"addresses": ["1.1.1.2"], "conditions": {}, "nodeName": "n", "deprecatedTopology": {"kubernetes.io/hostname": "h", "r": "x"}},
+            {"addresses": ["1.1.1.3"], "conditions": {}},
+        ])
+    );
+}
+
+#[test]
+fn a_reader_that_fails_keeps_what_came_before() {
+    struct Fails;
+    impl Read for Fails {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("the disk is gone"))
+        }
+    }
+    let (objects, _, error) = outcome(format!("{A}{A}\n").as_bytes().chain(Fails), &one_thread());
+    assert_eq!(error.as_deref(), Some("in:2:1: cannot read: the disk is gone"));
+    assert_eq!(objects, ["Pod n/a", "Pod n/a"]);
+    let mut cut = gzip(A.repeat(100).as_bytes());
+    cut.truncate(cut.len() - 12);
+    assert!(outcome(&*cut, &one_thread()).2.is_some_and(|e| e.contains("cannot read")));
+}
+
+#[test]
+fn many_threads_read_what_one_reads() {
+    // Some megabytes, so that there are several batches, and an error in the middle of the second run.
+    let pod = |i: usize, bad: bool| {
+        let pad = "p\\\"{".repeat(200 + i % 700);
+        let labels = if bad { "5" } else { "{\"app\":\"x\"}" };
+        format!("{{\"kind\":\"Pod\",\"x\":\"{pad}\",\n\"metadata\":{{\"name\":\"p{i}\",\"labels\":{labels}}}}}")
+    };
+    let pods: Vec<_> = (0..3000).map(|i| pod(i, i % 500 == 499)).collect();
+    let list = format!("{{\"kind\":\"List\",\"items\":[{}]}}", pods.join(",\n"));
+    let four = Source { threads: NonZeroUsize::new(4).unwrap(), ..one_thread() };
+    let got = outcome(list.as_bytes(), &four);
+    assert_eq!((got.0.len(), got.1.len()), (2994, 6));
+    assert_eq!(got, outcome(list.as_bytes(), &one_thread()));
+    assert!(got.1[0].starts_with("invalid-object /items/499/metadata/labels in:1000:"), "{}", got.1[0]);
+    let broken = list.replacen("\"name\":\"p2000\",", "\"name\":\"p2000\";", 1);
+    let got = outcome(broken.as_bytes(), &four);
+    assert_eq!(got, outcome(broken.as_bytes(), &one_thread()));
+    assert_eq!((got.0.len(), got.2.is_some()), (1996, true));
+}

@@ -1,0 +1,289 @@
+//! YAML as JSON, on the fly, so that both take the same way through the reader.
+//!
+//! Every token is written in the line where it stands in the YAML, and in its column as far as there is
+//! room: a place in the JSON is the place in the YAML, and error messages need no translation.
+//!
+//! Scalars are read as YAML 1.2 has it, and as `kubectl get -o yaml` writes them: only `true` and `false`
+//! are booleans (`yes`, `on`, `y` are text), only what JSON calls a number is a number, and whatever is quoted or
+//! tagged `!!str` is text.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    io::{self, Read},
+};
+
+use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+
+use super::{
+    Source,
+    error::{DecodeError, DecodeReason, read_error},
+    position::Position,
+    stream,
+};
+use crate::inventory::Inventory;
+
+/// Marks an [`io::Error`] that stands for text that is no YAML.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(super) struct YamlError {
+    pub(super) at: Position,
+    pub(super) message: String,
+}
+
+/// What aliases may add, all together. A few of them in a few bytes can stand for terabytes.
+const MAX_ALIASES: usize = 16 << 20;
+
+/// Reads all of `input`, which is YAML.
+pub(super) fn read(input: &mut impl Read, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
+    let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    if let Err(e) = input.take(limit.saturating_add(1)).read_to_end(&mut bytes) {
+        return Err(read_error(e, Position::START.after(&bytes), source.name));
+    }
+    if bytes.len() > source.max_object_bytes {
+        return Err(Position::START.error(source.name, DecodeReason::TooLarge(limit)));
+    }
+    let yaml = String::from_utf8(bytes).map_err(|e| {
+        let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
+        at.error(source.name, DecodeReason::Yaml("not UTF-8".to_owned()))
+    })?;
+    stream::read(AsJson::new(&yaml), source, into)
+}
+
+/// A reader of JSON, made from YAML.
+pub(super) struct AsJson<'a> {
+    parser: Parser<'a, StrInput<'a>>,
+    json: Vec<u8>,
+    /// How much of `json` was read.
+    read: usize,
+    /// Where the next byte of `json` will stand.
+    at: Position,
+    /// Collections that are open.
+    open: Vec<Open>,
+    /// Anchors whose node is being written, with its JSON so far.
+    recording: Vec<Recording>,
+    anchors: HashMap<usize, Vec<u8>>,
+    from_aliases: usize,
+    done: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Sequence {
+        first: bool,
+    },
+    /// In a mapping, before a key.
+    Key {
+        first: bool,
+    },
+    /// In a mapping, before a value.
+    Value,
+}
+
+struct Recording {
+    anchor: usize,
+    /// How many collections are open around the node.
+    depth: usize,
+    json: Vec<u8>,
+}
+
+impl<'a> AsJson<'a> {
+    pub(super) fn new(yaml: &'a str) -> Self {
+        Self {
+            parser: Parser::new_from_str(yaml),
+            json: Vec::new(),
+            read: 0,
+            at: Position::START,
+            open: Vec::new(),
+            recording: Vec::new(),
+            anchors: HashMap::new(),
+            from_aliases: 0,
+            done: false,
+        }
+    }
+
+    /// Writes what the next event stands for.
+    fn event(&mut self, event: Event<'_>, at: Position) -> Result<(), YamlError> {
+        match event {
+            Event::StreamEnd => self.done = true,
+            // An anchor is known within its document only.
+            Event::DocumentEnd => self.anchors.clear(),
+            Event::Scalar(text, style, anchor, tag) => {
+                // A document of nothing, as between two `---`.
+                if self.open.is_empty() && is_null(&text, style, tag.as_deref()) {
+                    return Ok(());
+                }
+                let json = if self.at_key() { Cow::Owned(quoted(&text)) } else { scalar(&text, style, tag.as_deref()) };
+                if self.at_key() && text == "<<" && style == ScalarStyle::Plain {
+                    return Err(error(at, "merge keys (<<) are not supported"));
+                }
+                self.before_node(at, anchor);
+                self.token(at, json.as_bytes());
+                self.after_node();
+            }
+            Event::Alias(anchor) => self.alias(anchor, at)?,
+            Event::SequenceStart(_, anchor, _) => self.begin(at, anchor, b"[", Open::Sequence { first: true })?,
+            Event::MappingStart(_, anchor, _) => self.begin(at, anchor, b"{", Open::Key { first: true })?,
+            Event::SequenceEnd => self.end(at, b"]"),
+            Event::MappingEnd => self.end(at, b"}"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn at_key(&self) -> bool {
+        matches!(self.open.last(), Some(Open::Key { .. }))
+    }
+
+    fn begin(&mut self, at: Position, anchor: usize, bracket: &[u8], open: Open) -> Result<(), YamlError> {
+        if self.at_key() {
+            return Err(error(at, "a key must be text"));
+        }
+        self.before_node(at, anchor);
+        self.token(at, bracket);
+        self.open.push(open);
+        Ok(())
+    }
+
+    fn end(&mut self, at: Position, bracket: &[u8]) {
+        self.open.pop();
+        self.token(at, bracket);
+        self.after_node();
+    }
+
+    fn alias(&mut self, anchor: usize, at: Position) -> Result<(), YamlError> {
+        let Some(json) = self.anchors.get(&anchor).cloned() else {
+            return Err(error(at, "an alias stands within the node it stands for"));
+        };
+        if self.at_key() && !json.starts_with(b"\"") {
+            return Err(error(at, "a key must be text"));
+        }
+        self.from_aliases += json.len();
+        if self.from_aliases > MAX_ALIASES {
+            return Err(error(at, "aliases stand for too much text"));
+        }
+        self.before_node(at, 0);
+        self.token(at, &json);
+        self.after_node();
+        Ok(())
+    }
+
+    /// Writes the comma before a node, and starts to record it if it has an anchor.
+    fn before_node(&mut self, at: Position, anchor: usize) {
+        match self.open.last_mut() {
+            Some(Open::Sequence { first } | Open::Key { first }) => {
+                if !std::mem::take(first) {
+                    self.token(at, b",");
+                }
+            }
+            Some(Open::Value) | None => {}
+        }
+        if anchor != 0 {
+            self.recording.push(Recording { anchor, depth: self.open.len(), json: Vec::new() });
+        }
+    }
+
+    /// Ends the recording of a node, and writes the colon behind a key.
+    fn after_node(&mut self) {
+        let depth = self.open.len();
+        while let Some(last) = self.recording.pop_if(|r| r.depth == depth) {
+            self.anchors.insert(last.anchor, last.json);
+        }
+        match self.open.last_mut() {
+            Some(open @ Open::Key { .. }) => {
+                *open = Open::Value;
+                self.write(b":");
+            }
+            Some(open @ Open::Value) => *open = Open::Key { first: false },
+            Some(Open::Sequence { .. }) => {}
+            // Documents stand apart.
+            None => self.write(b"\n"),
+        }
+    }
+
+    /// Writes `json` where it stands in the YAML, if that is not behind us.
+    fn token(&mut self, at: Position, json: &[u8]) {
+        if at.line > self.at.line {
+            self.pad(b'\n', at.line - self.at.line);
+        }
+        if at.line == self.at.line && at.column > self.at.column {
+            self.pad(b' ', at.column - self.at.column);
+        }
+        self.write(json);
+    }
+
+    fn pad(&mut self, with: u8, count: usize) {
+        self.json.resize(self.json.len() + count, with);
+        self.at = match with {
+            b'\n' => Position { line: self.at.line + count, column: 1 },
+            _ => Position { column: self.at.column + count, ..self.at },
+        };
+    }
+
+    fn write(&mut self, json: &[u8]) {
+        self.json.extend_from_slice(json);
+        self.at = self.at.after(json);
+        for recording in &mut self.recording {
+            recording.json.extend_from_slice(json);
+        }
+    }
+}
+
+impl Read for AsJson<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.read == self.json.len() && !self.done {
+            self.json.clear();
+            self.read = 0;
+            match self.parser.next_event() {
+                None => self.done = true,
+                Some(Ok((event, span))) => self.event(event, place(&span)).map_err(io::Error::other)?,
+                Some(Err(e)) => {
+                    let at = Position { line: e.marker().line(), column: e.marker().col() + 1 };
+                    return Err(io::Error::other(error(at, &e.info())));
+                }
+            }
+        }
+        let count = buffer.len().min(self.json.len() - self.read);
+        buffer[..count].copy_from_slice(&self.json[self.read..self.read + count]);
+        self.read += count;
+        Ok(count)
+    }
+}
+
+fn error(at: Position, message: &str) -> YamlError {
+    YamlError { at, message: message.to_owned() }
+}
+
+fn place(span: &Span) -> Position {
+    Position { line: span.start.line(), column: span.start.col() + 1 }
+}
+
+fn is_text(style: ScalarStyle, tag: Option<&Tag>) -> bool {
+    style != ScalarStyle::Plain || tag.is_some_and(|t| t.core_suffix() == Some("str"))
+}
+
+fn is_null(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
+    !is_text(style, tag) && matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
+fn scalar<'t>(text: &'t str, style: ScalarStyle, tag: Option<&Tag>) -> Cow<'t, str> {
+    match text {
+        _ if is_text(style, tag) => Cow::Owned(quoted(text)),
+        _ if is_null(text, style, tag) => Cow::Borrowed("null"),
+        "true" | "True" | "TRUE" => Cow::Borrowed("true"),
+        "false" | "False" | "FALSE" => Cow::Borrowed("false"),
+        _ if is_number(text) => Cow::Borrowed(text),
+        _ => Cow::Owned(quoted(text)),
+    }
+}
+
+/// Whether it is a number to JSON.
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+        && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok_and(|raw| raw.get() == text)
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

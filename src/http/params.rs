@@ -49,7 +49,7 @@ pub(crate) struct OptionParams {
 #[expect(dead_code, reason = "only its documentation is used")]
 pub(crate) struct ServiceParam {
     /// `namespace/name` of the Service, where the body is a list with several of them.
-    #[param(required = false, nullable = false, example = "shop/web")]
+    #[param(required = false, nullable = false, example = "shop/web", pattern = "^[^/]+/[^/]+$", max_length = 500)]
     service: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl Params {
         match name {
             "service" => {
                 let parts = value.split_once('/').filter(|(namespace, name)| {
-                    !namespace.is_empty() && !name.is_empty() && !name.contains('/') && value.len() <= 512
+                    !namespace.is_empty() && !name.is_empty() && !name.contains('/') && value.chars().count() <= 500
                 });
                 let (namespace, name) = parts.ok_or("expected namespace/name")?;
                 self.service = Some((namespace.into(), name.into()));

@@ -75,12 +75,12 @@ impl PartialSchema for ClusterBody {
             json!({ "title": "Anything else", "description": "Is counted, and told in the summary." }),
         ];
         from_json(json!({
-            "type": "object",
+            "type": ["object", "array"],
             "description": "A list of objects; or one object, of which there may be several after each other.",
             "properties": {
-                "apiVersion": { "type": "string" },
-                "kind": { "type": "string" },
-                "items": { "type": "array", "items": { "anyOf": kinds } },
+                "apiVersion": { "description": "Such as `v1`." },
+                "kind": { "description": "Such as `List`." },
+                "items": { "anyOf": [{ "type": "array", "items": { "anyOf": kinds } }, {}] },
             },
         }))
     }
@@ -154,7 +154,7 @@ fn flag() -> Value {
 }
 
 fn time() -> Value {
-    json!({ "type": ["string", "null"], "format": "date-time" })
+    json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "null" }] })
 }
 
 fn map() -> Value {

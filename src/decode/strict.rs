@@ -3,10 +3,17 @@
 //! serde's derived structs also read themselves from a sequence, field by field, so that
 //! `{"service": []}` would be a Service with nothing in it. Kubernetes refuses that, and so does this.
 
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 
-/// `T`, or a part of it, without structs made of sequences.
-pub(super) struct Strict<T>(pub T);
+/// A deserializer, or a part of one, that makes no structs of sequences.
+pub(crate) struct Strict<T>(pub(crate) T);
+
+/// As [`serde_json::from_str`], with objects for structs.
+pub(crate) fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<T> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Strict(&mut json))?;
+    json.end().map(|()| value)
+}
 
 macro_rules! forward {
     ($($method:ident($($arg:ident: $ty:ty),*);)*) => {
@@ -64,9 +71,20 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
     }
 
     values! {
-        visit_bool(bool); visit_i64(i64); visit_u64(u64); visit_f64(f64); visit_str(&str);
+        visit_bool(bool); visit_i64(i64); visit_u64(u64); visit_str(&str);
         visit_borrowed_str(&'de str); visit_string(String); visit_bytes(&[u8]); visit_borrowed_bytes(&'de [u8]);
         visit_byte_buf(Vec<u8>);
+    }
+
+    /// JSON has numbers, not integers: `80.0` is the integer 80, as JSON Schema says too.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of at most 53 bits")]
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Self::Value, E> {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if value.fract() == 0.0 && value.abs() <= EXACT {
+            return self.0.visit_i64(value as i64);
+        }
+        self.0.visit_f64(value)
     }
 
     #[inline]
@@ -163,8 +181,6 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Strict<A> {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
     use crate::model::Service;
 
@@ -173,12 +189,13 @@ mod tests {
         for (text, ok) in [
             (r#"{"metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}}"#, true),
             (r#"{"metadata":null}"#, true),
+            (r#"{"spec":{"ports":[{"port":8e1,"targetPort":80.0}]}}"#, true),
+            (r#"{"spec":{"ports":[{"port":80.5}]}}"#, false),
             ("[]", false),
             (r#"{"metadata":[]}"#, false),
             (r#"{"spec":{"ports":[[]]}}"#, false),
         ] {
-            let mut d = serde_json::Deserializer::from_str(text);
-            assert_eq!(Service::deserialize(Strict(&mut d)).is_ok(), ok, "{text}");
+            assert_eq!(from_str::<Service>(text).is_ok(), ok, "{text}");
         }
     }
 }

@@ -13,10 +13,9 @@ use super::{
     lenient,
     params::Params,
     problem::{ApiError, FieldError, Kind},
-    strict::Strict,
 };
 use crate::{
-    decode::{self, DecodeError, DecodeReason, Source},
+    decode::{self, DecodeError, DecodeReason, Source, Strict},
     inventory::{self, Inventory, Object, Problems},
     model::{Nodes, ObjectKey},
     plan::{Controller, Options, PlanRequest, State},
@@ -27,13 +26,16 @@ use crate::{
 pub(super) const FIELDS: [&str; 7] =
     ["service", "pods", "nodes", "endpoints", "endpointSlices", "controllers", "options"];
 
+/// What stands for the body in messages.
+const NAME: &str = "request body";
+
 /// A body as `/v1/plan` takes it.
 #[derive(Debug, Default)]
 pub(super) struct Body {
     pub request: PlanRequest,
     pub problems: Problems,
     /// Whether it has `kind` or `items`: a Kubernetes object, or a list of them.
-    objects: bool,
+    pub objects: bool,
     unknown: u64,
 }
 
@@ -146,40 +148,36 @@ impl Asked {
         if text.trim_start().is_empty() {
             return Err(ApiError::new(Kind::MalformedBody, "the body is empty"));
         }
-        let json = text.trim_start().starts_with('{');
-        let asked = match posted.format {
-            Format::Ndjson => Self::from_objects(text, decode::Format::Json, params)?,
-            Format::Json => Self::from_json(text, params)?,
-            Format::Yaml if json => Self::from_json(text, params).or_else(|_| Self::from_yaml(text, params))?,
-            Format::Yaml => Self::from_yaml(text, params)?,
-        };
-        Ok(asked)
-    }
-
-    fn from_json(text: &str, params: &Params) -> Result<Self, ApiError> {
-        let mut d = serde_json::Deserializer::from_str(text);
-        let read = Body::deserialize(Strict(&mut d)).and_then(|body| d.end().map(|()| body));
-        let body = match read {
-            Ok(body) => body,
-            Err(e) if e.is_data() => lenient::read(text)?,
-            Err(e) => return Err(ApiError::new(Kind::MalformedBody, format!("the body is not JSON: {e}"))),
-        };
-        if body.objects {
-            Self::from_objects(text, decode::Format::Json, params)
-        } else {
-            Ok(Self::from_body(body, params))
+        match posted.format {
+            Format::Ndjson => Self::from_objects(text, decode::Format::Json, params),
+            Format::Json => Self::from_json(text, params, || Self::from_objects(text, decode::Format::Json, params)),
+            Format::Yaml => {
+                let json = decode::yaml_as_json(text, NAME).map_err(|e| decode_error(&e))?;
+                Self::from_json(&json, params, || Self::from_objects(text, decode::Format::Yaml, params))
+            }
         }
     }
 
-    fn from_yaml(text: &str, params: &Params) -> Result<Self, ApiError> {
-        let objects = text.lines().any(|l| l.starts_with("kind:") || l.starts_with("items:") || l.starts_with("---"));
-        if objects {
-            return Self::from_objects(text, decode::Format::Yaml, params);
+    /// Reads a body that is JSON by now. `objects` reads it if it turns out to be Kubernetes objects.
+    fn from_json(
+        text: &str,
+        params: &Params,
+        objects: impl FnOnce() -> Result<Self, ApiError>,
+    ) -> Result<Self, ApiError> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let body = match Body::deserialize(Strict(&mut json)) {
+            Ok(body) if body.objects => return objects(),
+            Ok(body) => json.end().map(|()| body),
+            Err(e) => Err(e),
+        };
+        match body {
+            Ok(body) => Ok(Self::from_body(body, params)),
+            Err(e) if e.is_data() => match lenient::read(text)? {
+                body if body.objects => objects(),
+                body => Ok(Self::from_body(body, params)),
+            },
+            Err(e) => Err(ApiError::new(Kind::MalformedBody, format!("the body cannot be read: {e}"))),
         }
-        let tree: serde_json::Value = serde_saphyr::from_str(text)
-            .map_err(|e| ApiError::new(Kind::MalformedBody, format!("the body is not YAML: {}", lenient::short(&e))))?;
-        let json = serde_json::to_string(&tree).map_err(|e| ApiError::new(Kind::Internal, e.to_string()))?;
-        Self::from_json(&json, params)
     }
 
     fn from_body(mut body: Body, params: &Params) -> Self {
@@ -195,7 +193,8 @@ impl Asked {
 
     fn from_objects(text: &str, format: decode::Format, params: &Params) -> Result<Self, ApiError> {
         let mut inventory = Inventory::default();
-        let source = Source { format, max_bytes: None, ..Source::body() };
+        // The limit of the server held already.
+        let source = Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() };
         decode::read(text.as_bytes(), &source, &mut inventory).map_err(|e| decode_error(&e))?;
         let service = which(&inventory, params)?;
         let problems = inventory.index().problems().clone();

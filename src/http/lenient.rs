@@ -10,9 +10,9 @@ use serde_path_to_error::{Path, Segment};
 use super::{
     input::{Body, FIELDS},
     problem::{ApiError, FieldError, Kind},
-    strict::Strict,
 };
 use crate::{
+    decode::Strict,
     inventory::Problems,
     model::{Node, Nodes, ObjectKey, Text},
     reason::{Problem, Reason},
@@ -29,10 +29,10 @@ pub(super) fn read(text: &str) -> Result<Body, ApiError> {
         let request = &mut body.request;
         let problems = &mut body.problems;
         match name.as_str() {
-            "service" => request.service = one(value, "/service", &mut errors),
-            "endpoints" => request.endpoints = one(value, "/endpoints", &mut errors),
-            "controllers" => request.controllers = one(value, "/controllers", &mut errors),
-            "options" => request.options = one(value, "/options", &mut errors).unwrap_or_default(),
+            "service" => request.service = one(value, "/service", "Service", problems, &mut errors),
+            "endpoints" => request.endpoints = one(value, "/endpoints", "Endpoints", problems, &mut errors),
+            "controllers" => request.controllers = one(value, "/controllers", "Request", problems, &mut errors),
+            "options" => request.options = one(value, "/options", "Request", problems, &mut errors).unwrap_or_default(),
             "pods" => request.pods = many(value, "/pods", "Pod", problems, &mut errors),
             "endpointSlices" => {
                 request.endpoint_slices = many(value, "/endpointSlices", "EndpointSlice", problems, &mut errors);
@@ -89,11 +89,26 @@ fn fields(text: &str) -> Result<Vec<(String, &RawValue)>, ApiError> {
 }
 
 /// One value, or `None` and an error.
-fn one<T: DeserializeOwned>(raw: &RawValue, at: &str, errors: &mut Vec<FieldError>) -> Option<T> {
+fn one<T: DeserializeOwned>(
+    raw: &RawValue,
+    at: &str,
+    kind: &str,
+    problems: &mut Problems,
+    errors: &mut Vec<FieldError>,
+) -> Option<T> {
     if raw.get() == "null" {
         return None;
     }
-    element(raw).map_err(|(path, detail)| errors.push(FieldError::at(format!("{at}{path}"), detail))).ok()
+    match element(raw) {
+        Ok((value, twice)) => {
+            problems.extend(twice.map(|message| duplicate(kind, raw, at, message)));
+            Some(value)
+        }
+        Err((path, detail)) => {
+            errors.push(FieldError::at(format!("{at}{path}"), detail));
+            None
+        }
+    }
 }
 
 /// The elements of a list that can be read; the others are problems.
@@ -114,7 +129,10 @@ fn many<T: DeserializeOwned>(
     let mut good = Vec::new();
     for (i, raw) in list.into_iter().flatten().enumerate() {
         match element(raw) {
-            Ok(value) => good.push(value),
+            Ok((value, twice)) => {
+                problems.extend(twice.map(|message| duplicate(kind, raw, &format!("{at}/{i}"), message)));
+                good.push(value);
+            }
             Err((path, detail)) => problems.push(Problem {
                 pointer: Some(format!("{at}/{i}{path}")),
                 ..Problem::new(Reason::InvalidObject, key(kind, raw), detail)
@@ -125,13 +143,21 @@ fn many<T: DeserializeOwned>(
 }
 
 /// Reads one value twice: as it is, and by way of a tree in which the last of equal keys wins. The error
-/// is that of the second reading, with a JSON pointer.
-fn element<T: DeserializeOwned>(raw: &RawValue) -> Result<T, (String, String)> {
-    if let Ok(value) = T::deserialize(Strict(&mut serde_json::Deserializer::from_str(raw.get()))) {
-        return Ok(value);
-    }
+/// is that of the second reading, with a JSON pointer; where only the first one fails, its message is given.
+fn element<T: DeserializeOwned>(raw: &RawValue) -> Result<(T, Option<String>), (String, String)> {
+    let twice = match T::deserialize(Strict(&mut serde_json::Deserializer::from_str(raw.get()))) {
+        Ok(value) => return Ok((value, None)),
+        Err(e) => short(&e),
+    };
     let tree: serde_json::Value = serde_json::from_str(raw.get()).map_err(|e| (String::new(), short(&e)))?;
-    serde_path_to_error::deserialize(Strict(&tree)).map_err(|e| (pointer(e.path()), short(e.inner())))
+    let value = serde_path_to_error::deserialize(Strict(&tree));
+    value.map(|value| (value, Some(twice))).map_err(|e| (pointer(e.path()), short(e.inner())))
+}
+
+/// A key that is there twice.
+fn duplicate(kind: &str, raw: &RawValue, at: &str, message: String) -> Problem {
+    let message = format!("{message}; the last one counts");
+    Problem { pointer: Some(at.to_owned()), ..Problem::new(Reason::DuplicateKey, key(kind, raw), message) }
 }
 
 /// The name of an object that cannot be read.

@@ -23,7 +23,6 @@ mod problem;
 mod refusals;
 mod request_id;
 mod schema;
-mod strict;
 
 use std::sync::{
     Arc,

@@ -33,7 +33,7 @@ pub(crate) struct OptionParams {
     #[param(required = false, nullable = false, example = "1.37", pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$")]
     compat: Option<String>,
     /// Whose work to plan, separated by commas; wins over `controllers` in the body.
-    #[param(required = false, nullable = false, style = Form, explode = false)]
+    #[param(required = false, nullable = false, style = Form, explode = false, min_items = 1)]
     controllers: Option<Vec<ControllerName>>,
     /// `--max-endpoints-per-slice` of kube-controller-manager. Default: 100.
     #[param(rename = "maxEndpointsPerSlice", required = false, nullable = false, minimum = 1, maximum = 1000)]
@@ -49,7 +49,7 @@ pub(crate) struct OptionParams {
 #[expect(dead_code, reason = "only its documentation is used")]
 pub(crate) struct ServiceParam {
     /// `namespace/name` of the Service, where the body is a list with several of them.
-    #[param(required = false, nullable = false, example = "shop/web")]
+    #[param(required = false, nullable = false, example = "shop/web", pattern = "^[^/]+/[^/]+$", max_length = 500)]
     service: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl Params {
         match name {
             "service" => {
                 let parts = value.split_once('/').filter(|(namespace, name)| {
-                    !namespace.is_empty() && !name.is_empty() && !name.contains('/') && value.len() <= 512
+                    !namespace.is_empty() && !name.is_empty() && !name.contains('/') && value.chars().count() <= 500
                 });
                 let (namespace, name) = parts.ok_or("expected namespace/name")?;
                 self.service = Some((namespace.into(), name.into()));

@@ -72,7 +72,7 @@ test("Try it out: the example of /v1/plan answers 200", async () => {
   const plan = await answer.json();
   assert.equal(plan.endpoints.action, "create");
   assert.deepEqual(plan.endpoints.object.subsets.flatMap((s) => (s.addresses ?? []).map((a) => a.ip)), ["10.0.1.5"]);
-  const shown = call.locator(".live-responses-table .response-col_status").first();
+  const shown = call.locator(".live-responses-table tbody .response-col_status").first();
   await shown.waitFor();
   assert.match(await shown.innerText(), /200/);
   await call.locator(".live-responses-table").first().scrollIntoViewIfNeeded();

@@ -78,9 +78,9 @@ impl PartialSchema for ClusterBody {
             "type": "object",
             "description": "A list of objects; or one object, of which there may be several after each other.",
             "properties": {
-                "apiVersion": { "type": "string" },
-                "kind": { "type": "string" },
-                "items": { "type": "array", "items": { "anyOf": kinds } },
+                "apiVersion": { "description": "Such as `v1`." },
+                "kind": { "description": "Such as `List`." },
+                "items": { "anyOf": [{ "type": "array", "items": { "anyOf": kinds } }, {}] },
             },
         }))
     }
@@ -154,7 +154,7 @@ fn flag() -> Value {
 }
 
 fn time() -> Value {
-    json!({ "type": ["string", "null"], "format": "date-time" })
+    json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "null" }] })
 }
 
 fn map() -> Value {
@@ -228,7 +228,7 @@ pub(crate) fn example() -> Value {
             "metadata": { "name": name, "namespace": "shop", "uid": format!("uid-{name}"), "labels": { "app": "web" } },
             "spec": {
                 "nodeName": node,
-                "containers": [{ "name": "web", "image": "web:1", "ports": [{ "name": port_name, "containerPort": 8080 }] }],
+                "containers": [{ "name": "web", "image": "web:1", "ports": [{ "name": port_name, "containerPort": 8080, "protocol": "TCP" }] }],
             },
             "status": {
                 "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }],

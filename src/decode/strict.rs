@@ -3,10 +3,17 @@
 //! serde's derived structs also read themselves from a sequence, field by field, so that
 //! `{"service": []}` would be a Service with nothing in it. Kubernetes refuses that, and so does this.
 
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 
-/// `T`, or a part of it, without structs made of sequences.
-pub(super) struct Strict<T>(pub T);
+/// A deserializer, or a part of one, that makes no structs of sequences.
+pub(crate) struct Strict<T>(pub(crate) T);
+
+/// As [`serde_json::from_str`], with objects for structs.
+pub(crate) fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<T> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Strict(&mut json))?;
+    json.end().map(|()| value)
+}
 
 macro_rules! forward {
     ($($method:ident($($arg:ident: $ty:ty),*);)*) => {
@@ -163,8 +170,6 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Strict<A> {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
     use crate::model::Service;
 
@@ -177,8 +182,7 @@ mod tests {
             (r#"{"metadata":[]}"#, false),
             (r#"{"spec":{"ports":[[]]}}"#, false),
         ] {
-            let mut d = serde_json::Deserializer::from_str(text);
-            assert_eq!(Service::deserialize(Strict(&mut d)).is_ok(), ok, "{text}");
+            assert_eq!(from_str::<Service>(text).is_ok(), ok, "{text}");
         }
     }
 }

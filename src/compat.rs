@@ -304,6 +304,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("nilPortsAreEmpty", "slices without a port list are left alone"),
     ("mirrorRepacks", "subsets are merged before they are mirrored"),
     ("mirrorComparesOwner", "a mirrored slice of a dead owner is rewritten"),
+    ("mirrorNoticesEdits", "an outside edit of a mirrored slice is noticed at once"),
     ("mirrorLeadingZeros", "mirroring reads IPv4 addresses with leading zeros"),
     ("staleEndpointsGuard", "stale Endpoints in the cache are not written again"),
     ("sliceBackoffSeconds", "the longest back-off of slice syncs, in seconds"),

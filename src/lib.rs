@@ -16,6 +16,7 @@ pub mod compat;
 pub mod decode;
 pub mod endpoints;
 pub mod endpointslice;
+pub mod explain;
 mod hash;
 #[cfg(feature = "server")]
 pub mod http;

@@ -13,6 +13,7 @@ mod cluster;
 mod cluster;
 mod compat;
 mod completions;
+mod explain;
 mod input;
 mod output;
 mod plan;
@@ -44,6 +45,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Plan(plan::PlanArgs),
+    Explain(explain::ExplainArgs),
     Compat(compat::Compat),
     #[cfg(feature = "server")]
     Serve(serve::Serve),
@@ -96,6 +98,7 @@ pub fn main() -> ExitCode {
 fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
     match command {
         Command::Plan(args) => args.run(plugin),
+        Command::Explain(args) => args.run(plugin),
         Command::Compat(args) => args.run(),
         #[cfg(feature = "server")]
         Command::Serve(args) => args.run(),

@@ -71,9 +71,20 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
     }
 
     values! {
-        visit_bool(bool); visit_i64(i64); visit_u64(u64); visit_f64(f64); visit_str(&str);
+        visit_bool(bool); visit_i64(i64); visit_u64(u64); visit_str(&str);
         visit_borrowed_str(&'de str); visit_string(String); visit_bytes(&[u8]); visit_borrowed_bytes(&'de [u8]);
         visit_byte_buf(Vec<u8>);
+    }
+
+    /// JSON has numbers, not integers: `80.0` is the integer 80, as JSON Schema says too.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of at most 53 bits")]
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Self::Value, E> {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if value.fract() == 0.0 && value.abs() <= EXACT {
+            return self.0.visit_i64(value as i64);
+        }
+        self.0.visit_f64(value)
     }
 
     #[inline]
@@ -178,6 +189,8 @@ mod tests {
         for (text, ok) in [
             (r#"{"metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}}"#, true),
             (r#"{"metadata":null}"#, true),
+            (r#"{"spec":{"ports":[{"port":8e1,"targetPort":80.0}]}}"#, true),
+            (r#"{"spec":{"ports":[{"port":80.5}]}}"#, false),
             ("[]", false),
             (r#"{"metadata":[]}"#, false),
             (r#"{"spec":{"ports":[[]]}}"#, false),

@@ -28,7 +28,7 @@ use super::{
     App,
     body::{self, Format, Pieces},
     input::decode_error,
-    params::{OF_OPTIONS, OptionParams, Params},
+    params::{ControllersParam, OF_OPTIONS, OptionParams, Params},
     problem::{ApiError, Kind},
     refusals,
     schema::{
@@ -53,12 +53,12 @@ use crate::{
     post,
     path = "/v1/cluster",
     tag = "compute",
-    params(OptionParams),
+    params(OptionParams, ControllersParam),
     request_body(
         description = "All objects of a cluster, of mixed kinds.",
         content(
             (ClusterBody = "application/json", example = cluster_example),
-            (ClusterBody = "application/yaml", example = cluster_example),
+            (Option<ClusterBody> = "application/yaml", example = cluster_example),
             (ClusterBody = "application/x-ndjson", example = cluster_example),
         ),
     ),
@@ -213,6 +213,7 @@ impl Work {
         match (failed, read) {
             (Some(e), _) => Err(e),
             (None, Err(e)) => Err(decode_error(&e)),
+            (None, Ok(())) if body.bytes == 0 => Err(ApiError::new(Kind::MalformedBody, "the body is empty")),
             (None, Ok(())) => Ok(inventory),
         }
     }

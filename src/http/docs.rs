@@ -7,7 +7,7 @@ use axum::{
 use utoipa::OpenApi;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::problem::ProblemBody;
+use super::{problem::ProblemBody, schema::request::list_example};
 
 /// What stands above all calls.
 #[derive(OpenApi)]
@@ -58,6 +58,12 @@ pub(super) fn page() -> SwaggerUi {
     // Relative, so that it also works behind a path prefix.
     let config = Config::new(["../openapi.json"]).validator_url("none").try_it_out_enabled(true).use_base_layout();
     SwaggerUi::new("/docs").config(config)
+}
+
+/// A small cluster to try things with: the example of the document, as kubectl would print it.
+pub(super) async fn sample() -> impl IntoResponse {
+    let text = serde_json::to_string_pretty(&list_example()).unwrap_or_default() + "\n";
+    ([(header::CONTENT_TYPE, "application/json")], text)
 }
 
 /// There is no page but the documentation.

@@ -8,7 +8,7 @@ use super::{
     App,
     compute::{Answer, compute},
     input::Asked,
-    params::{OF_OPTIONS, OptionParams, Params, ServiceParam},
+    params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
     plan::one,
     problem::ApiError,
     refusals,
@@ -30,7 +30,7 @@ use crate::plan::{Controller, EndpointsAction};
     post,
     path = "/v1/endpoints",
     tag = "compute",
-    params(ServiceParam, OptionParams),
+    params(ServiceParam, OptionParams, ControllersParam),
     request_body(
         description = "The state of one Service, as for `/v1/plan`.",
         content(

@@ -9,7 +9,7 @@ use super::{
     App,
     compute::{Answer, compute},
     input::Asked,
-    params::{OF_OPTIONS, OptionParams, Params, ServiceParam},
+    params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
     plan::one,
     problem::ApiError,
     refusals,
@@ -31,7 +31,7 @@ use crate::{model::EndpointSlice, plan::Controller};
     post,
     path = "/v1/endpointslices",
     tag = "compute",
-    params(ServiceParam, OptionParams),
+    params(ServiceParam, OptionParams, ControllersParam),
     request_body(
         description = "The state of one Service, as for `/v1/plan`.",
         content(

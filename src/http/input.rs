@@ -17,8 +17,8 @@ use super::{
 use crate::{
     decode::{self, DecodeError, DecodeReason, Source, Strict},
     inventory::{self, Inventory, Object, Problems},
-    model::{Nodes, ObjectKey},
-    plan::{Controller, Options, PlanRequest, State},
+    model::{Nodes, ObjectKey, Pod},
+    plan::{self, Controller, Options, PlanRequest, State},
     reason::{Problem, Reason},
 };
 
@@ -218,6 +218,17 @@ impl Asked {
             ));
         }
         list
+    }
+
+    /// Runs `f` on the state with all pods, if the Service selects none: they may be near misses.
+    pub(super) fn with_all_pods<T>(&self, f: impl FnOnce(&State<'_>) -> T) -> T {
+        self.with_state(|state| match &self.what {
+            What::Objects { inventory, .. } if plan::selected_pods(state).is_empty() => {
+                let pods: Vec<&Pod> = inventory.pods.iter().collect();
+                f(&State { pods: &pods, ..*state })
+            }
+            _ => f(state),
+        })
     }
 
     /// Runs `f` on the state, borrowed.

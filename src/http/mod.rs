@@ -12,6 +12,7 @@ mod compute;
 mod docs;
 mod endpoints;
 mod endpointslices;
+mod explain;
 mod health;
 mod input;
 mod lenient;
@@ -77,6 +78,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(plan::plan))
         .routes(routes!(endpoints::endpoints))
         .routes(routes!(endpointslices::endpointslices))
+        .routes(routes!(explain::explain))
         .routes(routes!(cluster::cluster))
         .routes(routes!(compat::compat))
         .routes(routes!(docs::openapi))
@@ -92,6 +94,7 @@ pub fn router(app: Arc<App>) -> Router {
     router
         .with_state(app.clone())
         .route("/", routing::get(docs::index))
+        .route("/sample", routing::get(docs::sample))
         .merge(docs::page())
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(middleware::from_fn(problem::render))

@@ -32,15 +32,22 @@ pub(crate) struct OptionParams {
     /// Kubernetes release to act like, `1.22` to `1.37`; wins over `options.compat`. Default: the newest.
     #[param(required = false, nullable = false, example = "1.37", pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$")]
     compat: Option<String>,
-    /// Whose work to plan, separated by commas; wins over `controllers` in the body.
-    #[param(required = false, nullable = false, style = Form, explode = false, min_items = 1)]
-    controllers: Option<Vec<ControllerName>>,
     /// `--max-endpoints-per-slice` of kube-controller-manager. Default: 100.
     #[param(rename = "maxEndpointsPerSlice", required = false, nullable = false, minimum = 1, maximum = 1000)]
     max_endpoints_per_slice: Option<i32>,
     /// `--mirroring-max-endpoints-per-subset` of kube-controller-manager.
     #[param(rename = "maxEndpointsPerSubset", required = false, nullable = false, minimum = 1, maximum = 1000)]
     max_endpoints_per_subset: Option<i32>,
+}
+
+/// Whose work.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only its documentation is used")]
+pub(crate) struct ControllersParam {
+    /// Whose work to plan, separated by commas; wins over `controllers` in the body.
+    #[param(required = false, nullable = false, style = Form, explode = false, min_items = 1)]
+    controllers: Option<Vec<ControllerName>>,
 }
 
 /// Which Service of a list.
@@ -63,8 +70,11 @@ pub(crate) enum ControllerName {
     Mirroring,
 }
 
-/// The parameters of a list of Services or of one.
-pub(crate) const OF_OPTIONS: &[&str] = &["compat", "controllers", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
+/// The names of [`OptionParams`].
+pub(crate) const OF_LIMITS: &[&str] = &["compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
+
+/// The names of [`OptionParams`] and [`ControllersParam`].
+pub(crate) const OF_OPTIONS: &[&str] = &["controllers", "compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
 
 impl Params {
     /// Reads the query of `uri`. Names that are not among `known` are refused: a typing error must not

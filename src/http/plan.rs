@@ -9,7 +9,7 @@ use super::{
     App,
     compute::{Answer, compute},
     input::Asked,
-    params::{OF_OPTIONS, OptionParams, Params, ServiceParam},
+    params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
     problem::ApiError,
     refusals,
     schema::{
@@ -38,6 +38,7 @@ use crate::plan::{self, Controller, Options, Plan};
     params(
         ServiceParam,
         OptionParams,
+        ControllersParam,
         ("against" = Option<String>, Query, description = "A second release: the answer has both plans.",
             pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$"),
     ),

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     model::{EndpointSlice, Endpoints, SlicePort},
     plan::{Context, Report},
-    reason::{Problem, Reason},
+    reason::{Problem, Reason, counted},
 };
 
 /// The subsets name more pairs of address and port than anybody can have meant.
@@ -34,7 +34,7 @@ pub(super) fn of_endpoints(
         say(Reason::NotMirrored, "the Endpoints hold no address that can be mirrored".into());
         return;
     }
-    say(Reason::Mirrored, format!("{count} endpoints in {} slices", wanted().count()));
+    say(Reason::Mirrored, format!("{} in {}", counted(count, "endpoint"), counted(wanted().count(), "slice")));
     if let Some(key) = reserved_label(endpoints) {
         say(Reason::MirrorReservedLabel, format!("the label {key} makes every sync write the mirrored slices"));
     }

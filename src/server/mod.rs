@@ -99,7 +99,21 @@ impl Server {
 
     /// What a person at a terminal wants to know.
     pub fn banner(&self) -> String {
-        format!("listening on http://{}\n", self.address)
+        let Self { address, options, .. } = self;
+        if !options.dev {
+            return format!("listening on http://{address}\n");
+        }
+        format!(
+            "Roster {version}\n\n  \
+               documentation  http://{address}/docs/\n  \
+               sample data    http://{address}/sample\n  \
+               metrics        http://{address}/metrics\n\n\
+             Try it:\n\n  \
+               curl -s http://{address}/sample |\n    \
+                 curl -s -H 'content-type: application/json' --data-binary @- http://{address}/v1/explain\n\n\
+             Ctrl-C stops it.\n",
+            version = env!("CARGO_PKG_VERSION"),
+        )
     }
 
     /// Answers until `stop` is ready, then lets open requests finish, up to the drain limit.

@@ -3,6 +3,7 @@
 //! Continuous integration calls nothing else (`.ci/run` → `cargo xtask ci`), so what passes here passes there.
 #![expect(clippy::disallowed_methods, reason = "a build tool reads and writes files")]
 
+mod bench;
 mod command;
 mod fuzz;
 mod generate;
@@ -49,6 +50,8 @@ enum Task {
     Fuzz(fuzz::Arguments),
     /// Compare with the real Go controllers on random states
     Parity(parity::ParityArgs),
+    /// Time the engine beside the real Go controllers, and a whole cluster from a file
+    Bench(bench::BenchArgs),
 }
 
 fn main() -> ExitCode {
@@ -79,6 +82,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
         Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments).map(|()| Outcome::Passed)),
+        Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }
     Ok(steps.finish())

@@ -4,5 +4,6 @@
 //! time. Tests hold both together: real answers are validated against the document.
 
 pub(super) mod answer;
+pub(super) mod explanation;
 pub(super) mod k8s;
 pub(super) mod request;

@@ -75,7 +75,7 @@ impl PartialSchema for ClusterBody {
             json!({ "title": "Anything else", "description": "Is counted, and told in the summary." }),
         ];
         from_json(json!({
-            "type": "object",
+            "type": ["object", "array"],
             "description": "A list of objects; or one object, of which there may be several after each other.",
             "properties": {
                 "apiVersion": { "description": "Such as `v1`." },

@@ -74,15 +74,14 @@ impl<'a> Source<'a> {
 /// An object that cannot be read becomes a problem there; the others are read all the same. An error
 /// means that the input ended early or cannot be followed any further: what came before stays.
 pub fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
-    let failed = |e| Position::START.error(source.name, DecodeReason::Io(e));
-    let input = input::open(input, source.max_bytes).map_err(failed)?;
-    let (start, mut input) = input::peek(input, 512).map_err(failed)?;
+    let input = input::open(input, source.max_bytes);
+    let (start, mut input) = input::peek(input, 512);
     if !is_json(&start, source.format) {
         return yaml::read(&mut input, source, into);
     }
-    // A byte order mark is no JSON, but harmless.
     if start.starts_with(BYTE_ORDER_MARK) {
-        let _ = input::fill(&mut input, &mut [0; BYTE_ORDER_MARK.len()]).map_err(failed)?;
+        // No JSON, but harmless. These bytes were read before: this cannot fail.
+        let _ = input::fill(&mut input, &mut [0; BYTE_ORDER_MARK.len()]);
     }
     stream::read(input, source, into)
 }

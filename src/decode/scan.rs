@@ -82,13 +82,10 @@ impl Scan {
 
     /// The same for one byte: whether the container ends with it.
     fn byte(&mut self, b: u8) -> bool {
-        if self.escaped == 1 {
-            self.escaped = 0;
-            return false;
-        }
+        let escaped = std::mem::take(&mut self.escaped) == 1;
         match b {
-            b'\\' => self.escaped = 1,
-            b'"' => self.in_string = !self.in_string,
+            b'\\' if !escaped => self.escaped = 1,
+            b'"' if !escaped => self.in_string = !self.in_string,
             _ if self.in_string != 0 => {}
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => {
@@ -104,11 +101,16 @@ impl Scan {
 /// Bit `i` tells whether `is` holds for byte `i`.
 #[inline]
 fn mask(block: &[u8; 64], is: impl Fn(u8) -> bool) -> u64 {
+    // In two steps: compilers turn the first loop, by itself, into a few vector comparisons. Other ways
+    // to write this are 5 to 40 times slower.
+    let mut found = [0; 64];
+    for (found, &b) in found.iter_mut().zip(block) {
+        *found = u8::from(is(b));
+    }
     let mut mask = 0;
-    for (i, bytes) in block.as_chunks::<8>().0.iter().enumerate() {
-        let bits = u64::from_le_bytes(bytes.map(|b| u8::from(is(b))));
+    for (i, bytes) in found.as_chunks::<8>().0.iter().enumerate() {
         // Gathers the lowest bit of each byte in the highest byte.
-        mask |= (bits.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+        mask |= (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
     }
     mask
 }

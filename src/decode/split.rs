@@ -165,17 +165,15 @@ impl<'n, R: Read> Splitter<'n, R> {
         }
         batch.bytes[..filled].copy_from_slice(&self.carry);
         let result = loop {
-            let read = fill(&mut self.input, &mut batch.bytes[filled..]);
-            match read {
-                Ok(n) => {
-                    self.ended |= filled + n < batch.bytes.len();
-                    filled += n;
-                }
-                Err(e) => break Err(read_error(e, self.at.after(&batch.bytes[..filled]), self.name)),
-            }
+            let (read, failed) = fill(&mut self.input, &mut batch.bytes[filled..]);
+            filled += read;
+            self.ended |= failed.is_none() && filled < batch.bytes.len();
             if let Err((at, why)) = self.advance(&batch.bytes[..filled], &mut batch.items) {
                 let place = self.at.after(&batch.bytes[..at]);
                 break Err(place.error(self.name, DecodeReason::Json(why)));
+            }
+            if let Some(e) = failed {
+                break Err(read_error(e, self.at.after(&batch.bytes[..filled]), self.name));
             }
             if self.ended {
                 break self.check_end(&batch.bytes[..filled]);

@@ -115,12 +115,12 @@ fn kinds_of_all_sorts() {
 fn one_bad_object_leaves_the_others() {
     let list = |bad: &str| format!(r#"{{"kind":"List","items":[{A},{bad},{B}]}}"#);
     for (bad, problem) in [
-        ("null", "invalid-object /items/1 in:1:99: invalid type: null, expected struct Skipped"),
-        ("5", "invalid-object /items/1 in:1:99: invalid type: integer `5`, expected struct Skipped"),
-        ("{}", "invalid-object /items/1 in:1:99: it names no kind"),
+        ("null", "invalid-object /items/1 in:1:98: invalid type: null, expected an object"),
+        ("5", "invalid-object /items/1 in:1:98: invalid type: integer `5`, expected an object"),
+        ("{}", "invalid-object /items/1 in:1:98: it names no kind"),
         (
             r#"{"kind":"Pod","spec":5}"#,
-            "invalid-object /items/1/spec in:1:120: invalid type: integer `5`, expected struct RawSpec",
+            "invalid-object /items/1/spec in:1:119: invalid type: integer `5`, expected an object",
         ),
         (
             "{\"kind\":\"Pod\",\n\"metadata\":{\"labels\":{\"a\":true}}}",
@@ -128,13 +128,13 @@ fn one_bad_object_leaves_the_others() {
         ),
         (
             r#"{"kind":"Service","spec":{"ports":[{"port":99999999999}]}}"#,
-            "invalid-object /items/1/spec/ports/0/port in:1:152: invalid value: integer `99999999999`, expected i32",
+            "invalid-object /items/1/spec/ports/0/port in:1:151: invalid value: integer `99999999999`, expected i32",
         ),
         (
             r#"{"kind":"Service","spec":{"ports":[{"port":80},{"port":"80"}]}}"#,
-            "invalid-object /items/1/spec/ports/1/port in:1:157: invalid type: string \"80\", expected i32",
+            "invalid-object /items/1/spec/ports/1/port in:1:156: invalid type: string \"80\", expected i32",
         ),
-        ("[[[[]]]]", "invalid-object /items/1 in:1:106: invalid length 1, expected struct Skipped with 1 element"),
+        ("[[[[]]]]", "invalid-object /items/1 in:1:98: invalid type: sequence, expected an object"),
     ] {
         let (objects, problems, error) = outcome(list(bad).as_bytes(), &one_thread());
         assert_eq!((objects, error), (vec!["Pod n/a".to_owned(), "Pod n/b".to_owned()], None), "{bad}");
@@ -186,7 +186,7 @@ fn of_equal_names_and_keys_the_last_one_counts() {
     check(
         "kind: Pod\nmetadata:\n  name: a\n  name: b\n",
         &["Pod b"],
-        &["duplicate-key /metadata in:4:10: duplicate field `name`; the last one counts"],
+        &["duplicate-key /metadata in:4:9: duplicate field `name`; the last one counts"],
         None,
     );
 }
@@ -196,29 +196,25 @@ fn broken_json_ends_the_reading_where_it_breaks() {
     for (bad, objects, error) in [
         (format!("{A}\n{{\"kind\":\"Pod\""), 1, "in:2:14: not JSON: the input ends within an object"),
         (format!("[{A},{B}"), 2, "in:1:147: not JSON: the input ends within a list"),
-        (format!("[{A},{{\"a\": [1}}}}]"), 2, "?"),
         (format!("[{A},]"), 1, "in:1:75: not JSON: expected a value"),
         (format!("[{A} {B}]"), 1, "in:1:75: not JSON: expected a comma or the end of the list"),
         (format!("{A}x"), 1, "in:1:73: not JSON: expected an object"),
-        (format!("{{\"kind\":\"List\",\"items\":[{A}],}}"), 1, "in:1:97: not JSON: expected a key in quotes"),
+        (format!("{{\"kind\":\"List\",\"items\":[{A}],}}"), 1, "in:1:99: not JSON: expected a key in quotes"),
         (
             format!("{{\"kind\":\"List\",\n\"items\":[{A}],\n\"metadata\":{{\"a\":}}}}"),
             1,
             "in:3:17: not JSON: expected value",
         ),
-        (format!("{{\"kind\":\"List\",\"metadata\":[}},\"items\":[{A}]}}"), 0, "in:1:29: not JSON: expected value"),
+        (format!("{{\"kind\":\"List\",\"metadata\":[}},\"items\":[{A}]}}"), 0, "in:1:28: not JSON: expected value"),
         (format!("[{A},\n{{\"kind\":\"Pod\",\"metadata\":tru}}]"), 1, "in:2:29: not JSON: expected ident"),
         (
             format!("[{A},\n{{\"kind\":\"Pod\",\"x\":\"\t\"}}]"),
             1,
-            "in:2:21: not JSON: control character (\\u0000-\\u001F) found while parsing a string",
+            "in:2:19: not JSON: control character (\\u0000-\\u001F) found while parsing a string",
         ),
         ("{\"a\" 1}".into(), 0, "in:1:6: not JSON: expected a colon"),
         ("{1:1}".into(), 0, "in:1:2: not JSON: expected a key in quotes"),
     ] {
-        if error == "?" {
-            continue;
-        }
         let got = outcome(bad.as_bytes(), &one_thread());
         assert_eq!((got.0.len(), got.2.as_deref()), (objects, Some(error)), "{bad}");
         assert_eq!(outcome(Drip(bad.as_bytes()), &one_thread()), got, "{bad}");
@@ -230,7 +226,7 @@ fn a_cut_character_is_an_error_with_its_place() {
     let mut bytes = format!("[{A},\n{{\"kind\":\"Pod\",\"x\":\"").into_bytes();
     bytes.extend(b"\xe2\x82\"}]");
     let (objects, _, error) = outcome(&*bytes, &one_thread());
-    assert_eq!((objects.len(), error.as_deref()), (1, Some("in:2:21: not JSON: not UTF-8")));
+    assert_eq!((objects.len(), error.as_deref()), (1, Some("in:2:20: not JSON: not UTF-8")));
     let (_, _, error) = outcome(&b"kind: Pod\nmetadata: \xe2\x82\n"[..], &one_thread());
     assert_eq!(error.as_deref(), Some("in:2:11: not YAML: not UTF-8"));
 }
@@ -319,20 +315,20 @@ fn yaml_errors_name_line_and_field() {
     check(
         "kind: List\nitems:\n- kind: Service\n  metadata: {name: a}\n- kind: Service\n  metadata:\n    name: b\n  spec:\n    ports:\n    - port: http\n",
         &["Service a"],
-        &["invalid-object /items/1/spec/ports/0/port in:10:18: invalid type: string \"http\", expected i32"],
+        &["invalid-object /items/1/spec/ports/0/port in:10:21: invalid type: string \"http\", expected i32"],
         None,
     );
     let bomb: String =
         (1..20).map(|i| format!("a{i}: &a{i} [{}]\n", vec![format!("*a{}", i - 1); 9].join(","))).collect();
     for (yaml, error) in [
-        ("kind: Pod\nmetadata:\n  name: [a\n", "in:4:1: not YAML: while parsing a flow sequence, expected ',' or ']'"),
+        ("kind: Pod\nmetadata:\n  name: [a\n", "in:3:9: not YAML: unclosed bracket '['"),
         ("kind: Pod\n\tname: a\n", "?"),
         ("kind: Pod\nmetadata:\n  <<: {name: a}\n", "in:3:3: not YAML: merge keys (<<) are not supported"),
         ("? [a]\n: b\n", "in:1:3: not YAML: a key must be text"),
         ("a: &x [*x]\n", "in:1:8: not YAML: an alias stands within the node it stands for"),
         ("a: *x\n", "?"),
         ("just text", "in:1:1: not JSON: expected an object"),
-        (&format!("a0: &a0 xxxxxxxxxx\n{bomb}"), "in:8:27: not YAML: aliases stand for too much text"),
+        (&format!("a0: &a0 xxxxxxxxxx\n{bomb}"), "in:8:14: not YAML: aliases stand for too much text"),
     ] {
         let got = outcome(yaml.as_bytes(), &one_thread()).2.unwrap();
         assert!(got == error || error == "?", "{yaml}: {got}");

@@ -165,6 +165,8 @@ fn reconcile_family<'a>(
         packing::pack(job, family, members.groups.ports(group), &by_group[group], &mut desired[group], &mut draft);
     }
     draft.delete.append(&mut undesired);
+    // Hints look at unchanged slices one after the other, whatever their ports.
+    draft.unchanged.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
     placeholder::ensure(job, family, existing, &mut draft, report);
     draft
 }

@@ -134,7 +134,7 @@ fn one_bad_object_leaves_the_others() {
             r#"{"kind":"Service","spec":{"ports":[{"port":80},{"port":"80"}]}}"#,
             "invalid-object /items/1/spec/ports/1/port in:1:156: invalid type: string \"80\", expected i32",
         ),
-        ("[[[[]]]]", "invalid-object /items/1 in:1:98: it names no kind"),
+        ("[[[[]]]]", "invalid-object /items/1 in:1:98: invalid type: sequence, expected an object"),
     ] {
         let (objects, problems, error) = outcome(list(bad).as_bytes(), &one_thread());
         assert_eq!((objects, error), (vec!["Pod n/a".to_owned(), "Pod n/b".to_owned()], None), "{bad}");

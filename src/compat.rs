@@ -159,6 +159,8 @@ pub struct Profile {
     pub mirror_repacks: bool,
     /// M5: a mirrored slice of a dead owner is rewritten.
     pub mirror_compares_owner: bool,
+    /// M7: an outside edit of a mirrored slice is noticed at once.
+    pub mirror_notices_edits: bool,
     /// M1: mirroring reads IPv4 addresses with leading zeros.
     pub mirror_leading_zeros: bool,
     /// E10: a cached object that was already replaced is not written again.
@@ -191,6 +193,7 @@ const V1_22: Profile = Profile {
     nil_ports_are_empty: false,
     mirror_repacks: false,
     mirror_compares_owner: false,
+    mirror_notices_edits: false,
     mirror_leading_zeros: false,
     stale_endpoints_guard: false,
     slice_backoff_seconds: 100,
@@ -218,8 +221,12 @@ const V1_28: Profile = Profile { stale_endpoints_guard: true, ..V1_27 };
 // 1.29.6 lacks the guard that 1.28.15 has by back-port; later patches of 1.29 have it.
 const V1_29: Profile = Profile { stale_endpoints_guard: false, ..V1_28 };
 const V1_30: Profile = Profile { stale_endpoints_guard: true, ..V1_29 };
-const V1_31: Profile =
-    Profile { traffic_distribution: TrafficDistribution::CloseWithEmptyZone, mirror_compares_owner: true, ..V1_30 };
+const V1_31: Profile = Profile {
+    traffic_distribution: TrafficDistribution::CloseWithEmptyZone,
+    mirror_compares_owner: true,
+    mirror_notices_edits: true,
+    ..V1_30
+};
 const V1_32: Profile = Profile { sidecar_ports_endpoints: true, ..V1_31 };
 const V1_33: Profile = Profile {
     sidecar_ports_slices: true,
@@ -297,6 +304,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("nilPortsAreEmpty", "slices without a port list are left alone"),
     ("mirrorRepacks", "subsets are merged before they are mirrored"),
     ("mirrorComparesOwner", "a mirrored slice of a dead owner is rewritten"),
+    ("mirrorNoticesEdits", "an outside edit of a mirrored slice is noticed at once"),
     ("mirrorLeadingZeros", "mirroring reads IPv4 addresses with leading zeros"),
     ("staleEndpointsGuard", "stale Endpoints in the cache are not written again"),
     ("sliceBackoffSeconds", "the longest back-off of slice syncs, in seconds"),

@@ -8,17 +8,28 @@
 //!
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod cluster;
 pub mod compat;
 #[cfg(feature = "decode")]
 pub mod decode;
 pub mod endpoints;
 pub mod endpointslice;
+pub mod explain;
 mod hash;
+#[cfg(feature = "server")]
+pub mod http;
 pub mod inventory;
+#[cfg(feature = "controller")]
+pub mod live;
 pub mod mirror;
 pub mod model;
 pub mod plan;
 pub mod reason;
 mod repack;
 mod select;
+#[cfg(feature = "server")]
+pub mod server;
+#[cfg(feature = "server")]
+pub mod telemetry;

@@ -117,6 +117,8 @@ reasons! {
     LabelDiffers "label-differs" Info "Change the label, or the selector.";
     /// The pod has the right labels, in another namespace. A Service only selects pods of its own.
     OtherNamespace "other-namespace" Info "Move the Service or the pods.";
+    /// No pod serves this port of the Service: clients get no answer.
+    PortUnserved "port-unserved" Warning "Look at what keeps the pods from it, first where most of them are.";
 
     // --- stored objects
     /// A slice of the Service that belongs to another controller, or to nobody: it is left alone.
@@ -233,6 +235,15 @@ impl Problem {
     /// A problem of `object`, with the severity of its code.
     pub fn new(code: Reason, object: ObjectKey, message: impl Into<String>) -> Self {
         Self { code, severity: code.severity(), message: message.into(), object, pointer: None }
+    }
+}
+
+/// `1 pod`, `2 pods`: a number of things in a sentence.
+pub(crate) fn counted(n: usize, thing: &str) -> String {
+    match (n, thing.strip_suffix("ss")) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some(_)) => format!("{n} {thing}es"),
+        _ => format!("{n} {thing}s"),
     }
 }
 

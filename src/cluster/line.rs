@@ -44,7 +44,7 @@ pub struct Changes {
 
 impl Summary {
     /// Nothing counted yet but the objects.
-    pub(super) fn new(index: &Index<'_>) -> Self {
+    pub fn new(index: &Index<'_>) -> Self {
         Self { pods: count(index.pods()), nodes: count(index.nodes().iter().count()), ..Self::default() }
     }
 
@@ -65,7 +65,8 @@ impl Summary {
         self.problems += count(plan.problems.len());
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    /// Adds the counts of another part of the same cluster; pods and nodes are not counted again.
+    pub fn add(&mut self, other: &Self) {
         self.services += other.services;
         self.orphans += other.orphans;
         self.changed += other.changed;
@@ -98,9 +99,20 @@ struct Name<'a> {
     name: &'a Text,
 }
 
+/// One plan, as it is written.
+pub fn line<'a>(entry: &Entry<'a>, plan: &'a Plan) -> impl Serialize + use<'a> {
+    Line { service: Name { namespace: entry.namespace, name: entry.name }, plan }
+}
+
+/// What follows the plans: the summary, and what is wrong with the input.
+pub fn last_line<'a>(summary: &'a Summary, problems: &'a Problems) -> impl Serialize + use<'a> {
+    let summary = SummaryLine { summary, input_problems: problems.as_slice(), more_input_problems: problems.more() };
+    LastLine { summary }
+}
+
 /// Appends the line of one plan.
 pub(super) fn write(out: &mut Vec<u8>, entry: &Entry<'_>, plan: &Plan) {
-    line(out, &Line { service: Name { namespace: entry.namespace, name: entry.name }, plan });
+    append(out, &line(entry, plan));
 }
 
 #[derive(Serialize)]
@@ -127,11 +139,10 @@ fn is_zero(n: &u64) -> bool {
 
 /// Appends the last line.
 pub(super) fn write_summary(out: &mut Vec<u8>, summary: &Summary, problems: &Problems) {
-    let summary = SummaryLine { summary, input_problems: problems.as_slice(), more_input_problems: problems.more() };
-    line(out, &LastLine { summary });
+    append(out, &last_line(summary, problems));
 }
 
-fn line(out: &mut Vec<u8>, value: &impl Serialize) {
+fn append(out: &mut Vec<u8>, value: &impl Serialize) {
     let start = out.len();
     // Writing to memory does not fail, and the keys of a plan are text. Should it ever, half a line must not stay.
     if serde_json::to_writer(&mut *out, value).is_err() {

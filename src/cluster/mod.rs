@@ -12,16 +12,37 @@ mod ordered;
 
 use std::{convert::Infallible, num::NonZeroUsize};
 
-pub use line::{Changes, Summary};
+pub use line::{Changes, Summary, last_line, line};
 
 use crate::{
     inventory::{Entry, Index},
+    model::names,
     plan::{Controller, Options, Plan, plan},
+    reason::{Problem, Reason},
 };
 
 /// All cores.
 pub fn all_cores() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+/// What the controllers would do to one entry of a cluster at work.
+///
+/// Endpoints without a Service are written by hand, or left over from a Service that went while no
+/// controller ran: nothing brings them to a controller's notice before its next start, when upstream's
+/// `checkLeftoverEndpoints` has them deleted. Only that one Service was deleted just now can make them go at
+/// once, and a whole cluster does not tell that.
+pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller], options: &Options) -> Plan {
+    let state = index.state(entry);
+    let (None, Some(endpoints)) = (entry.service, entry.endpoints) else { return plan(&state, controllers, options) };
+    let others: Vec<Controller> = controllers.iter().copied().filter(|c| *c != Controller::Endpoints).collect();
+    let mut plan = plan(&state, &others, options);
+    // Endpoints that serve as a lock of leader election never have a Service, and are never deleted.
+    if others.len() < controllers.len() && !endpoints.meta.annotations.contains_key(names::LEADER) {
+        let message = "these Endpoints have no Service: they are deleted when kube-controller-manager starts again";
+        plan.problems.push(Problem::new(Reason::ServiceMissing, endpoints.key(), message));
+    }
+    plan
 }
 
 /// Plans every entry of `index` on `threads` threads and hands NDJSON to `sink`, in order of namespace
@@ -41,7 +62,7 @@ pub fn plan_all<E: Send>(
     let chunk = |entries: &[Entry<'_>]| {
         let mut part = (Vec::new(), Summary::default());
         for entry in entries {
-            let plan = plan(&index.state(entry), controllers, options);
+            let plan = plan_of(index, entry, controllers, options);
             part.1.count(entry, &plan);
             line::write(&mut part.0, entry, &plan);
         }
@@ -68,13 +89,25 @@ pub fn plan_each<T: Send>(
     mut sink: impl FnMut(T) + Send,
 ) {
     let chunk = |entries: &[Entry<'_>]| -> Vec<T> {
-        entries.iter().map(|e| extract(e, plan(&index.state(e), controllers, options))).collect()
+        entries.iter().map(|e| extract(e, plan_of(index, e, controllers, options))).collect()
     };
     let done: Result<(), Infallible> = ordered::map(index.entries(), CHUNK, threads, chunk, |part| {
         part.into_iter().for_each(&mut sink);
         Ok(())
     });
     let Ok(()) = done;
+}
+
+/// Applies `f` to every entry of `index` on `threads` threads, and hands the results to `sink` in order of
+/// namespace and name, with bounded memory. An error of `sink` ends it, and is returned.
+pub fn each<T: Send, E: Send>(
+    index: &Index<'_>,
+    threads: NonZeroUsize,
+    f: impl Fn(&Entry<'_>) -> T + Sync,
+    mut sink: impl FnMut(T) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    let chunk = |entries: &[Entry<'_>]| -> Vec<T> { entries.iter().map(&f).collect() };
+    ordered::map(index.entries(), CHUNK, threads, chunk, |part| part.into_iter().try_for_each(&mut sink))
 }
 
 /// Entries that a thread takes at once: enough to make the counter cheap, few enough that the last

@@ -16,6 +16,7 @@ mod position;
 mod scan;
 mod split;
 mod stream;
+mod strict;
 #[cfg(test)]
 mod tests;
 mod yaml;
@@ -25,6 +26,8 @@ use std::{io::Read, num::NonZeroUsize};
 pub use error::{DecodeError, DecodeReason};
 
 use crate::inventory::Inventory;
+use position::Position;
+pub(crate) use strict::Strict;
 
 /// An input, and how to read it.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +84,15 @@ pub fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) 
         let _ = input::fill(&mut input, &mut [0; BYTE_ORDER_MARK.len()]);
     }
     stream::read(input, source, into)
+}
+
+/// `yaml` as JSON, every token in its line; several documents follow each other.
+pub fn yaml_as_json(yaml: &str, name: &str) -> Result<String, DecodeError> {
+    let mut json = String::new();
+    match yaml::AsJson::new(yaml).read_to_string(&mut json) {
+        Ok(_) => Ok(json),
+        Err(e) => Err(error::read_error(e, Position::START, name)),
+    }
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -9,6 +9,7 @@ use super::{
     error::{DecodeError, DecodeReason},
     kind::{Kind, TypeMeta},
     position::{Position, message},
+    strict::{Strict, from_str},
 };
 use crate::{
     inventory::{Interner, Inventory, Object, check},
@@ -84,7 +85,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn parse<T: DeserializeOwned>(&self, into: &mut Inventory) -> Result<Option<T>, DecodeError> {
-        match serde_json::from_str(self.text) {
+        match from_str(self.text) {
             Ok(object) => Ok(Some(object)),
             Err(error) if error.classify() == Category::Data => Ok(self.parse_again(into)),
             Err(error) => Err(self.no_json(&error)),
@@ -98,7 +99,7 @@ impl Reader<'_> {
     /// Parses an object that has an error, slowly, to tell where.
     fn parse_again<T: DeserializeOwned>(&self, into: &mut Inventory) -> Option<T> {
         let mut text = serde_json::Deserializer::from_str(self.text);
-        let error = serde_path_to_error::deserialize::<_, T>(&mut text).err()?;
+        let error = serde_path_to_error::deserialize::<_, T>(Strict(&mut text)).err()?;
         let at = (self.place.at)().of(error.inner());
         let why = message(error.inner());
         if !why.starts_with("duplicate field") {
@@ -109,7 +110,7 @@ impl Reader<'_> {
         let warning = format!("{why}; the last one counts");
         into.problems.push(self.problem(Reason::DuplicateKey, at, &pointer(error.path()), &warning));
         let tree: serde_json::Value = serde_json::from_str(self.text).ok()?;
-        match serde_path_to_error::deserialize(tree) {
+        match serde_path_to_error::deserialize(Strict(tree)) {
             Ok(object) => Some(object),
             Err(error) => {
                 let (path, why) = (pointer(error.path()), message(error.inner()));
@@ -121,7 +122,7 @@ impl Reader<'_> {
 
     /// Checks that an object of no interest is JSON at all.
     fn skip(&self, into: &mut Inventory) -> Result<(), DecodeError> {
-        let probe: Result<Skipped, _> = serde_json::from_str(self.text);
+        let probe: Result<Skipped, _> = from_str(self.text);
         let why = match probe {
             Err(error) if error.classify() != Category::Data => return Err(self.no_json(&error)),
             Err(error) => message(&error),

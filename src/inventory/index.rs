@@ -64,6 +64,11 @@ impl<'a> Index<'a> {
         &self.entries
     }
 
+    /// Forgets the entries for which `keep` does not hold; pods, nodes and slices stay known.
+    pub fn retain(&mut self, keep: impl FnMut(&Entry<'a>) -> bool) {
+        self.entries.retain(keep);
+    }
+
     /// The entry of this name.
     pub fn get(&self, namespace: &str, name: &str) -> Option<&Entry<'a>> {
         let place = self.entries.binary_search_by(|e| (e.namespace.as_str(), e.name.as_str()).cmp(&(namespace, name)));

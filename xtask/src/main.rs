@@ -1,2 +1,89 @@
-//! The one door to every check.
-fn main() {}
+//! `cargo xtask`: the one door to every check and every generated file.
+//!
+//! Continuous integration calls nothing else (`.ci/run` → `cargo xtask ci`), so what passes here passes there.
+#![expect(clippy::disallowed_methods, reason = "a build tool reads and writes files")]
+
+mod bench;
+mod command;
+mod fuzz;
+mod generate;
+mod lint;
+mod oracle;
+mod parity;
+mod paths;
+mod server;
+mod steps;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use steps::{Outcome, Steps};
+
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", about = "The one door to every check and every generated file of Roster")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// What continuous integration runs: lint, then test; there, no test may be skipped for want of a browser
+    Ci,
+    /// Format, clippy, purity of the core, one crypto provider, rustdoc, licences, tidiness
+    Lint,
+    /// All tests: unit, integration, doc, parity; and, where the tools are there, browser and schemathesis
+    Test(test::Arguments),
+    /// Orphan files, dead paths in documents, keys, machine paths, files that are too long
+    Tidy,
+    /// Licences, banned crates and sources of all dependencies (cargo-deny)
+    Deny,
+    /// Write openapi/v1.json anew
+    Openapi,
+    /// Write the generated documents anew (reasons, command line)
+    Docs,
+    /// Run every fuzz target for a while (cargo-fuzz)
+    Fuzz(fuzz::Arguments),
+    /// Compare with the real Go controllers on random states
+    Parity(parity::ParityArgs),
+    /// Time the engine beside the real Go controllers, and a whole cluster from a file
+    Bench(bench::BenchArgs),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments.task) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all went well. An error means that the task could not even be tried.
+fn run(task: Task) -> Result<bool> {
+    std::env::set_current_dir(paths::root())?;
+    let mut steps = Steps::new();
+    match task {
+        Task::Ci => {
+            lint::all(&mut steps);
+            test::all(&mut steps, &test::Arguments::default());
+        }
+        Task::Lint => lint::all(&mut steps),
+        Task::Test(arguments) => test::all(&mut steps, &arguments),
+        Task::Tidy => steps.run("tidy", tidy::check),
+        Task::Deny => steps.run("deny", lint::deny),
+        Task::Openapi => steps.run("openapi", || generate::write("openapi")),
+        Task::Docs => steps.run("docs", || generate::write("docs")),
+        Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments).map(|()| Outcome::Passed)),
+        Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
+        Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
+    }
+    Ok(steps.finish())
+}

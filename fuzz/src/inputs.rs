@@ -1,0 +1,24 @@
+//! What the targets of the decoders share.
+
+use std::convert::Infallible;
+use std::num::NonZeroUsize;
+
+use roster::cluster;
+use roster::decode::{self, Format, Source};
+use roster::inventory::Inventory;
+use roster::plan::{Controller, Options};
+
+/// Reads `bytes`, and plans whatever was understood. Every line of the answer is JSON, whatever came in.
+pub fn read_and_plan(bytes: &[u8], format: Format) {
+    let source = Source { format, threads: NonZeroUsize::MIN, max_bytes: Some(1 << 20), ..Source::body() };
+    let mut inventory = Inventory::default();
+    // An error is fine, and what came before it stays.
+    let _ = decode::read(bytes, &source, &mut inventory);
+    let index = inventory.index();
+    let Ok(_) = cluster::plan_all(&index, &Controller::ALL, &Options::default(), NonZeroUsize::MIN, |lines| {
+        for line in lines.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+            serde_json::from_slice::<serde_json::Value>(line).expect("the answer is JSON");
+        }
+        Ok::<(), Infallible>(())
+    });
+}

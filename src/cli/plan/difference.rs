@@ -1,0 +1,256 @@
+//! What is new between a stored object and the one that replaces it, in words.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    rc::Rc,
+};
+
+use crate::model::{
+    Endpoint, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels, ObjectMeta, ObjectRef, SlicePort, names,
+};
+
+/// So many addresses are named; the others are counted.
+const NAMED: usize = 3;
+
+/// Who an endpoint is: its address and its pod.
+type Who<'a> = (&'a str, &'a str);
+/// What is said of an endpoint: its stage under each set of ports.
+type What = BTreeSet<(Rc<str>, &'static str)>;
+type Entries<'a> = BTreeMap<Who<'a>, What>;
+
+/// An Endpoints object in a few words.
+pub(super) fn endpoints_in_short(object: &Endpoints) -> String {
+    in_short(&endpoints_entries(object))
+}
+
+/// A slice in a few words.
+pub(super) fn slice_in_short(slice: &EndpointSlice) -> String {
+    format!("{}, {}", slice.address_type.as_str(), in_short(&slice_entries(slice)))
+}
+
+/// What is new about an Endpoints object; `None` if nothing is.
+pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<String> {
+    let mut parts = entries(&endpoints_entries(old), &endpoints_entries(new));
+    parts.extend(metadata(&old.meta, &new.meta));
+    if parts.is_empty() && old.subsets.iter().map(comparable).ne(new.subsets.iter().map(comparable)) {
+        parts.push("order or details of the subsets".to_owned());
+    }
+    joined(&parts)
+}
+
+/// What is new about a slice; `None` if nothing is.
+pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<String> {
+    let mut parts = entries(&slice_entries(old), &slice_entries(new));
+    parts.extend(fields(old, new));
+    parts.extend(metadata(&old.meta, &new.meta));
+    if parts.is_empty() && (old.address_type != new.address_type || old.endpoints.len() != new.endpoints.len()) {
+        parts.push("repeated endpoints".to_owned());
+    }
+    joined(&parts)
+}
+
+fn joined(parts: &[String]) -> Option<String> {
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn in_short(entries: &Entries<'_>) -> String {
+    let mut stages: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut ports: BTreeSet<&str> = BTreeSet::new();
+    for (list, stage) in entries.values().flatten() {
+        *stages.entry(stage).or_default() += 1;
+        ports.insert(list);
+    }
+    let mut text = match entries.len() {
+        0 => "no addresses".to_owned(),
+        1 => "1 address".to_owned(),
+        n => format!("{n} addresses"),
+    };
+    if stages.keys().any(|s| *s != READY) {
+        let counts: Vec<String> = stages.iter().map(|(stage, n)| format!("{n} {stage}")).collect();
+        text = format!("{text} ({})", counts.join(", "));
+    }
+    let ports: Vec<&str> = ports.into_iter().filter(|p| !p.is_empty()).collect();
+    if !ports.is_empty() {
+        text = format!("{text}, ports {}", some(&ports));
+    }
+    text
+}
+
+const READY: &str = "ready";
+const NOT_READY: &str = "not ready";
+const TERMINATING: &str = "terminating";
+
+fn endpoints_entries(object: &Endpoints) -> Entries<'_> {
+    let mut all = Entries::new();
+    for subset in &object.subsets {
+        let ports = ports(subset.ports.iter().map(endpoints_port));
+        for (list, stage) in [(&subset.addresses, READY), (&subset.not_ready_addresses, NOT_READY)] {
+            for address in list {
+                let who = (address.ip.as_str(), target(address.target_ref.as_deref()));
+                all.entry(who).or_default().insert((Rc::clone(&ports), stage));
+            }
+        }
+    }
+    all
+}
+
+fn slice_entries(slice: &EndpointSlice) -> Entries<'_> {
+    let mut all = Entries::new();
+    let ports = ports(slice.ports.iter().flatten().map(slice_port));
+    for endpoint in &slice.endpoints {
+        let stage = stage(endpoint);
+        let pod = target(endpoint.target_ref.as_deref());
+        for address in &endpoint.addresses {
+            all.entry((address, pod)).or_default().insert((Rc::clone(&ports), stage));
+        }
+    }
+    all
+}
+
+fn stage(endpoint: &Endpoint) -> &'static str {
+    match (endpoint.conditions.terminating, endpoint.ready()) {
+        (Some(true), _) => TERMINATING,
+        (_, true) => READY,
+        (_, false) => NOT_READY,
+    }
+}
+
+fn target(reference: Option<&ObjectRef>) -> &str {
+    reference.map(|r| r.name.as_str()).unwrap_or_default()
+}
+
+fn endpoints_port(p: &EndpointPort) -> String {
+    port(&p.name, Some(p.port), &p.protocol, p.app_protocol.as_deref())
+}
+
+fn slice_port(p: &SlicePort) -> String {
+    let text = |t: &Option<crate::model::Text>| t.clone().unwrap_or_default();
+    port(&text(&p.name), p.port, &text(&p.protocol), p.app_protocol.as_deref())
+}
+
+/// `http 8080/TCP`.
+fn port(name: &str, number: Option<i32>, protocol: &str, app_protocol: Option<&str>) -> String {
+    let space = if name.is_empty() { "" } else { " " };
+    let number = number.map_or_else(|| "any".to_owned(), |n| n.to_string());
+    let protocol = if protocol.is_empty() { "TCP" } else { protocol };
+    let app = app_protocol.map(|a| format!(" ({a})")).unwrap_or_default();
+    format!("{name}{space}{number}/{protocol}{app}")
+}
+
+/// The ports of a list as one text, whatever their order.
+fn ports(list: impl Iterator<Item = String>) -> Rc<str> {
+    let list: BTreeSet<String> = list.collect();
+    list.into_iter().collect::<Vec<_>>().join(" + ").into()
+}
+
+/// Addresses that come, go or change.
+fn entries(old: &Entries<'_>, new: &Entries<'_>) -> Vec<String> {
+    let added: Vec<_> = new.keys().filter(|who| !old.contains_key(*who)).map(|w| name(*w)).collect();
+    let removed: Vec<_> = old.keys().filter(|who| !new.contains_key(*who)).map(|w| name(*w)).collect();
+    let mut changed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (who, after) in new {
+        let Some(before) = old.get(who).filter(|before| *before != after) else { continue };
+        changed.entry(step(before, after)).or_default().push(name(*who));
+    }
+    let mut parts = Vec::new();
+    if !added.is_empty() {
+        parts.push(format!("+ {}", some(&added)));
+    }
+    if !removed.is_empty() {
+        parts.push(format!("- {}", some(&removed)));
+    }
+    parts.extend(changed.into_iter().map(|(step, who)| format!("{step}: {}", some(&who))));
+    parts
+}
+
+/// From what to what an endpoint changes: its stage, or else its ports.
+fn step(before: &What, after: &What) -> String {
+    let stages = |what: &What| -> BTreeSet<&str> { what.iter().map(|(_, stage)| *stage).collect() };
+    let ports = |what: &What| what.iter().map(|(ports, _)| ports.to_string()).collect::<Vec<_>>().join(", ");
+    match (stages(before), stages(after)) {
+        (a, b) if a != b && a.len() == 1 && b.len() == 1 => {
+            format!("{} -> {}", a.first().unwrap_or(&""), b.first().unwrap_or(&""))
+        }
+        _ => format!("ports {} -> {}", or_none(&ports(before)), or_none(&ports(after))),
+    }
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
+}
+
+/// `10.0.0.1 (web-0)`.
+fn name((address, pod): Who<'_>) -> String {
+    if pod.is_empty() { address.to_owned() } else { format!("{address} ({pod})") }
+}
+
+/// The first few of a list, and how many there are beyond.
+fn some<T: Display>(list: &[T]) -> String {
+    let mut text = list.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if list.len() > NAMED {
+        text = format!("{text} and {} more", list.len() - NAMED);
+    }
+    text
+}
+
+/// Fields of endpoints beside address, pod and stage that differ: which, and in how many endpoints.
+fn fields(old: &EndpointSlice, new: &EndpointSlice) -> Vec<String> {
+    let mut before: BTreeMap<(&[crate::model::Text], &str), &Endpoint> = BTreeMap::new();
+    for e in &old.endpoints {
+        before.insert((&e.addresses, target(e.target_ref.as_deref())), e);
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for new in &new.endpoints {
+        let Some(old) = before.get(&(&new.addresses[..], target(new.target_ref.as_deref()))) else { continue };
+        let differs = [
+            // A change of the stage is told already.
+            ("conditions", stage(old) == stage(new) && old.conditions != new.conditions),
+            ("hostname", old.hostname != new.hostname),
+            ("node", old.node_name != new.node_name),
+            ("zone", old.zone != new.zone || old.deprecated_topology != new.deprecated_topology),
+            ("hints", old.hints != new.hints),
+            ("target", !same_target(old.target_ref.as_deref(), new.target_ref.as_deref())),
+        ];
+        for (field, _) in differs.into_iter().filter(|(_, differs)| *differs) {
+            *counts.entry(field).or_default() += 1;
+        }
+    }
+    counts.into_iter().map(|(field, n)| format!("{field} of {n}")).collect()
+}
+
+fn same_target(a: Option<&ObjectRef>, b: Option<&ObjectRef>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a.same_target(b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+/// Labels, annotations and owners that differ. The trigger time says when a write happened, not what is new.
+fn metadata(old: &ObjectMeta, new: &ObjectMeta) -> Vec<String> {
+    let mut parts = map("label", &old.labels, &new.labels);
+    parts.extend(map("annotation", &old.annotations, &new.annotations));
+    if old.owner_references != new.owner_references {
+        parts.push("owner".to_owned());
+    }
+    parts
+}
+
+fn map(what: &str, old: &Labels, new: &Labels) -> Vec<String> {
+    let counts = |(key, _): &(&crate::model::Text, &crate::model::Text)| key.as_str() != names::TRIGGER_TIME;
+    let set = new.iter().filter(counts).filter(|(k, v)| old.get(k) != Some(v)).map(|(k, v)| format!("{k}={v}"));
+    let gone = old.iter().filter(counts).filter(|(k, _)| !new.contains_key(k)).map(|(k, _)| format!("{k} removed"));
+    let all: Vec<String> = set.chain(gone).collect();
+    if all.is_empty() { Vec::new() } else { vec![format!("{what} {}", some(&all))] }
+}
+
+/// A subset without the resource versions of its targets, which never count.
+fn comparable(subset: &EndpointSubset) -> EndpointSubset {
+    let mut subset = subset.clone();
+    for address in subset.addresses.iter_mut().chain(&mut subset.not_ready_addresses) {
+        if let Some(target) = &mut address.target_ref {
+            std::sync::Arc::make_mut(target).resource_version = crate::model::Text::default();
+        }
+    }
+    subset
+}

@@ -1,0 +1,74 @@
+//! `roster plan -o json|yaml|ndjson`: for programs.
+
+use serde::Serialize;
+
+use super::{
+    Run,
+    against::{self, Deviation},
+    change::is_change,
+};
+use crate::{
+    cli::{Output, output::Items},
+    cluster::{self, Summary},
+    compat::Minor,
+    inventory::Entry,
+    model::Text,
+};
+
+/// Writes the plan of every Service as soon as it is known; tells whether something changes.
+pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
+    let mut items = Items::start(out, run.format)?;
+    let mut summary = Summary::new(run.index);
+    let mut changed = false;
+    run.each(
+        |entry| {
+            let plan = run.plan(entry);
+            let mut part = Summary::default();
+            part.count(entry, &plan);
+            let writes = is_change(&run.index.state(entry), &plan);
+            Items::item(run.format, &cluster::line(entry, &plan)).map(|text| (text, part, writes))
+        },
+        |done| {
+            let (text, part, writes) = done?;
+            summary.add(&part);
+            changed |= writes;
+            items.write(&text)
+        },
+    )?;
+    run.progress.finish();
+    items.end(&cluster::last_line(&summary, run.index.problems()))?;
+    Ok(changed)
+}
+
+/// A Service to which two releases do not do the same.
+#[derive(Serialize)]
+struct Deviant<'a> {
+    namespace: &'a Text,
+    name: &'a Text,
+    differences: Vec<Deviation>,
+}
+
+/// Writes the Services to which two releases do not do the same; tells whether there are any.
+pub(super) fn deviations(run: &Run<'_>, against: Minor, out: &mut Output) -> anyhow::Result<bool> {
+    #[derive(Serialize)]
+    struct Tail {
+        compat: Minor,
+        against: Minor,
+    }
+    let mut items = Items::start(out, run.format)?;
+    let mut changed = false;
+    let deviant = |entry: &Entry<'_>| {
+        let state = run.index.state(entry);
+        let differences = against::deviations(&state, &run.plan(entry), &run.plan_as(entry, against));
+        let found = !differences.is_empty();
+        found.then(|| Items::item(run.format, &Deviant { namespace: entry.namespace, name: entry.name, differences }))
+    };
+    run.each(deviant, |done| {
+        let Some(text) = done else { return Ok(()) };
+        changed = true;
+        items.write(&text?)
+    })?;
+    run.progress.finish();
+    items.end(&Tail { compat: run.options.compat, against })?;
+    Ok(changed)
+}

@@ -1,0 +1,207 @@
+//! Tables for people: columns two spaces apart, as `kubectl` prints them.
+//!
+//! On a terminal the last column is wrapped to the width; anywhere else a row is a line, for `grep` and `awk`.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::Output;
+
+/// One field of a row: text and its style.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    /// A field in a style.
+    pub(super) fn styled(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::styled(text, Style::new())
+    }
+}
+
+/// Good.
+pub(super) const GREEN: Style = AnsiColor::Green.on_default();
+/// Look here.
+pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
+/// Bad.
+pub(super) const RED: Style = AnsiColor::Red.on_default();
+/// Less important.
+pub(super) const DIM: Style = Style::new().dimmed();
+/// A heading.
+pub(super) const BOLD: Style = Style::new().bold();
+
+/// Between two columns.
+const GAP: usize = 2;
+/// The last column is not wrapped to less than this.
+const NARROWEST: usize = 24;
+
+/// A table: a heading and rows of as many fields.
+#[derive(Clone, Debug)]
+pub(super) struct Table<'a, const N: usize> {
+    heading: [&'a str; N],
+    rows: Vec<[Cell; N]>,
+}
+
+impl<'a, const N: usize> Table<'a, N> {
+    /// A table without rows.
+    pub(super) fn new(heading: [&'a str; N]) -> Self {
+        Self { heading, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub(super) fn push(&mut self, row: [Cell; N]) {
+        self.rows.push(row);
+    }
+
+    /// Whether there are no rows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Prints the table, indented, as wide as the terminal.
+    pub(super) fn print(&self, out: &mut Output, indent: usize) -> io::Result<()> {
+        let width = out.width();
+        self.print_to(out, indent, width)
+    }
+
+    fn print_to(&self, out: &mut dyn Write, indent: usize, width: Option<usize>) -> io::Result<()> {
+        let mut widths = self.heading.map(columns);
+        let rows: Vec<[String; N]> =
+            self.rows.iter().map(|row| std::array::from_fn(|i| printable(&row[i].text))).collect();
+        for row in &rows {
+            for (width, text) in widths.iter_mut().zip(row) {
+                *width = (*width).max(columns(text));
+            }
+        }
+        let before = indent + widths[..N - 1].iter().map(|w| w + GAP).sum::<usize>();
+        let last = width.map_or(usize::MAX, |w| w.saturating_sub(before).max(NARROWEST));
+        let layout = Layout { indent, widths, before, last };
+        layout.line(out, &self.heading.map(str::to_owned), &[BOLD; N])?;
+        for (texts, row) in rows.iter().zip(&self.rows) {
+            layout.line(out, texts, &std::array::from_fn(|i| row[i].style))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the columns of a table are.
+struct Layout<const N: usize> {
+    indent: usize,
+    widths: [usize; N],
+    /// Where the last column begins.
+    before: usize,
+    /// How wide it may be.
+    last: usize,
+}
+
+impl<const N: usize> Layout<N> {
+    fn line(&self, out: &mut dyn Write, texts: &[String; N], styles: &[Style; N]) -> io::Result<()> {
+        write!(out, "{:indent$}", "", indent = self.indent)?;
+        // No spaces at the end of a line: empty fields at its end are left out.
+        let filled = texts.iter().rposition(|t| !t.is_empty()).unwrap_or(0);
+        for (i, (text, style)) in texts.iter().zip(styles).enumerate().take(filled + 1) {
+            if i + 1 < N {
+                write!(out, "{style}{text}{style:#}")?;
+                if i < filled {
+                    write!(out, "{:pad$}", "", pad = self.widths[i] - columns(text) + GAP)?;
+                }
+                continue;
+            }
+            for (n, part) in wrap(text, self.last).into_iter().enumerate() {
+                if n > 0 {
+                    write!(out, "\n{:before$}", "", before = self.before)?;
+                }
+                write!(out, "{style}{part}{style:#}")?;
+            }
+        }
+        writeln!(out)
+    }
+}
+
+/// Text with control characters made visible: a name from a file must not steer the terminal.
+pub(super) fn printable(text: &str) -> String {
+    // Invisible characters that reverse or hide text count as control characters here.
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    if !text.contains(hidden) {
+        return text.to_owned();
+    }
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        if hidden(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+        out
+    })
+}
+
+/// How many columns a text takes. Names in Kubernetes are ASCII; a wide character elsewhere may shift its row.
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Breaks a text at spaces into parts of at most `width` columns; a longer word stays whole.
+fn wrap(text: &str, width: usize) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while columns(rest) > width {
+        let limit = rest.char_indices().nth(width + 1).map_or(rest.len(), |(i, _)| i);
+        let Some(at) = rest[..limit].rfind(' ').or_else(|| rest.find(' ')) else { break };
+        parts.push(&rest[..at]);
+        rest = &rest[at + 1..];
+    }
+    parts.push(rest);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn print(table: &Table<'_, 3>, width: Option<usize>) -> String {
+        let mut out = Vec::new();
+        table.print_to(&mut out, 0, width).unwrap();
+        anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
+    }
+
+    #[test]
+    fn columns_line_up_and_lines_have_no_trailing_space() {
+        let mut table = Table::new(["NAME", "KIND", "DETAIL"]);
+        table.push(["a".into(), "Service".into(), "x y".into()]);
+        table.push(["longer".into(), "".into(), "".into()]);
+        assert_eq!(print(&table, None), "NAME    KIND     DETAIL\na       Service  x y\nlonger\n");
+    }
+
+    #[test]
+    fn only_the_last_column_is_wrapped() {
+        let mut table = Table::new(["A", "B", "C"]);
+        table.push(["a".into(), "b".into(), "one two three four five six seven eight".into()]);
+        let want = "A  B  C\na  b  one two three four five\n      six seven eight\n";
+        assert_eq!(print(&table, Some(32)), want);
+    }
+
+    #[test]
+    fn a_long_word_stays_whole() {
+        assert_eq!(wrap("aaaaaaaaaa bb", 4), ["aaaaaaaaaa", "bb"]);
+        assert_eq!(wrap("", 4), [""]);
+        assert_eq!(wrap("ä ö ü", 3), ["ä ö", "ü"]);
+    }
+
+    #[test]
+    fn control_characters_are_shown() {
+        assert_eq!(printable("a\u{1b}[31mb\nc\u{202e}"), "a\\u{1b}[31mb\\nc\\u{202e}");
+        assert_eq!(printable("日本"), "日本");
+    }
+}

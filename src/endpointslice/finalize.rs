@@ -1,0 +1,45 @@
+//! From the draft of an address type to the writes (`finalize`).
+
+use crate::{
+    model::{EndpointSlice, names},
+    plan::SliceChanges,
+};
+
+use super::{Job, packing::Draft, stored};
+
+/// Turns deletions into updates where something is to be created, and sets the trigger time.
+pub(super) fn finalize(job: &Job<'_>, draft: Draft<'_>, changes: &mut SliceChanges) {
+    let Draft { mut create, mut update, delete, unchanged, .. } = draft;
+    for stored in delete {
+        // Slices of an earlier Service of this name are being garbage-collected: their names are of no use.
+        match create.pop_if(|_| stored::owned(stored, job.service)) {
+            // Without resource version or uid: the update is unconditional.
+            Some(mut slice) => {
+                slice.meta.name = stored.meta.name.clone();
+                update.push(slice);
+            }
+            None => changes.delete.push(stored.meta.name.clone()),
+        }
+    }
+    if job.service.meta.deleting() {
+        // Otherwise the controller would race with the garbage collector.
+        create.clear();
+    }
+    update.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
+    for slice in create.iter_mut().chain(&mut update) {
+        set_trigger_time(job, slice);
+    }
+    changes.create.append(&mut create);
+    changes.update.append(&mut update);
+    changes.unchanged.extend(unchanged.into_iter().map(|s| s.meta.name.clone()));
+}
+
+/// `addTriggerTimeAnnotation`.
+fn set_trigger_time(job: &Job<'_>, slice: &mut EndpointSlice) {
+    match job.context.trigger {
+        Some(time) => slice.meta.annotations.insert(names::TRIGGER_TIME, time.rfc3339_nano()),
+        None => {
+            slice.meta.annotations.remove(names::TRIGGER_TIME);
+        }
+    }
+}

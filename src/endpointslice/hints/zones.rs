@@ -1,0 +1,46 @@
+//! The zones of a cluster, and how much of its CPU each of them has (`TopologyCache.SetNodes`).
+
+use std::collections::BTreeMap;
+
+use crate::model::{Nodes, Text};
+
+/// Zones by name, and the share of the CPU of each.
+pub(super) struct Zones<'a> {
+    names: Vec<&'a Text>,
+    shares: Vec<f64>,
+}
+
+impl<'a> Zones<'a> {
+    /// Those of the ready workers; `None` where that is not enough to go by: a node without zone or CPU, or
+    /// fewer than two zones.
+    pub(super) fn of(nodes: &'a Nodes) -> Option<Self> {
+        let mut cpu: BTreeMap<&Text, i128> = BTreeMap::new();
+        for node in nodes.iter().filter(|n| n.ready && !n.control_plane()) {
+            let zone = node.zone().filter(|_| node.cpu_milli > 0)?;
+            *cpu.entry(zone).or_default() += i128::from(node.cpu_milli);
+        }
+        let total: i128 = cpu.values().sum();
+        if cpu.len() < 2 {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "as upstream divides them")]
+        let share = |milli: i128| milli as f64 / total as f64;
+        let shares = cpu.values().map(|milli| share(*milli)).collect();
+        Some(Self { names: cpu.into_keys().collect(), shares })
+    }
+
+    /// Place of a zone in the order of names.
+    pub(super) fn index(&self, name: &str) -> Option<usize> {
+        self.names.binary_search_by(|zone| zone.as_str().cmp(name)).ok()
+    }
+
+    /// Name of a zone.
+    pub(super) fn name(&self, index: usize) -> &'a Text {
+        self.names[index]
+    }
+
+    /// Shares, in the order of names.
+    pub(super) fn shares(&self) -> &[f64] {
+        &self.shares
+    }
+}

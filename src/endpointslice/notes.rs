@@ -1,0 +1,167 @@
+//! What each decision about a pod reads like, for `explain`. Without a reader nothing here does anything.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    model::{Family, Hints, Pod, ServicePort},
+    reason::{Note, Reason, Scope, Trace},
+    select::{self, Excluded, PortMiss},
+};
+
+use super::{
+    Job,
+    members::{Member, Members},
+    packing::Draft,
+};
+
+fn scope(family: Family) -> Scope {
+    Scope::Slices(family.into())
+}
+
+/// A pod that is never listed.
+pub(super) fn excluded<T: Trace>(job: &Job<'_>, index: usize, why: Excluded, trace: &mut T) {
+    let reason = match why {
+        Excluded::Ended => Reason::PodEnded,
+        Excluded::NoIp => Reason::NoPodIp,
+        Excluded::Terminating => Reason::Terminating,
+    };
+    for &family in &job.families {
+        trace.note(|| Note::of_pod(scope(family), index, reason, String::new()));
+    }
+}
+
+/// Service ports that the pod does not have.
+pub(super) fn port_misses<T: Trace>(job: &Job<'_>, index: usize, pod: &Pod, trace: &mut T) {
+    if !T::ENABLED {
+        return;
+    }
+    for (port, wanted) in job.service.ports.iter().enumerate() {
+        if has_port(job, pod, wanted) {
+            continue;
+        }
+        let reason = match select::port_miss(pod, wanted) {
+            PortMiss::Name => Reason::NamedPortMissing,
+            PortMiss::Protocol => Reason::ProtocolMismatch,
+            PortMiss::Sidecar => Reason::SidecarPortIgnored,
+        };
+        for &family in &job.families {
+            let detail = select::miss_detail(pod, wanted);
+            trace.note(|| Note { scope: scope(family), pod: index, port: Some(port), reason, detail });
+        }
+    }
+}
+
+fn has_port(job: &Job<'_>, pod: &Pod, port: &ServicePort) -> bool {
+    select::find_port(pod, port, job.profile.sidecar_ports_slices).is_some()
+}
+
+/// A pod that is left out because its node is not there.
+pub(super) fn node_unknown<T: Trace>(job: &Job<'_>, index: usize, pod: &Pod, trace: &mut T) {
+    for &family in &job.families {
+        trace.note(|| Note::of_pod(scope(family), index, Reason::NodeUnknown, missing_node(pod)));
+    }
+}
+
+/// A sentence on the node of a pod that has none.
+pub(super) fn missing_node(pod: &Pod) -> String {
+    if pod.node_name.is_empty() {
+        "the pod has no node yet".to_owned()
+    } else {
+        format!("the pod runs on node {}, which does not exist", pod.node_name)
+    }
+}
+
+/// All pods of an address type of which nothing is written.
+pub(super) fn frozen<T: Trace>(job: &Job<'_>, family: Family, members: &Members<'_>, trace: &mut T) {
+    let Some(&first) = members.missing.first().filter(|_| T::ENABLED) else { return };
+    let culprit = job.pods[first];
+    for index in members.list.iter().map(|m| m.index) {
+        trace.note(|| {
+            let detail = format!("because of pod {}: {}", culprit.name(), missing_node(culprit));
+            Note::of_pod(scope(family), index, Reason::Frozen, detail)
+        });
+    }
+}
+
+/// A pod without an address that could be listed.
+pub(super) fn no_address<T: Trace>(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut T) {
+    trace.note(|| {
+        let ips: Vec<_> = member.pod.ips.iter().map(|ip| ip.raw.as_str()).take(8).collect();
+        let (reason, detail) = if ips.is_empty() {
+            (Reason::NoPodIp, "status.podIPs is empty".to_owned())
+        } else if unparsable(job, family, member.pod) {
+            (Reason::UnparsablePodIp, format!("status.podIPs holds {}", ips.join(", ")))
+        } else {
+            (Reason::FamilyMismatch, format!("{} is asked for, the pod has {}", family.as_str(), ips.join(", ")))
+        };
+        Note::of_pod(scope(family), member.index, reason, detail)
+    });
+}
+
+/// Whether an address of the pod counts for this family and cannot be printed.
+pub(super) fn unparsable(job: &Job<'_>, family: Family, pod: &Pod) -> bool {
+    let canonical = job.profile.canonical_ips;
+    pod.ips.iter().any(|ip| ip.family == family && ip.published(canonical).is_none())
+}
+
+/// A pod that is listed, on each port that it has.
+pub(super) fn published<T: Trace>(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut T) {
+    if !T::ENABLED {
+        return;
+    }
+    let pod = member.pod;
+    let publish = job.service.publish_not_ready;
+    let reason = match (pod.deleting, pod.ready()) {
+        (true, _) => Reason::Terminating,
+        (false, true) => Reason::Ready,
+        (false, false) if publish => Reason::PublishedNotReady,
+        (false, false) => Reason::NotReady,
+    };
+    let mut detail = match (pod.deleting, pod.ready()) {
+        (true, true) => "it still serves".to_owned(),
+        _ => select::not_ready_detail(pod),
+    };
+    if pod.deleting && publish {
+        let more = "listed as ready all the same, as the Service says publishNotReadyAddresses";
+        detail = [detail.as_str(), more].iter().filter(|d| !d.is_empty()).copied().collect::<Vec<_>>().join("; ");
+    }
+    let ports = job.service.ports.iter().enumerate().filter(|(_, p)| has_port(job, pod, p)).map(|(i, _)| Some(i));
+    // Without ports the pod is listed all the same, in a slice that has none.
+    let all = job.service.ports.is_empty().then_some(None);
+    for port in ports.chain(all) {
+        trace.note(|| Note { scope: scope(family), pod: member.index, port, reason, detail: detail.clone() });
+    }
+}
+
+/// A pod that disappears behind another one.
+pub(super) fn duplicate<T: Trace>(job: &Job<'_>, family: Family, lost: usize, kept: usize, trace: &mut T) {
+    trace.note(|| {
+        let detail = format!("the endpoint of pod {} is listed", job.pods[kept].name());
+        Note::of_pod(scope(family), lost, Reason::DuplicateAddress, detail)
+    });
+}
+
+/// Which of the listed pods got hints; `refused` says why nobody did.
+pub(super) fn hints<T: Trace>(job: &Job<'_>, family: Family, draft: &Draft<'_>, refused: Option<&str>, trace: &mut T) {
+    if !T::ENABLED {
+        return;
+    }
+    let by_name: BTreeMap<&str, usize> = job.pods.iter().enumerate().map(|(i, p)| (p.name().as_str(), i)).collect();
+    for endpoint in draft.all().flat_map(|s| &s.endpoints) {
+        let Some(&index) = endpoint.target_ref.as_ref().and_then(|t| by_name.get(t.name.as_str())) else { continue };
+        trace.note(|| match (&endpoint.hints, refused) {
+            (Some(hints), _) => Note::of_pod(scope(family), index, Reason::HintGiven, hinted(hints)),
+            (None, Some(why)) => Note::of_pod(scope(family), index, Reason::NoHint, why.to_owned()),
+            (None, None) => {
+                let why = if endpoint.ready() { "its node has no zone" } else { "only ready endpoints get hints" };
+                Note::of_pod(scope(family), index, Reason::NoHint, why.to_owned())
+            }
+        });
+    }
+}
+
+fn hinted(hints: &Hints) -> String {
+    let zones = hints.for_zones.iter().map(|z| format!("zone {}", z.name));
+    let nodes = hints.for_nodes.iter().map(|n| format!("node {}", n.name));
+    zones.chain(nodes).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,246 @@
+//! What is written down, and what a user is told.
+
+use serde_json::{Value, json};
+
+use super::{node, notes, plan, pod, slice, state};
+
+/// Notes as `pod port reason`, without details.
+fn codes(state: &Value) -> Vec<String> {
+    let port = |p: Option<usize>| p.map_or("-".to_owned(), |p| p.to_string());
+    notes(state).iter().map(|n| format!("{} {} {}", n.pod, port(n.port), n.reason)).collect()
+}
+
+#[test]
+fn every_pod_has_a_verdict() {
+    let mut state = state(1..=11, &[]);
+    state["service"]["spec"]["ports"] = json!([
+        {"name": "a", "protocol": "TCP", "port": 1, "targetPort": 80},
+        {"name": "b", "protocol": "TCP", "port": 2, "targetPort": "web"},
+    ]);
+    let web = json!([{"ports": [{"name": "web", "protocol": "TCP", "containerPort": 81}]}]);
+    for pod in state["pods"].as_array_mut().unwrap() {
+        pod["spec"]["containers"] = web.clone();
+    }
+    let pods = &mut state["pods"];
+    pods[1]["status"]["phase"] = json!("Failed");
+    pods[2]["status"] = json!({});
+    pods[3]["status"]["podIPs"] = json!([{"ip": "fd00::1"}]);
+    pods[4]["spec"]["nodeName"] = json!("gone");
+    pods[5]["status"]["podIPs"] = json!([{"ip": "junk"}]);
+    pods[6]["spec"]["containers"] = json!([]);
+    pods[7]["spec"]["containers"][0]["ports"][0]["protocol"] = json!("UDP");
+    pods[8]["status"]["conditions"][0]["status"] = json!("False");
+    pods[9]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    pods[10]["spec"]["containers"] = json!([]);
+    pods[10]["spec"]["initContainers"] = json!([{"restartPolicy": "Always", "ports": web[0]["ports"]}]);
+    let mut want = vec![
+        "0 0 ready",
+        "0 1 ready",
+        "1 - pod-ended",
+        "10 0 ready",
+        "10 1 ready",
+        "2 - no-pod-ip",
+        "3 - family-mismatch",
+        "4 - node-unknown",
+        "5 - unparsable-pod-ip",
+        "6 0 ready",
+        "6 1 named-port-missing",
+        "7 0 ready",
+        "7 1 protocol-mismatch",
+        "8 0 not-ready",
+        "8 1 not-ready",
+        "9 0 terminating",
+        "9 1 terminating",
+    ];
+    let sorted = |state: &Value| {
+        let mut codes = codes(state);
+        codes.sort();
+        codes
+    };
+    assert_eq!(sorted(&state), want);
+    state["options"]["compat"] = json!("1.32");
+    want[4] = "10 1 sidecar-port-ignored";
+    want[8] = "5 0 ready";
+    want.insert(9, "5 1 ready");
+    assert_eq!(sorted(&state), want);
+}
+
+#[test]
+fn details_say_what_it_is() {
+    let mut state = state([1, 2], &[]);
+    state["pods"][0]["status"]["conditions"][0] =
+        json!({"type": "Ready", "status": "False", "reason": "ContainersNotReady"});
+    state["pods"][1]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    state["service"]["spec"]["publishNotReadyAddresses"] = json!(true);
+    let told: Vec<_> = notes(&state).iter().map(|n| format!("{}: {}", n.reason, n.detail)).collect();
+    assert_eq!(
+        told,
+        [
+            "published-not-ready: condition Ready is False (ContainersNotReady)",
+            "terminating: it still serves; listed as ready all the same, as the Service says publishNotReadyAddresses",
+        ]
+    );
+}
+
+#[test]
+fn one_missing_node_freezes_all() {
+    let mut state = state([1], &[]);
+    state["pods"].as_array_mut().unwrap().push(pod(2, "gone"));
+    state["options"]["compat"] = json!("1.23");
+    assert_eq!(codes(&state), ["1 - node-unknown", "0 - missing-node-freezes-slices"]);
+}
+
+#[test]
+fn hints_are_explained() {
+    let mut state = state([1, 2], &[]);
+    state["service"]["spec"]["trafficDistribution"] = json!("PreferClose");
+    state["pods"][1]["status"]["conditions"] = json!([]);
+    assert_eq!(codes(&state), ["0 0 ready", "1 0 not-ready", "0 - hint-given", "1 - no-hint"]);
+    state["service"]["metadata"]["annotations"] = json!({"service.kubernetes.io/topology-mode": "Auto"});
+    let told: Vec<_> = notes(&state).into_iter().skip(2).map(|n| n.detail).collect();
+    let why = "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes";
+    assert_eq!(told, [why, why]);
+}
+
+#[test]
+fn pods_that_hide_each_other() {
+    let mut state = state([1, 1], &[]);
+    state["options"]["compat"] = json!("1.25");
+    assert_eq!(codes(&state), ["0 0 ready", "1 0 ready", "0 - duplicate-address"]);
+}
+
+/// Each oddity, with the release that shows it and the one that does not any more, or not yet.
+#[test]
+fn oddities_are_told_where_they_occur() {
+    let edit = |edits: &[(&str, Value)]| {
+        let mut state = state([1], &[slice("a", &[1])]);
+        state["service"]["metadata"]["annotations"] = json!({"x": "y"});
+        state["service"]["spec"]["type"] = json!("ClusterIP");
+        state["service"]["spec"]["trafficDistribution"] = json!(null);
+        for (pointer, value) in edits {
+            *state.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
+        }
+        state
+    };
+    let annotation = |key: &str, value: &str| ("/service/metadata/annotations", json!({key: value}));
+    let (mode, hints) = ("service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints");
+    let distribution = |value: &str| ("/service/spec/trafficDistribution", json!(value));
+    let mut twin = pod(2, "n");
+    twin["status"]["podIPs"][0]["ip"] = json!("10.0.0.1");
+    let none = &[][..];
+    for (edits, with, codes, without) in [
+        (vec![], "1.22", none, "1.37"),
+        (vec![("/nodes", json!([]))], "1.23", &["missing-node-freezes-slices"], ""),
+        (vec![("/nodes", json!([]))], "1.24", &["missing-node-retries"], ""),
+        (
+            vec![
+                ("/pods", json!([])),
+                ("/endpointSlices/0/endpoints", json!([])),
+                ("/endpointSlices/0/ports", json!([])),
+            ],
+            "1.23",
+            &["placeholder-churn"],
+            "1.24",
+        ),
+        (vec![("/endpointSlices/0/endpoints/0/zone", json!("old"))], "1.23", &["stale-node-or-zone"], "1.24"),
+        (vec![("/pods", json!([pod(1, "n"), twin]))], "1.25", &["shared-address-collapses"], "1.26"),
+        (vec![annotation(hints, "Auto")], "1.23", &["hints-vanish"], "1.24"),
+        (vec![annotation(mode, "Auto")], "1.26", &["hints-vanish"], "1.27"),
+        (vec![distribution("PreferClose")], "1.30", &["hints-vanish"], "1.31"),
+        (vec![distribution("PreferSameNode")], "1.33", &["hints-vanish"], "1.34"),
+        (vec![distribution("Far")], "1.37", &["invalid-setting"], ""),
+        (vec![annotation(mode, "ProportionalZoneCPU")], "1.37", &["invalid-setting"], ""),
+        (vec![annotation(mode, "Disabled")], "1.26", none, "1.37"),
+        (
+            vec![("/nodes", json!([node("n", "", "1")])), distribution("PreferClose")],
+            "1.32",
+            &["empty-zone-hint"],
+            "1.33",
+        ),
+        (
+            vec![
+                ("/pods/0/status/conditions", json!([])),
+                (
+                    "/endpointSlices/0/endpoints/0/conditions",
+                    json!({"ready": false, "serving": false, "terminating": false}),
+                ),
+                distribution("PreferClose"),
+            ],
+            "1.37",
+            none,
+            "",
+        ),
+        (
+            vec![("/service/spec/ports", json!([])), ("/endpointSlices/0/ports", json!(null))],
+            "1.35",
+            &["portless-churn"],
+            "1.36",
+        ),
+        (vec![("/service/spec/type", json!("ExternalName"))], "1.26", &["externalname-publishes"], "1.27"),
+        (vec![("/pods/0/status/podIPs", json!([{"ip": "junk"}]))], "1.33", &["unparsable-pod-ip"], "1.32"),
+        (vec![("/endpointSlices/0/metadata/ownerReferences", json!([]))], "1.37", &["wrong-owner"], ""),
+        (
+            vec![("/endpointSlices/0/metadata/labels", json!({"kubernetes.io/service-name": "web"}))],
+            "1.37",
+            &["foreign-slice"],
+            "",
+        ),
+        (
+            vec![
+                ("/service/spec/ports/0", json!({"name": "http", "protocol": "TCP", "port": 80, "targetPort": "side"})),
+                (
+                    "/pods/0/spec",
+                    json!({"nodeName": "n", "initContainers": [{"restartPolicy": "Always",
+                    "ports": [{"name": "side", "protocol": "TCP", "containerPort": 8080}]}]}),
+                ),
+            ],
+            "1.32",
+            &["sidecar-port-split"],
+            "1.33",
+        ),
+    ] {
+        let mut state = edit(&edits);
+        let mut told = |compat: &str| -> Vec<&str> {
+            state["options"]["compat"] = json!(compat);
+            plan(&state).problems.iter().map(|p| p.code.code()).collect()
+        };
+        assert_eq!(told(with), codes, "{with}: {edits:?}");
+        if !without.is_empty() {
+            assert_eq!(told(without), none, "{without}: {edits:?}");
+        }
+    }
+}
+
+#[test]
+fn hints_of_unready_endpoints_are_told() {
+    let mut stored = slice("a", &[1]);
+    stored["endpoints"][0]["conditions"] = json!({"ready": false, "serving": false, "terminating": false});
+    stored["endpoints"][0]["hints"] = json!({"forZones": [{"name": "old"}]});
+    let mut state = state([1], &[stored]);
+    state["pods"][0]["status"]["conditions"] = json!([]);
+    state["service"]["spec"]["trafficDistribution"] = json!("PreferClose");
+    let codes: Vec<_> = plan(&state).problems.iter().map(|p| p.code.code()).collect();
+    assert_eq!(codes, ["stale-hint-on-unready"]);
+}
+
+/// Nonsense is worked on like everything else.
+#[test]
+fn nonsense_does_no_harm() {
+    let mut state = state([1, 1, 2], &[slice("a", &[1, 1]), slice("a", &[2]), slice("", &[3])]);
+    state["service"]["spec"]["ports"] = json!([
+        {"name": "", "protocol": "", "port": -1, "targetPort": "x"},
+        {"name": "", "protocol": "", "port": 99999, "targetPort": "y"},
+        {"name": "", "protocol": "", "port": 99999, "targetPort": -5},
+    ]);
+    state["endpointSlices"][0]["ports"] = json!([{}, {}]);
+    state["endpointSlices"][1]["endpoints"] = json!([{}, {"addresses": [], "hints": {}}]);
+    state["pods"][0]["status"]["podIPs"] = json!([{}, {"ip": "10.0.0.1"}, {"ip": "10.0.0.1"}]);
+    state["nodes"] = json!([node("n", "z", "1"), node("n", "y", "-3"), node("", "", "0")]);
+    for compat in crate::compat::Minor::all() {
+        state["options"]["compat"] = json!(compat.to_string());
+        for annotation in ["Auto", "Disabled"] {
+            state["service"]["metadata"]["annotations"] = json!({"service.kubernetes.io/topology-mode": annotation});
+            assert!(!plan(&state).is_noop(), "{compat}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Which pods serve which ports of a Service, and why the others do not.
+//!
+//! Nothing is decided here. The engine plans, and writes down every decision as it falls; this module
+//! arranges what was written: one row per pod, Service port and list ([`Row`]), and what there is to say of
+//! the Service as a whole ([`Explanation::reasons`]).
+//!
+//! Bounds, so that no input makes the answer boundless: [`MAX_ROWS`] rows are listed and
+//! [`MAX_VERDICTS`] counted, of [`MAX_NOTES`] decisions; what is left out is counted in
+//! [`Summary::omitted_rows`]. At most [`MAX_REASONS`] things are said of the Service.
+
+mod document;
+mod near;
+mod rows;
+mod service;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+pub use document::{reasons_markdown, versions_markdown};
+
+use crate::{
+    compat::Minor,
+    model::{ObjectKey, TargetPort, Text},
+    plan::{self, Controller, Options, Plan, State},
+    reason::{Note, Problem, Reason, Scope, Severity, Trace},
+};
+
+/// The most rows that are listed.
+pub const MAX_ROWS: usize = 100_000;
+/// The most rows that are looked at: those over [`MAX_ROWS`] are counted only.
+pub const MAX_VERDICTS: usize = 1 << 24;
+/// The most decisions that are remembered: those of 50 000 pods with ten ports, in three lists.
+pub const MAX_NOTES: usize = 1 << 21;
+/// The most things that are said of the Service as a whole.
+pub const MAX_REASONS: usize = 1000;
+
+/// Which pods serve a Service, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The Service; the name of it that is left, if it was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<ObjectKey>,
+    /// The release whose controllers are explained.
+    pub compat: Minor,
+    /// Counts.
+    pub summary: Summary,
+    /// What there is to say of the Service as a whole; last the problems of the plan.
+    pub reasons: Vec<Finding>,
+    /// One row per selected pod, list and Service port, in this order; pods as they were given.
+    pub rows: Vec<Row>,
+}
+
+/// Counts of an [`Explanation`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Pods that the Service selects.
+    pub pods: usize,
+    /// Ports of the Service.
+    pub ports: usize,
+    /// Rows of each list, by state.
+    pub scopes: Vec<ScopeCounts>,
+    /// Rows that are not listed.
+    pub omitted_rows: usize,
+    /// Reasons that are not listed.
+    pub omitted_reasons: usize,
+}
+
+/// How many pods × ports of a list are in which state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScopeCounts {
+    /// The list.
+    pub scope: Scope,
+    /// Clients get it.
+    pub served: usize,
+    /// Published as ready.
+    pub ready: usize,
+    /// Published as not ready.
+    pub not_ready: usize,
+    /// Published as terminating.
+    pub terminating: usize,
+    /// Not published.
+    pub absent: usize,
+}
+
+/// The verdict on one pod and port in one list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// Name of the pod.
+    pub pod: Text,
+    /// The Service port; `None` if the Service has no ports.
+    pub port: Option<PortName>,
+    /// The list.
+    pub scope: Scope,
+    /// Whether clients get it.
+    pub served: bool,
+    /// How it is published.
+    pub state: PodState,
+    /// Why: at least one reason, the decisive one first.
+    pub reasons: Vec<Finding>,
+}
+
+/// A Service port in a [`Row`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortName {
+    /// Name; may be empty.
+    pub name: Text,
+    /// Number.
+    pub port: i32,
+    /// Number or name of the pod's port.
+    pub target_port: TargetPort,
+}
+
+/// How a pod is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PodState {
+    /// As ready.
+    Ready,
+    /// As not ready.
+    NotReady,
+    /// As terminating.
+    Terminating,
+    /// Not at all.
+    Absent,
+}
+
+/// Something to say, with what can be done about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Stable code.
+    pub code: Reason,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about here; may be empty, where the code says all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// What can be done; empty where nothing needs doing.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub fix: &'static str,
+    /// The object, where it is another one than the row or the Service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectKey>,
+    /// For [`Reason::LabelDiffers`]: the labels that differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<LabelMiss>,
+}
+
+impl Finding {
+    /// A finding with the severity and fix of its code.
+    pub fn new(code: Reason, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { code, severity: code.severity(), detail, fix: code.fix(), object: None, labels: Vec::new() }
+    }
+
+    fn of_problem(problem: Problem, service: Option<&ObjectKey>) -> Self {
+        let object = Some(problem.object).filter(|o| Some(o) != service);
+        Self { severity: problem.severity, object, ..Self::new(problem.code, problem.message) }
+    }
+}
+
+/// A pair of the selector that a pod's labels do not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabelMiss {
+    /// Key of the label.
+    pub key: Text,
+    /// The value that the selector asks for.
+    pub wanted: Text,
+    /// The value of the pod; `None` if it has no such label.
+    pub found: Option<Text>,
+}
+
+/// Explains what all three controllers make of one Service.
+///
+/// To hear of near misses of a selector that matches nothing, pass pods beside the selected ones: those of the
+/// namespace, or of all.
+pub fn explain(state: &State<'_>, options: &Options) -> Explanation {
+    let mut notes = Recorder::default();
+    let plan = plan::plan_traced(state, &Controller::ALL, options, &mut notes);
+    arrange(state, options, notes.0, plan)
+}
+
+/// Arranges what the engine wrote down.
+fn arrange(state: &State<'_>, options: &Options, notes: Vec<Note>, plan: Plan) -> Explanation {
+    let pods = plan::selected_pods(state);
+    let table = rows::table(state.service, &pods, notes);
+    let key = service::key(state);
+    let mut reasons = service::findings(state, options, &pods, &table);
+    reasons.extend(plan.problems.into_iter().map(|p| Finding::of_problem(p, key.as_ref())));
+    let omitted_reasons = reasons.len().saturating_sub(MAX_REASONS);
+    reasons.truncate(MAX_REASONS);
+    Explanation {
+        service: key,
+        compat: options.compat,
+        summary: Summary {
+            pods: pods.len(),
+            ports: state.service.map_or(0, |s| s.ports.len()),
+            scopes: table.counts,
+            omitted_rows: table.omitted,
+            omitted_reasons,
+        },
+        reasons,
+        rows: table.rows,
+    }
+}
+
+/// Remembers the first [`MAX_NOTES`] decisions.
+#[derive(Default)]
+struct Recorder(Vec<Note>);
+
+impl Trace for Recorder {
+    const ENABLED: bool = true;
+    fn note(&mut self, note: impl FnOnce() -> Note) {
+        if self.0.len() < MAX_NOTES {
+            self.0.push(note());
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Answers.
+
+use std::{borrow::Cow, marker::PhantomData};
+
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{OneOfBuilder, Ref, RefOr, schema::Schema},
+};
+
+use super::k8s::{EndpointSliceSchema, EndpointsSchema};
+
+/// What the controllers would do to one Service.
+#[derive(ToSchema)]
+#[schema(as = Plan, rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct PlanAnswer {
+    endpoints: EndpointsAction,
+    endpoint_slices: SliceChanges,
+    /// Events that the controllers would emit.
+    events: Vec<Event>,
+    /// What the reference controller would return, and retry.
+    errors: Vec<String>,
+    /// What a user should know.
+    problems: Vec<Finding>,
+}
+
+/// Two plans of one state.
+#[derive(ToSchema)]
+#[schema(as = Comparison)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ComparisonAnswer {
+    /// Of `options.compat`.
+    plan: PlanAnswer,
+    /// Of the release that `against` names.
+    against: PlanAnswer,
+    /// Whether the two differ.
+    differs: bool,
+}
+
+/// What a controller would do to the Endpoints object.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct EndpointsAction {
+    action: Action,
+    /// What is written by `create` and `update`.
+    #[schema(required = true)]
+    object: Option<EndpointsSchema>,
+}
+
+/// A write, or none.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum Action {
+    Create,
+    Update,
+    Delete,
+    None,
+}
+
+/// What the controllers would do to the slices.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct SliceChanges {
+    /// New slices: they have a `generateName` and no `name`.
+    create: Vec<EndpointSliceSchema>,
+    /// Slices as they replace the stored ones.
+    update: Vec<EndpointSliceSchema>,
+    /// Names of slices that are deleted.
+    delete: Vec<String>,
+    /// Names of slices that stay as they are.
+    unchanged: Vec<String>,
+}
+
+/// An event.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Event {
+    #[schema(rename = "type")]
+    kind: EventType,
+    #[schema(example = "TopologyAwareHintsEnabled")]
+    reason: String,
+    message: String,
+    object: ObjectKey,
+}
+
+/// How an event is meant.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum EventType {
+    Normal,
+    Warning,
+}
+
+/// Something a user should know of an object.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Finding {
+    /// Stable code; `docs/reasons.md` lists them with a fix for each.
+    #[schema(example = "no-pod-ip")]
+    code: String,
+    severity: Severity,
+    /// What it is about this object.
+    message: String,
+    object: ObjectKey,
+    /// JSON pointer into the posted body, where one field is to blame.
+    #[schema(required = false, nullable = false)]
+    pointer: Option<String>,
+}
+
+/// How much a finding matters.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+/// Which object.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ObjectKey {
+    #[schema(example = "Pod")]
+    kind: String,
+    /// Missing for objects without a namespace.
+    #[schema(required = false, nullable = false)]
+    namespace: Option<String>,
+    name: String,
+}
+
+/// A `discovery.k8s.io/v1` list of slices.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct EndpointSliceList {
+    #[schema(example = "discovery.k8s.io/v1")]
+    api_version: String,
+    #[schema(example = "EndpointSliceList")]
+    kind: String,
+    #[schema(value_type = Object)]
+    metadata: (),
+    items: Vec<EndpointSliceSchema>,
+}
+
+/// A line of `POST /v1/cluster`: `service` and the fields of a plan; the last one has `summary`.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ClusterLine {
+    /// Whose plan it is.
+    #[schema(required = false, nullable = false)]
+    service: Option<ServiceName>,
+    #[schema(required = false, nullable = false)]
+    endpoints: Option<EndpointsAction>,
+    #[schema(required = false, nullable = false)]
+    endpoint_slices: Option<SliceChanges>,
+    #[schema(required = false, nullable = false)]
+    events: Option<Vec<Event>>,
+    #[schema(required = false, nullable = false)]
+    errors: Option<Vec<String>>,
+    #[schema(required = false, nullable = false)]
+    problems: Option<Vec<Finding>>,
+    #[schema(required = false, nullable = false)]
+    summary: Option<Summary>,
+}
+
+/// A Service by name.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ServiceName {
+    namespace: String,
+    name: String,
+}
+
+/// What a whole cluster came to.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Summary {
+    services: u64,
+    /// Names that have Endpoints or slices, and no Service.
+    orphans: u64,
+    pods: u64,
+    nodes: u64,
+    /// Services and orphans for which something is to be written.
+    changed: u64,
+    endpoints: Changes,
+    endpoint_slices: Changes,
+    /// Errors in all plans together.
+    errors: u64,
+    /// Problems in all plans together; those of the input are apart.
+    problems: u64,
+    /// What is wrong with the input.
+    input_problems: Vec<Finding>,
+    /// How many more of those there are.
+    #[schema(required = false, nullable = false)]
+    more_input_problems: Option<u64>,
+}
+
+/// Writes, by kind of write.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Changes {
+    create: u64,
+    update: u64,
+    delete: u64,
+}
+
+/// What `POST /v1/plan` answers: the first without `against`, the second with it.
+pub(crate) type PlanOrComparison = OneOf<PlanAnswer, ComparisonAnswer>;
+
+/// What `GET /v1/compat` answers: the first without parameters, the second with `from` or `to`.
+pub(crate) type ReleasesOrDifferences = OneOf<Releases, Differences>;
+
+/// All releases with a profile.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Releases {
+    /// The release that Roster acts like if not told otherwise.
+    #[schema(example = "1.37")]
+    default: String,
+    items: Vec<Release>,
+}
+
+/// A release and its switches; `docs/versions.md` tells what they mean.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Release {
+    #[schema(example = "1.37")]
+    minor: String,
+    #[schema(value_type = Object)]
+    profile: (),
+}
+
+/// What differs between two releases.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Differences {
+    from: String,
+    to: String,
+    differences: Vec<Difference>,
+}
+
+/// One switch that two releases set differently.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Difference {
+    /// Name of the switch.
+    #[schema(example = "canonicalIps")]
+    switch: String,
+    /// What it means.
+    meaning: String,
+    #[schema(value_type = Value)]
+    from: serde_json::Value,
+    #[schema(value_type = Value)]
+    to: serde_json::Value,
+}
+
+/// One of two shapes; a client tells them apart by what it asked for.
+pub(crate) struct OneOf<A, B>(PhantomData<(A, B)>);
+
+impl<A: ToSchema, B: ToSchema> PartialSchema for OneOf<A, B> {
+    fn schema() -> RefOr<Schema> {
+        let (a, b) = (Ref::from_schema_name(A::name()), Ref::from_schema_name(B::name()));
+        RefOr::T(Schema::OneOf(OneOfBuilder::new().item(a).item(b).build()))
+    }
+}
+
+impl<A: ToSchema, B: ToSchema> ToSchema for OneOf<A, B> {
+    fn name() -> Cow<'static, str> {
+        Cow::Owned(format!("{}Or{}", A::name(), B::name()))
+    }
+
+    fn schemas(out: &mut Vec<(String, RefOr<Schema>)>) {
+        out.extend([(A::name().into_owned(), A::schema()), (B::name().into_owned(), B::schema())]);
+        A::schemas(out);
+        B::schemas(out);
+    }
+}

@@ -1,0 +1,131 @@
+//! The answer of `POST /v1/explain`.
+
+use utoipa::ToSchema;
+
+use super::answer::{ObjectKey, Severity};
+
+/// Which pods serve a Service, and why.
+#[derive(ToSchema)]
+#[schema(as = Explanation, rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ExplanationAnswer {
+    /// The Service, or what is left of one.
+    #[schema(required = false, nullable = false)]
+    service: Option<ObjectKey>,
+    /// The release whose controllers are explained.
+    #[schema(example = "1.37")]
+    compat: String,
+    summary: ExplanationSummary,
+    /// What there is to say of the Service as a whole, and of the input.
+    reasons: Vec<ReasonFinding>,
+    /// One row per selected pod, list and Service port.
+    rows: Vec<Row>,
+}
+
+/// Counts.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ExplanationSummary {
+    /// Pods that the Service selects.
+    pods: u64,
+    /// Ports of the Service.
+    ports: u64,
+    /// Rows of each list, by state.
+    scopes: Vec<ScopeCounts>,
+    /// Rows that are not listed.
+    omitted_rows: u64,
+    /// Reasons that are not listed.
+    omitted_reasons: u64,
+}
+
+/// How many pods × ports of a list are in which state.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ScopeCounts {
+    #[schema(example = "EndpointSlice IPv4")]
+    scope: String,
+    /// Clients get it.
+    served: u64,
+    ready: u64,
+    not_ready: u64,
+    terminating: u64,
+    absent: u64,
+}
+
+/// The verdict on one pod and port in one list.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Row {
+    /// Name of the pod.
+    pod: String,
+    /// The Service port; null if the Service has none.
+    #[schema(required = true)]
+    port: Option<PortName>,
+    /// The list.
+    #[schema(example = "Endpoints")]
+    scope: String,
+    /// Whether clients get it.
+    served: bool,
+    state: PodState,
+    /// At least one, the decisive one first.
+    reasons: Vec<ReasonFinding>,
+}
+
+/// A Service port.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct PortName {
+    name: String,
+    port: i32,
+    /// Number, or name of a container's port.
+    #[schema(value_type = Value)]
+    target_port: serde_json::Value,
+}
+
+/// How a pod is published.
+#[derive(ToSchema)]
+#[schema(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum PodState {
+    Ready,
+    NotReady,
+    Terminating,
+    Absent,
+}
+
+/// Something to say, with what can be done about it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ReasonFinding {
+    /// Stable code; `docs/reasons.md` lists them.
+    #[schema(example = "not-ready")]
+    code: String,
+    severity: Severity,
+    /// What it is about here.
+    #[schema(required = false, nullable = false)]
+    detail: Option<String>,
+    /// What can be done.
+    #[schema(required = false, nullable = false)]
+    fix: Option<String>,
+    /// The object, where it is another one than the row or the Service.
+    #[schema(required = false, nullable = false)]
+    object: Option<ObjectKey>,
+    /// Labels that differ from the selector.
+    #[schema(required = false, nullable = false)]
+    labels: Option<Vec<LabelMiss>>,
+}
+
+/// A pair of the selector that a pod's labels do not hold.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct LabelMiss {
+    key: String,
+    wanted: String,
+    /// The value of the pod; null if it has no such label.
+    #[schema(required = true)]
+    found: Option<String>,
+}

@@ -1,0 +1,149 @@
+//! The command line as a user sees it: arguments, input and environment in; output, messages and exit code out.
+
+mod compat;
+mod explain;
+mod input;
+#[cfg(feature = "controller")]
+mod live;
+mod plan;
+
+use std::path::PathBuf;
+
+/// What a run of the program came to.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+/// Runs the program with these arguments and nothing on standard input.
+fn roster(args: &[&str]) -> Ran {
+    roster_with(args, &[], "")
+}
+
+/// Runs the program with arguments, variables and standard input.
+fn roster_with(args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_roster"));
+    command.args(args).write_stdin(input).timeout(std::time::Duration::from_secs(60));
+    // What the machine of the test prefers must not matter.
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "KUBECONFIG"] {
+        command.env_remove(variable);
+    }
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// A file of `tests/data/cli`.
+fn data(name: &str) -> String {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "data", "cli", name].iter().collect();
+    path.display().to_string()
+}
+
+/// A case of a table: exit code, and what standard output and standard error must contain.
+struct Case<'a> {
+    name: &'a str,
+    args: &'a [&'a str],
+    code: i32,
+    out: &'a str,
+    err: &'a str,
+}
+
+fn check(cases: &[Case<'_>]) {
+    for case in cases {
+        let ran = roster(case.args);
+        let told = format!("{}\nexit code {}\n--- stdout\n{}\n--- stderr\n{}", case.name, ran.code, ran.out, ran.err);
+        assert_eq!(ran.code, case.code, "{told}");
+        assert!(ran.out.contains(case.out), "not in stdout: {:?}\n{told}", case.out);
+        assert!(ran.err.contains(case.err), "not in stderr: {:?}\n{told}", case.err);
+        assert!(case.err.is_empty() == ran.err.is_empty(), "{told}");
+    }
+}
+
+#[test]
+fn wrong_use_is_told_and_ends_with_2() {
+    let shop = data("shop.json");
+    check(&[
+        Case { name: "no command", args: &[], code: 2, out: "", err: "Usage: roster" },
+        Case { name: "unknown command", args: &["paln"], code: 2, out: "", err: "'plan'" },
+        Case { name: "nothing to read", args: &["plan"], code: 2, out: "", err: "nothing to read: name files with -f" },
+        Case {
+            name: "a release without a profile",
+            args: &["plan", "-f", &shop, "--compat", "1.99"],
+            code: 2,
+            out: "",
+            err: "\"1.99\" is not a Kubernetes release from 1.22 to 1.37",
+        },
+        Case {
+            name: "a limit out of range",
+            args: &["plan", "-f", &shop, "--max-endpoints-per-slice", "0"],
+            code: 2,
+            out: "",
+            err: "\"0\" is not a number from 1 to 1000",
+        },
+        Case {
+            name: "an unknown controller",
+            args: &["plan", "-f", &shop, "--controller", "nodes"],
+            code: 2,
+            out: "",
+            err: "possible values: endpoints, endpointslices, mirroring",
+        },
+    ]);
+}
+
+#[test]
+fn help_version_and_completions_are_fine() {
+    let version = concat!("roster ", env!("CARGO_PKG_VERSION"), "\n");
+    check(&[
+        Case { name: "version", args: &["--version"], code: 0, out: version, err: "" },
+        Case {
+            name: "help",
+            args: &["help", "plan"],
+            code: 0,
+            out: "Usage: roster plan [OPTIONS] [SERVICE]...",
+            err: "",
+        },
+        Case { name: "bash", args: &["completions", "bash"], code: 0, out: "complete -F _roster", err: "" },
+        Case { name: "zsh", args: &["completions", "zsh"], code: 0, out: "#compdef roster", err: "" },
+        Case { name: "fish", args: &["completions", "fish"], code: 0, out: "complete -c roster", err: "" },
+        Case { name: "man", args: &["man"], code: 0, out: ".TH roster 1", err: "" },
+    ]);
+}
+
+#[test]
+#[cfg(unix)]
+fn kubectl_finds_it_as_a_plugin() {
+    let directory = tempfile::tempdir().unwrap();
+    let plugin = directory.path().join("kubectl-roster");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_roster"), &plugin).unwrap();
+    let output = std::process::Command::new(&plugin).args(["plan", "--help"]).output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.contains("Usage: kubectl roster plan"), "{out}");
+}
+
+#[test]
+fn colours_are_for_terminals_unless_somebody_asks() {
+    let shop = data("shop.json");
+    let coloured = |args: &[&str], variables: &[(&str, &str)]| {
+        let args: Vec<&str> = ["plan", "-f", &shop].iter().chain(args).copied().collect();
+        roster_with(&args, variables, "").out.contains('\u{1b}')
+    };
+    assert!(!coloured(&[], &[]), "a pipe is no terminal");
+    assert!(coloured(&["--color", "always"], &[]));
+    assert!(coloured(&["--color", "always"], &[("NO_COLOR", "1")]), "an argument is stronger than a variable");
+    assert!(coloured(&[], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(&["--color", "never"], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(&["-o", "json", "--color", "always"], &[]), "documents have no colours");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_closed_pipe_is_no_error() {
+    let shop = data("shop.json");
+    let script = format!("'{}' plan -f '{shop}' -o json; echo \"code $?\" >&2", env!("CARGO_BIN_EXE_roster"));
+    // `true` never reads: the pipe is closed before or while it is written.
+    let line = format!("{{ {script}; }} | true");
+    let output = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err == "code 0\n" || err == "code 1\n", "{err}");
+}

@@ -1,0 +1,82 @@
+//! Where objects come from, and what is said of input that cannot be read.
+
+use std::{fs, io::Write};
+
+use super::{data, roster, roster_with};
+
+/// What `roster plan` says of `shop`, in whatever form it comes.
+const SUMMARY: &str = "1 of 1 Service: 2 to create, 0 to update, 0 to delete\n";
+
+#[test]
+fn files_directories_and_standard_input_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).display().to_string();
+    let (json, yaml) = (fs::read(data("shop.json")).unwrap(), fs::read_to_string(data("shop.yaml")).unwrap());
+
+    // One object a file, in a tree; what is no manifest is left alone.
+    fs::create_dir_all(at("tree/pods")).unwrap();
+    for (i, document) in yaml.split("---\n").enumerate() {
+        let name = if i < 2 { format!("tree/{i}.yaml") } else { format!("tree/pods/{i}.yml") };
+        fs::write(at(&name), document).unwrap();
+    }
+    fs::write(at("tree/README.md"), "no manifest: {").unwrap();
+    fs::write(at("tree/.hidden.yaml"), "no manifest: {").unwrap();
+
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&json).unwrap();
+    fs::write(at("shop.json.gz"), gzip.finish().unwrap()).unwrap();
+
+    for files in [vec![data("shop.json")], vec![data("shop.yaml")], vec![at("tree")], vec![at("shop.json.gz")]] {
+        let mut args = vec!["plan"];
+        args.extend(files.iter().flat_map(|f| ["-f", f]));
+        let ran = roster(&args);
+        assert!(ran.out.ends_with(SUMMARY) && ran.code == 1, "{files:?}\n{}{}", ran.out, ran.err);
+    }
+    for input in [std::str::from_utf8(&json).unwrap(), &yaml] {
+        let ran = roster_with(&["plan", "-f", "-"], &[], input);
+        assert!(ran.out.ends_with(SUMMARY) && ran.code == 1, "{}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_place() {
+    let shop = data("shop.json");
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).display().to_string();
+    let file = |name: &str, text: &str| {
+        fs::write(at(name), text).unwrap();
+        at(name)
+    };
+    let gone = at("gone.json");
+    let broken = file("broken.json", "{\"kind\": \"Service\",\n  \"metadata\": {]}}");
+    let empty = at("empty");
+    fs::create_dir(&empty).unwrap();
+    let field = file(
+        "field.yaml",
+        "kind: Service\nmetadata: {name: a, namespace: b}\n---\nkind: Service\nmetadata: {name: c, namespace: d}\nspec:\n  ports: 80\n",
+    );
+
+    let ran = roster(&["plan", "-f", &gone]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.starts_with(&format!("error: cannot open {gone}: ")), "{}", ran.err);
+
+    let ran = roster(&["plan", "-f", &empty]);
+    assert_eq!((ran.code, ran.err), (2, format!("error: {empty}: there is no *.yaml, *.yml or *.json\n")));
+
+    let ran = roster(&["plan", "-f", &broken]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.starts_with(&format!("error: {broken}:2:")), "{}", ran.err);
+
+    // What else there is is answered all the same; the exit code tells.
+    let ran = roster(&["plan", "-f", &broken, "-f", &shop]);
+    assert!(ran.out.ends_with(SUMMARY) && ran.err.contains(&broken) && ran.code == 2, "{}{}", ran.out, ran.err);
+
+    let ran = roster(&["plan", "-f", &field]);
+    assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
+    for part in ["invalid-object", "Service d/c", "ports", "1 Service"] {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+
+    let ran = roster(&["plan", "-f", "-", "-f", "-"]);
+    assert_eq!((ran.code, ran.err.as_str()), (2, "error: standard input (-) can be read once only\n"));
+}

@@ -1,0 +1,48 @@
+//! Generated files are committed, and fresh. The test that finds one stale is also the program that writes it:
+//! `cargo xtask openapi` and `cargo xtask docs` run it with `ROSTER_WRITE` set to a group.
+
+use std::{fs, path::Path};
+
+use roster::explain;
+
+/// A file that is made from the code.
+struct Generated {
+    /// What writes it: `cargo xtask GROUP`.
+    group: &'static str,
+    path: &'static str,
+    text: fn() -> String,
+}
+
+const FILES: &[Generated] = &[
+    Generated { group: "docs", path: "docs/reasons.md", text: explain::reasons_markdown },
+    Generated { group: "docs", path: "docs/versions.md", text: versions },
+    // The committed reference is that of a build with everything.
+    #[cfg(all(feature = "cli", feature = "server", feature = "controller"))]
+    Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
+    #[cfg(feature = "server")]
+    Generated { group: "openapi", path: "openapi/v1.json", text: roster::http::openapi_json },
+];
+
+#[test]
+fn generated_files_are_fresh() {
+    let write = std::env::var("ROSTER_WRITE").unwrap_or_default();
+    let mut stale = Vec::new();
+    for file in FILES.iter().filter(|f| write.is_empty() || f.group == write) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file.path);
+        let text = (file.text)();
+        if !write.is_empty() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        if fs::read_to_string(&path).unwrap_or_default() != text {
+            stale.push(format!("{}: cargo xtask {}", file.path, file.group));
+        }
+    }
+    assert!(stale.is_empty(), "stale; to write them anew:\n{}", stale.join("\n"));
+}
+
+/// `docs/versions.md`: written by hand, but for the table of profiles in it.
+fn versions() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/versions.md");
+    explain::versions_markdown(&fs::read_to_string(path).unwrap_or_default())
+}

@@ -1,0 +1,251 @@
+//! Hostile and broken requests: each gets a clear answer.
+
+use std::io::Write;
+
+use axum::{
+    body::Body,
+    http::{Method, Request, StatusCode},
+};
+use flate2::{Compression, write::GzEncoder};
+use roster::http::Limits;
+use serde_json::{Value, json};
+
+use super::{JSON, YAML, app, app_with, pod, post, send, state};
+
+/// A body, and what it is answered with: status, the end of the problem's type, the first pointer.
+type Case<'a> = (&'a str, &'a str, Vec<u8>, u16, &'a str, Option<&'a str>);
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::fast());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
+}
+
+fn with(path: &str, value: Value) -> Vec<u8> {
+    let mut state = state();
+    *state.pointer_mut(path).unwrap() = value;
+    state.to_string().into()
+}
+
+#[tokio::test]
+async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
+    let (_, router) = app();
+    let deep = format!("{{\"service\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let mut cut = br#"{"service":{"metadata":{"name":""#.to_vec();
+    cut.extend([0xE2, 0x82]);
+    let cases: Vec<Case<'_>> = vec![
+        ("empty", JSON, vec![], 400, "malformed-body", None),
+        ("blank", JSON, b" \n".to_vec(), 400, "malformed-body", None),
+        ("null", JSON, b"null".to_vec(), 400, "malformed-body", None),
+        ("a number", JSON, b"1".to_vec(), 400, "malformed-body", None),
+        ("a list", JSON, b"[]".to_vec(), 400, "malformed-body", None),
+        ("text", JSON, b"\"x\"".to_vec(), 400, "malformed-body", None),
+        ("truncated", JSON, br#"{"pods":[{"metadata""#.to_vec(), 400, "malformed-body", None),
+        ("trailing garbage", JSON, b"{} x".to_vec(), 400, "malformed-body", None),
+        ("a cut character", JSON, cut, 400, "malformed-body", None),
+        ("a depth bomb", JSON, deep.into(), 422, "invalid-object", Some("/service")),
+        ("not YAML", YAML, b"a: [1\nb: }".to_vec(), 400, "malformed-body", None),
+        ("an alias bomb", YAML, alias_bomb().into(), 400, "malformed-body", None),
+        ("another type", "text/plain", b"{}".to_vec(), 415, "media-type", None),
+        ("another charset", "application/json; charset=latin1", b"{}".to_vec(), 415, "media-type", None),
+        ("a list as Service", JSON, with("/service", json!([])), 422, "invalid-object", Some("/service")),
+        (
+            "text as port",
+            JSON,
+            with("/service/spec/ports/0/port", json!("80")),
+            422,
+            "invalid-object",
+            Some("/service/spec/ports/0/port"),
+        ),
+        (
+            "a huge port",
+            JSON,
+            with("/service/spec/ports/0/port", json!(3_000_000_000_u64)),
+            422,
+            "invalid-object",
+            Some("/service/spec/ports/0/port"),
+        ),
+        (
+            "a number as name",
+            JSON,
+            with("/service/metadata/name", json!(1)),
+            422,
+            "invalid-object",
+            Some("/service/metadata/name"),
+        ),
+        (
+            "a number as label",
+            JSON,
+            with("/service/spec/selector", json!({"a/b": 1})),
+            422,
+            "invalid-object",
+            Some("/service/spec/selector/a~1b"),
+        ),
+        ("pods that are no list", JSON, with("/pods", json!({})), 422, "invalid-object", Some("/pods")),
+        (
+            "a release that is not known",
+            JSON,
+            br#"{"options":{"compat":"1.21"}}"#.to_vec(),
+            422,
+            "invalid-object",
+            Some("/options/compat"),
+        ),
+        (
+            "a limit out of range",
+            JSON,
+            br#"{"options":{"maxEndpointsPerSlice":0}}"#.to_vec(),
+            422,
+            "invalid-object",
+            Some("/options/maxEndpointsPerSlice"),
+        ),
+        (
+            "a controller that is not known",
+            JSON,
+            br#"{"controllers":["endpoints","x"]}"#.to_vec(),
+            422,
+            "invalid-object",
+            Some("/controllers/1"),
+        ),
+        (
+            "broken Endpoints",
+            JSON,
+            br#"{"endpoints":{"subsets":1}}"#.to_vec(),
+            422,
+            "invalid-object",
+            Some("/endpoints/subsets"),
+        ),
+    ];
+    for (name, content_type, body, status, kind, pointer) in cases {
+        let answer = post(&router, "/v1/plan", content_type, body).await;
+        assert_eq!(answer.status.as_u16(), status, "{name}: {}", answer.text());
+        assert_eq!(answer.header("content-type"), "application/problem+json", "{name}");
+        let problem = answer.json();
+        assert_eq!(problem["type"], format!("urn:roster:problem:{kind}"), "{name}: {problem}");
+        assert_eq!(problem["status"], status, "{name}");
+        assert_eq!(problem["instance"], format!("urn:roster:request:{}", answer.header("x-request-id")), "{name}");
+        assert_eq!(problem["errors"][0]["pointer"].as_str(), pointer, "{name}: {problem}");
+        assert!(problem["detail"].as_str().unwrap().len() < 1000, "{name}: {problem}");
+    }
+}
+
+fn alias_bomb() -> String {
+    let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for i in 1..12 {
+        let before = format!("*a{}", i - 1);
+        text += &format!("a{i}: &a{i} [{}]\n", [before.as_str(); 10].join(","));
+    }
+    text + "service: *a11\n"
+}
+
+#[tokio::test]
+async fn one_broken_object_does_not_lose_the_others() {
+    let (_, router) = app();
+    let broken = json!({ "metadata": { "name": "broken", "namespace": "shop", "labels": { "app": 1 } } });
+    let mut body = state();
+    body["pods"] = json!([broken, pod("web-1", "10.0.0.1"), null, []]);
+    body["nodes"] = json!([{ "metadata": { "name": 5 } }, { "metadata": { "name": "node-1" } }]);
+    body["endpointSlices"] = json!([{ "endpoints": {} }]);
+    let answer = post(&router, "/v1/plan", JSON, body.to_string()).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+    let plan = answer.json();
+    assert_eq!(plan["endpoints"]["object"]["subsets"][0]["addresses"][0]["ip"], "10.0.0.1");
+    let problems = plan["problems"].as_array().unwrap();
+    let found: Vec<_> = problems
+        .iter()
+        .filter(|p| p["code"] == "invalid-object")
+        .map(|p| (p["pointer"].as_str().unwrap(), p["object"]["kind"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("/endpointSlices/0/endpoints", "EndpointSlice"),
+            ("/nodes/0/metadata/name", "Node"),
+            ("/pods/0/metadata/labels/app", "Pod"),
+            ("/pods/2", "Pod"),
+            ("/pods/3", "Pod"),
+        ]
+    );
+    let pod = problems.iter().find(|p| p["pointer"] == "/pods/0/metadata/labels/app").unwrap();
+    assert_eq!(pod["object"], json!({ "kind": "Pod", "namespace": "shop", "name": "broken" }));
+}
+
+#[tokio::test]
+async fn odd_but_usable_bodies_are_planned() {
+    let (_, router) = app();
+    let text = state().to_string();
+    let twice = text.replacen("\"name\":\"web\"", "\"name\":\"x\",\"name\":\"web\"", 1);
+    let twice_on_top = text.replacen("\"service\":", "\"service\":{\"spec\":{}},\"service\":", 1);
+    let mut many = state();
+    for i in 0..10_000 {
+        many["service"]["metadata"]["labels"][format!("l{i}")] = json!("v");
+        many["pods"][0]["spec"][format!("unknown{i}")] = json!({ "a": [1] });
+    }
+    let deep = text.replacen('{', &format!("{{\"spec\":{}{},", "[".repeat(100_000), "]".repeat(100_000)), 1);
+    for (name, body) in [
+        ("a depth bomb that nobody reads", deep),
+        ("a key twice", twice),
+        ("a field twice", twice_on_top),
+        ("many labels and unknown fields", many.to_string()),
+        ("a byte more than a megabyte", text.clone() + &" ".repeat(1 << 20)),
+    ] {
+        let answer = post(&router, "/v1/plan", JSON, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{name}: {}", answer.text());
+        assert_eq!(answer.json()["endpoints"]["object"]["metadata"]["name"], "web", "{name}");
+    }
+
+    let mut typo = state();
+    typo["endpointslices"] = json!([]);
+    let plan = post(&router, "/v1/plan", JSON, typo.to_string()).await.json();
+    let problem = plan["problems"].as_array().unwrap().iter().find(|p| p["pointer"] == "/endpointslices").unwrap();
+    assert_eq!(problem["code"], "invalid-setting");
+}
+
+#[tokio::test]
+async fn compressed_bodies_are_read_up_to_the_limit() {
+    let limits = Limits { body: 1 << 20, ..Limits::default() };
+    let (_, router) = app_with(limits);
+    let text = state().to_string();
+    let good = gzip(text.as_bytes());
+    let mut two_members = gzip(&text.as_bytes()[..10]);
+    two_members.extend(gzip(&text.as_bytes()[10..]));
+    let bomb = gzip(&vec![b' '; 100 << 20]);
+    let exact = text.clone() + &" ".repeat((1 << 20) - text.len());
+    for (name, encoding, body, want) in [
+        ("gzip", "gzip", good.clone(), 200),
+        ("two members", "gzip", two_members, 200),
+        ("no encoding by name", "identity", text.clone().into(), 200),
+        ("exactly the limit", "identity", exact.clone().into(), 200),
+        ("exactly the limit, compressed", "gzip", gzip(exact.as_bytes()), 200),
+        ("one byte more", "identity", (exact.clone() + " ").into(), 413),
+        ("one byte more, compressed", "gzip", gzip((exact.clone() + " ").as_bytes()), 413),
+        ("a bomb", "gzip", bomb, 413),
+        ("cut short", "gzip", good[..good.len() - 9].to_vec(), 400),
+        ("not gzip", "gzip", text.clone().into(), 400),
+        ("another encoding", "br", text.clone().into(), 415),
+    ] {
+        let request = Request::post("/v1/plan").header("content-type", JSON).header("content-encoding", encoding);
+        let answer = send(&router, request.body(Body::from(body)).unwrap()).await;
+        assert_eq!(answer.status.as_u16(), want, "{name}: {}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn wrong_paths_methods_and_queries_are_problems_too() {
+    let (_, router) = app();
+    for (method, path, status, kind) in [
+        (Method::GET, "/nothing", 404, "not-found"),
+        (Method::GET, "/docs/nothing", 404, "not-found"),
+        (Method::GET, "/v1/plan", 405, "method-not-allowed"),
+        (Method::DELETE, "/healthz", 405, "method-not-allowed"),
+        (Method::POST, "/v1/plan?compat=9", 400, "invalid-query"),
+        (Method::POST, "/v1/plan?x=9", 400, "invalid-query"),
+        (Method::GET, "/v1/compat?from=x", 400, "invalid-query"),
+        (Method::GET, "/readyz", 503, "not-ready"),
+    ] {
+        let request = Request::builder().method(&method).uri(path).body(Body::empty()).unwrap();
+        let answer = send(&router, request).await;
+        assert_eq!(answer.status.as_u16(), status, "{method} {path}: {}", answer.text());
+        assert_eq!(answer.json()["type"], format!("urn:roster:problem:{kind}"), "{method} {path}");
+        assert_eq!(answer.header("allow").is_empty(), status != 405, "{method} {path}");
+    }
+}

@@ -1,0 +1,117 @@
+//! The OpenAPI document: committed, whole, and true.
+
+use axum::http::StatusCode;
+use roster::http::openapi_json;
+use serde_json::{Value, json};
+
+use super::{JSON, app, get, post, state};
+
+fn document() -> Value {
+    serde_json::from_str(&openapi_json()).unwrap()
+}
+
+#[test]
+fn every_reference_resolves() {
+    let document = document();
+    let text = document.to_string();
+    let mut references = 0;
+    for part in text.split("\"$ref\":\"#").skip(1) {
+        let pointer = part.split('"').next().unwrap();
+        assert!(document.pointer(pointer).is_some(), "{pointer}");
+        references += 1;
+    }
+    assert!(references > 250, "{references}");
+    for kind in ["core.v1.Service", "core.v1.Pod", "core.v1.Node", "core.v1.Endpoints", "discovery.v1.EndpointSlice"] {
+        let schema = &document["components"]["schemas"][format!("io.k8s.api.{kind}")];
+        assert!(schema["properties"]["metadata"].is_object(), "{kind}");
+    }
+    for own in ["PlanRequest", "Options", "ServiceAsRead", "EndpointsAsRead", "Plan", "Problem"] {
+        assert!(document["components"]["schemas"][own]["properties"].is_object(), "{own}");
+    }
+}
+
+/// A validator of one schema inside the document.
+fn validator(schema: &Value, document: &Value) -> jsonschema::Validator {
+    let mut root = schema.clone();
+    root["components"] = document["components"].clone();
+    jsonschema::validator_for(&root).unwrap()
+}
+
+#[tokio::test]
+async fn every_example_runs_and_every_answer_fits_its_schema() {
+    let (_, router) = app();
+    let document = document();
+    let mut ran = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let Some(operation) = item.get("post") else { continue };
+        for (content_type, content) in operation["requestBody"]["content"].as_object().unwrap() {
+            let mut examples: Vec<Value> = content.get("example").into_iter().cloned().collect();
+            if let Some(named) = content["examples"].as_object() {
+                examples.extend(named.values().map(|e| e["value"].clone()));
+            }
+            assert!(!examples.is_empty(), "{path} {content_type} has no example");
+            for example in examples {
+                if let Some(schema) = content.get("schema") {
+                    validator(schema, &document).validate(&example).unwrap_or_else(|e| panic!("{path}: {e}"));
+                }
+                let body = match example {
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                let answer = post(&router, path, content_type, body).await;
+                assert_eq!(answer.status, StatusCode::OK, "{path} {content_type}: {}", answer.text());
+                let ok = &operation["responses"]["200"]["content"];
+                let schema = ok.get(answer.header("content-type")).map(|c| &c["schema"]);
+                let schema =
+                    schema.unwrap_or_else(|| panic!("{path}: {} is not documented", answer.header("content-type")));
+                let validator = validator(schema, &document);
+                for line in answer.text().lines() {
+                    let line: Value = serde_json::from_str(line).unwrap();
+                    validator.validate(&line).unwrap_or_else(|e| panic!("{path}: {e}\n{line}"));
+                }
+                ran += 1;
+            }
+        }
+    }
+    assert!(ran >= 6, "{ran}");
+}
+
+#[tokio::test]
+async fn other_answers_fit_their_schemas_too() {
+    let (_, router) = app();
+    let document = document();
+    let fits = |path: &str, method: &str, status: &str, content_type: &str, answer: &Value| {
+        let content = &document["paths"][path][method]["responses"][status]["content"][content_type];
+        let valid = validator(&content["schema"], &document);
+        valid.validate(answer).unwrap_or_else(|e| panic!("{path} {status}: {e}\n{answer}"));
+    };
+    for query in ["", "?from=1.22", "?from=1.30&to=1.33"] {
+        fits("/v1/compat", "get", "200", JSON, &get(&router, &format!("/v1/compat{query}")).await.json());
+    }
+    let compared = post(&router, "/v1/plan?against=1.22", JSON, state().to_string()).await.json();
+    fits("/v1/plan", "post", "200", JSON, &compared);
+    let mut stored = state();
+    stored["endpoints"] = post(&router, "/v1/endpoints", JSON, state().to_string()).await.json();
+    fits("/v1/plan", "post", "200", JSON, &post(&router, "/v1/plan", JSON, stored.to_string()).await.json());
+    let problem = "application/problem+json";
+    for (body, status) in [("{", "400"), (r#"{"service":1}"#, "422")] {
+        fits("/v1/plan", "post", status, problem, &post(&router, "/v1/plan", JSON, body).await.json());
+    }
+    fits("/v1/plan", "post", "415", problem, &post(&router, "/v1/plan", "text/plain", "").await.json());
+}
+
+#[tokio::test]
+async fn the_page_and_the_document_are_served() {
+    let (_, router) = app();
+    assert_eq!(get(&router, "/openapi.json").await.text(), openapi_json());
+    // All of the page is stored compressed, and sent so.
+    let page = get(&router, "/docs/").await;
+    assert_eq!((page.status, page.header("content-encoding")), (StatusCode::OK, "gzip"));
+    assert_eq!(get(&router, "/").await.header("location"), "docs/");
+    for path in ["/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css", "/docs/swagger-initializer.js"] {
+        assert_eq!(get(&router, path).await.status, StatusCode::OK, "{path}");
+    }
+    let init = String::from_utf8(get(&router, "/docs/swagger-initializer.js").await.body).unwrap();
+    assert!(init.contains(r#""validatorUrl": "none""#), "{init}");
+    assert_eq!(document()["openapi"], json!("3.1.0"));
+}

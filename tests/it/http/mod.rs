@@ -1,0 +1,203 @@
+//! The REST API: the router in process; a listener only where time or sockets are the matter.
+
+mod bad_input;
+mod document;
+mod server;
+mod telemetry;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderMap, Request, StatusCode},
+};
+use http_body_util::BodyExt;
+use roster::http::{App, Limits, router};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+pub(super) const JSON: &str = "application/json";
+pub(super) const YAML: &str = "application/yaml";
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    pub(super) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |v| v.to_str().unwrap())
+    }
+}
+
+pub(super) fn app() -> (Arc<App>, Router) {
+    app_with(Limits::default())
+}
+
+pub(super) fn app_with(limits: Limits) -> (Arc<App>, Router) {
+    let app = App::new(limits);
+    (app.clone(), router(app))
+}
+
+pub(super) async fn send(router: &Router, request: Request<Body>) -> Answer {
+    let response = router.clone().oneshot(request).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.unwrap().to_bytes().to_vec();
+    Answer { status: parts.status, headers: parts.headers, body }
+}
+
+pub(super) async fn post(router: &Router, path: &str, content_type: &str, body: impl Into<Body>) -> Answer {
+    send(router, Request::post(path).header("content-type", content_type).body(body.into()).unwrap()).await
+}
+
+pub(super) async fn get(router: &Router, path: &str) -> Answer {
+    send(router, Request::get(path).body(Body::empty()).unwrap()).await
+}
+
+/// A Service with one ready pod.
+pub(super) fn state() -> Value {
+    json!({
+        "service": {
+            "metadata": { "name": "web", "namespace": "shop", "uid": "u" },
+            "spec": { "selector": { "app": "web" }, "clusterIP": "10.96.0.10", "ipFamilies": ["IPv4"],
+                "ports": [{ "name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080 }] },
+        },
+        "pods": [pod("web-1", "10.0.0.1")],
+        "nodes": [{ "metadata": { "name": "node-1" } }],
+    })
+}
+
+pub(super) fn pod(name: &str, ip: &str) -> Value {
+    json!({
+        "metadata": { "name": name, "namespace": "shop", "uid": name, "labels": { "app": "web" } },
+        "spec": { "nodeName": "node-1" },
+        "status": { "podIP": ip, "podIPs": [{ "ip": ip }], "conditions": [{ "type": "Ready", "status": "True" }] },
+    })
+}
+
+#[tokio::test]
+async fn a_service_is_planned() {
+    let (_, router) = app();
+    let answer = post(&router, "/v1/plan", JSON, state().to_string()).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+    let plan = answer.json();
+    assert_eq!(plan["endpoints"]["action"], "create");
+    assert_eq!(plan["endpoints"]["object"]["subsets"][0]["addresses"][0]["ip"], "10.0.0.1");
+    assert_eq!(answer.header("content-type"), JSON);
+}
+
+#[tokio::test]
+async fn single_calls_answer_the_objects() {
+    let (_, router) = app();
+    let endpoints = post(&router, "/v1/endpoints", JSON, state().to_string()).await.json();
+    assert_eq!((&endpoints["kind"], &endpoints["metadata"]["name"]), (&json!("Endpoints"), &json!("web")));
+
+    // Nothing to do: the stored object. Nothing there: null.
+    let mut stored = state();
+    stored["endpoints"] = endpoints.clone();
+    assert_eq!(post(&router, "/v1/endpoints", JSON, stored.to_string()).await.json(), endpoints);
+    assert_eq!(post(&router, "/v1/endpoints", JSON, r#"{"service":null}"#).await.json(), Value::Null);
+}
+
+#[tokio::test]
+async fn two_releases_are_compared() {
+    let (_, router) = app();
+    let answer = post(&router, "/v1/plan?compat=1.32&against=1.33", JSON, state().to_string()).await.json();
+    assert_eq!(answer["differs"], true, "1.33 adds a label");
+    let label = |plan: &Value| {
+        plan["endpoints"]["object"]["metadata"]["labels"]["endpoints.kubernetes.io/managed-by"].is_string()
+    };
+    assert_eq!((label(&answer["plan"]), label(&answer["against"])), (false, true));
+}
+
+#[tokio::test]
+async fn what_kubectl_prints_is_taken() {
+    let (_, router) = app();
+    let mut service = state()["service"].clone();
+    service["kind"] = "Service".into();
+    service["apiVersion"] = "v1".into();
+    let mut pod = pod("web-1", "10.0.0.1");
+    pod["kind"] = "Pod".into();
+    pod["apiVersion"] = "v1".into();
+    let mut other = service.clone();
+    other["metadata"]["name"] = "other".into();
+    let list = |items: &[&Value]| json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
+    let yaml = |items: &[&Value]| items.iter().map(|i| format!("---\n{i}\n")).collect::<String>();
+    for (path, content_type, body, want) in [
+        ("/v1/plan", JSON, list(&[&service, &pod]), "create"),
+        ("/v1/plan", YAML, list(&[&service, &pod]), "create"),
+        ("/v1/plan", YAML, yaml(&[&service, &pod]), "create"),
+        ("/v1/plan?service=shop/other", JSON, list(&[&service, &pod, &other]), "create"),
+        ("/v1/plan?service=shop/gone", JSON, list(&[&service, &pod]), "none"),
+        ("/v1/plan?controllers=mirroring", JSON, list(&[&service, &pod]), "none"),
+    ] {
+        let answer = post(&router, path, content_type, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path} {content_type}: {}", answer.text());
+        assert_eq!(answer.json()["endpoints"]["action"], want, "{path} {content_type}");
+    }
+    for (body, want) in [(list(&[&service, &other]), "there are 2 Services"), (list(&[&pod]), "there is no Service")] {
+        let answer = post(&router, "/v1/plan", JSON, body).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(answer.json()["detail"].as_str().unwrap().starts_with(want), "{}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn releases_are_listed_and_compared() {
+    let (_, router) = app();
+    let all = get(&router, "/v1/compat").await.json();
+    assert_eq!((all["items"].as_array().unwrap().len(), &all["default"]), (16, &json!("1.37")));
+    let some = get(&router, "/v1/compat?from=1.35&to=1.36").await.json();
+    assert_eq!(some["differences"][0]["switch"], "nilPortsAreEmpty");
+}
+
+#[tokio::test]
+async fn a_request_id_is_kept_or_made() {
+    let (_, router) = app();
+    for (given, kept) in [("abc-1.2_X", true), ("", false), ("a b", false), (&"x".repeat(65), false)] {
+        let request = Request::get("/healthz").header("x-request-id", given).body(Body::empty()).unwrap();
+        let answer = send(&router, request).await;
+        assert_eq!(answer.header("x-request-id") == given, kept, "{given}");
+        assert!(!answer.header("x-request-id").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_is_answered_line_by_line() {
+    let (_, router) = app();
+    let object = |kind: &str, mut object: Value| {
+        object["kind"] = kind.into();
+        object
+    };
+    let service = object("Service", state()["service"].clone());
+    let mut other = service.clone();
+    other["metadata"]["namespace"] = "alpha".into();
+    let items = [service, object("Pod", pod("web-1", "10.0.0.1")), other, json!({ "kind": "Secret" })];
+    let list = json!({ "kind": "List", "items": items }).to_string();
+    let lines = items.iter().map(|i| format!("{i}\n")).collect::<String>();
+    for (content_type, body) in [(JSON, list), ("application/x-ndjson", lines)] {
+        let answer = post(&router, "/v1/cluster?compat=1.30", content_type, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+        assert_eq!(answer.header("content-type"), "application/x-ndjson");
+        let lines: Vec<Value> = answer.text().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let names: Vec<_> = lines.iter().map(|l| l["service"]["namespace"].as_str()).collect();
+        assert_eq!(names, [Some("alpha"), Some("shop"), None]);
+        assert_eq!(lines[1]["endpoints"]["object"]["subsets"][0]["addresses"][0]["ip"], "10.0.0.1");
+        assert_eq!((&lines[2]["summary"]["services"], &lines[2]["summary"]["changed"]), (&json!(2), &json!(2)));
+        assert_eq!(lines[2]["summary"]["inputProblems"][0]["code"], "ignored-object");
+    }
+    let broken = post(&router, "/v1/cluster", JSON, r#"{"kind":"List","items":[{"#).await;
+    assert_eq!((broken.status, &broken.json()["title"]), (StatusCode::BAD_REQUEST, &json!("The body cannot be read")));
+}

@@ -1,0 +1,67 @@
+//! Roster's side: a case goes in, an answer of the reference's shape comes out.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use roster::plan::{Controller, Limit, Plan, PlanRequest};
+use serde_json::{Value, json};
+
+/// A case that is parsed once and planned for many releases.
+pub(crate) struct Engine {
+    request: PlanRequest,
+    /// What a deleted Endpoints object was called.
+    name: Value,
+}
+
+impl Engine {
+    /// `text` is the JSON of `case`. A case is a plan request but for its controller and its limit.
+    pub(crate) fn new(case: &Value, text: &str) -> Result<Self, String> {
+        let mut request: PlanRequest = serde_json::from_str(text).map_err(|e| format!("not a plan request: {e}"))?;
+        let controller = match case["controller"].as_str() {
+            Some("endpoints") => Controller::Endpoints,
+            Some("endpointslices") => Controller::EndpointSlices,
+            _ => Controller::Mirroring,
+        };
+        request.controllers = Some(vec![controller]);
+        request.options.max_endpoints_per_slice = Limit::new(case["maxEndpointsPerSlice"].as_i64().unwrap_or(100));
+        let stored = &case["endpoints"]["metadata"]["name"];
+        let name = if stored.is_null() { &case["service"]["metadata"]["name"] } else { stored };
+        Ok(Self { request, name: name.clone() })
+    }
+
+    /// What Roster would do as release `version`.
+    pub(crate) fn answer(&mut self, version: &str) -> Result<Value, String> {
+        self.request.options.compat = version.parse().map_err(|e| format!("{e}"))?;
+        let plan = catch_unwind(AssertUnwindSafe(|| self.request.plan())).map_err(|_| "a panic".to_owned())?;
+        let plan: Plan = plan;
+        let plan = serde_json::to_value(plan).map_err(|e| format!("a plan that is no JSON: {e}"))?;
+        Ok(self.in_reference_form(plan))
+    }
+
+    fn in_reference_form(&self, mut plan: Value) -> Value {
+        let mut actions = Vec::new();
+        let endpoints = plan["endpoints"].take();
+        if endpoints["action"] != "none" {
+            let object = if endpoints["action"] == "delete" { Value::Null } else { endpoints["object"].clone() };
+            let name = if object.is_object() { object["metadata"]["name"].clone() } else { self.name.clone() };
+            actions.push(json!({ "verb": endpoints["action"], "name": name, "object": object }));
+        }
+        let mut slices = plan["endpointSlices"].take();
+        for (list, verb) in [("create", "create"), ("update", "update")] {
+            for object in slices[list].as_array_mut().into_iter().flatten() {
+                let name = object["metadata"]["name"].clone();
+                actions.push(json!({ "verb": verb, "name": name, "object": object.take() }));
+            }
+        }
+        for name in slices["delete"].as_array_mut().into_iter().flatten() {
+            actions.push(json!({ "verb": "delete", "name": name.take() }));
+        }
+        let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+        let list = |v: &Value| v.as_array().cloned().unwrap_or_default();
+        let events: Vec<String> = list(&plan["events"])
+            .iter()
+            .map(|e| format!("{} {} {}", text(&e["type"]), text(&e["reason"]), text(&e["message"])))
+            .collect();
+        let errors: Vec<String> = list(&plan["errors"]).iter().map(text).collect();
+        json!({ "actions": actions, "events": events, "error": errors.join("; ") })
+    }
+}

@@ -1,0 +1,151 @@
+//! The live comparison: random states, the real Go controllers, and Roster, side by side.
+//!
+//! Run it with `cargo xtask parity`, which builds the reference programs. A difference counts when none
+//! of several runs of the reference gives Roster's answer: Go walks maps in random order, and some
+//! states have more than one right answer. Every difference is written down as a case, ready to commit.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::cast_possible_truncation,
+    reason = "a test program: it may fail loudly, and it prints"
+)]
+
+mod canon;
+mod deviation;
+mod engine;
+mod generator;
+mod judge;
+mod oracle_process;
+mod rng;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use generator::Story;
+use judge::{Judge, Settings, Tally};
+use oracle_process::Oracle;
+
+/// States that one worker takes at a time.
+const BATCH: u64 = 32;
+
+struct Arguments {
+    cases: u64,
+    first: u64,
+    seed: u64,
+    jobs: usize,
+    settings: Settings,
+    /// Release and program.
+    oracles: Vec<(String, PathBuf)>,
+}
+
+fn arguments() -> Arguments {
+    let mut a = Arguments {
+        cases: 1000,
+        first: 0,
+        seed: 1,
+        jobs: std::thread::available_parallelism().map_or(2, usize::from),
+        settings: Settings { runs: 6, patience: 0, found: None, against_itself: false, show: 3 },
+        oracles: Vec::new(),
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        if word == "--against-itself" {
+            a.settings.against_itself = true;
+            continue;
+        }
+        let value = words.next().unwrap_or_else(|| panic!("{word} needs a value"));
+        let number = || value.parse::<u64>().unwrap_or_else(|_| panic!("{word} {value}: not a number"));
+        match word.as_str() {
+            "--cases" => a.cases = number(),
+            "--first" => a.first = number(),
+            "--seed" => a.seed = number(),
+            "--jobs" => a.jobs = number() as usize,
+            "--runs" => a.settings.runs = number() as usize,
+            "--patience" => a.settings.patience = number() as usize,
+            "--show" => a.settings.show = number() as usize,
+            "--found" => a.settings.found = Some(value.into()),
+            "--oracle" => {
+                let (version, program) = value.split_once('=').expect("--oracle 1.37=PROGRAM");
+                a.oracles.push((version.to_owned(), program.into()));
+            }
+            _ => panic!("unknown argument {word}"),
+        }
+    }
+    assert!(!a.oracles.is_empty(), "no --oracle; run it as cargo xtask parity");
+    a
+}
+
+fn main() {
+    let a = arguments();
+    let started = Instant::now();
+    let next = AtomicU64::new(a.first);
+    let end = a.first + a.cases;
+    let total = Mutex::new(Tally::default());
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..a.jobs.max(1))
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut tally = Tally::default();
+                    let mut oracles: Vec<(String, Oracle)> =
+                        a.oracles.iter().map(|(v, p)| (v.clone(), Oracle::start(p))).collect();
+                    loop {
+                        let from = next.fetch_add(BATCH, Ordering::Relaxed);
+                        if from >= end {
+                            break;
+                        }
+                        batch(a.seed, from..end.min(from + BATCH), &mut oracles, &a.settings, &mut tally);
+                    }
+                    total.lock().unwrap().add(tally);
+                })
+            })
+            .collect();
+        for worker in workers {
+            if let Err(cause) = worker.join() {
+                let text =
+                    cause.downcast_ref::<String>().cloned().or(cause.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+                println!("a worker stopped: {}", text.unwrap_or_default());
+                std::process::exit(2);
+            }
+        }
+    });
+    let tally = total.into_inner().unwrap();
+    tally.print(started.elapsed(), a.oracles.iter().map(|(v, _)| v.as_str()));
+    std::process::exit(i32::from(tally.failed() > 0));
+}
+
+/// Brings a batch of states to their end and compares them with every release.
+fn batch(
+    seed: u64,
+    indexes: std::ops::Range<u64>,
+    oracles: &mut [(String, Oracle)],
+    settings: &Settings,
+    tally: &mut Tally,
+) {
+    let mut stories: Vec<Story> = indexes.map(|i| Story::start(seed, i)).collect();
+    // Stored objects are written by any of the releases: clusters get upgraded.
+    let mut turn = seed as usize + stories.len();
+    while stories.iter().any(|s| s.rounds > 0) {
+        turn += 1;
+        let writer = turn % oracles.len();
+        let mut open: Vec<&mut Story> = stories.iter_mut().filter(|s| s.rounds > 0).collect();
+        let lines: Vec<String> = open.iter().map(|s| s.case.to_string()).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let answers = oracles[writer].1.ask(&lines);
+        for (story, answer) in open.iter_mut().zip(&answers) {
+            story.advance(answer);
+        }
+    }
+    let texts: Vec<String> = stories.iter().map(|s| s.case.to_string()).collect();
+    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
+    for (version, oracle) in oracles {
+        let answers = oracle.ask(&lines);
+        for ((story, line), answer) in stories.iter().zip(&lines).zip(answers) {
+            let mut judge = Judge { case: &story.case, line, version, oracle, settings };
+            judge.compare(answer, tally);
+        }
+    }
+}

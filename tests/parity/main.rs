@@ -1,0 +1,151 @@
+//! Roster against recorded answers of the real controllers.
+//!
+//! The committed cases are a compact part of a larger recording; where that lies beside the checkout
+//! (`../shared/vectors`), all of it is compared.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test: it may fail loudly, it reads files, and it prints"
+)]
+
+mod canon;
+mod engine;
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use canon::canon;
+use engine::Engine;
+use flate2::read::GzDecoder;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// How many differences are shown in full.
+const SHOWN: usize = 3;
+
+/// One line of a recording.
+#[derive(Deserialize)]
+struct Row<'a> {
+    #[serde(borrow)]
+    case: &'a RawValue,
+    answers: Vec<Value>,
+}
+
+/// What came of one recording.
+#[derive(Default)]
+struct Score {
+    comparisons: usize,
+    differences: Vec<String>,
+}
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn files(dir: &Path, ending: &str, beginning: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = entries
+        .map(|e| e.unwrap().path())
+        .filter(|p| {
+            p.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(beginning) && n.ends_with(ending))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// The rows of a file: one a line, or the whole file.
+fn rows(path: &Path) -> Vec<String> {
+    if path.extension().is_some_and(|e| e == "gz") {
+        return BufReader::new(GzDecoder::new(File::open(path).unwrap())).lines().map(Result::unwrap).collect();
+    }
+    vec![fs::read_to_string(path).unwrap()]
+}
+
+/// Compares one row with every release that it names.
+fn compare(text: &str, score: &mut Score) {
+    let row: Row<'_> = serde_json::from_str(text).expect("a row is JSON");
+    let case: Value = serde_json::from_str(row.case.get()).expect("a case is JSON");
+    let mut engine = Engine::new(&case, row.case.get());
+    // Several answers for one release are several right ones.
+    let mut wanted: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (i, answer) in row.answers.iter().enumerate() {
+        for version in answer["versions"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            match wanted.iter_mut().find(|(v, _)| *v == version) {
+                Some((_, answers)) => answers.push(i),
+                None => wanted.push((version, vec![i])),
+            }
+        }
+    }
+    let forms: Vec<Value> = row.answers.iter().map(|a| canon(&case, a)).collect();
+    for (version, answers) in wanted {
+        score.comparisons += 1;
+        let got = match engine.as_mut().map_err(|e| e.clone()).and_then(|e| e.answer(version)) {
+            Ok(answer) => canon(&case, &answer),
+            Err(e) => json!({ "no answer": e }),
+        };
+        if answers.iter().any(|i| forms[*i] == got) {
+            continue;
+        }
+        let mut note = format!("{} as {version}", case["id"].as_str().unwrap_or_default());
+        if score.differences.len() < SHOWN {
+            let cut = |v: &Value| v.to_string().chars().take(1500).collect::<String>();
+            note += &format!("\n  want {}\n  got  {}", cut(&forms[answers[0]]), cut(&got));
+        }
+        score.differences.push(note);
+    }
+}
+
+/// Compares all rows of some files, on all cores.
+fn score(paths: &[PathBuf]) -> Score {
+    let rows: Vec<String> = paths.iter().flat_map(|p| rows(p)).collect();
+    let next = AtomicUsize::new(0);
+    let total = Mutex::new(Score::default());
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut own = Score::default();
+                while let Some(row) = rows.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    compare(row, &mut own);
+                }
+                let mut total = total.lock().unwrap();
+                total.comparisons += own.comparisons;
+                total.differences.extend(own.differences);
+            });
+        }
+    });
+    total.into_inner().unwrap()
+}
+
+fn check(name: &str, paths: &[PathBuf]) {
+    let score = score(paths);
+    let failed = score.differences.len();
+    println!("{name}: {} passed, {failed} failed", score.comparisons - failed);
+    let some: Vec<&str> = score.differences.iter().take(20).map(String::as_str).collect();
+    assert!(failed == 0, "{name}: {failed} of {} differ; the first of them:\n{}", score.comparisons, some.join("\n"));
+    assert!(score.comparisons > 0, "{name}: nothing was compared");
+}
+
+#[test]
+fn committed_cases() {
+    let mut paths = files(&here("tests/parity/cases"), ".jsonl.gz", "");
+    paths.extend(files(&here("tests/parity/cases/found"), ".json", ""));
+    check("committed cases", &paths);
+}
+
+#[test]
+fn whole_recording() {
+    let paths = files(&here("../shared/vectors"), ".jsonl.gz", "controllers-");
+    if paths.is_empty() {
+        println!("skipped: no recording in ../shared/vectors; the committed part of it was compared");
+        return;
+    }
+    check("whole recording", &paths);
+}

@@ -1,0 +1,64 @@
+//! Running programs: the command is printed, and an error names it.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// Runs `program` with the words of `line`, its output going to ours.
+pub fn run(program: &str, line: &str) -> Result<()> {
+    run_with(Command::new(program).args(line.split_whitespace()))
+}
+
+/// Runs a prepared command.
+pub fn run_with(command: &mut Command) -> Result<()> {
+    let line = shown(command);
+    println!("    {line}");
+    let status = command.status().with_context(|| format!("{line} could not be started"))?;
+    ensure!(status.success(), "{line} ended with {status}");
+    Ok(())
+}
+
+/// Runs `program` and returns what it printed.
+pub fn capture(program: &str, line: &str) -> Result<String> {
+    let mut command = Command::new(program);
+    command.args(line.split_whitespace());
+    let line = shown(&command);
+    let output = command.output().with_context(|| format!("{line} could not be started"))?;
+    if !output.status.success() {
+        bail!("{line} ended with {}:\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim_end());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{line} printed what is not UTF-8"))
+}
+
+/// Runs a command, shows every line it prints, and hands it to `see`. Returns whether it ended well.
+pub fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
+    let line = shown(command);
+    println!("    {line}");
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("{line} could not be started"))?;
+    if let Some(out) = child.stdout.take() {
+        for text in BufReader::new(out).split(b'\n') {
+            let text = text.with_context(|| format!("reading what {line} prints"))?;
+            let text = String::from_utf8_lossy(&text);
+            println!("{text}");
+            see(&text);
+        }
+    }
+    Ok(child.wait().with_context(|| format!("waiting for {line}"))?.success())
+}
+
+/// Whether `program` can be started from the path.
+pub fn has(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Whether we run in continuous integration, where nothing may be skipped silently.
+pub fn in_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|v| !v.is_empty() && v != "false" && v != "0")
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

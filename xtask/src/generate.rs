@@ -1,0 +1,18 @@
+//! Generated files: the test that finds them stale is the program that writes them.
+//!
+//! `tests/it/generated.rs` holds the one table of them. With `ROSTER_WRITE=NAME` it writes instead of comparing.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::command::run_with;
+use crate::steps::Outcome;
+
+/// Writes the generated files of one group: `openapi` or `docs`.
+pub fn write(group: &str) -> Result<Outcome> {
+    let mut command = Command::new("cargo");
+    command.args("test --quiet --test it generated:: -- --nocapture".split(' ')).env("ROSTER_WRITE", group);
+    run_with(&mut command)?;
+    Ok(Outcome::Passed)
+}

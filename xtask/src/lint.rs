@@ -1,0 +1,109 @@
+//! Everything that judges the code without running it.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::command::{capture, has, run, run_with};
+use crate::steps::{Outcome, Steps};
+use crate::tidy;
+
+/// What the core must do without: async, sockets, HTTP, clusters, TLS.
+const IMPURE: &[&str] = &[
+    "async-std",
+    "axum",
+    "futures",
+    "h2",
+    "http",
+    "hyper",
+    "hyper-util",
+    "k8s-openapi",
+    "kube",
+    "kube-client",
+    "mio",
+    "native-tls",
+    "openssl",
+    "openssl-sys",
+    "reqwest",
+    "ring",
+    "rustls",
+    "smol",
+    "socket2",
+    "tokio",
+    "tokio-rustls",
+    "tower",
+    "tower-http",
+];
+
+/// ring is the one crypto provider. With a second one in the graph, rustls refuses to choose, at run time.
+const OTHER_CRYPTO: &[&str] = &["aws-lc-rs", "aws-lc-sys", "native-tls", "openssl", "openssl-sys"];
+
+/// The features that must build alone.
+const FEATURES: &[&str] = &["cli", "server", "controller", "mimalloc"];
+
+/// All lints, the quick ones first.
+pub fn all(steps: &mut Steps) {
+    steps.run("fmt", || check("fmt --all --check"));
+    steps.run("tidy", tidy::check);
+    steps.run("core purity", core_is_pure);
+    steps.run("one crypto provider", one_crypto_provider);
+    steps.run("clippy, core alone", || check("clippy --no-default-features --lib -- -D warnings"));
+    steps.run("clippy, everything", || check("clippy --workspace --all-targets --all-features -- -D warnings"));
+    steps.run("each feature alone", each_feature);
+    steps.run("rustdoc", rustdoc);
+    steps.run("deny", deny);
+}
+
+fn check(line: &str) -> Result<Outcome> {
+    run("cargo", line)?;
+    Ok(Outcome::Passed)
+}
+
+fn rustdoc() -> Result<Outcome> {
+    let line = "doc --workspace --all-features --no-deps --document-private-items";
+    run_with(Command::new("cargo").args(line.split(' ')).env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok(Outcome::Passed)
+}
+
+/// Features gate modules: each has to build without the others.
+fn each_feature() -> Result<Outcome> {
+    for feature in FEATURES {
+        run("cargo", &format!("check --quiet --no-default-features --features {feature}"))?;
+    }
+    Ok(Outcome::Passed)
+}
+
+/// The names of all crates that `cargo tree` shows for these arguments.
+fn crates(arguments: &str) -> Result<BTreeSet<String>> {
+    let tree = capture("cargo", &format!("tree --locked --prefix none --format {{p}} {arguments}"))?;
+    Ok(tree.lines().filter_map(|l| l.split(' ').next()).filter(|n| !n.is_empty()).map(str::to_owned).collect())
+}
+
+fn core_is_pure() -> Result<Outcome> {
+    let found = crates("--package roster --no-default-features --edges normal")?;
+    ensure!(found.contains("roster") && found.contains("serde"), "cargo tree shows no core at all");
+    let impure: Vec<_> = IMPURE.iter().filter(|name| found.contains(**name)).collect();
+    ensure!(
+        impure.is_empty(),
+        "the core pulls in {impure:?}; see who needs it: cargo tree --no-default-features --edges normal -i NAME"
+    );
+    println!("    {} crates, none of them async, HTTP or TLS", found.len() - 1);
+    Ok(Outcome::Passed)
+}
+
+fn one_crypto_provider() -> Result<Outcome> {
+    let found = crates("--workspace --all-features --edges normal,build,dev")?;
+    let others: Vec<_> = OTHER_CRYPTO.iter().filter(|name| found.contains(**name)).collect();
+    ensure!(others.is_empty(), "a second crypto provider: {others:?}; see who asks for it: cargo tree -i NAME");
+    Ok(Outcome::Passed)
+}
+
+/// Bans, licences and sources. Advisories need a database from the network: they are no part of this.
+pub fn deny() -> Result<Outcome> {
+    if !has("cargo-deny") {
+        return Outcome::missing("cargo-deny is not installed: cargo install --locked cargo-deny");
+    }
+    run("cargo", "deny --workspace --all-features check --hide-inclusion-graph bans licenses sources")?;
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,84 @@
+//! A running `roster serve`, for tests from outside. It ends with the value.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::command::run;
+use crate::paths;
+
+/// A server on a loopback port of its own.
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Builds the program as `cargo test` builds it, starts it and waits until it is ready.
+    pub fn start() -> Result<Self> {
+        run("cargo", "build --quiet --bin roster")?;
+        // Bound and let go: the server takes the same port a moment later.
+        let address = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")?;
+        let program = paths::target().join("debug/roster");
+        let mut child = Command::new(&program)
+            .args(["serve", "--listen", &address.to_string()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("starting {}", program.display()))?;
+        let log = child.stderr.take().context("the server has no standard error")?;
+        let log = thread::spawn(move || tail(log));
+        let mut server = Self { child, address };
+        let began = Instant::now();
+        while !server.ready() {
+            if let Some(status) = server.child.try_wait()? {
+                let said = log.join().unwrap_or_default();
+                bail!("roster serve ended with {status}:\n{said}");
+            }
+            ensure!(began.elapsed() < Duration::from_secs(30), "roster serve is not ready after 30 s");
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(server)
+    }
+
+    /// Where it listens, such as `http://127.0.0.1:4711`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    fn ready(&self) -> bool {
+        let ask = || -> std::io::Result<String> {
+            let mut stream = TcpStream::connect_timeout(&self.address, Duration::from_secs(1))?;
+            stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+            stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
+            let mut answer = String::new();
+            stream.take(1024).read_to_string(&mut answer)?;
+            Ok(answer)
+        };
+        ask().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Gone already is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads to the end, so that the writer never blocks, and keeps the last lines.
+fn tail(log: impl Read) -> String {
+    let mut last = std::collections::VecDeque::new();
+    for line in BufReader::new(log).split(b'\n').map_while(Result::ok) {
+        if last.len() == 20 {
+            last.pop_front();
+        }
+        last.push_back(String::from_utf8_lossy(&line).into_owned());
+    }
+    last.into_iter().collect::<Vec<_>>().join("\n")
+}

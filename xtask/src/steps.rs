@@ -1,0 +1,125 @@
+//! Steps: each has a name, prints it, is timed, and ends in an outcome; one failure does not hide the next.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+
+use crate::command::in_ci;
+
+/// How a step ended, if it could be tried at all.
+pub enum Outcome {
+    /// It is fine, and it is one check.
+    Passed,
+    /// It ran tests of its own.
+    Tests(Tally),
+    /// It could not run here, for this reason.
+    Skipped(String),
+}
+
+impl Outcome {
+    /// A tool is missing: a failure in continuous integration, and a word about it elsewhere.
+    pub fn missing(hint: &str) -> Result<Self> {
+        ensure!(!in_ci(), "{hint}");
+        Ok(Self::Skipped(hint.to_owned()))
+    }
+}
+
+/// Numbers of tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub passed: u64,
+    pub failed: u64,
+    pub ignored: u64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+    }
+}
+
+/// What has been run so far.
+pub struct Steps {
+    began: Instant,
+    done: Vec<Done>,
+}
+
+struct Done {
+    name: String,
+    took: Duration,
+    end: Result<Outcome>,
+}
+
+impl Done {
+    /// A check counts as one test; a step that ran tests counts as those. A step that broke off before
+    /// any test failed is a failure of its own.
+    fn tally(&self) -> Tally {
+        match &self.end {
+            Ok(Outcome::Passed) => Tally { passed: 1, ..Tally::default() },
+            Ok(Outcome::Tests(tally)) => *tally,
+            Ok(Outcome::Skipped(_)) => Tally::default(),
+            Err(_) => Tally { failed: 1, ..Tally::default() },
+        }
+    }
+
+    fn failed(&self) -> bool {
+        self.tally().failed > 0
+    }
+}
+
+impl fmt::Display for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match &self.end {
+            Ok(Outcome::Skipped(_)) => "skipped",
+            _ if self.failed() => "FAILED",
+            _ => "ok",
+        };
+        write!(f, "{word:8} {:>7}  {}", Seconds(self.took), self.name)?;
+        match &self.end {
+            Ok(Outcome::Passed) => Ok(()),
+            Ok(Outcome::Tests(t)) => write!(f, ": {} passed, {} failed, {} ignored", t.passed, t.failed, t.ignored),
+            Ok(Outcome::Skipped(why)) => write!(f, ": {why}"),
+            Err(error) => write!(f, ": {error:#}"),
+        }
+    }
+}
+
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{:.1} s", self.0.as_secs_f64()))
+    }
+}
+
+impl Steps {
+    pub fn new() -> Self {
+        Self { began: Instant::now(), done: Vec::new() }
+    }
+
+    /// Runs one step, and says so before and after.
+    pub fn run(&mut self, name: impl Into<String>, step: impl FnOnce() -> Result<Outcome>) {
+        let name = name.into();
+        println!("==> {name}");
+        let began = Instant::now();
+        let end = step();
+        let done = Done { name, took: began.elapsed(), end };
+        println!("<== {done}\n");
+        self.done.push(done);
+    }
+
+    /// Prints the summary; its last line is `N passed, N failed`. Returns whether nothing failed.
+    pub fn finish(self) -> bool {
+        let mut sum = Tally::default();
+        println!("summary, {} in all:", Seconds(self.began.elapsed()));
+        for done in &self.done {
+            println!("  {done}");
+            sum += done.tally();
+        }
+        println!("{} passed, {} failed", sum.passed, sum.failed);
+        sum.failed == 0
+    }
+}

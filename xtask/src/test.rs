@@ -1,0 +1,159 @@
+//! All tests, the Rust ones first; then those that drive the running program from outside.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail, ensure};
+use clap::Parser;
+
+use crate::command::{has, run, run_with, watch};
+use crate::parity::{self, ParityArgs};
+use crate::paths;
+use crate::server::Server;
+use crate::steps::{Outcome, Steps, Tally};
+
+/// Where the browser test lives; its folder holds the lock file of what it needs.
+const BROWSER: &str = "tests/browser";
+
+#[derive(clap::Args, Default)]
+pub struct Arguments {
+    /// Only these; without any, all of them
+    #[arg(value_enum)]
+    only: Vec<Kind>,
+}
+
+/// What kinds of tests there are.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// cargo test: unit, integration, recorded answers, documentation
+    Cargo,
+    /// Random states, asked of the real controllers
+    Live,
+    /// /docs in a headless browser, offline
+    Browser,
+    /// The API against its own description
+    Schemathesis,
+}
+
+/// All tests, or those that are asked for.
+pub fn all(steps: &mut Steps, arguments: &Arguments) {
+    let mut run = |kind, name: &str, test: fn() -> Result<Outcome>| {
+        if arguments.only.is_empty() || arguments.only.contains(&kind) {
+            steps.run(name, test);
+        }
+    };
+    run(Kind::Cargo, "cargo test: unit, integration, recorded answers, documentation", cargo_test);
+    run(Kind::Live, "live: random states, asked of the real controllers", live_parity);
+    run(Kind::Browser, "browser: /docs, offline", browser);
+    run(Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
+}
+
+fn cargo_test() -> Result<Outcome> {
+    let mut tally = Tally::default();
+    let mut command = Command::new("cargo");
+    command.args("test --workspace --no-fail-fast".split(' '));
+    let well = watch(&mut command, |line| {
+        if let Some(more) = result_line(line) {
+            tally += more;
+        }
+    })?;
+    // A test that does not compile, or a harness that is killed, reports no failed test.
+    if !well && tally.failed == 0 {
+        bail!("cargo test broke off after {} tests", tally.passed);
+    }
+    ensure!(tally.passed > 0, "cargo test ran no test");
+    Ok(Outcome::Tests(tally))
+}
+
+/// Reads `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
+fn result_line(line: &str) -> Option<Tally> {
+    let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
+    let number = |what: &str| {
+        counts.split("; ").find_map(|part| part.strip_suffix(what)).and_then(|n| n.trim().parse().ok()).unwrap_or(0)
+    };
+    Some(Tally { passed: number(" passed"), failed: number(" failed"), ignored: number(" ignored") })
+}
+
+/// A glance; `cargo xtask parity` takes a long look.
+fn live_parity() -> Result<Outcome> {
+    if !has("go") {
+        return Ok(Outcome::Skipped("go is not installed: there are no real controllers to ask".to_owned()));
+    }
+    /// Its arguments as the command line has them, so that their defaults stand in one place.
+    #[derive(Parser)]
+    struct Glance {
+        #[command(flatten)]
+        arguments: ParityArgs,
+    }
+    parity::run(&Glance::parse_from(["parity", "--cases", "500"]).arguments)?;
+    Ok(Outcome::Passed)
+}
+
+fn browser() -> Result<Outcome> {
+    if !Path::new(BROWSER).join("package.json").is_file() {
+        return Ok(Outcome::Skipped(format!("there is no {BROWSER} yet")));
+    }
+    if !has("node") || !has("npm") {
+        return Outcome::missing("node and npm are not installed: apt-get install nodejs npm");
+    }
+    let Some(chromium) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| has(name)) else {
+        return Outcome::missing("chromium is not installed: apt-get install chromium");
+    };
+    run("npm", &format!("ci --prefix {BROWSER} --silent"))?;
+    let server = Server::start()?;
+    let mut tally = Tally::default();
+    let mut command = Command::new("node");
+    command.args(["--test", "--test-reporter=tap"]).arg(Path::new(BROWSER).join("docs.test.mjs"));
+    command.env("ROSTER_URL", server.url()).env("CHROMIUM", chromium);
+    let well = watch(&mut command, |line| {
+        let count = |what| line.strip_prefix(what).and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0);
+        tally.passed += count("# pass ");
+        tally.failed += count("# fail ");
+        tally.ignored += count("# skipped ");
+    })?;
+    ensure!(well || tally.failed > 0, "the browser test broke off");
+    ensure!(tally.passed + tally.failed > 0, "the browser test tested nothing");
+    Ok(Outcome::Tests(tally))
+}
+
+fn schemathesis() -> Result<Outcome> {
+    if !Path::new("openapi/v1.json").is_file() {
+        return Ok(Outcome::Skipped("there is no openapi/v1.json yet".to_owned()));
+    }
+    // The cache's own copy first: .ci/run puts one there.
+    let own = paths::cache()?.join("venv/bin/schemathesis");
+    let program = if own.is_file() { own } else { "schemathesis".into() };
+    if !program.is_absolute() && !has("schemathesis") {
+        return Outcome::missing("schemathesis is not installed: pip install schemathesis");
+    }
+    let server = Server::start()?;
+    let mut command = Command::new(program);
+    command.args(["run", "--no-color", "--checks", "all", "--max-examples", "50", "--seed", "1"]);
+    command.arg(format!("{}/openapi.json", server.url()));
+    run_with(&mut command)?;
+    Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_line_is_counted() {
+        let tally = |passed, failed, ignored| Some(Tally { passed, failed, ignored });
+        for (line, want) in [
+            (
+                "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 4 filtered out; finished in 0.01s",
+                tally(12, 0, 3),
+            ),
+            (
+                "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 9.01s",
+                tally(1, 2, 0),
+            ),
+            ("test result::tests::it ... ok", None),
+            ("running 2 tests", None),
+        ] {
+            assert_eq!(result_line(line), want, "{line}");
+        }
+    }
+}

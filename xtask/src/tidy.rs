@@ -1,0 +1,317 @@
+//! What no compiler sees: files nobody uses, documents that lie, things that must not be tracked.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::command::capture;
+use crate::steps::Outcome;
+
+/// Longer files are worth a look.
+const LONG: usize = 500;
+/// Longer files are not accepted.
+const TOO_LONG: usize = 600;
+
+/// All of it, over the files that git tracks or would track.
+pub fn check() -> Result<Outcome> {
+    let files = Files::read()?;
+    let mut findings = Vec::new();
+    orphans(&files, &mut findings);
+    dead_paths(&files, &mut findings);
+    for (path, text) in &files.texts {
+        secrets(path, text, &mut findings);
+        machine(path, text, &mut findings);
+        length(path, text, &mut findings);
+        features(path, text, &mut findings);
+    }
+    if findings.is_empty() {
+        println!("    {} files", files.all.len());
+        return Ok(Outcome::Passed);
+    }
+    for finding in &findings {
+        println!("    {finding}");
+    }
+    bail!("{} findings", findings.len());
+}
+
+/// The files of the repository; the text of those that are text.
+struct Files {
+    all: BTreeSet<PathBuf>,
+    texts: Vec<(PathBuf, String)>,
+}
+
+impl Files {
+    fn read() -> Result<Self> {
+        let listed = capture("git", "ls-files -z --cached --others --exclude-standard")?;
+        // A file that was deleted and not committed yet is listed still.
+        let all: BTreeSet<PathBuf> = listed.split('\0').map(PathBuf::from).filter(|p| p.is_file()).collect();
+        let mut texts = Vec::new();
+        for path in &all {
+            let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+            texts.extend(String::from_utf8(bytes).ok().map(|text| (path.clone(), text)));
+        }
+        Ok(Self { all, texts })
+    }
+
+    fn with_extension<'a>(&'a self, extension: &'a str) -> impl Iterator<Item = (&'a Path, &'a str)> {
+        let wanted = move |p: &Path| p.extension().is_some_and(|e| e == extension);
+        self.texts.iter().filter(move |(p, _)| wanted(p)).map(|(p, t)| (p.as_path(), t.as_str()))
+    }
+
+    fn text(&self, path: &Path) -> Option<&str> {
+        let at = self.texts.binary_search_by(|(p, _)| p.as_path().cmp(path)).ok()?;
+        self.texts.get(at).map(|(_, text)| text.as_str())
+    }
+
+    /// Whether it is a file or a folder of the repository.
+    fn has(&self, path: &Path) -> bool {
+        self.all.iter().any(|p| p.starts_with(path))
+    }
+}
+
+// ---------------------------------------------------------------- orphan files
+
+/// Rust files that no crate root reaches: they compile nowhere, and nobody notices.
+fn orphans(files: &Files, findings: &mut Vec<String>) {
+    let found = files.with_extension("rs").map(|(p, _)| p.to_owned()).filter(|p| is_root(p));
+    let named = files.with_extension("toml").flat_map(|(manifest, text)| {
+        let folder = manifest.parent().unwrap_or(Path::new(""));
+        text.lines().filter_map(|l| quoted_after(l, "path = ")).map(|p| folder.join(p))
+    });
+    let mut open: Vec<(PathBuf, bool)> = found.chain(named).map(|p| (p, true)).collect();
+    let mut reached = BTreeSet::new();
+    while let Some((path, root)) = open.pop() {
+        let Some(text) = files.text(&path) else { continue };
+        if reached.insert(path.clone()) {
+            open.extend(modules(&path, root, text).into_iter().map(|p| (p, false)));
+        }
+    }
+    for (path, _) in files.with_extension("rs").filter(|(p, _)| !reached.contains(*p)) {
+        findings.push(format!("{}: no crate reaches this file (a `mod` line is missing?)", path.display()));
+    }
+}
+
+/// What Cargo finds by itself.
+fn is_root(path: &Path) -> bool {
+    let parent = path.parent().and_then(Path::file_name).and_then(|n| n.to_str()).unwrap_or_default();
+    let above = path.parent().and_then(Path::parent).and_then(Path::file_name).and_then(|n| n.to_str());
+    match path.file_name().and_then(|n| n.to_str()).unwrap_or_default() {
+        "lib.rs" => parent == "src",
+        "main.rs" => parent == "src" || matches!(above, Some("tests" | "examples" | "benches" | "bin")),
+        "build.rs" => true,
+        _ => matches!(parent, "tests" | "examples" | "benches" | "bin" | "fuzz_targets"),
+    }
+}
+
+/// The files that the `mod name;` and `include!` lines of one file may mean.
+fn modules(path: &Path, root: bool, text: &str) -> Vec<PathBuf> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let owns_folder = root || path.file_name().is_some_and(|n| n == "mod.rs");
+    let base = if owns_folder { folder.to_owned() } else { path.with_extension("") };
+    let mut found = Vec::new();
+    let mut renamed = None;
+    for line in text.lines().map(str::trim) {
+        if let Some(file) = quoted_after(line, "#[path = ") {
+            renamed = Some(folder.join(file));
+        }
+        if let Some(file) = quoted_after(line, "include!(") {
+            found.push(folder.join(file));
+        }
+        let Some((before, name)) = line.strip_suffix(';').and_then(|l| l.rsplit_once("mod ")) else { continue };
+        if !before.is_empty() && !before.ends_with(' ') {
+            continue;
+        }
+        match renamed.take() {
+            Some(file) => found.push(file),
+            None => found.extend([base.join(format!("{name}.rs")), base.join(name).join("mod.rs")]),
+        }
+    }
+    found.into_iter().map(|p| plain(&p)).collect()
+}
+
+/// Without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn quoted_after<'a>(line: &'a str, head: &str) -> Option<&'a str> {
+    line.split_once(head)?.1.strip_prefix('"')?.split_once('"').map(|(text, _)| text)
+}
+
+// ---------------------------------------------------------------- documents
+
+/// Links and code spans that name a file which is not there: in documents, and in comments of the code.
+fn dead_paths(files: &Files, findings: &mut Vec<String>) {
+    let tops: BTreeSet<&str> =
+        files.all.iter().filter(|p| p.components().count() > 1).filter_map(|p| p.iter().next()?.to_str()).collect();
+    for (document, text) in files.with_extension("md") {
+        let folder = document.parent().unwrap_or(Path::new(""));
+        for (number, line) in prose(text) {
+            for target in links(line).filter(|t| !files.has(&plain(&folder.join(t)))) {
+                findings.push(format!("{}:{number}: dead link {target}", document.display()));
+            }
+        }
+    }
+    for (path, text) in files.with_extension("md").chain(files.with_extension("rs")) {
+        let code = path.extension().is_some_and(|e| e == "rs");
+        for (number, line) in prose(text).filter(|(_, l)| !code || l.trim_start().starts_with("//")) {
+            for named in spans(line).filter(|s| is_path(s, &tops)) {
+                let file = named.split(':').next().unwrap_or(named).trim_end_matches('/');
+                // Comments of code also name folders that are made at run time.
+                let meant = !code || Path::new(file).extension().is_some();
+                if meant && !files.has(Path::new(file)) {
+                    findings.push(format!("{}:{number}: there is no {named}", path.display()));
+                }
+            }
+        }
+    }
+}
+
+/// Lines with their numbers, without what stands between fences.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    text.lines().zip(1..).filter_map(move |(line, number)| {
+        let fence = line.trim_start().trim_start_matches(['/', '!', ' ']).starts_with("```");
+        fenced ^= fence;
+        (!fenced && !fence).then_some((number, line))
+    })
+}
+
+/// Targets of `[text](target)` inside the repository, without their anchors.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split([')', '#', ' ']).next())
+        .filter(|t| !t.is_empty() && !t.contains("://"))
+}
+
+/// What stands between single backticks.
+fn spans(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+/// A span that means a file: under one of our folders, or a document or manifest at the top.
+fn is_path(span: &str, tops: &BTreeSet<&str>) -> bool {
+    if span.contains(|c: char| c.is_whitespace() || "*{}<>$()…|".contains(c)) {
+        return false;
+    }
+    match span.split_once('/') {
+        Some((top, _)) => tops.contains(top),
+        None => span.ends_with(".md") || span == "deny.toml" || span == "Cargo.toml",
+    }
+}
+
+// ---------------------------------------------------------------- what must not be tracked
+
+fn secrets(path: &Path, text: &str, findings: &mut Vec<String>) {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let marks = [concat!("PRIVATE ", "KEY-----"), concat!("BEGIN ", "CERTIFICATE-----")];
+    if matches!(extension, "pem" | "key" | "crt" | "p12" | "pfx") || marks.iter().any(|m| text.contains(m)) {
+        findings
+            .push(format!("{}: keys and certificates are made when they are needed, never tracked", path.display()));
+    }
+}
+
+/// Traces of the machine on which a file was written, and of unfinished work.
+fn machine(path: &Path, text: &str, findings: &mut Vec<String>) {
+    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    let homes = [concat!("/ro", "ot/"), concat!("/wo", "rk/"), concat!("/Us", "ers/"), concat!("/ho", "me/")];
+    let settings =
+        [concat!("GOPR", "OXY="), concat!("index", "-url"), concat!("[regis", "tries"), concat!("replace", "-with")];
+    for (number, line) in text.lines().enumerate() {
+        let at = || format!("{}:{}", path.display(), number + 1);
+        if let Some(home) = homes.iter().find(|h| names_folder(line, h)) {
+            findings.push(format!("{}: {home}… is a path of one machine", at()));
+        }
+        if let Some(setting) = settings.iter().find(|s| line.contains(**s)) {
+            findings.push(format!("{}: {setting} says where packages come from: that belongs to the machine", at()));
+        }
+        if ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark)) {
+            findings.push(format!("{}: a merge was not finished here", at()));
+        }
+        let foreign = match name {
+            "Cargo.lock" => line.starts_with("source = ") && !line.contains("github.com/rust-lang/crates.io-index"),
+            "package-lock.json" => line.contains("\"resolved\":") && !line.contains("//registry.npmjs.org/"),
+            _ => false,
+        };
+        if foreign {
+            findings.push(format!("{}: a package from elsewhere than its public registry", at()));
+        }
+    }
+}
+
+/// Whether the path starts here, and is not the middle of a longer one or of an address.
+fn names_folder(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(at, _)| {
+        let before = line.get(..at).and_then(|l| l.chars().next_back());
+        before.is_none_or(|c| !c.is_alphanumeric() && !"/.~_-})".contains(c))
+    })
+}
+
+fn length(path: &Path, text: &str, findings: &mut Vec<String>) {
+    if path.extension().is_none_or(|e| e != "rs") {
+        return;
+    }
+    let lines = text.lines().count();
+    if lines > TOO_LONG {
+        findings.push(format!("{}: {lines} lines; more than {TOO_LONG} is too much for one concept", path.display()));
+    } else if lines > LONG {
+        println!("    note: {} has {lines} lines", path.display());
+    }
+}
+
+/// Features gate modules and subcommands, where these are listed: code that changes with a feature is two programs.
+fn features(path: &Path, text: &str, findings: &mut Vec<String>) {
+    // The second decides which subcommands a build has.
+    let gates = ["src/lib.rs", "src/cli/mod.rs"];
+    if path.starts_with("src") && !gates.iter().any(|g| path == Path::new(g)) && text.contains("cfg(feature") {
+        findings.push(format!("{}: cfg(feature) belongs where modules and subcommands are listed", path.display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_found_where_rust_looks() {
+        let found = |path: &str, text| {
+            let path = Path::new(path);
+            modules(path, is_root(path), text).iter().map(|p| p.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("src/lib.rs", "pub mod a;"), ["src/a.rs", "src/a/mod.rs"]);
+        assert_eq!(found("src/a/mod.rs", "pub(crate) mod b;"), ["src/a/b.rs", "src/a/b/mod.rs"]);
+        assert_eq!(found("src/a.rs", "    mod b;"), ["src/a/b.rs", "src/a/b/mod.rs"]);
+        assert_eq!(found("tests/it/main.rs", "#[path = \"../x.rs\"]\nmod x;"), ["tests/x.rs"]);
+        assert_eq!(found("src/lib.rs", "mod inline { fn f() {} }\n// a comment;"), [""; 0]);
+    }
+
+    #[test]
+    fn links_and_spans_are_read() {
+        assert_eq!(links("see [a](b.md#c), [d](https://e) and [f](#g)").collect::<Vec<_>>(), ["b.md"]);
+        assert_eq!(spans("`src/lib.rs` and `x`").collect::<Vec<_>>(), ["src/lib.rs", "x"]);
+        let tops = BTreeSet::from(["src"]);
+        for (span, want) in [("src/lib.rs", true), ("v1/Endpoints", false), ("src/*.rs", false), ("README.md", true)] {
+            assert_eq!(is_path(span, &tops), want, "{span}");
+        }
+    }
+
+    #[test]
+    fn paths_of_machines_are_known() {
+        let folder = concat!("/ho", "me/");
+        assert!(names_folder(&format!("cd {folder}me"), folder));
+        assert!(!names_folder(&format!("https://example.com{folder}"), folder));
+    }
+}

@@ -51,23 +51,21 @@ pub(super) fn add(
     text: &str,
     meta: &TypeMeta,
     place: Place<'_>,
-    interner: &mut Interner,
+    interner: &mut Interner<'_>,
     into: &mut Inventory,
 ) -> Result<(), DecodeError> {
     let reader = Reader { text, meta, place };
     let object = match meta.kind() {
         Kind::Service => reader.parse(into)?.map(Object::Service),
-        Kind::Pod => reader.parse(into)?.map(|mut pod| {
-            interner.share(&mut pod);
-            Object::Pod(pod)
-        }),
+        Kind::Pod => reader.parse(into)?.map(Object::Pod),
         Kind::Node => reader.parse(into)?.map(Object::Node),
         Kind::Endpoints => reader.parse(into)?.map(Object::Endpoints),
         Kind::EndpointSlice => reader.parse(into)?.map(Object::EndpointSlice),
         Kind::EndpointSliceBeta => reader.parse_beta(into)?.map(Object::EndpointSlice),
         Kind::List | Kind::Other => return reader.skip(into),
     };
-    if let Some(object) = object {
+    if let Some(mut object) = object {
+        interner.share(&mut object);
         check(&object, &place.pointer, &mut into.problems);
         into.add(object);
     }

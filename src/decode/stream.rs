@@ -20,7 +20,7 @@ use super::{
     position::Position,
     split::{Batch, Item, Splitter},
 };
-use crate::inventory::{Interner, Inventory};
+use crate::inventory::{Interner, Inventory, Targets};
 
 /// What one batch came to.
 #[derive(Default)]
@@ -43,16 +43,17 @@ struct Held {
 pub(super) fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     let mut splitter = Splitter::new(input, source.name, Position::START, source.max_object_bytes);
     let mut batch = Batch::default();
-    let mut worker = Worker::new(source);
+    let targets = into.targets();
+    let mut worker = Worker::new(source, &targets);
     let more = splitter.next(&mut batch)?;
     let mut parts = vec![worker.parse(&batch, 0)];
     if more && !splitter.ended() && parts[0].failed.is_none() {
         let shared = Mutex::new((1, splitter));
         let stop = AtomicBool::new(false);
-        parts.append(&mut in_parallel(&shared, &stop, source, worker, batch));
+        parts.append(&mut in_parallel(&shared, &stop, worker, batch));
         splitter = shared.into_inner().unwrap_or_else(PoisonError::into_inner).1;
     }
-    put_together(parts, &splitter, source, into)
+    put_together(parts, &splitter, Worker::new(source, &targets), into)
 }
 
 type Shared<'n, R> = Mutex<(usize, Splitter<'n, R>)>;
@@ -60,13 +61,13 @@ type Shared<'n, R> = Mutex<(usize, Splitter<'n, R>)>;
 fn in_parallel<R: Read + Send>(
     shared: &Shared<'_, R>,
     stop: &AtomicBool,
-    source: &Source<'_>,
     worker: Worker<'_>,
     batch: Batch,
 ) -> Vec<Part> {
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..source.threads.get())
-            .map(|_| scope.spawn(|| take_batches(shared, stop, Worker::new(source), Batch::default())))
+        let others: Vec<_> = (1..worker.source.threads.get())
+            .map(|_| worker.another())
+            .map(|worker| scope.spawn(|| take_batches(shared, stop, worker, Batch::default())))
             .collect();
         let mut parts = take_batches(shared, stop, worker, batch);
         for other in others {
@@ -108,7 +109,7 @@ fn take_batches<R: Read>(
 fn put_together<R: Read>(
     mut parts: Vec<Part>,
     splitter: &Splitter<'_, R>,
-    source: &Source<'_>,
+    mut worker: Worker<'_>,
     into: &mut Inventory,
 ) -> Result<(), DecodeError> {
     parts.sort_by_key(|p| p.number);
@@ -121,13 +122,14 @@ fn put_together<R: Read>(
             return Err(error);
         }
     }
-    Worker::new(source).release(held, splitter, None, into)
+    worker.release(held, splitter, None, into)
 }
 
 /// Parses batches; remembers what objects have in common.
 struct Worker<'s> {
     source: &'s Source<'s>,
-    interner: Interner,
+    targets: &'s Targets,
+    interner: Interner<'s>,
 }
 
 /// The list that a batch is from, if it is an object of another list. kubectl prints no such thing, but reads it.
@@ -141,8 +143,12 @@ struct Outer {
 const MAX_DEPTH: usize = 4;
 
 impl<'s> Worker<'s> {
-    fn new(source: &'s Source<'s>) -> Self {
-        Self { source, interner: Interner::default() }
+    fn new(source: &'s Source<'s>, targets: &'s Targets) -> Self {
+        Self { source, targets, interner: Interner::new(targets) }
+    }
+
+    fn another(&self) -> Self {
+        Self::new(self.source, self.targets)
     }
 
     fn parse(&mut self, batch: &Batch, number: usize) -> Part {

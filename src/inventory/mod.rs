@@ -7,11 +7,11 @@ mod check;
 mod index;
 mod intern;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 pub use check::check;
 pub use index::{Entry, Index};
-pub(crate) use intern::Interner;
+pub(crate) use intern::{Interner, Targets};
 
 use crate::{
     model::{EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text},
@@ -53,6 +53,8 @@ pub struct Inventory {
     pub slices: Vec<EndpointSlice>,
     /// What is wrong with the input.
     pub problems: Problems,
+    /// What the objects that were read refer to, so that those read later share it.
+    targets: Arc<Targets>,
     /// How many objects of other kinds there were.
     ignored: BTreeMap<Text, u64>,
 }
@@ -93,6 +95,11 @@ impl Inventory {
         for (kind, count) in other.ignored {
             self.ignore_many(kind, count);
         }
+    }
+
+    /// See [`Interner`].
+    pub(crate) fn targets(&self) -> Arc<Targets> {
+        Arc::clone(&self.targets)
     }
 
     /// Makes room for all that `parts` hold.

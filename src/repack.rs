@@ -293,7 +293,7 @@ mod tests {
             ("only ports", Fnv128, "@ a:80", ""),
             ("ports by MD5", Md5, three_ports, "10.0.0.1#u1 10.0.0.2#u2 @ metrics:9090 https:443 http:80"),
             ("ports by FNV", Fnv128, three_ports, "10.0.0.1#u1 10.0.0.2#u2 @ http:80 https:443 metrics:9090"),
-            ("subsets by MD5", Md5, three_subsets, "10.0.0.3 @ a:8082 | 10.0.0.1 @ a:8080 | 10.0.0.2 @ a:8081"),
+            ("subsets by MD5", Md5, three_subsets, "10.0.0.1 @ a:8080 | 10.0.0.2 @ a:8081 | 10.0.0.3 @ a:8082"),
             ("subsets by FNV", Fnv128, three_subsets, "10.0.0.2 @ a:8081 | 10.0.0.1 @ a:8080 | 10.0.0.3 @ a:8082"),
             (
                 "not ready wins, addresses sort as text",
@@ -317,7 +317,7 @@ mod tests {
                 "nor for different addresses",
                 Fnv128,
                 "1.1.1.1 @ a:80+http | 1.1.1.2 @ a:80+http",
-                "1.1.1.1 @ a:80+http | 1.1.1.2 @ a:80+http",
+                "1.1.1.2 @ a:80+http | 1.1.1.1 @ a:80+http",
             ),
             ("equal ports merge", Fnv128, "a @ p:1 q:2 | b @ p:1 | b @ q:2", "a b @ p:1 q:2"),
             (
@@ -329,11 +329,7 @@ mod tests {
         ];
         for (name, kind, given, want) in cases {
             let got = repack(*kind, &read(given)).unwrap();
-            let mut want = read(want);
-            if *name == "equal ports merge" || *name == "nor for different addresses" {
-                want = got.iter().filter(|s| want.contains(s)).cloned().collect();
-            }
-            assert_eq!(got, want, "{name}");
+            assert_eq!(got, read(want), "{name}");
             assert_eq!(repack(*kind, &got), Some(got), "{name}, again");
         }
     }
@@ -358,39 +354,5 @@ mod tests {
         let ports = (0..3000).map(|n| EndpointPort { port: n, ..EndpointPort::default() }).collect();
         let addresses = (0..3000).map(|_| EndpointAddress::default()).collect();
         assert_eq!(repack(HashKind::Md5, &[EndpointSubset { addresses, ports, ..EndpointSubset::default() }]), None);
-    }
-
-    /// `cargo test --release --lib -- --ignored --nocapture repack`
-    #[test]
-    #[ignore = "prints a figure"]
-    fn five_thousand_addresses() {
-        for n in [1000_u32, 5000, 50_000] {
-            let port =
-                |origin: usize| EndpointPort { port: 80 + i32::try_from(origin).unwrap(), ..EndpointPort::default() };
-            let addresses: Vec<EndpointAddress> = (0..n)
-                .map(|i| EndpointAddress {
-                    ip: format!("10.{}.{}.{}", i % 7, i / 251, i % 251).into(),
-                    node_name: Some("node".into()),
-                    ..EndpointAddress::default()
-                })
-                .collect();
-            let mut best = std::time::Duration::MAX;
-            for _ in 0..20 {
-                let input = addresses.clone();
-                let start = std::time::Instant::now();
-                let mut all = Repack::with_capacity(input.len());
-                for address in input {
-                    all.address(address);
-                    for origin in 0..2 {
-                        let id = all.port_of(origin, 80, || port(origin));
-                        all.serve(id, true);
-                    }
-                }
-                let got = all.pack(HashKind::Fnv128);
-                best = best.min(start.elapsed());
-                assert_eq!(got[0].addresses.len(), n as usize);
-            }
-            eprintln!("{n} addresses: {best:?}");
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a selector that matches nothing may have meant.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{cmp::Reverse, collections::BTreeMap, fmt::Write};
 
 use super::{Finding, LabelMiss};
 use crate::{
@@ -68,19 +68,26 @@ fn differences(selector: &Labels, pods: &[&Pod]) -> Vec<Finding> {
         .map(|(difference, (count, pod))| finding(difference, *count, pod))
         .collect();
     if let Some(last) = out.last_mut().filter(|_| more > 0) {
-        last.detail.push_str(&format!(" (other pods differ in {})", counted(more, "other way")));
+        let _ = write!(last.detail, " (other pods differ in {})", counted(more, "other way"));
     }
     out
 }
 
-/// How alike the values are that differ: letters that they begin and end with in common.
+/// How alike the values are that differ: letters in common, in any order, in thousandths of all letters.
 fn likeness(difference: &Difference<'_>) -> usize {
-    let common = |a: &str, b: &str| {
-        let begin = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-        let rest = a.len().min(b.len()) - begin;
-        begin + a.bytes().rev().zip(b.bytes().rev()).take(rest).take_while(|(a, b)| a == b).count()
-    };
-    difference.iter().map(|(_, wanted, found)| found.map_or(0, |f| common(wanted, f))).sum()
+    difference.iter().map(|(_, wanted, found)| found.map_or(0, |f| alike(wanted, f))).sum()
+}
+
+fn alike(a: &str, b: &str) -> usize {
+    let mut letters = [0usize; 256];
+    a.bytes().for_each(|c| letters[usize::from(c)] += 1);
+    let mut common = 0;
+    for c in b.bytes() {
+        let left = &mut letters[usize::from(c)];
+        common += usize::from(*left > 0);
+        *left = left.saturating_sub(1);
+    }
+    common * 2000 / (a.len() + b.len()).max(1)
 }
 
 fn finding(difference: &Difference<'_>, count: usize, pod: &Pod) -> Finding {

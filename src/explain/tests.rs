@@ -193,17 +193,17 @@ fn a_selector_that_matches_nothing_names_the_nearest_miss() {
             request(
                 json!({"app": "web"}),
                 &[
-                    ("ns", json!({"app": "a"})),
-                    ("ns", json!({"app": "b"})),
-                    ("ns", json!({"app": "c"})),
-                    ("ns", json!({"app": "d"})),
+                    ("ns", json!({"app": "k"})),
+                    ("ns", json!({"app": "l"})),
+                    ("ns", json!({"app": "m"})),
+                    ("ns", json!({"app": "n"})),
                 ],
             ),
             &[
                 "selector-matches-nothing: none of 4 pods in namespace ns",
-                r#"label-differs (Pod ns/p0): pod p0: label app is "a", not "web""#,
-                r#"label-differs (Pod ns/p1): pod p1: label app is "b", not "web""#,
-                r#"label-differs (Pod ns/p2): pod p2: label app is "c", not "web" (other pods differ in 1 other way)"#,
+                r#"label-differs (Pod ns/p0): pod p0: label app is "k", not "web""#,
+                r#"label-differs (Pod ns/p1): pod p1: label app is "l", not "web""#,
+                r#"label-differs (Pod ns/p2): pod p2: label app is "m", not "web" (other pods differ in 1 other way)"#,
             ],
         ),
         (

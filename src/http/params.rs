@@ -33,7 +33,7 @@ pub(crate) struct OptionParams {
     #[param(required = false, nullable = false, example = "1.37", pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$")]
     compat: Option<String>,
     /// Whose work to plan, separated by commas; wins over `controllers` in the body.
-    #[param(required = false, nullable = false, style = Form, explode = false)]
+    #[param(required = false, nullable = false, style = Form, explode = false, min_items = 1)]
     controllers: Option<Vec<ControllerName>>,
     /// `--max-endpoints-per-slice` of kube-controller-manager. Default: 100.
     #[param(rename = "maxEndpointsPerSlice", required = false, nullable = false, minimum = 1, maximum = 1000)]

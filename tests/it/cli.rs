@@ -6,9 +6,6 @@ mod input;
 #[cfg(feature = "controller")]
 mod live;
 mod plan;
-// The committed reference is that of a build with everything.
-#[cfg(all(feature = "controller", feature = "server"))]
-mod reference;
 
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 //! Generated files are committed, and fresh. The test that finds one stale is also the program that writes it:
 //! `cargo xtask openapi` and `cargo xtask docs` run it with `ROSTER_WRITE` set to a group.
 
-use std::{fmt::Write, fs, path::Path};
+use std::{fs, path::Path};
 
-use roster::reason::Reason;
+use roster::explain;
 
 /// A file that is made from the code.
 struct Generated {
@@ -14,7 +14,11 @@ struct Generated {
 }
 
 const FILES: &[Generated] = &[
-    Generated { group: "docs", path: "docs/reasons.md", text: reasons },
+    Generated { group: "docs", path: "docs/reasons.md", text: explain::reasons_markdown },
+    Generated { group: "docs", path: "docs/versions.md", text: versions },
+    // The committed reference is that of a build with everything.
+    #[cfg(all(feature = "cli", feature = "server", feature = "controller"))]
+    Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
     #[cfg(feature = "server")]
     Generated { group: "openapi", path: "openapi/v1.json", text: roster::http::openapi_json },
 ];
@@ -23,10 +27,10 @@ const FILES: &[Generated] = &[
 fn generated_files_are_fresh() {
     let write = std::env::var("ROSTER_WRITE").unwrap_or_default();
     let mut stale = Vec::new();
-    for file in FILES {
+    for file in FILES.iter().filter(|f| write.is_empty() || f.group == write) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file.path);
         let text = (file.text)();
-        if file.group == write {
+        if !write.is_empty() {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, &text).unwrap();
         }
@@ -37,17 +41,8 @@ fn generated_files_are_fresh() {
     assert!(stale.is_empty(), "stale; to write them anew:\n{}", stale.join("\n"));
 }
 
-/// `docs/reasons.md`.
-fn reasons() -> String {
-    let mut out = String::from(
-        "# Reasons\n\n<!-- Made by `cargo xtask docs` from the table in src/reason.rs: do not edit. -->\n\n\
-         Everything that Roster says has a code, and codes never change. `explain` gives one to every pod × Service port; \
-         `problems` of a plan name states that a user should know of.\n\n\
-         | code | severity | meaning | what to do |\n|---|---|---|---|\n",
-    );
-    for reason in Reason::ALL {
-        let severity = format!("{:?}", reason.severity()).to_lowercase();
-        let _ = writeln!(out, "| `{reason}` | {severity} | {} | {} |", reason.meaning(), reason.fix());
-    }
-    out
+/// `docs/versions.md`: written by hand, but for the table of profiles in it.
+fn versions() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/versions.md");
+    explain::versions_markdown(&fs::read_to_string(path).unwrap_or_default())
 }

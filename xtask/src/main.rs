@@ -3,6 +3,7 @@
 //! Continuous integration calls nothing else (`.ci/run` → `cargo xtask ci`), so what passes here passes there.
 #![expect(clippy::disallowed_methods, reason = "a build tool reads and writes files")]
 
+mod bench;
 mod command;
 mod fuzz;
 mod generate;
@@ -36,7 +37,7 @@ enum Task {
     /// Format, clippy, purity of the core, one crypto provider, rustdoc, licences, tidiness
     Lint,
     /// All tests: unit, integration, doc, parity; and, where the tools are there, browser and schemathesis
-    Test,
+    Test(test::Arguments),
     /// Orphan files, dead paths in documents, keys, machine paths, files that are too long
     Tidy,
     /// Licences, banned crates and sources of all dependencies (cargo-deny)
@@ -49,6 +50,8 @@ enum Task {
     Fuzz(fuzz::Arguments),
     /// Compare with the real Go controllers on random states
     Parity(parity::ParityArgs),
+    /// Time the engine beside the real Go controllers, and a whole cluster from a file
+    Bench(bench::BenchArgs),
 }
 
 fn main() -> ExitCode {
@@ -70,15 +73,16 @@ fn run(task: Task) -> Result<bool> {
     match task {
         Task::Ci => {
             lint::all(&mut steps);
-            test::all(&mut steps);
+            test::all(&mut steps, &test::Arguments::default());
         }
         Task::Lint => lint::all(&mut steps),
-        Task::Test => test::all(&mut steps),
+        Task::Test(arguments) => test::all(&mut steps, &arguments),
         Task::Tidy => steps.run("tidy", tidy::check),
         Task::Deny => steps.run("deny", lint::deny),
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
         Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments).map(|()| Outcome::Passed)),
+        Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }
     Ok(steps.finish())

@@ -215,6 +215,6 @@ fn shim_for(shim: &str, d: &Declarations) -> Result<String> {
 }
 
 /// FNV-1a, 64 bits: a name for the content, no more.
-fn fnv(bytes: &[u8]) -> u64 {
+pub fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -15,12 +15,37 @@ use crate::steps::{Outcome, Steps, Tally};
 /// Where the browser test lives; its folder holds the lock file of what it needs.
 const BROWSER: &str = "tests/browser";
 
-/// All tests.
-pub fn all(steps: &mut Steps) {
-    steps.run("cargo test: unit, integration, parity, documentation", cargo_test);
-    steps.run("parity: random states, asked of the real controllers", live_parity);
-    steps.run("browser: /docs, offline", browser);
-    steps.run("schemathesis: the API against its description", schemathesis);
+#[derive(clap::Args, Default)]
+pub struct Arguments {
+    /// Only these; without any, all of them
+    #[arg(value_enum)]
+    only: Vec<Kind>,
+}
+
+/// What kinds of tests there are.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// cargo test: unit, integration, recorded answers, documentation
+    Cargo,
+    /// Random states, asked of the real controllers
+    Live,
+    /// /docs in a headless browser, offline
+    Browser,
+    /// The API against its own description
+    Schemathesis,
+}
+
+/// All tests, or those that are asked for.
+pub fn all(steps: &mut Steps, arguments: &Arguments) {
+    let mut run = |kind, name: &str, test: fn() -> Result<Outcome>| {
+        if arguments.only.is_empty() || arguments.only.contains(&kind) {
+            steps.run(name, test);
+        }
+    };
+    run(Kind::Cargo, "cargo test: unit, integration, recorded answers, documentation", cargo_test);
+    run(Kind::Live, "live: random states, asked of the real controllers", live_parity);
+    run(Kind::Browser, "browser: /docs, offline", browser);
+    run(Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
 }
 
 fn cargo_test() -> Result<Outcome> {

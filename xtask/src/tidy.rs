@@ -272,12 +272,12 @@ fn length(path: &Path, text: &str, findings: &mut Vec<String>) {
     }
 }
 
-/// Features gate modules, in one place: code that changes with a feature is two programs.
+/// Features gate modules and subcommands, where these are listed: code that changes with a feature is two programs.
 fn features(path: &Path, text: &str, findings: &mut Vec<String>) {
     // The second decides which subcommands a build has.
     let gates = ["src/lib.rs", "src/cli/mod.rs"];
     if path.starts_with("src") && !gates.iter().any(|g| path == Path::new(g)) && text.contains("cfg(feature") {
-        findings.push(format!("{}: cfg(feature) belongs into src/lib.rs alone", path.display()));
+        findings.push(format!("{}: cfg(feature) belongs where modules and subcommands are listed", path.display()));
     }
 }
 

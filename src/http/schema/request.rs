@@ -228,7 +228,7 @@ pub(crate) fn example() -> Value {
             "metadata": { "name": name, "namespace": "shop", "uid": format!("uid-{name}"), "labels": { "app": "web" } },
             "spec": {
                 "nodeName": node,
-                "containers": [{ "name": "web", "image": "web:1", "ports": [{ "name": port_name, "containerPort": 8080 }] }],
+                "containers": [{ "name": "web", "image": "web:1", "ports": [{ "name": port_name, "containerPort": 8080, "protocol": "TCP" }] }],
             },
             "status": {
                 "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }],

@@ -1,0 +1,50 @@
+//! Roster's side of `cargo xtask bench`: plans one state many times and prints how long each took.
+//!
+//! One JSON case a line, with `repeat`, as the Go program beside it reads them; parsing is not timed.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench: it may fail loudly, and it prints")]
+
+use std::hint::black_box;
+use std::io::{BufRead, Write};
+use std::time::Instant;
+
+use roster::plan::{Controller, Limit, PlanRequest};
+use serde::Deserialize;
+
+// The allocator of the shipped program.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What a line says beside the state.
+#[derive(Deserialize)]
+struct Task {
+    controller: Controller,
+    repeat: usize,
+}
+
+fn main() {
+    let mut out = std::io::stdout().lock();
+    // Cargo passes --bench; a test run of all targets sends no lines and ends here at once.
+    for line in std::io::stdin().lock().lines() {
+        let line = line.unwrap();
+        let task: Task = serde_json::from_str(&line).unwrap();
+        let mut request: PlanRequest = serde_json::from_str(&line).unwrap();
+        request.controllers = Some(vec![task.controller]);
+        request.options.max_endpoints_per_slice = Limit::new(100);
+        let mut writes = 0;
+        let nanos: Vec<u128> = (0..task.repeat)
+            .map(|_| {
+                let start = Instant::now();
+                let plan = black_box(&request).plan();
+                let slices = &plan.endpoint_slices;
+                writes = slices.create.len() + slices.update.len() + slices.delete.len();
+                writes += usize::from(plan.endpoints.verb() != "none");
+                drop(black_box(plan));
+                start.elapsed().as_nanos()
+            })
+            .collect();
+        let answer = serde_json::json!({ "nanos": nanos, "writes": writes });
+        writeln!(out, "{answer}").unwrap();
+        out.flush().unwrap();
+    }
+}

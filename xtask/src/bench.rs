@@ -1,0 +1,255 @@
+//! `cargo xtask bench`: the real Go controllers and Roster on the same states, in the same run; and a whole
+//! cluster from one file.
+
+mod cluster;
+mod states;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::{oracle, paths};
+
+/// What to measure.
+#[derive(clap::Args)]
+pub struct BenchArgs {
+    /// Rounds; in each, the two programs take turns on every state
+    #[arg(long, default_value_t = 5)]
+    pub rounds: usize,
+    /// Only the engine, only the whole cluster, or both
+    #[arg(long, value_enum, default_value_t = What::All)]
+    pub what: What,
+    /// Services of the whole cluster; each has fifteen pods
+    #[arg(long, default_value_t = 10_000)]
+    pub services: usize,
+}
+
+/// Which part to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum What {
+    /// Both parts
+    All,
+    /// Single Services, beside the Go controllers
+    Engine,
+    /// A whole cluster from a file
+    Cluster,
+}
+
+/// How much faster Roster is to be at 5 000 pods.
+const GOAL: f64 = 25.0;
+/// How much dearer a pod may be among 50 000 than among 100, if the engine is to be called linear:
+/// such a state is larger than the processor's caches.
+const LINEAR: f64 = 3.0;
+
+/// Measures, prints, and says whether the goals are met.
+pub fn run(args: &BenchArgs) -> Result<()> {
+    let mut goals = Goals::default();
+    if args.what != What::Cluster {
+        engine(args.rounds.max(1), &mut goals)?;
+    }
+    if args.what != What::Engine {
+        cluster::run_cluster(args.services, &mut goals)?;
+    }
+    goals.finish()
+}
+
+/// What was promised, and whether it holds.
+#[derive(Default)]
+struct Goals {
+    passed: usize,
+    failed: usize,
+}
+
+impl Goals {
+    fn check(&mut self, holds: bool, text: &str) {
+        println!("{} {text}", if holds { "met    " } else { "MISSED " });
+        *(if holds { &mut self.passed } else { &mut self.failed }) += 1;
+    }
+
+    fn finish(self) -> Result<()> {
+        println!("{} passed, {} failed", self.passed, self.failed);
+        ensure!(self.failed == 0, "{} goals were missed", self.failed);
+        Ok(())
+    }
+}
+
+/// A program that times states.
+struct Timer {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Timer {
+    fn start(program: &Path) -> Result<Self> {
+        let mut command = Command::new(program);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("starting a program")?;
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().context("no output")?);
+        Ok(Self { child, input, output })
+    }
+
+    fn ask(&mut self, case: &Value) -> Result<Value> {
+        let input = self.input.as_mut().context("no input")?;
+        writeln!(input, "{case}")?;
+        input.flush()?;
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        serde_json::from_str(&line).context("the program ended early")
+    }
+
+    /// Nanoseconds of `repeat` syncs of `case`, and how many objects one of them writes.
+    fn time(&mut self, case: &Value, repeat: usize) -> Result<(Vec<f64>, u64)> {
+        let mut case = case.clone();
+        if let Some(map) = case.as_object_mut() {
+            map.insert("repeat".to_owned(), repeat.into());
+        }
+        let answer = self.ask(&case)?;
+        let error = answer.get("error").and_then(Value::as_str).unwrap_or_default();
+        ensure!(error.is_empty(), "the reference says {error}");
+        let nanos = answer.get("nanos").and_then(Value::as_array).context("no times")?;
+        let writes = answer.get("writes").and_then(Value::as_u64).unwrap_or(0);
+        Ok((nanos.iter().filter_map(Value::as_f64).collect(), writes))
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.input = None;
+        // It ends when its input does; how it ends does not matter any more.
+        let _ = self.child.wait();
+    }
+}
+
+/// The engine's own bench program.
+fn engine_program() -> Result<std::path::PathBuf> {
+    let mut build = Command::new("cargo");
+    let line = "build --quiet --release --bench engine --no-default-features --features mimalloc --message-format json";
+    let out = build.args(line.split(' ')).current_dir(paths::root()).stderr(Stdio::inherit()).output()?;
+    ensure!(out.status.success(), "the bench does not build");
+    let text = String::from_utf8(out.stdout)?;
+    let found = text.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok()).find_map(|m| {
+        let ours = m.get("target")?.get("name")? == "engine";
+        m.get("executable")?.as_str().filter(|_| ours).map(Into::into)
+    });
+    found.context("cargo names no bench program")
+}
+
+/// One line of the table.
+struct Row {
+    state: states::State,
+    go: Vec<f64>,
+    rust: Vec<f64>,
+    writes: (u64, u64),
+}
+
+fn engine(rounds: usize, goals: &mut Goals) -> Result<()> {
+    let mut go = Timer::start(&oracle::build(oracle::NEWEST)?)?;
+    let mut rust = Timer::start(&engine_program()?)?;
+    let mut rows: Vec<Row> = states::all(|case| go.ask(case))?
+        .into_iter()
+        .map(|state| Row { state, go: Vec::new(), rust: Vec::new(), writes: (0, 0) })
+        .collect();
+    for round in 0..rounds {
+        for row in &mut rows {
+            // The programs take turns, and each goes first every other time.
+            for turn in 0..2 {
+                if (turn + round) % 2 == 0 {
+                    if row.state.pods <= states::LARGEST_FOR_GO {
+                        let (nanos, writes) = go.time(&row.state.case, (20_000 / row.state.pods).clamp(5, 200))?;
+                        row.go.extend(nanos);
+                        row.writes.0 = writes;
+                    }
+                } else {
+                    let (nanos, writes) = rust.time(&row.state.case, (1_000_000 / row.state.pods).clamp(15, 2000))?;
+                    row.rust.extend(nanos);
+                    row.writes.1 = writes;
+                }
+            }
+        }
+    }
+    print(&mut rows);
+    judge(&rows, goals);
+    Ok(())
+}
+
+fn median(times: &[f64]) -> f64 {
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn print(rows: &mut [Row]) {
+    println!();
+    println!(
+        "{:<15}{:<12}{:>7} {:>7} | {:>11} {:>11} | {:>11} {:>11} | {:>8} {:>9} {:>9}",
+        "controller",
+        "state",
+        "pods",
+        "writes",
+        "Go median",
+        "Go least",
+        "Rust med.",
+        "Rust least",
+        "faster",
+        "Go/pod",
+        "Rust/pod"
+    );
+    for row in rows {
+        row.go.sort_by(f64::total_cmp);
+        row.rust.sort_by(f64::total_cmp);
+        let (go, rust, pods) = (median(&row.go), median(&row.rust), row.state.pods as f64);
+        let least = |t: &[f64]| micros(t.first().copied().unwrap_or(f64::NAN));
+        let faster = if go.is_nan() { "-".to_owned() } else { format!("{:.0} x", go / rust) };
+        println!(
+            "{:<15}{:<12}{:>7} {:>7} | {:>11} {:>11} | {:>11} {:>11} | {faster:>8} {:>9} {:>9}",
+            row.state.controller,
+            row.state.name,
+            row.state.pods,
+            row.writes.1,
+            micros(go),
+            least(&row.go),
+            micros(rust),
+            least(&row.rust),
+            per_pod(go / pods),
+            per_pod(rust / pods),
+        );
+    }
+    println!();
+}
+
+fn micros(nanos: f64) -> String {
+    if nanos.is_nan() { "-".to_owned() } else { format!("{:.1} µs", nanos / 1000.0) }
+}
+
+fn per_pod(nanos: f64) -> String {
+    if nanos.is_nan() { "-".to_owned() } else { format!("{nanos:.0} ns") }
+}
+
+fn judge(rows: &[Row], goals: &mut Goals) {
+    for row in rows.iter().filter(|r| !r.go.is_empty()) {
+        if row.writes.0 != row.writes.1 {
+            let name = format!("{} {} {}", row.state.controller, row.state.name, row.state.pods);
+            goals.check(false, &format!("{name}: Go writes {} objects, Roster {}", row.writes.0, row.writes.1));
+        }
+    }
+    let per_pod = |row: &Row| median(&row.rust) / row.state.pods as f64;
+    for row in rows.iter().filter(|r| r.state.pods == states::LARGEST_FOR_GO) {
+        let faster = median(&row.go) / median(&row.rust);
+        let text =
+            format!("{} {}, 5000 pods: {faster:.0} times faster; {GOAL} wanted", row.state.controller, row.state.name);
+        goals.check(faster >= GOAL, &text);
+    }
+    for large in rows.iter().filter(|r| r.state.pods == states::LARGEST) {
+        let same = |r: &&Row| r.state.controller == large.state.controller && r.state.name == large.state.name;
+        if let Some(small) = rows.iter().filter(same).find(|r| r.state.pods == 100) {
+            let dearer = per_pod(large) / per_pod(small);
+            let text = format!(
+                "{} {}: a pod among {} costs {dearer:.2} times one among 100; {LINEAR} allowed",
+                large.state.controller, large.state.name, large.state.pods
+            );
+            goals.check(dearer <= LINEAR, &text);
+        }
+    }
+}

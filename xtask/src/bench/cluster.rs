@@ -1,0 +1,93 @@
+//! A whole cluster from one file: `roster plan -f`, its time and its memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::Goals;
+use crate::command::run;
+use crate::paths;
+
+/// What a whole cluster may take on two cores.
+const SECONDS: f64 = 2.0;
+const MEGABYTES: u64 = 300;
+const RUNS: usize = 5;
+
+/// Writes the file if it is not in the cache yet, and plans it.
+pub fn run_cluster(services: usize, goals: &mut Goals) -> Result<()> {
+    let file = file(services)?;
+    run("cargo", "build --quiet --release --bin roster")?;
+    let program = paths::target().join("release/roster");
+    let size = fs::metadata(&file)?.len() / 1_000_000;
+    println!("\nroster plan -f {} ({services} Services, {} pods, {size} MB)", file.display(), services * 15);
+    let mut runs = Vec::new();
+    for _ in 0..RUNS {
+        let run = measure(&program, &file)?;
+        let code = run.code.map_or_else(|| "none".to_owned(), |c| c.to_string());
+        println!("  {:.2} s, {} MB at most, exit code {code}", run.time.as_secs_f64(), run.peak);
+        runs.push(run);
+    }
+    runs.sort_by_key(|r| r.time);
+    let median = runs.get(RUNS / 2).context("no run")?;
+    let peak = runs.iter().map(|r| r.peak).max().unwrap_or(0);
+    let time = median.time.as_secs_f64();
+    goals.check(runs.iter().all(|r| r.code == Some(0)), "a cluster at rest: there is nothing to do");
+    goals.check(time < SECONDS, &format!("a whole cluster in {time:.2} s; {SECONDS} allowed"));
+    goals.check(peak < MEGABYTES, &format!("a whole cluster in {peak} MB; {MEGABYTES} allowed"));
+    Ok(())
+}
+
+fn file(services: usize) -> Result<PathBuf> {
+    let folder = paths::cache()?.join("bench");
+    // The name changes with the program that writes it.
+    let source = fs::read(paths::root().join("benches/cluster/write.rs"))?;
+    let file = folder.join(format!("cluster-{services}-{:016x}.json", crate::oracle::fnv(&source)));
+    if !file.exists() {
+        fs::create_dir_all(&folder)?;
+        let half = file.with_extension("part");
+        println!("writing {}", file.display());
+        let line = "run --quiet --release --no-default-features --example cluster_file --";
+        let mut command = Command::new("cargo");
+        command.args(line.split(' ')).arg(services.to_string()).arg(&half).current_dir(paths::root());
+        ensure!(command.status()?.success(), "the file could not be written");
+        fs::rename(half, &file)?;
+    }
+    Ok(file)
+}
+
+struct Run {
+    time: Duration,
+    /// Most memory it ever had, in MB.
+    peak: u64,
+    code: Option<i32>,
+}
+
+/// Runs it, and asks the kernel for its high-water mark until it is gone: the mark only rises, so that the
+/// last answer is at most a moment old.
+fn measure(program: &Path, file: &Path) -> Result<Run> {
+    let began = Instant::now();
+    let mut command = Command::new(program);
+    command.args(["plan", "-o", "json", "-f"]).arg(file).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().with_context(|| format!("starting {}", program.display()))?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    let code = loop {
+        if let Some(mark) = fs::read_to_string(&status).ok().as_deref().and_then(high_water) {
+            peak = mark;
+        }
+        if let Some(ended) = child.try_wait()? {
+            break ended.code();
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    Ok(Run { time: began.elapsed(), peak: peak / 1000, code })
+}
+
+/// `VmHWM:  123456 kB`.
+fn high_water(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}

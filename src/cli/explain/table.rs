@@ -133,39 +133,42 @@ fn groups(explanation: &Explanation, wide: bool) -> Vec<Group<'_>> {
     groups
 }
 
-/// A pod is compared with the last few groups only: a Service with thousands of different verdicts must not take
-/// the square of that.
+/// A row is compared with the last few groups only: thousands of different verdicts must not take the square of
+/// that.
 const RECENT: usize = 32;
 
+/// The verdicts on one port, each with the lists it holds for.
+type OfPort<'a> = Vec<(Verdict<'a>, Vec<&'a Scope>)>;
+
 fn of_pod(rows: &[Row], wide: bool) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    let mut by_port: Vec<(&Option<PortName>, Vec<(&Scope, Verdict<'_>)>)> = Vec::new();
+    let mut ports: Vec<(&Option<PortName>, OfPort<'_>)> = Vec::new();
+    let mut place: BTreeMap<Option<(&str, i32)>, usize> = BTreeMap::new();
     for row in rows {
+        let key = row.port.as_ref().map(|p| (p.name.as_str(), p.port));
+        let at = *place.entry(key).or_insert_with(|| {
+            ports.push((&row.port, Vec::new()));
+            ports.len() - 1
+        });
+        let of_port = &mut ports[at].1;
         let reasons =
             row.reasons.iter().enumerate().filter(|(i, f)| *i == 0 || told(f, wide)).map(|(_, f)| f).collect();
         let verdict = Verdict { state: row.state, served: row.served, reasons };
-        match by_port.iter_mut().find(|(port, _)| **port == row.port) {
-            Some((_, verdicts)) => verdicts.push((&row.scope, verdict)),
-            None => by_port.push((&row.port, vec![(&row.scope, verdict)])),
+        match of_port.iter_mut().find(|(known, _)| *known == verdict) {
+            Some((_, lists)) => lists.push(&row.scope),
+            None => of_port.push((verdict, vec![&row.scope])),
         }
     }
-    for (port, verdicts) in by_port {
-        let mut of_port: Vec<(Verdict<'_>, Vec<&Scope>)> = Vec::new();
-        for (scope, verdict) in verdicts {
-            match of_port.iter_mut().find(|(v, _)| *v == verdict) {
-                Some((_, scopes)) => scopes.push(scope),
-                None => of_port.push((verdict, vec![scope])),
-            }
-        }
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for (port, of_port) in ports {
         for (verdict, lists) in of_port {
             let port = spelled(port.as_ref());
-            match groups.iter_mut().find(|g| g.verdict == verdict && g.lists == lists) {
-                Some(group) => group.ports.push(port),
-                None => {
-                    let pods = rows.first().map(|r| &r.pod).into_iter().collect();
-                    groups.push(Group { pods, ports: vec![port], lists, verdict, wide });
-                }
+            let same = |g: &&mut Group<'_>| g.verdict == verdict && g.lists == lists;
+            if let Some(group) = groups.iter_mut().rev().take(RECENT).find(same) {
+                group.ports.push(port);
+                continue;
             }
+            let pods = rows.first().map(|r| &r.pod).into_iter().collect();
+            groups.push(Group { pods, ports: vec![port], lists, verdict, wide });
         }
     }
     groups

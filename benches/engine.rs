@@ -11,7 +11,6 @@ use roster::plan::{Controller, Limit, PlanRequest};
 use serde::Deserialize;
 
 // The allocator of the shipped program.
-#[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -24,7 +23,6 @@ struct Task {
 
 fn main() {
     let mut out = std::io::stdout().lock();
-    // Cargo passes --bench; a test run of all targets sends no lines and ends here at once.
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
         let task: Task = serde_json::from_str(&line).unwrap();

@@ -124,18 +124,10 @@ impl Drop for Timer {
     }
 }
 
-/// The engine's own bench program.
+/// The engine's own program.
 fn engine_program() -> Result<std::path::PathBuf> {
-    let mut build = Command::new("cargo");
-    let line = "build --quiet --release --bench engine --no-default-features --features mimalloc --message-format json";
-    let out = build.args(line.split(' ')).current_dir(paths::root()).stderr(Stdio::inherit()).output()?;
-    ensure!(out.status.success(), "the bench does not build");
-    let text = String::from_utf8(out.stdout)?;
-    let found = text.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok()).find_map(|m| {
-        let ours = m.get("target")?.get("name")? == "engine";
-        m.get("executable")?.as_str().filter(|_| ours).map(Into::into)
-    });
-    found.context("cargo names no bench program")
+    crate::command::run("cargo", "build --quiet --release --package xtask --features live --bin engine_bench")?;
+    Ok(paths::target().join("release/engine_bench"))
 }
 
 /// One line of the table.

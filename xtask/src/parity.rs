@@ -43,7 +43,7 @@ pub fn run(args: &ParityArgs) -> Result<()> {
     ensure!(!minors.is_empty(), "no release to compare with");
     let oracles = minors.iter().map(|m| Ok((m, oracle::build(m)?))).collect::<Result<Vec<_>>>()?;
     let mut command = Command::new("cargo");
-    command.args("run --quiet --release --no-default-features --example parity_live --".split(' '));
+    command.args("run --quiet --release --package xtask --features live --bin parity_live --".split(' '));
     command.current_dir(paths::root());
     for (minor, program) in oracles {
         command.arg("--oracle").arg(format!("{minor}={}", program.to_str().context("a path that is not UTF-8")?));

@@ -78,7 +78,7 @@ fn orphans(files: &Files, findings: &mut Vec<String>) {
     let found = files.with_extension("rs").map(|(p, _)| p.to_owned()).filter(|p| is_root(p));
     let named = files.with_extension("toml").flat_map(|(manifest, text)| {
         let folder = manifest.parent().unwrap_or(Path::new(""));
-        text.lines().filter_map(|l| quoted_after(l, "path = ")).map(|p| folder.join(p))
+        text.lines().filter_map(|l| quoted_after(l, "path = ")).map(|p| plain(&folder.join(p)))
     });
     let mut open: Vec<(PathBuf, bool)> = found.chain(named).map(|p| (p, true)).collect();
     let mut reached = BTreeSet::new();

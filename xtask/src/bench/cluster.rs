@@ -49,7 +49,7 @@ fn file(services: usize) -> Result<PathBuf> {
         fs::create_dir_all(&folder)?;
         let half = file.with_extension("part");
         println!("writing {}", file.display());
-        let line = "run --quiet --release --no-default-features --example cluster_file --";
+        let line = "run --quiet --release --package xtask --features live --bin cluster_file --";
         let mut command = Command::new("cargo");
         command.args(line.split(' ')).arg(services.to_string()).arg(&half).current_dir(paths::root());
         ensure!(command.status()?.success(), "the file could not be written");

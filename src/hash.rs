@@ -183,16 +183,6 @@ impl Dump for EndpointSubset {
     }
 }
 
-/// Identity of an endpoint as upstream hashes it (`endpointHashObj`): decides the order of several
-/// addresses of one endpoint.
-pub(crate) struct AddressText<'a>(pub &'a str);
-
-impl Dump for AddressText<'_> {
-    fn top(&self, out: &mut impl Write) -> fmt::Result {
-        write!(out, "(string){}", self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,11 +8,6 @@ pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
-pub(super) fn is_false(b: &bool) -> bool {
-    !*b
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 pub(super) fn is_zero(n: &i64) -> bool {
     *n == 0
 }

@@ -37,6 +37,9 @@ pub enum DecodeReason {
     /// One object is larger than is allowed.
     #[error("one object has more than {0} bytes")]
     ObjectTooLarge(usize),
+    /// There are more objects than are allowed.
+    #[error("more than {0} objects")]
+    TooManyObjects(usize),
 }
 
 /// What a reader's error means: it may stand for a limit, or for bad YAML.

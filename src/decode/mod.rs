@@ -40,6 +40,8 @@ pub struct Source<'a> {
     pub max_bytes: Option<u64>,
     /// How many bytes one object (or, in YAML, the whole text) may have.
     pub max_object_bytes: usize,
+    /// How many objects there may be: a few bytes are enough for one, which then takes some hundred.
+    pub max_objects: usize,
     /// How many threads parse.
     pub threads: NonZeroUsize,
 }
@@ -60,12 +62,24 @@ impl<'a> Source<'a> {
     /// A file of any size, read on all cores.
     pub fn file(name: &'a str) -> Self {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { name, format: Format::Auto, max_bytes: None, max_object_bytes: 256 << 20, threads }
+        Self {
+            name,
+            format: Format::Auto,
+            max_bytes: None,
+            max_object_bytes: 256 << 20,
+            max_objects: 20_000_000,
+            threads,
+        }
     }
 
-    /// The body of a request: at most 64 MiB after decompression.
+    /// The body of a request: at most 64 MiB after decompression, and half a million objects.
     pub fn body() -> Self {
-        Self { max_bytes: Some(64 << 20), max_object_bytes: 64 << 20, ..Self::file("request body") }
+        Self {
+            max_bytes: Some(64 << 20),
+            max_object_bytes: 64 << 20,
+            max_objects: 500_000,
+            ..Self::file("request body")
+        }
     }
 }
 

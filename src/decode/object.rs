@@ -87,7 +87,7 @@ impl Reader<'_> {
     fn parse<T: DeserializeOwned>(&self, into: &mut Inventory) -> Result<Option<T>, DecodeError> {
         match from_str(self.text) {
             Ok(object) => Ok(Some(object)),
-            Err(error) if error.classify() == Category::Data => Ok(self.parse_again(into)),
+            Err(error) if error.classify() == Category::Data => Ok(self.parse_again(&error, into)),
             Err(error) => Err(self.no_json(&error)),
         }
     }
@@ -96,28 +96,32 @@ impl Reader<'_> {
         (self.place.at)().of(error).error(self.place.input, DecodeReason::Json(message(error)))
     }
 
-    /// Parses an object that has an error, slowly, to tell where.
-    fn parse_again<T: DeserializeOwned>(&self, into: &mut Inventory) -> Option<T> {
-        let mut text = serde_json::Deserializer::from_str(self.text);
-        let error = serde_path_to_error::deserialize::<_, T>(Strict(&mut text)).err()?;
-        let at = (self.place.at)().of(error.inner());
-        let why = message(error.inner());
-        if !why.starts_with("duplicate field") {
-            into.problems.push(self.problem(Reason::InvalidObject, at, &pointer(error.path()), &why));
+    /// Tells what is wrong with an object, and reads it all the same if some key is only there twice:
+    /// Kubernetes takes the last one, and so does a tree of values.
+    fn parse_again<T: DeserializeOwned>(&self, error: &serde_json::Error, into: &mut Inventory) -> Option<T> {
+        let why = message(error);
+        let duplicate = why.starts_with("duplicate field");
+        into.problems.add(|| {
+            // The first parse is the fast one, and knows no path.
+            let mut text = serde_json::Deserializer::from_str(self.text);
+            let again = serde_path_to_error::deserialize::<_, T>(Strict(&mut text)).err();
+            let path = again.map(|e| pointer(e.path())).unwrap_or_default();
+            let at = (self.place.at)().of(error);
+            if duplicate {
+                return self.problem(Reason::DuplicateKey, at, &path, &format!("{why}; the last one counts"));
+            }
+            self.problem(Reason::InvalidObject, at, &path, &why)
+        });
+        if !duplicate {
             return None;
         }
-        // Kubernetes takes the last of equal keys, and so does a tree of values.
-        let warning = format!("{why}; the last one counts");
-        into.problems.push(self.problem(Reason::DuplicateKey, at, &pointer(error.path()), &warning));
         let tree: serde_json::Value = serde_json::from_str(self.text).ok()?;
-        match serde_path_to_error::deserialize(Strict(tree)) {
-            Ok(object) => Some(object),
-            Err(error) => {
+        serde_path_to_error::deserialize(Strict(tree))
+            .map_err(|error| {
                 let (path, why) = (pointer(error.path()), message(error.inner()));
-                into.problems.push(self.problem(Reason::InvalidObject, (self.place.at)(), &path, &why));
-                None
-            }
-        }
+                into.problems.add(|| self.problem(Reason::InvalidObject, (self.place.at)(), &path, &why));
+            })
+            .ok()
     }
 
     /// Checks that an object of no interest is JSON at all.
@@ -134,7 +138,7 @@ impl Reader<'_> {
                 return Ok(());
             }
         };
-        into.problems.push(self.problem(Reason::InvalidObject, (self.place.at)(), "", &why));
+        into.problems.add(|| self.problem(Reason::InvalidObject, (self.place.at)(), "", &why));
         Ok(())
     }
 

@@ -7,8 +7,8 @@
 use std::{
     io::Read,
     sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -43,8 +43,8 @@ struct Held {
 pub(super) fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     let mut splitter = Splitter::new(input, source.name, Position::START, source.max_object_bytes);
     let mut batch = Batch::default();
-    let targets = into.targets();
-    let mut worker = Worker::new(source, &targets);
+    let common = Common { source, targets: into.targets(), objects: AtomicUsize::new(0) };
+    let mut worker = Worker::new(&common);
     let more = splitter.next(&mut batch)?;
     let mut parts = vec![worker.parse(&batch, 0)];
     if more && !splitter.ended() && parts[0].failed.is_none() {
@@ -53,7 +53,7 @@ pub(super) fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inve
         parts.append(&mut in_parallel(&shared, &stop, worker, batch));
         splitter = shared.into_inner().unwrap_or_else(PoisonError::into_inner).1;
     }
-    put_together(parts, &splitter, Worker::new(source, &targets), into)
+    put_together(parts, &splitter, Worker::new(&common), into)
 }
 
 type Shared<'n, R> = Mutex<(usize, Splitter<'n, R>)>;
@@ -65,8 +65,8 @@ fn in_parallel<R: Read + Send>(
     batch: Batch,
 ) -> Vec<Part> {
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..worker.source.threads.get())
-            .map(|_| worker.another())
+        let others: Vec<_> = (1..worker.common.source.threads.get())
+            .map(|_| Worker::new(worker.common))
             .map(|worker| scope.spawn(|| take_batches(shared, stop, worker, Batch::default())))
             .collect();
         let mut parts = take_batches(shared, stop, worker, batch);
@@ -125,10 +125,17 @@ fn put_together<R: Read>(
     worker.release(held, splitter, None, into)
 }
 
+/// What all threads share.
+struct Common<'s> {
+    source: &'s Source<'s>,
+    targets: Arc<Targets>,
+    /// How many objects there were so far, lists of lists included.
+    objects: AtomicUsize,
+}
+
 /// Parses batches; remembers what objects have in common.
 struct Worker<'s> {
-    source: &'s Source<'s>,
-    targets: &'s Targets,
+    common: &'s Common<'s>,
     interner: Interner<'s>,
 }
 
@@ -143,12 +150,8 @@ struct Outer {
 const MAX_DEPTH: usize = 4;
 
 impl<'s> Worker<'s> {
-    fn new(source: &'s Source<'s>, targets: &'s Targets) -> Self {
-        Self { source, targets, interner: Interner::new(targets) }
-    }
-
-    fn another(&self) -> Self {
-        Self::new(self.source, self.targets)
+    fn new(common: &'s Common<'s>) -> Self {
+        Self { common, interner: Interner::new(&common.targets) }
     }
 
     fn parse(&mut self, batch: &Batch, number: usize) -> Part {
@@ -164,28 +167,36 @@ impl<'s> Worker<'s> {
         into: &mut Inventory,
         held: &mut Vec<Held>,
     ) -> Result<(), DecodeError> {
+        let max = self.common.source.max_objects;
+        if self.common.objects.fetch_add(batch.items.len(), Ordering::Relaxed) > max - batch.items.len().min(max) {
+            return Err(batch.at.error(self.common.source.name, DecodeReason::TooManyObjects(max)));
+        }
         // Once for all objects, which costs next to nothing; one by one only if it fails.
         let all = std::str::from_utf8(batch.text());
+        // Places are worked out when they are asked for, from the last one that was: once through the text.
+        let (mut from, mut known) = (0, batch.at);
         for item in &batch.items {
             let bytes = &batch.text()[item.start..item.end];
-            let at = || batch.at.after(&batch.text()[..item.start]);
+            let at = || known.after(&batch.text()[from..item.start]);
             let text = match all {
                 Ok(all) => &all[item.start..item.end],
                 Err(_) => std::str::from_utf8(bytes).map_err(|e| {
                     let reason = DecodeReason::Json("not UTF-8".to_owned());
-                    at().after(&bytes[..e.valid_up_to()]).error(self.source.name, reason)
+                    at().after(&bytes[..e.valid_up_to()]).error(self.common.source.name, reason)
                 })?,
             };
             let pointer = Pointer { list: outer.map_or("", |o| &o.pointer), index: item.index };
             let document = outer.map_or(item.document, |o| o.document);
-            let place = Place { input: self.source.name, at: &at, document, pointer };
+            let place = Place { input: self.common.source.name, at: &at, document, pointer };
             match kind_of(text, item) {
-                Some(meta) if meta.kind() == Kind::List && item.index.is_some() => {
-                    self.nested(text, &meta, place, outer.map_or(1, |o| o.depth + 1), into)?;
+                Some(meta) if meta.kind() != Kind::List || item.index.is_none() => {
+                    object::add(text, &meta, place, &mut self.interner, into)?;
+                    continue;
                 }
-                Some(meta) => object::add(text, &meta, place, &mut self.interner, into)?,
+                Some(meta) => self.nested(text, &meta, place, outer.map_or(1, |o| o.depth + 1), into)?,
                 None => held.push(Held { text: text.to_owned(), at: at(), document: item.document, index: item.index }),
             }
+            (from, known) = (item.start, at());
         }
         Ok(())
     }
@@ -200,11 +211,11 @@ impl<'s> Worker<'s> {
         into: &mut Inventory,
     ) -> Result<(), DecodeError> {
         if depth > MAX_DEPTH {
-            into.problems.push(object::invalid(text, meta, place, "lists are nested too deep"));
+            into.problems.add(|| object::invalid(text, meta, place, "lists are nested too deep"));
             return Ok(());
         }
         let outer = Outer { document: place.document, pointer: place.pointer.to_string(), depth };
-        let mut splitter = Splitter::new(text.as_bytes(), self.source.name, (place.at)(), text.len());
+        let mut splitter = Splitter::new(text.as_bytes(), self.common.source.name, (place.at)(), text.len());
         let (mut batch, mut held) = (Batch::default(), Vec::new());
         while splitter.next(&mut batch)? {
             self.batch(&batch, Some(&outer), into, &mut held)?;
@@ -224,7 +235,7 @@ impl<'s> Worker<'s> {
             let meta = splitter.late_kind(document).cloned().unwrap_or_default();
             let pointer = Pointer { list: outer.map_or("", |o| &o.pointer), index };
             let document = outer.map_or(document, |o| o.document);
-            let place = Place { input: self.source.name, at: &|| at, document, pointer };
+            let place = Place { input: self.common.source.name, at: &|| at, document, pointer };
             object::add(&text, &meta, place, &mut self.interner, into)?;
         }
         Ok(())

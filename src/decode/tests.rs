@@ -257,6 +257,11 @@ fn limits_hold() {
     let (objects, _, error) = outcome(huge.as_bytes(), &source);
     assert_eq!((objects.len(), error.as_deref()), (1, Some("in:1:73: one object has more than 2097152 bytes")));
 
+    let source = Source { max_objects: 3, ..one_thread() };
+    assert_eq!(outcome(format!("[{A},{B}]{A}").as_bytes(), &source).2, None);
+    let (.., error) = outcome(format!("[{A},{{\"kind\":\"List\",\"items\":[{A},{B}]}}]").as_bytes(), &source);
+    assert_eq!(error.as_deref(), Some("in:1:75: more than 3 objects"));
+
     let deep = format!("[{A},{}{},{B}]", "[".repeat(100_000), "]".repeat(100_000));
     let (objects, problems, error) = outcome(deep.as_bytes(), &one_thread());
     assert_eq!((objects.len(), problems.len(), error), (2, 1, None));
@@ -281,6 +286,21 @@ fn large_objects_are_read_in_linear_time() {
     let fields: String = (0..10_000).map(|i| format!(r#""f{i}":{{"x":[{i}]}},"#)).collect();
     let pod = format!(r#"{{{fields}"kind":"Pod","metadata":{{"name":"a"}}}}"#);
     check(pod, &["Pod a"], &[], None);
+}
+
+#[test]
+fn millions_of_bad_objects_are_counted_in_linear_time() {
+    for bad in ["{}", "5", r#"{"kind":"List","items":[]}"#, r#"{"kind":"Pod","spec":5}"#] {
+        let list =
+            format!(r#"{{"items":[{bad}{}],"kind":"PodList","apiVersion":"v1"}}"#, format!(",\n{bad}").repeat(20_000));
+        let mut inventory = Inventory::default();
+        read(list.as_bytes(), &one_thread(), &mut inventory).unwrap();
+        assert!(inventory.problems.as_slice().len() <= 1000);
+    }
+    let nested = (0..250).map(|i| format!("{}a: &a{i}\n", " ".repeat(i))).collect::<String>();
+    let yaml = format!("{nested}{}b: {}\n", " ".repeat(250), "x".repeat(1 << 20));
+    let (.., error) = outcome(yaml.as_bytes(), &one_thread());
+    assert!(error.is_some_and(|e| e.contains("too much text")));
 }
 
 #[test]
@@ -328,7 +348,7 @@ fn yaml_errors_name_line_and_field() {
         ("a: &x [*x]\n", "in:1:8: not YAML: an alias stands within the node it stands for"),
         ("a: *x\n", "?"),
         ("just text", "in:1:1: not JSON: expected an object"),
-        (&format!("a0: &a0 xxxxxxxxxx\n{bomb}"), "in:8:14: not YAML: aliases stand for too much text"),
+        (&format!("a0: &a0 xxxxxxxxxx\n{bomb}"), "in:8:10: not YAML: anchors and aliases stand for too much text"),
     ] {
         let got = outcome(yaml.as_bytes(), &one_thread()).2.unwrap();
         assert!(got == error || error == "?", "{yaml}: {got}");

@@ -31,7 +31,8 @@ pub(super) struct YamlError {
     pub(super) message: String,
 }
 
-/// What aliases may add, all together. A few of them in a few bytes can stand for terabytes.
+/// What aliases may add, and what may be kept for them, all together: a few of them can stand for terabytes, and
+/// anchors within anchors keep the same text many times.
 const MAX_ALIASES: usize = 16 << 20;
 
 /// Reads all of `input`, which is YAML.
@@ -64,7 +65,8 @@ pub(super) struct AsJson<'a> {
     /// Anchors whose node is being written, with its JSON so far.
     recording: Vec<Recording>,
     anchors: HashMap<usize, Vec<u8>>,
-    from_aliases: usize,
+    /// What aliases added, and what is kept for them.
+    aliases: usize,
     done: bool,
 }
 
@@ -98,7 +100,7 @@ impl<'a> AsJson<'a> {
             open: Vec::new(),
             recording: Vec::new(),
             anchors: HashMap::new(),
-            from_aliases: 0,
+            aliases: 0,
             done: false,
         }
     }
@@ -128,6 +130,9 @@ impl<'a> AsJson<'a> {
             Event::SequenceEnd => self.end(at, b"]"),
             Event::MappingEnd => self.end(at, b"}"),
             _ => {}
+        }
+        if self.aliases > MAX_ALIASES {
+            return Err(error(at, "anchors and aliases stand for too much text"));
         }
         Ok(())
     }
@@ -159,10 +164,7 @@ impl<'a> AsJson<'a> {
         if self.at_key() && !json.starts_with(b"\"") {
             return Err(error(at, "a key must be text"));
         }
-        self.from_aliases += json.len();
-        if self.from_aliases > MAX_ALIASES {
-            return Err(error(at, "aliases stand for too much text"));
-        }
+        self.aliases += json.len();
         self.before_node(at, 0);
         self.token(at, &json);
         self.after_node();
@@ -224,6 +226,7 @@ impl<'a> AsJson<'a> {
     fn write(&mut self, json: &[u8]) {
         self.json.extend_from_slice(json);
         self.at = self.at.after(json);
+        self.aliases += json.len() * self.recording.len();
         for recording in &mut self.recording {
             recording.json.extend_from_slice(json);
         }

@@ -67,6 +67,17 @@ impl Rule {
         }
     }
 
+    fn broken(self, name: &str) -> String {
+        if name.is_empty() {
+            "the object has no name".to_owned()
+        } else if name.len() > self.limit() {
+            format!("the name has {} characters; {} are allowed", name.len(), self.limit())
+        } else {
+            "a name consists of lower case letters, digits and '-', and begins and ends with a letter or digit"
+                .to_owned()
+        }
+    }
+
     fn holds(self, name: &str) -> bool {
         let label = |l: &str| {
             let alphanumeric = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -91,31 +102,25 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn name(&mut self, name: &str, rule: Rule) {
-        if rule.holds(name) {
-            return;
+        if !rule.holds(name) {
+            self.push(Reason::InvalidName, || (rule.broken(name), "/metadata/name".to_owned()));
         }
-        let message = if name.is_empty() {
-            "the object has no name".to_owned()
-        } else if name.len() > rule.limit() {
-            format!("the name has {} characters; {} are allowed", name.len(), rule.limit())
-        } else {
-            "a name consists of lower case letters, digits and '-', and begins and ends with a letter or digit"
-                .to_owned()
-        };
-        self.push(Reason::InvalidName, message, "/metadata/name");
     }
 
     fn port(&mut self, number: i64, place: impl FnOnce() -> String) {
         if !(1..=65_535).contains(&number) {
-            self.push(Reason::InvalidPort, format!("port {number} is not from 1 to 65535"), &place());
+            self.push(Reason::InvalidPort, || (format!("port {number} is not from 1 to 65535"), place()));
         }
     }
 
-    fn push(&mut self, reason: Reason, message: String, place: &str) {
-        let mut key: ObjectKey = self.object.key();
-        shorten(&mut key);
-        let pointer = Some(format!("{}{place}", self.at));
-        self.problems.push(Problem { pointer, ..Problem::new(reason, key, message) });
+    /// `what` tells the message and the place.
+    fn push(&mut self, reason: Reason, what: impl FnOnce() -> (String, String)) {
+        self.problems.add(|| {
+            let (message, place) = what();
+            let mut key: ObjectKey = self.object.key();
+            shorten(&mut key);
+            Problem { pointer: Some(format!("{}{place}", self.at)), ..Problem::new(reason, key, message) }
+        });
     }
 }
 

@@ -120,10 +120,12 @@ impl Distinct<'_> {
                 let same = name(later) == name(kept);
                 if same {
                     *kept = later;
-                    let (namespace, name) = name(later);
-                    let key = ObjectKey::new(kind, namespace, name);
-                    let message = format!("{key} is there more than once; the last one counts");
-                    self.problems.push(Problem::new(Reason::DuplicateObject, key, message));
+                    self.problems.add(|| {
+                        let (namespace, name) = name(later);
+                        let key = ObjectKey::new(kind, namespace, name);
+                        let message = format!("{key} is there more than once; the last one counts");
+                        Problem::new(Reason::DuplicateObject, key, message)
+                    });
                 }
                 same
             });

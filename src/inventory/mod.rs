@@ -149,8 +149,14 @@ impl Problems {
 
     /// Adds a problem, or counts it.
     pub fn push(&mut self, problem: Problem) {
+        self.add(|| problem);
+    }
+
+    /// Adds a problem, or counts it: then it is not even made. What millions of objects have wrong must not
+    /// cost more than to find it.
+    pub fn add(&mut self, problem: impl FnOnce() -> Problem) {
         if self.list.len() < Self::LIMIT {
-            self.list.push(problem);
+            self.list.push(problem());
         } else {
             self.more += 1;
         }

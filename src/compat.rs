@@ -19,7 +19,7 @@ impl Minor {
 
     /// All of them, oldest first.
     pub fn all() -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
-        (Self::OLDEST.0..Self::NEWEST.0 + 1).map(Self)
+        (Self::OLDEST.0..=Self::NEWEST.0).map(Self)
     }
 
     /// What this release does.

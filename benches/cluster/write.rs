@@ -1,7 +1,8 @@
-//! Writes a whole cluster as `kubectl get services,pods,endpoints,endpointslices,nodes -A -o json
-//! --show-managed-fields` would print it, at rest: nothing is left to do for the controllers.
+//! Writes a whole cluster at rest: nothing is left to do for the controllers. It is the List that
+//! `kubectl get services,pods,endpoints,endpointslices,nodes -A -o json --show-managed-fields` gives, without the
+//! indentation, which nearly doubles its size; a third argument, `pretty`, writes that too.
 //!
-//! `cluster_file SERVICES FILE`; every Service has fifteen pods. `cargo xtask bench` runs it.
+//! `cluster_file SERVICES FILE [pretty]`; every Service has fifteen pods. `cargo xtask bench` runs it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program for benches: it may fail loudly")]
 
 use std::fs::File;
@@ -18,7 +19,8 @@ fn main() {
     let mut words = std::env::args().skip(1);
     let services: usize = words.next().and_then(|w| w.parse().ok()).expect("cluster_file SERVICES FILE");
     let path = words.next().expect("cluster_file SERVICES FILE");
-    let mut out = List { out: BufWriter::with_capacity(1 << 20, File::create(&path).unwrap()), first: true };
+    let pretty = words.next().is_some_and(|w| w == "pretty");
+    let mut out = List { out: BufWriter::with_capacity(1 << 20, File::create(&path).unwrap()), first: true, pretty };
     out.out.write_all(b"{\n    \"apiVersion\": \"v1\",\n    \"items\": [").unwrap();
     (0..services).for_each(|s| out.item(&service(s)));
     (0..services * PODS).for_each(|p| out.item(&pod(p)));
@@ -35,18 +37,22 @@ fn main() {
 struct List {
     out: BufWriter<File>,
     first: bool,
+    pretty: bool,
 }
 
 impl List {
     fn item(&mut self, object: &Value) {
+        self.out.write_all(if self.first { b"\n" } else { b",\n" }).unwrap();
+        self.first = false;
+        if !self.pretty {
+            serde_json::to_writer(&mut self.out, object).unwrap();
+            return;
+        }
         let mut text = Vec::with_capacity(8 << 10);
         object.serialize(&mut Serializer::with_formatter(&mut text, PrettyFormatter::with_indent(b"    "))).unwrap();
-        self.out.write_all(if self.first { b"" } else { b"," }).unwrap();
-        self.first = false;
-        for line in text.split(|b| *b == b'\n') {
-            self.out.write_all(b"\n        ").unwrap();
-            self.out.write_all(line).unwrap();
-        }
+        let indented = String::from_utf8(text).unwrap().replace('\n', "\n        ");
+        self.out.write_all(b"        ").unwrap();
+        self.out.write_all(indented.as_bytes()).unwrap();
     }
 }
 
@@ -115,9 +121,25 @@ fn zone(node: usize) -> String {
     format!("zone-{}", ["a", "b", "c"][node % 3])
 }
 
+/// What the kubelet wrote: the longest part of a pod that nobody reads.
+fn kubelet_fields() -> Value {
+    let condition = json!({ ".": {}, "f:lastProbeTime": {}, "f:lastTransitionTime": {}, "f:status": {}, "f:type": {} });
+    let key = |kind: &str| format!("k:{{\"type\":\"{kind}\"}}");
+    json!({
+        "apiVersion": "v1", "fieldsType": "FieldsV1", "manager": "kubelet", "operation": "Update", "subresource": "status",
+        "time": "2026-05-15T15:55:40Z",
+        "fieldsV1": { "f:status": {
+            "f:conditions": { key("ContainersReady"): condition, key("Initialized"): condition, key("Ready"): condition },
+            "f:containerStatuses": {}, "f:hostIP": {}, "f:phase": {}, "f:podIP": {}, "f:startTime": {},
+            "f:podIPs": { ".": {}, "k:{\"ip\":\"10.0.0.1\"}": { ".": {}, "f:ip": {} } },
+        } },
+    })
+}
+
 fn pod(p: usize) -> Value {
     let s = p / PODS;
     let mut meta = meta(2, p, &pod_name(p), s);
+    meta["managedFields"].as_array_mut().unwrap().push(kubelet_fields());
     meta["generateName"] = format!("{}-6d4cf56db6-", name(s)).into();
     meta["labels"] = json!({ "app": name(s), "pod-template-hash": "6d4cf56db6", "team": namespace(s) });
     meta["annotations"] = json!({ "prometheus.io/scrape": "true", "prometheus.io/port": "9090" });
@@ -134,25 +156,34 @@ fn pod(p: usize) -> Value {
                 "env": [
                     { "name": "POD_IP", "valueFrom": { "fieldRef": { "apiVersion": "v1", "fieldPath": "status.podIP" } } },
                     { "name": "DATABASE", "value": "postgres://db.internal.example.org:5432/orders" },
+                    { "name": "JAVA_TOOL_OPTIONS", "value": "-XX:MaxRAMPercentage=75 -XX:+ExitOnOutOfMemoryError" },
+                    { "name": "TOKEN", "valueFrom": { "secretKeyRef": { "key": "token", "name": "web-token" } } },
                 ],
                 "image": "registry.example.org/team/web:2026.5.1", "imagePullPolicy": "IfNotPresent", "name": "web",
+                "livenessProbe": { "httpGet": { "path": "/live", "port": "http", "scheme": "HTTP" }, "periodSeconds": 20, "timeoutSeconds": 1 },
+                "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
                 "ports": [{ "containerPort": 8080, "name": "http", "protocol": "TCP" }, { "containerPort": 9090, "name": "metrics", "protocol": "TCP" }],
                 "readinessProbe": { "httpGet": { "path": "/ready", "port": "http", "scheme": "HTTP" }, "periodSeconds": 10 },
                 "resources": { "limits": { "memory": "512Mi" }, "requests": { "cpu": "250m", "memory": "256Mi" } },
                 "volumeMounts": [{ "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "name": "kube-api-access", "readOnly": true }],
             }],
             "dnsPolicy": "ClusterFirst", "enableServiceLinks": true, "nodeName": node_name(p), "restartPolicy": "Always",
+            "preemptionPolicy": "PreemptLowerPriority", "priority": 0, "securityContext": { "fsGroup": 1000, "runAsUser": 1000 },
             "schedulerName": "default-scheduler", "serviceAccountName": "default", "terminationGracePeriodSeconds": 30,
+            "tolerations": [
+                { "effect": "NoExecute", "key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 300 },
+                { "effect": "NoExecute", "key": "node.kubernetes.io/unreachable", "operator": "Exists", "tolerationSeconds": 300 },
+            ],
             "volumes": [{ "name": "kube-api-access", "projected": { "defaultMode": 420, "sources": [{ "serviceAccountToken": { "expirationSeconds": 3607, "path": "token" } }] } }],
         },
         "status": {
             "conditions": [condition("Initialized", "True"), condition("Ready", status), condition("ContainersReady", status), condition("PodScheduled", "True")],
             "containerStatuses": [{
-                "containerID": format!("containerd://{:064x}", p), "image": "registry.example.org/team/web:2026.5.1", "lastState": {},
+                "containerID": format!("containerd://{:064x}", p), "image": "registry.example.org/team/web:2026.5.1", "lastState": {}, "imageID": format!("registry.example.org/team/web@sha256:{:064x}", 7),
                 "name": "web", "ready": ready(p), "restartCount": 0, "started": true,
                 "state": { "running": { "startedAt": "2026-05-15T15:55:38Z" } },
             }],
-            "hostIP": "192.168.0.1", "phase": "Running", "podIP": pod_ip(p), "podIPs": [{ "ip": pod_ip(p) }], "qosClass": "Burstable",
+            "hostIP": "192.168.0.1", "hostIPs": [{ "ip": "192.168.0.1" }], "observedGeneration": 1, "phase": "Running", "podIP": pod_ip(p), "podIPs": [{ "ip": pod_ip(p) }], "qosClass": "Burstable",
             "startTime": "2026-05-15T15:55:35Z",
         },
     })

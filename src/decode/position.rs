@@ -30,7 +30,7 @@ impl Position {
         }
     }
 
-    /// The place at which serde_json gave up on a text that begins here.
+    /// The place at which `serde_json` gave up on a text that begins here.
     pub(super) fn of(self, error: &serde_json::Error) -> Self {
         self.within(error.line(), error.column())
     }
@@ -40,7 +40,7 @@ impl Position {
     }
 }
 
-/// What serde_json says, without the place, which it tells relative to a part of the text, and without
+/// What `serde_json` says, without the place, which it tells relative to a part of the text, and without
 /// names of this program's types.
 pub(super) fn message(error: &impl ToString) -> String {
     let text = error.to_string();

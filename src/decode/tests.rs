@@ -268,7 +268,7 @@ fn limits_hold() {
     let deep =
         format!(r#"[{A},{{"kind":"Pod","metadata":{{"labels":{}{}}}}},{B}]"#, "[".repeat(9000), "]".repeat(9000));
     assert_eq!(outcome(deep.as_bytes(), &one_thread()).0.len(), 2);
-    let lists = format!(r#"{}{A}{}"#, r#"{"kind":"List","items":["#.repeat(200), "]}".repeat(200));
+    let lists = format!(r"{}{A}{}", r#"{"kind":"List","items":["#.repeat(200), "]}".repeat(200));
     assert_eq!(outcome(lists.as_bytes(), &one_thread()).1.len(), 1);
     for deep in ["[".repeat(100_000), "- ".repeat(100_000), "{a: ".repeat(100_000)] {
         assert!(outcome(deep.as_bytes(), &one_thread()).2.is_some());

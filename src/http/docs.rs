@@ -1,4 +1,4 @@
-//! The OpenAPI document and the page that shows it.
+//! The `OpenAPI` document and the page that shows it.
 
 use axum::{
     http::header,
@@ -41,7 +41,7 @@ pub fn openapi_json() -> String {
 
 /// This document
 ///
-/// The OpenAPI description of this API.
+/// The `OpenAPI` description of this API.
 #[utoipa::path(
     get,
     path = "/openapi.json",

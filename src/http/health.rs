@@ -57,7 +57,7 @@ pub(super) async fn readyz(State(app): State<Arc<App>>) -> Result<&'static str, 
 
 /// Metrics
 ///
-/// In the OpenMetrics text format.
+/// In the `OpenMetrics` text format.
 #[utoipa::path(
     get,
     path = "/metrics",

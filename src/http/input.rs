@@ -41,8 +41,8 @@ pub(super) struct Body {
 
 impl Body {
     /// A field that is none of [`FIELDS`].
-    pub(super) fn note_other(&mut self, name: String) {
-        match name.as_str() {
+    pub(super) fn note_other(&mut self, name: &str) {
+        match name {
             "kind" | "items" => self.objects = true,
             "apiVersion" | "metadata" | "spec" | "status" => {}
             _ => {
@@ -108,7 +108,9 @@ impl<'de> Deserialize<'de> for Body {
                         }
                     }
                 }
-                others.into_iter().for_each(|name| body.note_other(name));
+                for name in &others {
+                    body.note_other(name);
+                }
                 body.unknown += more;
                 Ok(body)
             }

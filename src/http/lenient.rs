@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Body, ApiError> {
                 let nodes: Vec<Node> = many(value, "/nodes", "Node", problems, &mut errors);
                 request.nodes = Nodes::new(nodes);
             }
-            _ => body.note_other(name),
+            _ => body.note_other(&name),
         }
     }
     if errors.is_empty() {
@@ -101,7 +101,7 @@ fn one<T: DeserializeOwned>(
     }
     match element(raw) {
         Ok((value, twice)) => {
-            problems.extend(twice.map(|message| duplicate(kind, raw, at, message)));
+            problems.extend(twice.map(|message| duplicate(kind, raw, at, &message)));
             Some(value)
         }
         Err((path, detail)) => {
@@ -130,7 +130,7 @@ fn many<T: DeserializeOwned>(
     for (i, raw) in list.into_iter().flatten().enumerate() {
         match element(raw) {
             Ok((value, twice)) => {
-                problems.extend(twice.map(|message| duplicate(kind, raw, &format!("{at}/{i}"), message)));
+                problems.extend(twice.map(|message| duplicate(kind, raw, &format!("{at}/{i}"), &message)));
                 good.push(value);
             }
             Err((path, detail)) => problems.push(Problem {
@@ -155,7 +155,7 @@ fn element<T: DeserializeOwned>(raw: &RawValue) -> Result<(T, Option<String>), (
 }
 
 /// A key that is there twice.
-fn duplicate(kind: &str, raw: &RawValue, at: &str, message: String) -> Problem {
+fn duplicate(kind: &str, raw: &RawValue, at: &str, message: &str) -> Problem {
     let message = format!("{message}; the last one counts");
     Problem { pointer: Some(at.to_owned()), ..Problem::new(Reason::DuplicateKey, key(kind, raw), message) }
 }
@@ -176,11 +176,10 @@ fn pointer(path: &Path) -> String {
     let mut out = String::new();
     for segment in path {
         match segment {
-            Segment::Seq { index } => out.push_str(&format!("/{index}")),
+            Segment::Seq { index } => out.extend(["/", &index.to_string()]),
             Segment::Map { key } => {
                 let key: String = key.chars().take(100).collect();
-                out.push('/');
-                out.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                out.extend(["/", &key.replace('~', "~0").replace('/', "~1")]);
             }
             Segment::Enum { .. } | Segment::Unknown => {}
         }

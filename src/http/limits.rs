@@ -32,8 +32,8 @@ impl Default for Limits {
             cluster_requests: 2,
             large: 4,
             body_idle: Duration::from_secs(10),
-            request: Duration::from_secs(60),
-            cluster_request: Duration::from_secs(300),
+            request: Duration::from_mins(1),
+            cluster_request: Duration::from_mins(5),
         }
     }
 }

@@ -183,6 +183,7 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
 }
 
 /// The answer to a panic: fixed, so that nothing leaks.
+#[expect(clippy::needless_pass_by_value, reason = "tower-http hands it over")]
 pub(super) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     let what = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = what.unwrap_or("?"), "a handler panicked");

@@ -1,4 +1,4 @@
-//! Metrics in the OpenMetrics text format. No global registry: every server has its own.
+//! Metrics in the `OpenMetrics` text format. No global registry: every server has its own.
 
 use std::{fmt, sync::atomic::AtomicU64, time::Duration};
 
@@ -120,7 +120,7 @@ impl Metrics {
         }
     }
 
-    /// The OpenMetrics text.
+    /// The `OpenMetrics` text.
     pub fn encode(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;

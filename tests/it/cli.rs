@@ -24,7 +24,7 @@ fn roster(args: &[&str]) -> Ran {
 /// Runs the program with arguments, variables and standard input.
 fn roster_with(args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
     let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_roster"));
-    command.args(args).write_stdin(input).timeout(std::time::Duration::from_secs(60));
+    command.args(args).write_stdin(input).timeout(std::time::Duration::from_mins(1));
     // What the machine of the test prefers must not matter.
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "KUBECONFIG"] {
         command.env_remove(variable);

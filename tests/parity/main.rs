@@ -96,7 +96,7 @@ fn compare(text: &str, score: &mut Score) {
         let mut note = format!("{} as {version}", case["id"].as_str().unwrap_or_default());
         if score.differences.len() < SHOWN {
             let cut = |v: &Value| v.to_string().chars().take(1500).collect::<String>();
-            note += &format!("\n  want {}\n  got  {}", cut(&forms[answers[0]]), cut(&got));
+            note = format!("{note}\n  want {}\n  got  {}", cut(&forms[answers[0]]), cut(&got));
         }
         score.differences.push(note);
     }

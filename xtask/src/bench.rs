@@ -172,6 +172,11 @@ fn median(times: &[f64]) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
+/// The times are sorted.
+fn least(times: &[f64]) -> f64 {
+    times.first().copied().unwrap_or(f64::NAN)
+}
+
 fn print(rows: &mut [Row]) {
     println!();
     println!(
@@ -192,7 +197,6 @@ fn print(rows: &mut [Row]) {
         row.go.sort_by(f64::total_cmp);
         row.rust.sort_by(f64::total_cmp);
         let (go, rust, pods) = (median(&row.go), median(&row.rust), row.state.pods as f64);
-        let least = |t: &[f64]| micros(t.first().copied().unwrap_or(f64::NAN));
         let faster = if go.is_nan() { "-".to_owned() } else { format!("{:.0} x", go / rust) };
         println!(
             "{:<15}{:<12}{:>7} {:>7} | {:>11} {:>11} | {:>11} {:>11} | {faster:>8} {:>9} {:>9}",
@@ -201,9 +205,9 @@ fn print(rows: &mut [Row]) {
             row.state.pods,
             row.writes.1,
             micros(go),
-            least(&row.go),
+            micros(least(&row.go)),
             micros(rust),
-            least(&row.rust),
+            micros(least(&row.rust)),
             per_pod(go / pods),
             per_pod(rust / pods),
         );
@@ -226,9 +230,10 @@ fn judge(rows: &[Row], goals: &mut Goals) {
             goals.check(false, &format!("{name}: Go writes {} objects, Roster {}", row.writes.0, row.writes.1));
         }
     }
-    let per_pod = |row: &Row| median(&row.rust) / row.state.pods as f64;
+    // The least time says what the work costs; the median, what the machine did besides.
+    let per_pod = |row: &Row| least(&row.rust) / row.state.pods as f64;
     for row in rows.iter().filter(|r| r.state.pods == states::LARGEST_FOR_GO) {
-        let faster = median(&row.go) / median(&row.rust);
+        let faster = (median(&row.go) / median(&row.rust)).min(least(&row.go) / least(&row.rust));
         let text =
             format!("{} {}, 5000 pods: {faster:.0} times faster; {GOAL} wanted", row.state.controller, row.state.name);
         goals.check(faster >= GOAL, &text);

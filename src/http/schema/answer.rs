@@ -239,6 +239,7 @@ pub(crate) struct Release {
 /// What differs between two releases.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
+#[expect(clippy::struct_field_names, reason = "the names are those of the answer")]
 pub(crate) struct Differences {
     from: String,
     to: String,

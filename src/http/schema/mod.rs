@@ -1,6 +1,6 @@
 //! The shapes of bodies and answers, as the document tells them.
 //!
-//! The engine's own types know nothing of OpenAPI, so their shapes are written down here a second
+//! The engine's own types know nothing of `OpenAPI`, so their shapes are written down here a second
 //! time. Tests hold both together: real answers are validated against the document.
 
 pub(super) mod answer;

@@ -178,20 +178,20 @@ fn map() -> Value {
     json!({ "type": ["object", "null"], "additionalProperties": text() })
 }
 
-fn object(properties: Value) -> Value {
+fn object(properties: &Value) -> Value {
     json!({ "type": ["object", "null"], "properties": properties })
 }
 
-fn array(properties: Value) -> Value {
+fn array(properties: &Value) -> Value {
     json!({ "type": ["array", "null"], "items": { "type": "object", "properties": properties } })
 }
 
 fn metadata() -> Value {
-    object(json!({
+    object(&json!({
         "name": text(), "generateName": text(), "namespace": text(), "selfLink": text(), "uid": text(),
         "resourceVersion": text(), "generation": int64(), "creationTimestamp": time(), "deletionTimestamp": time(),
         "deletionGracePeriodSeconds": int64(), "labels": map(), "annotations": map(),
-        "ownerReferences": array(json!({
+        "ownerReferences": array(&json!({
             "apiVersion": text(), "kind": text(), "name": text(), "uid": text(), "controller": flag(),
             "blockOwnerDeletion": flag(),
         })),
@@ -210,8 +210,8 @@ fn service() -> Value {
         "description": "What Roster reads of a Service. Other fields may hold anything.",
         "properties": {
             "metadata": metadata(),
-            "spec": object(json!({
-                "type": text(), "selector": map(), "ports": array(port), "clusterIP": text(),
+            "spec": object(&json!({
+                "type": text(), "selector": map(), "ports": array(&port), "clusterIP": text(),
                 "ipFamilies": { "type": ["array", "null"], "items": { "type": "string" } },
                 "publishNotReadyAddresses": flag(), "trafficDistribution": text(),
             })),
@@ -221,18 +221,18 @@ fn service() -> Value {
 
 /// What is read of an Endpoints object.
 fn endpoints() -> Value {
-    let reference = object(json!({
+    let reference = object(&json!({
         "kind": text(), "namespace": text(), "name": text(), "uid": text(), "apiVersion": text(),
         "resourceVersion": text(), "fieldPath": text(),
     }));
-    let addresses = array(json!({ "ip": text(), "hostname": text(), "nodeName": text(), "targetRef": reference }));
-    let ports = array(json!({ "name": text(), "port": int32(), "protocol": text(), "appProtocol": text() }));
+    let addresses = array(&json!({ "ip": text(), "hostname": text(), "nodeName": text(), "targetRef": reference }));
+    let ports = array(&json!({ "name": text(), "port": int32(), "protocol": text(), "appProtocol": text() }));
     json!({
         "type": "object",
         "description": "What Roster reads of an Endpoints object. Other fields may hold anything.",
         "properties": {
             "metadata": metadata(),
-            "subsets": array(json!({ "addresses": addresses, "notReadyAddresses": addresses, "ports": ports })),
+            "subsets": array(&json!({ "addresses": addresses, "notReadyAddresses": addresses, "ports": ports })),
         },
     })
 }

@@ -82,7 +82,7 @@ fn shop(path: &str) -> Answer {
         item.as_object_mut().unwrap().remove("kind");
     }
     // Pods come in two pages.
-    let next = (kind == "Pod" && !query.contains("continue")).then(|| "a=b");
+    let next = (kind == "Pod" && !query.contains("continue")).then_some("a=b");
     if kind == "Pod" {
         items = if next.is_some() { items[..1].to_vec() } else { items[1..].to_vec() };
     }

@@ -132,7 +132,8 @@ fn alias_bomb() -> String {
     let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
     for i in 1..12 {
         let before = format!("*a{}", i - 1);
-        text += &format!("a{i}: &a{i} [{}]\n", [before.as_str(); 10].join(","));
+        let ten = [before.as_str(); 10].join(",");
+        text = format!("{text}a{i}: &a{i} [{ten}]\n");
     }
     text + "service: *a11\n"
 }

@@ -1,4 +1,4 @@
-//! The OpenAPI document: committed, whole, and true.
+//! The `OpenAPI` document: committed, whole, and true.
 
 use axum::http::StatusCode;
 use roster::http::openapi_json;

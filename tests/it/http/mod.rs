@@ -134,7 +134,7 @@ async fn what_kubectl_prints_is_taken() {
     let mut other = service.clone();
     other["metadata"]["name"] = "other".into();
     let list = |items: &[&Value]| json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
-    let yaml = |items: &[&Value]| items.iter().map(|i| format!("---\n{i}\n")).collect::<String>();
+    let yaml = |items: &[&Value]| items.iter().fold(String::new(), |text, i| format!("{text}---\n{i}\n"));
     for (path, content_type, body, want) in [
         ("/v1/plan", JSON, list(&[&service, &pod]), "create"),
         ("/v1/plan", YAML, list(&[&service, &pod]), "create"),
@@ -186,7 +186,7 @@ async fn a_cluster_is_answered_line_by_line() {
     other["metadata"]["namespace"] = "alpha".into();
     let items = [service, object("Pod", pod("web-1", "10.0.0.1")), other, json!({ "kind": "Secret" })];
     let list = json!({ "kind": "List", "items": items }).to_string();
-    let lines = items.iter().map(|i| format!("{i}\n")).collect::<String>();
+    let lines = items.iter().fold(String::new(), |text, i| format!("{text}{i}\n"));
     for (content_type, body) in [(JSON, list), ("application/x-ndjson", lines)] {
         let answer = post(&router, "/v1/cluster?compat=1.30", content_type, body).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());

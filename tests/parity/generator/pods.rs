@@ -75,7 +75,7 @@ fn containers(r: &mut Rng, m: &Mood) -> Vec<Value> {
         .map(|i| {
             let mut container = json!({ "name": format!("c{i}"), "image": "i" });
             let ports: Vec<Value> =
-                PORT_NAMES.iter().filter_map(|n| r.percent(60).then(|| container_port(r, m, n))).collect();
+                PORT_NAMES.iter().flat_map(|n| r.percent(60).then(|| container_port(r, m, n))).collect();
             if !ports.is_empty() {
                 container["ports"] = ports.into();
             }

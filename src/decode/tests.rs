@@ -314,7 +314,7 @@ fn addresses_are_taken_as_upstream_takes_them() {
 
 #[test]
 fn yaml_scalars_are_what_kubectl_means() {
-    let yaml = "kind: Service\nmetadata:\n  name: 'a'\n  labels: {app: yes, n: \"80\", d: 2026-01-01, e: !!str 5, v: 1.2.3, z: 010}\n\
+    let yaml = "kind: Service\nmetadata:\n  name: 'a'\n  labels: {app: yes, n: \"80\", d: 2026-01-01, e: !!str 5, v: 1.2.3, z: 010, h: 12e3456}\n\
                 spec:\n  publishNotReadyAddresses: true\n  clusterIP: None\n  ports:\n  - {port: 80, targetPort: http}\n  \
                 - port: 81\n    targetPort: 8081\n    name: |-\n      x\n";
     let mut inventory = Inventory::default();
@@ -322,7 +322,7 @@ fn yaml_scalars_are_what_kubectl_means() {
     let service = &inventory.services[0];
     assert_eq!(
         serde_json::to_value(&service.meta.labels).unwrap(),
-        serde_json::json!({"app": "yes", "n": "80", "d": "2026-01-01", "e": "5", "v": "1.2.3", "z": "010"})
+        serde_json::json!({"app": "yes", "n": "80", "d": "2026-01-01", "e": "5", "v": "1.2.3", "z": "010", "h": "12e3456"})
     );
     assert!(service.publish_not_ready && service.declared_headless());
     assert_eq!(serde_json::to_value(&service.ports[0].target_port).unwrap(), "http");
@@ -411,4 +411,21 @@ fn many_threads_read_what_one_reads() {
     let got = outcome(broken.as_bytes(), &four);
     assert_eq!(got, outcome(broken.as_bytes(), &one_thread()));
     assert_eq!((got.0.len(), got.2.is_some()), (1996, true));
+}
+
+/// `examples/shop.yaml` is at rest, but for the Service that was just created.
+#[test]
+fn the_sample_is_a_cluster_at_rest() {
+    use crate::{cluster, plan};
+    let mut inventory = Inventory::default();
+    read(&include_bytes!("../../examples/shop.yaml")[..], &one_thread(), &mut inventory).unwrap();
+    let index = inventory.index();
+    assert!(index.problems().is_empty());
+    let mut changed = Vec::new();
+    let extract = |e: &crate::inventory::Entry<'_>, p: plan::Plan| (!p.is_noop()).then(|| e.name.clone());
+    let options = plan::Options::default();
+    cluster::plan_each(&index, &plan::Controller::ALL, &options, NonZeroUsize::MIN, extract, |name| {
+        changed.extend(name)
+    });
+    assert_eq!(changed, ["search"]);
 }

@@ -175,6 +175,11 @@ impl Problems {
         &self.list
     }
 
+    /// Those that are kept, one by one.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.list.iter()
+    }
+
     /// How many were only counted.
     pub fn more(&self) -> u64 {
         self.more
@@ -190,7 +195,7 @@ impl<'a> IntoIterator for &'a Problems {
     type Item = &'a Problem;
     type IntoIter = std::slice::Iter<'a, Problem>;
     fn into_iter(self) -> Self::IntoIter {
-        self.list.iter()
+        self.iter()
     }
 }
 

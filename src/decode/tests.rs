@@ -283,8 +283,13 @@ fn large_objects_are_read_in_linear_time() {
     read(pod.as_bytes(), &one_thread(), &mut inventory).unwrap();
     assert_eq!(inventory.pods[0].labels.len(), 1_000_000);
 
+<<<<<<< HEAD
     let fields: String = (0..10_000).map(|i| format!(r#""f{i}":{{"x":[{i}]}},"#)).collect::<Vec<_>>().concat();
     let pod = format!(r#"{{{fields}"kind":"Pod","metadata":{{"name":"a"}}}}"#);
+=======
+    let fields: Vec<_> = (0..10_000).map(|i| format!(r#""f{i}":{{"x":[{i}]}}"#)).collect();
+    let pod = format!(r#"{{{},"kind":"Pod","metadata":{{"name":"a"}}}}"#, fields.join(","));
+>>>>>>> data
     check(pod, &["Pod a"], &[], None);
 }
 
@@ -297,8 +302,13 @@ fn millions_of_bad_objects_are_counted_in_linear_time() {
         read(list.as_bytes(), &one_thread(), &mut inventory).unwrap();
         assert!(inventory.problems.as_slice().len() <= 1000);
     }
+<<<<<<< HEAD
     let nested = (0..250).map(|i| format!("{}a: &a{i}\n", " ".repeat(i))).collect::<Vec<_>>().concat();
     let yaml = format!("{nested}{}b: {}\n", " ".repeat(250), "x".repeat(1 << 20));
+=======
+    let nested: Vec<_> = (0..250).map(|i| format!("{}a: &a{i}", " ".repeat(i))).collect();
+    let yaml = format!("{}\n{}b: {}\n", nested.join("\n"), " ".repeat(250), "x".repeat(1 << 20));
+>>>>>>> data
     let (.., error) = outcome(yaml.as_bytes(), &one_thread());
     assert!(error.is_some_and(|e| e.contains("too much text")));
 }
@@ -338,10 +348,15 @@ fn yaml_errors_name_line_and_field() {
         &["invalid-object /items/1/spec/ports/0/port in:10:21: invalid type: string \"http\", expected i32"],
         None,
     );
+<<<<<<< HEAD
     let bomb: String = (1..20)
         .map(|i| format!("a{i}: &a{i} [{}]\n", vec![format!("*a{}", i - 1); 9].join(",")))
         .collect::<Vec<_>>()
         .concat();
+=======
+    let bomb: Vec<_> =
+        (1..20).map(|i| format!("a{i}: &a{i} [{}]\n", vec![format!("*a{}", i - 1); 9].join(","))).collect();
+>>>>>>> data
     for (yaml, error) in [
         ("kind: Pod\nmetadata:\n  name: [a\n", "in:3:9: not YAML: unclosed bracket '['"),
         ("kind: Pod\n\tname: a\n", "?"),
@@ -350,7 +365,10 @@ fn yaml_errors_name_line_and_field() {
         ("a: &x [*x]\n", "in:1:8: not YAML: an alias stands within the node it stands for"),
         ("a: *x\n", "?"),
         ("just text", "in:1:1: not JSON: expected an object"),
-        (&format!("a0: &a0 xxxxxxxxxx\n{bomb}"), "in:8:10: not YAML: anchors and aliases stand for too much text"),
+        (
+            &format!("a0: &a0 xxxxxxxxxx\n{}", bomb.concat()),
+            "in:8:10: not YAML: anchors and aliases stand for too much text",
+        ),
     ] {
         let got = outcome(yaml.as_bytes(), &one_thread()).2.unwrap();
         assert!(got == error || error == "?", "{yaml}: {got}");
@@ -425,7 +443,7 @@ fn the_sample_is_a_cluster_at_rest() {
     let extract = |e: &crate::inventory::Entry<'_>, p: plan::Plan| (!p.is_noop()).then(|| e.name.clone());
     let options = plan::Options::default();
     cluster::plan_each(&index, &plan::Controller::ALL, &options, NonZeroUsize::MIN, extract, |name| {
-        changed.extend(name)
+        changed.extend(name);
     });
     assert_eq!(changed, ["search"]);
 }

@@ -16,7 +16,7 @@ mod position;
 mod scan;
 mod split;
 mod stream;
-mod strict;
+pub(crate) mod strict;
 #[cfg(test)]
 mod tests;
 mod yaml;
@@ -27,7 +27,6 @@ pub use error::{DecodeError, DecodeReason};
 
 use crate::inventory::Inventory;
 use position::Position;
-pub(crate) use strict::Strict;
 
 /// An input, and how to read it.
 #[derive(Clone, Copy, Debug)]

@@ -243,7 +243,7 @@ impl<'n, R: Read> Splitter<'n, R> {
                 State::Value { items: true } if b == b'[' => self.open_list(bytes)?,
                 State::Value { .. } => self.value(b, bytes)?.is_some_and(|end| self.jump(end, State::Member)),
                 State::Member => self.after_member(b, bytes, items)?,
-                State::Item { first: true } if b == b']' => self.close_list(),
+                State::Item { first: true } | State::Element if b == b']' => self.close_list(),
                 State::Item { .. } => match self.value(b, bytes)? {
                     None => false,
                     Some(end) => {
@@ -251,7 +251,6 @@ impl<'n, R: Read> Splitter<'n, R> {
                         self.jump(end, State::Element)
                     }
                 },
-                State::Element if b == b']' => self.close_list(),
                 State::Element => {
                     self.expect(b, b',', "a comma or the end of the list")?;
                     self.step(State::Item { first: false })

@@ -281,9 +281,10 @@ fn scalar<'t>(text: &'t str, style: ScalarStyle, tag: Option<&Tag>) -> Cow<'t, s
     }
 }
 
-/// Whether it is a number to JSON.
+/// Whether it is a number to JSON. What is out of range is text, as to kubectl: a hash may look like `12e3456`.
 fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+        && text.parse::<f64>().is_ok_and(f64::is_finite)
         && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok_and(|raw| raw.get() == text)
 }
 

@@ -15,7 +15,7 @@ use super::{
     problem::{ApiError, FieldError, Kind},
 };
 use crate::{
-    decode::{self, DecodeError, DecodeReason, Source, Strict},
+    decode::{self, DecodeError, DecodeReason, Source, strict::Strict},
     inventory::{self, Inventory, Object, Problems},
     model::{Nodes, ObjectKey, Pod},
     plan::{self, Controller, Options, PlanRequest, State},

@@ -12,7 +12,7 @@ use super::{
     problem::{ApiError, FieldError, Kind},
 };
 use crate::{
-    decode::Strict,
+    decode::strict::Strict,
     inventory::Problems,
     model::{Node, Nodes, ObjectKey, Text},
     reason::{Problem, Reason},

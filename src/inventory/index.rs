@@ -238,3 +238,93 @@ impl<'a> Postings<'a> {
         lists.min_by_key(|l| l.len()).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::Object;
+
+    fn inventory(objects: &str) -> Inventory {
+        let mut inventory = Inventory::default();
+        for line in objects.lines().map(str::trim) {
+            let Some((kind, json)) = line.split_once(' ') else { continue };
+            inventory.add(match kind {
+                "Service" => Object::Service(serde_json::from_str(json).unwrap()),
+                "Pod" => Object::Pod(serde_json::from_str(json).unwrap()),
+                "Endpoints" => Object::Endpoints(serde_json::from_str(json).unwrap()),
+                _ => Object::EndpointSlice(serde_json::from_str(json).unwrap()),
+            });
+        }
+        inventory
+    }
+
+    /// `namespace/name service? pods | endpoints? slices` of every entry.
+    fn told(index: &Index<'_>) -> Vec<String> {
+        let line = |e: &Entry<'_>| {
+            let state = index.state(e);
+            let pods: Vec<_> = state.pods.iter().map(|p| p.name().as_str()).collect();
+            let slices: Vec<_> = state.slices.iter().map(|s| s.meta.name.as_str()).collect();
+            let there = |b: bool| if b { "+" } else { "-" };
+            let (service, endpoints) = (there(state.service.is_some()), there(state.endpoints.is_some()));
+            format!("{}/{} {service} {} | {endpoints} {}", e.namespace, e.name, pods.join(","), slices.join(","))
+        };
+        index.entries().iter().map(line).collect()
+    }
+
+    #[test]
+    fn each_service_finds_what_belongs_to_it() {
+        let inventory = inventory(
+            r#"
+            Service {"metadata":{"namespace":"n","name":"web"},"spec":{"selector":{"all":"1","app":"web"}}}
+            Service {"metadata":{"namespace":"n","name":"none"},"spec":{"selector":{"all":"1","app":"none"}}}
+            Service {"metadata":{"namespace":"n","name":"every"},"spec":{"selector":{}}}
+            Service {"metadata":{"namespace":"n","name":"hand"},"spec":{}}
+            Service {"metadata":{"namespace":"m","name":"web"},"spec":{"selector":{"app":"web"}}}
+            Pod {"metadata":{"namespace":"n","name":"b","labels":{"all":"1","app":"web"}}}
+            Pod {"metadata":{"namespace":"n","name":"a","labels":{"all":"1","app":"web"}}}
+            Pod {"metadata":{"namespace":"n","name":"c","labels":{"all":"1","app":"x"}}}
+            Pod {"metadata":{"namespace":"m","name":"a","labels":{"app":"x"}}}
+            Pod {"metadata":{"namespace":"o","name":"a","labels":{"app":"web"}}}
+            Endpoints {"metadata":{"namespace":"n","name":"hand"}}
+            Endpoints {"metadata":{"namespace":"n","name":"gone"}}
+            EndpointSlice {"metadata":{"namespace":"n","name":"web-2","labels":{"kubernetes.io/service-name":"web"}}}
+            EndpointSlice {"metadata":{"namespace":"n","name":"web-1","labels":{"kubernetes.io/service-name":"web"}}}
+            EndpointSlice {"metadata":{"namespace":"n","name":"old-1","labels":{"kubernetes.io/service-name":"old"}}}
+            EndpointSlice {"metadata":{"namespace":"n","name":"nobody"}}"#,
+        );
+        let index = inventory.index();
+        assert_eq!(
+            told(&index),
+            [
+                "m/web +  | - ",
+                "n/every + a,b,c | - ",
+                "n/gone -  | + ",
+                "n/hand +  | + ",
+                "n/none +  | - ",
+                "n/old -  | - old-1",
+                // Candidates by the rarer label.
+                "n/web + a,b | - web-1,web-2",
+            ]
+        );
+        assert!(index.problems().is_empty());
+        assert_eq!(index.get("n", "web").map(|e| e.service.is_some()), Some(true));
+        assert!(index.get("m", "every").is_none());
+    }
+
+    #[test]
+    fn of_equal_names_the_last_one_counts() {
+        let inventory = inventory(
+            r#"
+            Service {"metadata":{"namespace":"n","name":"s"},"spec":{"selector":{"a":"1"}}}
+            Service {"metadata":{"namespace":"n","name":"s"},"spec":{"selector":{"a":"2"}}}
+            Service {"metadata":{"namespace":"n","name":"s"},"spec":{"selector":{"a":"3"}}}
+            Pod {"metadata":{"namespace":"n","name":"p","labels":{"a":"1"}}}
+            Pod {"metadata":{"namespace":"n","name":"q","labels":{"a":"3"}}}
+            Pod {"metadata":{"namespace":"n","name":"p","labels":{"a":"3"}}}"#,
+        );
+        let index = inventory.index();
+        assert_eq!(told(&index), ["n/s + p,q | - "]);
+        let problems: Vec<_> = index.problems().into_iter().map(|p| p.object.to_string()).collect();
+        assert_eq!(problems, ["Service n/s", "Service n/s", "Pod n/p"]);
+    }
+}

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 pub use check::check;
 pub use index::{Entry, Index};
-pub(crate) use intern::{Interner, Targets};
+pub use intern::{Interner, Targets};
 
 use crate::{
     model::{EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text},
@@ -97,8 +97,8 @@ impl Inventory {
         }
     }
 
-    /// See [`Interner`].
-    pub(crate) fn targets(&self) -> Arc<Targets> {
+    /// The references that were seen so far, for an [`Interner`].
+    pub fn targets(&self) -> Arc<Targets> {
         Arc::clone(&self.targets)
     }
 
@@ -175,6 +175,11 @@ impl Problems {
         &self.list
     }
 
+    /// Those that are kept, one by one.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.list.iter()
+    }
+
     /// How many were only counted.
     pub fn more(&self) -> u64 {
         self.more
@@ -190,7 +195,7 @@ impl<'a> IntoIterator for &'a Problems {
     type Item = &'a Problem;
     type IntoIter = std::slice::Iter<'a, Problem>;
     fn into_iter(self) -> Self::IntoIter {
-        self.list.iter()
+        self.iter()
     }
 }
 

@@ -193,8 +193,6 @@ reasons! {
     DuplicateKey "duplicate-key" Warning "Write each field once.";
     /// There is another object of this kind, namespace and name; the last one counts.
     DuplicateObject "duplicate-object" Warning "Send each object once.";
-    /// The object is of another namespace than the Service and takes no part.
-    WrongNamespace "wrong-namespace" Info "";
     /// A name that the API would refuse.
     InvalidName "invalid-name" Warning "Use a DNS label (Services) or subdomain of the allowed length.";
     /// A port number that the API would refuse.

@@ -74,6 +74,7 @@ impl Input {
             );
             objects.release =
                 cluster::read(&self.cluster, self.namespace.as_deref(), &mut objects.inventory, &progress)?;
+            objects.complete = !objects.inventory.problems.iter().any(is_unread);
             return Ok(objects);
         }
         ensure!(!self.cluster.is_given(), "-f and a cluster exclude each other: read one of them");

@@ -18,7 +18,10 @@ use super::{
         request::{self, PlanBody},
     },
 };
-use crate::{model::EndpointSlice, plan::Controller};
+use crate::{
+    model::{EndpointSlice, Text},
+    plan::Controller,
+};
 
 /// The desired slices
 ///
@@ -55,7 +58,13 @@ pub(super) async fn endpointslices(State(app): State<Arc<App>>, request: Request
         let plan = one(app, &asked, default, asked.options);
         let changes = plan.endpoint_slices;
         let unchanged: Vec<EndpointSlice> = asked.with_state(|state| {
-            let stays = |s: &&&EndpointSlice| changes.unchanged.contains(&s.meta.name);
+            // Names are unique in one namespace only. Sorted, because both lists may be long.
+            let mut names: Vec<&Text> = changes.unchanged.iter().collect();
+            names.sort_unstable();
+            let namespace = state.service.map(|s| &s.meta.namespace).or(state.endpoints.map(|e| &e.meta.namespace));
+            let stays = |s: &&&EndpointSlice| {
+                namespace.is_none_or(|n| *n == s.meta.namespace) && names.binary_search(&&s.meta.name).is_ok()
+            };
             state.slices.iter().filter(stays).map(|s| (*s).clone()).collect()
         });
         let items = changes.create.iter().chain(&changes.update).chain(&unchanged).collect();

@@ -40,7 +40,7 @@ const IMPURE: &[&str] = &[
 const OTHER_CRYPTO: &[&str] = &["aws-lc-rs", "aws-lc-sys", "native-tls", "openssl", "openssl-sys"];
 
 /// The features that must build alone.
-const FEATURES: &[&str] = &["cli", "server", "controller", "mimalloc"];
+const FEATURES: &[&str] = &["decode", "cli", "server", "controller"];
 
 /// All lints, the quick ones first.
 pub fn all(steps: &mut Steps) {

@@ -214,3 +214,19 @@ async fn the_sample_can_be_tried() {
     let missing = |row: &Value| row["reasons"].to_string().contains("named-port-missing");
     assert!(rows.iter().any(missing), "{rows:?}");
 }
+
+/// Names of slices are unique in their namespace only.
+#[tokio::test]
+async fn a_slice_of_another_namespace_is_not_the_services() {
+    let (_, router) = app();
+    let mut state = state();
+    let wanted = post(&router, "/v1/endpointslices", JSON, state.to_string()).await.json();
+    let mut own = wanted["items"][0].clone();
+    own["metadata"]["name"] = json!("web-1");
+    let mut foreign = own.clone();
+    foreign["metadata"]["namespace"] = json!("elsewhere");
+    state["endpointSlices"] = json!([own, foreign]);
+    let answer = post(&router, "/v1/endpointslices", JSON, state.to_string()).await.json();
+    let namespaces: Vec<_> = answer["items"].as_array().unwrap().iter().map(|s| &s["metadata"]["namespace"]).collect();
+    assert_eq!(namespaces, ["shop"]);
+}

@@ -106,7 +106,8 @@ fn address_of<'a>(
     }
     let family = family(service, pod);
     let ip = pod.ips.iter().find(|ip| ip.family == family).ok_or(Reason::FamilyMismatch)?;
-    ip.published(context.profile.canonical_ips).ok_or_else(|| {
+    // A text that is published as it stands may be empty, which upstream takes for no address at all.
+    ip.published(context.profile.canonical_ips).filter(|text| !text.is_empty()).ok_or_else(|| {
         report.problems.push(Problem::new(
             Reason::UnparsablePodIp,
             pod.key(),

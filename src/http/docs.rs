@@ -7,7 +7,7 @@ use axum::{
 use utoipa::OpenApi;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{problem::ProblemBody, schema::request::list_example};
+use super::problem::ProblemBody;
 
 /// What stands above all calls.
 #[derive(OpenApi)]
@@ -60,10 +60,12 @@ pub(super) fn page() -> SwaggerUi {
     SwaggerUi::new("/docs").config(config)
 }
 
-/// A small cluster to try things with: the example of the document, as kubectl would print it.
+/// A small cluster to try things with, as kubectl prints it.
+const SAMPLE: &str = include_str!("../../examples/shop.yaml");
+
+/// [`SAMPLE`], so that the first call needs no file.
 pub(super) async fn sample() -> impl IntoResponse {
-    let text = serde_json::to_string_pretty(&list_example()).unwrap_or_default() + "\n";
-    ([(header::CONTENT_TYPE, "application/json")], text)
+    ([(header::CONTENT_TYPE, "application/yaml")], SAMPLE)
 }
 
 /// There is no page but the documentation.

@@ -14,7 +14,7 @@ type Fast = foldhash::fast::FixedState;
 /// Pods of one workload have the same labels and ports, a node runs many of them, and Endpoints and slices
 /// refer to them. Sharing these makes a cluster about half as large. Nothing here is ever iterated.
 #[derive(Debug)]
-pub(crate) struct Interner<'a> {
+pub struct Interner<'a> {
     labels: Pool<Arc<Labels>>,
     ports: Pool<Arc<[ContainerPort]>>,
     texts: Pool<Text>,
@@ -23,12 +23,12 @@ pub(crate) struct Interner<'a> {
 
 impl<'a> Interner<'a> {
     /// One for each thread; the targets are common to all.
-    pub(crate) fn new(targets: &'a Targets) -> Self {
+    pub fn new(targets: &'a Targets) -> Self {
         Self { labels: Pool::default(), ports: Pool::default(), texts: Pool::default(), targets }
     }
 
     /// Replaces the parts of `object` that were seen before by the copies seen first.
-    pub(crate) fn share(&mut self, object: &mut Object) {
+    pub fn share(&mut self, object: &mut Object) {
         match object {
             Object::Pod(pod) => {
                 self.targets.share(&mut pod.reference);
@@ -96,7 +96,7 @@ impl<T: Clone + Eq + Hash> Pool<T> {
 /// References to pods, wherever they come from: pods, Endpoints and slices come one kind after the other, so
 /// all of them are remembered, for all threads.
 #[derive(Debug, Default)]
-pub(crate) struct Targets([Mutex<HashSet<Target, Fast>>; 16]);
+pub struct Targets([Mutex<HashSet<Target, Fast>>; 16]);
 
 impl Targets {
     fn share(&self, target: &mut Arc<ObjectRef>) {

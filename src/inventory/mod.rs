@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 pub use check::check;
 pub use index::{Entry, Index};
-pub(crate) use intern::{Interner, Targets};
+pub use intern::{Interner, Targets};
 
 use crate::{
     model::{EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text},
@@ -97,8 +97,8 @@ impl Inventory {
         }
     }
 
-    /// See [`Interner`].
-    pub(crate) fn targets(&self) -> Arc<Targets> {
+    /// The references that were seen so far, for an [`Interner`].
+    pub fn targets(&self) -> Arc<Targets> {
         Arc::clone(&self.targets)
     }
 

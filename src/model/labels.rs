@@ -75,9 +75,10 @@ impl Labels {
     fn position(&self, key: &str) -> Result<usize, usize> {
         // Nearly every map has fewer than a dozen keys: a scan that compares lengths first beats a search.
         if self.0.len() <= 12
-            && let Some(i) = self.0.iter().position(|(k, _)| k == key) {
-                return Ok(i);
-            }
+            && let Some(i) = self.0.iter().position(|(k, _)| k == key)
+        {
+            return Ok(i);
+        }
         self.0.binary_search_by(|(k, _)| k.as_str().cmp(key))
     }
 }

@@ -110,7 +110,7 @@ impl Server {
                metrics        http://{address}/metrics\n\n\
              Try it:\n\n  \
                curl -s http://{address}/sample |\n    \
-                 curl -s -H 'content-type: application/json' --data-binary @- http://{address}/v1/explain\n\n\
+                 curl -s -H 'content-type: application/yaml' --data-binary @- 'http://{address}/v1/explain?service=shop/catalog'\n\n\
              Ctrl-C stops it.\n",
             version = env!("CARGO_PKG_VERSION"),
         )

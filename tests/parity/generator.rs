@@ -82,6 +82,7 @@ impl Story {
     /// The last touches before the state is compared.
     fn settle(&mut self) {
         let r = &mut self.rng;
+        set(&mut self.case, "generation", Value::Null); // how many pods came so far; no part of a state
         if r.percent(9) {
             stored::invent(r, &self.mood, &mut self.case);
         }

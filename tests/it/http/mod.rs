@@ -201,3 +201,16 @@ async fn a_cluster_is_answered_line_by_line() {
     let broken = post(&router, "/v1/cluster", JSON, r#"{"kind":"List","items":[{"#).await;
     assert_eq!((broken.status, &broken.json()["title"]), (StatusCode::BAD_REQUEST, &json!("The body cannot be read")));
 }
+
+/// What `serve --dev` prints to try: the sample, and the call to post it to.
+#[tokio::test]
+async fn the_sample_can_be_tried() {
+    let (_, router) = app();
+    let sample = get(&router, "/sample").await;
+    assert_eq!(sample.header("content-type"), YAML);
+    let explained = post(&router, "/v1/explain?service=shop/catalog", YAML, sample.body).await;
+    assert_eq!(explained.status, StatusCode::OK, "{}", explained.text());
+    let rows = explained.json()["rows"].as_array().unwrap().clone();
+    let missing = |row: &Value| row["reasons"].to_string().contains("named-port-missing");
+    assert!(rows.iter().any(missing), "{rows:?}");
+}

@@ -137,6 +137,8 @@ struct Common<'s> {
 struct Worker<'s> {
     common: &'s Common<'s>,
     interner: Interner<'s>,
+    /// Where a batch is gathered: lists that grow leave holes behind, so this one is reused.
+    found: Inventory,
 }
 
 /// The list that a batch is from, if it is an object of another list. kubectl prints no such thing, but reads it.
@@ -151,12 +153,14 @@ const MAX_DEPTH: usize = 4;
 
 impl<'s> Worker<'s> {
     fn new(common: &'s Common<'s>) -> Self {
-        Self { common, interner: Interner::new(&common.targets) }
+        Self { common, interner: Interner::new(&common.targets), found: Inventory::default() }
     }
 
     fn parse(&mut self, batch: &Batch, number: usize) -> Part {
-        let mut part = Part { number, ..Part::default() };
-        part.failed = self.batch(batch, None, &mut part.found, &mut part.held).err();
+        let (mut found, mut held) = (std::mem::take(&mut self.found), Vec::new());
+        let failed = self.batch(batch, None, &mut found, &mut held).err();
+        let part = Part { number, found: found.take_exact(), held, failed };
+        self.found = found;
         part
     }
 

@@ -102,6 +102,20 @@ impl Inventory {
         Arc::clone(&self.targets)
     }
 
+    /// Takes everything out, into lists of the right size; the room stays here.
+    pub(crate) fn take_exact(&mut self) -> Self {
+        Self {
+            services: self.services.drain(..).collect(),
+            pods: self.pods.drain(..).collect(),
+            nodes: self.nodes.drain(..).collect(),
+            endpoints: self.endpoints.drain(..).collect(),
+            slices: self.slices.drain(..).collect(),
+            problems: std::mem::take(&mut self.problems),
+            targets: Arc::clone(&self.targets),
+            ignored: std::mem::take(&mut self.ignored),
+        }
+    }
+
     /// Makes room for all that `parts` hold.
     pub fn reserve<'a>(&mut self, parts: impl Iterator<Item = &'a Self> + Clone) {
         self.services.reserve_exact(parts.clone().map(|p| p.services.len()).sum());

@@ -1,5 +1,7 @@
 //! What upstream does to Endpoints that a user would not expect (`docs/versions.md`, oddities).
 
+use std::collections::BTreeMap;
+
 use crate::{
     model::{EndpointSubset, Service, ServiceType, TargetPort, names},
     plan::{Context, Report},
@@ -57,15 +59,20 @@ pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context:
 
 /// A named port that stands for several numbers.
 fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Report) {
+    if subsets.len() < 2 {
+        return;
+    }
+    // One pass over the subsets: there can be as many of them as pods, and as many ports in each as the Service has.
+    let mut numbers: BTreeMap<(&str, &str), BTreeMap<i32, usize>> = BTreeMap::new();
+    for subset in subsets {
+        let pods = subset.addresses.len() + subset.not_ready_addresses.len();
+        for port in &subset.ports {
+            *numbers.entry((&port.name, &port.protocol)).or_default().entry(port.port).or_default() += pods;
+        }
+    }
     for port in &service.ports {
         let TargetPort::Name(target) = &port.target_port else { continue };
-        let mut numbers: Vec<(i32, usize)> = subsets
-            .iter()
-            .flat_map(|s| s.ports.iter().map(move |p| (p, s.addresses.len() + s.not_ready_addresses.len())))
-            .filter(|(p, _)| p.name == port.name && p.protocol == port.protocol)
-            .map(|(p, pods)| (p.port, pods))
-            .collect();
-        numbers.sort_unstable();
+        let Some(numbers) = numbers.get(&(port.name.as_str(), port.protocol.as_str())) else { continue };
         if numbers.len() > 1 {
             let shown: Vec<String> = numbers.iter().take(5).map(|(n, pods)| format!("{n} in {pods}")).collect();
             let more = if numbers.len() > shown.len() { ", …" } else { "" };

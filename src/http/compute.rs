@@ -9,6 +9,7 @@ use axum::{
 };
 use bytes::{Bytes, BytesMut};
 use serde::Serialize;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     App,
@@ -53,18 +54,18 @@ impl IntoResponse for Answer {
     }
 }
 
-/// Reads the body and computes the answer. Small bodies are computed here; a large one needs a permit
-/// before more than 1 MiB of it is held, and is computed on a thread that may block.
+/// Reads the body and computes the answer, on a thread that may block: how long it takes depends on what
+/// the body says, not on how long it is. A large body needs a permit before more than 1 MiB of it is held.
 pub(crate) async fn compute(
     app: &Arc<App>,
     request: Request,
     work: impl FnOnce(&App, Posted) -> Result<Answer, ApiError> + Send + 'static,
 ) -> Result<Answer, ApiError> {
-    let Ok(_slot) = app.requests.clone().try_acquire_owned() else {
+    let Ok(slot) = app.requests.clone().try_acquire_owned() else {
         app.metrics.shed.inc();
         return Err(ApiError::new(Kind::Busy, format!("{} requests are being answered", app.limits.requests)));
     };
-    match tokio::time::timeout(app.limits.request, read_and_work(app, request, work)).await {
+    match tokio::time::timeout(app.limits.request, read_and_work(app, request, slot, work)).await {
         Ok(answer) => answer,
         Err(_) => Err(ApiError::new(Kind::Timeout, format!("not done after {} s", app.limits.request.as_secs_f32()))),
     }
@@ -73,6 +74,7 @@ pub(crate) async fn compute(
 async fn read_and_work(
     app: &Arc<App>,
     request: Request,
+    slot: OwnedSemaphorePermit,
     work: impl FnOnce(&App, Posted) -> Result<Answer, ApiError> + Send + 'static,
 ) -> Result<Answer, ApiError> {
     let format = body::format(request.headers())?;
@@ -81,22 +83,19 @@ async fn read_and_work(
     let mut pieces = Pieces::new(request.into_body(), app.limits.body_idle);
     let mut bytes = BytesMut::new();
     let ended = body::collect(&mut pieces, &mut bytes, SMALL.min(limit)).await?;
-    if ended && encoding == Encoding::Identity {
-        if bytes.len() > limit {
-            return Err(body::too_large(limit));
-        }
-        app.metrics.body_bytes.inc_by(bytes.len() as u64);
-        return work(app, Posted { bytes: bytes.freeze(), format });
-    }
-    let permit = app.large.clone().acquire_owned().await;
-    let permit = permit.map_err(|_| ApiError::new(Kind::NotReady, "stopping"))?;
-    if !ended && (!body::collect(&mut pieces, &mut bytes, limit).await? || bytes.len() > limit) {
+    let large = if ended && encoding == Encoding::Identity {
+        None
+    } else {
+        let permit = app.large.clone().acquire_owned().await;
+        Some(permit.map_err(|_| ApiError::new(Kind::NotReady, "stopping"))?)
+    };
+    if (!ended && !body::collect(&mut pieces, &mut bytes, limit).await?) || bytes.len() > limit {
         return Err(body::too_large(limit));
     }
     let app = app.clone();
     let done = tokio::task::spawn_blocking(move || {
         // Held until the work ends, which a time-out does not stop.
-        let _permit = permit;
+        let _held = (slot, large);
         let bytes = match encoding {
             Encoding::Identity => bytes.freeze(),
             Encoding::Gzip => body::gunzip(&bytes, limit)?,

@@ -230,3 +230,26 @@ async fn a_slice_of_another_namespace_is_not_the_services() {
     let namespaces: Vec<_> = answer["items"].as_array().unwrap().iter().map(|s| &s["metadata"]["namespace"]).collect();
     assert_eq!(namespaces, ["shop"]);
 }
+
+/// What a small body asks for can take long; the server goes on answering meanwhile.
+#[tokio::test(flavor = "current_thread")]
+async fn a_small_body_with_much_work_does_not_stop_the_server() {
+    let (_, router) = app();
+    let mut state = state();
+    let port = |n: usize| json!({ "name": format!("p{n}"), "protocol": "TCP", "port": n + 1, "targetPort": "a" });
+    state["service"]["spec"]["ports"] = (0..500).map(port).collect();
+    let pod = |n: usize| {
+        let mut pod = pod(&format!("web-{n}"), &format!("10.0.1.{n}"));
+        pod["spec"]["containers"] = json!([{ "ports": [{ "name": "a", "protocol": "TCP", "containerPort": n + 1 }] }]);
+        pod
+    };
+    state["pods"] = (0..200).map(pod).collect();
+    let busy = router.clone();
+    let work = tokio::spawn(async move { post(&busy, "/v1/plan", JSON, state.to_string()).await.status });
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(get(&router, "/healthz").await.status, StatusCode::OK);
+    assert!(!work.is_finished());
+    assert_eq!(work.await.unwrap(), StatusCode::OK);
+}

@@ -103,7 +103,7 @@ impl Inventory {
     }
 
     /// Takes everything out, into lists of the right size; the room stays here.
-    pub(crate) fn take_exact(&mut self) -> Self {
+    pub fn take_exact(&mut self) -> Self {
         Self {
             services: self.services.drain(..).collect(),
             pods: self.pods.drain(..).collect(),

@@ -103,6 +103,7 @@ impl Inventory {
     }
 
     /// Takes everything out, into lists of the right size; the room stays here.
+    #[must_use]
     pub fn take_exact(&mut self) -> Self {
         Self {
             services: self.services.drain(..).collect(),

@@ -127,7 +127,7 @@ fn batch(
 ) {
     let mut stories: Vec<Story> = indexes.map(|i| Story::start(seed, i)).collect();
     // Stored objects are written by any of the releases: clusters get upgraded.
-    let mut turn = seed as usize + stories.len();
+    let mut turn = seed as usize;
     while stories.iter().any(|s| s.rounds > 0) {
         turn += 1;
         let writer = turn % oracles.len();

@@ -11,6 +11,7 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod cluster;
+pub mod compare;
 pub mod compat;
 #[cfg(feature = "decode")]
 pub mod decode;

@@ -201,6 +201,30 @@ reasons! {
     InvalidSetting "invalid-setting" Warning "Use one of the values that the documentation of the field lists.";
 }
 
+/// The object that upstream writes again at every sync, for ever, with nothing new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endless {
+    /// The v1 Endpoints object.
+    Endpoints,
+    /// A slice.
+    Slices,
+}
+
+impl Reason {
+    /// What is written for ever where a plan has a problem of this code.
+    pub fn endless(self) -> Option<Endless> {
+        match self {
+            Self::ServiceCarriesManagedByLabel | Self::ServiceCarriesHeadlessLabel | Self::OverCapacityRewrite => {
+                Some(Endless::Endpoints)
+            }
+            Self::MirrorReservedLabel | Self::MirrorRandomCut | Self::PlaceholderChurn | Self::PortlessChurn => {
+                Some(Endless::Slices)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use crate::{
+    compare::{Tally, Writes},
     inventory::{Entry, Index, Problems},
     model::Text,
-    plan::{EndpointsAction, Plan},
+    plan::{Plan, State},
     reason::Problem,
 };
 
@@ -21,25 +22,18 @@ pub struct Summary {
     pub pods: u64,
     /// Nodes.
     pub nodes: u64,
-    /// Services and orphans for which something is to be written.
+    /// Services and orphans that the controllers would change something for.
     pub changed: u64,
+    /// Writes that bring nothing new and are repeated at every sync. They count in none of the other numbers.
+    pub endless_updates: u64,
     /// What is to be done to Endpoints.
-    pub endpoints: Changes,
+    pub endpoints: Writes,
     /// What is to be done to slices.
-    pub endpoint_slices: Changes,
+    pub endpoint_slices: Writes,
     /// Errors in all plans together.
     pub errors: u64,
     /// Problems in all plans together; those of the input are apart.
     pub problems: u64,
-}
-
-/// Writes, by kind of write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the fields are the writes")]
-pub struct Changes {
-    pub create: u64,
-    pub update: u64,
-    pub delete: u64,
 }
 
 impl Summary {
@@ -49,18 +43,13 @@ impl Summary {
     }
 
     /// Counts one plan.
-    pub fn count(&mut self, entry: &Entry<'_>, plan: &Plan) {
-        *(if entry.service.is_some() { &mut self.services } else { &mut self.orphans }) += 1;
-        self.changed += u64::from(!plan.is_noop());
-        match plan.endpoints {
-            EndpointsAction::None => {}
-            EndpointsAction::Create(_) => self.endpoints.create += 1,
-            EndpointsAction::Update(_) => self.endpoints.update += 1,
-            EndpointsAction::Delete => self.endpoints.delete += 1,
-        }
-        self.endpoint_slices.create += count(plan.endpoint_slices.create.len());
-        self.endpoint_slices.update += count(plan.endpoint_slices.update.len());
-        self.endpoint_slices.delete += count(plan.endpoint_slices.delete.len());
+    pub fn count(&mut self, state: &State<'_>, plan: &Plan) {
+        *(if state.service.is_some() { &mut self.services } else { &mut self.orphans }) += 1;
+        let tally = Tally::of(state, plan);
+        self.changed += u64::from(tally.is_change());
+        self.endless_updates += tally.endless;
+        self.endpoints.add(tally.endpoints);
+        self.endpoint_slices.add(tally.endpoint_slices);
         self.errors += count(plan.errors.len());
         self.problems += count(plan.problems.len());
     }
@@ -70,13 +59,9 @@ impl Summary {
         self.services += other.services;
         self.orphans += other.orphans;
         self.changed += other.changed;
-        for (sum, part) in
-            [(&mut self.endpoints, &other.endpoints), (&mut self.endpoint_slices, &other.endpoint_slices)]
-        {
-            sum.create += part.create;
-            sum.update += part.update;
-            sum.delete += part.delete;
-        }
+        self.endless_updates += other.endless_updates;
+        self.endpoints.add(other.endpoints);
+        self.endpoint_slices.add(other.endpoint_slices);
         self.errors += other.errors;
         self.problems += other.problems;
     }

@@ -12,7 +12,7 @@ mod ordered;
 
 use std::{convert::Infallible, num::NonZeroUsize};
 
-pub use line::{Changes, Summary, last_line, line};
+pub use line::{Summary, last_line, line};
 
 use crate::{
     inventory::{Entry, Index},
@@ -63,7 +63,7 @@ pub fn plan_all<E: Send>(
         let mut part = (Vec::new(), Summary::default());
         for entry in entries {
             let plan = plan_of(index, entry, controllers, options);
-            part.1.count(entry, &plan);
+            part.1.count(&index.state(entry), &plan);
             line::write(&mut part.0, entry, &plan);
         }
         part

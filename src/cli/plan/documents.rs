@@ -2,14 +2,11 @@
 
 use serde::Serialize;
 
-use super::{
-    Run,
-    against::{self, Deviation},
-    change::is_change,
-};
+use super::Run;
 use crate::{
     cli::{Output, output::Items},
     cluster::{self, Summary},
+    compare::{Deviation, deviations as differences},
     compat::Minor,
     inventory::Entry,
     model::Text,
@@ -19,25 +16,22 @@ use crate::{
 pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
     let mut items = Items::start(out, run.format)?;
     let mut summary = Summary::new(run.index);
-    let mut changed = false;
     run.each(
         |entry| {
             let plan = run.plan(entry);
             let mut part = Summary::default();
-            part.count(entry, &plan);
-            let writes = is_change(&run.index.state(entry), &plan);
-            Items::item(run.format, &cluster::line(entry, &plan)).map(|text| (text, part, writes))
+            part.count(&run.index.state(entry), &plan);
+            Items::item(run.format, &cluster::line(entry, &plan)).map(|text| (text, part))
         },
         |done| {
-            let (text, part, writes) = done?;
+            let (text, part) = done?;
             summary.add(&part);
-            changed |= writes;
             items.write(&text)
         },
     )?;
     run.progress.finish();
     items.end(&cluster::last_line(&summary, run.index.problems()))?;
-    Ok(changed)
+    Ok(summary.changed > 0)
 }
 
 /// A Service to which two releases do not do the same.
@@ -59,7 +53,7 @@ pub(super) fn deviations(run: &Run<'_>, against: Minor, out: &mut Output) -> any
     let mut changed = false;
     let deviant = |entry: &Entry<'_>| {
         let state = run.index.state(entry);
-        let differences = against::deviations(&state, &run.plan(entry), &run.plan_as(entry, against));
+        let differences = differences(&state, &run.plan(entry), &run.plan_as(entry, against));
         let found = !differences.is_empty();
         found.then(|| Items::item(run.format, &Deviant { namespace: entry.namespace, name: entry.name, differences }))
     };

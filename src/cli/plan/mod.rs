@@ -1,8 +1,5 @@
 //! `roster plan`: what the controllers would do to each Service.
 
-mod against;
-mod change;
-mod difference;
 mod documents;
 mod report;
 mod table;

@@ -2,17 +2,16 @@
 
 use std::{collections::BTreeMap, io::Write};
 
-use super::{
-    Run, against,
-    change::{Verb, changes},
-    report::Report,
-};
+use anstyle::Style;
+
+use super::{Run, report::Report};
 use crate::{
     cli::{
         Output,
         output::Format,
-        table::{BOLD, Cell, DIM, GREEN, Table},
+        table::{BOLD, Cell, DIM, GREEN, RED, Table, YELLOW},
     },
+    compare::{self, Verb, changes},
     compat::Minor,
     reason::Reason,
 };
@@ -59,7 +58,7 @@ pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
                     namespace.as_str().into(),
                     name.as_str().into(),
                     object.into(),
-                    Cell::styled(verb.word(), verb.style()),
+                    Cell::styled(verb.word(), style(verb)),
                     detail.into(),
                 ]);
             }
@@ -125,7 +124,7 @@ pub(super) fn deviations(run: &Run<'_>, minor: Minor, out: &mut Output) -> anyho
     run.each(
         |entry| {
             let state = run.index.state(entry);
-            let found = against::deviations(&state, &run.plan(entry), &run.plan_as(entry, minor));
+            let found = compare::deviations(&state, &run.plan(entry), &run.plan_as(entry, minor));
             (entry.namespace.clone(), entry.name.clone(), entry.service.is_some(), found)
         },
         |(namespace, name, service, found)| {
@@ -137,7 +136,7 @@ pub(super) fn deviations(run: &Run<'_>, minor: Minor, out: &mut Output) -> anyho
                     name.as_str().into(),
                     format!("{} {}", d.kind, d.name).into(),
                     Cell::styled(d.compat.word(), DIM),
-                    Cell::styled(d.against.word(), d.against.style()),
+                    Cell::styled(d.against.word(), style(d.against)),
                     d.detail.into(),
                 ]);
             }
@@ -158,6 +157,15 @@ pub(super) fn deviations(run: &Run<'_>, minor: Minor, out: &mut Output) -> anyho
         writeln!(out, "`roster compat {compat} --against {minor}` tells what differs between the two")?;
     }
     Ok(changed > 0)
+}
+
+fn style(verb: Verb) -> Style {
+    match verb {
+        Verb::Create => GREEN,
+        Verb::Update | Verb::Rewrite => YELLOW,
+        Verb::Delete => RED,
+        Verb::None => DIM,
+    }
 }
 
 /// `1 Service`, `2 Services`.

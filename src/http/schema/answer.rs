@@ -186,8 +186,10 @@ pub(crate) struct Summary {
     orphans: u64,
     pods: u64,
     nodes: u64,
-    /// Services and orphans for which something is to be written.
+    /// Services and orphans that the controllers would change something for.
     changed: u64,
+    /// Writes that bring nothing new and are repeated at every sync. They count in none of the other numbers.
+    endless_updates: u64,
     endpoints: Changes,
     endpoint_slices: Changes,
     /// Errors in all plans together.

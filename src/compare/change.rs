@@ -1,22 +1,20 @@
-//! What a plan does to each object of a Service: one row each of `roster plan`.
+//! What a plan does to each object of a Service.
 
 use std::collections::BTreeMap;
 
-use anstyle::Style;
 use serde::Serialize;
 
 use super::difference;
 use crate::{
-    cli::table::{DIM, GREEN, RED, YELLOW},
     model::{EndpointSlice, Endpoints},
     plan::{EndpointsAction, Plan, State},
-    reason::Reason,
+    reason::{Endless, Reason},
 };
 
 /// What happens to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Verb {
+pub enum Verb {
     /// It is written for the first time.
     Create,
     /// It is written again, with something new.
@@ -31,7 +29,7 @@ pub(super) enum Verb {
 
 impl Verb {
     /// The word in the table.
-    pub(super) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Create => "create",
             Self::Update => "update",
@@ -41,24 +39,15 @@ impl Verb {
         }
     }
 
-    pub(super) fn style(self) -> Style {
-        match self {
-            Self::Create => GREEN,
-            Self::Update | Self::Rewrite => YELLOW,
-            Self::Delete => RED,
-            Self::None => DIM,
-        }
-    }
-
     /// Whether the cluster is another one afterwards.
-    pub(super) fn is_change(self) -> bool {
+    pub fn is_change(self) -> bool {
         matches!(self, Self::Create | Self::Update | Self::Delete)
     }
 }
 
 /// An object as it is afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Object<'a> {
+pub enum Object<'a> {
     /// The Endpoints.
     Endpoints(&'a Endpoints),
     /// A slice.
@@ -67,36 +56,21 @@ pub(super) enum Object<'a> {
 
 /// What happens to one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change<'a> {
+pub struct Change<'a> {
     /// Kind.
-    pub(super) kind: &'static str,
+    pub kind: &'static str,
     /// Name; of a slice that is created the start of it, and a star.
-    pub(super) name: String,
+    pub name: String,
     /// What happens to it.
-    pub(super) action: Verb,
+    pub action: Verb,
     /// What is new about it.
-    pub(super) detail: String,
+    pub detail: String,
     /// The object afterwards; `None` if it is gone.
-    pub(super) after: Option<Object<'a>>,
-}
-
-/// The writes that upstream repeats for ever, by the kind they hit.
-const ENDLESS_ENDPOINTS: [Reason; 3] =
-    [Reason::ServiceCarriesManagedByLabel, Reason::ServiceCarriesHeadlessLabel, Reason::OverCapacityRewrite];
-const ENDLESS_SLICES: [Reason; 4] =
-    [Reason::MirrorReservedLabel, Reason::MirrorRandomCut, Reason::PlaceholderChurn, Reason::PortlessChurn];
-
-/// Whether `plan` makes the cluster another one.
-pub(super) fn is_change(state: &State<'_>, plan: &Plan) -> bool {
-    let slices = &plan.endpoint_slices;
-    !slices.create.is_empty()
-        || !slices.delete.is_empty()
-        || matches!(plan.endpoints, EndpointsAction::Create(_) | EndpointsAction::Delete)
-        || changes(state, plan, false).iter().any(|c| c.action.is_change())
+    pub after: Option<Object<'a>>,
 }
 
 /// What `plan` does to each object of `state`; objects that stay as they are only `with_unchanged`.
-pub(super) fn changes<'a>(state: &State<'a>, plan: &'a Plan, with_unchanged: bool) -> Vec<Change<'a>> {
+pub fn changes<'a>(state: &State<'a>, plan: &'a Plan, with_unchanged: bool) -> Vec<Change<'a>> {
     if plan.is_noop() && !with_unchanged {
         return Vec::new();
     }
@@ -115,7 +89,7 @@ fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<Change<'a>> {
         (EndpointsAction::Create(new), _) => (Verb::Create, difference::endpoints_in_short(new), Some(&**new)),
         (EndpointsAction::Update(new), None) => (Verb::Update, difference::endpoints_in_short(new), Some(&**new)),
         (EndpointsAction::Update(new), Some(old)) => {
-            let (action, detail) = updated(difference::endpoints(old, new), &ENDLESS_ENDPOINTS, plan);
+            let (action, detail) = updated(difference::endpoints(old, new), Endless::Endpoints, plan);
             (action, detail, Some(&**new))
         }
         (EndpointsAction::Delete, old) => {
@@ -143,7 +117,7 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Chan
     for new in &slices.update {
         let (action, detail) = match stored.get(new.meta.name.as_str()) {
             None => (Verb::Update, difference::slice_in_short(new)),
-            Some(old) => updated(difference::slices(old, new), &ENDLESS_SLICES, plan),
+            Some(old) => updated(difference::slices(old, new), Endless::Slices, plan),
         };
         all.push(change(new.meta.name.to_string(), action, detail, Some(new)));
     }
@@ -159,12 +133,13 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Chan
 
 /// An update, or one that changes nothing: the controllers do not see that what they want is stored
 /// already, and will not see it after the write either.
-fn updated(difference: Option<String>, causes: &[Reason], plan: &Plan) -> (Verb, String) {
+fn updated(difference: Option<String>, kind: Endless, plan: &Plan) -> (Verb, String) {
     if let Some(detail) = difference {
         return (Verb::Update, detail);
     }
+    let said = |code: &Reason| plan.problems.iter().any(|p| p.code == *code);
     let codes: Vec<&str> =
-        causes.iter().filter(|c| plan.problems.iter().any(|p| p.code == **c)).map(|c| c.code()).collect();
+        Reason::ALL.iter().filter(|c| c.endless() == Some(kind) && said(c)).map(|c| c.code()).collect();
     let colon = if codes.is_empty() { "" } else { ": " };
     (Verb::Rewrite, format!("endless update by upstream{colon}{}", codes.join(", ")))
 }

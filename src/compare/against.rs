@@ -1,4 +1,4 @@
-//! `roster plan --against`: what is another one after an upgrade.
+//! Two releases beside each other: what is another one after an upgrade.
 
 use serde::Serialize;
 
@@ -10,19 +10,21 @@ use crate::plan::{Plan, State};
 
 /// An object to which two releases do not do the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Deviation {
-    pub(super) kind: &'static str,
-    pub(super) name: String,
+pub struct Deviation {
+    /// Kind.
+    pub kind: &'static str,
+    /// Name, as in [`Change::name`].
+    pub name: String,
     /// What the first release does.
-    pub(super) compat: Verb,
+    pub compat: Verb,
     /// What the other one does.
-    pub(super) against: Verb,
+    pub against: Verb,
     /// How the object of the other one differs.
-    pub(super) detail: String,
+    pub detail: String,
 }
 
 /// What two releases make of one state, where it is not the same.
-pub(super) fn deviations(state: &State<'_>, compat: &Plan, against: &Plan) -> Vec<Deviation> {
+pub fn deviations(state: &State<'_>, compat: &Plan, against: &Plan) -> Vec<Deviation> {
     let mut left = changes(state, compat, true);
     let mut all = Vec::new();
     for right in changes(state, against, true) {

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 
-use super::{cluster, output, progress::Progress};
+use super::{live, output, progress::Progress};
 use crate::{
     compat::Minor,
     decode::{self, Source},
@@ -33,7 +33,7 @@ pub(super) struct Input {
     #[arg(short, long)]
     namespace: Option<String>,
     #[command(flatten)]
-    cluster: cluster::ClusterArgs,
+    cluster: live::ClusterArgs,
 }
 
 /// Which release to act like.
@@ -70,10 +70,9 @@ impl Input {
             ensure!(
                 plugin || self.cluster.is_given(),
                 "nothing to read: name files with -f (- is standard input){}",
-                cluster::HINT
+                live::HINT
             );
-            objects.release =
-                cluster::read(&self.cluster, self.namespace.as_deref(), &mut objects.inventory, &progress)?;
+            objects.release = live::read(&self.cluster, self.namespace.as_deref(), &mut objects.inventory, &progress)?;
             objects.complete = !objects.inventory.problems.iter().any(is_unread);
             return Ok(objects);
         }

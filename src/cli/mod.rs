@@ -6,15 +6,15 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-#[cfg(feature = "controller")]
-mod cluster;
-#[cfg(not(feature = "controller"))]
-#[path = "cluster_absent.rs"]
-mod cluster;
 mod compat;
 mod completions;
 mod explain;
 mod input;
+#[cfg(feature = "controller")]
+mod live;
+#[cfg(not(feature = "controller"))]
+#[path = "live_absent.rs"]
+mod live;
 mod output;
 mod plan;
 mod progress;

@@ -1,6 +1,7 @@
 //! Whether Roster's answer is one that the reference gives.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -66,6 +67,7 @@ impl Tally {
         self.differences.len()
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "a rate for a person")]
     pub(crate) fn print<'a>(&self, time: Duration, versions: impl Iterator<Item = &'a str>) {
         let seconds = time.as_secs_f64();
         println!(
@@ -182,12 +184,12 @@ impl Judge<'_> {
         let controller = self.case["controller"].as_str().unwrap_or_default();
         let mut note = format!("{id} {} {controller}: none of {runs} runs gives our answer", self.version);
         if wanted.len() > 1 {
-            note += &format!("; they give {} different ones", wanted.len());
+            let _ = write!(note, "; they give {} different ones", wanted.len());
         }
         if tally.shown < self.settings.show {
             tally.shown += 1;
             let cut = |v: &Value| v.to_string().chars().take(3000).collect::<String>();
-            note += &format!("\n    want {}\n    got  {}", cut(&wanted[0].0), cut(got));
+            let _ = write!(note, "\n    want {}\n    got  {}", cut(&wanted[0].0), cut(got));
         }
         if let Some(dir) = &self.settings.found {
             let answers: Vec<Value> = wanted

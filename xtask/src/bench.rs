@@ -15,7 +15,7 @@ use crate::{oracle, paths};
 
 /// What to measure.
 #[derive(clap::Args)]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// Rounds; in each, the two programs take turns on every state
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
@@ -29,7 +29,7 @@ pub struct BenchArgs {
 
 /// Which part to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum What {
+pub(crate) enum What {
     /// Both parts
     All,
     /// Single Services, beside the Go controllers
@@ -45,7 +45,7 @@ const GOAL: f64 = 25.0;
 const LINEAR: f64 = 3.0;
 
 /// Measures, prints, and says whether the goals are met.
-pub fn run(args: &BenchArgs) -> Result<()> {
+pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let mut goals = Goals::default();
     if args.what != What::Cluster {
         engine(args.rounds.max(1), &mut goals)?;

@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 /// Runs `program` with the words of `line`, its output going to ours.
-pub fn run(program: &str, line: &str) -> Result<()> {
+pub(crate) fn run(program: &str, line: &str) -> Result<()> {
     run_with(Command::new(program).args(line.split_whitespace()))
 }
 
 /// Runs a prepared command.
-pub fn run_with(command: &mut Command) -> Result<()> {
+pub(crate) fn run_with(command: &mut Command) -> Result<()> {
     let line = shown(command);
     println!("    {line}");
     let status = command.status().with_context(|| format!("{line} could not be started"))?;
@@ -20,7 +20,7 @@ pub fn run_with(command: &mut Command) -> Result<()> {
 }
 
 /// Runs `program` and returns what it printed.
-pub fn capture(program: &str, line: &str) -> Result<String> {
+pub(crate) fn capture(program: &str, line: &str) -> Result<String> {
     let mut command = Command::new(program);
     command.args(line.split_whitespace());
     let line = shown(&command);
@@ -32,7 +32,7 @@ pub fn capture(program: &str, line: &str) -> Result<String> {
 }
 
 /// Runs a command, shows every line it prints, and hands it to `see`. Returns whether it ended well.
-pub fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
+pub(crate) fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
     let line = shown(command);
     println!("    {line}");
     let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("{line} could not be started"))?;
@@ -48,13 +48,13 @@ pub fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
 }
 
 /// Whether `program` can be started from the path.
-pub fn has(program: &str) -> bool {
+pub(crate) fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// Whether we run in continuous integration, where nothing may be skipped silently.
-pub fn in_ci() -> bool {
+pub(crate) fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|v| !v.is_empty() && v != "false" && v != "0")
 }
 

@@ -11,7 +11,7 @@ use crate::paths;
 use crate::steps::{Outcome, Steps};
 
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// How long each target runs
     #[arg(long, default_value_t = 10)]
     seconds: u32,
@@ -20,7 +20,7 @@ pub struct Arguments {
 }
 
 /// Runs each target for the time given. What they learn is kept in the cache; seeds are committed.
-pub fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
+pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
     let known = targets()?;
     for name in &arguments.targets {
         ensure!(known.contains(name), "there is no fuzz target {name}; there are {}", known.join(", "));

@@ -10,7 +10,7 @@ use crate::command::run_with;
 use crate::steps::Outcome;
 
 /// Writes the generated files of one group: `openapi` or `docs`.
-pub fn write(group: &str) -> Result<Outcome> {
+pub(crate) fn write(group: &str) -> Result<Outcome> {
     let mut command = Command::new("cargo");
     command.args("test --quiet --test it generated:: -- --nocapture".split(' ')).env("ROSTER_WRITE", group);
     run_with(&mut command)?;

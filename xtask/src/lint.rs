@@ -43,7 +43,7 @@ const OTHER_CRYPTO: &[&str] = &["aws-lc-rs", "aws-lc-sys", "native-tls", "openss
 const FEATURES: &[&str] = &["decode", "cli", "server", "controller"];
 
 /// All lints, the quick ones first.
-pub fn all(steps: &mut Steps) {
+pub(crate) fn all(steps: &mut Steps) {
     steps.run("fmt", || check("fmt --all --check"));
     steps.run("tidy", tidy::check);
     steps.run("core purity", core_is_pure);
@@ -100,7 +100,7 @@ fn one_crypto_provider() -> Result<Outcome> {
 }
 
 /// Bans, licences and sources. Advisories need a database from the network: they are no part of this.
-pub fn deny() -> Result<Outcome> {
+pub(crate) fn deny() -> Result<Outcome> {
     if !has("cargo-deny") {
         return Outcome::missing("cargo-deny is not installed: cargo install --locked cargo-deny");
     }

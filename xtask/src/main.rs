@@ -1,9 +1,16 @@
 //! `cargo xtask`: the one door to every check and every generated file.
 //!
 //! Continuous integration calls nothing else (`.ci/run` → `cargo xtask ci`), so what passes here passes there.
-#![expect(clippy::disallowed_methods, reason = "a build tool reads and writes files")]
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a build tool reads and writes files, tells what it does, and rounds what it measured"
+)]
 
 mod bench;
+mod cluster;
 mod command;
 mod fuzz;
 mod generate;
@@ -50,6 +57,9 @@ enum Task {
     Fuzz(fuzz::Arguments),
     /// Compare with the real Go controllers on random states
     Parity(parity::ParityArgs),
+    /// A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager
+    #[command(subcommand)]
+    Cluster(cluster::Task),
     /// Time the engine beside the real Go controllers, and a whole cluster from a file
     Bench(bench::BenchArgs),
 }
@@ -83,6 +93,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Docs => steps.run("docs", || generate::write("docs")),
         Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments).map(|()| Outcome::Passed)),
         Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
+        Task::Cluster(task) => steps.run("cluster", || cluster::run(&task).map(|()| Outcome::Passed)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }
     Ok(steps.finish())

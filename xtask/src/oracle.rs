@@ -37,17 +37,17 @@ const RELEASES: [(&str, &str, &str); 16] = [
 ];
 
 /// The release that the committed Go module is written for.
-pub const NEWEST: &str = "1.37";
+pub(crate) const NEWEST: &str = "1.37";
 
 const SOURCES: [&str; 5] = ["bench.go", "empty.s", "harness.go", "main.go", "shim.go"];
 
 /// Every minor that there is a reference for.
-pub fn minors() -> Vec<String> {
+pub(crate) fn minors() -> Vec<String> {
     RELEASES.iter().map(|(minor, ..)| (*minor).to_owned()).collect()
 }
 
 /// The program for one minor, built if it is not in the cache yet.
-pub fn build(minor: &str) -> Result<PathBuf> {
+pub(crate) fn build(minor: &str) -> Result<PathBuf> {
     let Some((_, version, library)) = RELEASES.iter().find(|(m, ..)| *m == minor) else {
         bail!("Kubernetes {minor} is not known here; known are {}", RELEASES.map(|(m, ..)| m).join(", "));
     };
@@ -125,7 +125,7 @@ fn go_mod(upstream: &str, version: &str, library: &str) -> String {
     let patch = version.trim_start_matches("1.");
     for name in libraries {
         let at = if name == "k8s.io/endpointslice" { library } else { &format!("0.{patch}") };
-        text += &format!("\t{name} => {name} v{at}\n");
+        text.extend(["\t", name, " => ", name, " v", at, "\n"]);
     }
     text + ")\n"
 }
@@ -215,6 +215,6 @@ fn shim_for(shim: &str, d: &Declarations) -> Result<String> {
 }
 
 /// FNV-1a, 64 bits: a name for the content, no more.
-pub fn fnv(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -8,7 +8,7 @@ use crate::{oracle, paths};
 
 /// What to compare.
 #[derive(clap::Args)]
-pub struct ParityArgs {
+pub(crate) struct ParityArgs {
     /// Random states to compare
     #[arg(long, default_value_t = 20_000)]
     pub cases: u64,
@@ -37,7 +37,7 @@ pub struct ParityArgs {
 
 /// Builds what is needed, compares, and says how it went. A difference is written down as a case under
 /// `tests/parity/cases/found`, ready to commit.
-pub fn run(args: &ParityArgs) -> Result<()> {
+pub(crate) fn run(args: &ParityArgs) -> Result<()> {
     let all = oracle::minors();
     let minors = if args.kubernetes.iter().any(|k| k == "all") { &all } else { &args.kubernetes };
     ensure!(!minors.is_empty(), "no release to compare with");

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// The root of the repository.
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)
 }
 
 /// What is kept between runs, outside the repository: `$ROSTER_CACHE`, or `~/.cache/roster`.
-pub fn cache() -> Result<PathBuf> {
+pub(crate) fn cache() -> Result<PathBuf> {
     if let Some(folder) = std::env::var_os("ROSTER_CACHE") {
         return Ok(folder.into());
     }
@@ -20,6 +20,6 @@ pub fn cache() -> Result<PathBuf> {
 }
 
 /// Cargo's target folder.
-pub fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

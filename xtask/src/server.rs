@@ -12,14 +12,14 @@ use crate::command::run;
 use crate::paths;
 
 /// A server on a loopback port of its own.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     address: SocketAddr,
 }
 
 impl Server {
     /// Builds the program as `cargo test` builds it, starts it and waits until it is ready.
-    pub fn start() -> Result<Self> {
+    pub(crate) fn start() -> Result<Self> {
         run("cargo", "build --quiet --bin roster")?;
         // Bound and let go: the server takes the same port a moment later.
         let address = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")?;
@@ -46,7 +46,7 @@ impl Server {
     }
 
     /// Where it listens, such as `http://127.0.0.1:4711`.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 

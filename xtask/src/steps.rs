@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use crate::command::in_ci;
 
 /// How a step ended, if it could be tried at all.
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It is fine, and it is one check.
     Passed,
     /// It ran tests of its own.
@@ -19,7 +19,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// A tool is missing: a failure in continuous integration, and a word about it elsewhere.
-    pub fn missing(hint: &str) -> Result<Self> {
+    pub(crate) fn missing(hint: &str) -> Result<Self> {
         ensure!(!in_ci(), "{hint}");
         Ok(Self::Skipped(hint.to_owned()))
     }
@@ -27,7 +27,7 @@ impl Outcome {
 
 /// Numbers of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub(crate) struct Tally {
     pub passed: u64,
     pub failed: u64,
     pub ignored: u64,
@@ -42,7 +42,7 @@ impl std::ops::AddAssign for Tally {
 }
 
 /// What has been run so far.
-pub struct Steps {
+pub(crate) struct Steps {
     began: Instant,
     done: Vec<Done>,
 }
@@ -96,12 +96,12 @@ impl fmt::Display for Seconds {
 }
 
 impl Steps {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { began: Instant::now(), done: Vec::new() }
     }
 
     /// Runs one step, and says so before and after.
-    pub fn run(&mut self, name: impl Into<String>, step: impl FnOnce() -> Result<Outcome>) {
+    pub(crate) fn run(&mut self, name: impl Into<String>, step: impl FnOnce() -> Result<Outcome>) {
         let name = name.into();
         println!("==> {name}");
         let began = Instant::now();
@@ -112,7 +112,7 @@ impl Steps {
     }
 
     /// Prints the summary; its last line is `N passed, N failed`. Returns whether nothing failed.
-    pub fn finish(self) -> bool {
+    pub(crate) fn finish(self) -> bool {
         let mut sum = Tally::default();
         println!("summary, {} in all:", Seconds(self.began.elapsed()));
         for done in &self.done {

@@ -16,7 +16,7 @@ use crate::steps::{Outcome, Steps, Tally};
 const BROWSER: &str = "tests/browser";
 
 #[derive(clap::Args, Default)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Only these; without any, all of them
     #[arg(value_enum)]
     only: Vec<Kind>,
@@ -36,7 +36,7 @@ enum Kind {
 }
 
 /// All tests, or those that are asked for.
-pub fn all(steps: &mut Steps, arguments: &Arguments) {
+pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     let mut run = |kind, name: &str, test: fn() -> Result<Outcome>| {
         if arguments.only.is_empty() || arguments.only.contains(&kind) {
             steps.run(name, test);
@@ -76,14 +76,14 @@ fn result_line(line: &str) -> Option<Tally> {
 
 /// A glance; `cargo xtask parity` takes a long look.
 fn live_parity() -> Result<Outcome> {
-    if !has("go") {
-        return Ok(Outcome::Skipped("go is not installed: there are no real controllers to ask".to_owned()));
-    }
     /// Its arguments as the command line has them, so that their defaults stand in one place.
     #[derive(Parser)]
     struct Glance {
         #[command(flatten)]
         arguments: ParityArgs,
+    }
+    if !has("go") {
+        return Outcome::missing("go is not installed: there are no real controllers to ask");
     }
     parity::run(&Glance::parse_from(["parity", "--cases", "500"]).arguments)?;
     Ok(Outcome::Passed)

@@ -15,7 +15,7 @@ const LONG: usize = 500;
 const TOO_LONG: usize = 600;
 
 /// All of it, over the files that git tracks or would track.
-pub fn check() -> Result<Outcome> {
+pub(crate) fn check() -> Result<Outcome> {
     let files = Files::read()?;
     let mut findings = Vec::new();
     orphans(&files, &mut findings);
@@ -209,7 +209,7 @@ fn is_path(span: &str, tops: &BTreeSet<&str>) -> bool {
     }
     match span.split_once('/') {
         Some((top, _)) => tops.contains(top),
-        None => span.ends_with(".md") || span == "deny.toml" || span == "Cargo.toml",
+        None => Path::new(span).extension().is_some_and(|e| e == "md") || span == "deny.toml" || span == "Cargo.toml",
     }
 }
 

@@ -127,10 +127,10 @@ pub(crate) fn address(r: &mut Rng, m: &Mood, pool: usize) -> Value {
     match r.below(12) {
         0..=2 => {
             address["targetRef"] =
-                json!({ "kind": "Pod", "namespace": NAMESPACE, "name": format!("pod-{i}"), "uid": format!("u{i}") })
+                json!({ "kind": "Pod", "namespace": NAMESPACE, "name": format!("pod-{i}"), "uid": format!("u{i}") });
         }
         3 => {
-            address["targetRef"] = json!({ "kind": "Pod", "namespace": NAMESPACE, "name": format!("pod-{}", i % 3), "uid": format!("u{i}"), "resourceVersion": "5" })
+            address["targetRef"] = json!({ "kind": "Pod", "namespace": NAMESPACE, "name": format!("pod-{}", i % 3), "uid": format!("u{i}"), "resourceVersion": "5" });
         }
         4 => address["targetRef"] = json!({ "kind": "Node", "name": format!("node-{i}") }),
         _ => {}

@@ -74,8 +74,12 @@ fn containers(r: &mut Rng, m: &Mood) -> Vec<Value> {
     (0..n)
         .map(|i| {
             let mut container = json!({ "name": format!("c{i}"), "image": "i" });
-            let ports: Vec<Value> =
-                PORT_NAMES.iter().flat_map(|n| r.percent(60).then(|| container_port(r, m, n))).collect();
+            let mut ports: Vec<Value> = Vec::new();
+            for name in PORT_NAMES {
+                if r.percent(60) {
+                    ports.push(container_port(r, m, name));
+                }
+            }
             if !ports.is_empty() {
                 container["ports"] = ports.into();
             }
@@ -168,6 +172,7 @@ pub(crate) fn other_notation(r: &mut Rng, i: usize) -> String {
     }
 }
 
+#[expect(clippy::many_single_char_names, reason = "a, b and c are addresses")]
 fn addresses(r: &mut Rng, m: &Mood, i: usize, status: &mut Value) {
     // Some numbers return, so that pods share an address.
     let i = if r.percent(m.odd / 2) { r.below(6) } else { i + 10 };

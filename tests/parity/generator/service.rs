@@ -10,7 +10,7 @@ const NAMES: [&str; 6] =
     ["web", "db", "svc", "api-v1", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaxyz"];
 const HINTS: [&str; 2] = ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
 const TOLERATE: &str = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
-/// What Go's ParseBool takes, and near misses.
+/// What Go's `ParseBool` takes, and near misses.
 const BOOLS: [&str; 17] =
     ["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False", "yes", "", "tRUE", " true", "on"];
 /// Labels that a controller writes itself, on an object where a user wrote them.

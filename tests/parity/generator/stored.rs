@@ -147,7 +147,7 @@ fn edit_endpoints(r: &mut Rng, object: &mut Value) {
         2 => meta["labels"]["endpoints.kubernetes.io/managed-by"] = "me".into(),
         3 => set(&mut meta["labels"], "service.kubernetes.io/headless", r.pick(&[None, Some(""), Some("x")])),
         4 => {
-            meta["annotations"]["endpoints.kubernetes.io/over-capacity"] = r.pick(&["warning", "truncated", ""]).into()
+            meta["annotations"]["endpoints.kubernetes.io/over-capacity"] = r.pick(&["warning", "truncated", ""]).into();
         }
         5 => meta["annotations"][TRIGGER] = r.time().into(),
         6 => meta["annotations"]["example.org/note"] = "keep".into(),
@@ -330,7 +330,7 @@ fn edit_endpoint(r: &mut Rng, slice: &mut Value) {
         4 => e["hints"] = json!({ "forZones": [{ "name": "a" }, { "name": "b" }] }),
         5 => {
             e["hints"] =
-                json!({ "forNodes": [{ "name": r.pick(&["node-1", "node-2"]) }], "forZones": [{ "name": "a" }] })
+                json!({ "forNodes": [{ "name": r.pick(&["node-1", "node-2"]) }], "forZones": [{ "name": "a" }] });
         }
         6 => set(e, "hints", r.pick(&[None, Some(())]).map_or(Value::Null, |()| json!({}))),
         7 => set(e, "nodeName", r.pick(&[None, Some("node-9"), Some("node-1")])),

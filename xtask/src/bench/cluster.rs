@@ -17,7 +17,7 @@ const MEGABYTES: u64 = 300;
 const RUNS: usize = 5;
 
 /// Writes the file if it is not in the cache yet, and plans it.
-pub fn run_cluster(services: usize, goals: &mut Goals) -> Result<()> {
+pub(crate) fn run_cluster(services: usize, goals: &mut Goals) -> Result<()> {
     let file = file(services)?;
     run("cargo", "build --quiet --release --bin roster")?;
     let program = paths::target().join("release/roster");

@@ -4,14 +4,14 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 /// Go is not asked about more pods than this.
-pub const LARGEST_FOR_GO: usize = 5_000;
+pub(crate) const LARGEST_FOR_GO: usize = 5_000;
 /// To see that the engine is linear.
-pub const LARGEST: usize = 50_000;
+pub(crate) const LARGEST: usize = 50_000;
 
 const SIZES: [usize; 5] = [10, 100, 1_000, LARGEST_FOR_GO, LARGEST];
 
 /// A state to time.
-pub struct State {
+pub(crate) struct State {
     pub controller: &'static str,
     /// `create`, or `at rest`: nothing to do.
     pub name: &'static str,
@@ -20,7 +20,7 @@ pub struct State {
 }
 
 /// All states. `ask` runs the reference: a state at rest holds what it wrote.
-pub fn all(mut ask: impl FnMut(&Value) -> Result<Value>) -> Result<Vec<State>> {
+pub(crate) fn all(mut ask: impl FnMut(&Value) -> Result<Value>) -> Result<Vec<State>> {
     let mut states = Vec::new();
     for controller in ["endpoints", "endpointslices"] {
         for pods in SIZES {

@@ -1,0 +1,84 @@
+//! Records examples/shop.yaml from a real control plane.
+
+use std::{
+    fs,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, ensure};
+
+use super::{
+    assets,
+    control_plane::{ControlPlane, Setup},
+};
+use crate::paths;
+
+const HEAD: &str = "\
+# A small shop, as `kubectl get services,endpoints,endpointslices,pods,nodes -A -o yaml` printed it.
+# Recorded from kube-apiserver 1.37.0 and its controllers by `cargo xtask cluster record`.
+#
+# web        healthy; asks for close endpoints, and gets zone hints
+# cart       its selector misses the pods by one label
+# catalog    one pod has no port named \"metrics\"
+# db         headless; two pods of a StatefulSet
+# gateway    dual stack
+# payment    one of two pods is not ready
+# search     just created: its Endpoints and slices are still to come
+# warehouse  no selector; Endpoints written by hand, mirrored into a slice
+";
+
+/// The Service that is made when the controllers have stopped.
+const LATE: &str = "search";
+/// Slices of the other Services: two for the dual stack, and two for the ports of the catalog.
+const SLICES: usize = 9;
+
+pub(crate) fn shop() -> Result<()> {
+    assets::check_release()?;
+    let assets = assets::folder()?;
+    let dir = std::env::temp_dir().join(format!("roster-record-{}", std::process::id()));
+    let mut plane = ControlPlane::start(&Setup { assets: &assets, dir: &dir, api_server: &[], controllers: true })?;
+    let recorded = record(&mut plane);
+    drop(plane);
+    fs::remove_dir_all(&dir)?;
+    fs::write(paths::root().join("examples/shop.yaml"), HEAD.to_owned() + &recorded?)?;
+    Ok(())
+}
+
+fn record(plane: &mut ControlPlane) -> Result<String> {
+    let text = fs::read_to_string(paths::root().join("tests/cluster/shop.yaml"))?;
+    let is_late = |d: &&str| d.contains("kind: Service\n") && d.contains(&format!("\n  name: {LATE}\n"));
+    let (late, first): (Vec<&str>, Vec<&str>) = text.split("\n---\n").partition(is_late);
+    ensure!(late.len() == 1, "tests/cluster/shop.yaml has no Service {LATE}");
+    // Pods before Services: the controllers then write each list once.
+    let (services, others): (Vec<&str>, Vec<&str>) = first.into_iter().partition(|d| d.contains("kind: Service\n"));
+    plane.kubectl_with("create -f -", &others.join("\n---\n"))?;
+    // An API server takes no status when an object is created.
+    let with_status: Vec<&str> =
+        others.into_iter().filter(|d| d.contains("kind: Pod\n") || d.contains("kind: Node\n")).collect();
+    plane.kubectl_with("replace --subresource=status -f -", &with_status.join("\n---\n"))?;
+    plane.kubectl_with("create -f -", &services.join("\n---\n"))?;
+    wait_for_slices(plane)?;
+    plane.stop_controllers();
+    plane.kubectl_with("create -f -", late[0])?;
+    plane.kubectl_with("get services,endpoints,endpointslices,pods,nodes -n shop -o yaml", "")
+}
+
+/// Waits until the controllers have written all slices and nothing moves any more.
+fn wait_for_slices(plane: &ControlPlane) -> Result<()> {
+    let until = Instant::now() + Duration::from_mins(1);
+    let mut last = String::new();
+    loop {
+        let now = plane.kubectl_with("get endpoints,endpointslices -n shop -o name --show-kind", "")?
+            + &plane.kubectl_with(
+                "get endpoints,endpointslices -n shop -o jsonpath={.items[*].metadata.resourceVersion}",
+                "",
+            )?;
+        if now.lines().filter(|l| l.contains("endpointslice")).count() == SLICES && now == last {
+            return Ok(());
+        }
+        ensure!(Instant::now() < until, "the controllers did not write {SLICES} slices:\n{now}");
+        last = now;
+        sleep(Duration::from_secs(2));
+    }
+}

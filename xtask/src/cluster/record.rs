@@ -15,7 +15,7 @@ use super::{
 use crate::paths;
 
 const HEAD: &str = "\
-# A small shop, as `kubectl get services,endpoints,endpointslices,pods,nodes -A -o yaml` printed it.
+# A small shop, as `kubectl get services,endpoints,endpointslices,pods,nodes -n shop -o yaml` printed it.
 # Recorded from kube-apiserver 1.37.0 and its controllers by `cargo xtask cluster record`.
 #
 # web        healthy; asks for close endpoints, and gets zone hints

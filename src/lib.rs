@@ -8,6 +8,7 @@
 //!
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
+pub mod admission;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod cluster;

@@ -5,6 +5,7 @@
 //! parses text. Objects that the engine writes ([`Endpoints`], [`EndpointSlice`]) are complete.
 
 mod address;
+mod cidr;
 mod endpoints;
 mod labels;
 mod meta;
@@ -16,6 +17,7 @@ mod slice;
 pub(crate) mod wire;
 
 pub use address::{Family, PodIp};
+pub use cidr::{Cidr, CidrError};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};
 pub use labels::Labels;
 pub use meta::{ObjectKey, ObjectMeta, ObjectRef, OwnerReference, Time};

@@ -1,0 +1,183 @@
+//! What comes of the findings: the one place that knows what a mode means.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{
+    PatchOp, Stage,
+    findings::{Finding, Findings},
+    rule::{Mode, Rule},
+};
+
+/// Most characters of a warning; API servers cut what is longer.
+const MAX_WARNING: usize = 120;
+/// Most warnings: together they stay below the 4096 characters that an API server passes on.
+const MAX_WARNINGS: usize = 32;
+/// Most characters of a refusal or of an audit annotation.
+const MAX_TEXT: usize = 1024;
+
+/// How an object is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Refusal {
+    /// 403: it may be right, and is not allowed here.
+    Forbidden,
+    /// 422: it says something that cannot be meant.
+    Invalid,
+}
+
+impl Refusal {
+    /// The HTTP status.
+    pub fn code(self) -> u16 {
+        match self {
+            Self::Forbidden => 403,
+            Self::Invalid => 422,
+        }
+    }
+
+    /// The reason, as in `metav1.Status`.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Forbidden => "Forbidden",
+            Self::Invalid => "Invalid",
+        }
+    }
+}
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Denial {
+    /// HTTP status.
+    pub code: u16,
+    /// Reason, as in `metav1.Status`.
+    pub reason: &'static str,
+    /// All that is wrong, with codes.
+    pub message: String,
+}
+
+/// What the webhook says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// Why the object is refused; `None` if it is allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub denied: Option<Denial>,
+    /// How it is changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patch: Vec<PatchOp>,
+    /// What its writer is told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What is written into the audit log.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub audit: BTreeMap<String, String>,
+    /// What was found, for the metrics and for `review`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}
+
+impl Decision {
+    /// Whether the object is allowed.
+    pub fn allowed(&self) -> bool {
+        self.denied.is_none()
+    }
+
+    /// Allowed unseen, and why.
+    pub fn unseen(why: &str) -> Self {
+        Self {
+            warnings: vec![short(&format!("roster: {why}"), MAX_WARNING)],
+            audit: BTreeMap::from([("unseen".to_owned(), short(why, MAX_TEXT))]),
+            ..Self::default()
+        }
+    }
+
+    /// Refused unseen, and why: for validation that fails closed.
+    pub fn refused_unseen(code: u16, reason: &'static str, why: &str) -> Self {
+        let message = short(&format!("roster: {why}"), MAX_TEXT);
+        Self { denied: Some(Denial { code, reason, message }), ..Self::unseen(why) }
+    }
+
+    /// What `stage` makes of the findings.
+    ///
+    /// The mutating stage mends what is enforced and can be mended, and says so. The validating stage refuses
+    /// what is enforced, and tells the rest. A rule that mends never refuses: where its patch was not made (the
+    /// mutating webhook was not reached), the writer is warned.
+    pub(super) fn of(findings: Findings<'_>, stage: Stage) -> Self {
+        let (list, more) = findings.finish();
+        let mut decision = Self::default();
+        match stage {
+            Stage::Mutate => decision.mend(list),
+            Stage::Validate => decision.judge(list, &more),
+        }
+        decision.warnings.truncate(MAX_WARNINGS);
+        decision
+    }
+
+    fn mend(&mut self, list: Vec<Finding>) {
+        for finding in list.into_iter().filter(|f| f.mode == Mode::Enforce && !f.mend.is_empty()) {
+            self.patch.extend(finding.mend.iter().cloned());
+            self.tell(&finding);
+            self.findings.push(finding);
+        }
+    }
+
+    fn judge(&mut self, list: Vec<Finding>, more: &[(Rule, usize)]) {
+        let mut refused: Vec<String> = Vec::new();
+        let mut refusal: Option<Refusal> = None;
+        for finding in list {
+            self.tell(&finding);
+            if finding.mode == Mode::Enforce && finding.mend.is_empty() {
+                // What is not allowed outweighs what is wrong.
+                refusal = match (refusal, finding.rule.refusal()) {
+                    (Some(Refusal::Forbidden), _) | (_, Refusal::Forbidden) => Some(Refusal::Forbidden),
+                    _ => Some(Refusal::Invalid),
+                };
+                refused.push(format!("{}: {} ({})", finding.field, finding.message, finding.rule));
+            }
+            self.findings.push(finding);
+        }
+        for (rule, n) in more {
+            let text = format!("and {n} more of {rule}");
+            if self.findings.iter().any(|f| f.rule == *rule && f.mode >= Mode::Warn) {
+                self.warnings.push(short(&text, MAX_WARNING));
+            }
+        }
+        self.denied = refusal.map(|refusal| Denial {
+            code: refusal.code(),
+            reason: refusal.reason(),
+            message: short(&refused.join("; "), MAX_TEXT),
+        });
+    }
+
+    /// A warning and an audit annotation, as the mode has it.
+    fn tell(&mut self, finding: &Finding) {
+        let refused = finding.mode == Mode::Enforce && finding.mend.is_empty();
+        if finding.mode >= Mode::Warn && !refused {
+            // The code goes last; where the text is too long, the text is cut and not the code.
+            let code = format!(" ({})", finding.rule);
+            let text = format!("{}: {}", finding.field, finding.message);
+            let text = short(&text, MAX_WARNING - code.len()) + &code;
+            if !self.warnings.contains(&text) {
+                self.warnings.push(text);
+            }
+        }
+        let text = format!("{}: {}", finding.field, finding.message);
+        let note = self.audit.entry(finding.rule.code().to_owned()).or_default();
+        if !note.is_empty() {
+            note.push_str("; ");
+        }
+        note.push_str(&text);
+        *note = short(note, MAX_TEXT);
+    }
+}
+
+/// A text without control characters, which API servers drop silently, and of at most `max` characters.
+fn short(text: &str, max: usize) -> String {
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut out: String = clean.clone().take(max).collect();
+    if clean.count() > max {
+        out.pop();
+        out.push('…');
+    }
+    out
+}

@@ -1,0 +1,257 @@
+//! The envelope of a review: `AdmissionReview` v1 and v1beta1.
+//!
+//! Read leniently. An API server takes an answer without its uid for no answer at all, so the uid is found
+//! whatever else is broken, even in a body that ends early.
+
+use std::{borrow::Cow, cell::RefCell, fmt};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::{Decision, Operation, Request};
+use crate::model::wire::nullable;
+
+/// The version of a review; the answer has the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReviewVersion {
+    /// `admission.k8s.io/v1`.
+    #[default]
+    V1,
+    /// `admission.k8s.io/v1beta1`, which old configurations still ask for.
+    V1beta1,
+}
+
+impl ReviewVersion {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "admission.k8s.io/v1",
+            Self::V1beta1 => "admission.k8s.io/v1beta1",
+        }
+    }
+}
+
+/// Why a review cannot be read. With an uid it can still be answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the review cannot be read: {message}")]
+pub struct EnvelopeError {
+    /// The uid, if it could be found.
+    pub uid: Option<String>,
+    /// The version, as far as it could be found.
+    pub version: ReviewVersion,
+    /// What is wrong.
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Review<'a> {
+    #[serde(borrow, default, deserialize_with = "nullable")]
+    api_version: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "nullable")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    request: Option<Wire<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire<'a> {
+    #[serde(borrow, default, deserialize_with = "nullable")]
+    uid: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "nullable")]
+    kind: Gvk<'a>,
+    #[serde(borrow, default, deserialize_with = "nullable")]
+    sub_resource: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "nullable")]
+    name: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "nullable")]
+    namespace: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "nullable")]
+    operation: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "nullable")]
+    user_info: User<'a>,
+    #[serde(borrow, default)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    old_object: Option<&'a RawValue>,
+    #[serde(default)]
+    dry_run: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Gvk<'a> {
+    #[serde(borrow, deserialize_with = "nullable")]
+    group: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "nullable")]
+    version: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "nullable")]
+    kind: Cow<'a, str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct User<'a> {
+    #[serde(borrow, deserialize_with = "nullable")]
+    username: Cow<'a, str>,
+}
+
+/// Reads a review.
+pub fn read(body: &[u8]) -> Result<(ReviewVersion, Request<'_>), EnvelopeError> {
+    let review: Review<'_> = serde_json::from_slice(body).map_err(|e| broken(body, e.to_string()))?;
+    let version = match review.api_version.as_ref() {
+        "admission.k8s.io/v1" => ReviewVersion::V1,
+        "admission.k8s.io/v1beta1" => ReviewVersion::V1beta1,
+        other => return Err(broken(body, format!("apiVersion {other:?} is neither admission.k8s.io/v1 nor v1beta1"))),
+    };
+    if review.kind != "AdmissionReview" {
+        return Err(broken(body, format!("kind {:?} is not AdmissionReview", review.kind)));
+    }
+    let Some(wire) = review.request else { return Err(broken(body, "there is no request in it".to_owned())) };
+    if wire.uid.is_empty() {
+        return Err(broken(body, "request.uid is empty".to_owned()));
+    }
+    let request = Request {
+        uid: wire.uid,
+        group: wire.kind.group,
+        version: wire.kind.version,
+        kind: wire.kind.kind,
+        sub_resource: wire.sub_resource,
+        namespace: wire.namespace,
+        name: wire.name,
+        operation: Operation::read(&wire.operation),
+        user: wire.user_info.username,
+        object: wire.object.filter(|o| o.get() != "null"),
+        old_object: wire.old_object.filter(|o| o.get() != "null"),
+        dry_run: wire.dry_run.unwrap_or(false),
+    };
+    Ok((version, request))
+}
+
+fn broken(body: &[u8], message: String) -> EnvelopeError {
+    let seen = RefCell::new(Seen::default());
+    // What it returns does not matter: everything found until then counts.
+    let _ = Fish { seen: &seen, depth: Depth::Review }.deserialize(&mut serde_json::Deserializer::from_slice(body));
+    let seen = seen.into_inner();
+    let version = if seen.beta { ReviewVersion::V1beta1 } else { ReviewVersion::V1 };
+    EnvelopeError { uid: seen.uid.filter(|u| !u.is_empty()), version, message: message.chars().take(300).collect() }
+}
+
+#[derive(Default)]
+struct Seen {
+    uid: Option<String>,
+    beta: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Depth {
+    Review,
+    Request,
+}
+
+/// Reads nothing but the version and the uid, and keeps them where an error does not lose them.
+#[derive(Clone, Copy)]
+struct Fish<'a> {
+    seen: &'a RefCell<Seen>,
+    depth: Depth,
+}
+
+impl<'de> DeserializeSeed<'de> for Fish<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fish<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match (self.depth, key.as_ref()) {
+                (Depth::Review, "apiVersion") => {
+                    let version: serde_json::Value = map.next_value()?;
+                    self.seen.borrow_mut().beta = version == ReviewVersion::V1beta1.as_str();
+                }
+                (Depth::Review, "request") => map.next_value_seed(Fish { depth: Depth::Request, ..self })?,
+                (Depth::Request, "uid") => {
+                    let uid: serde_json::Value = map.next_value()?;
+                    self.seen.borrow_mut().uid = uid.as_str().map(str::to_owned);
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    response: Response<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Response<'a> {
+    uid: &'a str,
+    allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status<'a>>,
+    /// An empty one is an error to the API server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
+    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    audit_annotations: &'a std::collections::BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct Status<'a> {
+    status: &'static str,
+    code: u16,
+    reason: &'a str,
+    message: &'a str,
+}
+
+/// The answer to a review, in its version.
+pub fn answer(version: ReviewVersion, uid: &str, decision: &Decision) -> Vec<u8> {
+    let patch = if decision.patch.is_empty() { None } else { serde_json::to_vec(&decision.patch).ok() };
+    let answer = Answer {
+        api_version: version.as_str(),
+        kind: "AdmissionReview",
+        response: Response {
+            uid,
+            allowed: decision.allowed(),
+            status: decision.denied.as_ref().map(|d| Status {
+                status: "Failure",
+                code: d.code,
+                reason: d.reason,
+                message: &d.message,
+            }),
+            patch_type: patch.is_some().then_some("JSONPatch"),
+            patch: patch.map(|p| BASE64_STANDARD.encode(p)),
+            warnings: &decision.warnings,
+            audit_annotations: &decision.audit,
+        },
+    };
+    // Text and numbers only: this does not fail.
+    serde_json::to_vec(&answer).unwrap_or_default()
+}

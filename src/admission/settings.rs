@@ -1,0 +1,48 @@
+//! What holds for one object: the modes of the rules, and their bounds.
+
+use super::rule::{Mode, Rule};
+use crate::model::Cidr;
+
+/// What holds for one object. An `EndpointPolicy` makes it; without one, every rule has its default mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    modes: [Mode; Rule::COUNT],
+    /// Addresses that need not be those of pods, external IPs, load balancer IPs.
+    pub allowed: Vec<Cidr>,
+    /// Addresses that are refused even where they are allowed or belong to a pod.
+    pub denied: Vec<Cidr>,
+    /// What is done about Endpoints with more than 1000 addresses.
+    pub capacity: Capacity,
+}
+
+/// What is done about too many addresses, where the rule is enforced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Capacity {
+    /// They are cut to 1000, as the controllers do.
+    #[default]
+    Truncate,
+    /// The object is refused.
+    Deny,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let mut modes = [Mode::Off; Rule::COUNT];
+        for rule in Rule::ALL {
+            modes[*rule as usize] = rule.default_mode();
+        }
+        Self { modes, allowed: Vec::new(), denied: Vec::new(), capacity: Capacity::default() }
+    }
+}
+
+impl Settings {
+    /// The mode of a rule.
+    pub fn mode(&self, rule: Rule) -> Mode {
+        self.modes[rule as usize]
+    }
+
+    /// Sets the mode of a rule.
+    pub fn set(&mut self, rule: Rule, mode: Mode) {
+        self.modes[rule as usize] = mode;
+    }
+}

@@ -1,0 +1,126 @@
+//! Address ranges, as policies have them.
+
+use std::{fmt, net::IpAddr, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A range of addresses: `10.0.0.0/8`, `fd00::/8`. A single address is a range of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cidr {
+    base: IpAddr,
+    bits: u8,
+}
+
+/// Why a text is no range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CidrError {
+    /// The address cannot be read.
+    #[error("{0:?} is no IP address")]
+    Address(String),
+    /// The number after the slash is none, or too large.
+    #[error("/{0} is no length of a prefix")]
+    Length(String),
+    /// Bits are set beyond the prefix: somebody may have meant another range.
+    #[error("{0} has bits set beyond its prefix; write {1}")]
+    HostBits(String, Cidr),
+}
+
+impl Cidr {
+    /// Whether an address lies in the range. An IPv4-mapped IPv6 address counts as IPv4.
+    pub fn contains(&self, ip: IpAddr) -> bool {
+        match (self.base, ip.to_canonical()) {
+            (IpAddr::V4(base), IpAddr::V4(ip)) => {
+                masked(base.to_bits().into(), 32, self.bits) == masked(ip.to_bits().into(), 32, self.bits)
+            }
+            (IpAddr::V6(base), IpAddr::V6(ip)) => {
+                masked(base.to_bits(), 128, self.bits) == masked(ip.to_bits(), 128, self.bits)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The first `bits` of a number of `width` bits.
+fn masked(number: u128, width: u8, bits: u8) -> u128 {
+    let rest = u32::from(width - bits);
+    number.checked_shr(rest).unwrap_or(0).checked_shl(rest).unwrap_or(0)
+}
+
+impl FromStr for Cidr {
+    type Err = CidrError;
+
+    fn from_str(text: &str) -> Result<Self, CidrError> {
+        let (address, length) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));
+        let ip: IpAddr = address.parse().map_err(|_| CidrError::Address(address.to_owned()))?;
+        let width = if ip.is_ipv4() { 32 } else { 128 };
+        let bits = match length {
+            None => width,
+            Some(l) => {
+                let plain = !l.is_empty() && l.bytes().all(|b| b.is_ascii_digit());
+                let bits = l.parse().ok().filter(|b| plain && *b <= width);
+                bits.ok_or_else(|| CidrError::Length(l.to_owned()))?
+            }
+        };
+        let base = match ip {
+            IpAddr::V4(v4) => {
+                let kept = masked(v4.to_bits().into(), 32, bits);
+                IpAddr::V4(u32::try_from(kept).unwrap_or_default().into())
+            }
+            IpAddr::V6(v6) => IpAddr::V6(masked(v6.to_bits(), 128, bits).into()),
+        };
+        let cidr = Self { base, bits };
+        if base == ip { Ok(cidr) } else { Err(CidrError::HostBits(text.to_owned(), cidr)) }
+    }
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.base, self.bits)
+    }
+}
+
+impl Serialize for Cidr {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cidr {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(d)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_and_hold_addresses() {
+        for (range, inside, outside) in [
+            ("10.0.0.0/8", "10.255.0.1", "11.0.0.0"),
+            ("0.0.0.0/0", "203.0.113.9", "::1"),
+            ("192.0.2.7", "192.0.2.7", "192.0.2.8"),
+            ("192.0.2.6/31", "::ffff:192.0.2.7", "192.0.2.8"),
+            ("fd00::/8", "fdff::1", "fe00::"),
+            ("::/0", "2001:db8::1", "10.0.0.1"),
+            ("2001:db8::1/128", "2001:db8::1", "2001:db8::2"),
+        ] {
+            let cidr: Cidr = range.parse().unwrap();
+            assert!(cidr.contains(inside.parse().unwrap()), "{range} {inside}");
+            assert!(!cidr.contains(outside.parse().unwrap()), "{range} {outside}");
+            assert_eq!(cidr.to_string().parse(), Ok(cidr));
+        }
+        for (text, why) in [
+            ("", "\"\" is no IP address"),
+            ("10.0.0.0/33", "/33 is no length of a prefix"),
+            ("10.0.0.0/+8", "/+8 is no length of a prefix"),
+            ("10.0.0.0/", "/ is no length of a prefix"),
+            ("010.0.0.0/8", "\"010.0.0.0\" is no IP address"),
+            ("10.0.0.1/8", "10.0.0.1/8 has bits set beyond its prefix; write 10.0.0.0/8"),
+        ] {
+            assert_eq!(text.parse::<Cidr>().map_err(|e| e.to_string()), Err(why.to_owned()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The pods, how they are reached, and what they may reach.
+
+use serde_json::{Value, json};
+
+use super::names::{ADMIN_PORT, IMAGE, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT, labels, meta};
+
+/// So long a pod still answers after it was told to stop: kube-proxy and API servers learn of it meanwhile.
+const PRE_STOP_SECONDS: u32 = 5;
+/// Longest drain after that.
+const GRACE_SECONDS: u32 = 30;
+
+/// The namespace, with the strictest pod security.
+pub(super) fn namespace() -> Value {
+    let mut labels = labels();
+    labels["pod-security.kubernetes.io/enforce"] = "restricted".into();
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE, "labels": labels } })
+}
+
+/// The Deployment.
+pub(super) fn deployment() -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": meta(NAME),
+        "spec": {
+            "replicas": 2,
+            "revisionHistoryLimit": 3,
+            "selector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
+            // A new pod serves before an old one goes.
+            "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } },
+            "template": { "metadata": { "labels": labels() }, "spec": pod() },
+        },
+    })
+}
+
+fn pod() -> Value {
+    json!({
+        "serviceAccountName": NAME,
+        "priorityClassName": "system-cluster-critical",
+        "terminationGracePeriodSeconds": PRE_STOP_SECONDS + GRACE_SECONDS,
+        "enableServiceLinks": false,
+        "securityContext": {
+            "runAsNonRoot": true,
+            "runAsUser": 65532,
+            "runAsGroup": 65532,
+            "seccompProfile": { "type": "RuntimeDefault" },
+        },
+        "topologySpreadConstraints": [spread("kubernetes.io/hostname"), spread("topology.kubernetes.io/zone")],
+        "containers": [container()],
+    })
+}
+
+fn spread(key: &str) -> Value {
+    json!({
+        "maxSkew": 1,
+        "topologyKey": key,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
+        // Pods of an older template do not count: a roll would end lopsided.
+        "matchLabelKeys": ["pod-template-hash"],
+    })
+}
+
+fn container() -> Value {
+    let probe = |path: &str, period: u32, failures: u32| {
+        json!({
+            "httpGet": { "path": path, "port": "admin" },
+            "periodSeconds": period,
+            "timeoutSeconds": 2,
+            "failureThreshold": failures,
+        })
+    };
+    json!({
+        "name": NAME,
+        "image": IMAGE,
+        "args": [
+            "serve",
+            format!("--webhook-listen=[::]:{WEBHOOK_PORT}"),
+            format!("--admin-listen=[::]:{ADMIN_PORT}"),
+            "--cluster",
+            "--self-signed",
+            "--log-format=json",
+        ],
+        "env": [{ "name": "POD_NAMESPACE", "valueFrom": { "fieldRef": { "fieldPath": "metadata.namespace" } } },
+                { "name": "POD_NAME", "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } } }],
+        "ports": [
+            { "name": "webhook", "containerPort": WEBHOOK_PORT, "protocol": "TCP" },
+            { "name": "admin", "containerPort": ADMIN_PORT, "protocol": "TCP" },
+        ],
+        "startupProbe": probe("/readyz", 1, 60),
+        "readinessProbe": probe("/readyz", 5, 1),
+        "livenessProbe": probe("/livez", 10, 3),
+        // The image has no shell.
+        "lifecycle": { "preStop": { "sleep": { "seconds": PRE_STOP_SECONDS } } },
+        "resources": {
+            "requests": { "cpu": "50m", "memory": "64Mi" },
+            "limits": { "memory": "512Mi" },
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "readOnlyRootFilesystem": true,
+            "capabilities": { "drop": ["ALL"] },
+        },
+    })
+}
+
+/// One pod at least stays.
+pub(super) fn disruption_budget() -> Value {
+    json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": meta(NAME),
+        "spec": {
+            "maxUnavailable": 1,
+            // A pod that is not ready protects nobody, and would block a drain.
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            "selector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
+        },
+    })
+}
+
+/// What API servers call.
+pub(super) fn service() -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": meta(SERVICE),
+        "spec": {
+            "selector": { "app.kubernetes.io/name": NAME },
+            "ports": [{ "name": "webhook", "port": 443, "protocol": "TCP", "targetPort": "webhook" }],
+        },
+    })
+}
+
+/// API servers come from anywhere, since they mostly use the host network; metrics and health likewise. What is not
+/// listed is closed. Out goes DNS and HTTPS, to the API server.
+pub(super) fn network_policy() -> Value {
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": meta(NAME),
+        "spec": {
+            "podSelector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [{ "ports": [
+                { "protocol": "TCP", "port": WEBHOOK_PORT },
+                { "protocol": "TCP", "port": ADMIN_PORT },
+            ] }],
+            "egress": [{ "ports": [
+                { "protocol": "TCP", "port": 443 },
+                { "protocol": "TCP", "port": 6443 },
+                { "protocol": "TCP", "port": 53 },
+                { "protocol": "UDP", "port": 53 },
+            ] }],
+        },
+    })
+}

@@ -9,6 +9,7 @@
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
 pub mod admission;
+pub mod cache;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod cluster;

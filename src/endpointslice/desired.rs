@@ -200,7 +200,7 @@ pub(super) fn of_family<'a>(
         oddities::unparsable_address(job, family, member, report);
         if let Some(candidate) = Candidate::new(job, family, member) {
             notes::published(job, family, member, trace);
-            lists[member.group].push(candidate);
+            lists[members.groups.of_row(member.row)].push(candidate);
         } else {
             notes::no_address(job, family, member, trace);
         }

@@ -36,9 +36,10 @@ mod tests;
 
 use crate::{
     compat::{MissingNode, Profile},
-    model::{AddressType, EndpointSlice, Family, Labels, Nodes, Pod, Service, ServiceType},
+    model::{AddressType, EndpointSlice, Family, Labels, Nodes, Pod, Service},
     plan::{Context, Event, EventType, Report, SliceChanges, State},
     reason::{Problem, Reason, Trace},
+    select,
 };
 
 pub(crate) use blank::{generate_name, sort_ports};
@@ -70,7 +71,7 @@ pub(crate) fn sync(
     trace: &mut impl Trace,
 ) -> SliceChanges {
     let profile = context.profile;
-    let Some(service) = state.service.filter(|s| serves(s, profile)) else { return SliceChanges::default() };
+    let Some(service) = state.service.filter(|s| select::serves(s, profile)) else { return SliceChanges::default() };
     let job = Job {
         service,
         pods,
@@ -82,7 +83,15 @@ pub(crate) fn sync(
     };
     oddities::of_service(&job, report);
     let stored = stored::of_service(&job, state.slices, report);
-    let members = members::of_service(&job, trace);
+    let members = match members::of_service(&job, stored.len(), trace) {
+        Ok(members) => members,
+        Err(too_large) => {
+            too_large.tell("slices", service.key(), report);
+            notes::too_large(&job, trace);
+            let unchanged = stored.iter().map(|s| s.meta.name.clone()).collect();
+            return SliceChanges { unchanged, ..SliceChanges::default() };
+        }
+    };
     oddities::of_members(&job, &members, report);
     let changes = reconcile(&job, &stored, &members, report, trace);
     if let Some(error) = members.error(&job) {
@@ -96,11 +105,6 @@ pub(crate) fn sync(
         report.errors.push(error);
     }
     changes
-}
-
-/// Whether the controller takes care of this Service at all.
-fn serves(service: &Service, profile: &Profile) -> bool {
-    service.selector.is_some() && (service.kind != ServiceType::ExternalName || profile.external_name)
 }
 
 /// `Reconcile`: each address type by itself, then the slices of types that the Service does not have.

@@ -15,6 +15,7 @@ const SECTIONS: &[(Reason, &str)] = &[
     (Reason::PodEnded, "A pod or a port is left out"),
     (Reason::HintGiven, "Hints"),
     (Reason::ServiceMissing, "A Service and its selector"),
+    (Reason::PlanTooLarge, "Limits"),
     (Reason::ForeignSlice, "Stored slices"),
     (Reason::Mirrored, "Mirroring"),
     (Reason::ServiceCarriesManagedByLabel, "Oddities of releases"),

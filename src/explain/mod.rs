@@ -215,9 +215,12 @@ fn arrange(state: &State<'_>, options: &Options, notes: Vec<Note>, plan: Plan) -
 struct Recorder(Vec<Note>);
 
 impl Trace for Recorder {
-    const ENABLED: bool = true;
+    fn open(&self) -> bool {
+        self.0.len() < MAX_NOTES
+    }
+
     fn note(&mut self, note: impl FnOnce() -> Note) {
-        if self.0.len() < MAX_NOTES {
+        if self.open() {
             self.0.push(note());
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], mut notes: Vec<Not
     let mut lists: Vec<&Scope> = notes.iter().map(|n| &n.scope).collect();
     lists.sort_unstable();
     lists.dedup();
-    table.counts = lists.iter().map(|s| ScopeCounts::none((*s).clone())).collect();
+    table.counts = lists.iter().map(|s| ScopeCounts::none(**s)).collect();
     let mut explained = 0;
     for group in notes.chunk_by(|a, b| (a.pod, &a.scope) == (b.pod, &b.scope)) {
         // `None` sorts before every port.
@@ -98,7 +98,7 @@ impl Table {
                     port: p.port,
                     target_port: p.target_port.clone(),
                 }),
-                scope: first.scope.clone(),
+                scope: first.scope,
                 served,
                 state,
                 reasons: notes.iter().map(|n| Finding::new(n.reason, n.detail.clone())).collect(),
@@ -166,7 +166,8 @@ fn means(reason: Reason, scope: &Scope) -> Option<PodState> {
         | Reason::Truncated
         | Reason::DuplicateAddress
         | Reason::NodeUnknown
-        | Reason::Frozen => PodState::Absent,
+        | Reason::Frozen
+        | Reason::PlanTooLarge => PodState::Absent,
         _ => return None,
     })
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    model::{AddressType, Pod, Service, ServicePort},
+    model::{Family, Pod, Service, ServicePort},
     plan::PlanRequest,
 };
 
@@ -19,7 +19,7 @@ fn pod(namespace: &str, name: &str, labels: &Value) -> Pod {
 }
 
 fn note(scope: &Scope, pod: usize, port: Option<usize>, reason: Reason) -> Note {
-    Note { scope: scope.clone(), pod, port, reason, detail: String::new() }
+    Note { scope: *scope, pod, port, reason, detail: String::new() }
 }
 
 /// The rows that these notes on pods `a`, `b`, … make, in short.
@@ -38,7 +38,7 @@ fn rows(service: &Service, pods: usize, notes: Vec<Note>) -> (Vec<String>, rows:
 #[test]
 fn there_is_one_row_per_pod_list_and_port() {
     use Reason::{HintGiven, NamedPortMissing, NoHint, PodEnded, Ready, Terminating, Truncated};
-    let (ep, v4) = (Scope::Endpoints, Scope::Slices(AddressType::V4));
+    let (ep, v4) = (Scope::Endpoints, Scope::Slices(Family::V4));
     let (got, table) = rows(
         &service(&["http", "https"]),
         3,
@@ -90,7 +90,7 @@ fn there_is_one_row_per_pod_list_and_port() {
 
 #[test]
 fn terminating_pods_serve_where_the_service_says_so() {
-    let v4 = Scope::Slices(AddressType::V4);
+    let v4 = Scope::Slices(Family::V4);
     let notes = || vec![note(&v4, 0, None, Reason::Terminating)];
     let mut service = service(&[]);
     assert_eq!(rows(&service, 1, notes()).0, ["a - EndpointSlice IPv4: Terminating: terminating"]);
@@ -100,7 +100,7 @@ fn terminating_pods_serve_where_the_service_says_so() {
 
 #[test]
 fn pods_of_which_nothing_is_known_are_counted() {
-    let v4 = Scope::Slices(AddressType::V4);
+    let v4 = Scope::Slices(Family::V4);
     let notes = vec![
         note(&v4, 1, Some(0), Reason::Ready),
         note(&v4, 7, None, Reason::Ready),

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, net::IpAddr};
 
 use crate::{
+    budget::{self, TooLarge},
     compat::Profile,
     endpointslice::{Identity, sort_ports},
     model::{
@@ -61,8 +62,8 @@ pub(super) struct Desired {
     pub(super) skipped: usize,
 }
 
-/// The desired slices; `None` if the subsets are too many to be looked at.
-pub(super) fn desired(endpoints: &Endpoints, context: &Context) -> Option<Desired> {
+/// The desired slices.
+pub(super) fn desired(endpoints: &Endpoints, context: &Context) -> Result<Desired, TooLarge> {
     let repacked;
     let subsets = if context.profile.mirror_repacks {
         repacked = repack::repack(context.profile.hash, &endpoints.subsets)?;
@@ -78,10 +79,19 @@ pub(super) fn desired(endpoints: &Endpoints, context: &Context) -> Option<Desire
     for wanted in desired.slices.values_mut() {
         wanted.settle(context.profile);
     }
-    Some(desired)
+    desired.check(endpoints)?;
+    Ok(desired)
 }
 
 impl Desired {
+    /// That what every slice repeats of the Endpoints does not weigh too much.
+    fn check(&self, endpoints: &Endpoints) -> Result<(), TooLarge> {
+        let meta = &endpoints.meta;
+        let slices = self.slices.values().filter(|w| !w.endpoints.is_empty()).count();
+        let weight = budget::owner(meta) + budget::labels(&meta.labels) + budget::labels(&meta.annotations);
+        budget::check(weight.saturating_mul(slices.saturating_sub(1)))
+    }
+
     fn add(&mut self, subset: &EndpointSubset, context: &Context) {
         let profile = context.profile;
         let mut ports: Vec<SlicePort> = subset.ports.iter().map(slice_port).collect();

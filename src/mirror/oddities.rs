@@ -12,13 +12,6 @@ use crate::{
     reason::{Problem, Reason, counted},
 };
 
-/// The subsets name more pairs of address and port than anybody can have meant.
-pub(super) fn too_large(endpoints: &Endpoints, report: &mut Report) {
-    let message = "the Endpoints name too many pairs of an address and a port to be mirrored";
-    report.errors.push(format!("{message}: {}/{}", endpoints.meta.namespace, endpoints.meta.name));
-    report.problems.push(Problem::new(Reason::InvalidObject, endpoints.key(), message));
-}
-
 /// Oddities of the Endpoints object, whatever is stored.
 pub(super) fn of_endpoints(
     endpoints: &Endpoints,

@@ -72,6 +72,16 @@ fn parse_lenient_v4(text: &str) -> Option<Ipv4Addr> {
     parts.next().is_none().then(|| Ipv4Addr::from(octets))
 }
 
+/// The first sixteen bytes of an address, as a number of the same order: enough to tell nearly all addresses
+/// apart, as those of IPv4 are never longer.
+#[inline]
+pub(crate) fn head(text: &str) -> u128 {
+    let mut bytes = [0; 16];
+    let len = text.len().min(16);
+    bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+    u128::from_be_bytes(bytes)
+}
+
 /// One address of a pod: as written, and what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodIp {

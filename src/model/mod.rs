@@ -15,6 +15,7 @@ mod service;
 mod slice;
 pub(crate) mod wire;
 
+pub(crate) use address::head;
 pub use address::{Family, PodIp};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};
 pub use labels::Labels;

@@ -35,3 +35,4 @@ pub mod server;
 mod targets;
 #[cfg(feature = "server")]
 pub mod telemetry;
+mod uncanonical;

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     budget::{self, TooLarge},
     model::{
-        EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, Service, ServicePort, TargetPort, Text,
+        EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, PodIp, Service, ServicePort, TargetPort,
         names,
     },
     plan::{Context, Report},
@@ -16,7 +16,11 @@ use crate::{
     repack::{BlockId, Packed, Places, Repack, no_port},
     select,
     targets::{NameId, Targets, miss},
+    uncanonical::Uncanonical,
 };
+
+/// What this controller writes, in a sentence.
+pub(super) const LISTS: &str = "Endpoints";
 
 /// The subsets of a Service, and what is needed to tell how they came about.
 pub(super) struct Desired<'a> {
@@ -40,6 +44,7 @@ pub(super) fn subsets<'a>(
     let mut blocks = Blocks::new(service, context.profile.sidecar_ports_endpoints);
     let mut listed = Vec::new();
     let publish = publishes_not_ready(service, context);
+    let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
     if trace.open() {
         found.keep_places();
     }
@@ -51,6 +56,7 @@ pub(super) fn subsets<'a>(
                 continue;
             }
         };
+        uncanonical.of_pod(pod, ip);
         let ready = publish || pod.ready();
         found.address(address(service, pod, ip, context));
         let row = blocks.of_pod(pod, &mut found);
@@ -62,6 +68,7 @@ pub(super) fn subsets<'a>(
             blocks.trace(index, pod, row, publish, trace);
         }
     }
+    uncanonical.tell(|| service.key(), report);
     blocks.serve(&mut found)?;
     let Packed { subsets, places } = found.pack(context.profile.hash)?;
     Ok(Desired { subsets, blocks, listed, places })
@@ -213,14 +220,14 @@ fn address_of<'a>(
     include_terminating: bool,
     context: &Context,
     report: &mut Report,
-) -> Result<&'a Text, Reason> {
+) -> Result<&'a PodIp, Reason> {
     if let Some(why) = select::excluded(pod, include_terminating) {
         return Err(why);
     }
     let family = family(service, pod);
     let ip = pod.ips.iter().find(|ip| ip.family == family).ok_or(Reason::FamilyMismatch)?;
     // A text that is published as it stands may be empty, which upstream takes for no address at all.
-    ip.published(context.profile.canonical_ips).filter(|text| !text.is_empty()).ok_or_else(|| {
+    if ip.published(context.profile.canonical_ips).is_none_or(|text| text.is_empty()) {
         report.problems.push(Problem::new(
             Reason::UnparsablePodIp,
             pod.key(),
@@ -229,18 +236,19 @@ fn address_of<'a>(
                 ip.raw
             ),
         ));
-        Reason::UnparsablePodIp
-    })
+        return Err(Reason::UnparsablePodIp);
+    }
+    Ok(ip)
 }
 
-fn address(service: &Service, pod: &Pod, ip: &Text, context: &Context) -> EndpointAddress {
+fn address(service: &Service, pod: &Pod, ip: &PodIp, context: &Context) -> EndpointAddress {
     let target_ref = if context.profile.target_resource_version {
         ObjectRef { resource_version: pod.resource_version.clone(), ..(*pod.reference).clone() }.into()
     } else {
         pod.reference.clone()
     };
     EndpointAddress {
-        ip: ip.clone(),
+        ip: ip.published(context.profile.canonical_ips).cloned().unwrap_or_default(),
         hostname: select::published_hostname(pod, service).cloned().unwrap_or_default(),
         node_name: Some(pod.node_name.clone()),
         target_ref: Some(target_ref),

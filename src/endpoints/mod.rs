@@ -34,7 +34,7 @@ pub(crate) fn sync(
     let mut desired = match desired::subsets(service, pods, context, report, trace) {
         Ok(desired) => desired,
         Err(too_large) => {
-            too_large.tell("Endpoints", service.key(), report);
+            too_large.tell(desired::LISTS, service.key(), report);
             for pod in 0..pods.len() {
                 trace.note(|| Note::of_pod(Scope::Endpoints, pod, Reason::PlanTooLarge, String::new()));
             }
@@ -60,7 +60,10 @@ pub(crate) fn sync(
         }
     }
     match stored {
-        Some(_) => EndpointsAction::Update(Box::new(object)),
+        Some(stored) => {
+            oddities::replaced(stored, context, report);
+            EndpointsAction::Update(Box::new(object))
+        }
         None => EndpointsAction::Create(Box::new(object)),
     }
 }

@@ -40,6 +40,7 @@ use crate::{
     plan::{Context, Event, EventType, Report, SliceChanges, State},
     reason::{Problem, Reason, Trace},
     select,
+    uncanonical::Uncanonical,
 };
 
 pub(crate) use blank::{generate_name, sort_ports};
@@ -47,6 +48,9 @@ pub(crate) use identity::Identity;
 
 use members::Members;
 use packing::Draft;
+
+/// What this controller writes, in a sentence.
+const LISTS: &str = "slices";
 
 /// All that one sync reads, whatever the address type.
 struct Job<'a> {
@@ -86,7 +90,7 @@ pub(crate) fn sync(
     let members = match members::of_service(&job, stored.len(), trace) {
         Ok(members) => members,
         Err(too_large) => {
-            too_large.tell("slices", service.key(), report);
+            too_large.tell(LISTS, service.key(), report);
             notes::too_large(&job, trace);
             let unchanged = stored.iter().map(|s| s.meta.name.clone()).collect();
             return SliceChanges { unchanged, ..SliceChanges::default() };
@@ -165,9 +169,12 @@ fn reconcile_family<'a>(
         }
     }
     let mut desired = desired::of_family(job, family, members, report, trace);
+    let mut replaced = Uncanonical::new(LISTS, job.profile.canonical_ips);
     for group in members.groups.in_order() {
-        packing::pack(job, family, members.groups.ports(group), &by_group[group], &mut desired[group], &mut draft);
+        let ports = members.groups.ports(group);
+        packing::pack(job, family, ports, &by_group[group], &mut desired[group], &mut draft, &mut replaced);
     }
+    replaced.tell(|| job.service.key(), report);
     draft.delete.append(&mut undesired);
     // Hints look at unchanged slices one after the other, whatever their ports.
     draft.unchanged.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));

@@ -7,6 +7,7 @@ use crate::{
     model::{Endpoint, EndpointSlice, Family, Pod, ServiceType, names},
     plan::Report,
     reason::{Problem, Reason},
+    uncanonical::Uncanonical,
 };
 
 use super::{
@@ -94,8 +95,16 @@ fn split_sidecar_ports(job: &Job<'_>, members: &Members<'_>, report: &mut Report
     }
 }
 
-/// A pod with an address that cannot be printed.
-pub(super) fn unparsable_address(job: &Job<'_>, family: Family, member: &Member<'_>, report: &mut Report) {
+/// A pod with an address that cannot be printed, or is not canonical.
+pub(super) fn addresses(
+    job: &Job<'_>,
+    family: Family,
+    member: &Member<'_>,
+    uncanonical: &mut Uncanonical,
+    report: &mut Report,
+) {
+    let of_family = member.pod.ips.iter().filter(|ip| ip.family == family);
+    of_family.for_each(|ip| uncanonical.of_pod(member.pod, ip));
     if !notes::unparsable(job, family, member.pod) {
         return;
     }

@@ -3,14 +3,22 @@
 use std::collections::BTreeSet;
 
 use super::{
-    desired::{Desired, Wanted},
+    desired::{Desired, LISTS, Wanted},
     reconcile::{has_dead_owner, hides_an_endpoint, is_current, reserved_label},
 };
 use crate::{
     model::{EndpointSlice, Endpoints, SlicePort},
     plan::{Context, Report},
     reason::{Problem, Reason, counted},
+    uncanonical::Uncanonical,
 };
+
+/// An address that is not mirrored as it is written, or that a later release writes otherwise.
+pub(super) fn uncanonical(endpoints: &Endpoints, desired: &Desired, context: &Context, report: &mut Report) {
+    let mut found = Uncanonical::new(LISTS, context.profile.canonical_ips);
+    desired.uncanonical.iter().for_each(|raw| found.of_object(|| endpoints.key(), raw));
+    found.tell(|| endpoints.key(), report);
+}
 
 /// Oddities of the Endpoints object, whatever is stored.
 pub(super) fn of_endpoints(

@@ -28,11 +28,12 @@ pub(super) fn reconcile(
     let desired = match desired::desired(endpoints, context) {
         Ok(desired) => desired,
         Err(too_large) => {
-            too_large.tell("mirrored slices", endpoints.key(), report);
+            too_large.tell(desired::LISTS, endpoints.key(), report);
             return SliceChanges { unchanged: names_of(stored), ..SliceChanges::default() };
         }
     };
     tell_what_is_left_out(endpoints, &desired, context, report);
+    oddities::uncanonical(endpoints, &desired, context, report);
     oddities::of_endpoints(endpoints, &desired, stored, context, report);
     let mut by_key: BTreeMap<Key, Vec<&EndpointSlice>> = BTreeMap::new();
     for slice in stored {

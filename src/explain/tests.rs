@@ -25,7 +25,7 @@ fn note(scope: &Scope, pod: usize, port: Option<usize>, reason: Reason) -> Note 
 /// The rows that these notes on pods `a`, `b`, … make, in short.
 fn rows(service: &Service, pods: usize, notes: Vec<Note>) -> (Vec<String>, rows::Table) {
     let pods: Vec<Pod> = ["a", "b", "c"][..pods].iter().map(|n| pod("ns", n, &json!({}))).collect();
-    let table = rows::table(Some(service), &pods.iter().collect::<Vec<_>>(), notes);
+    let table = rows::table(Some(service), &pods.iter().collect::<Vec<_>>(), pods.len(), notes);
     let short = |r: &Row| {
         let port = r.port.as_ref().map_or("-", |p| &p.name);
         let reasons: Vec<&str> = r.reasons.iter().map(|f| f.code.code()).collect();
@@ -83,7 +83,7 @@ fn there_is_one_row_per_pod_list_and_port() {
         absent,
     };
     assert_eq!(table.counts, [counts(ep, 1, 1, 0, 5), counts(v4, 1, 1, 2, 3)]);
-    assert_eq!(table.omitted, 0);
+    assert_eq!((table.omitted, table.served), (0, 1));
     let served: Vec<bool> = table.ports.iter().map(|p| p.served).collect();
     assert_eq!(served, [true, false]);
 }
@@ -292,7 +292,7 @@ fn json_is_in_camel_case_and_leaves_out_what_is_empty() {
             "service": {"kind": "Service", "namespace": "ns", "name": "web"},
             "compat": "1.37",
             "summary": {
-                "pods": 1, "ports": 1, "omittedRows": 0, "omittedReasons": 0,
+                "pods": 1, "ports": 1, "served": 0, "omittedRows": 0, "omittedReasons": 0,
                 "scopes": [count("Endpoints"), count("EndpointSlice IPv4")],
             },
             "reasons": [{

@@ -29,9 +29,14 @@ pub(crate) fn excluded(pod: &Pod, include_terminating: bool) -> Option<Reason> {
     None
 }
 
-/// Whether the controllers of pods take care of this Service at all: it has a selector, and is no CNAME (E3, S11).
+/// Whether the controllers of pods take care of this Service at all.
 pub(crate) fn serves(service: &Service, profile: &Profile) -> bool {
-    service.selector.is_some() && (service.kind != ServiceType::ExternalName || profile.external_name)
+    service.selector.is_some() && !only_a_name(service, profile)
+}
+
+/// Whether the Service is a CNAME, and nothing but that for this release (E3, S11).
+pub(crate) fn only_a_name(service: &Service, profile: &Profile) -> bool {
+    service.kind == ServiceType::ExternalName && !profile.external_name
 }
 
 /// Whether the pod's host name is published: `ShouldSetHostname`.

@@ -8,7 +8,6 @@
 //! [`MAX_VERDICTS`] counted, of [`MAX_NOTES`] decisions; what is left out is counted in
 //! [`Summary::omitted_rows`]. At most [`MAX_REASONS`] things are said of the Service.
 
-mod document;
 mod near;
 mod rows;
 mod service;
@@ -18,8 +17,6 @@ mod tests;
 use serde::Serialize;
 
 pub use near::Kinds;
-
-pub use document::{reasons_markdown, versions_markdown};
 
 use crate::{
     compat::Minor,

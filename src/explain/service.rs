@@ -2,9 +2,10 @@
 
 use super::{Finding, near, rows::Table};
 use crate::{
-    model::{ObjectKey, Pod, Service, ServiceType, names},
+    model::{ObjectKey, Pod, Service, names},
     plan::{Options, State},
     reason::{Reason, counted},
+    select,
 };
 
 /// The Service, or the name that its Endpoints or slices have left of it.
@@ -32,7 +33,7 @@ pub(super) fn findings(
     if service.meta.deleting() {
         out.push(Finding::new(Reason::ServiceDeleting, ""));
     }
-    let idle = service.kind == ServiceType::ExternalName && !options.compat.profile().external_name;
+    let idle = select::only_a_name(service, options.compat.profile());
     if idle {
         out.push(Finding::new(Reason::ExternalName, ""));
     }

@@ -303,3 +303,44 @@ fn json_is_in_camel_case_and_leaves_out_what_is_empty() {
         })
     );
 }
+
+/// `pods` ready pods without uids, which a Service with `ports` ports selects.
+fn crowd(pods: usize, ports: usize) -> PlanRequest {
+    let ports: Vec<Value> =
+        (0..ports).map(|p| json!({"name": format!("p{p}"), "port": p, "targetPort": p + 1})).collect();
+    let pod = |i: usize| {
+        json!({
+            "metadata": {"name": format!("a{i}")}, "spec": {"nodeName": "n"},
+            "status": {"podIPs": [{"ip": format!("10.0.{}.{}", i / 250, i % 250)}], "conditions": [{"type": "Ready", "status": "True"}]},
+        })
+    };
+    let pods: Vec<Value> = (0..pods).map(pod).collect();
+    let spec = json!({"selector": {}, "clusterIP": "10.9.9.9", "ipFamilies": ["IPv4"], "ports": ports});
+    let nodes = json!([{"metadata": {"name": "n"}}]);
+    serde_json::from_value(json!({"service": {"metadata": {"name": "s"}, "spec": spec}, "pods": pods, "nodes": nodes}))
+        .unwrap()
+}
+
+#[test]
+fn truncation_is_told_of_pods_without_uid() {
+    let request = crowd(1002, 2);
+    let told = request.with_state(|state, _| explain(state, &request.options));
+    let cut = told.rows.iter().filter(|r| r.reasons[0].code == Reason::Truncated);
+    // By address as text, these come last.
+    let pods: Vec<_> = cut.map(|r| (r.pod.as_str(), r.port.as_ref().map(|p| p.port))).collect();
+    assert_eq!(pods, [("a1000", Some(0)), ("a1000", Some(1)), ("a1001", Some(0)), ("a1001", Some(1))]);
+    assert_eq!((told.summary.scopes[0].served, told.summary.served), (2000, 2004));
+}
+
+#[test]
+fn rows_that_are_not_listed_are_counted() {
+    let request = crowd(300, 300);
+    let told = request.with_state(|state, _| explain(state, &request.options));
+    assert_eq!((told.rows.len(), told.summary.omitted_rows), (MAX_ROWS, 2 * 300 * 300 - MAX_ROWS));
+    assert_eq!((told.summary.served, told.summary.scopes[1].served), (300 * 300, 300 * 300));
+    let focus = Focus { pod: Some(299), ..Focus::default() };
+    let told = request.with_state(|state, _| explain_only(state, &request.options, focus));
+    assert!(told.rows.iter().all(|r| r.pod == "a299"));
+    let Summary { pods, served, omitted_rows, .. } = told.summary;
+    assert_eq!((told.rows.len(), pods, served, omitted_rows), (600, 1, 300, 0));
+}

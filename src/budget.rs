@@ -20,18 +20,22 @@ pub(crate) const MAX_WEIGHT: usize = 64 << 20;
 
 /// What is to be written repeats more than [`MAX_WEIGHT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooLarge;
+pub(crate) struct TooLarge {
+    /// The weight of it.
+    pub(crate) weight: usize,
+}
 
 /// Whether so much may be repeated.
 pub(crate) fn check(weight: usize) -> Result<(), TooLarge> {
-    if weight > MAX_WEIGHT { Err(TooLarge) } else { Ok(()) }
+    if weight > MAX_WEIGHT { Err(TooLarge { weight }) } else { Ok(()) }
 }
 
 impl TooLarge {
     /// Says that nothing is planned of `what`.
     pub(crate) fn tell(self, what: &str, object: ObjectKey, report: &mut Report) {
         let message = format!(
-            "no {what} are planned: they would repeat ports, labels and addresses for more than {} MiB",
+            "no {what} are planned: they would repeat {} MiB of ports, labels and addresses, and {} are allowed",
+            self.weight >> 20,
             MAX_WEIGHT >> 20
         );
         report.errors.push(format!("{object}: {message}"));
@@ -77,7 +81,7 @@ mod tests {
         plan::{Plan, PlanRequest},
     };
 
-    fn request(service: Value, pods: Vec<Value>) -> Value {
+    fn request(service: &Value, pods: &[Value]) -> Value {
         let mut service = json!({"metadata": {"namespace": "n", "name": "s", "uid": "u"}, "spec": service});
         service["spec"]["ipFamilies"] = json!(["IPv4"]);
         let nodes = [json!({"metadata": {"name": "n"}})];
@@ -110,16 +114,17 @@ mod tests {
     /// Requests of one or two megabytes whose answer would be a product of them.
     #[test]
     fn products_are_not_planned() {
-        let many_numbers = request(json!({"selector": {}, "ports": service_ports(2000, &json!("p0"))}), pods(1000, 1));
-        let mut labels = request(json!({"selector": {}}), pods(500, 0));
+        let many_numbers =
+            request(&json!({"selector": {}, "ports": service_ports(2000, &json!("p0"))}), &pods(1000, 1));
+        let mut labels = request(&json!({"selector": {}}), &pods(500, 0));
         labels["service"]["metadata"]["labels"] =
             (0..2000).map(|i| (format!("l{i}"), json!("x".repeat(100)))).collect();
-        let mut zone = request(json!({"selector": {}}), pods(1000, 0));
+        let mut zone = request(&json!({"selector": {}}), &pods(1000, 0));
         zone["nodes"][0]["metadata"]["labels"] = json!({"topology.kubernetes.io/zone": "z".repeat(100_000)});
-        let mut name = request(json!({"selector": {}}), pods(1000, 0));
+        let mut name = request(&json!({"selector": {}}), &pods(1000, 0));
         name["nodes"] = json!([]);
         name["service"]["metadata"]["name"] = json!("s".repeat(100_000));
-        let mut mirror = request(json!({}), Vec::new());
+        let mut mirror = request(&json!({}), &[]);
         let subset = |i: usize| json!({"addresses": [{"ip": "10.0.0.1"}, {"ip": format!("10.0.1.{i}")}], "ports": [{"port": i}]});
         mirror["endpoints"] =
             json!({"metadata": {"namespace": "n", "name": "s"}, "subsets": (1..250).map(subset).collect::<Vec<_>>()});
@@ -147,7 +152,7 @@ mod tests {
     fn as_many_ports_as_pods_are_planned() {
         for (case, ports, names) in [("a number", json!(80), 0), ("a name", json!("p0"), 1)] {
             let service = json!({"selector": {}, "clusterIP": "10.0.0.1", "ports": service_ports(1000, &ports)});
-            let mut request = request(service, pods(1000, names));
+            let mut request = request(&service, &pods(1000, names));
             request["options"] = json!({});
             for pod in request["pods"].as_array_mut().unwrap() {
                 pod["spec"]["containers"] =
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn every_pod_is_told_why_nothing_is_planned() {
-        let request = request(json!({"selector": {}, "ports": service_ports(2000, &json!("p0"))}), pods(1000, 1));
+        let request = request(&json!({"selector": {}, "ports": service_ports(2000, &json!("p0"))}), &pods(1000, 1));
         let request: PlanRequest = serde_json::from_value(request).unwrap();
         let told = request.with_state(|state, _| explain::explain(state, &request.options));
         assert!(told.rows.iter().all(|r| r.state == PodState::Absent && r.reasons[0].code == Reason::PlanTooLarge));

@@ -18,9 +18,9 @@ use crate::{
     model::{EndpointAddress, EndpointPort, EndpointSubset, head},
 };
 
-/// The most addresses that are listed for ports of several blocks: 32 MiB of work space. Only stored subsets
-/// that share some ports need it, of which an API server takes 1.5 MiB; and Services with two ports of one name.
-const MAX_MERGED: usize = 4 << 20;
+/// The most addresses that are listed once more for ports of several blocks. Only stored subsets that share some
+/// ports need it, of which an API server takes 1.5 MiB; and Services with two ports of one name.
+const MAX_MERGED: usize = budget::MAX_WEIGHT / size_of::<Member>();
 
 /// The canonical form of stored subsets.
 ///
@@ -221,7 +221,10 @@ impl Repack {
                 (_, Some(list)) => *list,
                 (_, None) => {
                     let parts = || blocks.iter().map(|b| lists[b.0 as usize].as_slice());
-                    room = room.checked_sub(parts().map(<[_]>::len).sum()).ok_or(TooLarge)?;
+                    let members = parts().map(<[_]>::len).sum();
+                    room = room
+                        .checked_sub(members)
+                        .ok_or(TooLarge { weight: size_of::<Member>() * (MAX_MERGED + members) })?;
                     let rank = rank.get_or_insert_with(|| self.rank());
                     lists.push(merge(parts(), rank));
                     merged.insert(blocks, lists.len() - 1);
@@ -320,7 +323,9 @@ fn merge<'a>(lists: impl Iterator<Item = &'a [Member]>, rank: &[usize]) -> List 
     let mut all: List = lists.flatten().copied().collect();
     all.sort_unstable_by_key(|m| rank[m.at()]);
     let mut merged = List::with_capacity(all.len());
-    all.into_iter().for_each(|m| add(&mut merged, m));
+    for member in all {
+        add(&mut merged, member);
+    }
     merged
 }
 

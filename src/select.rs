@@ -1,6 +1,8 @@
 //! Membership: which pods a Service selects, and which of them can be published at all. Shared by Endpoints
 //! and slices.
 
+use std::fmt::Write;
+
 use crate::{
     compat::Profile,
     model::{Phase, Pod, Readiness, Service, ServiceType},
@@ -77,7 +79,9 @@ pub(crate) fn not_ready_detail(pod: &Pod) -> String {
     }
     match why.containers.len().saturating_sub(NAMED) + why.gates.len().saturating_sub(NAMED) {
         0 => {}
-        more => said.push_str(&format!("; and {more} more")),
+        more => {
+            let _ = write!(said, "; and {more} more");
+        }
     }
     said
 }

@@ -423,8 +423,8 @@ fn the_sample_is_a_cluster_at_rest() {
     let index = inventory.index();
     assert!(index.problems().is_empty());
     let options = plan::Options::default();
-    let changes =
+    let writes =
         |e: &crate::inventory::Entry<'_>| !cluster::plan_of(&index, e, &plan::Controller::ALL, &options).is_noop();
-    let changed: Vec<_> = index.entries().iter().filter(|e| changes(e)).map(|e| e.name).collect();
+    let changed: Vec<_> = index.entries().iter().filter(|e| writes(e)).map(|e| e.name).collect();
     assert_eq!(changed, ["search"]);
 }

@@ -9,7 +9,7 @@ use crate::{
     budget::{self, TooLarge},
     model::{
         EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, PodIp, Service, ServicePort, TargetPort,
-        names,
+        Text, names,
     },
     plan::{Context, Report},
     reason::{Note, Problem, Reason, Scope, Trace},
@@ -227,7 +227,7 @@ fn address_of<'a>(
     let family = family(service, pod);
     let ip = pod.ips.iter().find(|ip| ip.family == family).ok_or(Reason::FamilyMismatch)?;
     // A text that is published as it stands may be empty, which upstream takes for no address at all.
-    if ip.published(context.profile.canonical_ips).is_none_or(|text| text.is_empty()) {
+    if ip.published(context.profile.canonical_ips).is_none_or(Text::is_empty) {
         report.problems.push(Problem::new(
             Reason::UnparsablePodIp,
             pod.key(),

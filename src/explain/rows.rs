@@ -82,7 +82,7 @@ impl Table {
         let ports = ports.start..ports.start + asked.min(MAX_VERDICTS.saturating_sub(self.seen));
         self.seen += ports.len();
         self.omitted += asked - ports.len();
-        let (state, mut notes) = verdict(&first.scope, whole.iter().chain(own));
+        let (state, mut notes) = verdict(first.scope, whole.iter().chain(own));
         let served = match state {
             PodState::Ready => true,
             // The only terminating endpoints that are ready (spec B.3).
@@ -90,7 +90,7 @@ impl Table {
             PodState::NotReady | PodState::Absent => false,
         };
         self.counts[place.list].count(state, served, ports.len());
-        notes.sort_by_key(|n| means(n.reason, &first.scope) != Some(state));
+        notes.sort_by_key(|n| means(n.reason, first.scope) != Some(state));
         for port in ports {
             self.served += usize::from(self.ports[port].count(place.index, notes[0].reason, served));
             if self.rows.len() == MAX_ROWS || self.text > MAX_TEXT {
@@ -161,7 +161,7 @@ impl Row {
 
 /// The state that the notes of a row add up to, and those that matter then. What leaves a pod out wins;
 /// after it nothing is true any more that was said of a published pod.
-fn verdict<'a>(scope: &Scope, notes: impl Iterator<Item = &'a Note>) -> (PodState, Vec<&'a Note>) {
+fn verdict<'a>(scope: Scope, notes: impl Iterator<Item = &'a Note>) -> (PodState, Vec<&'a Note>) {
     let mut notes: Vec<&Note> = notes.collect();
     let state = notes.iter().filter_map(|n| means(n.reason, scope)).max().unwrap_or(PodState::Absent);
     if state == PodState::Absent && notes.iter().any(|n| means(n.reason, scope) == Some(state)) {
@@ -171,11 +171,11 @@ fn verdict<'a>(scope: &Scope, notes: impl Iterator<Item = &'a Note>) -> (PodStat
 }
 
 /// The state that a reason stands for; `None` if it only adds to another one.
-fn means(reason: Reason, scope: &Scope) -> Option<PodState> {
+fn means(reason: Reason, scope: Scope) -> Option<PodState> {
     Some(match reason {
         Reason::Ready | Reason::PublishedNotReady => PodState::Ready,
         Reason::NotReady => PodState::NotReady,
-        Reason::Terminating if *scope != Scope::Endpoints => PodState::Terminating,
+        Reason::Terminating if scope != Scope::Endpoints => PodState::Terminating,
         Reason::Terminating
         | Reason::PodEnded
         | Reason::NoPodIp

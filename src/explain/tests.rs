@@ -18,8 +18,8 @@ fn pod(namespace: &str, name: &str, labels: &Value) -> Pod {
     serde_json::from_value(json!({"metadata": {"namespace": namespace, "name": name, "labels": labels}})).unwrap()
 }
 
-fn note(scope: &Scope, pod: usize, port: Option<usize>, reason: Reason) -> Note {
-    Note { scope: *scope, pod, port, reason, detail: String::new() }
+fn note(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Note {
+    Note { scope, pod, port, reason, detail: String::new() }
 }
 
 /// The rows that these notes on pods `a`, `b`, … make, in short.
@@ -43,18 +43,18 @@ fn there_is_one_row_per_pod_list_and_port() {
         &service(&["http", "https"]),
         3,
         vec![
-            note(&ep, 0, Some(0), Ready),
-            note(&ep, 0, Some(1), Ready),
-            note(&ep, 1, None, Terminating),
-            note(&ep, 2, None, PodEnded),
-            note(&v4, 0, Some(1), NamedPortMissing),
-            note(&v4, 0, Some(0), Ready),
-            note(&v4, 1, Some(0), Terminating),
-            note(&v4, 1, Some(1), Terminating),
-            note(&v4, 2, None, PodEnded),
-            note(&v4, 0, None, HintGiven),
-            note(&v4, 1, None, NoHint),
-            note(&ep, 0, Some(1), Truncated),
+            note(ep, 0, Some(0), Ready),
+            note(ep, 0, Some(1), Ready),
+            note(ep, 1, None, Terminating),
+            note(ep, 2, None, PodEnded),
+            note(v4, 0, Some(1), NamedPortMissing),
+            note(v4, 0, Some(0), Ready),
+            note(v4, 1, Some(0), Terminating),
+            note(v4, 1, Some(1), Terminating),
+            note(v4, 2, None, PodEnded),
+            note(v4, 0, None, HintGiven),
+            note(v4, 1, None, NoHint),
+            note(ep, 0, Some(1), Truncated),
         ],
     );
     assert_eq!(
@@ -91,7 +91,7 @@ fn there_is_one_row_per_pod_list_and_port() {
 #[test]
 fn terminating_pods_serve_where_the_service_says_so() {
     let v4 = Scope::Slices(Family::V4);
-    let notes = || vec![note(&v4, 0, None, Reason::Terminating)];
+    let notes = || vec![note(v4, 0, None, Reason::Terminating)];
     let mut service = service(&[]);
     assert_eq!(rows(&service, 1, notes()).0, ["a - EndpointSlice IPv4: Terminating: terminating"]);
     service.publish_not_ready = true;
@@ -102,9 +102,9 @@ fn terminating_pods_serve_where_the_service_says_so() {
 fn pods_of_which_nothing_is_known_are_counted() {
     let v4 = Scope::Slices(Family::V4);
     let notes = vec![
-        note(&v4, 1, Some(0), Reason::Ready),
-        note(&v4, 7, None, Reason::Ready),
-        note(&v4, 0, Some(9), Reason::Ready),
+        note(v4, 1, Some(0), Reason::Ready),
+        note(v4, 7, None, Reason::Ready),
+        note(v4, 0, Some(9), Reason::Ready),
     ];
     let (got, table) = rows(&service(&["http", "https"]), 2, notes);
     assert_eq!(got, ["b http EndpointSlice IPv4: served Ready: ready"]);
@@ -117,7 +117,7 @@ fn long_answers_are_cut_and_counted() {
         (0..i32::try_from(MAX_ROWS).unwrap()).map(|port| ServicePort { port, ..ServicePort::default() }).collect();
     let service = Service { ports, ..service(&[]) };
     let notes =
-        vec![note(&Scope::Endpoints, 0, None, Reason::PodEnded), note(&Scope::Endpoints, 1, None, Reason::PodEnded)];
+        vec![note(Scope::Endpoints, 0, None, Reason::PodEnded), note(Scope::Endpoints, 1, None, Reason::PodEnded)];
     let (got, table) = rows(&service, 2, notes);
     assert_eq!((got.len(), table.omitted), (MAX_ROWS, MAX_ROWS));
     assert_eq!(table.counts[0].absent, 2 * MAX_ROWS);

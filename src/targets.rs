@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::{
     budget,
-    model::{ContainerPort, Pod, ServicePort, TargetPort},
+    model::{ContainerPort, Pod, ServicePort, TargetPort, Text},
     reason::Reason,
 };
 
@@ -45,7 +45,7 @@ pub(crate) struct Targets<'a> {
     sidecars: bool,
     names: BTreeMap<(&'a str, &'a str), NameId>,
     /// The same by id.
-    wanted: Vec<(&'a str, &'a str)>,
+    wanted: Vec<(&'a Text, &'a Text)>,
     by_name: Vec<Askers>,
     /// Those that mean a number.
     numbered: Askers,
@@ -70,7 +70,7 @@ impl<'a> Targets<'a> {
                     let next = NameId(u32::try_from(by_name.len()).unwrap_or(u32::MAX));
                     let id = *names.entry((name.as_str(), port.protocol.as_str())).or_insert(next);
                     if id == next {
-                        wanted.push((name.as_str(), port.protocol.as_str()));
+                        wanted.push((name, &port.protocol));
                         by_name.push(Askers::default());
                     }
                     &mut by_name[id.0 as usize]
@@ -100,21 +100,30 @@ impl<'a> Targets<'a> {
     }
 
     /// Whether `ports` make the row that `known` made. It may be denied wrongly: that only costs time.
+    #[inline]
     fn is_row_of(&self, row: usize, known: &[ContainerPort], ports: &[ContainerPort]) -> bool {
         /// A few names are looked for one by one in a short list; of more, the whole lists are compared.
         const FEW: usize = 4;
         if self.wanted.len() > FEW || ports.len() > FEW * FEW {
             return known == ports;
         }
-        let find = |(name, protocol): &(&str, &str)| {
-            let looked_at =
-                |p: &&ContainerPort| (self.sidecars || !p.sidecar) && p.name == *name && p.protocol == *protocol;
-            ports.iter().find(looked_at).map(|p| p.number)
-        };
-        let mut row = self.rows[row].iter().peekable();
-        let same =
-            |(id, wanted): (u32, &(&str, &str))| row.next_if(|(n, _)| n.0 == id).map(|(_, n)| *n) == find(wanted);
-        (0..).zip(&self.wanted).all(same)
+        let mut row = self.rows[row].as_slice();
+        for (id, &(name, protocol)) in self.wanted.iter().enumerate() {
+            // Texts of this kind are compared faster with each other than with a `str`.
+            let found =
+                ports.iter().find(|p| p.name == *name && p.protocol == *protocol && (self.sidecars || !p.sidecar));
+            let known = match row {
+                [(known, number), rest @ ..] if known.0 as usize == id => {
+                    row = rest;
+                    Some(*number)
+                }
+                _ => None,
+            };
+            if found.map(|p| p.number) != known {
+                return false;
+            }
+        }
+        true
     }
 
     /// The container ports that count, in the order of look-up: of several with one name the first.

@@ -8,6 +8,7 @@
 //!
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
+mod budget;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod cluster;
@@ -32,5 +33,7 @@ mod repack;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+mod targets;
 #[cfg(feature = "server")]
 pub mod telemetry;
+mod uncanonical;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use crate::{
     compat::{Minor, Profile},
     endpoints, endpointslice, mirror,
-    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Service, Text, Time, wire::nullable},
+    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, ObjectMeta, Pod, Service, Text, Time, names, wire::nullable},
     reason::{Problem, Silent, Trace},
     select,
 };
@@ -104,6 +104,18 @@ pub struct Context {
     pub per_subset: usize,
     /// When the change happened that leads to this sync; goes into the trigger-time annotation.
     pub trigger: Option<Time>,
+}
+
+impl Context {
+    /// Sets the trigger-time annotation of what is written, or takes it away (`addTriggerTimeAnnotation`).
+    pub(crate) fn set_trigger_time(&self, meta: &mut ObjectMeta) {
+        match self.trigger {
+            Some(time) => meta.annotations.insert(names::TRIGGER_TIME, time.rfc3339_nano()),
+            None => {
+                meta.annotations.remove(names::TRIGGER_TIME);
+            }
+        }
+    }
 }
 
 /// What a controller did to the Endpoints object.

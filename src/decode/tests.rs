@@ -422,11 +422,9 @@ fn the_sample_is_a_cluster_at_rest() {
     read(&include_bytes!("../../examples/shop.yaml")[..], &one_thread(), &mut inventory).unwrap();
     let index = inventory.index();
     assert!(index.problems().is_empty());
-    let mut changed = Vec::new();
-    let extract = |e: &crate::inventory::Entry<'_>, p: plan::Plan| (!p.is_noop()).then(|| e.name.clone());
     let options = plan::Options::default();
-    cluster::plan_each(&index, &plan::Controller::ALL, &options, NonZeroUsize::MIN, extract, |name| {
-        changed.extend(name);
-    });
+    let writes =
+        |e: &crate::inventory::Entry<'_>| !cluster::plan_of(&index, e, &plan::Controller::ALL, &options).is_noop();
+    let changed: Vec<_> = index.entries().iter().filter(|e| writes(e)).map(|e| e.name).collect();
     assert_eq!(changed, ["search"]);
 }

@@ -5,6 +5,7 @@
 //! parses text. Objects that the engine writes ([`Endpoints`], [`EndpointSlice`]) are complete.
 
 mod address;
+pub(crate) mod dns;
 mod endpoints;
 mod labels;
 mod meta;
@@ -15,6 +16,7 @@ mod service;
 mod slice;
 pub(crate) mod wire;
 
+pub(crate) use address::head;
 pub use address::{Family, PodIp};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};
 pub use labels::Labels;
@@ -23,6 +25,7 @@ pub use node::{Node, Nodes};
 pub use pod::{ContainerPort, NotReady, Phase, Pod, Readiness};
 pub use quantity::milli_value;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};
+pub(crate) use slice::by_name;
 pub use slice::{AddressType, Conditions, Endpoint, EndpointSlice, Hints, Named, SlicePort};
 
 /// Text of an object. Up to 23 bytes are stored in place, longer text is shared: a clone never copies.

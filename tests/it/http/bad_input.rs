@@ -159,11 +159,11 @@ async fn one_broken_object_does_not_lose_the_others() {
     assert_eq!(
         found,
         [
-            ("/endpointSlices/0/endpoints", "EndpointSlice"),
-            ("/nodes/0/metadata/name", "Node"),
             ("/pods/0/metadata/labels/app", "Pod"),
             ("/pods/2", "Pod"),
             ("/pods/3", "Pod"),
+            ("/nodes/0/metadata/name", "Node"),
+            ("/endpointSlices/0/endpoints", "EndpointSlice"),
         ]
     );
     let pod = problems.iter().find(|p| p["pointer"] == "/pods/0/metadata/labels/app").unwrap();

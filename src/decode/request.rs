@@ -10,6 +10,8 @@
 
 mod quick;
 mod slow;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 

@@ -171,6 +171,7 @@ impl<'a> Slow<'a, '_> {
 
     /// An object that the request cannot do without.
     fn one(&mut self, name: &str, text: &'a str, at: Pointer<'_>) -> Result<(), DecodeError> {
+        self.count(text)?;
         if let Some(object) = self.required(OfKind(kind(name)), name, text, at)? {
             object::keep(object, text, at, &mut self.means.interner, &mut self.found.objects);
         }
@@ -226,14 +227,21 @@ impl<'a> Slow<'a, '_> {
     }
 
     fn element(&mut self, meta: &TypeMeta, text: &'a str, pointer: Pointer<'_>) -> Result<(), DecodeError> {
+        self.count(text)?;
         let (whole, known) = (self.text, &self.known);
         let at = || place(whole, text, known);
-        self.objects += 1;
-        if self.objects > self.source.max_objects {
-            return Err(at().error(self.source.name, DecodeReason::TooManyObjects(self.source.max_objects)));
-        }
         let place = Place { input: self.source.name, at: &at, document: 0, pointer };
         object::add(text, meta, place, &mut self.means, &mut self.found.objects)
+    }
+
+    /// Counts the object in `text`.
+    fn count(&mut self, text: &str) -> Result<(), DecodeError> {
+        let max = self.source.max_objects;
+        self.objects += 1;
+        if self.objects <= max {
+            return Ok(());
+        }
+        Err(place(self.text, text, &self.known).error(self.source.name, DecodeReason::TooManyObjects(max)))
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use crate::{
     compat::{Minor, Profile},
     endpoints, endpointslice, mirror,
-    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, ObjectMeta, Pod, Service, Text, Time, names, wire::nullable},
+    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, ObjectMeta, Pod, Service, Text, Time, names},
     reason::{Problem, Silent, Trace},
     select,
 };
@@ -243,6 +243,30 @@ impl Plan {
     pub fn is_noop(&self) -> bool {
         self.endpoints == EndpointsAction::None && self.endpoint_slices.is_noop()
     }
+
+    /// The Endpoints object as it is once this plan for `state` is carried out; `None` if there is none then.
+    pub fn desired_endpoints<'a>(&'a self, state: &State<'a>) -> Option<&'a Endpoints> {
+        match &self.endpoints {
+            EndpointsAction::None => state.endpoints,
+            EndpointsAction::Create(written) | EndpointsAction::Update(written) => Some(written),
+            EndpointsAction::Delete => None,
+        }
+    }
+
+    /// The controllers' slices as they are once this plan for `state` is carried out: created, updated, and
+    /// unchanged ones.
+    pub fn desired_slices<'a>(&'a self, state: &State<'a>) -> Vec<&'a EndpointSlice> {
+        let SliceChanges { create, update, unchanged, .. } = &self.endpoint_slices;
+        // Sorted, because both lists may be long.
+        let mut names: Vec<&Text> = unchanged.iter().collect();
+        names.sort_unstable();
+        // Names are unique in one namespace only.
+        let namespace = state.service.map(|s| &s.meta.namespace).or(state.endpoints.map(|e| &e.meta.namespace));
+        let stays = |s: &&&'a EndpointSlice| {
+            namespace.is_none_or(|n| *n == s.meta.namespace) && names.binary_search(&&s.meta.name).is_ok()
+        };
+        create.iter().chain(update).chain(state.slices.iter().filter(stays).copied()).collect()
+    }
 }
 
 /// What `controllers` would do to one Service.
@@ -282,26 +306,24 @@ pub fn selected_pods<'a>(state: &State<'a>) -> Vec<&'a Pod> {
     state.service.map(|s| select::selected(s, state.pods)).unwrap_or_default()
 }
 
-/// The state of one Service as posted to `/v1/plan`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+/// The state of one Service, and how to plan it: the body of `/v1/plan`, which `decode::request` reads.
+#[derive(Clone, Debug, Default)]
+// The tests of the core build without that reader.
+#[cfg_attr(test, derive(Deserialize), serde(rename_all = "camelCase", default))]
 pub struct PlanRequest {
     /// The Service; missing if it was deleted.
     pub service: Option<Service>,
     /// Pods.
-    #[serde(deserialize_with = "nullable")]
     pub pods: Vec<Pod>,
     /// Nodes.
     pub nodes: Nodes,
     /// The Endpoints that the cluster holds.
     pub endpoints: Option<Endpoints>,
     /// The slices that the cluster holds.
-    #[serde(deserialize_with = "nullable")]
     pub endpoint_slices: Vec<EndpointSlice>,
     /// Whose work to plan; all three if not given.
     pub controllers: Option<Vec<Controller>>,
     /// How to decide.
-    #[serde(deserialize_with = "nullable")]
     pub options: Options,
 }
 

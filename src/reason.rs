@@ -203,6 +203,8 @@ reasons! {
     InvalidName "invalid-name" Warning "Use a DNS label (Services) or subdomain of the allowed length.";
     /// A port number that the API would refuse.
     InvalidPort "invalid-port" Warning "Use a number from 1 to 65535.";
+    /// A port names no protocol. An API server fills in TCP; Roster takes objects as they are given, so that it equals no TCP port.
+    MissingProtocol "missing-protocol" Warning "Write protocol: TCP, or read the object back from the API server.";
     /// A setting that has no meaning to any release.
     InvalidSetting "invalid-setting" Warning "Use one of the values that the documentation of the field lists.";
 }

@@ -81,7 +81,7 @@ pub(crate) struct FieldError {
     #[schema(required = false, nullable = false)]
     pub parameter: Option<String>,
     /// What is wrong with it.
-    #[schema(example = "invalid type: string \"http\", expected i32")]
+    #[schema(example = "invalid type: string \"http\", expected an integer of 32 bits")]
     pub detail: String,
 }
 

@@ -17,7 +17,10 @@ use super::{
         request::{self, PlanBody},
     },
 };
-use crate::plan::{self, Controller, Options, Plan};
+use crate::{
+    compare::{self, Deviation, Tally},
+    plan::{self, Controller, Options, Plan},
+};
 
 /// Plan one Service
 ///
@@ -68,10 +71,10 @@ pub(super) async fn plan(State(app): State<Arc<App>>, request: Request) -> Resul
                 return Answer::json(&first);
             };
             let mut second = one(app, asked, &Controller::ALL, Options { compat, ..asked.options });
-            let differs = first != second;
+            let differences = compare::deviations(&asked.state, &first, &second);
             first.problems.splice(0..0, asked.input_problems());
             second.problems.splice(0..0, asked.input_problems());
-            Answer::json(&Comparison { plan: first, against: second, differs })
+            Answer::json(&Comparison { differs: !differences.is_empty(), differences, plan: first, against: second })
         })
     })
     .await
@@ -82,6 +85,8 @@ pub(super) async fn plan(State(app): State<Arc<App>>, request: Request) -> Resul
 struct Comparison {
     plan: Plan,
     against: Plan,
+    /// As `roster plan --against` tells it: what the two do to the objects, whatever they say of it.
+    differences: Vec<Deviation>,
     differs: bool,
 }
 
@@ -89,6 +94,6 @@ struct Comparison {
 pub(super) fn one(app: &App, asked: &Asked<'_>, default: &[Controller], options: Options) -> Plan {
     let controllers = asked.controllers.as_deref().unwrap_or(default);
     let plan = plan::plan(&asked.state, controllers, &options);
-    app.metrics.planned(plan.is_noop());
+    app.metrics.planned(!Tally::of(&asked.state, &plan).is_change());
     plan
 }

@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use roster::compare::{Tally, Verb, changes};
 use roster::decode::{Source, request};
-use roster::plan::{Plan, PlanRequest};
+use roster::plan::{Plan, PlanRequest, State};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -56,7 +57,7 @@ impl Engine {
     pub(crate) fn answer(&mut self, version: &str) -> Result<Value, String> {
         self.request.options.compat = version.parse().map_err(|e| format!("{e}"))?;
         let plan = catch_unwind(AssertUnwindSafe(|| self.request.plan())).map_err(|_| "a panic".to_owned())?;
-        let plan: Plan = plan;
+        self.request.with_state(|state, _| told_as_counted(state, &plan))?;
         let plan = serde_json::to_value(plan).map_err(|e| format!("a plan that is no JSON: {e}"))?;
         Ok(self.in_reference_form(plan))
     }
@@ -88,4 +89,14 @@ impl Engine {
         let errors: Vec<String> = list(&plan["errors"]).iter().map(text).collect();
         json!({ "actions": actions, "events": events, "error": errors.join("; ") })
     }
+}
+
+/// What is counted of a plan and what is told of it, object by object, are two functions: they must agree.
+fn told_as_counted(state: &State<'_>, plan: &Plan) -> Result<(), String> {
+    let told = changes(state, plan, false);
+    let number = |verb| told.iter().filter(|c| c.action == verb).count() as u64;
+    let told = [Verb::Create, Verb::Update, Verb::Delete, Verb::Rewrite].map(number);
+    let Tally { endpoints: e, endpoint_slices: s, endless } = Tally::of(state, plan);
+    let counted = [e.create + s.create, e.update + s.update, e.delete + s.delete, endless];
+    if told == counted { Ok(()) } else { Err(format!("{told:?} are told, and {counted:?} counted")) }
 }

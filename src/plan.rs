@@ -347,3 +347,48 @@ impl PlanRequest {
         f(&state, self.controllers.as_deref().unwrap_or(&Controller::ALL))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_desired_is_what_is_stored_afterwards() {
+        let meta = |name: &str, namespace: &str| json!({ "metadata": { "name": name, "namespace": namespace } });
+        let state = json!({
+            "service": meta("web", "shop"),
+            "endpoints": meta("web", "shop"),
+            "endpointSlices": [meta("web-1", "shop"), meta("web-2", "shop"), meta("web-3", "shop"), meta("web-1", "other")],
+        });
+        let request: PlanRequest = serde_json::from_value(state).unwrap();
+        let written = |name: &str| Endpoints {
+            meta: crate::model::ObjectMeta { name: name.into(), ..Default::default() },
+            ..Default::default()
+        };
+        let slice = |name: &str| EndpointSlice {
+            meta: crate::model::ObjectMeta { name: name.into(), ..Default::default() },
+            ..Default::default()
+        };
+        for (action, want) in [
+            (EndpointsAction::None, Some("web")),
+            (EndpointsAction::Create(Box::new(written("new"))), Some("new")),
+            (EndpointsAction::Update(Box::new(written("newer"))), Some("newer")),
+            (EndpointsAction::Delete, None),
+        ] {
+            let endpoint_slices = SliceChanges {
+                create: vec![slice("")],
+                update: vec![slice("web-3")],
+                delete: vec!["web-2".into()],
+                unchanged: vec!["web-1".into()],
+            };
+            let plan = Plan { endpoints: action, endpoint_slices, ..Plan::default() };
+            request.with_state(|state, _| {
+                assert_eq!(plan.desired_endpoints(state).map(|e| e.meta.name.as_str()), want);
+                let slices: Vec<_> = plan.desired_slices(state).into_iter().map(|s| s.meta.name.as_str()).collect();
+                assert_eq!(slices, ["", "web-3", "web-1"]);
+            });
+        }
+    }
+}

@@ -230,8 +230,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Struct<'de, '_, V> {
                 of.notes.note_twice(of.at, fields[i], value);
             }
         }
-        let members = fields.iter().zip(found).filter_map(|(name, value)| Some((*name, value?)));
-        visitor.visit_map(Members { of, members, value: None, error: PhantomData })
+        let left = fields.iter().zip(found).filter_map(|(name, value)| Some((*name, value?)));
+        visitor.visit_map(Members { of, left, value: None, error: PhantomData })
     }
 }
 
@@ -241,7 +241,7 @@ struct Key(String);
 
 struct Members<'de, 'n, I, E> {
     of: Again<'de, 'n>,
-    members: I,
+    left: I,
     value: Option<(&'static str, &'de RawValue)>,
     error: PhantomData<E>,
 }
@@ -254,7 +254,7 @@ where
     type Error = E;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, E> {
-        self.value = self.members.next();
+        self.value = self.left.next();
         self.value.map(|(name, _)| seed.deserialize(name.into_deserializer())).transpose()
     }
 

@@ -59,12 +59,11 @@ impl<'de> Visitor<'de> for Quick<'_> {
         let mut seen = [false; FIELDS.len()];
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             let i = field(&key).filter(|i| !std::mem::replace(&mut seen[*i], true)).ok_or_else(odd)?;
-            match FIELDS[i].1 {
-                Field::One(name) => {
-                    map.next_value_seed(Objects { quick: &mut self, kind: OfKind(kind(name)), list: false })?
-                }
-                Field::Many(name) => {
-                    map.next_value_seed(Objects { quick: &mut self, kind: OfKind(kind(name)), list: true })?
+            let field = FIELDS[i].1;
+            match field {
+                Field::One(name) | Field::Many(name) => {
+                    let list = matches!(field, Field::Many(_));
+                    map.next_value_seed(Objects { quick: &mut self, kind: OfKind(kind(name)), list })?;
                 }
                 Field::Controllers => self.found.controllers = map.next_value()?,
                 Field::Options => self.found.options = map.next_value::<Option<_>>()?.unwrap_or_default(),

@@ -29,7 +29,6 @@ fn with(path: &str, value: Value) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
-    let (_, router) = app();
     let deep = format!("{{\"service\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let mut cut = br#"{"service":{"metadata":{"name":""#.to_vec();
     cut.extend([0xE2, 0x82]);
@@ -48,6 +47,15 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
         ("an alias bomb", YAML, alias_bomb().into(), 400, "malformed-body", None),
         ("another type", "text/plain", b"{}".to_vec(), 415, "media-type", None),
         ("another charset", "application/json; charset=latin1", b"{}".to_vec(), 415, "media-type", None),
+        ("too many objects", JSON, too_many(r#""pods""#), 413, "too-large", None),
+        ("too many in a list", JSON, too_many(r#""kind":"List","items""#), 413, "too-large", None),
+    ];
+    refused(cases).await;
+}
+
+#[tokio::test]
+async fn a_field_that_cannot_be_used_is_named() {
+    let cases: Vec<Case<'_>> = vec![
         ("a list as Service", JSON, with("/service", json!([])), 422, "invalid-object", Some("/service")),
         (
             "text as port",
@@ -114,8 +122,6 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
             "invalid-object",
             Some("/controllers/0"),
         ),
-        ("too many objects", JSON, too_many(r#""pods""#), 413, "too-large", None),
-        ("too many in a list", JSON, too_many(r#""kind":"List","items""#), 413, "too-large", None),
         (
             "broken Endpoints",
             JSON,
@@ -125,6 +131,11 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
             Some("/endpoints/subsets"),
         ),
     ];
+    refused(cases).await;
+}
+
+async fn refused(cases: Vec<Case<'_>>) {
+    let (_, router) = app();
     for (name, content_type, body, status, kind, pointer) in cases {
         let answer = post(&router, "/v1/plan", content_type, body).await;
         assert_eq!(answer.status.as_u16(), status, "{name}: {}", answer.text());

@@ -10,6 +10,7 @@
 
 pub mod admission;
 pub mod cache;
+mod budget;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod cluster;
@@ -34,5 +35,7 @@ mod repack;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+mod targets;
 #[cfg(feature = "server")]
 pub mod telemetry;
+mod uncanonical;

@@ -12,7 +12,7 @@ mod same;
 mod tests;
 
 use crate::{
-    model::{EndpointSlice, Endpoints, Text, names},
+    model::{EndpointSlice, Endpoints, Text, by_name, names},
     plan::{Context, Report, SliceChanges, State},
     reason::{Problem, Reason},
 };
@@ -47,13 +47,9 @@ fn is_mirrored(slice: &EndpointSlice) -> bool {
 }
 
 /// The mirrored slices of a Service, by name (`endpointSlicesMirroredForService`). Those being deleted count.
-/// Of several with one name the last one counts.
 fn mirrored_slices<'a>(slices: &[&'a EndpointSlice], namespace: &Text, name: &Text) -> Vec<&'a EndpointSlice> {
     let ours = |s: &&EndpointSlice| is_mirrored(s) && s.meta.namespace == *namespace && s.service_name() == Some(name);
-    let mut found: Vec<&EndpointSlice> = slices.iter().copied().filter(ours).rev().collect();
-    found.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
-    found.dedup_by(|a, b| a.meta.name == b.meta.name);
-    found
+    by_name(slices.iter().copied().filter(ours).collect())
 }
 
 /// Why Endpoints are not mirrored.

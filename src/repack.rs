@@ -1,15 +1,16 @@
 //! The canonical form of subsets (`RepackSubsets`): addresses that serve the same ports share a subset.
 //!
-//! What comes in are blocks: addresses, and the ports that all of them serve. A stored subset is one, and so
-//! are all pods that have the same number under one name. Addresses and ports are put down once, and never
-//! multiplied: a port only knows its blocks. Sorted by address, the addresses of a block are a sorted list, and
-//! ports with equal lists share a subset. Nothing is hashed but to order ports and subsets, and only where there
-//! are several.
+//! What comes in are blocks: addresses that serve the same ports. A stored subset is one, and so are all pods that
+//! have the same numbers under the same names. Addresses and ports are put down once, and never multiplied: a
+//! port only knows a set of blocks. Sorted by address, the addresses of a set are a sorted list, and ports with
+//! equal lists share a subset. Nothing is hashed but to order ports and subsets, and only where there are several.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+
+use smallvec::SmallVec;
 
 use crate::{
     budget::{self, TooLarge},
@@ -18,8 +19,9 @@ use crate::{
     model::{EndpointAddress, EndpointPort, EndpointSubset, head},
 };
 
-/// The most addresses that are listed once more for ports of several blocks. Only stored subsets that share some
-/// ports need it, of which an API server takes 1.5 MiB; and Services with two ports of one name.
+/// The most addresses that are listed once more for ports of several blocks. Pods are listed as often as they
+/// have container ports, which is less; Services with two ports of one name and stored subsets that share ports
+/// may want more.
 const MAX_MERGED: usize = budget::MAX_WEIGHT / size_of::<Member>();
 
 /// The canonical form of stored subsets.
@@ -32,15 +34,15 @@ pub(crate) fn repack(kind: HashKind, subsets: &[EndpointSubset]) -> Result<Vec<E
         let block = all.block();
         for (addresses, ready) in [(&subset.addresses, true), (&subset.not_ready_addresses, false)] {
             for address in addresses {
-                all.address(address.clone());
-                all.join(block, ready);
+                all.address(address.clone(), block, ready);
             }
         }
+        let set = all.set(vec![block]);
         for port in &subset.ports {
-            all.serve(block, port.clone());
+            all.serve(set, port.clone());
         }
         if subset.ports.is_empty() {
-            all.serve(block, no_port());
+            all.serve(set, no_port());
         }
     }
     Ok(all.pack(kind)?.subsets)
@@ -52,19 +54,23 @@ pub(crate) fn no_port() -> EndpointPort {
     EndpointPort { port: -1, ..EndpointPort::default() }
 }
 
-/// Addresses that serve the same ports of one [`Repack`].
+/// Addresses that serve the same ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlockId(u32);
 
-/// Addresses, the blocks they are in and the ports of those, in the order in which they are found.
+/// Some blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SetId(u32);
+
+/// Addresses and ports, in the order in which they are found.
 #[derive(Default)]
 pub(crate) struct Repack {
     addresses: Vec<EndpointAddress>,
-    /// Where the blocks of each address begin.
-    starts: Vec<u32>,
+    /// The block of each address, and whether it is ready.
     joined: Vec<(BlockId, bool)>,
     blocks: u32,
-    ports: Vec<(BlockId, EndpointPort)>,
+    sets: Vec<Vec<BlockId>>,
+    ports: Vec<(SetId, EndpointPort)>,
     places: bool,
 }
 
@@ -89,12 +95,7 @@ pub(crate) struct Places {
 impl Repack {
     /// With room for `n` addresses.
     pub(crate) fn with_capacity(n: usize) -> Self {
-        Self {
-            addresses: Vec::with_capacity(n),
-            starts: Vec::with_capacity(n),
-            joined: Vec::with_capacity(n),
-            ..Self::default()
-        }
+        Self { addresses: Vec::with_capacity(n), joined: Vec::with_capacity(n), ..Self::default() }
     }
 
     /// Has [`Places`] written down.
@@ -104,33 +105,34 @@ impl Repack {
 
     /// A new block.
     pub(crate) fn block(&mut self) -> BlockId {
+        // There are fewer blocks, and fewer sets, than bytes of input.
         self.blocks += 1;
         BlockId(self.blocks - 1)
     }
 
-    /// Begins an address. Of several with one IP and target uid, the first that is in a block is published.
-    #[inline]
-    pub(crate) fn address(&mut self, address: EndpointAddress) {
-        self.addresses.push(address);
-        // There are fewer of them than bytes of input.
-        self.starts.push(u32::try_from(self.joined.len()).unwrap_or(u32::MAX));
+    /// The set of these blocks; none is there twice.
+    pub(crate) fn set(&mut self, blocks: Vec<BlockId>) -> SetId {
+        self.sets.push(blocks);
+        SetId(u32::try_from(self.sets.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// Puts the address begun last into a block. Not ready wins over ready.
+    /// Puts an address into a block, all of whose addresses must serve some port. Of several with one IP and target
+    /// uid the first is published, and not ready wins over ready.
     #[inline]
-    pub(crate) fn join(&mut self, block: BlockId, ready: bool) {
+    pub(crate) fn address(&mut self, address: EndpointAddress, block: BlockId, ready: bool) {
+        self.addresses.push(address);
         self.joined.push((block, ready));
     }
 
-    /// The addresses of `block` serve `port`. Equal ports are the same, unless they have an `appProtocol`.
-    pub(crate) fn serve(&mut self, block: BlockId, port: EndpointPort) {
-        self.ports.push((block, port));
+    /// The addresses of `set` serve `port`. Equal ports are the same, unless they have an `appProtocol`.
+    pub(crate) fn serve(&mut self, set: SetId, port: EndpointPort) {
+        self.ports.push((set, port));
     }
 
     /// Sorts it all out.
     pub(crate) fn pack(mut self, kind: HashKind) -> Result<Packed, TooLarge> {
-        let (blocks, stands_for) = self.addresses_by_block();
-        let (lists, served) = self.lists(blocks)?;
+        let (blocks, rank, stands_for) = self.addresses_by_block();
+        let (lists, served) = self.lists(blocks, rank)?;
         let groups = groups(&lists, served);
         self.check(&groups, &lists)?;
         let shared = groups.len() > 1;
@@ -147,35 +149,30 @@ impl Repack {
         Ok(Packed { subsets: packed.into_iter().map(|(subset, ..)| subset).collect(), places })
     }
 
-    /// For each block its addresses in order, each once; and, if places are kept, which stands for which.
-    fn addresses_by_block(&self) -> (Vec<List>, Vec<usize>) {
+    /// For each block its addresses in order, each once. For each address its place in the order, if there are several
+    /// blocks; and, if places are kept, which stands for it.
+    fn addresses_by_block(&self) -> (Vec<List>, Vec<usize>, Vec<usize>) {
         let mut sizes = vec![0; self.blocks as usize];
         self.joined.iter().for_each(|(block, _)| sizes[block.0 as usize] += 1);
         let mut lists: Vec<List> = sizes.into_iter().map(List::with_capacity).collect();
-        let mut stands_for = if self.places { vec![usize::MAX; self.addresses.len()] } else { Vec::new() };
+        let some = |wanted: bool| if wanted { vec![0; self.addresses.len()] } else { Vec::new() };
+        let (mut rank, mut stands_for) = (some(self.blocks > 1), some(self.places));
         // The address that stands for all of its identity.
         let mut first = usize::MAX;
-        for at in self.address_order() {
-            let joined = self.blocks_of(at);
-            if joined.is_empty() {
-                continue;
+        for (place, at) in self.address_order().enumerate() {
+            if let Some(rank) = rank.get_mut(at) {
+                *rank = place;
             }
             if first == usize::MAX || identity(&self.addresses[first]) != identity(&self.addresses[at]) {
                 first = at;
             }
-            if let Some(place) = stands_for.get_mut(at) {
-                *place = first;
+            if let Some(other) = stands_for.get_mut(at) {
+                *other = first;
             }
-            for (block, ready) in joined {
-                add(&mut lists[block.0 as usize], Member::new(first, *ready));
-            }
+            let (block, ready) = self.joined[at];
+            add(&mut lists[block.0 as usize], Member::new(first, ready));
         }
-        (lists, stands_for)
-    }
-
-    fn blocks_of(&self, at: usize) -> &[(BlockId, bool)] {
-        let end = self.starts.get(at + 1).map_or(self.joined.len(), |e| *e as usize);
-        self.joined.get(self.starts[at] as usize..end).unwrap_or_default()
+        (lists, rank, stands_for)
     }
 
     /// The addresses by text of the IP, then uid, then as they came (`LessEndpointAddress`; an address
@@ -191,20 +188,9 @@ impl Repack {
         order.into_iter().map(|(_, i)| i as usize)
     }
 
-    /// For each address its place in the order.
-    fn rank(&self) -> Vec<usize> {
-        let mut rank = vec![0; self.addresses.len()];
-        for (place, at) in self.address_order().enumerate() {
-            rank[at] = place;
-        }
-        rank
-    }
-
-    /// The addresses of each distinct port: those of its block, or of all its blocks together.
-    fn lists(&self, mut lists: Vec<List>) -> Result<(Vec<List>, Vec<Served>), TooLarge> {
-        let mut merged: BTreeMap<Vec<BlockId>, usize> = BTreeMap::new();
-        let mut rank: Option<Vec<usize>> = None;
-        let mut room = MAX_MERGED;
+    /// The addresses of each distinct port: those of its set, or of all its sets together.
+    fn lists(&self, blocks: Vec<List>, rank: Vec<usize>) -> Result<(Vec<List>, Vec<Served>), TooLarge> {
+        let mut lists = Lists { all: blocks, of_sets: BTreeMap::new(), rank, room: MAX_MERGED };
         let mut served = Vec::with_capacity(self.ports.len());
         let mut order: Vec<usize> = (0..self.ports.len()).collect();
         order.sort_by(|a, b| self.ports[*a].1.cmp(&self.ports[*b].1));
@@ -213,28 +199,14 @@ impl Repack {
             a.app_protocol.is_none() && a == b
         };
         for same in order.chunk_by(equal) {
-            let mut blocks: Vec<BlockId> = same.iter().map(|p| self.ports[*p].0).collect();
-            blocks.sort_unstable();
-            blocks.dedup();
-            let list = match (blocks.as_slice(), merged.get(&blocks)) {
-                ([block], _) => block.0 as usize,
-                (_, Some(list)) => *list,
-                (_, None) => {
-                    let parts = || blocks.iter().map(|b| lists[b.0 as usize].as_slice());
-                    let members = parts().map(<[_]>::len).sum();
-                    room = room
-                        .checked_sub(members)
-                        .ok_or(TooLarge { weight: size_of::<Member>() * (MAX_MERGED + members) })?;
-                    let rank = rank.get_or_insert_with(|| self.rank());
-                    lists.push(merge(parts(), rank));
-                    merged.insert(blocks, lists.len() - 1);
-                    lists.len() - 1
-                }
-            };
+            let mut sets: Sets = same.iter().map(|p| self.ports[*p].0).collect();
+            sets.sort_unstable();
+            sets.dedup();
+            let list = lists.of(sets, self)?;
             let all = if self.places { same.to_vec() } else { Vec::new() };
             served.push(Served { list, port: same[0], all });
         }
-        Ok((lists, served))
+        Ok((lists.all, served))
     }
 
     /// That addresses which are in several subsets do not weigh too much.
@@ -283,6 +255,41 @@ impl Repack {
     }
 }
 
+type Sets = SmallVec<[SetId; 1]>;
+
+/// Lists of addresses: first those of the blocks, then those that were made of several.
+struct Lists {
+    all: Vec<List>,
+    of_sets: BTreeMap<Sets, usize>,
+    /// For each address its place in the order, if there are several blocks.
+    rank: Vec<usize>,
+    /// How many more may be listed.
+    room: usize,
+}
+
+impl Lists {
+    /// Which list the addresses of these sets are, made if it is the first time that they are asked for.
+    fn of(&mut self, sets: Sets, repack: &Repack) -> Result<usize, TooLarge> {
+        let blocks = || sets.iter().flat_map(|s| &repack.sets[s.0 as usize]).map(|b| b.0 as usize);
+        if let ([_], Some(block), 1) = (sets.as_slice(), blocks().next(), blocks().take(2).count()) {
+            return Ok(block);
+        }
+        if let Some(known) = self.of_sets.get(&sets) {
+            return Ok(*known);
+        }
+        let mut blocks: Vec<usize> = blocks().collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let members = blocks.iter().map(|b| self.all[*b].len()).sum();
+        let over = TooLarge { weight: size_of::<Member>() * (MAX_MERGED + members) };
+        self.room = self.room.checked_sub(members).ok_or(over)?;
+        let list = merge(blocks.iter().map(|b| self.all[*b].as_slice()), &self.rank);
+        self.all.push(list);
+        self.of_sets.insert(sets, self.all.len() - 1);
+        Ok(self.all.len() - 1)
+    }
+}
+
 /// A port that some addresses serve.
 struct Served {
     /// Which list of addresses.
@@ -321,7 +328,8 @@ fn groups(lists: &[List], mut served: Vec<Served>) -> Vec<(usize, Vec<Served>)> 
 /// All members of some lists, in the order of their addresses.
 fn merge<'a>(lists: impl Iterator<Item = &'a [Member]>, rank: &[usize]) -> List {
     let mut all: List = lists.flatten().copied().collect();
-    all.sort_unstable_by_key(|m| rank[m.at()]);
+    // Each list is in order: there are few runs to merge.
+    all.sort_by_key(|m| rank[m.at()]);
     let mut merged = List::with_capacity(all.len());
     for member in all {
         add(&mut merged, member);

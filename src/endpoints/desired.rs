@@ -58,13 +58,12 @@ pub(super) fn subsets<'a>(
         };
         uncanonical.of_pod(pod, ip);
         let ready = publish || pod.ready();
-        found.address(address(service, pod, ip, context));
-        let row = blocks.of_pod(pod, &mut found);
-        for block in &blocks.of_row[row] {
-            found.join(*block, ready);
+        let (row, block) = blocks.of_pod(pod, &mut found);
+        if let Some(block) = block {
+            found.address(address(service, pod, ip, context), block, ready);
         }
         if trace.open() {
-            listed.push((index, row));
+            listed.extend(block.map(|_| (index, row)));
             blocks.trace(index, pod, row, publish, trace);
         }
     }
@@ -74,33 +73,32 @@ pub(super) fn subsets<'a>(
     Ok(Desired { subsets, blocks, listed, places })
 }
 
-/// The blocks of addresses that serve the same ports: all of them, for ports that mean a number, and for each
-/// name and number the pods that have it.
+/// The blocks of addresses that serve the same ports: one for each row, and the sets of them that have the same
+/// number under one name.
 struct Blocks<'a> {
     service: &'a Service,
     targets: Targets<'a>,
-    /// The block of all pods, if some port is served by all.
-    all: Option<BlockId>,
-    by_number: BTreeMap<(NameId, i32), BlockId>,
-    /// The blocks of each row.
-    of_row: Vec<Vec<BlockId>>,
+    /// The block of each row, unless it serves nothing.
+    of_row: Vec<Option<BlockId>>,
+    by_number: BTreeMap<(NameId, i32), Vec<BlockId>>,
     /// For each port that was served its place; `None` stands for "no port at all".
     served: Vec<Option<usize>>,
-    /// Which of those each block serves.
-    ranges: BTreeMap<BlockId, Range<usize>>,
+    /// Which of those all pods serve.
+    by_all: Range<usize>,
+    /// Which of those the pods serve that have a number.
+    by_some: BTreeMap<(NameId, i32), Range<usize>>,
 }
 
 impl<'a> Blocks<'a> {
     fn new(service: &'a Service, sidecars: bool) -> Self {
-        let targets = Targets::new(&service.ports, sidecars);
         Self {
             service,
-            targets,
-            all: None,
-            by_number: BTreeMap::new(),
+            targets: Targets::new(&service.ports, sidecars),
             of_row: Vec::new(),
+            by_number: BTreeMap::new(),
             served: Vec::new(),
-            ranges: BTreeMap::new(),
+            by_all: 0..0,
+            by_some: BTreeMap::new(),
         }
     }
 
@@ -109,20 +107,24 @@ impl<'a> Blocks<'a> {
         self.service.declared_headless() && self.service.ports.is_empty()
     }
 
-    /// The row of a pod, whose blocks are made if it is a new one.
+    /// Whether every pod serves something.
+    fn all_serve(&self) -> bool {
+        self.portless() || !self.targets.numbered().is_empty()
+    }
+
+    /// The row of a pod and its block, which are made if they are new.
     #[inline]
-    fn of_pod(&mut self, pod: &'a Pod, found: &mut Repack) -> usize {
+    fn of_pod(&mut self, pod: &'a Pod, found: &mut Repack) -> (usize, Option<BlockId>) {
         let row = self.targets.row_of(pod);
         if row == self.of_row.len() {
-            let mut blocks = Vec::new();
-            if self.portless() || !self.targets.numbered().is_empty() {
-                blocks.push(*self.all.get_or_insert_with(|| found.block()));
+            let numbers = &self.targets.rows()[row];
+            let block = (self.all_serve() || !numbers.is_empty()).then(|| found.block());
+            for number in numbers {
+                self.by_number.entry(*number).or_default().extend(block);
             }
-            let numbers = self.targets.rows()[row].iter();
-            blocks.extend(numbers.map(|number| *self.by_number.entry(*number).or_insert_with(|| found.block())));
-            self.of_row.push(blocks);
+            self.of_row.push(block);
         }
-        row
+        (row, self.of_row[row])
     }
 
     /// Tells which ports each block serves.
@@ -130,7 +132,8 @@ impl<'a> Blocks<'a> {
         let named = self.by_number.keys().map(|(name, _)| self.targets.weight_of(*name));
         budget::check(named.fold(self.targets.weight_of_numbered(), usize::saturating_add))?;
         let ports = &self.service.ports;
-        if let Some(all) = self.all {
+        if self.all_serve() {
+            let all = found.set(self.of_row.iter().copied().flatten().collect());
             if self.portless() {
                 found.serve(all, no_port());
                 self.served.push(None);
@@ -141,17 +144,24 @@ impl<'a> Blocks<'a> {
                     self.served.push(Some(place));
                 }
             }
-            self.ranges.insert(all, 0..self.served.len());
+            self.by_all = 0..self.served.len();
         }
-        for (&(name, number), &block) in &self.by_number {
+        for (&(name, number), blocks) in &mut self.by_number {
             let start = self.served.len();
+            let some = found.set(std::mem::take(blocks));
             for &place in self.targets.askers(name) {
-                found.serve(block, endpoint_port(&ports[place], number));
+                found.serve(some, endpoint_port(&ports[place], number));
                 self.served.push(Some(place));
             }
-            self.ranges.insert(block, start..self.served.len());
+            self.by_some.insert((name, number), start..self.served.len());
         }
         Ok(())
+    }
+
+    /// Which ports a row serves, by the order in which they were served.
+    fn served_by(&self, row: usize) -> impl Iterator<Item = usize> {
+        let some = self.targets.rows()[row].iter().filter_map(|number| self.by_some.get(number));
+        self.by_all.clone().chain(some.cloned().flatten())
     }
 
     /// Writes down how a pod is listed, and which ports it does not have.
@@ -287,7 +297,7 @@ impl Desired<'_> {
         }
         for (&(pod, row), stands_for) in self.listed.iter().zip(&self.places.stands_for) {
             let Some(cut) = cut.get(stands_for) else { continue };
-            for served in self.blocks.of_row[row].iter().filter_map(|b| self.blocks.ranges.get(b)).cloned().flatten() {
+            for served in self.blocks.served_by(row) {
                 if !trace.open() {
                     return;
                 }

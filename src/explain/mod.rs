@@ -27,7 +27,8 @@ use crate::{
 
 /// The most rows that are listed.
 pub const MAX_ROWS: usize = 100_000;
-/// The most text in all rows that are listed, in bytes: 600 for each of [`MAX_ROWS`].
+/// The most text in the rows that are listed, and in the decisions that are remembered, in bytes: 600 for each of
+/// [`MAX_ROWS`].
 pub const MAX_TEXT: usize = 60_000_000;
 /// The most rows that are looked at: those over [`MAX_ROWS`] are counted only.
 pub const MAX_VERDICTS: usize = 1 << 24;
@@ -204,7 +205,7 @@ pub fn explain(state: &State<'_>, options: &Options) -> Explanation {
 
 /// [`explain`], as far as it is asked.
 pub fn explain_only(state: &State<'_>, options: &Options, focus: Focus<'_>) -> Explanation {
-    let mut notes = Recorder { only: focus.pod, notes: Vec::new(), seen: 0 };
+    let mut notes = Recorder { only: focus.pod, notes: Vec::new(), seen: 0, text: 0 };
     let plan = plan::plan_traced(state, &Controller::ALL, options, &mut notes);
     arrange(state, options, focus, notes.notes, plan)
 }
@@ -239,17 +240,19 @@ fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, notes: Vec<No
     }
 }
 
-/// Remembers the first [`MAX_NOTES`] decisions, of all pods or of one.
+/// Remembers the first [`MAX_NOTES`] decisions, as far as [`MAX_TEXT`] goes, of all pods or of one.
 struct Recorder {
     only: Option<usize>,
     notes: Vec<Note>,
     /// How many there were.
     seen: usize,
+    /// How long the details are that are remembered.
+    text: usize,
 }
 
 impl Trace for Recorder {
     fn open(&self) -> bool {
-        self.notes.len() < MAX_NOTES && self.seen < MAX_VERDICTS
+        self.notes.len() < MAX_NOTES && self.seen < MAX_VERDICTS && self.text < MAX_TEXT
     }
 
     fn note(&mut self, note: impl FnOnce() -> Note) {
@@ -259,6 +262,7 @@ impl Trace for Recorder {
         self.seen += 1;
         let note = note();
         if self.only.is_none_or(|pod| pod == note.pod) {
+            self.text += note.detail.len();
             self.notes.push(note);
         }
     }

@@ -91,18 +91,17 @@ fn subsets_are_packed_as_kubernetes_packs_them() {
 }
 
 #[test]
-fn ports_of_one_block_merge_even_with_app_protocol() {
+fn ports_of_one_set_merge_even_with_app_protocol() {
     let mut all = Repack::default();
     let port = read("@ p:1+h").remove(0).ports.remove(0);
-    let blocks = [all.block(), all.block()];
-    for (ip, block) in [("a", 0), ("b", 0), ("c", 1)] {
-        all.address(EndpointAddress { ip: ip.into(), ..EndpointAddress::default() });
-        all.join(blocks[block], true);
+    let blocks = [all.block(), all.block(), all.block()];
+    for (ip, block) in [("b", 1), ("a", 0), ("c", 2)] {
+        all.address(EndpointAddress { ip: ip.into(), ..EndpointAddress::default() }, blocks[block], true);
     }
-    for block in blocks {
-        all.serve(block, port.clone());
+    for set in [vec![blocks[0], blocks[1]], vec![blocks[2]]] {
+        let set = all.set(set);
+        all.serve(set, port.clone());
     }
-    all.address(EndpointAddress { ip: "serves nothing".into(), ..EndpointAddress::default() });
     let got = all.pack(HashKind::Fnv128).unwrap_or_else(|_| unreachable!()).subsets;
     assert_eq!(got, read("c @ p:1+h | a b @ p:1+h"));
 }
@@ -114,19 +113,17 @@ fn places_tell_where_everything_went() {
     all.keep_places();
     let blocks = [all.block(), all.block(), all.block()];
     let ports = read("@ p:1 q:2 r:3").remove(0).ports;
-    for (block, port) in blocks.iter().zip(ports) {
-        all.serve(*block, port);
+    let sets = [vec![blocks[0], blocks[1]], vec![blocks[1]], vec![blocks[2]]].map(|blocks| all.set(blocks));
+    for (set, port) in sets.into_iter().zip(ports) {
+        all.serve(set, port);
     }
-    for (text, joined) in [("b", &[0, 1][..]), ("a", &[0]), ("c", &[]), ("b", &[0])] {
-        all.address(read(&format!("{text} @")).remove(0).addresses.remove(0));
-        for block in joined {
-            all.join(blocks[*block], text == "b");
-        }
+    for (ip, block) in [("b", 1), ("a", 0), ("b", 0)] {
+        all.address(EndpointAddress { ip: ip.into(), ..EndpointAddress::default() }, blocks[block], ip == "b");
     }
     let Ok(Packed { subsets, places }) = all.pack(HashKind::Fnv128) else { unreachable!() };
     assert_eq!(subsets, read("b @ q:2 | b ! a @ p:1"));
     assert_eq!(places.listed, [[vec![0], vec![]], [vec![0], vec![1]]]);
-    assert_eq!(places.stands_for, [0, 1, usize::MAX, 0]);
+    assert_eq!(places.stands_for, [0, 1, 0]);
     assert_eq!(places.subset_of, [Some(1), Some(0), None]);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    model::{EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, Service, ServicePort, Text, names},
+    model::{EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, Service, ServicePort, Text},
     plan::{Context, Report},
     reason::{Note, Problem, Reason, Scope, Trace},
     repack::Repack,
@@ -64,18 +64,9 @@ fn publishes_not_ready(service: &Service, context: &Context) -> bool {
     context
         .profile
         .tolerate_unready_annotation
-        .then(|| service.meta.annotations.get(names::TOLERATE_UNREADY).and_then(|v| parse_bool(v)))
+        .then(|| service.tolerates_unready())
         .flatten()
         .unwrap_or(service.publish_not_ready)
-}
-
-/// Go's `strconv.ParseBool`.
-fn parse_bool(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
-        _ => None,
-    }
 }
 
 /// The family of the one address per pod that Endpoints hold (`podToEndpointAddressForService`). Where
@@ -202,24 +193,6 @@ pub(super) fn trace_truncated<T: Trace>(
             if number.is_some_and(|n| !kept.contains(&(uid, port.name.as_str(), n))) {
                 trace.note(|| note(Some(i)));
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_bool;
-
-    #[test]
-    fn booleans_are_read_as_go_reads_them() {
-        for text in ["1", "t", "T", "TRUE", "true", "True"] {
-            assert_eq!(parse_bool(text), Some(true));
-        }
-        for text in ["0", "f", "F", "FALSE", "false", "False"] {
-            assert_eq!(parse_bool(text), Some(false));
-        }
-        for text in ["", "yes", "tRUE", " true"] {
-            assert_eq!(parse_bool(text), None);
         }
     }
 }

@@ -5,7 +5,7 @@
 mod desired;
 mod labels;
 mod oddities;
-mod truncate;
+pub(crate) mod truncate;
 
 use crate::{
     model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, Pod, Service, ServiceType, names},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The text that marks Endpoints cut to 1000 addresses.
-const TRUNCATED: &str = "truncated";
+pub(crate) const TRUNCATED: &str = "truncated";
 
 /// What the Endpoints controller does to one Service.
 pub(crate) fn sync(
@@ -42,7 +42,7 @@ pub(crate) fn sync(
     }
     let mut object = Endpoints { meta: metadata(state.endpoints, service, context), subsets };
     let total = count(&object.subsets);
-    if truncate::truncate(&mut object.subsets) {
+    if truncate::truncate(&mut object.subsets).is_some() {
         object.meta.annotations.insert(names::OVER_CAPACITY, TRUNCATED);
         oddities::over_capacity(service, count(&object.subsets), total, report);
         desired::trace_truncated(service, pods, context, &object.subsets, trace);

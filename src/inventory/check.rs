@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Object, Problems};
 use crate::{
-    model::{ObjectKey, TargetPort},
+    model::{ObjectKey, TargetPort, dns},
     reason::{Problem, Reason},
 };
 
@@ -62,8 +62,8 @@ enum Rule {
 impl Rule {
     fn limit(self) -> usize {
         match self {
-            Self::Label => 63,
-            Self::Subdomain => 253,
+            Self::Label => dns::MAX_LABEL,
+            Self::Subdomain => dns::MAX_SUBDOMAIN,
         }
     }
 
@@ -79,18 +79,10 @@ impl Rule {
     }
 
     fn holds(self, name: &str) -> bool {
-        let label = |l: &str| {
-            let alphanumeric = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-            let bytes = l.as_bytes();
-            alphanumeric(bytes.first())
-                && alphanumeric(bytes.last())
-                && bytes.iter().all(|b| alphanumeric(Some(b)) || *b == b'-')
-        };
-        name.len() <= self.limit()
-            && match self {
-                Self::Label => label(name),
-                Self::Subdomain => name.split('.').all(label),
-            }
+        match self {
+            Self::Label => dns::is_label(name.as_bytes()),
+            Self::Subdomain => dns::is_subdomain(name.as_bytes()),
+        }
     }
 }
 

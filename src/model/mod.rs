@@ -6,6 +6,7 @@
 
 mod address;
 mod cidr;
+pub(crate) mod dns;
 mod endpoints;
 mod labels;
 mod meta;
@@ -16,6 +17,7 @@ mod service;
 mod slice;
 pub(crate) mod wire;
 
+pub(crate) use address::parse_lenient;
 pub use address::{Family, PodIp};
 pub use cidr::{Cidr, CidrError};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};

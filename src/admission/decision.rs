@@ -15,6 +15,8 @@ use super::{
 const MAX_WARNING: usize = 120;
 /// Most warnings: together they stay below the 4096 characters that an API server passes on.
 const MAX_WARNINGS: usize = 32;
+/// With fewer characters, a field says nothing.
+const MIN_FIELD: usize = 12;
 /// Most characters of a refusal or of an audit annotation.
 const MAX_TEXT: usize = 1024;
 
@@ -120,7 +122,8 @@ impl Decision {
     }
 
     fn mend(&mut self, list: Vec<Finding>) {
-        for finding in list.into_iter().filter(|f| !f.mend.is_empty()) {
+        for mut finding in list.into_iter().filter(|f| !f.mend.is_empty()) {
+            finding.message.push_str("; mended");
             for op in &finding.mend {
                 // Two rules may each have to make the map that their field is in: it is made once.
                 let makes = matches!(op, PatchOp::Add { value: Value::Object(map), .. } if map.is_empty());
@@ -162,13 +165,10 @@ impl Decision {
 
     /// A warning and an audit annotation, as the mode has it.
     fn tell(&mut self, finding: &Finding) {
-        let text = said(finding);
         if finding.mode >= Mode::Warn && !finding.refused {
-            // The code goes last; where the text is too long, the text is cut and not the code.
-            let code = format!(" ({})", finding.rule);
-            self.warn(short(&text, MAX_WARNING - code.len()) + &code);
+            self.warn(warning(finding));
         }
-        self.note(finding.rule, &text);
+        self.note(finding.rule, &said(finding));
     }
 
     fn warn(&mut self, text: String) {
@@ -197,6 +197,19 @@ impl Decision {
         self.denied = after.denied;
         self
     }
+}
+
+/// A finding as a warning. Where it is too long, its field is cut first: the message and the code tell more.
+fn warning(finding: &Finding) -> String {
+    let code = format!(" ({})", finding.rule);
+    let room = MAX_WARNING - code.len();
+    let left = room.saturating_sub(finding.message.chars().count() + ": ".len());
+    let text = if finding.field.chars().count() > left && left >= MIN_FIELD {
+        format!("{}: {}", short(&finding.field, left), finding.message)
+    } else {
+        said(finding)
+    };
+    short(&text, room) + &code
 }
 
 /// A finding in a sentence.

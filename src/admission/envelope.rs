@@ -274,7 +274,8 @@ struct Status<'a> {
 
 /// The answer to a review, in its version.
 pub fn answer(version: ReviewVersion, uid: &str, decision: &Decision) -> Vec<u8> {
-    let patch = if decision.patch.is_empty() { None } else { serde_json::to_vec(&decision.patch).ok() };
+    let patch =
+        if decision.patch.is_empty() || !decision.allowed() { None } else { serde_json::to_vec(&decision.patch).ok() };
     let answer = Answer {
         api_version: version.as_str(),
         kind: "AdmissionReview",

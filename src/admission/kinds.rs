@@ -215,14 +215,8 @@ fn run<T: Checked>(
     let Some(raw) = request.object.filter(|_| T::CHECKS.iter().any(wanted)) else { return Ok(Decision::default()) };
     let object: T = serde_json::from_str(raw.get())?;
     let stored = Lazy { raw: request.old_object, object: OnceCell::new() };
-    let subject = Subject {
-        object: &object,
-        raw,
-        stored: &stored,
-        namespace: &request.namespace,
-        name: &request.name,
-        cluster,
-    };
+    let subject =
+        Subject { object: &object, raw, stored: &stored, namespace: &request.namespace, name: &request.name, cluster };
     if stage == Stage::Mutate && (object.deleting() || T::is_owned(&subject)) {
         return Ok(Decision::default());
     }

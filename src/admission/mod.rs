@@ -11,6 +11,7 @@
 //! them again, for ever. Nor is an object refused for what it has had already since it was stored.
 
 mod decision;
+mod document;
 mod envelope;
 mod findings;
 mod kinds;
@@ -20,8 +21,13 @@ mod patch;
 mod review;
 mod rule;
 mod settings;
+mod snapshot;
+
+#[cfg(test)]
+mod tests;
 
 pub use decision::{Decision, Denial, Refusal};
+pub use document::{Example, rules_markdown};
 pub use envelope::{EnvelopeError, ReviewVersion, answer, read};
 pub use findings::Finding;
 pub use kinds::{KINDS, Kind, Operation};
@@ -31,6 +37,7 @@ pub use patch::{PatchError, PatchOp};
 pub use review::{Context, Review, ReviewError, review};
 pub use rule::{Mode, Remedy, Rule};
 pub use settings::{Capacity, Settings};
+pub use snapshot::Snapshot;
 
 use std::borrow::Cow;
 

@@ -78,6 +78,10 @@ pub fn review(
 ) -> Result<Review, ReviewError> {
     let raw: &RawValue = read("object", object)?;
     let old: Option<&RawValue> = old.map(|o| read("old object", o)).transpose()?;
+    // A list would be read too, as the fields in their order.
+    if !object.trim_start().starts_with('{') {
+        return Err(ReviewError::Unreadable("object", serde::de::Error::custom("it is no JSON object")));
+    }
     let head: Object = read("object", object)?;
     let (group, version) = head.api_version.split_once('/').unwrap_or(("", &head.api_version));
     let namespaces = [head.metadata.namespace.as_str(), context.namespace, DEFAULT_NAMESPACE];

@@ -30,7 +30,7 @@ pub(super) fn check(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) 
             let message = format_args!("{total} addresses; at most {} are allowed", truncate::CAPACITY);
             findings.add(Rule::OverCapacity, About::Count(total), field, message);
         } else {
-            let message = format_args!("{} of {total} addresses are listed", truncate::CAPACITY);
+            let message = format_args!("{total} addresses; at most {} fit", truncate::CAPACITY);
             findings.add_mended(Rule::OverCapacity, field, message, || cut(subject.raw, &counts, &kept));
             if findings.mends(Rule::OverCapacity) {
                 // Which sets the annotation, whatever is in it.
@@ -61,7 +61,9 @@ fn cut(object: &RawValue, counts: &[[usize; 2]], kept: &[[usize; 2]]) -> Vec<Pat
             match count - kept {
                 0 => {}
                 _ if *kept == 0 => patch.push(PatchOp::remove(path)),
-                1..=MAX_REMOVED => patch.extend((*kept..*count).rev().map(|at| PatchOp::remove(format!("{path}/{at}")))),
+                1..=MAX_REMOVED => {
+                    patch.extend((*kept..*count).rev().map(|at| PatchOp::remove(format!("{path}/{at}"))))
+                }
                 _ => patch.extend(first_of(object, i, list, *kept).map(|first| PatchOp::replace(path, first))),
             }
         }

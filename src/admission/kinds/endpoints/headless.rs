@@ -23,11 +23,11 @@ pub(super) fn check(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) 
     let there = subject.object.metadata.labels.contains_key(names::HEADLESS);
     match (service.headless(), there) {
         (true, false) => {
-            let message = format_args!("is set, for the Service is headless");
+            let message = format_args!("is missing, and the Service is headless");
             findings.add_mended(Rule::HeadlessLabel, field, message, || set(subject.raw, &path, ""));
         }
         (false, true) => {
-            let message = format_args!("is removed, for the Service is not headless");
+            let message = format_args!("is there, and the Service is not headless");
             findings.add_mended(Rule::HeadlessLabel, field, message, || vec![PatchOp::remove(pointer(&path))]);
         }
         _ => {}

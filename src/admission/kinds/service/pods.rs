@@ -72,7 +72,12 @@ struct Named<'a> {
 }
 
 /// What is to be said of one named port of which the pods have these numbers.
-fn of_port(Named { at, port, name }: &Named<'_>, numbers: &BTreeMap<i32, usize>, pods: usize, findings: &mut Findings<'_>) {
+fn of_port(
+    Named { at, port, name }: &Named<'_>,
+    numbers: &BTreeMap<i32, usize>,
+    pods: usize,
+    findings: &mut Findings<'_>,
+) {
     let field = format_args!("spec.ports[{at}].targetPort");
     if numbers.is_empty() {
         let message = format_args!("none of {pods} selected pods has a {} port {name:?}", port.protocol);

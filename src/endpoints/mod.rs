@@ -5,7 +5,7 @@
 mod desired;
 mod labels;
 mod oddities;
-mod truncate;
+pub(crate) mod truncate;
 
 use crate::{
     model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Pod, Service, names},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The text that marks Endpoints cut to 1000 addresses.
-const TRUNCATED: &str = "truncated";
+pub(crate) const TRUNCATED: &str = "truncated";
 
 /// What the Endpoints controller does to one Service.
 pub(crate) fn sync(

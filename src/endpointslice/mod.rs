@@ -31,6 +31,8 @@ mod placeholder;
 mod ports;
 mod stored;
 
+pub(crate) use hints::{asks_for_zones, knows_distribution};
+
 #[cfg(test)]
 mod tests;
 

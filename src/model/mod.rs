@@ -18,6 +18,7 @@ mod slice;
 pub(crate) mod wire;
 
 pub(crate) use address::head;
+pub(crate) use address::parse_lenient;
 pub use address::{Family, PodIp};
 pub use cidr::{Cidr, CidrError};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};

@@ -16,6 +16,8 @@ struct Generated {
 const FILES: &[Generated] = &[
     Generated { group: "docs", path: "docs/reasons.md", text: markdown::reasons },
     Generated { group: "docs", path: "docs/versions.md", text: versions },
+    #[cfg(feature = "decode")]
+    Generated { group: "docs", path: "docs/rules.md", text: crate::rules::markdown },
     // The committed reference is that of a build with everything.
     #[cfg(all(feature = "cli", feature = "server", feature = "controller"))]
     Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },

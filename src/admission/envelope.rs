@@ -134,18 +134,28 @@ pub fn read(body: &[u8]) -> Result<(ReviewVersion, Request<'_>), EnvelopeError> 
 }
 
 fn broken(body: &[u8], message: String) -> EnvelopeError {
-    let seen = RefCell::new(Seen::default());
+    let Salvaged { uid, api_version } = salvage(body);
+    let version =
+        if api_version == ReviewVersion::V1beta1.as_str() { ReviewVersion::V1beta1 } else { ReviewVersion::V1 };
+    EnvelopeError { uid, version, message: message.chars().take(300).collect() }
+}
+
+/// What could be found of a review that cannot be read.
+#[derive(Debug, Default)]
+pub(crate) struct Salvaged {
+    /// The uid; `None` if it is missing or empty.
+    pub(crate) uid: Option<String>,
+    /// `apiVersion`; empty if it is missing.
+    pub(crate) api_version: String,
+}
+
+/// Looks for uid and version of any kind of review, in a body that may be broken anywhere.
+pub(crate) fn salvage(body: &[u8]) -> Salvaged {
+    let seen = RefCell::new(Salvaged::default());
     // What it returns does not matter: everything found until then counts.
     let _ = Fish { seen: &seen, depth: Depth::Review }.deserialize(&mut serde_json::Deserializer::from_slice(body));
     let seen = seen.into_inner();
-    let version = if seen.beta { ReviewVersion::V1beta1 } else { ReviewVersion::V1 };
-    EnvelopeError { uid: seen.uid.filter(|u| !u.is_empty()), version, message: message.chars().take(300).collect() }
-}
-
-#[derive(Default)]
-struct Seen {
-    uid: Option<String>,
-    beta: bool,
+    Salvaged { uid: seen.uid.filter(|u| !u.is_empty()), ..seen }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -157,7 +167,7 @@ enum Depth {
 /// Reads nothing but the version and the uid, and keeps them where an error does not lose them.
 #[derive(Clone, Copy)]
 struct Fish<'a> {
-    seen: &'a RefCell<Seen>,
+    seen: &'a RefCell<Salvaged>,
     depth: Depth,
 }
 
@@ -181,7 +191,7 @@ impl<'de> Visitor<'de> for Fish<'_> {
             match (self.depth, key.as_ref()) {
                 (Depth::Review, "apiVersion") => {
                     let version: serde_json::Value = map.next_value()?;
-                    self.seen.borrow_mut().beta = version == ReviewVersion::V1beta1.as_str();
+                    self.seen.borrow_mut().api_version = version.as_str().unwrap_or_default().to_owned();
                 }
                 (Depth::Review, "request") => map.next_value_seed(Fish { depth: Depth::Request, ..self })?,
                 (Depth::Request, "uid") => {

@@ -21,6 +21,7 @@ mod settings;
 
 pub use decision::{Decision, Denial, Refusal};
 pub use envelope::{EnvelopeError, ReviewVersion, answer, read};
+pub(crate) use envelope::{Salvaged, salvage};
 pub use findings::{Finding, Findings};
 pub use kinds::{KINDS, Kind, Operation};
 pub use knowledge::{Knowledge, Known, Nothing};

@@ -1,0 +1,19 @@
+//! Objects in another version, or as another kind; and what was lost on the way.
+//!
+//! ```text
+//! EndpointPolicy    roster.dev/v1alpha1 ◄─► v1             nothing is ever lost
+//! EndpointSlice     discovery.k8s.io/v1beta1 ◄─► v1        as API servers up to 1.24 did
+//! Endpoints ─► EndpointSlice                               as the mirroring controller does
+//! EndpointSlice ─► Endpoints                               what Endpoints can hold of it
+//! ```
+//!
+//! Versions are converted on raw JSON: a field that this build does not know survives, and numbers keep their
+//! digits. An API server asks only about `EndpointPolicy` ([`review()`]); the rest is for people with files.
+
+mod policy;
+mod raw;
+mod review;
+#[cfg(test)]
+mod round_trip;
+
+pub use review::{Unanswerable, review};

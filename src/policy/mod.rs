@@ -1,0 +1,3 @@
+//! `EndpointPolicy`: which rules hold for which objects, in which mode.
+
+pub mod version;

@@ -17,3 +17,10 @@ mod review;
 mod round_trip;
 
 pub use review::{Unanswerable, review};
+
+use serde_json::value::RawValue;
+
+/// A policy of either version, as v1.
+pub(crate) fn policy_as_v1(raw: &RawValue) -> Result<std::borrow::Cow<'_, RawValue>, String> {
+    policy::convert(raw, crate::policy::version::Version::V1).map_err(|e| e.to_string())
+}

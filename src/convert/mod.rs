@@ -10,13 +10,25 @@
 //! Versions are converted on raw JSON: a field that this build does not know survives, and numbers keep their
 //! digits. An API server asks only about `EndpointPolicy` ([`review()`]); the rest is for people with files.
 
+mod discovery;
+mod endpoints;
+mod lost;
+mod objects;
 mod policy;
-mod raw;
+pub(crate) mod raw;
 mod review;
 #[cfg(test)]
 mod round_trip;
+mod slices;
+mod target;
+#[cfg(test)]
+mod tests;
 
+pub use discovery::Discovery;
+pub use lost::Lost;
+pub use objects::{Converted, Failed, objects};
 pub use review::{Unanswerable, review};
+pub use target::Target;
 
 use serde_json::value::RawValue;
 

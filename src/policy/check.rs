@@ -1,13 +1,13 @@
 //! Whether a value has the shape that a schema tells: every mistake is found, and named by its field.
 //!
 //! Of OpenAPI it knows what `schema.rs` uses: types, required and known fields, enums, limits, lists that are maps or
-//! sets. Expressions (CEL) are for API servers; what they say of ranges is checked by `ranges`.
+//! sets, and the one pattern. Expressions (CEL) are for API servers; here, what they say is said in Rust.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::version::Version;
+use super::{schema::NAME, version::Version};
 use crate::model::Cidr;
 
 /// Something that is wrong with a field.
@@ -62,6 +62,12 @@ impl Mistakes {
                 self.add(&join(at, name), "is missing".to_owned());
             }
         }
+        if let Some(operator) = fields.get("operator").and_then(Value::as_str) {
+            let some = fields.get("values").and_then(Value::as_array).is_some_and(|v| !v.is_empty());
+            if matches!(operator, "In" | "NotIn") != some {
+                self.add(at, "In and NotIn need values, Exists and DoesNotExist have none".to_owned());
+            }
+        }
         let known = schema["properties"].as_object();
         for (name, value) in fields {
             match (known.and_then(|k| k.get(name)), schema.get("additionalProperties")) {
@@ -110,6 +116,8 @@ impl Mistakes {
             self.add(at, "is too short".to_owned());
         } else if schema["maxLength"].as_u64().is_some_and(|most| length > most) {
             self.add(at, format!("has {length} characters, and {} are allowed", schema["maxLength"]));
+        } else if schema["pattern"] == NAME && !text.bytes().all(is_of_name) {
+            self.add(at, format!("is {:?}, which no name can be", short(text)));
         }
     }
 
@@ -127,6 +135,11 @@ impl Mistakes {
             }
         }
     }
+}
+
+/// Whether a character may stand in what [`NAME`] describes.
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.*".contains(&byte)
 }
 
 fn is_mode(schema: &Value) -> bool {

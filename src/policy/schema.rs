@@ -87,7 +87,7 @@ fn spec_v1() -> Value {
 }
 
 /// What a name may hold, with `*` for any text.
-const NAME: &str = "^[-a-z0-9.*]+$";
+pub(super) const NAME: &str = "^[-a-z0-9.*]+$";
 /// What the name of a user may hold: anything.
 const ANY: &str = "";
 

@@ -258,6 +258,21 @@ fn mistakes_are_named_by_their_field() {
             true,
             &["spec.future is not known; it is ignored", "spec.match.namespaces.x is not known; it is ignored"],
         ),
+        (
+            v1(
+                "a",
+                &json!({"match": {
+                    "namespaces": {"names": ["Shop_1"]},
+                    "services": {"selector": {"matchExpressions": [{"key": "x", "operator": "In"}]}},
+                }}),
+            ),
+            false,
+            &[
+                "spec.match.namespaces.names[0] is \"Shop_1\", which no name can be",
+                "spec.match.services.selector.matchExpressions[0] In and NotIn need values, Exists and DoesNotExist have \
+                 none",
+            ],
+        ),
         (json!({"apiVersion": "roster.dev/v1", "kind": "EndpointPolicy"}), false, &["spec is missing"]),
         (
             json!({"apiVersion": "roster.dev/v9", "kind": "EndpointPolicy"}),

@@ -1,6 +1,6 @@
 //! `roster serve`: the flags of the REST server.
 
-use std::{io::Write, net::SocketAddr, time::Duration};
+use std::{fmt, io::Write, net::SocketAddr, time::Duration};
 
 use clap::{Args, ValueEnum};
 
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     /// Where to listen. Other machines reach it only if this is no loopback address: there is no authentication.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", env = "ROSTER_LISTEN")]
+    #[arg(long, value_name = "ADDRESS", default_value_t = ServeOptions::default().listen, env = "ROSTER_LISTEN")]
     listen: SocketAddr,
     /// Print the addresses and a ready curl line, and offer sample data.
     #[arg(long)]
@@ -24,41 +24,46 @@ pub(super) struct Serve {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", env = "ROSTER_LOG_FORMAT")]
     log_format: Logs,
     /// Which log lines are written, as `info` or `roster=debug,warn`.
-    #[arg(long, value_name = "FILTER", default_value = "info", env = "ROSTER_LOG")]
+    #[arg(long, value_name = "FILTER", default_value_t = ServeOptions::default().log_filter, env = "ROSTER_LOG")]
     log: String,
     /// Open connections; one more waits.
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = at_least_one, help_heading = "Limits")]
+    #[arg(long, value_name = "N", default_value_t = ServeOptions::default().connections, value_parser = at_least_one, help_heading = "Limits")]
     max_connections: usize,
     /// Megabytes (MiB) of a body after decompression; more is answered with 413.
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = mebibytes, help_heading = "Limits")]
+    #[arg(long, value_name = "MIB", default_value_t = Limits::default().body >> 20, value_parser = mebibytes, help_heading = "Limits")]
     max_body: usize,
     /// Megabytes (MiB) of a body of /v1/cluster after decompression.
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = mebibytes, help_heading = "Limits")]
+    #[arg(long, value_name = "MIB", default_value_t = in_mebibytes(Limits::default().cluster_body), value_parser = mebibytes, help_heading = "Limits")]
     max_cluster_body: usize,
     /// Requests that are computed at once; one more is answered with 429.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = at_least_one, help_heading = "Limits")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().requests, value_parser = at_least_one, help_heading = "Limits")]
     max_requests: usize,
     /// Requests of /v1/cluster at once.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one, help_heading = "Limits")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().cluster_requests, value_parser = at_least_one, help_heading = "Limits")]
     max_cluster_requests: usize,
     /// Seconds from a request to its answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = seconds(), help_heading = "Limits")]
-    request_timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().request.into(), value_parser = at_least_a_second, help_heading = "Limits")]
+    request_timeout: Seconds,
     /// Seconds from a request of /v1/cluster to the end of its answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = seconds(), help_heading = "Limits")]
-    cluster_request_timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().cluster_request.into(), value_parser = at_least_a_second, help_heading = "Limits")]
+    cluster_request_timeout: Seconds,
     /// Seconds between two pieces of a body.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = seconds(), help_heading = "Limits")]
-    body_timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().body_idle.into(), value_parser = at_least_a_second, help_heading = "Limits")]
+    body_timeout: Seconds,
+    /// Kilobytes (KiB) a second that a body must bring on average, but for the first --body-timeout.
+    #[arg(long, value_name = "KIB", default_value_t = Limits::default().body_rate >> 10, value_parser = at_least_one, help_heading = "Limits")]
+    min_body_rate: usize,
     /// Seconds for the head of a request.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = seconds(), help_heading = "Limits")]
-    head_timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value_t = ServeOptions::default().head_timeout.into(), value_parser = at_least_a_second, help_heading = "Limits")]
+    head_timeout: Seconds,
     /// Seconds in which a client must take a piece of the answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = seconds(), help_heading = "Limits")]
-    write_timeout: u64,
-    /// Seconds that open requests have after SIGTERM.
-    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = seconds(), help_heading = "Limits")]
-    drain_timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value_t = ServeOptions::default().write_timeout.into(), value_parser = at_least_a_second, help_heading = "Limits")]
+    write_timeout: Seconds,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help = delay_help(), help_heading = "Shutdown")]
+    shutdown_delay_duration: Option<Seconds>,
+    /// Seconds that open requests have after that. A signal meanwhile drops them.
+    #[arg(long, value_name = "SECONDS", default_value_t = ServeOptions::default().drain.into(), value_parser = at_least_a_second, help_heading = "Shutdown")]
+    drain_timeout: Seconds,
 }
 
 /// How log lines look, as an argument.
@@ -71,16 +76,60 @@ enum Logs {
     Json,
 }
 
-fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
-    clap::value_parser!(u64).range(1..=86_400)
+/// A time as an argument: whole seconds, with or without an `s`, as `--shutdown-delay-duration=5s` of kube-apiserver.
+#[derive(Clone, Copy, Debug)]
+struct Seconds(u64);
+
+impl From<Duration> for Seconds {
+    fn from(duration: Duration) -> Self {
+        Self(duration.as_secs())
+    }
+}
+
+impl From<Seconds> for Duration {
+    fn from(seconds: Seconds) -> Self {
+        Self::from_secs(seconds.0)
+    }
+}
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fn delay_help() -> String {
+    format!(
+        "Seconds from SIGTERM to the end of listening: meanwhile /readyz answers 503, and all else is served. \
+         A second signal ends it. Default: {}, or 0 on a loopback address",
+        ServeOptions::DELAY_BEHIND_A_SERVICE.as_secs(),
+    )
+}
+
+fn seconds(text: &str) -> Result<Seconds, String> {
+    within(text.strip_suffix('s').unwrap_or(text), 0, 86_400).map(|n| Seconds(n as u64))
+}
+
+fn at_least_a_second(text: &str) -> Result<Seconds, String> {
+    seconds(text).and_then(|s| if s.0 > 0 { Ok(s) } else { Err("0 is not from 1 to 86400".to_owned()) })
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n > 0 && *n <= 1_000_000).ok_or_else(|| format!("{text:?} is not from 1 to 1000000"))
+    within(text, 1, 1_000_000)
 }
 
 fn mebibytes(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n > 0 && *n <= 1 << 20).ok_or_else(|| format!("{text:?} is not from 1 to 1048576"))
+    within(text, 1, 1 << 20)
+}
+
+fn in_mebibytes(bytes: u64) -> usize {
+    usize::try_from(bytes >> 20).unwrap_or(usize::MAX)
+}
+
+/// A number from `least` to `most`.
+fn within(text: &str, least: usize, most: usize) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| (least..=most).contains(n));
+    number.ok_or_else(|| format!("{text:?} is not from {least} to {most}"))
 }
 
 impl Serve {
@@ -92,7 +141,6 @@ impl Serve {
     }
 
     fn options(&self) -> ServeOptions {
-        let cluster_body = u64::try_from(self.max_cluster_body).unwrap_or(u64::MAX);
         ServeOptions {
             listen: self.listen,
             dev: self.dev,
@@ -103,18 +151,57 @@ impl Serve {
             log_filter: self.log.clone(),
             limits: Limits {
                 body: self.max_body << 20,
-                cluster_body: cluster_body << 20,
+                cluster_body: (self.max_cluster_body as u64) << 20,
                 requests: self.max_requests,
                 cluster_requests: self.max_cluster_requests,
-                body_idle: Duration::from_secs(self.body_timeout),
-                request: Duration::from_secs(self.request_timeout),
-                cluster_request: Duration::from_secs(self.cluster_request_timeout),
+                body_idle: self.body_timeout.into(),
+                body_rate: self.min_body_rate << 10,
+                request: self.request_timeout.into(),
+                cluster_request: self.cluster_request_timeout.into(),
                 ..Limits::default()
             },
             connections: self.max_connections,
-            head_timeout: Duration::from_secs(self.head_timeout),
-            write_timeout: Duration::from_secs(self.write_timeout),
-            drain: Duration::from_secs(self.drain_timeout),
+            head_timeout: self.head_timeout.into(),
+            write_timeout: self.write_timeout.into(),
+            shutdown_delay: self.shutdown_delay_duration.map(Duration::from),
+            drain: self.drain_timeout.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        serve: Serve,
+    }
+
+    fn options(args: &[&str]) -> Result<ServeOptions, clap::Error> {
+        Program::try_parse_from(std::iter::once(&"serve").chain(args)).map(|p| p.serve.options())
+    }
+
+    #[test]
+    fn without_flags_everything_is_as_the_server_has_it() {
+        assert_eq!(options(&[]).unwrap(), ServeOptions::default());
+    }
+
+    #[test]
+    fn times_are_seconds() {
+        for (args, want) in [
+            (["--shutdown-delay-duration", "7"], Some(7)),
+            (["--shutdown-delay-duration", "7s"], Some(7)),
+            (["--shutdown-delay-duration", "0"], Some(0)),
+            (["--shutdown-delay-duration", "7m"], None),
+            (["--drain-timeout", "0"], None),
+            (["--drain-timeout", "86401"], None),
+        ] {
+            let got = options(&args).ok().map(|o| o.shutdown_delay.map_or(0, |d| d.as_secs()));
+            assert_eq!(got, want, "{args:?}");
         }
     }
 }

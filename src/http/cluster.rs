@@ -26,7 +26,7 @@ use tokio::{
 
 use super::{
     App,
-    body::{self, Format, Pieces},
+    body::{self, Encoding, Format, Pieces},
     input::decode_error,
     params::{ControllersParam, OF_OPTIONS, OptionParams, Params},
     problem::{ApiError, Kind},
@@ -79,21 +79,20 @@ pub(super) async fn cluster(State(app): State<Arc<App>>, request: Request) -> Re
         Format::Json | Format::Ndjson => decode::Format::Json,
         Format::Yaml => decode::Format::Yaml,
     };
-    // The decoder recognises gzip by its first bytes.
-    body::encoding(request.headers())?;
+    let encoding = body::encoding(request.headers())?;
+    let pieces = Pieces::new(request.into_body(), &app.limits, app.limits.cluster_body)?;
 
     let (pieces_in, pieces_out) = mpsc::channel(8);
     let (lines_in, lines_out) = mpsc::channel(8);
     let (head_in, head_out) = oneshot::channel();
     let deadline = Instant::now() + app.limits.cluster_request;
-    let work = Work { app: app.clone(), params, format, deadline, lines: lines_in };
+    let work = Work { app: app.clone(), params, format, encoding, deadline, lines: lines_in };
     let runtime = Handle::current();
     tokio::task::spawn_blocking(move || {
         let _slot = slot;
         work.run(pieces_out, head_in, &runtime);
     });
 
-    let pieces = Pieces::new(request.into_body(), app.limits.body_idle);
     let answer = async {
         let ((), head) = tokio::join!(feed(pieces, pieces_in), head_out);
         // The thread ended without a word: it panicked.
@@ -133,21 +132,42 @@ struct Incoming {
     from: mpsc::Receiver<Piece>,
     current: Bytes,
     ended: bool,
+    encoding: Encoding,
     /// Why it broke off; the decoder only sees an I/O error.
     failed: Arc<Mutex<Option<ApiError>>>,
     bytes: u64,
+}
+
+impl Incoming {
+    fn fail(&self, e: ApiError) -> io::Error {
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
+        io::ErrorKind::UnexpectedEof.into()
+    }
+}
+
+/// Holds a body to what `Content-Encoding` says, as the other calls do: the decoder goes by the first bytes alone.
+/// The first byte is enough: neither JSON nor YAML may begin with that of gzip.
+fn is_encoded(first: u8, encoding: Encoding) -> Result<(), ApiError> {
+    let detail = match (encoding, first == 0x1f) {
+        (Encoding::Gzip, false) => "Content-Encoding is gzip, and the body is not",
+        (Encoding::Identity, true) => "the body is gzip, and Content-Encoding does not say so",
+        (Encoding::Gzip, true) | (Encoding::Identity, false) => return Ok(()),
+    };
+    Err(ApiError::new(Kind::MalformedBody, detail))
 }
 
 impl Read for Incoming {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() && !self.ended {
             match self.from.blocking_recv() {
-                Some(Piece::Data(bytes)) => self.current = bytes,
-                Some(Piece::End) => self.ended = true,
-                Some(Piece::Failed(e)) => {
-                    *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
-                    return Err(io::ErrorKind::UnexpectedEof.into());
+                Some(Piece::Data(bytes)) => {
+                    if let (0, Some(first)) = (self.bytes, bytes.first()) {
+                        is_encoded(*first, self.encoding).map_err(|e| self.fail(e))?;
+                    }
+                    self.current = bytes;
                 }
+                Some(Piece::End) => self.ended = true,
+                Some(Piece::Failed(e)) => return Err(self.fail(e)),
                 None => return Err(io::ErrorKind::ConnectionAborted.into()),
             }
         }
@@ -163,6 +183,7 @@ struct Work {
     app: Arc<App>,
     params: Params,
     format: decode::Format,
+    encoding: Encoding,
     deadline: Instant,
     /// Lines; `None` is the end of a whole answer.
     lines: mpsc::Sender<Option<Bytes>>,
@@ -204,7 +225,8 @@ impl Work {
 
     fn read(&self, from: mpsc::Receiver<Piece>) -> Result<Inventory, ApiError> {
         let failed = Arc::new(Mutex::new(None));
-        let mut body = Incoming { from, current: Bytes::new(), ended: false, failed: failed.clone(), bytes: 0 };
+        let (encoding, current) = (self.encoding, Bytes::new());
+        let mut body = Incoming { from, current, ended: false, encoding, failed: failed.clone(), bytes: 0 };
         let source = Source { format: self.format, max_bytes: Some(self.app.limits.cluster_body), ..Source::body() };
         let mut inventory = Inventory::default();
         let read = decode::read(&mut body, &source, &mut inventory);

@@ -7,13 +7,13 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     App,
-    body::{self, Encoding, Format, Pieces, SMALL},
+    body::{self, Encoding, Format, SMALL},
     problem::{ApiError, Kind},
 };
 
@@ -55,7 +55,8 @@ impl IntoResponse for Answer {
 }
 
 /// Reads the body and computes the answer, on a thread that may block: how long it takes depends on what
-/// the body says, not on how long it is. A large body needs a permit before more than 1 MiB of it is held.
+/// the body says, not on how long it is. A large body waits for a permit when it is all there, not before: its
+/// client may be slow.
 pub(crate) async fn compute(
     app: &Arc<App>,
     request: Request,
@@ -80,22 +81,17 @@ async fn read_and_work(
     let format = body::format(request.headers())?;
     let encoding = body::encoding(request.headers())?;
     let limit = app.limits.body;
-    let mut pieces = Pieces::new(request.into_body(), app.limits.body_idle);
-    let mut bytes = BytesMut::new();
-    let ended = body::collect(&mut pieces, &mut bytes, SMALL.min(limit)).await?;
-    let large = if ended && encoding == Encoding::Identity {
+    let body::Received { bytes, room } = body::receive(app, request.into_body()).await?;
+    let large = if bytes.len() <= SMALL && encoding == Encoding::Identity {
         None
     } else {
         let permit = app.large.clone().acquire_owned().await;
         Some(permit.map_err(|_| ApiError::new(Kind::NotReady, "stopping"))?)
     };
-    if (!ended && !body::collect(&mut pieces, &mut bytes, limit).await?) || bytes.len() > limit {
-        return Err(body::too_large(limit));
-    }
     let app = app.clone();
     let done = tokio::task::spawn_blocking(move || {
         // Held until the work ends, which a time-out does not stop.
-        let _held = (slot, large);
+        let _held = (slot, large, room);
         let bytes = match encoding {
             Encoding::Identity => bytes.freeze(),
             Encoding::Gzip => body::gunzip(&bytes, limit)?,

@@ -37,7 +37,8 @@ pub(super) async fn livez() -> &'static str {
 
 /// Does it take requests?
 ///
-/// Yes from the first accepted connection to the begin of the shutdown.
+/// Yes from the first accepted connection to the begin of the shutdown. Then no, while the server still takes
+/// requests for some seconds: send it none that another one could answer.
 #[utoipa::path(
     get,
     path = "/readyz",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Bounds of one server's requests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a body, after decompression; more is answered with 413.
     pub body: usize,
@@ -13,10 +13,15 @@ pub struct Limits {
     pub requests: usize,
     /// Whole-cluster requests at once: each uses all cores by itself.
     pub cluster_requests: usize,
-    /// Bodies over 1 MiB that are held, parsed and planned at once; others of that size wait.
+    /// Bodies over 1 MiB, or compressed, that are parsed and planned at once; others wait when they are all there.
+    /// All bodies together may take `large` times `body` in memory while they arrive; one that would take more is
+    /// answered with 429. The first 1 MiB of each is not counted: `requests` bounds it.
     pub large: usize,
     /// Longest pause between two pieces of a body.
     pub body_idle: Duration,
+    /// Bytes a second that a body must bring on average, after one `body_idle` for free. Only the time counts in
+    /// which the server waits for the client.
+    pub body_rate: usize,
     /// Longest time from the head of a request to the head of its answer.
     pub request: Duration,
     /// The same for `POST /v1/cluster`; also the longest time its answer may take.
@@ -32,6 +37,8 @@ impl Default for Limits {
             cluster_requests: 2,
             large: 4,
             body_idle: Duration::from_secs(10),
+            // Slow enough for every line that could send 1 MiB within `request`.
+            body_rate: 16 << 10,
             request: Duration::from_mins(1),
             cluster_request: Duration::from_mins(5),
         }

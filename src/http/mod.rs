@@ -50,6 +50,8 @@ pub struct App {
     ready: AtomicBool,
     requests: Arc<Semaphore>,
     large: Arc<Semaphore>,
+    /// Mebibytes that bodies may still take in memory.
+    room: Arc<Semaphore>,
     cluster_requests: Arc<Semaphore>,
 }
 
@@ -59,6 +61,7 @@ impl App {
         Arc::new(Self {
             requests: Arc::new(Semaphore::new(limits.requests)),
             large: Arc::new(Semaphore::new(limits.large)),
+            room: Arc::new(Semaphore::new(body::room(&limits))),
             cluster_requests: Arc::new(Semaphore::new(limits.cluster_requests)),
             metrics: Metrics::default(),
             ready: AtomicBool::new(false),

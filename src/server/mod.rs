@@ -1,56 +1,28 @@
 //! `roster serve`: one listener, bounded, with an orderly end.
 
 mod connection;
+mod options;
+mod patient;
+mod streams;
+#[cfg(test)]
+mod tests;
 
-use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::Future, net::SocketAddr, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use anyhow::Context;
-use hyper_util::server::graceful::GracefulShutdown;
-use tokio::{net::TcpListener, sync::Semaphore};
-
-use crate::{
-    http::{self, App, Limits},
-    telemetry::logs::{self, LogFormat},
+use futures::{Stream, StreamExt};
+use tokio::{
+    net::TcpListener,
+    sync::Semaphore,
+    time::{sleep, timeout},
 };
 
-/// The flags of `roster serve`.
-#[derive(Clone, Debug)]
-pub struct ServeOptions {
-    /// Where to listen. Loopback unless somebody asks for more: there is no authentication.
-    pub listen: SocketAddr,
-    /// Print addresses and a sample call, and offer sample data.
-    pub dev: bool,
-    /// How log lines look.
-    pub log_format: LogFormat,
-    /// Which log lines are written: a `tracing` filter such as `info`.
-    pub log_filter: String,
-    /// Bounds of a request.
-    pub limits: Limits,
-    /// Open connections; one more waits to be accepted.
-    pub connections: usize,
-    /// Longest time from a connection, or the request before, to the end of a request's head.
-    pub head_timeout: Duration,
-    /// Longest time in which a client takes no byte of an answer.
-    pub write_timeout: Duration,
-    /// How long requests may go on after SIGTERM or SIGINT.
-    pub drain: Duration,
-}
-
-impl Default for ServeOptions {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
-            dev: false,
-            log_format: LogFormat::Text,
-            log_filter: "info".to_owned(),
-            limits: Limits::default(),
-            connections: 1024,
-            head_timeout: Duration::from_secs(30),
-            write_timeout: Duration::from_secs(30),
-            drain: Duration::from_secs(20),
-        }
-    }
-}
+use crate::{
+    http::{self, App},
+    telemetry::logs,
+};
+use connection::Connections;
+pub use options::ServeOptions;
 
 /// Runs until SIGTERM or SIGINT, on a runtime of its own. `announce` gets the text for the terminal
 /// when the socket is open.
@@ -65,9 +37,11 @@ pub fn run(options: ServeOptions, announce: impl FnOnce(&str)) -> anyhow::Result
 
 /// Runs until SIGTERM or SIGINT.
 pub async fn serve(options: ServeOptions, announce: impl FnOnce(&str)) -> anyhow::Result<()> {
+    // First of all: whoever reads the announcement may send a signal at once.
+    let signals = signals()?;
     let server = Server::bind(options).await?;
     announce(&server.banner());
-    server.run(stop_signal()?).await;
+    server.run(signals).await;
     Ok(())
 }
 
@@ -116,48 +90,84 @@ impl Server {
         )
     }
 
-    /// Answers until `stop` is ready, then lets open requests finish, up to the drain limit.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
+    /// Answers until the first signal, and ends in order:
+    ///
+    /// ```text
+    /// signal ─► /readyz says no, connections are still taken ─ delay ─► none are taken, requests finish ─ drain ─► end
+    /// ```
+    /// Each further signal ends the phase it falls into.
+    pub async fn run(self, signals: impl Stream<Item = ()>) {
         let Self { listener, address, app, options } = self;
+        let connections = Connections::new(http::router(app.clone()), &app, &options);
         let slots = Arc::new(Semaphore::new(options.connections));
-        let router = http::router(app.clone());
-        let graceful = GracefulShutdown::new();
-        let mut stop = std::pin::pin!(stop);
+        let mut signals = pin!(signals.chain(futures::stream::pending()));
+
         app.set_ready(true);
         tracing::info!(%address, "listening");
-        loop {
-            let accepted = async {
-                let slot = slots.clone().acquire_owned().await.ok()?;
-                Some((listener.accept().await, slot))
-            };
-            tokio::select! {
-                accepted = accepted => match accepted {
-                    Some((Ok((tcp, _)), slot)) => connection::spawn(tcp, slot, &router, &app, &graceful, &options),
-                    // Out of file descriptors, most likely: give connections time to end.
-                    Some((Err(error), _)) => {
-                        tracing::warn!(%error, "accept");
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                    }
-                    None => break,
-                },
-                () = &mut stop => break,
-            }
-        }
+        accept(&listener, &slots, &connections, signals.next()).await;
+
         app.set_ready(false);
+        let delay = options.delay_on(address);
+        if !delay.is_zero() {
+            tracing::info!(delay_seconds = delay.as_secs_f32(), "not ready any more, still listening");
+            let over = async {
+                tokio::select! { () = sleep(delay) => {}, _ = signals.next() => {} }
+            };
+            accept(&listener, &slots, &connections, over).await;
+        }
+
         drop(listener);
-        tracing::info!(connections = graceful.count(), "stopping");
-        if tokio::time::timeout(options.drain, graceful.shutdown()).await.is_err() {
-            tracing::warn!(drain_seconds = options.drain.as_secs_f32(), "stopped with requests unanswered");
+        tracing::info!(connections = connections.count(), "stopping");
+        let ended = tokio::select! {
+            ended = timeout(options.drain, connections.stop()) => ended.is_ok(),
+            _ = signals.next() => false,
+        };
+        if !ended {
+            tracing::warn!(connections = connections.count(), "stopped with requests unanswered");
         }
     }
 }
 
-/// Ready at SIGTERM or SIGINT.
-fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+/// Takes connections until `end` is ready.
+async fn accept<T>(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+    connections: &Connections,
+    end: impl Future<Output = T>,
+) {
+    let mut end = pin!(end);
+    loop {
+        let accepted = async {
+            let slot = slots.clone().acquire_owned().await.ok()?;
+            Some((listener.accept().await, slot))
+        };
+        tokio::select! {
+            accepted = accepted => match accepted {
+                Some((Ok((tcp, _)), slot)) => {
+                    // Without it small answers may wait for an acknowledgement; they are right all the same.
+                    let _ = tcp.set_nodelay(true);
+                    connections.spawn(tcp, slot);
+                }
+                // Out of file descriptors, most likely: give connections time to end.
+                Some((Err(error), _)) => {
+                    tracing::warn!(%error, "accept");
+                    sleep(Duration::from_millis(50)).await;
+                }
+                None => return,
+            },
+            _ = &mut end => return,
+        }
+    }
+}
+
+/// An item for each SIGTERM and SIGINT from now on.
+fn signals() -> anyhow::Result<impl Stream<Item = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut term = signal(SignalKind::terminate()).context("SIGTERM")?;
     let mut int = signal(SignalKind::interrupt()).context("SIGINT")?;
-    Ok(async move {
-        tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
-    })
+    Ok(futures::stream::poll_fn(move |cx| {
+        // Both are asked, so that both wake.
+        let (term, int) = (term.poll_recv(cx), int.poll_recv(cx));
+        if term.is_ready() || int.is_ready() { Poll::Ready(Some(())) } else { Poll::Pending }
+    }))
 }

@@ -6,6 +6,8 @@ mod input;
 #[cfg(feature = "controller")]
 mod live;
 mod plan;
+#[cfg(feature = "server")]
+mod serve;
 
 use std::path::PathBuf;
 

@@ -1,6 +1,7 @@
 //! The REST API: the router in process; a listener only where time or sockets are the matter.
 
 mod bad_input;
+mod bodies;
 mod document;
 mod server;
 mod telemetry;

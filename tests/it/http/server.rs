@@ -1,7 +1,8 @@
-//! A real listener: stalls, limits and shutdown.
+//! A real listener: stalls, limits and shutdown. Limits to the second are tested in memory, in `src/server/tests.rs`.
 
 use std::time::Duration;
 
+use futures::channel::mpsc::{UnboundedSender, unbounded};
 use roster::{
     http::Limits,
     server::{ServeOptions, Server},
@@ -9,7 +10,6 @@ use roster::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    sync::oneshot,
     task::JoinHandle,
     time::{Instant, timeout},
 };
@@ -19,29 +19,54 @@ const LONG: Duration = Duration::from_secs(20);
 
 struct Running {
     address: std::net::SocketAddr,
-    stop: oneshot::Sender<()>,
+    signals: UnboundedSender<()>,
     done: JoinHandle<()>,
 }
 
 async fn start(limits: Limits) -> Running {
-    let options = ServeOptions {
-        listen: ([127, 0, 0, 1], 0).into(),
-        limits,
-        head_timeout: SOON,
-        write_timeout: SOON,
-        drain: Duration::from_secs(5),
-        ..ServeOptions::default()
-    };
-    let server = Server::bind(options).await.unwrap();
+    start_with(ServeOptions { limits, head_timeout: SOON, drain: Duration::from_secs(5), ..ServeOptions::default() })
+        .await
+}
+
+async fn start_with(options: ServeOptions) -> Running {
+    let server = Server::bind(ServeOptions { listen: ([127, 0, 0, 1], 0).into(), ..options }).await.unwrap();
     let address = server.address();
-    let (stop, stopped) = oneshot::channel();
-    let done = tokio::spawn(server.run(async {
-        let _ = stopped.await;
-    }));
-    Running { address, stop, done }
+    let (signals, received) = unbounded();
+    let done = tokio::spawn(server.run(received));
+    Running { address, signals, done }
 }
 
 impl Running {
+    fn signal(&self) {
+        self.signals.unbounded_send(()).unwrap();
+    }
+
+    /// Asks for a page on a connection of its own.
+    async fn get(&self, path: &str) -> String {
+        self.ask(&format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")).await
+    }
+
+    /// A connection with half a request on it, which is being answered.
+    async fn half_a_request(&self) -> TcpStream {
+        let mut open = TcpStream::connect(self.address).await.unwrap();
+        open.write_all(format!("{HEAD}content-length: 2\r\n\r\n{{").as_bytes()).await.unwrap();
+        self.until("/metrics", "http_requests_in_flight 2").await;
+        open
+    }
+
+    /// Asks until the answer has `wanted` in it.
+    async fn until(&self, path: &str, wanted: &str) -> String {
+        let asked = timeout(LONG, async {
+            loop {
+                let answer = self.get(path).await;
+                if answer.contains(wanted) {
+                    return answer;
+                }
+            }
+        });
+        asked.await.unwrap_or_else(|_| panic!("{path} never has {wanted}"))
+    }
+
     /// Sends `text` and reads until the server closes.
     async fn ask(&self, text: &str) -> String {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
@@ -87,7 +112,7 @@ async fn one_request_too_many_is_shed_and_a_slow_one_times_out() {
     let server = start(limits).await;
     let mut slow = TcpStream::connect(server.address).await.unwrap();
     slow.write_all(format!("{HEAD}content-length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
-    tokio::time::sleep(SOON).await;
+    server.until("/metrics", "http_requests_in_flight 2").await;
     let shed = server.ask(&format!("{HEAD}connection: close\r\ncontent-length: 2\r\n\r\n{{}}")).await;
     assert!(shed.starts_with("HTTP/1.1 429") && shed.contains("retry-after: 1") && shed.contains(":busy"), "{shed}");
     let health = server.ask("GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
@@ -99,31 +124,105 @@ async fn one_request_too_many_is_shed_and_a_slow_one_times_out() {
 #[tokio::test]
 async fn a_stop_lets_open_requests_finish() {
     let server = start(Limits::default()).await;
-    let mut open = TcpStream::connect(server.address).await.unwrap();
-    open.write_all(format!("{HEAD}content-length: 2\r\n\r\n{{").as_bytes()).await.unwrap();
-    tokio::time::sleep(SOON).await;
-    server.stop.send(()).unwrap();
-    tokio::time::sleep(SOON).await;
-    assert!(TcpStream::connect(server.address).await.is_err(), "new connections are refused");
+    let mut open = server.half_a_request().await;
+    server.signal();
+    refused(server.address).await;
     open.write_all(b"}").await.unwrap();
     let answer = read_all(&mut open).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     timeout(LONG, server.done).await.unwrap().unwrap();
 }
 
+/// Returns when nobody listens there any more.
+async fn refused(address: std::net::SocketAddr) {
+    let refused = async { while TcpStream::connect(address).await.is_ok() {} };
+    timeout(LONG, refused).await.expect("new connections are refused");
+}
+
 #[tokio::test]
-async fn a_client_that_reads_nothing_is_dropped() {
-    let server = start(Limits::default()).await;
-    let mut greedy = TcpStream::connect(server.address).await.unwrap();
-    // Some hundred answers of 400 KB, none of them read: more than all buffers hold.
-    let ask = "GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(200);
-    let began = Instant::now();
-    let written = timeout(LONG, async {
-        loop {
-            if greedy.write_all(ask.as_bytes()).await.is_err() {
-                return;
-            }
-        }
-    });
-    assert!(written.await.is_ok() && began.elapsed() < LONG, "the server closes the connection");
+async fn connections_without_a_request_do_not_hold_up_a_stop() {
+    let server = start_with(ServeOptions { drain: LONG * 100, ..ServeOptions::default() }).await;
+    let _idle = TcpStream::connect(server.address).await.unwrap();
+    server.until("/metrics", "http_connections 2").await;
+    server.signal();
+    timeout(LONG, server.done).await.expect("it does not wait for the drain limit").unwrap();
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_the_drain() {
+    let server = start_with(ServeOptions { drain: LONG * 100, ..ServeOptions::default() }).await;
+    let _open = server.half_a_request().await;
+    server.signal();
+    refused(server.address).await;
+    assert!(!server.done.is_finished());
+    server.signal();
+    timeout(LONG, server.done).await.expect("it does not wait for the drain limit").unwrap();
+}
+
+/// As kube-apiserver does with `--shutdown-delay-duration`.
+#[tokio::test]
+async fn before_it_stops_it_says_that_it_will_and_goes_on_answering() {
+    let server = start_with(ServeOptions { shutdown_delay: Some(LONG * 100), ..ServeOptions::default() }).await;
+    assert!(server.get("/readyz").await.starts_with("HTTP/1.1 200"));
+    server.signal();
+    let answer = server.until("/readyz", "HTTP/1.1 503").await;
+    assert!(answer.contains(":not-ready"), "{answer}");
+    for path in ["/livez", "/healthz", "/v1/compat"] {
+        let answer = server.get(path).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    }
+    server.signal();
+    timeout(LONG, server.done).await.expect("a second signal ends the delay").unwrap();
+    refused(server.address).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_delay_ends_by_itself() {
+    for (address, delay, want) in [
+        ("127.0.0.1", None, 0),
+        ("127.0.0.1", Some(Duration::from_secs(7)), 7),
+        ("0.0.0.0", None, 5),
+        ("0.0.0.0", Some(Duration::ZERO), 0),
+    ] {
+        let listen = format!("{address}:0").parse().unwrap();
+        let options = ServeOptions { listen, shutdown_delay: delay, ..ServeOptions::default() };
+        let server = Server::bind(options).await.unwrap();
+        let began = Instant::now();
+        server.run(futures::stream::once(async {})).await;
+        assert_eq!(began.elapsed().as_secs(), want, "{address} {delay:?}");
+    }
+}
+
+/// The table of limits in `docs/rest.md` and the code are one.
+#[test]
+fn the_documented_limits_are_those_of_the_code() {
+    let document = include_str!("../../../docs/rest.md");
+    let ServeOptions { limits, connections, head_timeout, write_timeout, drain, .. } = ServeOptions::default();
+    let seconds = |d: Duration| format!("{} s", d.as_secs());
+    let mebibytes =
+        |n: u64| if n.is_multiple_of(1 << 30) { format!("{} GiB", n >> 30) } else { format!("{} MiB", n >> 20) };
+    let rows = [
+        ("body, after decompression", mebibytes(limits.body as u64)),
+        ("body of `/v1/cluster`, after decompression", mebibytes(limits.cluster_body)),
+        ("requests at once", limits.requests.to_string()),
+        ("`/v1/cluster` at once", limits.cluster_requests.to_string()),
+        ("bodies over 1 MiB, or compressed, computed at once", limits.large.to_string()),
+        ("bodies in memory while they arrive, beyond 1 MiB of each", mebibytes((limits.large * limits.body) as u64)),
+        ("pause between two pieces of a body", seconds(limits.body_idle)),
+        ("pace of a body, after the first 10 s of waiting for it", format!("{} KiB/s", limits.body_rate >> 10)),
+        ("a whole request", seconds(limits.request)),
+        ("a whole request to `/v1/cluster`", seconds(limits.cluster_request)),
+        ("connections", connections.to_string()),
+        ("head of a request", format!("64 KiB, {}", seconds(head_timeout))),
+        ("a client that takes nothing of an answer", seconds(write_timeout)),
+        (
+            "from SIGTERM or SIGINT to the end of listening",
+            format!("{}, or 0 s on loopback", seconds(ServeOptions::DELAY_BEHIND_A_SERVICE)),
+        ),
+        ("after that", seconds(drain)),
+    ];
+    for (what, value) in rows {
+        let row = format!("| {what} | {value} |");
+        assert!(document.contains(&row), "docs/rest.md has no row {row}");
+    }
 }

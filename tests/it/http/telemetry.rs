@@ -3,8 +3,11 @@
 use std::{
     io,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
+use axum::body::Body;
+use tokio::time::timeout;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::{JSON, app, get, post, state};
@@ -36,6 +39,17 @@ async fn metrics_are_openmetrics() {
     ] {
         assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
     }
+}
+
+#[tokio::test]
+async fn a_request_whose_client_goes_away_is_counted() {
+    let (app, router) = app();
+    let body = Body::from_stream(futures::stream::pending::<io::Result<Vec<u8>>>());
+    let waiting = timeout(Duration::ZERO, post(&router, "/v1/plan", JSON, body)).await;
+    assert!(waiting.is_err() && app.metrics.in_flight.get() == 0);
+    let text = get(&router, "/metrics").await.text();
+    let line = r#"http_requests_total{route="/v1/plan",method="POST",code="499"} 1"#;
+    assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
 }
 
 #[derive(Clone, Default)]

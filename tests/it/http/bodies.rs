@@ -1,0 +1,187 @@
+//! Bodies that come slowly, and what they keep from others.
+
+use std::time::Duration;
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    http::{Request, StatusCode},
+};
+use futures::{StreamExt, channel::mpsc};
+use roster::http::Limits;
+use tokio::{task::JoinHandle, time::Instant};
+
+use super::{Answer, JSON, app, app_with, post, send, state};
+
+const MIB: usize = 1 << 20;
+
+/// A request whose body the test sends bit by bit.
+struct Slow {
+    body: mpsc::UnboundedSender<std::io::Result<Bytes>>,
+    answer: JoinHandle<Answer>,
+}
+
+fn begin(router: &Router, path: &'static str) -> Slow {
+    let (body, pieces) = mpsc::unbounded();
+    let router = router.clone();
+    let answer = tokio::spawn(async move { post(&router, path, JSON, Body::from_stream(pieces)).await });
+    Slow { body, answer }
+}
+
+impl Slow {
+    async fn send(&self, bytes: usize) {
+        // Whoever was refused takes no more.
+        let _ = self.body.unbounded_send(Ok(vec![b' '; bytes].into()));
+        settle().await;
+    }
+}
+
+/// Lets all that can go on without time or threads go on.
+async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn large(bytes: usize) -> String {
+    let text = state().to_string();
+    let rest = bytes - text.len();
+    text + &" ".repeat(rest)
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_large_bodies_do_not_keep_others_out() {
+    let (_, router) = app();
+    let slow: Vec<Slow> = (0..8).map(|_| begin(&router, "/v1/plan")).collect();
+    for slow in &slow {
+        slow.send(2 * MIB).await;
+    }
+    let began = Instant::now();
+    let answer = post(&router, "/v1/plan", JSON, large(2 * MIB)).await;
+    assert_eq!((answer.status, began.elapsed()), (StatusCode::OK, Duration::ZERO), "{}", answer.text());
+    for slow in slow {
+        assert_eq!(slow.answer.await.unwrap().status, StatusCode::REQUEST_TIMEOUT);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_together_take_no_more_than_their_room() {
+    let (_, router) = app_with(Limits { body: 4 * MIB, large: 2, ..Limits::default() });
+    let slow: Vec<Slow> = (0..2).map(|_| begin(&router, "/v1/plan")).collect();
+    for slow in &slow {
+        slow.send(4 * MIB).await;
+    }
+    // Each body has its first MiB for nothing: 2 of 8 are left.
+    for (mebibytes, want) in [(1, 200), (3, 200), (4, 429)] {
+        let answer = post(&router, "/v1/plan", JSON, large(mebibytes * MIB)).await;
+        assert_eq!(answer.status.as_u16(), want, "{mebibytes} MiB: {}", answer.text());
+    }
+    for slow in slow {
+        drop(slow.body);
+        slow.answer.await.unwrap();
+    }
+    let answer = post(&router, "/v1/plan", JSON, large(4 * MIB)).await;
+    assert_eq!(answer.status, StatusCode::OK, "the room is free again: {}", answer.text());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_trickles_is_refused() {
+    for (path, bytes, want) in [
+        // Every piece comes in time, and all of them together never would.
+        ("/v1/plan", 1, 18),
+        ("/v1/cluster", 1, 18),
+        // 9 s are paid with 144 KiB; the empty text is refused in the end, and not for its pace.
+        ("/v1/plan", 150 << 10, 54),
+        ("/v1/cluster", 150 << 10, 54),
+    ] {
+        let (_, router) = app();
+        let slow = begin(&router, path);
+        let began = Instant::now();
+        for _ in 0..6 {
+            slow.send(bytes).await;
+            // The server lets go of a body that it has refused.
+            if !slow.body.is_closed() {
+                tokio::time::advance(Duration::from_secs(9)).await;
+                settle().await;
+            }
+        }
+        assert_eq!(began.elapsed().as_secs(), want, "{path} {bytes}");
+        drop(slow.body);
+        let status = slow.answer.await.unwrap().status;
+        assert_eq!(status == StatusCode::REQUEST_TIMEOUT, bytes == 1, "{path} {bytes}: {status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_is_said_to_be_too_large_need_not_be_sent() {
+    let limits = Limits { body: MIB, cluster_body: MIB as u64, ..Limits::default() };
+    for path in ["/v1/plan", "/v1/cluster"] {
+        let (_, router) = app_with(limits.clone());
+        let began = Instant::now();
+        let answer = post(&router, path, JSON, Announced(MIB as u64 + 1)).await;
+        assert_eq!((answer.status, began.elapsed()), (StatusCode::PAYLOAD_TOO_LARGE, Duration::ZERO), "{path}");
+    }
+}
+
+/// A body that only has its length.
+struct Announced(u64);
+
+impl From<Announced> for Body {
+    fn from(announced: Announced) -> Self {
+        Self::new(announced)
+    }
+}
+
+impl axum::body::HttpBody for Announced {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<std::io::Result<hyper::body::Frame<Bytes>>>> {
+        std::task::Poll::Pending
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        hyper::body::SizeHint::with_exact(self.0)
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_is_read_in_the_encoding_that_it_names() {
+    use std::io::Write;
+    let (_, router) = app();
+    let text = r#"{"kind":"List","items":[]}"#.as_bytes().to_vec();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(&text).unwrap();
+    let gzip = encoder.finish().unwrap();
+    for (name, encodings, body, want) in [
+        ("none", &[][..], &text, 200),
+        ("identity", &["identity"], &text, 200),
+        ("gzip", &["gzip"], &gzip, 200),
+        ("its older name", &["x-gzip"], &gzip, 200),
+        ("in capitals", &["GZIP"], &gzip, 200),
+        ("gzip, in name only", &["gzip"], &text, 400),
+        ("gzip, without the name", &[], &gzip, 400),
+        ("gzip, by a wrong name", &["identity"], &gzip, 400),
+        ("another", &["br"], &text, 415),
+        ("unknown", &["x"], &text, 415),
+        ("two", &["gzip, gzip"], &gzip, 415),
+        ("two, in two lines", &["gzip", "br"], &gzip, 415),
+    ] {
+        for path in ["/v1/cluster", "/v1/plan"] {
+            let mut request = Request::post(path).header("content-type", JSON);
+            for encoding in encodings {
+                request = request.header("content-encoding", *encoding);
+            }
+            // One byte at a time: the first piece may hold less than what tells gzip.
+            let pieces: Vec<_> = body.chunks(1).map(|b| Ok::<_, std::io::Error>(b.to_vec())).collect();
+            let body = Body::from_stream(futures::stream::iter(pieces).map(|p| p.map(Bytes::from)));
+            let answer = send(&router, request.body(body).unwrap()).await;
+            // A plan of a list without a Service is refused for that.
+            let want = if path == "/v1/plan" && want == 200 { 422 } else { want };
+            assert_eq!(answer.status.as_u16(), want, "{path}, {name}: {}", answer.text());
+        }
+    }
+}

@@ -8,6 +8,7 @@
 //! Kinds: `v1` Service, Pod, Node, Endpoints; `discovery.k8s.io/v1` and `v1beta1` EndpointSlice; and lists of
 //! these. Objects of other kinds are counted. Nothing here opens a file or a socket.
 
+mod documents;
 mod error;
 mod input;
 mod kind;
@@ -23,6 +24,7 @@ mod yaml;
 
 use std::{io::Read, num::NonZeroUsize};
 
+pub use documents::{Document, documents, policies, text};
 pub use error::{DecodeError, DecodeReason};
 
 use crate::inventory::Inventory;

@@ -16,6 +16,7 @@ pub mod cli;
 pub mod cluster;
 pub mod compare;
 pub mod compat;
+pub mod convert;
 #[cfg(feature = "decode")]
 pub mod decode;
 pub mod endpoints;
@@ -30,6 +31,7 @@ pub mod live;
 pub mod mirror;
 pub mod model;
 pub mod plan;
+pub mod policy;
 pub mod reason;
 mod repack;
 mod select;

@@ -29,6 +29,7 @@ mod tests;
 pub use decision::{Decision, Denial, Refusal};
 pub use document::{Example, rules_markdown};
 pub use envelope::{EnvelopeError, ReviewVersion, answer, read};
+pub(crate) use envelope::{Salvaged, salvage};
 pub use findings::Finding;
 pub use kinds::{KINDS, Kind, Operation};
 pub use knowledge::{Knowledge, Known, Nothing};

@@ -143,7 +143,7 @@ fn nearest(index: &Index<'_>, typed: &str) -> String {
 }
 
 /// The files that the arguments name, directories replaced by what they hold.
-fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
@@ -188,19 +188,24 @@ fn is_stdin(path: &Path) -> bool {
 }
 
 fn read_one(path: &Path, inventory: &mut Inventory, progress: &Progress) -> anyhow::Result<()> {
+    let (name, inner) = open(path)?;
+    decode::read(Counted { inner, progress }, &Source::file(&name), inventory)?;
+    Ok(())
+}
+
+/// A file, or standard input, and its name for messages.
+pub(super) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read + Send>)> {
     if is_stdin(path) {
         let stdin = io::stdin();
         if stdin.is_terminal() {
             output::warning("reading standard input; end it with Ctrl-D");
         }
-        decode::read(Counted { inner: stdin, progress }, &Source::file("<stdin>"), inventory)?;
-        return Ok(());
+        return Ok(("<stdin>".to_owned(), Box::new(stdin)));
     }
     let name = path.display().to_string();
     #[expect(clippy::disallowed_methods, reason = "the command line is a shell: it reads files")]
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-    decode::read(Counted { inner: file, progress }, &Source::file(&name), inventory)?;
-    Ok(())
+    Ok((name, Box::new(file)))
 }
 
 /// A reader that tells how far it is.

@@ -8,6 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod compat;
 mod completions;
+mod convert;
 mod explain;
 mod input;
 #[cfg(feature = "controller")]
@@ -18,6 +19,7 @@ mod live;
 mod output;
 mod plan;
 mod progress;
+mod raw;
 mod reference;
 #[cfg(feature = "server")]
 mod serve;
@@ -46,6 +48,7 @@ struct Cli {
 enum Command {
     Plan(plan::PlanArgs),
     Explain(explain::ExplainArgs),
+    Convert(convert::ConvertArgs),
     Compat(compat::Compat),
     #[cfg(feature = "server")]
     Serve(serve::Serve),
@@ -99,6 +102,7 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
     match command {
         Command::Plan(args) => args.run(plugin),
         Command::Explain(args) => args.run(plugin),
+        Command::Convert(args) => args.run(),
         Command::Compat(args) => args.run(),
         #[cfg(feature = "server")]
         Command::Serve(args) => args.run(),

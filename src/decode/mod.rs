@@ -11,6 +11,7 @@
 //! these. Objects of other kinds are counted. Nothing here opens a file or a socket.
 
 mod budget;
+mod documents;
 mod error;
 mod input;
 mod kind;
@@ -30,6 +31,7 @@ mod yaml;
 
 use std::{io::Read, num::NonZeroUsize};
 
+pub use documents::{Document, documents, policies, text};
 pub use error::{DecodeError, DecodeReason};
 
 use crate::inventory::Inventory;

@@ -9,6 +9,7 @@ mod body;
 mod cluster;
 mod compat;
 mod compute;
+mod convert;
 mod docs;
 mod endpoints;
 mod endpointslices;
@@ -82,6 +83,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(endpointslices::endpointslices))
         .routes(routes!(explain::explain))
         .routes(routes!(cluster::cluster))
+        .routes(routes!(convert::convert))
         .routes(routes!(compat::compat))
         .routes(routes!(docs::openapi))
         .routes(routes!(health::healthz))

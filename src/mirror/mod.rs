@@ -12,6 +12,7 @@ mod same;
 mod tests;
 
 use crate::{
+    compat::Minor,
     model::{EndpointSlice, Endpoints, Text, by_name, names},
     plan::{Context, Report, SliceChanges, State},
     reason::{Problem, Reason},
@@ -31,6 +32,17 @@ pub(crate) fn sync(state: &State<'_>, context: &Context, report: &mut Report) ->
         report.problems.push(Problem::new(Reason::NotMirrored, endpoints.key(), why.text));
     }
     SliceChanges { delete: stored.iter().map(|s| s.meta.name.clone()).collect(), ..SliceChanges::default() }
+}
+
+/// The slices that the newest release would make of an Endpoints object if none were stored, of any size; and what
+/// it would say.
+pub(crate) fn mapped(endpoints: &Endpoints) -> (Vec<EndpointSlice>, Report) {
+    let minor = Minor::NEWEST;
+    let context =
+        Context { profile: minor.profile(), minor, per_slice: usize::MAX, per_subset: usize::MAX, trigger: None };
+    let mut report = Report::default();
+    let changes = reconcile::reconcile(endpoints, &[], &context, &mut report);
+    (changes.create, report)
 }
 
 /// Namespace and name of what is synced. Without Endpoints and Service, slices are all that is left of them.

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bodies;
+mod convert;
 mod document;
 mod server;
 mod telemetry;

@@ -36,3 +36,7 @@ mod select;
 pub mod server;
 #[cfg(feature = "server")]
 pub mod telemetry;
+#[cfg(feature = "server")]
+pub mod tls;
+#[cfg(feature = "server")]
+pub mod webhook;

@@ -41,3 +41,7 @@ mod targets;
 #[cfg(feature = "server")]
 pub mod telemetry;
 mod uncanonical;
+#[cfg(feature = "server")]
+pub mod tls;
+#[cfg(feature = "server")]
+pub mod webhook;

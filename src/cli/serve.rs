@@ -9,14 +9,22 @@ use crate::{
     http::Limits,
     server::{self, ServeOptions},
     telemetry::logs::LogFormat,
+    tls::Clock,
 };
+use webhook::WebhookArgs;
+
+mod webhook;
 
 /// Run the REST API.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// Where to listen. Other machines reach it only if this is no loopback address: there is no authentication.
-    #[arg(long, value_name = "ADDRESS", default_value_t = ServeOptions::default().listen, env = "ROSTER_LISTEN")]
-    listen: SocketAddr,
+    #[arg(long, value_name = "ADDRESS", env = "ROSTER_LISTEN", help = listen_help())]
+    listen: Option<SocketAddr>,
+    /// Where health and metrics are, besides the REST API; nothing else is there.
+    #[arg(long, value_name = "ADDRESS", env = "ROSTER_ADMIN_LISTEN")]
+    admin_listen: Option<SocketAddr>,
+    #[command(flatten)]
+    webhook: WebhookArgs,
     /// Print the addresses and a ready curl line, and offer sample data.
     #[arg(long)]
     dev: bool,
@@ -98,6 +106,14 @@ impl fmt::Display for Seconds {
     }
 }
 
+fn listen_help() -> String {
+    format!(
+        "Where the REST API listens. Other machines reach it only if this is no loopback address: there is no \
+         authentication. Default: {}, or nowhere beside a webhook that is no --dev",
+        ServeOptions::REST,
+    )
+}
+
 fn delay_help() -> String {
     format!(
         "Seconds from SIGTERM to the end of listening: meanwhile /readyz answers 503, and all else is served. \
@@ -143,6 +159,10 @@ impl Serve {
     fn options(&self) -> ServeOptions {
         ServeOptions {
             listen: self.listen,
+            admin_listen: self.admin_listen,
+            webhook: self.webhook.options(),
+            cluster: self.webhook.cluster(),
+            clock: Clock::system(),
             dev: self.dev,
             log_format: match self.log_format {
                 Logs::Text => LogFormat::Text,
@@ -187,7 +207,7 @@ mod tests {
 
     #[test]
     fn without_flags_everything_is_as_the_server_has_it() {
-        assert_eq!(options(&[]).unwrap(), ServeOptions::default());
+        assert_eq!(format!("{:?}", options(&[]).unwrap()), format!("{:?}", ServeOptions::default()));
     }
 
     #[test]

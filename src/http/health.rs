@@ -1,6 +1,6 @@
 //! Liveness, readiness and metrics.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use axum::{extract::State, http::header, response::IntoResponse};
 
@@ -49,7 +49,7 @@ pub(super) async fn livez() -> &'static str {
     ),
 )]
 pub(super) async fn readyz(State(app): State<Arc<App>>) -> Result<&'static str, ApiError> {
-    if app.ready.load(Ordering::Acquire) {
+    if app.is_ready() {
         Ok("ok")
     } else {
         Err(ApiError::new(Kind::NotReady, "starting or stopping"))

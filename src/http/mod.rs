@@ -73,6 +73,11 @@ impl App {
     pub fn set_ready(&self, ready: bool) {
         self.ready.store(ready, Ordering::Release);
     }
+
+    /// What was said last.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
 }
 
 /// Every call that is documented, in the order of the document.

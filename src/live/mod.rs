@@ -4,7 +4,10 @@
 
 mod list;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use kube::{
     Client, Config,
@@ -55,8 +58,6 @@ pub enum LiveError {
 /// Reads Services, Pods, Nodes, Endpoints and EndpointSlices into `into`, and tells which release the
 /// cluster runs, if that is one with a profile. `progress` is told how many bytes came.
 pub fn read(target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Result<Option<Minor>, LiveError> {
-    // Fails if a provider is there already, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LiveError::Runtime)?;
     let done = runtime.block_on(async {
         let client = connect(target).await?;
@@ -70,18 +71,25 @@ pub fn read(target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Re
 }
 
 async fn connect(target: &Target) -> Result<Client, LiveError> {
-    let config = |e: &dyn std::fmt::Display| LiveError::Config(e.to_string());
-    let options = KubeConfigOptions { context: target.context.clone(), ..KubeConfigOptions::default() };
-    let mut config = match &target.kubeconfig {
-        Some(path) => {
-            let file = Kubeconfig::read_from(path).map_err(|e| config(&e))?;
-            Config::from_custom_kubeconfig(file, &options).await.map_err(|e| config(&e))?
-        }
-        None if target.context.is_some() => Config::from_kubeconfig(&options).await.map_err(|e| config(&e))?,
-        None => Config::infer().await.map_err(|e| config(&e))?,
-    };
+    let mut config = config(target.context.as_deref(), target.kubeconfig.as_deref()).await?;
     config.connect_timeout = Some(target.timeout);
     config.read_timeout = Some(target.timeout);
     let address = config.cluster_url.to_string();
     Client::try_from(config).map_err(|e| LiveError::Client(address, e))
+}
+
+/// How to reach the cluster of a context; without both, of `KUBECONFIG`, `~/.kube/config` or the pod's own account.
+pub(crate) async fn config(context: Option<&str>, kubeconfig: Option<&Path>) -> Result<Config, LiveError> {
+    // Fails if a provider is there already, which is fine.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let wrong = |e: &dyn std::fmt::Display| LiveError::Config(e.to_string());
+    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+    match kubeconfig {
+        Some(path) => {
+            let file = Kubeconfig::read_from(path).map_err(|e| wrong(&e))?;
+            Config::from_custom_kubeconfig(file, &options).await.map_err(|e| wrong(&e))
+        }
+        None if context.is_some() => Config::from_kubeconfig(&options).await.map_err(|e| wrong(&e)),
+        None => Config::infer().await.map_err(|e| wrong(&e)),
+    }
 }

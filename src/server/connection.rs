@@ -1,26 +1,29 @@
 //! One connection: which HTTP it speaks, how long it may take, and how it ends.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration};
 
-use axum::{Router, middleware};
+use axum::{
+    Router,
+    http::{HeaderValue, Request, header},
+    response::Response,
+};
+use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::conn::auto::Builder,
-    service::TowerToHyperService,
 };
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::watch,
-    time::timeout,
+    time::{sleep, timeout},
 };
+use tower::Service;
 
 use super::{
-    ServeOptions,
     patient::Patient,
     streams::{self, Streams},
 };
-use crate::http::App;
 
 /// Most bytes of a request's head.
 const MAX_HEAD: usize = 64 << 10;
@@ -29,51 +32,71 @@ const MAX_STREAMS: u32 = 128;
 /// The first bytes of HTTP/2.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What all connections of a server share.
+/// What all connections of a listener share.
 #[derive(Clone)]
 pub(super) struct Connections {
     router: Router,
     open: Gauge,
-    head: Duration,
-    write: Duration,
-    /// Says `true` when the server stops, and is closed when the last connection has ended.
-    stop: Arc<watch::Sender<bool>>,
+    limits: ConnectionLimits,
+    /// Says how far the end is, and is closed when the last connection has ended.
+    phase: Arc<watch::Sender<Phase>>,
+}
+
+/// How long a connection may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConnectionLimits {
+    /// Longest time from a connection, or the request before, to the end of a request's head.
+    pub(super) head: Duration,
+    /// Longest time in which a client takes no byte of an answer.
+    pub(super) write: Duration,
+    /// How long a connection that has not brought a request yet may still bring its first after a stop.
+    pub(super) late: Duration,
+}
+
+/// How far the end is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Open,
+    /// Requests are answered, and HTTP/1 clients told to come on another connection next time: one that is closed
+    /// while nobody uses it may meet a request on its way.
+    Leaving,
+    /// Connections end.
+    Stopped,
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, app: &App, options: &ServeOptions) -> Self {
-        Self {
-            router: router.layer(middleware::map_response(streams::watch)),
-            open: app.metrics.connections.clone(),
-            head: options.head_timeout,
-            write: options.write_timeout,
-            stop: Arc::new(watch::Sender::new(false)),
-        }
+    pub(super) fn new(router: Router, open: Gauge, limits: ConnectionLimits) -> Self {
+        Self { router, open, limits, phase: Arc::new(watch::Sender::new(Phase::Open)) }
     }
 
     /// How many are open.
     pub(super) fn count(&self) -> usize {
-        self.stop.receiver_count()
+        self.phase.receiver_count()
+    }
+
+    /// From now on every answer ends its connection.
+    pub(super) fn leave(&self) {
+        self.phase.send_replace(Phase::Leaving);
     }
 
     /// Ends those that wait for a request, and the others after theirs.
     pub(super) async fn stop(&self) {
-        self.stop.send_replace(true);
-        self.stop.closed().await;
+        self.phase.send_replace(Phase::Stopped);
+        self.phase.closed().await;
     }
 
-    /// Serves `io` on a task of its own, which holds `slot`.
-    pub(super) fn spawn<S>(&self, io: S, slot: impl Send + 'static)
+    /// Serves what `opening` gives on a task of its own, which holds `slot`. It has a limit of its own.
+    pub(super) fn spawn<S>(&self, opening: impl Future<Output = Option<S>> + Send + 'static, slot: impl Send + 'static)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (open, stop) = (Open::new(&self.open), self.stop.subscribe());
-        let (service, head) = (TowerToHyperService::new(self.router.clone()), self.head);
-        let io = Patient::new(io, self.write);
-        let streams = Streams::new(self.write);
+        let (open, phase) = (Open::new(&self.open), self.phase.subscribe());
+        let (router, limits) = (self.router.clone(), self.limits);
         tokio::spawn(async move {
             let _held = (slot, open);
-            serve(io, service, head, streams, stop).await;
+            if let Some(io) = opening.await {
+                serve(io, router, limits, phase).await;
+            }
         });
     }
 }
@@ -94,30 +117,32 @@ impl Drop for Open {
     }
 }
 
-async fn serve<S>(
-    mut io: Patient<S>,
-    service: TowerToHyperService<Router>,
-    head: Duration,
-    streams: Streams,
-    mut stop: watch::Receiver<bool>,
-) where
+async fn serve<S>(io: S, router: Router, limits: ConnectionLimits, mut phase: watch::Receiver<Phase>)
+where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let ConnectionLimits { head, write, late } = limits;
+    let (mut io, streams) = (Patient::new(io, write), Streams::new(write));
     // hyper-util looks for the preface without a time limit, and does not end at a stop meanwhile: so it is
     // looked for here.
-    let h2 = tokio::select! {
-        biased;
-        h2 = timeout(head, io.begins_with(PREFACE)) => h2,
-        () = stopped(&mut stop) => return,
+    let h2 = {
+        let stopped = phase.clone();
+        tokio::select! {
+            biased;
+            h2 = timeout(head, io.begins_with(PREFACE)) => h2,
+            () = after(stopped, late) => return,
+        }
     };
     let Ok(Ok(Some(h2))) = h2 else { return };
     let builder = builder(head, streams.clone());
     let builder = if h2 { builder.http2_only() } else { builder.http1_only() };
+    let leaving = phase.clone();
+    let service = service_fn(move |request| answer(router.clone(), request, h2, leaving.clone()));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => Some(ended),
-        () = stopped(&mut stop) => None,
+        () = stopped(&mut phase) => None,
         // HTTP/1 has its limit for the next head in hyper; HTTP/2 has none there.
         () = streams.idle(head), if h2 => None,
     };
@@ -136,9 +161,33 @@ async fn serve<S>(
     }
 }
 
-async fn stopped(stop: &mut watch::Receiver<bool>) {
+async fn answer(
+    mut router: Router,
+    request: Request<Incoming>,
+    h2: bool,
+    phase: watch::Receiver<Phase>,
+) -> Result<Response, Infallible> {
+    let mut response = router.call(request).await?;
+    if h2 {
+        return Ok(streams::watch(response));
+    }
+    if *phase.borrow() >= Phase::Leaving {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response)
+}
+
+async fn stopped(phase: &mut watch::Receiver<Phase>) {
     // An error means that nobody is left who could stop it later.
-    let _ = stop.wait_for(|stop| *stop).await;
+    let _ = phase.wait_for(|phase| *phase == Phase::Stopped).await;
+}
+
+/// Ready so long after a stop.
+async fn after(mut phase: watch::Receiver<Phase>, late: Duration) {
+    stopped(&mut phase).await;
+    if !late.is_zero() {
+        sleep(late).await;
+    }
 }
 
 fn builder(head: Duration, streams: Streams) -> Builder<Streams> {

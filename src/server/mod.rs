@@ -1,31 +1,51 @@
-//! `roster serve`: one listener, bounded, with an orderly end.
+//! `roster serve`: its listeners, all bounded, with one orderly end.
+//!
+//! ```text
+//! REST, http ─────────────┐
+//! webhook, https ─────────┼─► door (accept, bounds, TLS) ─► connection ─► router
+//! health, metrics, http ──┘
+//! ```
 
+mod admin;
+#[cfg(feature = "controller")]
+mod background;
+#[cfg(not(feature = "controller"))]
+#[path = "background_absent.rs"]
+mod background;
 mod connection;
+mod door;
 mod options;
 mod patient;
+mod ready;
 mod streams;
 #[cfg(test)]
 mod tests;
 
-use std::{future::Future, net::SocketAddr, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{net::SocketAddr, pin::pin, sync::Arc, task::Poll};
 
 use anyhow::Context;
-use futures::{Stream, StreamExt};
+use axum::Router;
+use futures::{Stream, StreamExt, future::join_all};
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::{
     net::TcpListener,
-    sync::Semaphore,
+    task::JoinSet,
     time::{sleep, timeout},
 };
 
 use crate::{
     http::{self, App},
     telemetry::logs,
+    tls::{Probe, Served},
+    webhook::{self, Webhook},
 };
-use connection::Connections;
-pub use options::ServeOptions;
+use connection::{ConnectionLimits, Connections};
+use door::{Door, Tls};
+pub use options::{Certificates, ClusterOptions, ServeOptions, WebhookOptions};
+use ready::Readiness;
 
 /// Runs until SIGTERM or SIGINT, on a runtime of its own. `announce` gets the text for the terminal
-/// when the socket is open.
+/// when the sockets are open.
 pub fn run(options: ServeOptions, announce: impl FnOnce(&str)) -> anyhow::Result<()> {
     logs::init(options.log_format, &options.log_filter).context("the log filter")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the async runtime")?;
@@ -41,53 +61,86 @@ pub async fn serve(options: ServeOptions, announce: impl FnOnce(&str)) -> anyhow
     let signals = signals()?;
     let server = Server::bind(options).await?;
     announce(&server.banner());
-    server.run(signals).await;
-    Ok(())
+    server.run(signals).await
 }
 
-/// A server whose socket is open.
+/// A server whose sockets are open.
 #[derive(Debug)]
 pub struct Server {
-    listener: TcpListener,
-    address: SocketAddr,
+    rest: Option<Bound>,
+    admin: Option<Bound>,
+    webhook: Option<BoundWebhook>,
     app: Arc<App>,
+    readiness: Arc<Readiness>,
+    tasks: JoinSet<anyhow::Error>,
     options: ServeOptions,
 }
 
+#[derive(Debug)]
+struct Bound {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+#[derive(Debug)]
+struct BoundWebhook {
+    socket: Bound,
+    served: Arc<Served>,
+    probe: Arc<Probe>,
+    webhook: Arc<Webhook>,
+}
+
+impl Bound {
+    async fn open(address: SocketAddr) -> anyhow::Result<Self> {
+        let (listener, address) = door::open(address).await?;
+        Ok(Self { listener, address })
+    }
+}
+
 impl Server {
-    /// Opens the socket: from here on connections queue, and nothing answers.
+    /// Opens the sockets: from here on connections queue, and nothing answers.
     pub async fn bind(options: ServeOptions) -> anyhow::Result<Self> {
-        let context = || format!("cannot listen on {}", options.listen);
-        let listener = TcpListener::bind(options.listen).await.with_context(context)?;
-        let address = listener.local_addr().with_context(context)?;
-        if !address.ip().is_loopback() {
+        let app = App::new(options.limits.clone());
+        let mut readiness = Readiness::new(app.clone(), options.clock.clone());
+        let mut tasks = JoinSet::new();
+        let rest = match options.rest_listen() {
+            Some(address) => Some(Bound::open(address).await?),
+            None => None,
+        };
+        if let Some(Bound { address, .. }) = &rest
+            && !address.ip().is_loopback()
+        {
             tracing::warn!(%address, "reachable from other machines, without authentication");
         }
-        Ok(Self { listener, address, app: App::new(options.limits.clone()), options })
+        let admin = match options.admin_listen {
+            Some(address) => Some(Bound::open(address).await?),
+            None => None,
+        };
+        let webhook = match &options.webhook {
+            Some(webhook) => Some(bind_webhook(&options, webhook, &app, &mut readiness, &mut tasks).await?),
+            None => None,
+        };
+        Ok(Self { rest, admin, webhook, app, readiness: Arc::new(readiness), tasks, options })
     }
 
-    /// The address, with the port that the system chose where port 0 was asked for.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// The address of the REST API, with the port that the system chose where port 0 was asked for.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.rest.as_ref().map(|b| b.address)
+    }
+
+    /// The address of health and metrics.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(|b| b.address)
+    }
+
+    /// The address of the webhook.
+    pub fn webhook_address(&self) -> Option<SocketAddr> {
+        self.webhook.as_ref().map(|b| b.socket.address)
     }
 
     /// What a person at a terminal wants to know.
     pub fn banner(&self) -> String {
-        let Self { address, options, .. } = self;
-        if !options.dev {
-            return format!("listening on http://{address}\n");
-        }
-        format!(
-            "Roster {version}\n\n  \
-               documentation  http://{address}/docs/\n  \
-               sample data    http://{address}/sample\n  \
-               metrics        http://{address}/metrics\n\n\
-             Try it:\n\n  \
-               curl -s http://{address}/sample |\n    \
-                 curl -s -H 'content-type: application/yaml' --data-binary @- 'http://{address}/v1/explain?service=shop/catalog'\n\n\
-             Ctrl-C stops it.\n",
-            version = env!("CARGO_PKG_VERSION"),
-        )
+        options::banner(self)
     }
 
     /// Answers until the first signal, and ends in order:
@@ -95,69 +148,98 @@ impl Server {
     /// ```text
     /// signal ─► /readyz says no, connections are still taken ─ delay ─► none are taken, requests finish ─ drain ─► end
     /// ```
-    /// Each further signal ends the phase it falls into.
-    pub async fn run(self, signals: impl Stream<Item = ()>) {
-        let Self { listener, address, app, options } = self;
-        let connections = Connections::new(http::router(app.clone()), &app, &options);
-        let slots = Arc::new(Semaphore::new(options.connections));
+    /// Each further signal ends the phase it falls into. A background task that ends is a signal too, and an error.
+    pub async fn run(self, signals: impl Stream<Item = ()>) -> anyhow::Result<()> {
+        let addresses: Vec<SocketAddr> =
+            [self.address(), self.admin_address(), self.webhook_address()].into_iter().flatten().collect();
+        let delay = self.options.delay_on(&addresses);
+        let (app, drain) = (self.app.clone(), self.options.drain);
+        let (doors, mut tasks) = self.doors();
         let mut signals = pin!(signals.chain(futures::stream::pending()));
 
         app.set_ready(true);
-        tracing::info!(%address, "listening");
-        accept(&listener, &slots, &connections, signals.next()).await;
-
-        app.set_ready(false);
-        let delay = options.delay_on(address);
-        if !delay.is_zero() {
-            tracing::info!(delay_seconds = delay.as_secs_f32(), "not ready any more, still listening");
-            let over = async {
-                tokio::select! { () = sleep(delay) => {}, _ = signals.next() => {} }
-            };
-            accept(&listener, &slots, &connections, over).await;
+        tracing::info!(?addresses, "listening");
+        let failed = tokio::select! {
+            () = accept(&doors) => None,
+            _ = signals.next() => None,
+            Some(ended) = tasks.join_next() => Some(ended.unwrap_or_else(anyhow::Error::from)),
+        };
+        if let Some(error) = &failed {
+            tracing::error!(error = format!("{error:#}"), "a background task ended");
         }
 
-        drop(listener);
-        tracing::info!(connections = connections.count(), "stopping");
+        app.set_ready(false);
+        doors.iter().for_each(|d| d.connections.leave());
+        if !delay.is_zero() {
+            tracing::info!(delay_seconds = delay.as_secs_f32(), "not ready any more, still listening");
+            tokio::select! { () = accept(&doors) => {}, () = sleep(delay) => {}, _ = signals.next() => {} }
+        }
+
+        let connections: Vec<Connections> = doors.into_iter().map(|d| d.connections).collect();
+        let count = || connections.iter().map(Connections::count).sum::<usize>();
+        tracing::info!(connections = count(), "stopping");
         let ended = tokio::select! {
-            ended = timeout(options.drain, connections.stop()) => ended.is_ok(),
+            ended = timeout(drain, join_all(connections.iter().map(Connections::stop))) => ended.is_ok(),
             _ = signals.next() => false,
         };
         if !ended {
-            tracing::warn!(connections = connections.count(), "stopped with requests unanswered");
+            tracing::warn!(connections = count(), "stopped with requests unanswered");
         }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// What is behind each socket.
+    fn doors(self) -> (Vec<Door>, JoinSet<anyhow::Error>) {
+        let Self { rest, admin, webhook, app, readiness, tasks, options } = self;
+        let connections = |router: Router, open: &Gauge, late| {
+            let limits = ConnectionLimits { head: options.head_timeout, write: options.write_timeout, late };
+            Connections::new(router, open.clone(), limits)
+        };
+        let at_once = std::time::Duration::ZERO;
+        let mut doors = Vec::new();
+        if let Some(Bound { listener, .. }) = rest {
+            let served = connections(http::router(app.clone()), &app.metrics.connections, at_once);
+            doors.push(Door::new(listener, served, options.connections, None));
+        }
+        if let Some(BoundWebhook { socket, served, probe, webhook }) = webhook {
+            let open = served.metrics().connections.clone();
+            let behind = connections(webhook::router(webhook), &open, ServeOptions::LATE);
+            doors.push(Door::new(socket.listener, behind, options.connections, Some(Tls { served, probe })));
+        }
+        if let Some(Bound { listener, .. }) = admin {
+            let served = connections(admin::router(readiness), &app.metrics.connections, at_once);
+            doors.push(Door::new(listener, served, options.connections, None));
+        }
+        (doors, tasks)
     }
 }
 
-/// Takes connections until `end` is ready.
-async fn accept<T>(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-    connections: &Connections,
-    end: impl Future<Output = T>,
-) {
-    let mut end = pin!(end);
-    loop {
-        let accepted = async {
-            let slot = slots.clone().acquire_owned().await.ok()?;
-            Some((listener.accept().await, slot))
-        };
-        tokio::select! {
-            accepted = accepted => match accepted {
-                Some((Ok((tcp, _)), slot)) => {
-                    // Without it small answers may wait for an acknowledgement; they are right all the same.
-                    let _ = tcp.set_nodelay(true);
-                    connections.spawn(tcp, slot);
-                }
-                // Out of file descriptors, most likely: give connections time to end.
-                Some((Err(error), _)) => {
-                    tracing::warn!(%error, "accept");
-                    sleep(Duration::from_millis(50)).await;
-                }
-                None => return,
-            },
-            _ = &mut end => return,
-        }
-    }
+/// Everything the webhook needs, and the tasks that keep it.
+async fn bind_webhook(
+    options: &ServeOptions,
+    wanted: &WebhookOptions,
+    app: &Arc<App>,
+    readiness: &mut Readiness,
+    tasks: &mut JoinSet<anyhow::Error>,
+) -> anyhow::Result<BoundWebhook> {
+    let served = Served::new(app.metrics.tls.clone());
+    let socket = Bound::open(wanted.listen).await?;
+    let knowledge = background::start(options, wanted, &served, readiness, tasks).await?;
+    let probe = Arc::new(Probe::default());
+    readiness.watch_tls(served.clone(), probe.clone(), socket.address);
+    let webhook = Webhook::new(
+        knowledge,
+        Arc::new(webhook::Defaults::default()),
+        app.metrics.admission.clone(),
+        wanted.limits.clone(),
+        wanted.failure_mode,
+    );
+    Ok(BoundWebhook { socket, served, probe, webhook })
+}
+
+/// Takes connections at all doors until it is dropped.
+async fn accept(doors: &[Door]) {
+    join_all(doors.iter().map(Door::accept)).await;
 }
 
 /// An item for each SIGTERM and SIGINT from now on.

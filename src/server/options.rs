@@ -1,15 +1,29 @@
 //! What `roster serve` can be told. The defaults stand here and in [`Limits`], and nowhere else: the flags take
 //! theirs from here, and a test compares `docs/rest.md`.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use crate::{http::Limits, telemetry::logs::LogFormat};
+use crate::{
+    http::Limits,
+    telemetry::logs::LogFormat,
+    tls::{Clock, Files},
+    webhook::{self, FailureMode},
+};
 
 /// The flags of `roster serve`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where to listen. Loopback unless somebody asks for more: there is no authentication.
-    pub listen: SocketAddr,
+    /// Where the REST API listens. Loopback unless somebody asks for more: there is no authentication. `None`: on
+    /// [`ServeOptions::REST`], or nowhere if the webhook is served and this is no `dev`.
+    pub listen: Option<SocketAddr>,
+    /// Where health and metrics are, besides the REST API.
+    pub admin_listen: Option<SocketAddr>,
+    /// The webhook, if it is served.
+    pub webhook: Option<WebhookOptions>,
+    /// The cluster that the webhook asks.
+    pub cluster: Option<ClusterOptions>,
+    /// What time it is.
+    pub clock: Clock,
     /// Print addresses and a sample call, and offer sample data.
     pub dev: bool,
     /// How log lines look.
@@ -30,10 +44,43 @@ pub struct ServeOptions {
     pub drain: Duration,
 }
 
+/// What the webhook can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookOptions {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Where its certificate comes from.
+    pub certificates: Certificates,
+    /// What the validating webhook says of what it could not look at.
+    pub failure_mode: FailureMode,
+    /// Bounds of a review.
+    pub limits: webhook::Limits,
+}
+
+/// Where the webhook's certificate comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certificates {
+    /// From files, which somebody else renews.
+    Files(Files),
+}
+
+/// Which cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterOptions {
+    /// Context of the kubeconfig; the current one if it is not given.
+    pub context: Option<String>,
+    /// Path of the kubeconfig; if it is not given, `KUBECONFIG`, `~/.kube/config` or the pod's own account.
+    pub kubeconfig: Option<PathBuf>,
+}
+
 impl Default for ServeOptions {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            listen: None,
+            admin_listen: None,
+            webhook: None,
+            cluster: None,
+            clock: Clock::system(),
             dev: false,
             log_format: LogFormat::Text,
             log_filter: "info".to_owned(),
@@ -53,9 +100,53 @@ impl ServeOptions {
     /// the drain it stays below the 30 s that a pod has by default before it is killed.
     pub const DELAY_BEHIND_A_SERVICE: Duration = Duration::from_secs(5);
 
-    /// How long to go on accepting on `address` after the first signal. Nobody balances load over loopback.
-    pub(super) fn delay_on(&self, address: SocketAddr) -> Duration {
-        let loopback = address.ip().to_canonical().is_loopback();
+    /// The REST API's address where none is asked for.
+    pub const REST: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
+
+    /// How long a connection to the webhook that is open already may bring its first request after a stop. An API
+    /// server that has just connected sends at once.
+    pub const LATE: Duration = Duration::from_secs(1);
+
+    /// Where the REST API listens.
+    pub(super) fn rest_listen(&self) -> Option<SocketAddr> {
+        let alone = self.webhook.is_none() || self.dev;
+        self.listen.or(alone.then_some(Self::REST))
+    }
+
+    /// How long to go on accepting after the first signal. Nobody balances load over loopback.
+    pub(super) fn delay_on(&self, addresses: &[SocketAddr]) -> Duration {
+        let loopback = addresses.iter().all(|a| a.ip().to_canonical().is_loopback());
         self.shutdown_delay.unwrap_or(if loopback { Duration::ZERO } else { Self::DELAY_BEHIND_A_SERVICE })
     }
+}
+
+/// What a person at a terminal wants to know.
+pub(super) fn banner(server: &super::Server) -> String {
+    let mut text = String::new();
+    match server.address() {
+        Some(address) if server.options.dev => text.push_str(&welcome(address)),
+        Some(address) => text.push_str(&format!("listening on http://{address}\n")),
+        None => {}
+    }
+    if let Some(address) = server.webhook_address() {
+        text.push_str(&format!("webhook on https://{address}\n"));
+    }
+    if let Some(address) = server.admin_address() {
+        text.push_str(&format!("health and metrics on http://{address}\n"));
+    }
+    text
+}
+
+fn welcome(address: SocketAddr) -> String {
+    format!(
+        "Roster {version}\n\n  \
+           documentation  http://{address}/docs/\n  \
+           sample data    http://{address}/sample\n  \
+           metrics        http://{address}/metrics\n\n\
+         Try it:\n\n  \
+           curl -s http://{address}/sample |\n    \
+             curl -s -H 'content-type: application/yaml' --data-binary @- 'http://{address}/v1/explain?service=shop/catalog'\n\n\
+         Ctrl-C stops it.\n",
+        version = env!("CARGO_PKG_VERSION"),
+    )
 }

@@ -133,8 +133,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets the clock of an answer's stream going; answers of HTTP/1 have none, and stay as they are.
-pub(super) async fn watch(response: Response) -> Response {
+/// Sets the clock of an answer's stream going.
+pub(super) fn watch(response: Response) -> Response {
     match CLOCK.try_with(Clock::clone) {
         Ok(clock) => response.map(|body| Body::new(Watched { body, rest: Bytes::new(), clock })),
         Err(_) => response,

@@ -13,7 +13,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{ServeOptions, connection::Connections};
+use super::connection::{ConnectionLimits, Connections};
 use crate::http::{App, Limits};
 use h2::{Client, RST_STREAM};
 
@@ -56,8 +56,8 @@ fn world() -> World {
         .route("/slow", get(slow))
         .route("/bug", get(bug));
     let app = App::new(Limits::default());
-    let options = ServeOptions { head_timeout: HEAD, write_timeout: WRITE, ..ServeOptions::default() };
-    World { connections: Connections::new(router, &app, &options), app, answers }
+    let limits = ConnectionLimits { head: HEAD, write: WRITE, late: Duration::ZERO };
+    World { connections: Connections::new(router, app.metrics.connections.clone(), limits), app, answers }
 }
 
 async fn bug() -> &'static str {
@@ -68,7 +68,7 @@ impl World {
     /// A connection that has sent `text`.
     async fn send(&self, text: &str) -> DuplexStream {
         let (mut near, far) = duplex(4096);
-        self.connections.spawn(far, ());
+        self.connections.spawn(std::future::ready(Some(far)), ());
         near.write_all(text.as_bytes()).await.unwrap();
         near
     }

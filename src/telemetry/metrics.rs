@@ -14,6 +14,9 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
+pub use super::{admission::AdmissionMetrics, tls::TlsMetrics};
+pub(crate) use super::admission::Reviewed;
+
 /// Content type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -51,6 +54,10 @@ pub struct Metrics {
     /// Open connections.
     pub connections: Gauge,
     plans: Family<OutcomeLabels, Counter>,
+    /// Numbers of the webhook.
+    pub admission: AdmissionMetrics,
+    /// Numbers of the TLS listener.
+    pub tls: TlsMetrics,
 }
 
 impl fmt::Debug for Metrics {
@@ -76,6 +83,8 @@ impl Default for Metrics {
             body_bytes: Counter::default(),
             connections: Gauge::default(),
             plans: Family::default(),
+            admission: AdmissionMetrics::default(),
+            tls: TlsMetrics::default(),
             registry: Registry::default(),
         };
         registry.register("http_requests", "Requests answered", metrics.requests.clone());
@@ -95,6 +104,8 @@ impl Default for Metrics {
         );
         registry.register("http_connections", "Open connections", metrics.connections.clone());
         registry.register("roster_plans", "Services planned, by what there is to do", metrics.plans.clone());
+        metrics.admission.register(&mut registry);
+        metrics.tls.register(&mut registry);
         registry.register("roster_build", "This build", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         Self { registry, ..metrics }
     }

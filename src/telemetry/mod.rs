@@ -1,4 +1,6 @@
 //! What the server tells about itself: metrics and logs.
 
+mod admission;
 pub mod logs;
 pub mod metrics;
+mod tls;

@@ -35,7 +35,7 @@ impl Client {
     /// Says hello, and that each stream may bring `window` bytes at first.
     pub(super) async fn open(connections: &Connections, window: u32) -> Self {
         let (near, far) = duplex(64 << 10);
-        connections.spawn(far, ());
+        connections.spawn(std::future::ready(Some(far)), ());
         let mut client = Self { io: near, until: Instant::now() + LONG, answers_pings: true };
         client.io.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         let [a, b, c, d] = window.to_be_bytes();

@@ -20,7 +20,7 @@ const LONG: Duration = Duration::from_secs(20);
 struct Running {
     address: std::net::SocketAddr,
     signals: UnboundedSender<()>,
-    done: JoinHandle<()>,
+    done: JoinHandle<anyhow::Result<()>>,
 }
 
 async fn start(limits: Limits) -> Running {
@@ -29,8 +29,8 @@ async fn start(limits: Limits) -> Running {
 }
 
 async fn start_with(options: ServeOptions) -> Running {
-    let server = Server::bind(ServeOptions { listen: ([127, 0, 0, 1], 0).into(), ..options }).await.unwrap();
-    let address = server.address();
+    let server = Server::bind(ServeOptions { listen: Some(([127, 0, 0, 1], 0).into()), ..options }).await.unwrap();
+    let address = server.address().unwrap();
     let (signals, received) = unbounded();
     let done = tokio::spawn(server.run(received));
     Running { address, signals, done }
@@ -130,7 +130,7 @@ async fn a_stop_lets_open_requests_finish() {
     open.write_all(b"}").await.unwrap();
     let answer = read_all(&mut open).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    timeout(LONG, server.done).await.unwrap().unwrap();
+    timeout(LONG, server.done).await.unwrap().unwrap().unwrap();
 }
 
 /// Returns when nobody listens there any more.
@@ -145,7 +145,7 @@ async fn connections_without_a_request_do_not_hold_up_a_stop() {
     let _idle = TcpStream::connect(server.address).await.unwrap();
     server.until("/metrics", "http_connections 2").await;
     server.signal();
-    timeout(LONG, server.done).await.expect("it does not wait for the drain limit").unwrap();
+    timeout(LONG, server.done).await.expect("it does not wait for the drain limit").unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn a_second_signal_ends_the_drain() {
     refused(server.address).await;
     assert!(!server.done.is_finished());
     server.signal();
-    timeout(LONG, server.done).await.expect("it does not wait for the drain limit").unwrap();
+    timeout(LONG, server.done).await.expect("it does not wait for the drain limit").unwrap().unwrap();
 }
 
 /// As kube-apiserver does with `--shutdown-delay-duration`.
@@ -172,7 +172,7 @@ async fn before_it_stops_it_says_that_it_will_and_goes_on_answering() {
         assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
     }
     server.signal();
-    timeout(LONG, server.done).await.expect("a second signal ends the delay").unwrap();
+    timeout(LONG, server.done).await.expect("a second signal ends the delay").unwrap().unwrap();
     refused(server.address).await;
 }
 
@@ -184,11 +184,11 @@ async fn the_delay_ends_by_itself() {
         ("0.0.0.0", None, 5),
         ("0.0.0.0", Some(Duration::ZERO), 0),
     ] {
-        let listen = format!("{address}:0").parse().unwrap();
+        let listen = Some(format!("{address}:0").parse().unwrap());
         let options = ServeOptions { listen, shutdown_delay: delay, ..ServeOptions::default() };
         let server = Server::bind(options).await.unwrap();
         let began = Instant::now();
-        server.run(futures::stream::once(async {})).await;
+        server.run(futures::stream::once(async {})).await.unwrap();
         assert_eq!(began.elapsed().as_secs(), want, "{address} {delay:?}");
     }
 }

@@ -1,0 +1,68 @@
+//! An open socket, and what is served behind it.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use tokio::{net::TcpListener, sync::Semaphore, time::sleep};
+
+use super::connection::Connections;
+use crate::tls::{Probe, Served, handshake};
+
+/// The back-off after an accept that failed: out of file descriptors, most likely. Connections end meanwhile.
+const BACK_OFF: Duration = Duration::from_millis(50);
+
+/// A listener, its connections, and how many there may be.
+pub(super) struct Door {
+    listener: TcpListener,
+    pub(super) connections: Connections,
+    slots: Arc<Semaphore>,
+    tls: Option<Tls>,
+}
+
+/// What a door with TLS needs for each handshake.
+#[derive(Clone)]
+pub(super) struct Tls {
+    pub(super) served: Arc<Served>,
+    pub(super) probe: Arc<Probe>,
+}
+
+/// Opens a socket: from here on connections queue, and nothing answers.
+pub(super) async fn open(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let context = || format!("cannot listen on {address}");
+    let listener = TcpListener::bind(address).await.with_context(context)?;
+    let address = listener.local_addr().with_context(context)?;
+    Ok((listener, address))
+}
+
+impl Door {
+    pub(super) fn new(listener: TcpListener, connections: Connections, most: usize, tls: Option<Tls>) -> Self {
+        Self { listener, connections, slots: Arc::new(Semaphore::new(most)), tls }
+    }
+
+    /// Takes connections until it is dropped.
+    pub(super) async fn accept(&self) {
+        // Without a certificate connections wait, as they do before the first accept.
+        if let Some(tls) = &self.tls {
+            tls.served.first().await;
+        }
+        while let Ok(slot) = self.slots.clone().acquire_owned().await {
+            let (tcp, peer) = match self.listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    tracing::warn!(%error, "accept");
+                    sleep(BACK_OFF).await;
+                    continue;
+                }
+            };
+            // Without it small answers may wait for an acknowledgement; they are right all the same.
+            let _ = tcp.set_nodelay(true);
+            match self.tls.clone() {
+                None => self.connections.spawn(std::future::ready(Some(tcp)), slot),
+                Some(Tls { served, probe }) => {
+                    let opening = async move { handshake(tcp, peer, &served, &probe).await };
+                    self.connections.spawn(opening, slot);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The webhook as a table: requests in, answers out, no socket.

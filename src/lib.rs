@@ -9,8 +9,8 @@
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
 pub mod admission;
-pub mod cache;
 mod budget;
+pub mod cache;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod cluster;
@@ -28,6 +28,7 @@ pub mod http;
 pub mod inventory;
 #[cfg(feature = "controller")]
 pub mod live;
+pub mod manifests;
 pub mod mirror;
 pub mod model;
 pub mod plan;
@@ -40,8 +41,8 @@ pub mod server;
 mod targets;
 #[cfg(feature = "server")]
 pub mod telemetry;
-mod uncanonical;
 #[cfg(feature = "server")]
 pub mod tls;
+mod uncanonical;
 #[cfg(feature = "server")]
 pub mod webhook;

@@ -57,7 +57,7 @@ pub(super) fn from_slices(sources: &mut [Source]) -> Option<Endpoints> {
     for name in [names::TRIGGER_TIME, names::LAST_APPLIED] {
         meta.annotations.remove(name);
     }
-    let subsets = repack::repack(Minor::NEWEST.profile().hash, &subsets)?;
+    let subsets = repack::repack(Minor::NEWEST.profile().hash, &subsets).ok()?;
     Some(Endpoints { meta, subsets })
 }
 

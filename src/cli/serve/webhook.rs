@@ -14,10 +14,22 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct WebhookArgs {
     /// Serve the admission and conversion webhook with TLS here. It needs a certificate.
-    #[arg(long, value_name = "ADDRESS", env = "ROSTER_WEBHOOK_LISTEN", help_heading = "Webhook", requires = "tls_cert_file")]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "ROSTER_WEBHOOK_LISTEN",
+        help_heading = "Webhook",
+        requires = "tls_cert_file"
+    )]
     webhook_listen: Option<SocketAddr>,
     /// The webhook's certificate in PEM, with those between it and its CA. Read again when it changes.
-    #[arg(long, value_name = "FILE", help_heading = "Webhook", requires = "tls_private_key_file", requires = "webhook_listen")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Webhook",
+        requires = "tls_private_key_file",
+        requires = "webhook_listen"
+    )]
     tls_cert_file: Option<PathBuf>,
     /// The key of the certificate.
     #[arg(long, value_name = "FILE", help_heading = "Webhook", requires = "tls_cert_file")]
@@ -66,7 +78,6 @@ impl WebhookArgs {
     }
 
     pub(super) fn cluster(&self) -> Option<ClusterOptions> {
-        self.cluster
-            .then(|| ClusterOptions { context: self.context.clone(), kubeconfig: self.kubeconfig.clone() })
+        self.cluster.then(|| ClusterOptions { context: self.context.clone(), kubeconfig: self.kubeconfig.clone() })
     }
 }

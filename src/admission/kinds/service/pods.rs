@@ -37,7 +37,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut Findings<'_>)
             pods += 1;
             for (named, numbers) in named.iter().zip(&mut numbers) {
                 // As the newest release looks for it.
-                if let Some(number) = select::find_port(pod, named.port, true) {
+                if let Some(number) = select::named_port(pod, named.name, &named.port.protocol) {
                     *numbers.entry(number).or_default() += 1;
                 }
             }

@@ -10,6 +10,8 @@
 
 pub mod admission;
 pub mod cache;
+#[cfg(feature = "server")]
+pub mod certs;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod cluster;
@@ -23,6 +25,7 @@ pub mod explain;
 mod hash;
 #[cfg(feature = "server")]
 pub mod http;
+pub mod installed;
 pub mod inventory;
 #[cfg(feature = "controller")]
 pub mod live;

@@ -49,11 +49,7 @@ pub(super) async fn livez() -> &'static str {
     ),
 )]
 pub(super) async fn readyz(State(app): State<Arc<App>>) -> Result<&'static str, ApiError> {
-    if app.is_ready() {
-        Ok("ok")
-    } else {
-        Err(ApiError::new(Kind::NotReady, "starting or stopping"))
-    }
+    if app.is_ready() { Ok("ok") } else { Err(ApiError::new(Kind::NotReady, "starting or stopping")) }
 }
 
 /// Metrics

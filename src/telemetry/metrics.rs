@@ -14,8 +14,8 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-pub use super::{admission::AdmissionMetrics, tls::TlsMetrics};
 pub(crate) use super::admission::Reviewed;
+pub use super::{admission::AdmissionMetrics, tls::TlsMetrics};
 
 /// Content type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -11,7 +11,10 @@ pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 impl Clock {
     /// The clock of the machine.
     pub fn system() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the shell's one clock; everything below takes its time as a value")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the shell's one clock; everything below takes its time as a value"
+        )]
         Self(Arc::new(Timestamp::now))
     }
 

@@ -11,6 +11,8 @@
 pub mod admission;
 mod budget;
 pub mod cache;
+#[cfg(feature = "server")]
+pub mod certs;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod cluster;
@@ -25,6 +27,7 @@ pub mod explain;
 mod hash;
 #[cfg(feature = "server")]
 pub mod http;
+pub mod installed;
 pub mod inventory;
 #[cfg(feature = "controller")]
 pub mod live;

@@ -152,15 +152,15 @@ impl Serve {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         // Nobody may be there to read it: that is no error.
         let announce = |text: &str| drop(Output::stdout(Format::Table).write_all(text.as_bytes()));
-        server::run(self.options(), announce)?;
+        server::run(self.options()?, announce)?;
         Ok(Outcome::Fine)
     }
 
-    fn options(&self) -> ServeOptions {
-        ServeOptions {
+    fn options(&self) -> anyhow::Result<ServeOptions> {
+        Ok(ServeOptions {
             listen: self.listen,
             admin_listen: self.admin_listen,
-            webhook: self.webhook.options(),
+            webhook: self.webhook.options(self.dev)?,
             cluster: self.webhook.cluster(),
             clock: Clock::system(),
             dev: self.dev,
@@ -185,7 +185,7 @@ impl Serve {
             write_timeout: self.write_timeout.into(),
             shutdown_delay: self.shutdown_delay_duration.map(Duration::from),
             drain: self.drain_timeout.into(),
-        }
+        })
     }
 }
 
@@ -201,8 +201,8 @@ mod tests {
         serve: Serve,
     }
 
-    fn options(args: &[&str]) -> Result<ServeOptions, clap::Error> {
-        Program::try_parse_from(std::iter::once(&"serve").chain(args)).map(|p| p.serve.options())
+    fn options(args: &[&str]) -> anyhow::Result<ServeOptions> {
+        Program::try_parse_from(std::iter::once(&"serve").chain(args))?.serve.options()
     }
 
     #[test]

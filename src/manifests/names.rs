@@ -2,23 +2,10 @@
 
 use serde_json::{Value, json};
 
-/// The namespace.
-pub(super) const NAMESPACE: &str = "roster-system";
-/// The Deployment, its ServiceAccount, and the configurations.
-pub(super) const NAME: &str = "roster";
-/// The Service that API servers call.
-pub(super) const SERVICE: &str = "roster-webhook";
-/// The Secret of the CA and the certificate.
-pub(super) const SECRET: &str = "roster-webhook-tls";
-/// The Lease of whoever makes certificates.
-pub(super) const LEASE: &str = "roster-certificates";
+pub(super) use crate::installed::{ADMIN_PORT, LEASE, NAME, NAMESPACE, SECRET, SERVICE, WEBHOOK_PORT};
+
 /// The image, without its tag.
 pub(super) const IMAGE: &str = "ghcr.io/roster-dev/roster";
-/// Port of the webhook in a pod: private clusters let API servers reach 10250 without a further firewall rule.
-pub(super) const WEBHOOK_PORT: u16 = 10250;
-/// Port of health and metrics in a pod.
-pub(super) const ADMIN_PORT: u16 = 8081;
-
 /// Labels of everything.
 pub(super) fn labels() -> Value {
     json!({ "app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": NAME })

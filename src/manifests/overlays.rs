@@ -39,7 +39,7 @@ fn dev() -> Vec<File> {
         "Deployment",
         &[
             json!({ "op": "replace", "path": "/spec/replicas", "value": 1 }),
-            json!({ "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--log-level=debug" }),
+            json!({ "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--log=roster=debug,info" }),
         ],
     );
     vec![File::new("overlays/dev/kustomization.yaml", vec![kustomization(&[deployment], &[])])]

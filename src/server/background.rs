@@ -1,17 +1,23 @@
 //! What keeps the webhook up to date: its certificate, and its copy of the cluster.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use tokio::task::JoinSet;
 
-use super::{Certificates, ClusterOptions, ServeOptions, WebhookOptions, ready::Readiness};
+use super::{Certificates, ServeOptions, WebhookOptions, cluster, ready::Readiness};
 use crate::{
     admission::{Knowledge, Nothing},
-    cache::{self, Store},
-    live,
-    tls::{self, Served},
+    certs::{Life, in_memory},
+    tls::{Files, Served},
 };
+
+/// What the webhook is built from.
+pub(super) struct Started {
+    pub(super) knowledge: Arc<dyn Knowledge>,
+    /// The CA of a certificate in memory.
+    pub(super) dev_bundle: Option<String>,
+}
 
 /// Starts all of it; the tasks run until they are dropped, and one that ends is an error.
 pub(super) async fn start(
@@ -20,39 +26,43 @@ pub(super) async fn start(
     served: &Arc<Served>,
     readiness: &mut Readiness,
     tasks: &mut JoinSet<anyhow::Error>,
-) -> anyhow::Result<Arc<dyn Knowledge>> {
+) -> anyhow::Result<Started> {
+    if let Some(path) = &webhook.client_ca {
+        let files = Files::ClientCa(path.clone()).serve(served.clone()).await.context("the client CA")?;
+        endless(tasks, files, "the watch of the client CA");
+    }
+    let (mut own, mut dev_bundle) = (None, None);
     match &webhook.certificates {
-        Certificates::Files(files) => {
-            let pair = files.read().await.context("the certificate")?;
-            served.replace(&pair)?;
-            let watch = tls::watch(files.clone(), Some(pair), served.clone());
-            tasks.spawn(async move {
-                watch.await;
-                anyhow::anyhow!("the watch of the certificate ended")
-            });
+        Certificates::Files { certificate, key } => {
+            let files = Files::Pair { certificate: certificate.clone(), key: key.clone() };
+            let watch = files.serve(served.clone()).await.context("the certificate")?;
+            endless(tasks, watch, "the watch of the certificate");
+        }
+        Certificates::SelfSigned(wanted) => own = Some(wanted.clone()),
+        Certificates::InMemory(names) => {
+            let (first, renew) = in_memory(served.clone(), options.clock.clone(), names.clone(), Life::default())?;
+            dev_bundle = Some(first.bundle);
+            tasks.spawn(async move { renew.await.into() });
         }
     }
-    let Some(cluster) = &options.cluster else { return Ok(Arc::new(Nothing)) };
-    let client = connect(cluster).await?;
-    let store = Arc::new(Store::new());
-    let filled = store.clone();
-    readiness.add("cache", move || {
-        if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
-    });
-    let kept = store.clone();
-    tasks.spawn(async move {
-        match cache::run(client, kept).await {
-            Ok(()) => anyhow::anyhow!("the watches ended"),
-            Err(error) => error.into(),
+    let knowledge = match &options.cluster {
+        Some(cluster) => cluster::start(cluster, own, served, &options.clock, readiness, tasks).await?,
+        None if own.is_some() => {
+            return Err(anyhow!("certificates are kept in a cluster: --self-signed needs --cluster"));
         }
-    });
-    Ok(store)
+        None => Arc::new(Nothing),
+    };
+    Ok(Started { knowledge, dev_bundle })
 }
 
-async fn connect(cluster: &ClusterOptions) -> anyhow::Result<kube::Client> {
-    let mut config = live::config(cluster.context.as_deref(), cluster.kubeconfig.as_deref()).await?;
-    // Watches are read for minutes: only connecting has a limit of its own here.
-    config.connect_timeout = Some(Duration::from_secs(10));
-    let address = config.cluster_url.to_string();
-    kube::Client::try_from(config).with_context(|| format!("the client of {address}"))
+/// A task that has no end; if it has one all the same, that is an error.
+pub(super) fn endless(
+    tasks: &mut JoinSet<anyhow::Error>,
+    task: impl Future<Output = ()> + Send + 'static,
+    name: &'static str,
+) {
+    tasks.spawn(async move {
+        task.await;
+        anyhow!("{name} ended")
+    });
 }

@@ -7,11 +7,12 @@
 //! ```
 
 mod admin;
+mod background;
 #[cfg(feature = "controller")]
-mod background;
+mod cluster;
 #[cfg(not(feature = "controller"))]
-#[path = "background_absent.rs"]
-mod background;
+#[path = "cluster_absent.rs"]
+mod cluster;
 mod connection;
 mod door;
 mod options;
@@ -88,12 +89,21 @@ struct BoundWebhook {
     served: Arc<Served>,
     probe: Arc<Probe>,
     webhook: Arc<Webhook>,
+    dev_bundle: Option<String>,
 }
 
 impl Bound {
     async fn open(address: SocketAddr) -> anyhow::Result<Self> {
         let (listener, address) = door::open(address).await?;
         Ok(Self { listener, address })
+    }
+
+    /// On another port if this one is taken and nobody has asked for it.
+    async fn open_near(address: SocketAddr, any_port: bool) -> anyhow::Result<Self> {
+        match Self::open(address).await {
+            Err(_) if any_port => Self::open(SocketAddr::new(address.ip(), 0)).await,
+            done => done,
+        }
     }
 }
 
@@ -136,6 +146,11 @@ impl Server {
     /// The address of the webhook.
     pub fn webhook_address(&self) -> Option<SocketAddr> {
         self.webhook.as_ref().map(|b| b.socket.address)
+    }
+
+    /// The CA of the webhook's certificate, if that is made anew at every start.
+    fn dev_bundle(&self) -> Option<&str> {
+        self.webhook.as_ref()?.dev_bundle.as_deref()
     }
 
     /// What a person at a terminal wants to know.
@@ -201,7 +216,7 @@ impl Server {
             let served = connections(http::router(app.clone()), &app.metrics.connections, at_once);
             doors.push(Door::new(listener, served, options.connections, None));
         }
-        if let Some(BoundWebhook { socket, served, probe, webhook }) = webhook {
+        if let Some(BoundWebhook { socket, served, probe, webhook, .. }) = webhook {
             let open = served.metrics().connections.clone();
             let behind = connections(webhook::router(webhook), &open, ServeOptions::LATE);
             doors.push(Door::new(socket.listener, behind, options.connections, Some(Tls { served, probe })));
@@ -223,8 +238,9 @@ async fn bind_webhook(
     tasks: &mut JoinSet<anyhow::Error>,
 ) -> anyhow::Result<BoundWebhook> {
     let served = Served::new(app.metrics.tls.clone());
-    let socket = Bound::open(wanted.listen).await?;
-    let knowledge = background::start(options, wanted, &served, readiness, tasks).await?;
+    let socket = Bound::open_near(wanted.listen, wanted.any_port).await?;
+    let background::Started { knowledge, dev_bundle } =
+        background::start(options, wanted, &served, readiness, tasks).await?;
     let probe = Arc::new(Probe::default());
     readiness.watch_tls(served.clone(), probe.clone(), socket.address);
     let webhook = Webhook::new(
@@ -234,7 +250,7 @@ async fn bind_webhook(
         wanted.limits.clone(),
         wanted.failure_mode,
     );
-    Ok(BoundWebhook { socket, served, probe, webhook })
+    Ok(BoundWebhook { socket, served, probe, webhook, dev_bundle })
 }
 
 /// Takes connections at all doors until it is dropped.

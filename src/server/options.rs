@@ -1,12 +1,15 @@
 //! What `roster serve` can be told. The defaults stand here and in [`Limits`], and nowhere else: the flags take
 //! theirs from here, and a test compares `docs/rest.md`.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{fmt::Write, net::SocketAddr, path::PathBuf, time::Duration};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
 
 use crate::{
+    certs::Own,
     http::Limits,
     telemetry::logs::LogFormat,
-    tls::{Clock, Files},
+    tls::Clock,
     webhook::{self, FailureMode},
 };
 
@@ -51,6 +54,10 @@ pub struct WebhookOptions {
     pub listen: SocketAddr,
     /// Where its certificate comes from.
     pub certificates: Certificates,
+    /// PEM: CAs whose clients are let in. `None`: everybody is.
+    pub client_ca: Option<PathBuf>,
+    /// Take another port if this one is taken: nobody has asked for it.
+    pub any_port: bool,
     /// What the validating webhook says of what it could not look at.
     pub failure_mode: FailureMode,
     /// Bounds of a review.
@@ -61,16 +68,28 @@ pub struct WebhookOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Certificates {
     /// From files, which somebody else renews.
-    Files(Files),
+    Files {
+        /// PEM: the certificate, and those between it and its CA.
+        certificate: PathBuf,
+        /// PEM: its key.
+        key: PathBuf,
+    },
+    /// Made here, and shared with other replicas in a Secret of the cluster.
+    SelfSigned(Own),
+    /// Made here, for these names, and forgotten at the end.
+    InMemory(Vec<String>),
 }
 
 /// Which cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterOptions {
     /// Context of the kubeconfig; the current one if it is not given.
     pub context: Option<String>,
     /// Path of the kubeconfig; if it is not given, `KUBECONFIG`, `~/.kube/config` or the pod's own account.
     pub kubeconfig: Option<PathBuf>,
+    /// Name of the webhook configurations that call us, whose caBundles are compared, and written if the
+    /// certificates are made here.
+    pub configuration: String,
 }
 
 impl Default for ServeOptions {
@@ -107,6 +126,9 @@ impl ServeOptions {
     /// server that has just connected sends at once.
     pub const LATE: Duration = Duration::from_secs(1);
 
+    /// The webhook's address under `--dev`, where none is asked for.
+    pub const DEV_WEBHOOK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8443);
+
     /// Where the REST API listens.
     pub(super) fn rest_listen(&self) -> Option<SocketAddr> {
         let alone = self.webhook.is_none() || self.dev;
@@ -125,14 +147,26 @@ pub(super) fn banner(server: &super::Server) -> String {
     let mut text = String::new();
     match server.address() {
         Some(address) if server.options.dev => text.push_str(&welcome(address)),
-        Some(address) => text.push_str(&format!("listening on http://{address}\n")),
+        Some(address) => {
+            let _ = writeln!(text, "listening on http://{address}");
+        }
         None => {}
     }
     if let Some(address) = server.webhook_address() {
-        text.push_str(&format!("webhook on https://{address}\n"));
+        let _ = writeln!(text, "webhook on https://{address}");
+        if let Some(bundle) = server.dev_bundle() {
+            let _ = writeln!(
+                text,
+                "\nIts certificate is new at every start. For a webhook configuration:\n\n  \
+                   clientConfig:\n    \
+                     url: https://{address}/validate   # or /mutate, /convert\n    \
+                     caBundle: {}\n",
+                BASE64_STANDARD.encode(bundle),
+            );
+        }
     }
     if let Some(address) = server.admin_address() {
-        text.push_str(&format!("health and metrics on http://{address}\n"));
+        let _ = writeln!(text, "health and metrics on http://{address}");
     }
     text
 }
@@ -146,7 +180,7 @@ fn welcome(address: SocketAddr) -> String {
          Try it:\n\n  \
            curl -s http://{address}/sample |\n    \
              curl -s -H 'content-type: application/yaml' --data-binary @- 'http://{address}/v1/explain?service=shop/catalog'\n\n\
-         Ctrl-C stops it.\n",
+         Ctrl-C stops it.\n\n",
         version = env!("CARGO_PKG_VERSION"),
     )
 }

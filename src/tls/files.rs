@@ -1,6 +1,7 @@
 //! Certificates in files, read again when they change.
 
 use std::{
+    error::Error,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -10,50 +11,76 @@ use std::{
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::{sync::mpsc, time};
 
-use super::{Pair, Served};
+use super::{Pair, PairError, Served};
 
 /// Certificate and key are written one after the other: so long is waited for the second.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// Events can be lost, and some file systems have none: so often the files are looked at anyway.
 const POLL: Duration = Duration::from_mins(1);
-/// More than any certificate has.
+/// Bytes of a file; no certificate has more.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Where the files are.
+/// Files that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Files {
-    /// PEM: the certificate, and those between it and its CA.
-    pub certificate: PathBuf,
-    /// PEM: the key.
-    pub key: PathBuf,
-    /// PEM: CAs whose clients are let in.
-    pub client_ca: Option<PathBuf>,
+pub enum Files {
+    /// A certificate with those between it and its CA, and its key.
+    Pair {
+        /// PEM.
+        certificate: PathBuf,
+        /// PEM.
+        key: PathBuf,
+    },
+    /// CAs whose clients are let in, in PEM.
+    ClientCa(PathBuf),
 }
 
-/// A file that cannot be read.
+/// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {error}", path.display())]
-pub struct FileError {
-    path: PathBuf,
-    #[source]
-    error: io::Error,
+pub enum FileError {
+    /// It cannot be read.
+    #[error("{}: {error}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// It can be read, and not be served.
+    #[error(transparent)]
+    Use(#[from] PairError),
+}
+
+/// What was read.
+#[derive(PartialEq, Eq)]
+enum Content {
+    Pair(Pair),
+    ClientCa(Vec<u8>),
 }
 
 impl Files {
-    /// Reads all of them.
-    pub async fn read(&self) -> Result<Pair, FileError> {
-        let client_ca = match &self.client_ca {
-            Some(path) => Some(read(path).await?),
-            None => None,
-        };
-        Ok(Pair { certificate: read(&self.certificate).await?, key: read(&self.key).await?, client_ca })
+    /// Reads them, serves what they hold, and gives the task that does it again at every change. It never ends.
+    pub async fn serve(self, served: Arc<Served>) -> Result<impl Future<Output = ()> + Send + use<>, FileError> {
+        let content = self.read().await?;
+        apply(&content, &served)?;
+        Ok(watch(self, content, served))
+    }
+
+    async fn read(&self) -> Result<Content, FileError> {
+        Ok(match self {
+            Self::Pair { certificate, key } => {
+                Content::Pair(Pair { certificate: read(certificate).await?, key: read(key).await? })
+            }
+            Self::ClientCa(path) => Content::ClientCa(read(path).await?),
+        })
     }
 
     /// The folders they are in. A Secret volume swaps a symlink there; the files themselves see no event.
     fn folders(&self) -> Vec<PathBuf> {
-        let files = [Some(&self.certificate), Some(&self.key), self.client_ca.as_ref()];
-        let mut folders: Vec<PathBuf> = files.into_iter().flatten().map(|f| folder(f)).collect();
-        folders.sort();
+        let mut folders = match self {
+            Self::Pair { certificate, key } => vec![folder(certificate), folder(key)],
+            Self::ClientCa(path) => vec![folder(path)],
+        };
         folders.dedup();
         folders
     }
@@ -67,43 +94,48 @@ fn folder(file: &Path) -> PathBuf {
 }
 
 async fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    let fail = |error| FileError { path: path.to_owned(), error };
+    let fail = |error| FileError::Read { path: path.to_owned(), error };
     let length = tokio::fs::metadata(path).await.map_err(fail)?.len();
     if length > MAX_FILE {
-        return Err(fail(io::Error::other("the file is over 1 MiB: it is no certificate")));
+        return Err(fail(io::Error::other("the file has more than 1 MiB: it is no certificate")));
     }
     tokio::fs::read(path).await.map_err(fail)
 }
 
-/// Serves what is in the files whenever it has changed; `last` is what was read before. Never ends.
-pub async fn watch(files: Files, mut last: Option<Pair>, served: Arc<Served>) {
+fn apply(content: &Content, served: &Served) -> Result<(), PairError> {
+    match content {
+        Content::Pair(pair) => served.replace(pair),
+        Content::ClientCa(ca) => served.let_in(ca),
+    }
+}
+
+async fn watch(files: Files, mut last: Content, served: Arc<Served>) {
     let (tell, mut told) = mpsc::channel::<()>(1);
-    let _watcher = watcher(&files, tell).inspect_err(|error| {
+    // Kept as long as it is to watch.
+    let watcher = watcher(&files, tell);
+    if let Err(error) = &watcher {
         tracing::warn!(%error, "changes of certificates are seen once a minute only");
-    });
+    }
     let mut poll = time::interval(POLL);
     loop {
         tokio::select! {
-            event = told.recv() => match event {
-                Some(()) => {
-                    time::sleep(DEBOUNCE).await;
-                    while told.try_recv().is_ok() {}
-                }
-                None => { poll.tick().await; }
-            },
+            Some(()) = told.recv() => {
+                time::sleep(DEBOUNCE).await;
+                while told.try_recv().is_ok() {}
+            }
             _ = poll.tick() => {}
         }
         match files.read().await {
-            Ok(pair) if last.as_ref() == Some(&pair) => {}
-            Ok(pair) => {
-                if let Err(error) = served.replace(&pair) {
-                    tracing::error!(error = %chain(&error), "the new certificate is bad: the old one is served still");
+            Ok(content) if content == last => {}
+            Ok(content) => {
+                if let Err(error) = apply(&content, &served) {
+                    tracing::error!(error = text(&error), "the new files are bad: what was served before stays");
                 }
-                last = Some(pair);
+                last = content;
             }
             Err(error) => {
                 served.metrics().reloaded("kept");
-                tracing::error!(%error, "the certificate cannot be read: the old one is served still");
+                tracing::error!(error = text(&error), "the files cannot be read: what was served before stays");
             }
         }
     }
@@ -123,9 +155,16 @@ fn watcher(files: &Files, tell: mpsc::Sender<()>) -> notify::Result<RecommendedW
     Ok(watcher)
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) if !error.to_string().contains(&source.to_string()) => format!("{error}: {}", chain(source)),
-        _ => error.to_string(),
+/// An error with its causes, each said once.
+fn text(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
     }
+    text
 }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! files ─ watch ─┐
-//!                ├─► pair (certificate, key, client CA: read and checked together) ─► served ─► handshake ─► connection
-//! Secret ────────┘                                                                       └─► facts ─► /readyz, metrics
+//!                ├─► pair (certificate and key: read and checked together) ─► served ─► handshake ─► connection
+//! Secret ────────┘                                                               └─► facts ─► /readyz, metrics
 //! ```
 //!
 //! A pair is loaded as one: a certificate without its key, or files of which only one is new, never gets served, and
@@ -18,9 +18,10 @@ mod probe;
 mod served;
 
 pub use clock::Clock;
-pub use facts::Facts;
-pub use files::{Files, watch};
+pub use facts::{Facts, Invalid};
+pub use files::{FileError, Files};
 pub(crate) use handshake::handshake;
+pub(crate) use pair::certificates;
 pub use pair::{Pair, PairError};
 pub(crate) use probe::Probe;
 pub use served::{Current, Served};

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use rustls::{
     RootCertStore, ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::WebPkiClientVerifier,
+    server::{WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 
 use super::{Facts, provider};
@@ -17,8 +17,6 @@ pub struct Pair {
     pub certificate: Vec<u8>,
     /// The key.
     pub key: Vec<u8>,
-    /// CAs whose clients are let in; `None`: everybody is.
-    pub client_ca: Option<Vec<u8>>,
 }
 
 impl fmt::Debug for Pair {
@@ -53,7 +51,13 @@ pub(super) struct Checked {
 }
 
 impl Pair {
-    pub(super) fn check(&self) -> Result<Checked, PairError> {
+    /// What the certificate says, if it can be served.
+    pub(crate) fn facts(&self) -> Result<Facts, PairError> {
+        self.check(None).map(|checked| checked.facts)
+    }
+
+    /// Reads it, for clients of `client_ca` only if that is given.
+    pub(super) fn check(&self, client_ca: Option<&[u8]>) -> Result<Checked, PairError> {
         let chain = certificates(&self.certificate).map_err(PairError::Certificate)?;
         let facts = chain.first().and_then(Facts::of);
         let facts = facts.ok_or_else(|| PairError::Certificate("it is no X.509 certificate".to_owned()))?;
@@ -61,13 +65,9 @@ impl Pair {
         let builder = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(PairError::Together)?;
-        let builder = match &self.client_ca {
+        let builder = match client_ca {
             None => builder.with_no_client_auth(),
-            Some(ca) => {
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots(ca)?), provider());
-                let verifier = verifier.build().map_err(|e| PairError::ClientCa(e.to_string()))?;
-                builder.with_client_cert_verifier(verifier)
-            }
+            Some(ca) => builder.with_client_cert_verifier(client_verifier(ca)?),
         };
         // Refuses a key that is not that of the certificate.
         let mut config = builder.with_single_cert(chain.clone(), key).map_err(PairError::Together)?;
@@ -87,10 +87,12 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, S
     }
 }
 
-fn roots(pem: &[u8]) -> Result<RootCertStore, PairError> {
+/// Lets clients of these CAs in, and nobody else.
+pub(super) fn client_verifier(pem: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, PairError> {
     let mut roots = RootCertStore::empty();
     for ca in certificates(pem).map_err(PairError::ClientCa)? {
         roots.add(ca).map_err(|e| PairError::ClientCa(e.to_string()))?;
     }
-    Ok(roots)
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
+    verifier.build().map_err(|e| PairError::ClientCa(e.to_string()))
 }

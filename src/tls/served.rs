@@ -1,20 +1,31 @@
 //! The certificate that is served now.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use rustls::{ServerConfig, pki_types::CertificateDer};
 use tokio::sync::watch;
 
-use super::{Facts, Pair, PairError};
+use super::{
+    Facts, Pair, PairError,
+    pair::{Checked, client_verifier},
+};
 use crate::telemetry::metrics::TlsMetrics;
 
-/// What new connections get. Handshakes read it, one writer replaces it; connections that are open keep theirs.
+/// What new connections get. Handshakes read it, sources replace it; connections that are open keep theirs.
 #[derive(Debug)]
 pub struct Served {
     current: ArcSwapOption<Current>,
+    parts: Mutex<Parts>,
     version: watch::Sender<u64>,
     metrics: TlsMetrics,
+}
+
+/// What it is made of, which changes piece by piece.
+#[derive(Debug, Default)]
+struct Parts {
+    pair: Option<Pair>,
+    client_ca: Option<Vec<u8>>,
 }
 
 /// A certificate that is served.
@@ -30,30 +41,38 @@ pub struct Current {
 impl Served {
     /// Nothing yet.
     pub fn new(metrics: TlsMetrics) -> Arc<Self> {
-        Arc::new(Self { current: ArcSwapOption::empty(), version: watch::Sender::new(0), metrics })
+        Arc::new(Self {
+            current: ArcSwapOption::empty(),
+            parts: Mutex::default(),
+            version: watch::Sender::new(0),
+            metrics,
+        })
     }
 
     /// Serves `pair` from now on. If it is bad, what was served before stays.
     pub fn replace(&self, pair: &Pair) -> Result<(), PairError> {
-        match pair.check() {
-            Ok(checked) => {
-                let super::pair::Checked { config, chain, facts } = checked;
-                tracing::info!(
-                    subject = facts.subject,
-                    names = ?facts.names,
-                    not_after = %facts.not_after,
-                    "certificate loaded",
-                );
-                self.metrics.reloaded("loaded");
-                self.current.store(Some(Arc::new(Current { config, chain, facts })));
-                self.version.send_modify(|v| *v += 1);
-                Ok(())
+        let mut parts = self.parts();
+        let checked = self.count(pair.check(parts.client_ca.as_deref()))?;
+        let Facts { subject, names, not_after, .. } = &checked.facts;
+        tracing::info!(subject, ?names, %not_after, "certificate loaded");
+        parts.pair = Some(pair.clone());
+        self.publish(checked);
+        Ok(())
+    }
+
+    /// Lets in only clients of `ca` from now on. If it is bad, what held before stays.
+    pub fn let_in(&self, ca: &[u8]) -> Result<(), PairError> {
+        let mut parts = self.parts();
+        match &parts.pair {
+            Some(pair) => {
+                let checked = self.count(pair.check(Some(ca)))?;
+                self.publish(checked);
             }
-            Err(error) => {
-                self.metrics.reloaded("kept");
-                Err(error)
-            }
+            None => drop(self.count(client_verifier(ca))?),
         }
+        tracing::info!("client CA loaded");
+        parts.client_ca = Some(ca.to_vec());
+        Ok(())
     }
 
     /// What is served.
@@ -70,5 +89,21 @@ impl Served {
     /// The numbers.
     pub(crate) fn metrics(&self) -> &TlsMetrics {
         &self.metrics
+    }
+
+    fn publish(&self, checked: Checked) {
+        let Checked { config, chain, facts } = checked;
+        self.current.store(Some(Arc::new(Current { config, chain, facts })));
+        self.version.send_modify(|v| *v += 1);
+    }
+
+    fn count<T>(&self, result: Result<T, PairError>) -> Result<T, PairError> {
+        self.metrics.reloaded(if result.is_ok() { "loaded" } else { "kept" });
+        result
+    }
+
+    // A panic elsewhere leaves both parts as they were.
+    fn parts(&self) -> MutexGuard<'_, Parts> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

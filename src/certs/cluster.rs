@@ -1,0 +1,267 @@
+//! Keeps certificates in a cluster: reads what is stored, does what is due, and says what is wrong.
+//!
+//! Every replica reads; the one that holds the Lease writes. The order makes a change safe at every point where a
+//! replica may die: first the Secret, then every `caBundle`, then the listener.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    Bundles, Configured, MakeError, Material, Own, Watched, advance,
+    lease::{Election, HELD},
+    secret::{Found, SecretError, Vault},
+    trusts,
+};
+use crate::{
+    telemetry::metrics::TlsMetrics,
+    tls::{Clock, Current, Served},
+};
+
+/// So often caBundles are compared with a certificate that somebody else makes.
+const COMPARE: Duration = Duration::from_mins(1);
+/// So soon it is tried again where another replica has the Lease, or something went wrong.
+const RETRY: Duration = Duration::from_secs(2);
+/// Longest work under the Lease: it ends before others may take over.
+const WORK: Duration = Duration::from_secs(10);
+const _: () = assert!(WORK.as_secs() < HELD.as_secs() as u64, "others would write meanwhile");
+
+/// What a keeper is to keep.
+#[derive(Clone, Debug)]
+pub struct KeeperOptions {
+    /// Who calls us.
+    pub configured: Configured,
+    /// What to make, if it is for us to make.
+    pub own: Option<Own>,
+}
+
+/// Keeps certificates and watches bundles, until it is dropped.
+pub struct Keeper {
+    bundles: Bundles,
+    own: Option<Maker>,
+    served: Arc<Served>,
+    clock: Clock,
+    trust: Trust,
+    /// What was said last: once is enough.
+    said: String,
+    /// How long to wait after the next failure.
+    retry: Duration,
+}
+
+struct Maker {
+    options: Own,
+    vault: Vault,
+    election: Election,
+    /// What is served. Should the Secret be deleted, it is written again: a new CA would be unknown for a while.
+    last: Option<Material>,
+}
+
+/// Whether every caBundle trusts the certificate: the keeper says it, `/readyz` asks.
+#[derive(Clone, Debug, Default)]
+pub struct Trust(Arc<Mutex<Option<String>>>);
+
+impl Trust {
+    /// Why API servers refuse the certificate, if they do.
+    pub fn check(&self) -> Result<(), String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
+    }
+
+    fn set(&self, why: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+}
+
+/// Why certificates cannot be kept just now.
+#[derive(Debug, thiserror::Error)]
+enum KeepError {
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error("the Lease: {0}")]
+    Lease(#[source] kube::Error),
+    #[error("reading caBundles: {0}")]
+    Read(#[source] kube::Error),
+    #[error("writing the caBundle of {0}: {1}")]
+    Write(String, #[source] kube::Error),
+    #[error(transparent)]
+    Make(#[from] MakeError),
+    #[error("the certificate in the Secret cannot be served: {0}")]
+    Serve(#[from] crate::tls::PairError),
+    #[error("no answer from the API server within {} s", WORK.as_secs())]
+    Slow,
+}
+
+impl Keeper {
+    /// A keeper for `served`.
+    pub fn new(client: Client, options: KeeperOptions, served: Arc<Served>, clock: Clock) -> Self {
+        let own = options.own.map(|own| Maker {
+            vault: Vault::new(client.clone(), &own.namespace, &own.secret),
+            election: Election::new(client.clone(), &own.namespace, &own.lease, &own.identity),
+            options: own,
+            last: None,
+        });
+        let bundles = Bundles::new(client, options.configured);
+        Self { bundles, own, served, clock, trust: Trust::default(), said: String::new(), retry: RETRY }
+    }
+
+    /// What `/readyz` asks.
+    pub fn trust(&self) -> Trust {
+        self.trust.clone()
+    }
+
+    /// Keeps them. Never ends.
+    pub async fn run(mut self) {
+        loop {
+            let pause = match self.round().await {
+                Ok(pause) => {
+                    self.said.clear();
+                    self.retry = RETRY;
+                    pause
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    if text != self.said {
+                        tracing::error!(error = text, "certificates");
+                        self.said = text;
+                    }
+                    let retry = self.retry;
+                    self.retry = (retry * 2).min(COMPARE);
+                    retry
+                }
+            };
+            sleep(pause).await;
+        }
+    }
+
+    async fn round(&mut self) -> Result<Duration, KeepError> {
+        let now = self.clock.now();
+        let watched =
+            timeout(WORK, self.bundles.read()).await.map_err(|_| KeepError::Slow)?.map_err(KeepError::Read)?;
+        let pause = match &mut self.own {
+            None => COMPARE,
+            Some(own) => {
+                let (done, watched) = (own.round(now, &self.bundles, &watched, &self.served).await?, &watched);
+                if done.wrote {
+                    // What was read is old.
+                    tracing::debug!(objects = watched.len(), "caBundles written");
+                    return Ok(Duration::from_millis(100));
+                }
+                done.pause
+            }
+        };
+        self.compare(now, &watched);
+        Ok(pause)
+    }
+
+    /// Compares every caBundle with what is served.
+    fn compare(&self, now: Timestamp, watched: &[Watched]) {
+        let Some(current) = self.served.current() else { return };
+        let why = mismatches(now, watched, &current, self.served.metrics());
+        if why.is_some() && why != self.trust.check().err() {
+            tracing::error!(error = why, "API servers do not accept the certificate");
+        }
+        self.trust.set(why);
+    }
+}
+
+/// The first thing that is wrong; all of it goes into the metrics.
+fn mismatches(now: Timestamp, watched: &[Watched], current: &Current, metrics: &TlsMetrics) -> Option<String> {
+    let mut first = None;
+    for object in watched {
+        let wrong = object.callers.iter().find_map(|caller| {
+            let error = trusts(&caller.bundle, &current.chain, &caller.server, now).err()?;
+            Some(format!("{} {} {}: {error}", object.kind, object.name, caller.webhook))
+        });
+        metrics.mismatch(object.kind.name(), wrong.is_some());
+        first = first.or(wrong);
+    }
+    first
+}
+
+/// What came of a round.
+struct Done {
+    pause: Duration,
+    wrote: bool,
+}
+
+impl Maker {
+    async fn round(
+        &mut self,
+        now: Timestamp,
+        bundles: &Bundles,
+        watched: &[Watched],
+        served: &Served,
+    ) -> Result<Done, KeepError> {
+        let found = timeout(WORK, self.vault.read()).await.map_err(|_| KeepError::Slow)??;
+        let stored = found.as_ref().map(|f| f.material.clone()).filter(|m| *m != Material::default());
+        let stored = stored.or_else(|| self.last.clone()).unwrap_or_default();
+        let published = watched.iter().all(|w| w.has(&stored.bundle));
+        let Own { names, life, .. } = &self.options;
+        let (wanted, until) = advance(now, stored, published, names, life)?;
+        let is_stored = found.as_ref().is_some_and(|f| f.material == wanted);
+        let poll = positive(life.poll());
+        let mut done = Done { pause: poll.min(positive(until.duration_since(now))), wrote: false };
+        if !is_stored || watched.iter().any(|w| !w.has(&wanted.bundle)) {
+            let Some(lease) = self.election.take(now).await.map_err(KeepError::Lease)? else {
+                self.load(found.as_ref(), served)?;
+                done.pause = RETRY.min(poll);
+                return Ok(done);
+            };
+            let wrote = timeout(WORK, self.write(&wanted, found.as_ref(), bundles, watched)).await;
+            let released = self.election.release(lease).await;
+            done.wrote = wrote.map_err(|_| KeepError::Slow)??;
+            released.map_err(KeepError::Lease)?;
+            if !done.wrote {
+                done.pause = Duration::ZERO;
+                return Ok(done);
+            }
+        }
+        self.serve(&wanted, served)?;
+        Ok(done)
+    }
+
+    /// First the Secret, then the bundles. `false`: somebody else wrote the Secret.
+    async fn write(
+        &self,
+        wanted: &Material,
+        found: Option<&Found>,
+        bundles: &Bundles,
+        watched: &[Watched],
+    ) -> Result<bool, KeepError> {
+        if found.is_none_or(|f| f.material != *wanted) {
+            if !self.vault.write(wanted, found).await? {
+                return Ok(false);
+            }
+            tracing::info!(secret = self.options.secret, "new certificates stored");
+        }
+        for object in watched.iter().filter(|w| !w.has(&wanted.bundle)) {
+            let name = || format!("{} {}", object.kind, object.name);
+            bundles.write(object, &wanted.bundle).await.map_err(|e| KeepError::Write(name(), e))?;
+            tracing::info!(kind = object.kind.name(), name = object.name, "caBundle written");
+        }
+        Ok(true)
+    }
+
+    fn load(&mut self, found: Option<&Found>, served: &Served) -> Result<(), KeepError> {
+        match found {
+            Some(found) if found.material != Material::default() => self.serve(&found.material.clone(), served),
+            _ => Ok(()),
+        }
+    }
+
+    fn serve(&mut self, material: &Material, served: &Served) -> Result<(), KeepError> {
+        if self.last.as_ref().is_none_or(|l| l.pair() != material.pair()) {
+            served.replace(&material.pair())?;
+        }
+        self.last = Some(material.clone());
+        Ok(())
+    }
+}
+
+fn positive(duration: SignedDuration) -> Duration {
+    Duration::try_from(duration).unwrap_or_default()
+}

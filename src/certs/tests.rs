@@ -1,0 +1,156 @@
+//! A life of many years in a moment: time is a value.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Action, Distrust, Life, Material, advance, inspect, plan, step, trusts};
+use crate::tls::{Facts, certificates};
+
+const NAME: &str = "roster-webhook.roster-system.svc";
+
+fn names() -> Vec<String> {
+    vec![NAME.to_owned(), "127.0.0.1".to_owned()]
+}
+
+fn begin() -> Timestamp {
+    "2026-01-01T00:00:00Z".parse().unwrap()
+}
+
+fn days(n: i64) -> SignedDuration {
+    SignedDuration::from_hours(24 * n)
+}
+
+fn fresh(now: Timestamp) -> Material {
+    advance(now, Material::default(), true, &names(), &Life::default()).unwrap().0
+}
+
+fn accepted(bundle: &str, material: &Material, now: Timestamp) -> Result<(), Distrust> {
+    trusts(bundle.as_bytes(), &certificates(material.certificate.as_bytes()).unwrap(), NAME, now)
+}
+
+fn cas(material: &Material) -> usize {
+    certificates(material.bundle.as_bytes()).unwrap().len()
+}
+
+#[test]
+fn the_first_round_makes_everything() {
+    let (material, until) = advance(begin(), Material::default(), true, &names(), &Life::default()).unwrap();
+    assert_eq!(until, begin() + days(60), "two thirds of ninety days");
+    assert_eq!(accepted(&material.bundle, &material, begin()), Ok(()));
+    let facts = material.pair().facts().unwrap();
+    assert_eq!((facts.names, facts.not_after), (names(), begin() + days(90)));
+    assert!(!format!("{material:?}").contains("PRIVATE"), "no key in a log");
+}
+
+#[test]
+fn nothing_is_made_twice() {
+    let material = fresh(begin());
+    for days_later in [0, 1, 59] {
+        let now = begin() + days(days_later);
+        assert_eq!(advance(now, material.clone(), true, &names(), &Life::default()).unwrap().0, material);
+    }
+}
+
+/// Ten years, an hour at a time: API servers trust a bundle for as long as the other replica still serves what it
+/// loaded at most a poll ago.
+#[test]
+fn at_no_moment_is_a_certificate_unknown() {
+    let life = Life { settle: SignedDuration::from_hours(6), ..Life::default() };
+    let mut now = begin();
+    let mut material = fresh(now);
+    let (mut published, mut loaded) = (material.bundle.clone(), material.clone());
+    let (mut leaves, mut most_cas) = (1, 1);
+    while now < begin() + days(3650) {
+        let (next, _) = advance(now, material.clone(), published == material.bundle, &names(), &life).unwrap();
+        leaves += usize::from(next.certificate != material.certificate);
+        material = next;
+        // Between the Secret and the bundle, and before the other replica has looked:
+        for bundle in [&published, &material.bundle] {
+            for served in [&loaded, &material] {
+                assert_eq!(accepted(bundle, served, now), Ok(()), "{now}");
+            }
+        }
+        published = material.bundle.clone();
+        loaded = material.clone();
+        most_cas = most_cas.max(cas(&material));
+        now += SignedDuration::from_hours(1);
+    }
+    assert_eq!(most_cas, 2);
+    // One each sixty days, and one more for each of the CAs, which come each 243 days.
+    assert!((61..=80).contains(&leaves), "{leaves}");
+    assert_eq!(cas(&material), 1);
+}
+
+#[test]
+fn a_clock_past_expiry_gets_everything_anew() {
+    let old = fresh(begin());
+    let now = begin() + days(1000);
+    assert_eq!(accepted(&old.bundle, &old, now), Err(Distrust::Dates));
+    let (new, _) = advance(now, old, true, &names(), &Life::default()).unwrap();
+    assert_eq!((accepted(&new.bundle, &new, now), cas(&new)), (Ok(()), 1));
+}
+
+#[test]
+fn the_next_step() {
+    let life = Life::default();
+    let plan_of = |now: Timestamp, material: &Material, published: bool, names: &[String]| {
+        plan(now, &inspect(material, published), names, &life)
+    };
+    let first = fresh(begin());
+    let rotated = step(begin() + days(250), Action::NewCa, first.clone(), &names(), &life).unwrap();
+    // Renewed meanwhile, so that it is still valid when the CA is due.
+    let leaf = step(begin() + days(200), Action::NewLeaf, first.clone(), &names(), &life).unwrap();
+    let both = Material { bundle: rotated.bundle.clone(), ca_key: rotated.ca_key.clone(), ..leaf.clone() };
+    let minutes = SignedDuration::from_mins;
+    let at = begin() + days(250);
+    let switched = step(at + minutes(5), Action::NewLeaf, both.clone(), &names(), &life).unwrap();
+    let more = [names(), vec!["another.svc".to_owned()]].concat();
+    for (name, now, material, published, names, want) in [
+        ("nothing there", begin(), &Material::default(), true, names(), Action::NewCa),
+        ("fresh", begin(), &first, true, names(), Action::Keep(begin() + days(60))),
+        ("two thirds of the certificate", begin() + days(60), &first, true, names(), Action::NewLeaf),
+        ("the certificate has ended", begin() + days(91), &first, true, names(), Action::NewLeaf),
+        ("another name", begin(), &first, true, more, Action::NewLeaf),
+        ("two thirds of the CA", begin() + days(244), &leaf, true, names(), Action::NewCa),
+        ("the clock was ahead", begin() - days(1), &first, true, names(), Action::NewCa),
+        ("no CA key", begin(), &Material { ca_key: String::new(), ..first.clone() }, true, names(), Action::NewCa),
+        (
+            "a foreign key",
+            begin(),
+            &Material { key: leaf.key.clone(), ..first.clone() },
+            true,
+            names(),
+            Action::NewLeaf,
+        ),
+        ("a new CA, not settled", at, &both, true, names(), Action::Keep(at + minutes(5))),
+        ("a new CA, settled", at + minutes(5), &both, true, names(), Action::NewLeaf),
+        ("a new CA that nobody knows", at + minutes(9), &both, false, names(), Action::Keep(at + minutes(9))),
+        ("a new CA that nobody knows, and no time left", at + days(41), &both, false, names(), Action::NewLeaf),
+        ("switched, not settled", at + minutes(6), &switched, true, names(), Action::Keep(at + minutes(10))),
+        ("switched, settled", at + minutes(10), &switched, true, names(), Action::DropOld),
+    ] {
+        assert_eq!(plan_of(now, material, published, &names), want, "{name}");
+    }
+}
+
+#[test]
+fn a_bundle_is_judged_as_an_api_server_judges_it() {
+    let (ours, other, now) = (fresh(begin()), fresh(begin()), begin());
+    let chain = certificates(ours.certificate.as_bytes()).unwrap();
+    let judge = |bundle: &str, name: &str, now| trusts(bundle.as_bytes(), &chain, name, now);
+    let two = format!("{}{}", other.bundle, ours.bundle);
+    for (name, got, want) in [
+        ("ours", judge(&ours.bundle, NAME, now), Ok(())),
+        ("an address", judge(&ours.bundle, "127.0.0.1", now), Ok(())),
+        ("both", judge(&two, NAME, now), Ok(())),
+        ("itself", judge(&ours.certificate, NAME, now), Ok(())),
+        ("itself, later", judge(&ours.certificate, NAME, now + days(91)), Err(Distrust::Dates)),
+        ("none", judge(" \n", NAME, now), Err(Distrust::Empty)),
+        ("another CA", judge(&other.bundle, NAME, now), Err(Distrust::Foreign)),
+        ("later", judge(&ours.bundle, NAME, now + days(91)), Err(Distrust::Dates)),
+        ("another name", judge(&ours.bundle, "x.svc", now), Err(Distrust::Name("x.svc".to_owned()))),
+    ] {
+        assert_eq!(got, want, "{name}");
+    }
+    assert!(matches!(judge("nonsense", NAME, now), Err(Distrust::Unreadable(_))));
+    assert_eq!(Facts::of(&chain[0]).unwrap().subject, "CN=roster webhook");
+}

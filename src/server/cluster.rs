@@ -1,0 +1,58 @@
+//! The cluster behind the webhook: a copy of what rules ask about, and the certificates that are kept in it.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context, anyhow};
+use tokio::task::JoinSet;
+
+use super::{ClusterOptions, background::endless, ready::Readiness};
+use crate::{
+    admission::Knowledge,
+    cache::{self, Store},
+    certs::{Configured, Keeper, KeeperOptions, Own},
+    installed::CRD,
+    live,
+    tls::{Clock, Served},
+};
+
+/// Longest time to connect to the API server.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Starts the watches, and the keeper of certificates.
+pub(super) async fn start(
+    options: &ClusterOptions,
+    own: Option<Own>,
+    served: &Arc<Served>,
+    clock: &Clock,
+    readiness: &mut Readiness,
+    tasks: &mut JoinSet<anyhow::Error>,
+) -> anyhow::Result<Arc<dyn Knowledge>> {
+    let client = connect(options).await?;
+
+    let configured = Configured { configuration: options.configuration.clone(), crd: CRD.to_owned() };
+    let keeper = Keeper::new(client.clone(), KeeperOptions { configured, own }, served.clone(), clock.clone());
+    let trust = keeper.trust();
+    readiness.add("ca-bundle", move || trust.check());
+    endless(tasks, keeper.run(), "the keeper of certificates");
+
+    let store = Arc::new(Store::new());
+    let (filled, kept) = (store.clone(), store.clone());
+    readiness.add("cache", move || {
+        if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
+    });
+    tasks.spawn(async move {
+        match cache::run(client, kept).await {
+            Ok(()) => anyhow!("the watches ended"),
+            Err(error) => error.into(),
+        }
+    });
+    Ok(store)
+}
+
+async fn connect(options: &ClusterOptions) -> anyhow::Result<kube::Client> {
+    let mut config = live::config(options.context.as_deref(), options.kubeconfig.as_deref()).await?;
+    // Watches are read for minutes, so that reading has no limit of ours.
+    config.connect_timeout = Some(CONNECT);
+    let address = config.cluster_url.to_string();
+    kube::Client::try_from(config).with_context(|| format!("the client of {address}"))
+}

@@ -98,6 +98,8 @@ struct Gvk<'a> {
 struct User<'a> {
     #[serde(borrow)]
     username: Words<'a>,
+    #[serde(borrow)]
+    groups: Option<Vec<Words<'a>>>,
 }
 
 /// Text that stays in the body, unless something in it is escaped; `null` is the empty text.
@@ -145,7 +147,7 @@ pub fn read(body: &[u8]) -> Result<(ReviewVersion, Request<'_>), EnvelopeError> 
     if wire.uid.0.is_empty() {
         return Err(broken(body, "request.uid is empty".to_owned()));
     }
-    let kind = wire.kind.unwrap_or_default();
+    let (kind, user) = (wire.kind.unwrap_or_default(), wire.user_info.unwrap_or_default());
     let request = Request {
         uid: wire.uid.0,
         group: kind.group.0,
@@ -155,7 +157,8 @@ pub fn read(body: &[u8]) -> Result<(ReviewVersion, Request<'_>), EnvelopeError> 
         namespace: wire.namespace.0,
         name: wire.name.0,
         operation: Operation::read(&wire.operation.0),
-        user: wire.user_info.unwrap_or_default().username.0,
+        user: user.username.0,
+        groups: user.groups.into_iter().flatten().map(|g| g.0).collect(),
         // `null` is no object: an Option of a RawValue has none for it.
         object: wire.object,
         old_object: wire.old_object,

@@ -84,6 +84,8 @@ pub struct Request<'a> {
     pub operation: Option<Operation>,
     /// Who does it.
     pub user: Cow<'a, str>,
+    /// The groups of the user.
+    pub groups: Vec<Cow<'a, str>>,
     /// The object as it will be stored.
     pub object: Option<&'a RawValue>,
     /// The object as it is stored.

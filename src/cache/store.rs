@@ -13,6 +13,7 @@ use crate::{
 
 /// An object of a kind that is kept.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the variants are the kinds")]
 pub enum Object {
     Pod(Box<Pod>),
     Service(Box<Service>),

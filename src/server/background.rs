@@ -5,16 +5,18 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use tokio::task::JoinSet;
 
-use super::{Certificates, ServeOptions, WebhookOptions, cluster, ready::Readiness};
+use super::{Certificates, ServeOptions, WebhookOptions, cluster, policies, ready::Readiness};
 use crate::{
     admission::{Knowledge, Nothing},
     certs::{Life, in_memory},
     tls::{Files, Served},
+    webhook::InForce,
 };
 
 /// What the webhook is built from.
 pub(super) struct Started {
     pub(super) knowledge: Arc<dyn Knowledge>,
+    pub(super) policies: Arc<InForce>,
     /// The CA of a certificate in memory.
     pub(super) dev_bundle: Option<String>,
 }
@@ -45,14 +47,21 @@ pub(super) async fn start(
             tasks.spawn(async move { renew.await.into() });
         }
     }
-    let knowledge = match &options.cluster {
-        Some(cluster) => cluster::start(cluster, own, served, &options.clock, readiness, tasks).await?,
+    let (knowledge, in_force): (Arc<dyn Knowledge>, _) = match &options.cluster {
+        Some(cluster) => {
+            let (store, policies) = cluster::start(cluster, own, served, &options.clock, readiness, tasks).await?;
+            (store, policies)
+        }
         None if own.is_some() => {
             return Err(anyhow!("certificates are kept in a cluster: --self-signed needs --cluster"));
         }
-        None => Arc::new(Nothing),
+        None => (Arc::new(Nothing), Arc::new(InForce::default())),
     };
-    Ok(Started { knowledge, dev_bundle })
+    if let Some(path) = &webhook.policy {
+        let kept = policies::of_file(path, &in_force).await?;
+        endless(tasks, kept, "the watch of the file of policies");
+    }
+    Ok(Started { knowledge, policies: in_force, dev_bundle })
 }
 
 /// A task that has no end; if it has one all the same, that is an error.

@@ -5,14 +5,14 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context, anyhow};
 use tokio::task::JoinSet;
 
-use super::{ClusterOptions, background::endless, ready::Readiness};
+use super::{ClusterOptions, background::endless, cluster_policies::of_cluster, ready::Readiness};
 use crate::{
-    admission::Knowledge,
     cache::{self, Store},
     certs::{Configured, Keeper, KeeperOptions, Own},
     installed::CRD,
     live,
     tls::{Clock, Served},
+    webhook::InForce,
 };
 
 /// Longest time to connect to the API server.
@@ -26,7 +26,7 @@ pub(super) async fn start(
     clock: &Clock,
     readiness: &mut Readiness,
     tasks: &mut JoinSet<anyhow::Error>,
-) -> anyhow::Result<Arc<dyn Knowledge>> {
+) -> anyhow::Result<(Arc<Store>, Arc<InForce>)> {
     let client = connect(options).await?;
 
     let configured = Configured { configuration: options.configuration.clone(), crd: CRD.to_owned() };
@@ -36,6 +36,8 @@ pub(super) async fn start(
     endless(tasks, keeper.run(), "the keeper of certificates");
 
     let store = Arc::new(Store::new());
+    let policies = Arc::new(InForce::new(Some(store.clone())));
+    endless(tasks, of_cluster(client.clone(), policies.clone()), "the watch of policies");
     let (filled, kept) = (store.clone(), store.clone());
     readiness.add("cache", move || {
         if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
@@ -46,7 +48,7 @@ pub(super) async fn start(
             Err(error) => error.into(),
         }
     });
-    Ok(store)
+    Ok((store, policies))
 }
 
 async fn connect(options: &ClusterOptions) -> anyhow::Result<kube::Client> {

@@ -7,9 +7,10 @@ use tokio::task::JoinSet;
 
 use super::{ClusterOptions, ready::Readiness};
 use crate::{
-    admission::Knowledge,
+    cache::Store,
     certs::Own,
     tls::{Clock, Served},
+    webhook::InForce,
 };
 
 #[expect(clippy::unused_async, reason = "the same as with clusters")]
@@ -20,6 +21,6 @@ pub(super) async fn start(
     _: &Clock,
     _: &mut Readiness,
     _: &mut JoinSet<anyhow::Error>,
-) -> anyhow::Result<Arc<dyn Knowledge>> {
+) -> anyhow::Result<(Arc<Store>, Arc<InForce>)> {
     bail!("this build knows no clusters: it lacks the feature `controller`")
 }

@@ -27,7 +27,7 @@ use axum::{Router, http::StatusCode, routing::post};
 use tokio::sync::Semaphore;
 
 pub use limits::{FailureMode, Limits};
-pub use policies::{Defaults, Policies};
+pub use policies::{InForce, Policies};
 
 use crate::{admission::Knowledge, telemetry::metrics::AdmissionMetrics};
 use status::Refusal;

@@ -29,6 +29,8 @@ pub(super) fn key(address_type: &AddressType, ports: Option<&[SlicePort]>, profi
 /// What one slice should hold.
 #[derive(Default)]
 pub(super) struct Wanted {
+    /// How many keys were met before this one.
+    pub(super) at: usize,
     /// In the order in which they are written.
     pub(super) ports: Vec<SlicePort>,
     /// Each endpoint once, in the order of identities.
@@ -89,6 +91,15 @@ pub(super) fn desired(endpoints: &Endpoints, context: &Context) -> Result<Desire
 }
 
 impl Desired {
+    /// The slices in the order in which their keys were met. Upstream walks through a map here: up to eight keys come
+    /// in the order in which they were put in, from a random one on, and round. Sorted keys may come in an order that
+    /// never happens there, and with slices to be reused the order decides which of them get one.
+    pub(super) fn in_turn(&self) -> Vec<(&Key, &Wanted)> {
+        let mut all: Vec<_> = self.slices.iter().collect();
+        all.sort_unstable_by_key(|(_, wanted)| wanted.at);
+        all
+    }
+
     /// That what every slice repeats of the Endpoints does not weigh too much.
     fn check(&self, endpoints: &Endpoints) -> Result<(), TooLarge> {
         let meta = &endpoints.meta;
@@ -104,7 +115,9 @@ impl Desired {
         // Both families are wanted, if only to find that there is nothing to put into a stored slice.
         let keys = [Family::V4, Family::V6].map(|f| key(&f.into(), Some(&ports), profile));
         for key in &keys {
-            self.slices.entry(key.clone()).or_default().ports.clone_from(&ports);
+            let at = self.slices.len();
+            let wanted = self.slices.entry(key.clone()).or_insert_with(|| Wanted { at, ..Wanted::default() });
+            wanted.ports.clone_from(&ports);
         }
         let ready = subset.addresses.iter().map(|a| (a, true));
         let all = ready.chain(subset.not_ready_addresses.iter().map(|a| (a, false)));

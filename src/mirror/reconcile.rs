@@ -43,7 +43,7 @@ pub(super) fn reconcile(
             .push(slice);
     }
     let mut work = Work::default();
-    for (key, wanted) in &desired.slices {
+    for (key, wanted) in desired.in_turn() {
         let stored = by_key.remove(key).unwrap_or_default();
         work.one_key(endpoints, &key.0, wanted, &stored, context, report);
     }

@@ -24,7 +24,7 @@ impl Source {
         let slice: EndpointSlice = serde_json::from_str(raw.get()).map_err(|e| e.to_string())?;
         let source: Value = serde_json::from_str(raw.get()).map_err(|e| e.to_string())?;
         losses.note_unread(&source, &serde_json::to_value(&slice).map_err(|e| e.to_string())?);
-        if slice.service_name().is_none_or(|n| n.is_empty()) {
+        if slice.service_name().is_none_or(Text::is_empty) {
             return Err("it has no label kubernetes.io/service-name: it belongs to no Service".to_owned());
         }
         Ok(Self { slice, losses })

@@ -37,12 +37,11 @@ impl Losses {
     }
 
     pub(super) fn note(&mut self, field: impl Into<String>, why: &str) {
-        match self.list.iter_mut().find(|l| l.why == why) {
-            Some(lost) => lost.more += 1,
-            None => {
-                self.list.push(Lost { object: self.object.clone(), field: field.into(), why: why.to_owned(), more: 0 })
-            }
+        if let Some(lost) = self.list.iter_mut().find(|l| l.why == why) {
+            lost.more += 1;
+            return;
         }
+        self.list.push(Lost { object: self.object.clone(), field: field.into(), why: why.to_owned(), more: 0 });
     }
 
     /// Notes every field of `source` that `read`, which was made of it, does not have.
@@ -67,7 +66,7 @@ impl Losses {
             }
             (Value::Array(source), Value::Array(read)) => {
                 for (i, (source, read)) in source.iter().zip(read).enumerate() {
-                    at.push_str(&format!("[{i}]"));
+                    at.extend(["[", &i.to_string(), "]"]);
                     self.unread(source, read, at);
                     at.truncate(here);
                 }

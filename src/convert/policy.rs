@@ -39,7 +39,7 @@ pub(crate) enum PolicyError {
 }
 
 /// The object in `to`. One that is in that version already comes back as it is.
-pub(crate) fn convert<'a>(raw: &'a RawValue, to: Version) -> Result<Cow<'a, RawValue>, PolicyError> {
+pub(crate) fn convert(raw: &RawValue, to: Version) -> Result<Cow<'_, RawValue>, PolicyError> {
     let mut object = Members::read(raw).map_err(|_| PolicyError::NoObject)?;
     let kind = object.text("kind");
     if kind != KIND {

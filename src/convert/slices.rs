@@ -25,6 +25,10 @@ pub(super) fn from_endpoints(raw: &RawValue, losses: &mut Losses) -> Result<Vec<
     if !endpoints.meta.finalizers.is_empty() {
         losses.note("metadata.finalizers", "they hold the Endpoints object, and not its slices");
     }
+    // An API server sets the protocol of Endpoints (`SetDefaults_Endpoints`), and refuses slices without one.
+    for port in endpoints.subsets.iter_mut().flat_map(|s| &mut s.ports).filter(|p| p.protocol.is_empty()) {
+        port.protocol = Text::new_static("TCP");
+    }
     // An object that is being deleted is still to be seen.
     endpoints.meta.deletion_timestamp = None;
     let (slices, report) = mirror::mapped(&endpoints);

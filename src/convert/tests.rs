@@ -155,12 +155,13 @@ fn endpoints(subsets: &Value) -> Value {
 #[test]
 fn endpoints_become_slices_that_a_user_owns() {
     let port = json!([{"name": "http", "port": 80, "protocol": "TCP"}]);
+    let bare = json!([{"name": "http", "port": 80}]);
     let target = json!({"kind": "Pod", "namespace": "shop", "name": "p", "uid": "1"});
     let (items, lost, failed) = convert(
         &[endpoints(&json!([{
             "addresses": [{"ip": "10.0.0.1", "nodeName": "n", "hostname": "h", "targetRef": target}, {"ip": "fd00::1", "x": 1}],
             "notReadyAddresses": [{"ip": "10.0.0.2"}, {"ip": "junk"}],
-            "ports": port,
+            "ports": bare,
         }]))],
         "EndpointSlice",
     );

@@ -1,6 +1,6 @@
 //! Whether a value has the shape that a schema tells: every mistake is found, and named by its field.
 //!
-//! Of OpenAPI it knows what `schema.rs` uses: types, required and known fields, enums, limits, lists that are maps or
+//! Of `OpenAPI` it knows what `schema.rs` uses: types, required and known fields, enums, limits, lists that are maps or
 //! sets, and the one pattern. Expressions (CEL) are for API servers; here, what they say is said in Rust.
 
 use std::collections::BTreeSet;

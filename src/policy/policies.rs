@@ -119,7 +119,9 @@ impl Policies {
         let mut capacity = None;
         for compiled in self.0.iter().filter(|c| c.is_about(target)) {
             if compiled.exempts(target) {
-                modes.iter_mut().for_each(|mode| *mode = (*mode).max(Some(Mode::Off)));
+                for mode in &mut modes {
+                    *mode = (*mode).max(Some(Mode::Off));
+                }
                 continue;
             }
             for (mode, opinion) in modes.iter_mut().zip(compiled.modes) {

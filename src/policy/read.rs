@@ -23,18 +23,18 @@ pub fn read(raw: &RawValue) -> (Option<EndpointPolicy>, Vec<Problem>) {
     static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| Version::ALL.map(schema::object));
     let value: Value = match serde_json::from_str(raw.get()) {
         Ok(value) => value,
-        Err(error) => return (None, vec![problem(&Value::Null, "", error.to_string(), false)]),
+        Err(error) => return (None, vec![problem(&Value::Null, "", &error.to_string(), false)]),
     };
     let version = value["apiVersion"].as_str().unwrap_or_default().parse();
     let version: Version = match version {
         Ok(version) if value["kind"] == KIND => version,
-        Ok(_) => return (None, vec![problem(&value, "/kind", "is not EndpointPolicy".to_owned(), false)]),
-        Err(why) => return (None, vec![problem(&value, "/apiVersion", why, false)]),
+        Ok(_) => return (None, vec![problem(&value, "/kind", "is not EndpointPolicy", false)]),
+        Err(why) => return (None, vec![problem(&value, "/apiVersion", &why, false)]),
     };
     let mistakes = check::check(&SCHEMAS[version as usize], &value, version);
     let usable = mistakes.iter().all(|m| m.harmless);
     let mut problems: Vec<Problem> =
-        mistakes.into_iter().map(|m| problem(&value, &m.pointer, m.message, m.harmless)).collect();
+        mistakes.into_iter().map(|m| problem(&value, &m.pointer, &m.message, m.harmless)).collect();
     // What stops the policy comes first; the order is kept otherwise.
     problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
     problems.truncate(MAX_PROBLEMS);
@@ -45,12 +45,12 @@ pub fn read(raw: &RawValue) -> (Option<EndpointPolicy>, Vec<Problem>) {
     match policy {
         Ok(policy) => (Some(policy), problems),
         // The schema says less of metadata than its type does.
-        Err(why) => (None, vec![problem(&value, "/metadata", why, false)]),
+        Err(why) => (None, vec![problem(&value, "/metadata", &why, false)]),
     }
 }
 
 /// `at` is the JSON pointer to the field.
-fn problem(value: &Value, at: &str, message: String, harmless: bool) -> Problem {
+fn problem(value: &Value, at: &str, message: &str, harmless: bool) -> Problem {
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     let name: Text = name.chars().take(253).collect::<String>().into();
     let code = if harmless { Reason::InvalidSetting } else { Reason::InvalidObject };

@@ -1,4 +1,4 @@
-//! The shape of an `EndpointPolicy`, as a structural schema (OpenAPI v3): one for API servers, for files and for people.
+//! The shape of an `EndpointPolicy`, as a structural schema (`OpenAPI` v3): one for API servers, for files and for people.
 //!
 //! The schema of v1alpha1 is made from that of v1 with the table of fields that moved, so that both stay equal.
 
@@ -95,7 +95,8 @@ fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }
 
-fn group(description: &str, properties: Value) -> Value {
+fn group(description: &str, properties: impl Into<Value>) -> Value {
+    let properties: Value = properties.into();
     json!({"type": "object", "description": description, "properties": properties})
 }
 

@@ -39,7 +39,7 @@ metadata:
 addressType: IPv4
 endpoints:
 - addresses:
-  - 192.0.2.7
+  - \"192.0.2.7\"
   conditions:
     ready: true
 ports:

@@ -7,3 +7,5 @@ mod documents;
 mod generated;
 #[cfg(feature = "server")]
 mod http;
+#[cfg(feature = "server")]
+mod webhook;

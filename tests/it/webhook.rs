@@ -298,3 +298,22 @@ async fn a_client_is_told_to_leave_before_its_connection_ends() {
     assert!(tls::ask_on(late, "/validate", &review("late", 0)).await.unwrap().contains(&allowed("late")));
     timeout(LONG, server.done).await.unwrap().unwrap().unwrap();
 }
+
+/// The table of limits in `docs/webhook.md` and the code are one.
+#[test]
+fn the_documented_limits_are_those_of_the_code() {
+    let document = include_str!("../../docs/webhook.md");
+    let Limits { review, conversion, room, request, large, queue } = Limits::default();
+    let mebibytes = |n: usize| format!("{} MiB", n >> 20);
+    for (what, value) in [
+        ("an admission review", mebibytes(review)),
+        ("a conversion review", mebibytes(conversion)),
+        ("bodies in memory, beyond 64 KiB of each", mebibytes(room)),
+        ("from the head of a request to its decision", format!("{} s, or what `?timeout=` says", request.as_secs())),
+        ("reviews over 256 KiB, and conversions, computed at once", large.to_string()),
+        ("those that wait for their turn", queue.to_string()),
+    ] {
+        let row = format!("| {what} | {value} |");
+        assert!(document.contains(&row), "docs/webhook.md has no row {row}");
+    }
+}

@@ -1,9 +1,21 @@
 //! A life of many years in a moment: time is a value.
 
-use jiff::{SignedDuration, Timestamp};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
-use super::{Action, Distrust, Life, Material, advance, inspect, plan, step, trusts};
-use crate::tls::{Facts, certificates};
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::sleep;
+
+use super::{Action, Distrust, Life, Material, advance, in_memory, inspect, plan, step, trusts};
+use crate::{
+    telemetry::metrics::TlsMetrics,
+    tls::{Clock, Facts, Served, certificates},
+};
 
 const NAME: &str = "roster-webhook.roster-system.svc";
 
@@ -50,16 +62,16 @@ fn nothing_is_made_twice() {
     }
 }
 
-/// Ten years, an hour at a time: API servers trust a bundle for as long as the other replica still serves what it
+/// Four years, a day at a time: API servers trust a bundle for as long as the other replica still serves what it
 /// loaded at most a poll ago.
 #[test]
 fn at_no_moment_is_a_certificate_unknown() {
-    let life = Life { settle: SignedDuration::from_hours(6), ..Life::default() };
+    let life = Life { settle: days(3), ..Life::default() };
     let mut now = begin();
     let mut material = fresh(now);
     let (mut published, mut loaded) = (material.bundle.clone(), material.clone());
     let (mut leaves, mut most_cas) = (1, 1);
-    while now < begin() + days(3650) {
+    while now < begin() + days(4 * 365) {
         let (next, _) = advance(now, material.clone(), published == material.bundle, &names(), &life).unwrap();
         leaves += usize::from(next.certificate != material.certificate);
         material = next;
@@ -72,11 +84,11 @@ fn at_no_moment_is_a_certificate_unknown() {
         published = material.bundle.clone();
         loaded = material.clone();
         most_cas = most_cas.max(cas(&material));
-        now += SignedDuration::from_hours(1);
+        now += days(1);
     }
     assert_eq!(most_cas, 2);
-    // One each sixty days, and one more for each of the CAs, which come each 243 days.
-    assert!((61..=80).contains(&leaves), "{leaves}");
+    // One each sixty days, and at most one more for each of the CAs, which come each 243 days.
+    assert!((24..=32).contains(&leaves), "{leaves}");
     assert_eq!(cas(&material), 1);
 }
 
@@ -153,4 +165,21 @@ fn a_bundle_is_judged_as_an_api_server_judges_it() {
     }
     assert!(matches!(judge("nonsense", NAME, now), Err(Distrust::Unreadable(_))));
     assert_eq!(Facts::of(&chain[0]).unwrap().subject, "CN=roster webhook");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_served_from_memory_renews_itself_past_every_expiry() {
+    let second = Arc::new(AtomicI64::new(begin().as_second()));
+    let told = second.clone();
+    let clock = Clock::new(move || Timestamp::from_second(told.load(Ordering::Relaxed)).unwrap());
+    let served = Served::new(TlsMetrics::default());
+    let (first, renew) = in_memory(served.clone(), clock.clone(), names(), Life::default()).unwrap();
+    assert_eq!(served.current().unwrap().chain, certificates(first.certificate.as_bytes()).unwrap());
+    tokio::spawn(async move { panic!("renewing ended: {}", renew.await) });
+    for (day, ends) in [(59, 90), (60, 150), (1000, 1090), (5000, 5090)] {
+        second.store((begin() + days(day)).as_second(), Ordering::Relaxed);
+        sleep(Duration::from_secs(61)).await;
+        let facts = served.current().unwrap().facts.clone();
+        assert_eq!((facts.valid(clock.now()), facts.not_after), (Ok(()), begin() + days(ends)), "day {day}");
+    }
 }

@@ -6,6 +6,8 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+#[cfg(feature = "server")]
+mod certs;
 mod compat;
 mod completions;
 mod convert;
@@ -52,6 +54,8 @@ enum Command {
     Compat(compat::Compat),
     #[cfg(feature = "server")]
     Serve(serve::Serve),
+    #[cfg(feature = "server")]
+    Certs(certs::Certs),
     Completions(completions::Completions),
     #[command(hide = true)]
     Man(completions::Man),
@@ -106,6 +110,8 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Compat(args) => args.run(),
         #[cfg(feature = "server")]
         Command::Serve(args) => args.run(),
+        #[cfg(feature = "server")]
+        Command::Certs(args) => args.run(),
         Command::Completions(args) => args.run(&mut definition(false)),
         Command::Man(args) => args.run(&definition(false)),
     }

@@ -18,10 +18,10 @@ mod webhook;
 /// Run the REST API.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    #[arg(long, value_name = "ADDRESS", env = "ROSTER_LISTEN", help = listen_help())]
+    #[arg(long, value_name = "ADDRESS", env = "ROSTER_LISTEN", value_parser = address, help = listen_help())]
     listen: Option<SocketAddr>,
     /// Where health and metrics are, besides the REST API; nothing else is there.
-    #[arg(long, value_name = "ADDRESS", env = "ROSTER_ADMIN_LISTEN")]
+    #[arg(long, value_name = "ADDRESS", env = "ROSTER_ADMIN_LISTEN", value_parser = address)]
     admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     webhook: WebhookArgs,
@@ -104,6 +104,12 @@ impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// An address and a port; without the address, all of the machine.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let full = if text.starts_with(':') { format!("[::]{text}") } else { text.to_owned() };
+    full.parse().map_err(|_| format!("{text:?} is no address with a port, such as 127.0.0.1:8080, [::1]:8080 or :8080"))
 }
 
 fn listen_help() -> String {
@@ -208,6 +214,20 @@ mod tests {
     #[test]
     fn without_flags_everything_is_as_the_server_has_it() {
         assert_eq!(format!("{:?}", options(&[]).unwrap()), format!("{:?}", ServeOptions::default()));
+    }
+
+    #[test]
+    fn a_port_alone_is_every_address() {
+        for (text, want) in [
+            (":10250", Some("[::]:10250")),
+            ("127.0.0.1:0", Some("127.0.0.1:0")),
+            ("[::1]:8443", Some("[::1]:8443")),
+            ("localhost:8443", None),
+            (":", None),
+            ("10250", None),
+        ] {
+            assert_eq!(address(text).ok().map(|a| a.to_string()).as_deref(), want, "{text}");
+        }
     }
 
     #[test]

@@ -75,8 +75,8 @@ fn container() -> Value {
         "image": IMAGE,
         "args": [
             "serve",
-            format!("--webhook-listen=[::]:{WEBHOOK_PORT}"),
-            format!("--admin-listen=[::]:{ADMIN_PORT}"),
+            format!("--webhook-listen=:{WEBHOOK_PORT}"),
+            format!("--admin-listen=:{ADMIN_PORT}"),
             "--cluster",
             "--self-signed",
             "--log-format=json",

@@ -1,6 +1,11 @@
 //! An open socket, and what is served behind it.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io::ErrorKind,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context;
 use tokio::{net::TcpListener, sync::Semaphore, time::sleep};
@@ -26,10 +31,17 @@ pub(super) struct Tls {
     pub(super) probe: Arc<Probe>,
 }
 
-/// Opens a socket: from here on connections queue, and nothing answers.
+/// Opens a socket: from here on connections queue, and nothing answers. `[::]` takes IPv4 as well; on a machine
+/// without IPv6 it is `0.0.0.0`.
 pub(super) async fn open(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let context = || format!("cannot listen on {address}");
-    let listener = TcpListener::bind(address).await.with_context(context)?;
+    let listener = match TcpListener::bind(address).await {
+        Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != ErrorKind::AddrInUse => {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        bound => bound,
+    };
+    let listener = listener.with_context(context)?;
     let address = listener.local_addr().with_context(context)?;
     Ok((listener, address))
 }

@@ -28,7 +28,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Shakes hands with our own listener, one at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Probe {
-    /// Our end of the handshake that is going on.
+    /// Our end of the last handshake: the listener may be done with it after we are.
     own: Mutex<Option<SocketAddr>>,
     last: tokio::sync::Mutex<Option<(Instant, Result<(), String>)>>,
 }
@@ -44,7 +44,6 @@ impl Probe {
         }
         let done = timeout(LIMIT, self.shake(address, served)).await;
         let result = done.unwrap_or_else(|_| Err(format!("no handshake within {} s", LIMIT.as_secs())));
-        *self.lock() = None;
         *last = Some((Instant::now(), result.clone()));
         result
     }

@@ -1,6 +1,7 @@
 //! Generated files are committed, and fresh. The test that finds one stale is also the program that writes it:
 //! `cargo xtask openapi` and `cargo xtask docs` run it with `ROSTER_WRITE` set to a group.
 
+mod manifests;
 mod markdown;
 
 use std::{fs, path::Path};
@@ -38,6 +39,16 @@ fn generated_files_are_fresh() {
         }
         if fs::read_to_string(&path).unwrap_or_default() != text {
             stale.push(format!("{}: cargo xtask {}", file.path, file.group));
+        }
+    }
+    for (name, text) in manifests::files().into_iter().filter(|_| write.is_empty() || write == "manifests") {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name);
+        if !write.is_empty() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        if fs::read_to_string(&path).unwrap_or_default() != text {
+            stale.push(format!("{name}: cargo xtask manifests"));
         }
     }
     assert!(stale.is_empty(), "stale; to write them anew:\n{}", stale.join("\n"));

@@ -9,3 +9,5 @@ mod generated;
 mod http;
 #[cfg(feature = "decode")]
 mod rules;
+#[cfg(feature = "server")]
+mod webhook;

@@ -15,7 +15,7 @@ use crate::{
 /// The flags of the webhook.
 #[derive(Debug, Args)]
 pub(super) struct WebhookArgs {
-    #[arg(long, value_name = "ADDRESS", env = "ROSTER_WEBHOOK_LISTEN", help_heading = "Webhook", help = listen_help())]
+    #[arg(long, value_name = "ADDRESS", env = "ROSTER_WEBHOOK_LISTEN", value_parser = super::address, help_heading = "Webhook", help = listen_help())]
     webhook_listen: Option<SocketAddr>,
     /// The webhook's certificate in PEM, with those between it and its CA. Read again when it changes.
     #[arg(

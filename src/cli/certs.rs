@@ -1,0 +1,195 @@
+//! `roster certs`: looks at certificates, and makes some to try things with.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use rustls::pki_types::{CertificateDer, pem::PemObject};
+use serde::Serialize;
+
+use super::{
+    Outcome, Output,
+    output::Format,
+    table::{Cell, GREEN, RED, Table, YELLOW},
+};
+use crate::{
+    certs::{Life, Material, advance},
+    tls::{Clock, Facts},
+};
+
+/// Look at certificates, or make some to try the webhook with.
+#[derive(Debug, Args)]
+pub(super) struct Certs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show for whom certificates are and when they end. Exit code 1: one of them has ended, or will within 14 days.
+    Show(Show),
+    /// Write a CA and a certificate into a folder: ca.crt, ca.key, tls.crt and tls.key. Files that are there are kept.
+    Dev(Dev),
+}
+
+#[derive(Debug, Args)]
+struct Show {
+    /// Files in PEM.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Form of the answer.
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
+}
+
+#[derive(Debug, Args)]
+struct Dev {
+    /// The folder; it is made if it is not there.
+    #[arg(long, value_name = "FOLDER", default_value = "certs")]
+    dir: PathBuf,
+    /// DNS names and addresses the certificate is for.
+    #[arg(long, value_name = "NAME", default_values = ["localhost", "127.0.0.1", "::1"])]
+    name: Vec<String>,
+    /// Write over files that are there.
+    #[arg(long)]
+    force: bool,
+}
+
+/// A certificate in a file.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    file: String,
+    subject: String,
+    issuer: String,
+    names: Vec<String>,
+    not_before: Timestamp,
+    not_after: Timestamp,
+    days_left: i64,
+    state: &'static str,
+}
+
+#[derive(Serialize)]
+struct Rows {
+    items: Vec<Row>,
+}
+
+/// Less than this is worth a look.
+const SOON_DAYS: i64 = 14;
+
+impl Certs {
+    pub(super) fn run(&self) -> anyhow::Result<Outcome> {
+        let now = Clock::system().now();
+        match &self.command {
+            Command::Show(show) => show.run(now),
+            Command::Dev(dev) => dev.run(now),
+        }
+    }
+}
+
+impl Show {
+    fn run(&self, now: Timestamp) -> anyhow::Result<Outcome> {
+        let mut items = Vec::new();
+        for file in &self.files {
+            items.extend(read(file, now)?);
+        }
+        let findings = items.iter().any(|row| row.state != "valid");
+        let mut out = Output::stdout(self.output);
+        if self.output.is_table() {
+            let mut table = Table::new(["FILE", "STATE", "ENDS", "DAYS", "SUBJECT", "NAMES"]);
+            for row in items {
+                let style = match row.state {
+                    "valid" => GREEN,
+                    "ends soon" => YELLOW,
+                    _ => RED,
+                };
+                table.push([
+                    row.file.into(),
+                    Cell::styled(row.state, style),
+                    row.not_after.to_string().into(),
+                    row.days_left.to_string().into(),
+                    row.subject.into(),
+                    row.names.join(", ").into(),
+                ]);
+            }
+            table.print(&mut out, 0)?;
+        } else {
+            out.document(self.output, &Rows { items })?;
+        }
+        out.flush()?;
+        Ok(if findings { Outcome::Findings } else { Outcome::Fine })
+    }
+}
+
+fn read(file: &Path, now: Timestamp) -> anyhow::Result<Vec<Row>> {
+    let name = file.display().to_string();
+    #[expect(clippy::disallowed_methods, reason = "the shell: a file that was named as an argument")]
+    let text = fs::read(file).with_context(|| name.clone())?;
+    let certificates: Result<Vec<CertificateDer<'_>>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let certificates = certificates.with_context(|| name.clone())?;
+    anyhow::ensure!(!certificates.is_empty(), "{name}: there is no certificate in it");
+    let rows = certificates.iter().map(|certificate| {
+        let facts = Facts::of(certificate).with_context(|| format!("{name}: it is no X.509 certificate"))?;
+        Ok(Row::of(name.clone(), facts, now))
+    });
+    rows.collect()
+}
+
+impl Row {
+    fn of(file: String, facts: Facts, now: Timestamp) -> Self {
+        let days_left = facts.seconds_left(now).div_euclid(86_400);
+        let state = match facts.valid(now) {
+            Ok(()) if days_left < SOON_DAYS => "ends soon",
+            Ok(()) => "valid",
+            Err(crate::tls::Invalid::Expired(_)) => "expired",
+            Err(crate::tls::Invalid::NotYet(_)) => "not valid yet",
+        };
+        let Facts { not_before, not_after, names, subject, issuer } = facts;
+        Self { file, subject, issuer, names, not_before, not_after, days_left, state }
+    }
+}
+
+impl Dev {
+    fn run(&self, now: Timestamp) -> anyhow::Result<Outcome> {
+        fs::create_dir_all(&self.dir).with_context(|| self.dir.display().to_string())?;
+        let (material, _) = advance(now, Material::default(), true, &self.name, &Life::default())?;
+        // Keys first: a certificate without one helps nobody.
+        let files = [
+            ("ca.key", &material.ca_key, 0o600),
+            ("tls.key", &material.key, 0o600),
+            ("ca.crt", &material.bundle, 0o644),
+            ("tls.crt", &material.certificate, 0o644),
+        ];
+        let there = files.iter().map(|(name, ..)| self.dir.join(name)).find(|path| path.exists());
+        if let Some(path) = there.filter(|_| !self.force) {
+            anyhow::bail!("{} is there already; --force writes over it", path.display());
+        }
+        for (name, text, mode) in files {
+            let path = self.dir.join(name);
+            write(&path, text, mode).with_context(|| path.display().to_string())?;
+        }
+        let mut out = Output::stdout(Format::Table);
+        let dir = self.dir.display();
+        writeln!(out, "wrote ca.crt, ca.key, tls.crt and tls.key into {dir}, for {}", self.name.join(", "))?;
+        writeln!(
+            out,
+            "\n  roster serve --webhook-listen 127.0.0.1:8443 --tls-cert-file {dir}/tls.crt --tls-private-key-file {dir}/tls.key"
+        )?;
+        out.flush()?;
+        Ok(Outcome::Fine)
+    }
+}
+
+/// Writes a new file, which nobody else can read before it has its mode.
+fn write(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
+    if path.exists() {
+        fs::remove_file(path)?;
+    }
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(text.as_bytes())
+}

@@ -8,10 +8,7 @@ pub(super) fn files() -> Vec<(String, String)> {
 }
 
 fn text(file: &File) -> String {
-    let documents: Vec<String> = file
-        .documents
-        .iter()
-        .map(|d| serde_saphyr::to_string(d).unwrap().trim_end().to_owned() + "\n")
-        .collect();
+    let documents: Vec<String> =
+        file.documents.iter().map(|d| serde_saphyr::to_string(d).unwrap().trim_end().to_owned() + "\n").collect();
     "# Made by `cargo xtask manifests`.\n".to_owned() + &documents.join("---\n")
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     PatchOp, Stage,
-    findings::{Finding, Findings},
+    findings::{All, Finding, Findings},
     rule::{Mode, Rule},
 };
 
@@ -106,7 +106,7 @@ impl Decision {
     /// what is enforced, and tells the rest. A rule that mends never refuses: where its patch was not made (the
     /// mutating webhook was not reached), the writer is warned.
     pub(super) fn of(findings: Findings<'_>, stage: Stage) -> Self {
-        let (list, more, unchecked) = findings.finish();
+        let All { list, more, unchecked } = findings.finish();
         let mut decision = Self::default();
         match stage {
             Stage::Mutate => decision.mend(list),

@@ -134,18 +134,18 @@ impl<'de: 'a, 'a> Deserialize<'de> for Words<'a> {
 
 /// Reads a review.
 pub fn read(body: &[u8]) -> Result<(ReviewVersion, Request<'_>), EnvelopeError> {
-    let review: Review<'_> = serde_json::from_slice(body).map_err(|e| broken(body, e.to_string()))?;
+    let review: Review<'_> = serde_json::from_slice(body).map_err(|e| broken(body, &e.to_string()))?;
     let version = match review.api_version.0.as_ref() {
         "admission.k8s.io/v1" => ReviewVersion::V1,
         "admission.k8s.io/v1beta1" => ReviewVersion::V1beta1,
-        other => return Err(broken(body, format!("apiVersion {other:?} is neither admission.k8s.io/v1 nor v1beta1"))),
+        other => return Err(broken(body, &format!("apiVersion {other:?} is neither admission.k8s.io/v1 nor v1beta1"))),
     };
     if review.kind.0 != "AdmissionReview" {
-        return Err(broken(body, format!("kind {:?} is not AdmissionReview", review.kind.0)));
+        return Err(broken(body, &format!("kind {:?} is not AdmissionReview", review.kind.0)));
     }
-    let Some(wire) = review.request else { return Err(broken(body, "there is no request in it".to_owned())) };
+    let Some(wire) = review.request else { return Err(broken(body, "there is no request in it")) };
     if wire.uid.0.is_empty() {
-        return Err(broken(body, "request.uid is empty".to_owned()));
+        return Err(broken(body, "request.uid is empty"));
     }
     let (kind, user) = (wire.kind.unwrap_or_default(), wire.user_info.unwrap_or_default());
     let request = Request {
@@ -167,7 +167,7 @@ pub fn read(body: &[u8]) -> Result<(ReviewVersion, Request<'_>), EnvelopeError> 
     Ok((version, request))
 }
 
-fn broken(body: &[u8], message: String) -> EnvelopeError {
+fn broken(body: &[u8], message: &str) -> EnvelopeError {
     let Salvaged { uid, api_version } = salvage(body);
     let version =
         if api_version == ReviewVersion::V1beta1.as_str() { ReviewVersion::V1beta1 } else { ReviewVersion::V1 };
@@ -225,7 +225,7 @@ impl<'de> Visitor<'de> for Fish<'_> {
             match (self.depth, key.as_ref()) {
                 (Depth::Review, "apiVersion") => {
                     let version: serde_json::Value = map.next_value()?;
-                    self.seen.borrow_mut().api_version = version.as_str().unwrap_or_default().to_owned();
+                    version.as_str().unwrap_or_default().clone_into(&mut self.seen.borrow_mut().api_version);
                 }
                 (Depth::Review, "request") => map.next_value_seed(Fish { depth: Depth::Request, ..self })?,
                 (Depth::Request, "uid") => {
@@ -269,7 +269,8 @@ struct Response<'a> {
 
 #[derive(Serialize)]
 struct Status<'a> {
-    status: &'static str,
+    #[serde(rename = "status")]
+    outcome: &'static str,
     code: u16,
     reason: &'a str,
     message: &'a str,
@@ -286,7 +287,7 @@ pub fn answer(version: ReviewVersion, uid: &str, decision: &Decision) -> Vec<u8>
             uid,
             allowed: decision.allowed(),
             status: decision.denied.as_ref().map(|d| Status {
-                status: "Failure",
+                outcome: "Failure",
                 code: d.code,
                 reason: d.reason,
                 message: &d.message,

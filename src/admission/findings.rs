@@ -87,6 +87,16 @@ pub(super) struct Findings<'a> {
     looking_back: bool,
 }
 
+/// What was found, and what was not.
+#[derive(Debug)]
+pub(super) struct All {
+    pub(super) list: Vec<Finding>,
+    /// Of which rules there were more, refused or not, and how many.
+    pub(super) more: Vec<(Rule, bool, usize)>,
+    /// Rules that could not be looked at, and why.
+    pub(super) unchecked: BTreeMap<Rule, &'static str>,
+}
+
 impl<'a> Findings<'a> {
     /// None yet.
     pub(super) fn new(settings: &'a Settings, stage: Stage) -> Self {
@@ -177,8 +187,8 @@ impl<'a> Findings<'a> {
         self.list.iter().any(|f| f.refused)
     }
 
-    /// All of them; how many more there were of each rule, refused or not; and what could not be looked at.
-    pub(super) fn finish(self) -> (Vec<Finding>, Vec<(Rule, bool, usize)>, BTreeMap<Rule, &'static str>) {
+    /// All of them.
+    pub(super) fn finish(self) -> All {
         let mut more = Vec::new();
         for &rule in Rule::ALL {
             for refused in [false, true] {
@@ -188,6 +198,6 @@ impl<'a> Findings<'a> {
                 }
             }
         }
-        (self.list, more, self.unchecked)
+        All { list: self.list, more, unchecked: self.unchecked }
     }
 }

@@ -69,7 +69,7 @@ impl PatchOp {
         };
         let done = match object.pointer_mut(parent) {
             Some(Value::Object(map)) => self.apply_to_map(map, &unescape(last)),
-            Some(Value::Array(list)) => self.apply_to_list(list, last),
+            Some(Value::Array(items)) => self.apply_to_list(items, last),
             _ => None,
         };
         done.ok_or_else(missing)
@@ -188,7 +188,7 @@ mod tests {
 
     fn pointers() -> impl Strategy<Value = String> {
         let step = prop_oneof!["[ab0-3]", Just("-".to_owned()), Just("~0".to_owned()), Just("~1".to_owned()), "0[0-2]"];
-        prop::collection::vec(step, 0..4).prop_map(|steps| steps.iter().map(|s| format!("/{s}")).collect())
+        prop::collection::vec(step, 0..4).prop_map(|steps| steps.iter().fold(String::new(), |out, s| out + "/" + s))
     }
 
     fn operations() -> impl Strategy<Value = PatchOp> {

@@ -91,7 +91,7 @@ rules! {
     TolerateUnready "tolerate-unready-annotation" ["Service"] Invalid Mend Enforce "Set spec.publishNotReadyAddresses, and remove the annotation.";
     /// The annotation `service.alpha.kubernetes.io/tolerate-unready-endpoints` has a value that is no Go boolean: no release read it as it was meant.
     TolerateUnreadyValue "tolerate-unready-value" ["Service"] Invalid Refuse Warn "Set spec.publishNotReadyAddresses, and remove the annotation.";
-    /// A label that belongs to controllers. With `service.kubernetes.io/headless` kube-proxy ignores the Service; `kubernetes.io/service-name` and the `managed-by` labels are copied where they make controllers write for ever, or take slices for another Service's.
+    /// A label that belongs to controllers. With `service.kubernetes.io/headless` kube-proxy ignores the Service, and its Endpoints are written at every sync, as with `endpoints.kubernetes.io/managed-by`. `kubernetes.io/service-name` and `endpointslice.kubernetes.io/managed-by` say whose a slice is: Endpoints inherit them from the Service, and mislead whoever selects by them.
     ReservedLabel "reserved-label" ["Service"] Invalid Refuse Enforce "Remove the label.";
     /// The annotation `service.kubernetes.io/topology-mode` or its predecessor `topology-aware-hints` has a value that no release reads, or they contradict each other: then the older one counts.
     TopologyMode "topology-mode-value" ["Service"] Invalid Refuse Warn "Use Auto or Disabled, in service.kubernetes.io/topology-mode only.";
@@ -143,7 +143,7 @@ rules! {
     SpecialAddress "special-address" ["Endpoints", "EndpointSlice"] Invalid Refuse Enforce "Use the address of the machine that serves.";
     /// The label `managed-by` names a built-in controller, and somebody else writes: the controller will delete or rewrite the object.
     ManagedBy "managed-by-spoofed" ["Endpoints", "EndpointSlice"] Forbidden Refuse Enforce "Use a name of your own in the label.";
-    /// An address that belongs to no pod of the namespace, nor to a range that an EndpointPolicy allows (CVE-2021-25740); or one in a range that it denies. Needs the cluster, but for denied ranges.
+    /// An address that belongs to no pod of the namespace, nor to a range that an `EndpointPolicy` allows (CVE-2021-25740); or one in a range that it denies. Needs the cluster, but for denied ranges.
     Provenance "address-provenance" ["Endpoints", "EndpointSlice"] Forbidden Refuse Warn "Use the address of a pod of the namespace, or have the range allowed by an EndpointPolicy.";
 }
 

@@ -18,8 +18,10 @@ pub struct Snapshot<'a> {
     pods: Option<Pods<'a>>,
     zones: Option<BTreeSet<&'a str>>,
     /// By namespace, Service and address: the slices that list it.
-    slices: Option<BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a Text>>>,
+    slices: Option<Slices<'a>>,
 }
+
+type Slices<'a> = BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a Text>>;
 
 #[derive(Clone, Debug, Default)]
 struct Pods<'a> {

@@ -69,7 +69,7 @@ fn the_uid_is_found_whatever_else_is_broken() {
     use ReviewVersion::{V1, V1beta1};
     let text = |t: &str| t.as_bytes().to_vec();
     let whole = body(&[]);
-    let cut = whole[..whole.iter().rposition(|b| *b == b'u').unwrap() + 1].to_vec();
+    let cut = whole[..=whole.iter().rposition(|b| *b == b'u').unwrap()].to_vec();
     let cases: Vec<(&str, Vec<u8>, Option<&str>, ReviewVersion)> = vec![
         ("nothing", vec![], None, V1),
         ("no JSON", text("hello"), None, V1),

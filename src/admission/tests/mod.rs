@@ -14,6 +14,10 @@ use serde_json::{Value, json};
 use super::*;
 use crate::inventory::Inventory;
 
+fn all<T: serde::de::DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
+    values.into_iter().map(|v| serde_json::from_value(v).unwrap()).collect()
+}
+
 /// What the tests' cluster holds: in namespace `shop`
 /// - Service `web` with selector `app: web`, `byhand` and the headless `db` without, `alias` an `ExternalName`,
 /// - pods `10.0.0.1` and `10.0.0.2` of `web`, whose port `http` differs; `10.0.0.9` has ended,
@@ -29,13 +33,11 @@ fn cluster() -> Inventory {
         })
     };
     let service = |name: &str, spec: Value| json!({ "metadata": meta("shop", name, Value::Null), "spec": spec });
-    fn all<T: serde::de::DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
-        values.into_iter().map(|v| serde_json::from_value(v).unwrap()).collect()
-    }
     let mut inventory = Inventory::default();
     inventory.services = all(vec![
         service("web", json!({ "selector": { "app": "web" }, "clusterIP": "10.96.0.1" })),
         service("byhand", json!({ "clusterIP": "10.96.0.2" })),
+        service("unstored", json!({})),
         service("db", json!({ "clusterIP": "None" })),
         service("alias", json!({ "type": "ExternalName", "externalName": "example.com" })),
     ]);

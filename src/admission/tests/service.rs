@@ -36,7 +36,7 @@ fn tolerate_unready_is_a_go_boolean_that_replaces_the_field() {
                 "not mended, since the other webhook was not reached",
                 Rule::TolerateUnready,
                 vec![(TOLERATE, "true".into())],
-                &["spec.publishNotReadyAddresses: is false, and an annotation ignored since 1.24 says true"],
+                &["spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true"],
             ),
         ],
     );
@@ -229,6 +229,7 @@ fn selectors_and_ports_are_compared_with_the_pods() {
                 vec![web(), port("htpp")],
                 &["spec.ports[0].targetPort: none of 2 selected pods has a TCP port \"htpp\""],
             ),
+            ("no protocol is TCP", missing, vec![web(), port("http"), ("/spec/ports/0/protocol", Value::Null)], &[]),
             (
                 "another protocol",
                 missing,

@@ -34,7 +34,7 @@ fn a_mode_decides_who_hears_of_it() {
 fn what_is_mended_is_told_where_it_happens() {
     let key = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
     let service = object("Service", "s", &[(key, "true".into())]);
-    let said = "spec.publishNotReadyAddresses: is false, and an annotation ignored since 1.24 says true";
+    let said = "spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true";
     for (mode, mended, left) in
         [(Mode::Off, false, false), (Mode::Audit, false, false), (Mode::Warn, false, true), (Mode::Enforce, true, true)]
     {

@@ -57,14 +57,14 @@ fn cut(object: &RawValue, counts: &[[usize; 2]], kept: &[[usize; 2]]) -> Vec<Pat
             continue;
         }
         for ((list, count), kept) in LISTS.iter().zip(count).zip(kept) {
-            let path = format!("/subsets/{i}/{list}");
+            let at = format!("/subsets/{i}/{list}");
             match count - kept {
                 0 => {}
-                _ if *kept == 0 => patch.push(PatchOp::remove(path)),
+                _ if *kept == 0 => patch.push(PatchOp::remove(at)),
                 1..=MAX_REMOVED => {
-                    patch.extend((*kept..*count).rev().map(|at| PatchOp::remove(format!("{path}/{at}"))))
+                    patch.extend((*kept..*count).rev().map(|n| PatchOp::remove(format!("{at}/{n}"))));
                 }
-                _ => patch.extend(first_of(object, i, list, *kept).map(|first| PatchOp::replace(path, first))),
+                _ => patch.extend(first_of(object, i, list, *kept).map(|first| PatchOp::replace(at, first))),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A Service and the pods it selects.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{
     admission::{
@@ -26,7 +26,12 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut Findings<'_>)
         .iter()
         .enumerate()
         .filter_map(|(at, port)| match &port.target_port {
-            TargetPort::Name(name) => Some(Named { at, port, name }),
+            // A file may leave out what an API server fills in.
+            TargetPort::Name(name) if port.protocol.is_empty() => {
+                let protocol = Text::new_static("TCP");
+                Some(Named { at, port: Cow::Owned(ServicePort { protocol, ..port.clone() }), name })
+            }
+            TargetPort::Name(name) => Some(Named { at, port: Cow::Borrowed(port), name }),
             TargetPort::Number(_) => None,
         })
         .collect();
@@ -67,7 +72,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut Findings<'_>)
 /// A port of the Service whose target is a name.
 struct Named<'a> {
     at: usize,
-    port: &'a ServicePort,
+    port: Cow<'a, ServicePort>,
     name: &'a Text,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut Findings<'_>)
         findings.add_mended(
             Rule::TolerateUnready,
             format_args!("spec.publishNotReadyAddresses"),
-            format_args!("is {}, and an annotation ignored since 1.24 says {publish}", !publish),
+            format_args!("is {}; an annotation of 1.23 says {publish}", !publish),
             || patch::set(subject.raw, &["spec", "publishNotReadyAddresses"], publish),
         );
     }

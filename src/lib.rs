@@ -9,6 +9,7 @@
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
 pub mod admission;
+mod budget;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod cluster;
@@ -35,5 +36,7 @@ mod repack;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+mod targets;
 #[cfg(feature = "server")]
 pub mod telemetry;
+mod uncanonical;

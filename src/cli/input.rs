@@ -39,8 +39,11 @@ pub(super) struct Input {
 /// Which release to act like.
 #[derive(Debug, Args)]
 pub(super) struct Release {
-    /// Act like this Kubernetes release, 1.22 to 1.37 [default: the live cluster's own, else the newest]
-    #[arg(long, value_name = "MINOR")]
+    #[arg(long, value_name = "MINOR", help = format!(
+        "Act like this Kubernetes release, {} to {} [default: the live cluster's own, else the newest]",
+        Minor::OLDEST,
+        Minor::NEWEST
+    ))]
     compat: Option<Minor>,
 }
 

@@ -11,7 +11,8 @@ use super::{
     error::{DecodeError, DecodeReason, read_error},
     input, is_json,
     kind::TypeMeta,
-    position::{Position, message},
+    message::message,
+    position::Position,
     yaml_as_json,
 };
 use crate::{

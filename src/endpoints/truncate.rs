@@ -5,16 +5,17 @@ use crate::model::EndpointSubset;
 /// `maxCapacity` of the Endpoints controller.
 pub(crate) const CAPACITY: usize = 1000;
 
-/// Cuts `subsets` to 1000 addresses and says whether there was anything to cut.
+/// Cuts `subsets` to 1000 addresses. Where there was anything to cut, tells how many addresses each of them
+/// kept, ready and not.
 ///
 /// Ready addresses go first: only if all of them fit do others get the rest. Every subset keeps its
 /// share, rounded up, so that the last ones may get less. Upstream keeps subsets that are left
 /// without any address, which the API server then refuses; they are dropped here.
-pub(crate) fn truncate(subsets: &mut Vec<EndpointSubset>) -> bool {
+pub(crate) fn truncate(subsets: &mut Vec<EndpointSubset>) -> Option<Vec<[usize; 2]>> {
     let ready: usize = subsets.iter().map(|s| s.addresses.len()).sum();
     let not_ready: usize = subsets.iter().map(|s| s.not_ready_addresses.len()).sum();
     if ready + not_ready <= CAPACITY {
-        return false;
+        return None;
     }
     if ready > CAPACITY {
         let mut shares = Shares::new(CAPACITY, ready);
@@ -28,8 +29,9 @@ pub(crate) fn truncate(subsets: &mut Vec<EndpointSubset>) -> bool {
             s.not_ready_addresses.truncate(shares.next(s.not_ready_addresses.len()));
         }
     }
+    let kept = subsets.iter().map(|s| [s.addresses.len(), s.not_ready_addresses.len()]).collect();
     subsets.retain(|s| !s.addresses.is_empty() || !s.not_ready_addresses.is_empty());
-    true
+    Some(kept)
 }
 
 /// Hands out `max` places among `total` addresses.
@@ -85,7 +87,7 @@ mod tests {
                 })
                 .collect();
             let over = ready.iter().chain(not_ready).sum::<usize>() > CAPACITY;
-            assert_eq!(truncate(&mut subsets), over);
+            assert_eq!(truncate(&mut subsets).is_some(), over);
             let counts = |f: fn(&EndpointSubset) -> usize| subsets.iter().map(f).collect::<Vec<_>>();
             assert_eq!(counts(|s| s.addresses.len()), want_ready, "ready of {ready:?} {not_ready:?}");
             assert_eq!(counts(|s| s.not_ready_addresses.len()), want_not_ready, "not ready of {ready:?} {not_ready:?}");

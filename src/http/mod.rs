@@ -16,7 +16,6 @@ mod endpointslices;
 mod explain;
 mod health;
 mod input;
-mod lenient;
 mod limits;
 mod observe;
 mod params;

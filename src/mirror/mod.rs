@@ -13,7 +13,7 @@ mod tests;
 
 use crate::{
     compat::Minor,
-    model::{EndpointSlice, Endpoints, Text, names},
+    model::{EndpointSlice, Endpoints, Text, by_name, names},
     plan::{Context, Report, SliceChanges, State},
     reason::{Problem, Reason},
 };
@@ -59,13 +59,9 @@ fn is_mirrored(slice: &EndpointSlice) -> bool {
 }
 
 /// The mirrored slices of a Service, by name (`endpointSlicesMirroredForService`). Those being deleted count.
-/// Of several with one name the last one counts.
 fn mirrored_slices<'a>(slices: &[&'a EndpointSlice], namespace: &Text, name: &Text) -> Vec<&'a EndpointSlice> {
     let ours = |s: &&EndpointSlice| is_mirrored(s) && s.meta.namespace == *namespace && s.service_name() == Some(name);
-    let mut found: Vec<&EndpointSlice> = slices.iter().copied().filter(ours).rev().collect();
-    found.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
-    found.dedup_by(|a, b| a.meta.name == b.meta.name);
-    found
+    by_name(slices.iter().copied().filter(ours).collect())
 }
 
 /// Why Endpoints are not mirrored.

@@ -6,6 +6,7 @@
 
 mod address;
 mod cidr;
+pub(crate) mod dns;
 mod endpoints;
 mod labels;
 mod meta;
@@ -16,6 +17,7 @@ mod service;
 mod slice;
 pub(crate) mod wire;
 
+pub(crate) use address::head;
 pub use address::{Family, PodIp};
 pub use cidr::{Cidr, CidrError};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};
@@ -25,6 +27,7 @@ pub use node::{Node, Nodes};
 pub use pod::{ContainerPort, NotReady, Phase, Pod, Readiness};
 pub use quantity::milli_value;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};
+pub(crate) use slice::by_name;
 pub use slice::{AddressType, Conditions, Endpoint, EndpointSlice, Hints, Named, SlicePort};
 
 /// Text of an object. Up to 23 bytes are stored in place, longer text is shared: a clone never copies.

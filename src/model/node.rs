@@ -87,7 +87,7 @@ struct RawAllocatable {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "cpu must be a number or a string")]
 enum RawQuantity {
     Text(Text),
     Number(serde_json::Number),

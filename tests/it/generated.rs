@@ -1,9 +1,9 @@
 //! Generated files are committed, and fresh. The test that finds one stale is also the program that writes it:
 //! `cargo xtask openapi` and `cargo xtask docs` run it with `ROSTER_WRITE` set to a group.
 
-use std::{fs, path::Path};
+mod markdown;
 
-use roster::explain;
+use std::{fs, path::Path};
 
 /// A file that is made from the code.
 struct Generated {
@@ -14,7 +14,7 @@ struct Generated {
 }
 
 const FILES: &[Generated] = &[
-    Generated { group: "docs", path: "docs/reasons.md", text: explain::reasons_markdown },
+    Generated { group: "docs", path: "docs/reasons.md", text: markdown::reasons },
     Generated { group: "docs", path: "docs/versions.md", text: versions },
     // The committed reference is that of a build with everything.
     #[cfg(all(feature = "cli", feature = "server", feature = "controller"))]
@@ -44,5 +44,5 @@ fn generated_files_are_fresh() {
 /// `docs/versions.md`: written by hand, but for the table of profiles in it.
 fn versions() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/versions.md");
-    explain::versions_markdown(&fs::read_to_string(path).unwrap_or_default())
+    markdown::versions(&fs::read_to_string(path).unwrap_or_default())
 }

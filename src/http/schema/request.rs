@@ -142,7 +142,7 @@ fn options() -> Value {
         "properties": {
             "compat": {
                 "type": "string",
-                "pattern": r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$",
+                "pattern": crate::compat::PATTERN,
                 "description": "The Kubernetes release to act like; default: the newest.",
                 "example": "1.37",
             },

@@ -12,9 +12,10 @@ use crate::{
     repack,
 };
 
-/// A slice that was read, and what is lost of it.
+/// A slice that was read: what of it Endpoints can hold, and what is lost.
 pub(super) struct Source {
-    pub(super) slice: EndpointSlice,
+    meta: ObjectMeta,
+    subset: Option<EndpointSubset>,
     pub(super) losses: Losses,
 }
 
@@ -27,38 +28,32 @@ impl Source {
         if slice.service_name().is_none_or(Text::is_empty) {
             return Err("it has no label kubernetes.io/service-name: it belongs to no Service".to_owned());
         }
-        Ok(Self { slice, losses })
+        tell_metadata(&slice.meta, &mut losses);
+        let subset = subset(&slice, &mut losses);
+        Ok(Self { meta: slice.meta, subset, losses })
     }
 
     /// Namespace and name of the Service.
-    pub(super) fn service(&self) -> (&str, &str) {
-        (&self.slice.meta.namespace, self.slice.service_name().map(Text::as_str).unwrap_or_default())
+    pub(super) fn service(&self) -> (Text, Text) {
+        (self.meta.namespace.clone(), self.meta.labels.get(names::SERVICE_NAME).cloned().unwrap_or_default())
     }
 }
 
-/// The Endpoints of one Service; `None` if they would name more pairs of address and port than anybody can mean.
-/// Slices count in the order of their names.
-pub(super) fn from_slices(sources: &mut [Source]) -> Option<Endpoints> {
-    sources.sort_by(|a, b| a.slice.meta.name.cmp(&b.slice.meta.name));
+/// The Endpoints of one Service. Slices count in the order of their names.
+pub(super) fn from_slices(sources: &mut [Source]) -> Result<Endpoints, String> {
+    sources.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
     let mut meta = ObjectMeta::default();
     let mut subsets = Vec::with_capacity(sources.len());
     for source in sources {
-        let Source { slice, losses } = source;
-        meta.namespace = slice.meta.namespace.clone();
-        meta.name = slice.service_name().cloned().unwrap_or_default();
-        tell_metadata(&slice.meta, losses);
-        merge(&mut meta.labels, &slice.meta.labels, "metadata.labels", losses);
-        merge(&mut meta.annotations, &slice.meta.annotations, "metadata.annotations", losses);
-        subsets.extend(subset(slice, losses));
+        (meta.namespace, meta.name) = source.service();
+        let Source { meta: of_slice, subset, losses } = source;
+        merge(&mut meta.labels, &of_slice.labels, "metadata.labels", losses);
+        merge(&mut meta.annotations, &of_slice.annotations, "metadata.annotations", losses);
+        subsets.extend(subset.take());
     }
-    for name in [names::SERVICE_NAME, names::SLICE_MANAGED_BY] {
-        meta.labels.remove(name);
-    }
-    for name in [names::TRIGGER_TIME, names::LAST_APPLIED] {
-        meta.annotations.remove(name);
-    }
-    let subsets = repack::repack(Minor::NEWEST.profile().hash, &subsets).ok()?;
-    Some(Endpoints { meta, subsets })
+    let subsets = repack::repack(Minor::NEWEST.profile().hash, &subsets)
+        .map_err(|_| "the slices of the Service repeat addresses under too many ports".to_owned())?;
+    Ok(Endpoints { meta, subsets })
 }
 
 fn tell_metadata(meta: &ObjectMeta, losses: &mut Losses) {

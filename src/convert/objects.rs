@@ -18,6 +18,10 @@ use crate::{
     policy::version::KIND,
 };
 
+/// Longest text of an object that becomes another kind, which takes many times of that in memory. An API server stores
+/// 1.5 MiB.
+const MAX_TEXT: usize = 4 << 20;
+
 /// What came of a conversion.
 #[derive(Debug, Default, Serialize)]
 pub struct Converted {
@@ -68,6 +72,11 @@ impl Work {
         let is_slice = key.kind == "EndpointSlice" && api_version.starts_with("discovery.k8s.io/");
         let is_endpoints = key.kind == "Endpoints" && matches!(api_version.as_ref(), "v1" | "");
         let is_policy = key.kind == KIND && api_version.starts_with("roster.dev/");
+        let other_kind =
+            (self.to == Target::EndpointSlice && is_endpoints) || (self.to == Target::Endpoints && is_slice);
+        if other_kind && raw.get().len() > MAX_TEXT {
+            return Err(format!("it has more than {MAX_TEXT} bytes, and an API server stores no such object"));
+        }
         match self.to {
             _ if key.kind.is_empty() => return Err("it has no kind".to_owned()),
             Target::Policy(version) if is_policy => {
@@ -89,8 +98,7 @@ impl Work {
                 // What v1 cannot hold, Endpoints cannot hold either: it is told there.
                 let v1 = discovery::convert(raw, Discovery::V1, &mut Losses::of(ObjectKey::default()))?;
                 let source = Source::read(&v1, Losses::of(key.clone()))?;
-                let (namespace, name) = source.service();
-                self.services.entry((namespace.into(), name.into())).or_default().push((index, source));
+                self.services.entry(source.service()).or_default().push((index, source));
             }
             _ => self.out.items.push(raw.to_owned()),
         }
@@ -100,13 +108,13 @@ impl Work {
     fn finish(mut self) -> Converted {
         for ((namespace, name), sources) in self.services {
             let (indices, mut sources): (Vec<usize>, Vec<Source>) = sources.into_iter().unzip();
-            let made = endpoints::from_slices(&mut sources).and_then(|e| serde_json::value::to_raw_value(&e).ok());
-            match made {
-                Some(made) => self.out.items.push(made),
-                None => self.out.failed.push(Failed {
+            let made = endpoints::from_slices(&mut sources);
+            match made.and_then(|e| serde_json::value::to_raw_value(&e).map_err(|e| e.to_string())) {
+                Ok(made) => self.out.items.push(made),
+                Err(why) => self.out.failed.push(Failed {
                     index: indices.first().copied().unwrap_or_default(),
                     object: ObjectKey::new("EndpointSlice", &namespace, &name),
-                    why: "the slices of the Service name too many pairs of an address and a port".to_owned(),
+                    why,
                 }),
             }
             self.out.lost.extend(sources.into_iter().flat_map(|s| s.losses.finish()));

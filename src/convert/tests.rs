@@ -281,8 +281,8 @@ fn slices_of_a_service_become_one_object() {
             "EndpointSlice shop/web-1 endpoints[2].conditions.serving: Endpoints know ready and not ready only",
             "EndpointSlice shop/web-1 endpoints[2].conditions.terminating: Endpoints do not know it",
             "EndpointSlice shop/web-2 future: this build does not know the field",
-            "EndpointSlice shop/web-2 metadata.labels[\"app\"]: an earlier slice of the Service has another value",
             "EndpointSlice shop/web-2 endpoints[0].deprecatedTopology: Endpoints have no topology",
+            "EndpointSlice shop/web-2 metadata.labels[\"app\"]: an earlier slice of the Service has another value",
             "EndpointSlice shop/web-3 future: this build does not know the field",
             "EndpointSlice shop/web-3 endpoints: Endpoints hold IP addresses only, and these are of type FQDN",
         ]

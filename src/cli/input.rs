@@ -103,6 +103,11 @@ impl Input {
         self.namespace.as_deref()
     }
 
+    /// Whether Services are asked for by name.
+    pub(super) fn names_services(&self) -> bool {
+        !self.services.is_empty()
+    }
+
     /// Keeps the Services that are asked for.
     pub(super) fn select(&self, index: &mut Index<'_>) -> anyhow::Result<()> {
         if let Some(namespace) = &self.namespace {
@@ -193,13 +198,24 @@ fn read_one(path: &Path, inventory: &mut Inventory, progress: &Progress) -> anyh
         if stdin.is_terminal() {
             output::warning("reading standard input; end it with Ctrl-D");
         }
-        decode::read(Counted { inner: stdin, progress }, &Source::file("<stdin>"), inventory)?;
-        return Ok(());
+        return read_from(stdin, "<stdin>", inventory, progress);
     }
     let name = path.display().to_string();
     #[expect(clippy::disallowed_methods, reason = "the command line is a shell: it reads files")]
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-    decode::read(Counted { inner: file, progress }, &Source::file(&name), inventory)?;
+    read_from(file, &name, inventory, progress)
+}
+
+fn read_from(
+    input: impl Read + Send,
+    name: &str,
+    inventory: &mut Inventory,
+    progress: &Progress,
+) -> anyhow::Result<()> {
+    let mut input = Counted { inner: input, progress, bytes: 0 };
+    decode::read(&mut input, &Source::file(name), inventory)?;
+    // A command that fails in front of a pipe prints nothing: that is no cluster at rest.
+    ensure!(input.bytes > 0, "{name}: there is nothing in it");
     Ok(())
 }
 
@@ -207,12 +223,15 @@ fn read_one(path: &Path, inventory: &mut Inventory, progress: &Progress) -> anyh
 struct Counted<'a, R> {
     inner: R,
     progress: &'a Progress,
+    bytes: u64,
 }
 
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
-        self.progress.add(u64::try_from(n).unwrap_or_default());
+        let n64 = u64::try_from(n).unwrap_or_default();
+        self.bytes += n64;
+        self.progress.add(n64);
         Ok(n)
     }
 }

@@ -103,6 +103,11 @@ impl Input {
         self.namespace.as_deref()
     }
 
+    /// Whether Services are asked for by name.
+    pub(super) fn names_services(&self) -> bool {
+        !self.services.is_empty()
+    }
+
     /// Keeps the Services that are asked for.
     pub(super) fn select(&self, index: &mut Index<'_>) -> anyhow::Result<()> {
         if let Some(namespace) = &self.namespace {
@@ -189,7 +194,10 @@ fn is_stdin(path: &Path) -> bool {
 
 fn read_one(path: &Path, inventory: &mut Inventory, progress: &Progress) -> anyhow::Result<()> {
     let (name, inner) = open(path)?;
-    decode::read(Counted { inner, progress }, &Source::file(&name), inventory)?;
+    let mut input = Counted { inner, progress, bytes: 0 };
+    decode::read(&mut input, &Source::file(&name), inventory)?;
+    // A command that fails in front of a pipe prints nothing: that is no cluster at rest.
+    ensure!(input.bytes > 0, "{name}: there is nothing in it");
     Ok(())
 }
 
@@ -212,12 +220,15 @@ pub(super) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read + Send>)
 struct Counted<'a, R> {
     inner: R,
     progress: &'a Progress,
+    bytes: u64,
 }
 
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
-        self.progress.add(u64::try_from(n).unwrap_or_default());
+        let n64 = u64::try_from(n).unwrap_or_default();
+        self.bytes += n64;
+        self.progress.add(n64);
         Ok(n)
     }
 }

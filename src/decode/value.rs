@@ -58,15 +58,19 @@ where
     };
     let notes = Notes { whole: text, twice: RefCell::default(), blamed: RefCell::default() };
     let again = Again { text: text.trim(), at, notes: &notes, budget };
-    if error.classify() != Category::Data {
+    // A number beyond all bounds and half a surrogate are JSON, though serde_json has no place for them: they are
+    // the fault of one value, and not of the text.
+    let well_formed = || serde_json::from_str::<&RawValue>(text).is_ok();
+    if error.classify() != Category::Data && !well_formed() {
         notes.blame(&error, &again);
         return Err(notes.broken(&error));
     }
     let value = again.read(seed).ok();
-    let mut flaws = notes.twice.into_inner();
-    match notes.blamed.into_inner() {
-        Some((Category::Data, flaw)) => flaws.push(flaw),
-        Some((_, broken)) => return Err(broken),
+    let mut flaws = notes.twice.take();
+    match notes.blamed.take() {
+        Some((category, broken)) if category != Category::Data && !well_formed() => return Err(broken),
+        Some((_, flaw)) => flaws.push(flaw),
+        None if value.is_none() => flaws.push(notes.broken(&error)),
         None => {}
     }
     Ok(Look { value, flaws })

@@ -14,7 +14,7 @@ use crate::{
         request::{self, RequestError, Requested},
     },
     inventory::{Inventory, Problems},
-    model::{ObjectKey, Pod},
+    model::{ObjectKey, Pod, Text},
     plan::{self, Controller, Options, State},
     reason::{Problem, Reason},
 };
@@ -30,6 +30,8 @@ pub(super) struct Asked<'a> {
     pub options: Options,
     /// What is wrong with the input.
     problems: &'a Problems,
+    /// The Service that the query names.
+    named: Option<(&'a Text, &'a Text)>,
 }
 
 /// Reads a body, and answers what it asks for. The answer is made here since the state only borrows what was read.
@@ -42,6 +44,8 @@ pub(super) fn answer<T>(
         let at = e.valid_up_to();
         ApiError::new(Kind::MalformedBody, format!("the body is not UTF-8: byte {at} begins no character"))
     })?;
+    // No JSON, but harmless: some editors write it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().is_empty() {
         return Err(ApiError::new(Kind::MalformedBody, "the body is empty"));
     }
@@ -75,6 +79,7 @@ fn of_request<T>(
             controllers: params.controllers.clone().or_else(|| request.controllers.clone()),
             options: params.over(request.options),
             problems,
+            named: None,
         })
     })
 }
@@ -100,10 +105,19 @@ fn of_objects<T>(
         controllers: params.controllers.clone(),
         options: params.over(Options::default()),
         problems: index.problems(),
+        named: params.service.as_ref().map(|(namespace, name)| (namespace, name)),
     })
 }
 
 impl Asked<'_> {
+    /// That the query names a Service of which nothing is there: it was deleted, or its name is mistyped.
+    pub(super) fn service_missing(&self) -> Option<Problem> {
+        let State { service, endpoints, slices, .. } = self.state;
+        let (namespace, name) = self.named.filter(|_| service.is_none() && endpoints.is_none() && slices.is_empty())?;
+        let message = "there is no Service, no Endpoints object and no slice of this name";
+        Some(Problem::new(Reason::ServiceMissing, ObjectKey::new("Service", namespace, name), message))
+    }
+
     /// What is wrong with the input, for the answer.
     pub(super) fn input_problems(&self) -> Vec<Problem> {
         let mut list = self.problems.as_slice().to_vec();

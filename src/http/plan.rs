@@ -66,6 +66,7 @@ pub(super) async fn plan(State(app): State<Arc<App>>, request: Request) -> Resul
     compute(&app, request, move |app, posted| {
         input::answer(&posted, &params, |asked| {
             let mut first = one(app, asked, &Controller::ALL, asked.options);
+            first.problems.extend(asked.service_missing());
             let Some(compat) = params.against else {
                 first.problems.splice(0..0, asked.input_problems());
                 return Answer::json(&first);

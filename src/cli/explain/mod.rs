@@ -88,6 +88,7 @@ impl ExplainArgs {
             pods,
             kinds: OnceLock::new(),
             pod,
+            asked_by_name: self.input.names_services(),
             options: Options { compat: self.release.choose(&objects), ..Options::default() },
         };
         let mut out = Output::stdout(self.output);
@@ -126,6 +127,8 @@ struct Run<'a> {
     /// All pods by their labels, once a selector matches nothing.
     kinds: OnceLock<Kinds<'a>>,
     pod: Option<&'a Pod>,
+    /// Whether Services were named.
+    asked_by_name: bool,
     options: Options,
 }
 
@@ -142,7 +145,12 @@ impl Run<'_> {
         };
         match selected.iter().position(|p| p.name() == pod.name()) {
             // Of a pod that is not selected only the difference is worth telling.
-            None => explain(&State { pods: &[pod], ..state }, &self.options),
+            None => {
+                let mut one = explain(&State { pods: &[pod], ..state }, &self.options);
+                // It is said of this pod alone. Where all Services are asked, most do not mean it, and all is well.
+                one.reasons.retain(|f| self.asked_by_name || f.code != Reason::SelectorMatchesNothing);
+                one
+            }
             at => explain_only(&state, &self.options, Focus { pod: at, ..Focus::default() }),
         }
     }

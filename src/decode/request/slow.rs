@@ -8,12 +8,12 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{FIELDS, Field, FieldErrors, Found, RequestError, field, kind, names};
+use super::{BETA, FIELDS, Field, FieldErrors, Found, RequestError, field, kind, names};
 use crate::{
     decode::{
         DecodeError, DecodeReason, Source,
         budget::{Budget, Pool},
-        kind::TypeMeta,
+        kind::{Kind, TypeMeta},
         message::{message, shortened},
         object::{self, Means, OfKind, Place},
         pointer::Pointer,
@@ -231,7 +231,10 @@ impl<'a> Slow<'a, '_> {
         let (whole, known) = (self.text, &self.known);
         let at = || place(whole, text, known);
         let place = Place { input: self.source.name, at: &at, document: 0, pointer };
-        object::add(text, meta, place, &mut self.means, &mut self.found.objects)
+        // The field says which kind it is; only the older version of slices is read in another way.
+        let beta = TypeMeta { api_version: BETA.into(), kind: meta.kind.clone() };
+        let is_beta = beta.kind() == Kind::EndpointSliceBeta && TypeMeta::of(text, true).api_version == BETA;
+        object::add(text, if is_beta { &beta } else { meta }, place, &mut self.means, &mut self.found.objects)
     }
 
     /// Counts the object in `text`.

@@ -91,7 +91,15 @@ fn what_is_odd_is_told_with_its_place() {
         ("[{}]".to_owned(), Err("a list, expected an object with service, pods, nodes, endpoints, endpointSlices, \
                                  controllers, options")),
         ("{\n}x".to_owned(), Err("in:2:2: not JSON: trailing characters")),
-        (r#"{"pods":[{"metadata":{"name":"\ud800"}}]}"#.to_owned(), Err("?")),
+        // JSON, though no Rust text and no number: the fault of one pod.
+        (
+            r#"{"pods":[{"metadata":{"name":"\ud800"}},{"spec":{"containers":[{"ports":[{"containerPort":1e999}]}]}}]}"#
+                .to_owned(),
+            Ok(vec![
+                "invalid-object /pods/0/metadata/name in:1:37: unexpected end of hex escape",
+                "invalid-object /pods/1/spec/containers/0/ports/0/containerPort in:1:95: number out of range",
+            ]),
+        ),
         (r#"{"pods":5,"kind":"List"}{}"#.to_owned(), Err("a Kubernetes object, or a list of them")),
     ] {
         let got = told(&text);

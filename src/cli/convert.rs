@@ -25,14 +25,14 @@ use crate::{
 /// Endpoints become EndpointSlices as the mirroring controller makes them, but under a label
 /// endpointslice.kubernetes.io/managed-by of their own: remove the Endpoints when you apply the slices, or label them
 /// endpointslice.kubernetes.io/skip-mirror: "true", or their addresses are published twice. EndpointSlices become one
-/// Endpoints object for each Service. Versions of EndpointSlice and of EndpointPolicy are converted as API servers do.
+/// Endpoints object for each Service. Versions of EndpointSlice and of `EndpointPolicy` are converted as API servers do.
 /// Other objects stay as they are. What is lost is told on standard error.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 nothing was lost, 1 something was, 2 wrong use, or an object that cannot be read or converted."
 )]
 pub(super) struct ConvertArgs {
-    /// What to convert to: a kind, or a version of EndpointSlice or EndpointPolicy.
+    /// What to convert to: a kind, or a version of EndpointSlice or `EndpointPolicy`.
     #[arg(long, value_name = "KIND|VERSION", value_parser = targets())]
     to: Target,
     /// Read objects from this file, from all *.yaml, *.yml and *.json (also .gz) of this directory, or from

@@ -12,7 +12,7 @@ use crate::{
     webhook::InForce,
 };
 
-/// How often the file is looked at: a mounted ConfigMap takes about a minute anyway.
+/// How often the file is looked at: a mounted `ConfigMap` takes about a minute anyway.
 const POLL: Duration = Duration::from_secs(2);
 /// Most bytes of the file.
 const MAX_FILE: u64 = 16 << 20;
@@ -48,7 +48,6 @@ pub(super) async fn of_file(path: &Path, in_force: &Arc<InForce>) -> anyhow::Res
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "the shell reads the file that it is given")]
 async fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let name = || format!("the policies in {}", path.display());
     let length = tokio::fs::metadata(path).await.with_context(name)?.len();

@@ -22,6 +22,15 @@ pub trait Policies: Send + Sync {
     fn settings(&self, request: &Request<'_>) -> Arc<Settings>;
 }
 
+impl<F> Policies for F
+where
+    F: Fn(&Request<'_>) -> Arc<Settings> + Send + Sync,
+{
+    fn settings(&self, request: &Request<'_>) -> Arc<Settings> {
+        self(request)
+    }
+}
+
 /// The policies in force: those of a file, and those of the cluster. Replaced while reviews go on.
 #[derive(Debug, Default)]
 pub struct InForce {

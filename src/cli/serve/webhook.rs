@@ -45,7 +45,7 @@ pub(super) struct WebhookArgs {
     /// Let only clients in whose certificate is from one of these CAs. Read again when it changes.
     #[arg(long, value_name = "FILE", help_heading = "Webhook")]
     client_ca_file: Option<PathBuf>,
-    /// EndpointPolicies in YAML or JSON, besides those of the cluster. Read again when the file changes.
+    /// `EndpointPolicies` in YAML or JSON, besides those of the cluster. Read again when the file changes.
     #[arg(long, value_name = "FILE", help_heading = "Webhook", requires = "webhook_listen")]
     policy: Option<PathBuf>,
     /// What validation says of a review that it could not look at in time. Mutation always allows.

@@ -29,6 +29,7 @@ struct Load {
     end: Instant,
 }
 
+#[expect(clippy::disallowed_methods, reason = "a program that reads a file")]
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [address, path, body, connections, seconds] = arguments.as_slice() else {

@@ -75,7 +75,10 @@ where
                 tracing::debug!(kind = name, objects = listed.len(), "listed");
                 store.take(Event::Replace(kind, std::mem::take(&mut listed)));
             }
-            Ok(Some(watcher::Event::Apply(object))) => store.take(Event::Apply(wrap(object.view))),
+            Ok(Some(watcher::Event::Apply(object))) => {
+                tracing::trace!(kind = name, object = object.metadata.name, "applied");
+                store.take(Event::Apply(wrap(object.view)));
+            }
             Ok(Some(watcher::Event::Delete(object))) => store.take(Event::Delete(wrap(object.view))),
             Err(error) => tracing::warn!(kind = name, %error, "watch"),
         }

@@ -127,7 +127,7 @@ fn date(at: Timestamp) -> Result<time::OffsetDateTime, MakeError> {
 
 /// The blocks of a PEM text.
 fn blocks(pem: &str) -> impl Iterator<Item = &str> {
-    pem.split_inclusive("-----END CERTIFICATE-----").filter(|b| b.contains("-----BEGIN CERTIFICATE-----"))
+    pem.split_inclusive("-----END CERTIFICATE-----").filter(|b| b.contains("-----BEGIN"))
 }
 
 /// The first certificate.

@@ -4,7 +4,7 @@
 //! Material (PEM) ─ inspect ─► Stored ─ plan(now) ─► Action ─ make ─► Material ─► Secret, caBundle, listener
 //! ```
 //!
-//! [`plan`] is pure: time and state come in, what is to be done comes out. A new CA is in every `caBundle` before
+//! [`plan()`] is pure: time and state come in, what is to be done comes out. A new CA is in every `caBundle` before
 //! the first certificate of it is served, and the old one stays in it until the last certificate of it is gone: at no
 //! moment does an API server meet a certificate that it does not know.
 

@@ -8,7 +8,7 @@ use crate::{
     model::{Cidr, ObjectMeta, Text, wire::nullable},
 };
 
-/// A policy, as it is stored. [`read`](super::read) makes one of either version.
+/// A policy, as it is stored. [`read`](super::read()) makes one of either version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct EndpointPolicy {
     /// Metadata; a policy belongs to no namespace.

@@ -50,7 +50,7 @@ impl ControlPlane {
         let mut plane = Self { dir, assets: setup.assets.to_owned(), port: free_port()?, processes: Vec::new() };
         let etcd = plane.start_etcd()?;
         plane.start_api_server(etcd, setup.api_server)?;
-        plane.write_kubeconfig()?;
+        plane.write_kubeconfig("admin")?;
         plane.wait_until_ready()?;
         if setup.controllers {
             plane.start_controllers()?;
@@ -58,9 +58,9 @@ impl ControlPlane {
         Ok(plane)
     }
 
-    /// A file for `--kubeconfig`.
+    /// A file for `--kubeconfig`, of the administrator.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
-        self.dir.join("kubeconfig")
+        self.dir.join("admin.kubeconfig")
     }
 
     /// `kubectl`, as the administrator.
@@ -95,7 +95,8 @@ impl ControlPlane {
 
     /// Starts the controllers.
     pub(crate) fn start_controllers(&mut self) -> Result<()> {
-        let config = self.kubeconfig();
+        // As in a real cluster: who a writer is decides what a webhook says.
+        let config = self.write_kubeconfig("controllers")?;
         let flags = [
             format!("--kubeconfig={}", config.display()),
             format!("--controllers={CONTROLLERS}"),
@@ -133,9 +134,12 @@ impl ControlPlane {
         let key = rcgen::KeyPair::generate().context("making a key for service accounts")?;
         fs::write(file("service-account.key"), key.serialize_pem())?;
         fs::write(file("service-account.pub"), key.public_key_pem())?;
-        let token = token()?;
-        fs::write(file("tokens.csv"), format!("{token},admin,admin,\"{GROUP}\"\n"))?;
-        fs::write(file("token"), token)?;
+        let (admin, controllers) = (token()?, token()?);
+        let user = "system:kube-controller-manager";
+        let tokens = format!("{admin},admin,admin,\"{GROUP}\"\n{controllers},{user},{user},\"{GROUP}\"\n");
+        fs::write(file("tokens.csv"), tokens)?;
+        fs::write(file("admin.token"), admin)?;
+        fs::write(file("controllers.token"), controllers)?;
         let mut flags = vec![
             format!("--etcd-servers=http://127.0.0.1:{etcd}"),
             format!("--cert-dir={}", file("certs")),
@@ -156,8 +160,8 @@ impl ControlPlane {
         self.spawn("kube-apiserver", &flags)
     }
 
-    fn write_kubeconfig(&self) -> Result<()> {
-        let token = fs::read_to_string(self.dir.join("token"))?;
+    fn write_kubeconfig(&self, user: &str) -> Result<PathBuf> {
+        let token = fs::read_to_string(self.dir.join(format!("{user}.token")))?;
         // The certificate that the API server makes for itself holds its CA as well.
         let text = format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: test\n\
@@ -167,7 +171,9 @@ impl ControlPlane {
             port = self.port,
             ca = self.dir.join("certs/apiserver.crt").display(),
         );
-        fs::write(self.kubeconfig(), text).context("writing the kubeconfig")
+        let path = self.dir.join(format!("{user}.kubeconfig"));
+        fs::write(&path, text).context("writing the kubeconfig")?;
+        Ok(path)
     }
 
     fn wait_until_ready(&mut self) -> Result<()> {

@@ -29,6 +29,8 @@ enum Kind {
     Cargo,
     /// Random states, asked of the real controllers
     Live,
+    /// A real API server and the real controllers
+    Cluster,
     /// /docs in a headless browser, offline
     Browser,
     /// The API against its own description
@@ -44,6 +46,7 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     };
     run(Kind::Cargo, "cargo test: unit, integration, recorded answers, documentation", cargo_test);
     run(Kind::Live, "live: random states, asked of the real controllers", live_parity);
+    run(Kind::Cluster, "cluster: beside a real API server", cluster);
     run(Kind::Browser, "browser: /docs, offline", browser);
     run(Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
 }
@@ -87,6 +90,28 @@ fn live_parity() -> Result<Outcome> {
     }
     parity::run(&Glance::parse_from(["parity", "--cases", "500"]).arguments)?;
     Ok(Outcome::Passed)
+}
+
+/// Its programs are built once, from published Go modules.
+fn cluster() -> Result<Outcome> {
+    if !has("kubectl") {
+        return Ok(Outcome::Skipped("kubectl is not installed".to_owned()));
+    }
+    if !has("go") && std::env::var_os("KUBEBUILDER_ASSETS").is_none() {
+        return Outcome::missing("go is not installed, and KUBEBUILDER_ASSETS is not set: there is no API server");
+    }
+    let assets = crate::cluster::assets_folder()?;
+    let mut tally = Tally::default();
+    let mut command = Command::new("cargo");
+    command.args("test --test cluster".split(' ')).env("KUBEBUILDER_ASSETS", assets);
+    let well = watch(&mut command, |line| {
+        if let Some(more) = result_line(line) {
+            tally += more;
+        }
+    })?;
+    ensure!(well || tally.failed > 0, "the test of the cluster broke off");
+    ensure!(tally.passed + tally.failed > 0, "the test of the cluster tested nothing");
+    Ok(Outcome::Tests(tally))
 }
 
 fn browser() -> Result<Outcome> {

@@ -276,9 +276,28 @@ fn length(path: &Path, text: &str, findings: &mut Vec<String>) {
 fn features(path: &Path, text: &str, findings: &mut Vec<String>) {
     // The second decides which subcommands a build has.
     let gates = ["src/lib.rs", "src/cli/mod.rs"];
-    if path.starts_with("src") && !gates.iter().any(|g| path == Path::new(g)) && text.contains("cfg(feature") {
+    if path.starts_with("src") && !gates.iter().any(|g| path == Path::new(g)) && gates_code(text) {
         findings.push(format!("{}: cfg(feature) belongs where modules and subcommands are listed", path.display()));
     }
+}
+
+/// Whether a feature gates anything but a module, or what comes out of one.
+fn gates_code(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        let gate = line.starts_with("#[cfg(feature") || line.starts_with("#[cfg(not(feature");
+        if !gate {
+            if line.contains("cfg(feature") {
+                return true;
+            }
+            continue;
+        }
+        let gated = lines.find(|l| !l.starts_with("#[")).unwrap_or_default();
+        if !["mod ", "pub mod ", "pub(crate) mod ", "use ", "pub use "].iter().any(|s| gated.starts_with(s)) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Subcommand;
 
 use crate::paths;
+pub(crate) use assets::folder as assets_folder;
 use control_plane::{ControlPlane, Setup};
 
 #[derive(Subcommand)]

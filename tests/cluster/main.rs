@@ -1,0 +1,78 @@
+//! Roster beside a real API server and the real controllers.
+//!
+//! `cargo xtask test cluster` builds the programs and sets `KUBEBUILDER_ASSETS`; without it nothing is tried here.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test: it may fail loudly, it reads files, and it prints"
+)]
+
+#[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
+mod control_plane;
+mod webhook;
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use control_plane::{ControlPlane, Setup};
+
+/// What most things take at most.
+const SOON: Duration = Duration::from_secs(30);
+
+/// The folder of the programs, if these tests are asked for.
+fn assets() -> Option<PathBuf> {
+    let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
+    if assets.is_none() {
+        println!("skipped: KUBEBUILDER_ASSETS is not set; cargo xtask test cluster sets it");
+    }
+    assets
+}
+
+fn start(assets: &Path, dir: &Path) -> ControlPlane {
+    ControlPlane::start(&Setup { assets, dir, api_server: &[], controllers: true }).unwrap()
+}
+
+/// Runs `kubectl` with the words of `line`; whether it ended well, and all that it printed.
+fn kubectl(plane: &ControlPlane, line: &str, input: &str) -> (bool, String) {
+    let mut command = plane.kubectl();
+    command.args(line.split_whitespace()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    (status.success(), String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr))
+}
+
+/// Waits until `ready` gives something.
+fn wait<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + SOON;
+    loop {
+        if let Some(found) = ready() {
+            return found;
+        }
+        assert!(Instant::now() < until, "{what}: not within {} s", SOON.as_secs());
+        sleep(Duration::from_millis(100));
+    }
+}
+
+/// The answer to a GET over plain HTTP, head and all.
+fn get(address: &str, path: &str) -> Option<String> {
+    let mut tcp = TcpStream::connect(address).ok()?;
+    tcp.set_read_timeout(Some(SOON)).ok()?;
+    write!(tcp, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    tcp.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+/// The program under test.
+fn roster() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_roster"))
+}

@@ -1,0 +1,198 @@
+//! The webhook, registered with a real API server by the manifests of this repository.
+
+use std::{fs, path::Path, process::Child};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::{assets, control_plane::ControlPlane, get, kubectl, roster, start, wait};
+
+/// The server, ended with the test.
+struct Webhook {
+    child: Child,
+    admin: String,
+}
+
+impl Drop for Webhook {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts it beside the API server, and registers it.
+fn register(plane: &ControlPlane, dir: &Path) -> Webhook {
+    let (port, admin) = (control_plane_port(), control_plane_port());
+    let certs = dir.join("certs");
+    assert!(roster().args(["certs", "dev", "--dir"]).arg(&certs).output().unwrap().status.success());
+    let (webhook, admin) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{admin}"));
+    let child = roster()
+        .args(["serve", "--webhook-listen", &webhook, "--admin-listen", &admin, "--cluster", "--kubeconfig"])
+        .arg(plane.kubeconfig())
+        .arg("--tls-cert-file")
+        .arg(certs.join("tls.crt"))
+        .arg("--tls-private-key-file")
+        .arg(certs.join("tls.key"))
+        .stderr(fs::File::create(dir.join("roster.log")).unwrap())
+        .spawn()
+        .unwrap();
+    let server = Webhook { child, admin };
+    let bundle = BASE64_STANDARD.encode(fs::read(certs.join("ca.crt")).unwrap());
+    let (well, told) = kubectl(plane, "apply -f -", &manifests(&webhook, &bundle));
+    assert!(well, "{told}");
+    wait("the webhook is ready", || get(&server.admin, "/readyz").filter(|a| a.starts_with("HTTP/1.1 200")));
+    server
+}
+
+fn control_plane_port() -> u16 {
+    std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// All of `manifests/base`, but that the webhook is called where it listens here: there is no network of pods.
+fn manifests(webhook: &str, bundle: &str) -> String {
+    let here = |config: &mut Value| {
+        let path = config["service"]["path"].as_str().unwrap().to_owned();
+        *config = json!({ "url": format!("https://{webhook}{path}"), "caBundle": bundle });
+    };
+    let mut documents = Vec::new();
+    for file in roster::manifests::files() {
+        if !file.path.starts_with("base/") || file.path.ends_with("kustomization.yaml") {
+            continue;
+        }
+        for mut document in file.documents {
+            if document["kind"] == "CustomResourceDefinition" {
+                here(&mut document["spec"]["conversion"]["webhook"]["clientConfig"]);
+            }
+            for webhook in document["webhooks"].as_array_mut().into_iter().flatten() {
+                here(&mut webhook["clientConfig"]);
+            }
+            documents.push(document);
+        }
+    }
+    json!({ "apiVersion": "v1", "kind": "List", "items": documents }).to_string()
+}
+
+/// An object, and what its writer is told by default and with every rule enforced.
+struct Case {
+    name: &'static str,
+    object: &'static str,
+    /// Part of what is said; `None` where nothing is.
+    default: Option<&'static str>,
+    /// Part of the refusal; `None` where it is allowed.
+    enforced: Option<&'static str>,
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "an annotation that was dropped in 1.24 is put into its field",
+        object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"tolerant",
+            "annotations":{"service.alpha.kubernetes.io/tolerate-unready-endpoints":"true"}},
+            "spec":{"selector":{"app":"x"},"ports":[{"port":80}]}}"#,
+        default: Some("mended (tolerate-unready-annotation)"),
+        enforced: Some("(selector-matches-nothing)"),
+    },
+    Case {
+        name: "a label of the controllers",
+        object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"reserved",
+            "labels":{"service.kubernetes.io/headless":""}},"spec":{"ports":[{"port":80}]}}"#,
+        default: Some("denied the request: metadata.labels[service.kubernetes.io/headless]"),
+        enforced: Some("(reserved-label)"),
+    },
+    Case {
+        name: "an external address",
+        object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"external"},
+            "spec":{"externalIPs":["203.0.113.9"],"ports":[{"port":80}]}}"#,
+        default: Some("203.0.113.9 is in no range that a policy allows (external-ip)"),
+        enforced: Some("denied the request: spec.externalIPs[0]"),
+    },
+    Case {
+        name: "an allowed external address",
+        object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"allowed"},
+            "spec":{"externalIPs":["192.0.2.7"],"ports":[{"port":80}]}}"#,
+        default: Some("(external-ip)"),
+        enforced: None,
+    },
+    Case {
+        name: "an address of nobody",
+        object: r#"{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"nobody",
+            "labels":{"kubernetes.io/service-name":"allowed"}},"addressType":"IPv4",
+            "endpoints":[{"addresses":["10.9.9.9"]}],"ports":[{"port":80}]}"#,
+        default: Some("10.9.9.9 is no address of a pod in namespace shop (address-provenance)"),
+        enforced: Some("denied the request: endpoints[0].addresses[0]"),
+    },
+];
+
+const STRICT: &str = r#"{"apiVersion":"roster.dev/v1alpha1","kind":"EndpointPolicy","metadata":{"name":"strict"},
+    "spec":{"defaultMode":"enforce","namespaces":["shop"],"allowedCIDRs":["192.0.2.0/24"]}}"#;
+
+#[test]
+fn rules_hold_where_a_real_api_server_asks() {
+    let Some(assets) = assets() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let plane = start(&assets, dir.path());
+    let server = register(&plane, dir.path());
+    assert!(kubectl(&plane, "create namespace shop", "").0);
+
+    for case in CASES {
+        let (_, told) = kubectl(&plane, "create -n shop -f -", case.object);
+        assert!(told.contains(case.default.unwrap_or_default()), "{}: {told}", case.name);
+    }
+    let field = "get service tolerant -n shop -o jsonpath={.spec.publishNotReadyAddresses}";
+    assert_eq!(kubectl(&plane, field, ""), (true, "true".to_owned()));
+
+    // Stored in one version, read in the other.
+    assert!(kubectl(&plane, "create -f -", STRICT).0);
+    let read = "get endpointpolicies.v1.roster.dev strict -o jsonpath={.spec}";
+    let want = json!({
+        "defaultMode": "enforce",
+        "match": { "namespaces": { "names": ["shop"] } },
+        "addresses": { "allow": ["192.0.2.0/24"] },
+    });
+    let (well, spec) = kubectl(&plane, read, "");
+    assert_eq!((well, serde_json::from_str::<Value>(&spec).ok()), (true, Some(want)), "{spec}");
+
+    assert!(kubectl(&plane, "delete services,endpointslices --all -n shop", "").0);
+    let probe = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"probe"},
+        "spec":{"externalIPs":["203.0.113.9"],"ports":[{"port":80}]}}"#;
+    wait("the policy holds", || (!kubectl(&plane, "create -n shop --dry-run=server -f -", probe).0).then_some(()));
+    for case in CASES {
+        let (well, told) = kubectl(&plane, "create -n shop -f -", case.object);
+        assert_eq!(well, case.enforced.is_none(), "{}: {told}", case.name);
+        assert!(told.contains(case.enforced.unwrap_or_default()), "{}: {told}", case.name);
+    }
+    controllers_are_left_alone(&plane);
+    let metrics = get(&server.admin, "/metrics").unwrap();
+    assert!(metrics.contains("roster_admission_decisions_total"), "{metrics}");
+}
+
+/// With every rule enforced the controllers write what they want, once.
+fn controllers_are_left_alone(plane: &ControlPlane) {
+    let pod = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-0","labels":{"app":"web"}},
+        "spec":{"nodeName":"n","containers":[{"name":"c","image":"i","ports":[{"containerPort":80,"name":"http"}]}]}}"#;
+    // A status is written with the labels: without them they would be gone.
+    let status = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-0","labels":{"app":"web"}},"status":{"phase":"Running",
+        "podIP":"10.244.0.7","podIPs":[{"ip":"10.244.0.7"}],"conditions":[{"type":"Ready","status":"True"}]}}"#;
+    let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},
+        "spec":{"selector":{"app":"web"},"ports":[{"port":80,"targetPort":"http"}]}}"#;
+    for (line, object) in [
+        ("create -f -", r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}"#),
+        ("create -n shop -f -", pod),
+        ("replace -n shop --subresource=status -f -", status),
+    ] {
+        let (well, told) = kubectl(plane, line, object);
+        assert!(well, "{told}");
+    }
+    // The cache may be a moment behind the pod.
+    wait("the Service is allowed", || kubectl(plane, "create -n shop -f -", service).0.then_some(()));
+    let written = "get endpoints,endpointslices -n shop -l kubernetes.io/service-name=web -o name";
+    wait("the slice is written", || {
+        let (_, names) = kubectl(plane, written, "");
+        names.contains("endpointslice").then_some(())
+    });
+    let addresses = "get endpoints web -n shop -o jsonpath={.subsets[*].addresses[*].ip}";
+    wait("the Endpoints are written", || (kubectl(plane, addresses, "").1 == "10.244.0.7").then_some(()));
+    let versions = "get endpoints,endpointslices -n shop -o jsonpath={.items[*].metadata.resourceVersion}";
+    let before = kubectl(plane, versions, "").1;
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(kubectl(plane, versions, "").1, before, "nobody writes any more");
+}

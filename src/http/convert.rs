@@ -61,10 +61,11 @@ fn of_body(posted: &Posted, to: Target) -> Result<Answer, ApiError> {
     };
     // The limit of the server held already.
     let source = Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() };
-    let text = decode::text(posted.bytes.as_ref(), &source).map_err(|e| decode_error(&e))?;
-    if text.trim_ascii().is_empty() {
+    // A document that says `null` is none, and no mistake.
+    if posted.bytes.trim_ascii().is_empty() {
         return Err(ApiError::new(Kind::MalformedBody, "the body is empty"));
     }
+    let text = decode::text(posted.bytes.as_ref(), &source).map_err(|e| decode_error(&e))?;
     let documents: Vec<Document<'_>> = decode::documents(&text, &source).map_err(|e| decode_error(&e))?;
     let objects: Vec<_> = documents.iter().map(|d| d.raw.as_ref()).collect();
     Answer::json(&convert::objects(&objects, to))

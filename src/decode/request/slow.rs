@@ -33,9 +33,6 @@ const MAX_UNKNOWN: usize = 5;
 
 pub(super) fn read(text: &str, source: &Source<'_>) -> Result<Found, RequestError> {
     let fields = Fields::of(text, source)?;
-    if fields.objects {
-        return Err(RequestError::Objects);
-    }
     let mut found = Found::default();
     let (pool, targets) = (Pool::new(source.max_memory), found.objects.targets());
     let (interner, budget) = (Interner::new(&targets), Budget::new(&pool));
@@ -49,7 +46,12 @@ pub(super) fn read(text: &str, source: &Source<'_>) -> Result<Found, RequestErro
         }
     }
     let errors = slow.errors;
-    if errors.first.is_empty() { Ok(found) } else { Err(errors.into()) }
+    // A list may have fields of a request beside its items. They do not count, and must make sense all the same.
+    match (errors.first.is_empty(), fields.objects) {
+        (false, _) => Err(errors.into()),
+        (true, true) => Err(RequestError::Objects),
+        (true, false) => Ok(found),
+    }
 }
 
 /// The fields of a request, unread; of several with one name the last one.

@@ -100,7 +100,12 @@ fn what_is_odd_is_told_with_its_place() {
                 "invalid-object /pods/1/spec/containers/0/ports/0/containerPort in:1:95: number out of range",
             ]),
         ),
-        (r#"{"pods":5,"kind":"List"}{}"#.to_owned(), Err("a Kubernetes object, or a list of them")),
+        (r#"{"pods":[5],"kind":"List"}{}"#.to_owned(), Err("a Kubernetes object, or a list of them")),
+        // Fields of a request beside the items of a list do not count, and must make sense.
+        (
+            r#"{"kind":"List","items":[],"pods":5}"#.to_owned(),
+            Err("/pods: invalid type: integer `5`, expected a list"),
+        ),
     ] {
         let got = told(&text);
         if want == Err("?") {

@@ -2,7 +2,7 @@
 
 /// The namespace.
 pub const NAMESPACE: &str = "roster-system";
-/// The Deployment, its ServiceAccount, and the webhook configurations.
+/// The Deployment, its `ServiceAccount`, and the webhook configurations.
 pub const NAME: &str = "roster";
 /// The Service that API servers call.
 pub const SERVICE: &str = "roster-webhook";

@@ -103,10 +103,7 @@ impl Bundles {
     pub async fn read(&self) -> Result<Vec<Watched>, kube::Error> {
         let mut all = Vec::new();
         for kind in Kind::ALL {
-            let name = match kind {
-                Kind::Crd => &self.configured.crd,
-                _ => &self.configured.configuration,
-            };
+            let name = if kind == Kind::Crd { &self.configured.crd } else { &self.configured.configuration };
             if let Some(object) = kind.api(&self.client).get_opt(name).await? {
                 all.push(Watched { kind, name: name.clone(), callers: callers(kind, &object.data) });
             }
@@ -136,18 +133,13 @@ fn callers(kind: Kind, object: &Value) -> Vec<Caller> {
         server: server(config),
         bundle: config["caBundle"].as_str().and_then(|b| BASE64_STANDARD.decode(b).ok()).unwrap_or_default(),
     };
-    match kind {
-        Kind::Crd => {
-            let conversion = &object["spec"]["conversion"];
-            let config = &conversion["webhook"]["clientConfig"];
-            if conversion["strategy"] == "Webhook" { vec![caller("", config)] } else { Vec::new() }
-        }
-        _ => {
-            let webhooks = object["webhooks"].as_array().map(Vec::as_slice).unwrap_or_default();
-            let named = webhooks.iter().map(|w| caller(w["name"].as_str().unwrap_or_default(), &w["clientConfig"]));
-            named.collect()
-        }
+    if kind == Kind::Crd {
+        let conversion = &object["spec"]["conversion"];
+        let config = &conversion["webhook"]["clientConfig"];
+        return if conversion["strategy"] == "Webhook" { vec![caller("", config)] } else { Vec::new() };
     }
+    let webhooks = object["webhooks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    webhooks.iter().map(|w| caller(w["name"].as_str().unwrap_or_default(), &w["clientConfig"])).collect()
 }
 
 /// The name that an API server asks the certificate for.
@@ -171,12 +163,11 @@ fn apply(watched: &Watched, bundle: &str) -> Value {
         "kind": watched.kind.name(),
         "metadata": { "name": watched.name },
     });
-    match watched.kind {
-        Kind::Crd => object["spec"] = json!({ "conversion": { "webhook": { "clientConfig": config } } }),
-        _ => {
-            let webhooks = watched.callers.iter().map(|c| json!({ "name": c.webhook, "clientConfig": config }));
-            object["webhooks"] = webhooks.collect();
-        }
+    if watched.kind == Kind::Crd {
+        object["spec"] = json!({ "conversion": { "webhook": { "clientConfig": config } } });
+    } else {
+        let webhooks = watched.callers.iter().map(|c| json!({ "name": c.webhook, "clientConfig": config }));
+        object["webhooks"] = webhooks.collect();
     }
     object
 }

@@ -36,7 +36,8 @@ fn fresh(now: Timestamp) -> Material {
 }
 
 fn accepted(bundle: &str, material: &Material, now: Timestamp) -> Result<(), Distrust> {
-    trusts(bundle.as_bytes(), &certificates(material.certificate.as_bytes()).unwrap(), NAME, now)
+    let chain = certificates(material.certificate.as_bytes()).map_err(Distrust::Unreadable)?;
+    trusts(bundle.as_bytes(), &chain, NAME, now)
 }
 
 fn cas(material: &Material) -> usize {

@@ -50,7 +50,7 @@ enum Command {
     Explain(explain::ExplainArgs),
     Compat(compat::Compat),
     #[cfg(feature = "server")]
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     #[cfg(feature = "server")]
     Certs(certs::Certs),
     Completions(completions::Completions),

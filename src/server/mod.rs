@@ -184,7 +184,9 @@ impl Server {
         }
 
         app.set_ready(false);
-        doors.iter().for_each(|d| d.connections.leave());
+        for door in &doors {
+            door.connections.leave();
+        }
         if !delay.is_zero() {
             tracing::info!(delay_seconds = delay.as_secs_f32(), "not ready any more, still listening");
             tokio::select! { () = accept(&doors) => {}, () = sleep(delay) => {}, _ = signals.next() => {} }

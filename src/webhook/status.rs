@@ -31,6 +31,7 @@ impl Refusal {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the field names are those of metav1.Status")]
 struct Status<'a> {
     kind: &'static str,
     api_version: &'static str,

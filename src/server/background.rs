@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
-use tokio::task::JoinSet;
-
-use super::{Certificates, ServeOptions, WebhookOptions, cluster, ready::Readiness};
+use super::{Certificates, ServeOptions, Tasks, WebhookOptions, ready::Readiness};
 use crate::{
     admission::{Knowledge, Nothing},
     certs::{Life, in_memory},
+    keeper,
     tls::{Files, Served},
 };
+use anyhow::{Context, anyhow};
 
 /// What the webhook is built from.
 pub(super) struct Started {
@@ -25,18 +24,18 @@ pub(super) async fn start(
     webhook: &WebhookOptions,
     served: &Arc<Served>,
     readiness: &mut Readiness,
-    tasks: &mut JoinSet<anyhow::Error>,
+    tasks: &mut Tasks,
 ) -> anyhow::Result<Started> {
     if let Some(path) = &webhook.client_ca {
         let files = Files::ClientCa(path.clone()).serve(served.clone()).await.context("the client CA")?;
-        endless(tasks, files, "the watch of the client CA");
+        tasks.endless("the watch of the client CA", files);
     }
     let (mut own, mut dev_bundle) = (None, None);
     match &webhook.certificates {
         Certificates::Files { certificate, key } => {
             let files = Files::Pair { certificate: certificate.clone(), key: key.clone() };
             let watch = files.serve(served.clone()).await.context("the certificate")?;
-            endless(tasks, watch, "the watch of the certificate");
+            tasks.endless("the watch of the certificate", watch);
         }
         Certificates::SelfSigned(wanted) => own = Some(wanted.clone()),
         Certificates::InMemory(names) => {
@@ -46,23 +45,11 @@ pub(super) async fn start(
         }
     }
     let knowledge = match &options.cluster {
-        Some(cluster) => cluster::start(cluster, own, served, &options.clock, readiness, tasks).await?,
+        Some(cluster) => keeper::start(cluster, own, served, &options.clock, readiness, tasks).await?,
         None if own.is_some() => {
             return Err(anyhow!("certificates are kept in a cluster: --self-signed needs --cluster"));
         }
         None => Arc::new(Nothing),
     };
     Ok(Started { knowledge, dev_bundle })
-}
-
-/// A task that has no end; if it has one all the same, that is an error.
-pub(super) fn endless(
-    tasks: &mut JoinSet<anyhow::Error>,
-    task: impl Future<Output = ()> + Send + 'static,
-    name: &'static str,
-) {
-    tasks.spawn(async move {
-        task.await;
-        anyhow!("{name} ended")
-    });
 }

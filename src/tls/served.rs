@@ -95,8 +95,7 @@ impl Served {
     }
 
     /// Counts what was served: says when it changes.
-    #[cfg_attr(not(feature = "controller"), expect(dead_code, reason = "only who compares bundles asks"))]
-    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.version.subscribe()
     }
 
@@ -112,7 +111,7 @@ impl Served {
     }
 
     /// The numbers.
-    pub(crate) fn metrics(&self) -> &TlsMetrics {
+    pub fn metrics(&self) -> &TlsMetrics {
         &self.metrics
     }
 

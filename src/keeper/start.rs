@@ -3,15 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow};
-use tokio::task::JoinSet;
 
-use super::{ClusterOptions, background::endless, ready::Readiness};
+use super::{Configured, Keeper, KeeperOptions};
 use crate::{
     admission::Knowledge,
     cache::{self, Store},
-    certs::{Configured, Keeper, KeeperOptions, Own},
+    certs::Own,
     installed::CRD,
     live,
+    server::{ClusterOptions, Readiness, Tasks},
     tls::{Clock, Served},
 };
 
@@ -19,13 +19,13 @@ use crate::{
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Starts the watches, and the keeper of certificates.
-pub(super) async fn start(
+pub(crate) async fn start(
     options: &ClusterOptions,
     own: Option<Own>,
     served: &Arc<Served>,
     clock: &Clock,
     readiness: &mut Readiness,
-    tasks: &mut JoinSet<anyhow::Error>,
+    tasks: &mut Tasks,
 ) -> anyhow::Result<Arc<dyn Knowledge>> {
     let client = connect(options).await?;
 
@@ -33,7 +33,7 @@ pub(super) async fn start(
     let keeper = Keeper::new(client.clone(), KeeperOptions { configured, own }, served.clone(), clock.clone());
     let trust = keeper.trust();
     readiness.add("ca-bundle", move || trust.check());
-    endless(tasks, keeper.run(), "the keeper of certificates");
+    tasks.endless("the keeper of certificates", keeper.run());
 
     let store = Arc::new(Store::new());
     let (filled, kept) = (store.clone(), store.clone());

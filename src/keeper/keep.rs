@@ -16,12 +16,12 @@ use tokio::{
 };
 
 use super::{
-    Bundles, Configured, MakeError, Material, Own, Watched, advance,
+    Bundles, Configured, Watched,
     lease::{Election, HELD},
     secret::{Found, SecretError, Vault},
-    trusts,
 };
 use crate::{
+    certs::{MakeError, Material, Own, advance, trusts},
     telemetry::metrics::TlsMetrics,
     tls::{Clock, Current, Served},
 };

@@ -7,7 +7,8 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use roster::plan::{Controller, Limit, PlanRequest};
+use roster::decode::{Source, request};
+use roster::plan::{Controller, Limit};
 use serde::Deserialize;
 
 // The allocator of the shipped program.
@@ -26,7 +27,7 @@ fn main() {
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
         let task: Task = serde_json::from_str(&line).unwrap();
-        let mut request: PlanRequest = serde_json::from_str(&line).unwrap();
+        let mut request = request::read(&line, &Source::body()).unwrap().request;
         request.controllers = Some(vec![task.controller]);
         request.options.max_endpoints_per_slice = Limit::new(100);
         let mut writes = 0;

@@ -7,7 +7,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A Kubernetes minor release that has a profile: 1.22 to 1.37.
+/// A Kubernetes minor release that has a profile: from [`Minor::OLDEST`] to [`Minor::NEWEST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Minor(u8);
 
@@ -28,6 +28,10 @@ impl Minor {
     }
 }
 
+/// What the texts look like that name a release with a profile, as a regular expression for JSON schemas.
+/// Attributes can only hold it as text: a test compares theirs with this one.
+pub const PATTERN: &str = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$";
+
 impl Default for Minor {
     fn default() -> Self {
         Self::NEWEST
@@ -42,7 +46,7 @@ impl fmt::Display for Minor {
 
 /// A text that names no release with a profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a Kubernetes release from 1.22 to 1.37")]
+#[error("{0:?} is not a Kubernetes release from {oldest} to {newest}", oldest = Minor::OLDEST, newest = Minor::NEWEST)]
 pub struct UnknownMinor(String);
 
 impl FromStr for Minor {
@@ -329,6 +333,17 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(text.parse::<Minor>().ok().map(|m| m.to_string()).as_deref(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_pattern_names_all_releases_and_no_other() {
+        let schema = serde_json::json!({"type": "string", "pattern": PATTERN});
+        for minor in 0..100 {
+            for text in [format!("1.{minor}"), format!("v1.{minor}.14")] {
+                let matches = jsonschema::is_valid(&schema, &serde_json::json!(text));
+                assert_eq!(matches, text.parse::<Minor>().is_ok(), "{text}");
+            }
         }
     }
 

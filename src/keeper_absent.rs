@@ -5,10 +5,11 @@ use std::sync::Arc;
 use anyhow::bail;
 
 use crate::{
-    admission::Knowledge,
+    cache::Store,
     certs::Own,
     server::{ClusterOptions, Readiness, Tasks},
     tls::{Clock, Served},
+    webhook::InForce,
 };
 
 #[expect(clippy::unused_async, reason = "the same as with clusters")]
@@ -19,6 +20,6 @@ pub(crate) async fn start(
     _: &Clock,
     _: &mut Readiness,
     _: &mut Tasks,
-) -> anyhow::Result<Arc<dyn Knowledge>> {
+) -> anyhow::Result<(Arc<Store>, Arc<InForce>)> {
     bail!("this build knows no clusters: it lacks the feature `controller`")
 }

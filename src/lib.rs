@@ -9,6 +9,7 @@
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
 pub mod admission;
+mod budget;
 pub mod cache;
 #[cfg(feature = "server")]
 pub mod certs;
@@ -17,6 +18,7 @@ pub mod cli;
 pub mod cluster;
 pub mod compare;
 pub mod compat;
+pub mod convert;
 #[cfg(feature = "decode")]
 pub mod decode;
 pub mod endpoints;
@@ -34,17 +36,21 @@ pub mod keeper;
 pub mod keeper;
 #[cfg(feature = "controller")]
 pub mod live;
+pub mod manifests;
 pub mod mirror;
 pub mod model;
 pub mod plan;
+pub mod policy;
 pub mod reason;
 mod repack;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+mod targets;
 #[cfg(feature = "server")]
 pub mod telemetry;
 #[cfg(feature = "server")]
 pub mod tls;
+mod uncanonical;
 #[cfg(feature = "server")]
 pub mod webhook;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use crate::{
     compat::{Minor, Profile},
     endpoints, endpointslice, mirror,
-    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Service, Text, Time, wire::nullable},
+    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, ObjectMeta, Pod, Service, Text, Time, names},
     reason::{Problem, Silent, Trace},
     select,
 };
@@ -104,6 +104,18 @@ pub struct Context {
     pub per_subset: usize,
     /// When the change happened that leads to this sync; goes into the trigger-time annotation.
     pub trigger: Option<Time>,
+}
+
+impl Context {
+    /// Sets the trigger-time annotation of what is written, or takes it away (`addTriggerTimeAnnotation`).
+    pub(crate) fn set_trigger_time(&self, meta: &mut ObjectMeta) {
+        match self.trigger {
+            Some(time) => meta.annotations.insert(names::TRIGGER_TIME, time.rfc3339_nano()),
+            None => {
+                meta.annotations.remove(names::TRIGGER_TIME);
+            }
+        }
+    }
 }
 
 /// What a controller did to the Endpoints object.
@@ -231,6 +243,30 @@ impl Plan {
     pub fn is_noop(&self) -> bool {
         self.endpoints == EndpointsAction::None && self.endpoint_slices.is_noop()
     }
+
+    /// The Endpoints object as it is once this plan for `state` is carried out; `None` if there is none then.
+    pub fn desired_endpoints<'a>(&'a self, state: &State<'a>) -> Option<&'a Endpoints> {
+        match &self.endpoints {
+            EndpointsAction::None => state.endpoints,
+            EndpointsAction::Create(written) | EndpointsAction::Update(written) => Some(written),
+            EndpointsAction::Delete => None,
+        }
+    }
+
+    /// The controllers' slices as they are once this plan for `state` is carried out: created, updated, and
+    /// unchanged ones.
+    pub fn desired_slices<'a>(&'a self, state: &State<'a>) -> Vec<&'a EndpointSlice> {
+        let SliceChanges { create, update, unchanged, .. } = &self.endpoint_slices;
+        // Sorted, because both lists may be long.
+        let mut names: Vec<&Text> = unchanged.iter().collect();
+        names.sort_unstable();
+        // Names are unique in one namespace only.
+        let namespace = state.service.map(|s| &s.meta.namespace).or(state.endpoints.map(|e| &e.meta.namespace));
+        let stays = |s: &&&'a EndpointSlice| {
+            namespace.is_none_or(|n| *n == s.meta.namespace) && names.binary_search(&&s.meta.name).is_ok()
+        };
+        create.iter().chain(update).chain(state.slices.iter().filter(stays).copied()).collect()
+    }
 }
 
 /// What `controllers` would do to one Service.
@@ -270,26 +306,24 @@ pub fn selected_pods<'a>(state: &State<'a>) -> Vec<&'a Pod> {
     state.service.map(|s| select::selected(s, state.pods)).unwrap_or_default()
 }
 
-/// The state of one Service as posted to `/v1/plan`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+/// The state of one Service, and how to plan it: the body of `/v1/plan`, which `decode::request` reads.
+#[derive(Clone, Debug, Default)]
+// The tests of the core build without that reader.
+#[cfg_attr(test, derive(Deserialize), serde(rename_all = "camelCase", default))]
 pub struct PlanRequest {
     /// The Service; missing if it was deleted.
     pub service: Option<Service>,
     /// Pods.
-    #[serde(deserialize_with = "nullable")]
     pub pods: Vec<Pod>,
     /// Nodes.
     pub nodes: Nodes,
     /// The Endpoints that the cluster holds.
     pub endpoints: Option<Endpoints>,
     /// The slices that the cluster holds.
-    #[serde(deserialize_with = "nullable")]
     pub endpoint_slices: Vec<EndpointSlice>,
     /// Whose work to plan; all three if not given.
     pub controllers: Option<Vec<Controller>>,
     /// How to decide.
-    #[serde(deserialize_with = "nullable")]
     pub options: Options,
 }
 
@@ -311,5 +345,50 @@ impl PlanRequest {
             slices: &slices,
         };
         f(&state, self.controllers.as_deref().unwrap_or(&Controller::ALL))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_desired_is_what_is_stored_afterwards() {
+        let meta = |name: &str, namespace: &str| json!({ "metadata": { "name": name, "namespace": namespace } });
+        let state = json!({
+            "service": meta("web", "shop"),
+            "endpoints": meta("web", "shop"),
+            "endpointSlices": [meta("web-1", "shop"), meta("web-2", "shop"), meta("web-3", "shop"), meta("web-1", "other")],
+        });
+        let request: PlanRequest = serde_json::from_value(state).unwrap();
+        let written = |name: &str| Endpoints {
+            meta: crate::model::ObjectMeta { name: name.into(), ..Default::default() },
+            ..Default::default()
+        };
+        let slice = |name: &str| EndpointSlice {
+            meta: crate::model::ObjectMeta { name: name.into(), ..Default::default() },
+            ..Default::default()
+        };
+        for (action, want) in [
+            (EndpointsAction::None, Some("web")),
+            (EndpointsAction::Create(Box::new(written("new"))), Some("new")),
+            (EndpointsAction::Update(Box::new(written("newer"))), Some("newer")),
+            (EndpointsAction::Delete, None),
+        ] {
+            let endpoint_slices = SliceChanges {
+                create: vec![slice("")],
+                update: vec![slice("web-3")],
+                delete: vec!["web-2".into()],
+                unchanged: vec!["web-1".into()],
+            };
+            let plan = Plan { endpoints: action, endpoint_slices, ..Plan::default() };
+            request.with_state(|state, _| {
+                assert_eq!(plan.desired_endpoints(state).map(|e| e.meta.name.as_str()), want);
+                let slices: Vec<_> = plan.desired_slices(state).into_iter().map(|s| s.meta.name.as_str()).collect();
+                assert_eq!(slices, ["", "web-3", "web-1"]);
+            });
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::model::{AddressType, ObjectKey};
+use crate::model::{Family, ObjectKey};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -120,6 +120,10 @@ reasons! {
     /// No pod serves this port of the Service: clients get no answer.
     PortUnserved "port-unserved" Warning "Look at what keeps the pods from it, first where most of them are.";
 
+    // --- limits
+    /// What the controller would write repeats the ports, labels or addresses of the Service for more than 64 MiB: it plans nothing.
+    PlanTooLarge "plan-too-large" Error "Split the Service, use one number for a named port in all pods, or put fewer labels on the Service.";
+
     // --- stored objects
     /// A slice of the Service that belongs to another controller, or to nobody: it is left alone.
     ForeignSlice "foreign-slice" Info "Fine if you know who writes it: kube-proxy uses its endpoints as well.";
@@ -193,10 +197,14 @@ reasons! {
     DuplicateKey "duplicate-key" Warning "Write each field once.";
     /// There is another object of this kind, namespace and name; the last one counts.
     DuplicateObject "duplicate-object" Warning "Send each object once.";
+    /// An address has leading zeros, maps IPv4 into IPv6, or is written in another form than the canonical one.
+    AddressNotCanonical "address-not-canonical" Warning "Write the address in its canonical form: API servers warn of others since 1.33, and other programs may read them differently.";
     /// A name that the API would refuse.
     InvalidName "invalid-name" Warning "Use a DNS label (Services) or subdomain of the allowed length.";
     /// A port number that the API would refuse.
     InvalidPort "invalid-port" Warning "Use a number from 1 to 65535.";
+    /// A port names no protocol. An API server fills in TCP; Roster takes objects as they are given, so that it equals no TCP port.
+    MissingProtocol "missing-protocol" Warning "Write protocol: TCP, or read the object back from the API server.";
     /// A setting that has no meaning to any release.
     InvalidSetting "invalid-setting" Warning "Use one of the values that the documentation of the field lists.";
 }
@@ -270,19 +278,19 @@ pub(crate) fn counted(n: usize, thing: &str) -> String {
 }
 
 /// Which list a decision is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// The v1 Endpoints object.
     Endpoints,
     /// The slices of one address type.
-    Slices(AddressType),
+    Slices(Family),
 }
 
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Endpoints => f.write_str("Endpoints"),
-            Self::Slices(t) => write!(f, "EndpointSlice {}", t.as_str()),
+            Self::Slices(family) => write!(f, "EndpointSlice {}", family.as_str()),
         }
     }
 }
@@ -317,8 +325,8 @@ impl Note {
 
 /// Where decisions are written down as they fall. Generic, so that a plan without reasons pays nothing.
 pub trait Trace {
-    /// Whether anybody reads.
-    const ENABLED: bool;
+    /// Whether anything more is written down. Loops over pods × ports ask, and end when nothing is.
+    fn open(&self) -> bool;
     /// Writes a decision down.
     fn note(&mut self, note: impl FnOnce() -> Note);
 }
@@ -328,16 +336,13 @@ pub trait Trace {
 pub struct Silent;
 
 impl Trace for Silent {
-    const ENABLED: bool = false;
+    #[inline]
+    fn open(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn note(&mut self, _: impl FnOnce() -> Note) {}
-}
-
-impl Trace for Vec<Note> {
-    const ENABLED: bool = true;
-    fn note(&mut self, note: impl FnOnce() -> Note) {
-        self.push(note());
-    }
 }
 
 #[cfg(test)]

@@ -1,174 +1,184 @@
 //! The canonical form of subsets (`RepackSubsets`): addresses that serve the same ports share a subset.
 //!
-//! Every address is registered once, with the ports it serves. Sorted by address, that turns into one
-//! sorted list of addresses per port; ports with equal lists share a subset. Nothing is hashed but to
-//! order ports and subsets, and only where there are several.
+//! What comes in are blocks: addresses that serve the same ports. A stored subset is one, and so are all pods that
+//! have the same numbers under the same names. Addresses and ports are put down once, and never multiplied: a
+//! port only knows a set of blocks. Sorted by address, the addresses of a set are a sorted list, and ports with
+//! equal lists share a subset. Nothing is hashed but to order ports and subsets, and only where there are several.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
+
 use crate::{
+    budget::{self, TooLarge},
     compat::HashKind,
     hash::{Hash128, hash},
-    model::{EndpointAddress, EndpointPort, EndpointSubset},
+    model::{EndpointAddress, EndpointPort, EndpointSubset, head},
 };
 
-/// The most pairs of an address and a port that [`repack`] spreads out: 32 MiB of work space. An API
-/// server stores at most 1.5 MiB of text per object, and one subset of 1000 addresses and as many ports
-/// is a quarter of this.
-const MAX_PAIRS: usize = 4 << 20;
+/// The most addresses that are listed once more for ports of several blocks. Pods are listed as often as they
+/// have container ports, which is less; Services with two ports of one name and stored subsets that share ports
+/// may want more.
+const MAX_MERGED: usize = budget::MAX_WEIGHT / size_of::<Member>();
 
-/// The canonical form of stored subsets; `None` if they name more than [`MAX_PAIRS`] pairs of an address
-/// and a port.
+/// The canonical form of stored subsets.
 ///
 /// Ports with `appProtocol` never merge: upstream compares them by pointer, and every port that was
 /// decoded has its own.
-pub(crate) fn repack(kind: HashKind, subsets: &[EndpointSubset]) -> Option<Vec<EndpointSubset>> {
-    let pairs = |s: &EndpointSubset| (s.addresses.len() + s.not_ready_addresses.len()) * s.ports.len().max(1);
-    let total = subsets.iter().fold(0usize, |sum, s| sum.saturating_add(pairs(s)));
-    if total > MAX_PAIRS {
-        return None;
-    }
+pub(crate) fn repack(kind: HashKind, subsets: &[EndpointSubset]) -> Result<Vec<EndpointSubset>, TooLarge> {
     let mut all = Repack::default();
     for subset in subsets {
-        let mut ports: Vec<PortId> = subset.ports.iter().map(|p| all.port(p.clone())).collect();
-        if ports.is_empty() {
-            ports.push(all.no_port());
-        }
+        let block = all.block();
         for (addresses, ready) in [(&subset.addresses, true), (&subset.not_ready_addresses, false)] {
             for address in addresses {
-                all.address(address.clone());
-                for port in &ports {
-                    all.serve(*port, ready);
-                }
+                all.address(address.clone(), block, ready);
             }
         }
+        let set = all.set(vec![block]);
+        for port in &subset.ports {
+            all.serve(set, port.clone());
+        }
+        if subset.ports.is_empty() {
+            all.serve(set, no_port());
+        }
     }
-    Some(all.pack(kind))
+    Ok(all.pack(kind)?.subsets)
 }
 
-/// A port of one [`Repack`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PortId(u32);
+/// What stands for "no port at all": a port whose number is not positive keeps its addresses, and is not
+/// published.
+pub(crate) fn no_port() -> EndpointPort {
+    EndpointPort { port: -1, ..EndpointPort::default() }
+}
 
-/// Addresses and the ports they serve, in the order in which they are found.
+/// Addresses that serve the same ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BlockId(u32);
+
+/// Some blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SetId(u32);
+
+/// Addresses and ports, in the order in which they are found.
 #[derive(Default)]
 pub(crate) struct Repack {
-    ports: Vec<EndpointPort>,
-    by_value: BTreeMap<EndpointPort, PortId>,
-    by_origin: BTreeMap<(usize, i32), PortId>,
     addresses: Vec<EndpointAddress>,
-    /// Where the pairs of each address begin.
-    starts: Vec<u32>,
-    pairs: Vec<(PortId, bool)>,
+    /// The block of each address, and whether it is ready.
+    joined: Vec<(BlockId, bool)>,
+    blocks: u32,
+    sets: Vec<Vec<BlockId>>,
+    ports: Vec<(SetId, EndpointPort)>,
+    places: bool,
+}
+
+/// The subsets, in canonical order.
+pub(crate) struct Packed {
+    pub(crate) subsets: Vec<EndpointSubset>,
+    /// Where everything went, if [`Repack::keep_places`] asked for it.
+    pub(crate) places: Places,
+}
+
+/// Where addresses and ports went that were put in. They are known by the order in which they came.
+#[derive(Default)]
+pub(crate) struct Places {
+    /// For each subset its addresses in order, the ready ones and the others.
+    pub(crate) listed: Vec<[Vec<usize>; 2]>,
+    /// For each address the one that is listed for it: of several with one identity there is one.
+    pub(crate) stands_for: Vec<usize>,
+    /// For each port its subset; `None` where no address serves it.
+    pub(crate) subset_of: Vec<Option<usize>>,
 }
 
 impl Repack {
     /// With room for `n` addresses.
     pub(crate) fn with_capacity(n: usize) -> Self {
-        Self {
-            addresses: Vec::with_capacity(n),
-            starts: Vec::with_capacity(n),
-            pairs: Vec::with_capacity(n),
-            ..Self::default()
-        }
+        Self { addresses: Vec::with_capacity(n), joined: Vec::with_capacity(n), ..Self::default() }
     }
 
-    /// The port `number` of the Service port with index `origin`; `make` is asked once for each of them.
-    pub(crate) fn port_of(&mut self, origin: usize, number: i32, make: impl FnOnce() -> EndpointPort) -> PortId {
-        if let Some(id) = self.by_origin.get(&(origin, number)) {
-            return *id;
-        }
-        let id = self.port(make());
-        self.by_origin.insert((origin, number), id);
-        id
+    /// Has [`Places`] written down.
+    pub(crate) fn keep_places(&mut self) {
+        self.places = true;
     }
 
-    /// A port. Equal ones are the same, unless they have an `appProtocol`. A port whose number is not
-    /// positive keeps its addresses, and is not published.
-    pub(crate) fn port(&mut self, port: EndpointPort) -> PortId {
-        if port.app_protocol.is_none()
-            && let Some(id) = self.by_value.get(&port)
-        {
-            return *id;
-        }
-        // There are fewer ports than bytes of input.
-        let id = PortId(u32::try_from(self.ports.len()).unwrap_or(u32::MAX));
-        if port.app_protocol.is_none() {
-            self.by_value.insert(port.clone(), id);
-        }
-        self.ports.push(port);
-        id
+    /// A new block.
+    pub(crate) fn block(&mut self) -> BlockId {
+        // There are fewer blocks, and fewer sets, than bytes of input.
+        self.blocks += 1;
+        BlockId(self.blocks - 1)
     }
 
-    /// What stands for "no port at all".
-    pub(crate) fn no_port(&mut self) -> PortId {
-        self.port(EndpointPort { port: -1, ..EndpointPort::default() })
+    /// The set of these blocks; none is there twice.
+    pub(crate) fn set(&mut self, blocks: Vec<BlockId>) -> SetId {
+        self.sets.push(blocks);
+        SetId(u32::try_from(self.sets.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// Begins an address. Of several with one IP and target uid, the first that serves anything is published.
+    /// Puts an address into a block, all of whose addresses must serve some port. Of several with one IP and target
+    /// uid the first is published, and not ready wins over ready.
     #[inline]
-    pub(crate) fn address(&mut self, address: EndpointAddress) {
+    pub(crate) fn address(&mut self, address: EndpointAddress, block: BlockId, ready: bool) {
         self.addresses.push(address);
-        self.starts.push(u32::try_from(self.pairs.len()).unwrap_or(u32::MAX));
+        self.joined.push((block, ready));
     }
 
-    /// The address begun last serves `port`. Not ready wins over ready.
-    #[inline]
-    pub(crate) fn serve(&mut self, port: PortId, ready: bool) {
-        self.pairs.push((port, ready));
+    /// The addresses of `set` serve `port`. Equal ports are the same, unless they have an `appProtocol`.
+    pub(crate) fn serve(&mut self, set: SetId, port: EndpointPort) {
+        self.ports.push((set, port));
     }
 
-    /// The subsets, in canonical order.
-    pub(crate) fn pack(mut self, kind: HashKind) -> Vec<EndpointSubset> {
-        let lists = self.addresses_by_port();
-        let mut order: Vec<usize> = (0..lists.len()).filter(|p| !lists[*p].is_empty()).collect();
-        order.sort_by(|a, b| lists[*a].cmp(&lists[*b]));
-        let groups: Vec<&[usize]> = order.chunk_by(|a, b| lists[*a] == lists[*b]).collect();
-        let mut subsets = Vec::with_capacity(groups.len());
+    /// Sorts it all out.
+    pub(crate) fn pack(mut self, kind: HashKind) -> Result<Packed, TooLarge> {
+        let (blocks, rank, stands_for) = self.addresses_by_block();
+        let (lists, served) = self.lists(blocks, rank)?;
+        let groups = groups(&lists, served);
+        self.check(&groups, &lists)?;
         let shared = groups.len() > 1;
-        for group in groups {
-            let mut subset = self.subset(&lists[group[0]], shared);
-            subset.ports = group.iter().map(|p| &self.ports[*p]).filter(|p| p.port > 0).cloned().collect();
+        let mut packed = Vec::with_capacity(groups.len());
+        for (list, ports) in groups {
+            let mut subset = self.subset(&lists[list], shared);
+            let published = ports.iter().map(|p| &self.ports[p.port].1).filter(|p| p.port > 0);
+            subset.ports = published.cloned().collect();
             sort_by_hash(&mut subset.ports, |p| hash(kind, p));
-            subsets.push(subset);
+            packed.push((subset, list, ports));
         }
-        sort_by_hash(&mut subsets, |s| hash(kind, s));
-        subsets
+        sort_by_hash(&mut packed, |(subset, ..)| hash(kind, subset));
+        let places = if self.places { self.places_of(&packed, &lists, stands_for) } else { Places::default() };
+        Ok(Packed { subsets: packed.into_iter().map(|(subset, ..)| subset).collect(), places })
     }
 
-    /// For each port its addresses in order, each once.
-    fn addresses_by_port(&self) -> Vec<Vec<Member>> {
-        let mut lists: Vec<Vec<Member>> = vec![Vec::new(); self.ports.len()];
+    /// For each block its addresses in order, each once. For each address its place in the order, if there are several
+    /// blocks; and, if places are kept, which stands for it.
+    fn addresses_by_block(&self) -> (Vec<List>, Vec<usize>, Vec<usize>) {
+        let mut sizes = vec![0; self.blocks as usize];
+        self.joined.iter().for_each(|(block, _)| sizes[block.0 as usize] += 1);
+        let mut lists: Vec<List> = sizes.into_iter().map(List::with_capacity).collect();
+        let some = |wanted: bool| if wanted { vec![0; self.addresses.len()] } else { Vec::new() };
+        let (mut rank, mut stands_for) = (some(self.blocks > 1), some(self.places));
         // The address that stands for all of its identity.
         let mut first = usize::MAX;
-        for at in self.address_order() {
-            let pairs = self.pairs_of(at);
-            if pairs.is_empty() {
-                continue;
+        for (place, at) in self.address_order().enumerate() {
+            if let Some(rank) = rank.get_mut(at) {
+                *rank = place;
             }
             if first == usize::MAX || identity(&self.addresses[first]) != identity(&self.addresses[at]) {
                 first = at;
             }
-            for (port, ready) in pairs {
-                let list = &mut lists[port.0 as usize];
-                match list.last_mut() {
-                    Some(known) if known.at() == first => known.unite(*ready),
-                    _ => list.push(Member::new(first, *ready)),
-                }
+            if let Some(other) = stands_for.get_mut(at) {
+                *other = first;
             }
+            let (block, ready) = self.joined[at];
+            add(&mut lists[block.0 as usize], Member::new(first, ready));
         }
-        lists
-    }
-
-    fn pairs_of(&self, at: usize) -> &[(PortId, bool)] {
-        let end = self.starts.get(at + 1).map_or(self.pairs.len(), |e| *e as usize);
-        self.pairs.get(self.starts[at] as usize..end).unwrap_or_default()
+        (lists, rank, stands_for)
     }
 
     /// The addresses by text of the IP, then uid, then as they came (`LessEndpointAddress`; an address
     /// without target sorts as one with an empty uid, because the two are never told apart).
     fn address_order(&self) -> impl Iterator<Item = usize> {
-        let mut order: Vec<(u128, u32)> = (0..).zip(&self.addresses).map(|(i, a)| (prefix(&a.ip), i)).collect();
+        let mut order: Vec<(u128, u32)> = (0..).zip(&self.addresses).map(|(i, a)| (head(&a.ip), i)).collect();
         order.sort_unstable_by(|a, b| {
             a.0.cmp(&b.0).then_with(|| {
                 let of = |i: u32| identity(&self.addresses[i as usize]);
@@ -176,6 +186,38 @@ impl Repack {
             })
         });
         order.into_iter().map(|(_, i)| i as usize)
+    }
+
+    /// The addresses of each distinct port: those of its set, or of all its sets together.
+    fn lists(&self, blocks: Vec<List>, rank: Vec<usize>) -> Result<(Vec<List>, Vec<Served>), TooLarge> {
+        let mut lists = Lists { all: blocks, of_sets: BTreeMap::new(), rank, room: MAX_MERGED };
+        let mut served = Vec::with_capacity(self.ports.len());
+        let mut order: Vec<usize> = (0..self.ports.len()).collect();
+        order.sort_by(|a, b| self.ports[*a].1.cmp(&self.ports[*b].1));
+        let equal = |a: &usize, b: &usize| {
+            let (a, b) = (&self.ports[*a].1, &self.ports[*b].1);
+            a.app_protocol.is_none() && a == b
+        };
+        for same in order.chunk_by(equal) {
+            let mut sets: Sets = same.iter().map(|p| self.ports[*p].0).collect();
+            sets.sort_unstable();
+            sets.dedup();
+            let list = lists.of(sets, self)?;
+            let all = if self.places { same.to_vec() } else { Vec::new() };
+            served.push(Served { list, port: same[0], all });
+        }
+        Ok((lists.all, served))
+    }
+
+    /// That addresses which are in several subsets do not weigh too much.
+    fn check(&self, groups: &[(usize, Vec<Served>)], lists: &[List]) -> Result<(), TooLarge> {
+        if groups.len() < 2 {
+            return Ok(());
+        }
+        let weights: Vec<usize> = self.addresses.iter().map(budget::address).collect();
+        let once: usize = weights.iter().sum();
+        let all = groups.iter().flat_map(|(list, _)| &lists[*list]).map(|m| weights[m.at()]);
+        budget::check(all.fold(0usize, usize::saturating_add).saturating_sub(once))
     }
 
     /// The subset of these addresses. They are moved out unless other subsets may need them.
@@ -194,6 +236,116 @@ impl Repack {
         }
         subset
     }
+
+    fn places_of(
+        &self,
+        packed: &[(EndpointSubset, usize, Vec<Served>)],
+        lists: &[List],
+        stands_for: Vec<usize>,
+    ) -> Places {
+        let mut places = Places { stands_for, subset_of: vec![None; self.ports.len()], listed: Vec::new() };
+        for (subset, (_, list, ports)) in packed.iter().enumerate() {
+            let of = |ready| lists[*list].iter().filter(|m| m.ready() == ready).map(|m| m.at()).collect();
+            places.listed.push([of(true), of(false)]);
+            for port in ports.iter().flat_map(|p| &p.all) {
+                places.subset_of[*port] = Some(subset);
+            }
+        }
+        places
+    }
+}
+
+type Sets = SmallVec<[SetId; 1]>;
+
+/// Lists of addresses: first those of the blocks, then those that were made of several.
+struct Lists {
+    all: Vec<List>,
+    of_sets: BTreeMap<Sets, usize>,
+    /// For each address its place in the order, if there are several blocks.
+    rank: Vec<usize>,
+    /// How many more may be listed.
+    room: usize,
+}
+
+impl Lists {
+    /// Which list the addresses of these sets are, made if it is the first time that they are asked for.
+    fn of(&mut self, sets: Sets, repack: &Repack) -> Result<usize, TooLarge> {
+        let blocks = || sets.iter().flat_map(|s| &repack.sets[s.0 as usize]).map(|b| b.0 as usize);
+        if let ([_], Some(block), 1) = (sets.as_slice(), blocks().next(), blocks().take(2).count()) {
+            return Ok(block);
+        }
+        if let Some(known) = self.of_sets.get(&sets) {
+            return Ok(*known);
+        }
+        let mut blocks: Vec<usize> = blocks().collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let members = blocks.iter().map(|b| self.all[*b].len()).sum();
+        let over = TooLarge { weight: size_of::<Member>() * (MAX_MERGED + members) };
+        self.room = self.room.checked_sub(members).ok_or(over)?;
+        let list = merge(blocks.iter().map(|b| self.all[*b].as_slice()), &self.rank);
+        self.all.push(list);
+        self.of_sets.insert(sets, self.all.len() - 1);
+        Ok(self.all.len() - 1)
+    }
+}
+
+/// A port that some addresses serve.
+struct Served {
+    /// Which list of addresses.
+    list: usize,
+    /// The port.
+    port: usize,
+    /// All that are the same, if places are kept.
+    all: Vec<usize>,
+}
+
+/// Ports with equal lists of addresses together, each with such a list. Nobody asks for ports that no address
+/// serves.
+fn groups(lists: &[List], mut served: Vec<Served>) -> Vec<(usize, Vec<Served>)> {
+    served.retain(|p| !lists[p.list].is_empty());
+    // Lists are compared with each other, and not once more for every port.
+    let mut order: Vec<usize> = (0..lists.len()).collect();
+    order.sort_by(|a, b| lists[*a].cmp(&lists[*b]));
+    let mut first_equal = vec![0; lists.len()];
+    for equal in order.chunk_by(|a, b| lists[*a] == lists[*b]) {
+        for list in equal {
+            first_equal[*list] = equal[0];
+        }
+    }
+    served.sort_by_key(|p| first_equal[p.list]);
+    let mut groups: Vec<(usize, Vec<Served>)> = Vec::new();
+    for port in served {
+        let list = first_equal[port.list];
+        match groups.last_mut() {
+            Some((known, ports)) if *known == list => ports.push(port),
+            _ => groups.push((list, vec![port])),
+        }
+    }
+    groups
+}
+
+/// All members of some lists, in the order of their addresses.
+fn merge<'a>(lists: impl Iterator<Item = &'a [Member]>, rank: &[usize]) -> List {
+    let mut all: List = lists.flatten().copied().collect();
+    // Each list is in order: there are few runs to merge.
+    all.sort_by_key(|m| rank[m.at()]);
+    let mut merged = List::with_capacity(all.len());
+    for member in all {
+        add(&mut merged, member);
+    }
+    merged
+}
+
+/// The addresses of a block, in order.
+type List = Vec<Member>;
+
+/// Appends an address, unless it is there already: then not ready wins.
+fn add(list: &mut List, member: Member) {
+    match list.last_mut() {
+        Some(known) if known.at() == member.at() => known.unite(member.ready()),
+        _ => list.push(member),
+    }
 }
 
 /// What tells two addresses apart: IP and uid of the target.
@@ -201,16 +353,7 @@ fn identity(a: &EndpointAddress) -> (&str, &str) {
     (&a.ip, a.target_ref.as_ref().map_or("", |t| t.uid.as_str()))
 }
 
-/// The first sixteen bytes of a text, as a number of the same order. IPv4 addresses are never longer.
-#[inline]
-fn prefix(text: &str) -> u128 {
-    let mut bytes = [0; 16];
-    let len = text.len().min(16);
-    bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
-    u128::from_be_bytes(bytes)
-}
-
-/// An address of a port: its index, and whether it is ready there.
+/// An address of a block: its index, and whether it is ready there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Member(u64);
 
@@ -238,121 +381,5 @@ impl Member {
 fn sort_by_hash<T>(items: &mut [T], of: impl Fn(&T) -> Hash128) {
     if items.len() > 1 {
         items.sort_by_cached_key(of);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Reads and writes subsets in short: `ready addresses ! not ready ones @ ports`, an address as
-    /// `ip#uid/hostname`, a port as `name:number+appProtocol`, subsets separated by `|`.
-    fn read(text: &str) -> Vec<EndpointSubset> {
-        let address = |text: &str| {
-            let (id, host) = text.split_once('/').unwrap_or((text, ""));
-            let (ip, uid) = id.split_once('#').map_or((id, None), |(ip, uid)| (ip, Some(uid)));
-            EndpointAddress {
-                ip: ip.into(),
-                hostname: host.into(),
-                node_name: None,
-                target_ref: uid.map(|uid| {
-                    crate::model::ObjectRef { uid: uid.into(), ..crate::model::ObjectRef::default() }.into()
-                }),
-            }
-        };
-        let port = |text: &str| {
-            let (name, number) = text.split_once(':').unwrap();
-            let (number, app) = number.split_once('+').map_or((number, None), |(n, a)| (n, Some(a)));
-            EndpointPort {
-                name: name.into(),
-                port: number.parse().unwrap(),
-                protocol: "TCP".into(),
-                app_protocol: app.map(Into::into),
-            }
-        };
-        let subset = |text: &str| {
-            let (addresses, ports) = text.split_once('@').unwrap();
-            let (ready, not_ready) = addresses.split_once('!').unwrap_or((addresses, ""));
-            EndpointSubset {
-                addresses: ready.split_whitespace().map(address).collect(),
-                not_ready_addresses: not_ready.split_whitespace().map(address).collect(),
-                ports: ports.split_whitespace().map(port).collect(),
-            }
-        };
-        text.split('|').filter(|t| !t.trim().is_empty()).map(subset).collect()
-    }
-
-    /// The expected texts were printed by Kubernetes' own `RepackSubsets`.
-    #[test]
-    fn subsets_are_packed_as_kubernetes_packs_them() {
-        use HashKind::{Fnv128, Md5};
-        let three_ports = "10.0.0.1#u1 10.0.0.2#u2 @ http:80 https:443 metrics:9090";
-        let three_subsets = "10.0.0.1 @ a:8080 | 10.0.0.2 @ a:8081 | 10.0.0.3 @ a:8082";
-        let cases: &[(&str, HashKind, &str, &str)] = &[
-            ("nothing", Fnv128, "", ""),
-            ("only ports", Fnv128, "@ a:80", ""),
-            ("ports by MD5", Md5, three_ports, "10.0.0.1#u1 10.0.0.2#u2 @ metrics:9090 https:443 http:80"),
-            ("ports by FNV", Fnv128, three_ports, "10.0.0.1#u1 10.0.0.2#u2 @ http:80 https:443 metrics:9090"),
-            ("subsets by MD5", Md5, three_subsets, "10.0.0.1 @ a:8080 | 10.0.0.2 @ a:8081 | 10.0.0.3 @ a:8082"),
-            ("subsets by FNV", Fnv128, three_subsets, "10.0.0.2 @ a:8081 | 10.0.0.1 @ a:8080 | 10.0.0.3 @ a:8082"),
-            (
-                "not ready wins, addresses sort as text",
-                Md5,
-                "10.0.0.1#u1 @ http:80 | ! 10.0.0.1#u1 @ http:80 | 10.0.0.9 10.0.0.10 @ http:80",
-                "10.0.0.10 10.0.0.9 ! 10.0.0.1#u1 @ http:80",
-            ),
-            ("not ready wins whatever the order", Fnv128, "! a @ p:1 | a @ p:1", "! a @ p:1"),
-            ("no port joins a port", Fnv128, "10.0.0.1 @ | 10.0.0.1 @ x:1", "10.0.0.1 @ x:1"),
-            ("no port", Fnv128, "b a @", "a b @"),
-            (
-                "a port that is no number publishes none; the first address object wins",
-                Fnv128,
-                "1.1.1.1/first @ z:0 | ! 1.1.1.1/second @ :5",
-                "! 1.1.1.1/first @ :5 | 1.1.1.1/first @",
-            ),
-            ("no target before targets by uid", Fnv128, "a#v a#u a @ p:1", "a a#u a#v @ p:1"),
-            ("no target is the empty uid", Fnv128, "a/x a#/y @ p:1", "a/x @ p:1"),
-            ("decoded appProtocol never merges", Fnv128, "a @ p:1+h | a @ p:1+h", "a @ p:1+h p:1+h"),
-            (
-                "nor for different addresses",
-                Fnv128,
-                "1.1.1.1 @ a:80+http | 1.1.1.2 @ a:80+http",
-                "1.1.1.2 @ a:80+http | 1.1.1.1 @ a:80+http",
-            ),
-            ("equal ports merge", Fnv128, "a @ p:1 q:2 | b @ p:1 | b @ q:2", "a b @ p:1 q:2"),
-            (
-                "long texts differ at the end",
-                Fnv128,
-                "fd00:10:244:1::b fd00:10:244:1::a fd00:10:244:1 @ p:1",
-                "fd00:10:244:1 fd00:10:244:1::a fd00:10:244:1::b @ p:1",
-            ),
-        ];
-        for (name, kind, given, want) in cases {
-            let got = repack(*kind, &read(given)).unwrap();
-            assert_eq!(got, read(want), "{name}");
-            assert_eq!(repack(*kind, &got), Some(got), "{name}, again");
-        }
-    }
-
-    #[test]
-    fn ports_of_one_origin_merge_even_with_app_protocol() {
-        let mut all = Repack::default();
-        let port = read("@ p:1+h").remove(0).ports.remove(0);
-        for (ip, origin) in [("a", 0), ("b", 0), ("c", 1)] {
-            let id = all.port_of(origin, 1, || port.clone());
-            all.address(EndpointAddress { ip: ip.into(), ..EndpointAddress::default() });
-            all.serve(id, true);
-        }
-        all.address(EndpointAddress { ip: "serves nothing".into(), ..EndpointAddress::default() });
-        let got = all.pack(HashKind::Fnv128);
-        assert_eq!(got.iter().map(|s| s.addresses.len()).sum::<usize>(), 3);
-        assert_eq!(got.len(), 2);
-    }
-
-    #[test]
-    fn what_would_need_too_much_room_is_refused() {
-        let ports = (0..3000).map(|n| EndpointPort { port: n, ..EndpointPort::default() }).collect();
-        let addresses = (0..3000).map(|_| EndpointAddress::default()).collect();
-        assert_eq!(repack(HashKind::Md5, &[EndpointSubset { addresses, ports, ..EndpointSubset::default() }]), None);
     }
 }

@@ -1,7 +1,14 @@
-//! Membership: which pods a Service selects, which of them can be published at all, and which port of
-//! a pod a Service port means. Shared by Endpoints and slices.
+//! Membership: which pods a Service selects, and which of them can be published at all. Shared by Endpoints
+//! and slices.
 
-use crate::model::{Phase, Pod, Readiness, Service, ServicePort, TargetPort};
+use std::fmt::Write;
+
+use crate::{
+    compat::Profile,
+    model::{Phase, Pod, Readiness, Service, ServiceType, Text},
+    reason::Reason,
+    targets::clip,
+};
 
 /// The pods that `service` selects: same namespace, labels that match. Without a selector, none.
 pub(crate) fn selected<'a>(service: &Service, pods: &[&'a Pod]) -> Vec<&'a Pod> {
@@ -9,63 +16,34 @@ pub(crate) fn selected<'a>(service: &Service, pods: &[&'a Pod]) -> Vec<&'a Pod> 
     pods.iter().copied().filter(|p| *p.namespace() == service.meta.namespace && selector.selects(&p.labels)).collect()
 }
 
-/// Why a pod is no candidate, whatever the ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Excluded {
-    Ended,
-    NoIp,
-    Terminating,
-}
-
-/// `ShouldPodBeInEndpoints`.
+/// Why a pod is no candidate, whatever the ports (`ShouldPodBeInEndpoints`).
 #[inline]
-pub(crate) fn excluded(pod: &Pod, include_terminating: bool) -> Option<Excluded> {
+pub(crate) fn excluded(pod: &Pod, include_terminating: bool) -> Option<Reason> {
     if pod.phase != Phase::Live {
-        return Some(Excluded::Ended);
+        return Some(Reason::PodEnded);
     }
     if !pod.has_pod_ip && pod.ips.is_empty() {
-        return Some(Excluded::NoIp);
+        return Some(Reason::NoPodIp);
     }
     if pod.deleting && !include_terminating {
-        return Some(Excluded::Terminating);
+        return Some(Reason::Terminating);
     }
     None
 }
 
-/// Why a Service port has no counterpart in a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PortMiss {
-    /// No port of that name.
-    Name,
-    /// The name is there, with another protocol.
-    Protocol,
-    /// It is there, in a native sidecar that this release does not search.
-    Sidecar,
+/// Whether the controllers of pods take care of this Service at all.
+pub(crate) fn serves(service: &Service, profile: &Profile) -> bool {
+    service.selector.is_some() && !only_a_name(service, profile)
 }
 
-/// `FindPort`: the number of the pod's port that `port` means.
-#[inline]
-pub(crate) fn find_port(pod: &Pod, port: &ServicePort, sidecars: bool) -> Option<i32> {
-    match &port.target_port {
-        TargetPort::Number(n) => Some(*n),
-        TargetPort::Name(name) => pod
-            .ports
-            .iter()
-            .find(|p| (sidecars || !p.sidecar) && p.name == *name && p.protocol == port.protocol)
-            .map(|p| p.number),
-    }
+/// Whether the Service is a CNAME, and nothing but that for this release (E3, S11).
+pub(crate) fn only_a_name(service: &Service, profile: &Profile) -> bool {
+    service.kind == ServiceType::ExternalName && !profile.external_name
 }
 
-/// Tells why [`find_port`] found nothing.
-pub(crate) fn port_miss(pod: &Pod, port: &ServicePort) -> PortMiss {
-    let TargetPort::Name(name) = &port.target_port else { return PortMiss::Name };
-    if pod.ports.iter().any(|p| p.sidecar && p.name == *name && p.protocol == port.protocol) {
-        PortMiss::Sidecar
-    } else if pod.ports.iter().any(|p| p.name == *name) {
-        PortMiss::Protocol
-    } else {
-        PortMiss::Name
-    }
+/// `FindPort` of the newest release for one pod and one name; [`crate::targets`] does it for many at once.
+pub(crate) fn named_port(pod: &Pod, name: &Text, protocol: &Text) -> Option<i32> {
+    pod.ports.iter().find(|p| p.name == *name && p.protocol == *protocol).map(|p| p.number)
 }
 
 /// Whether the pod's host name is published: `ShouldSetHostname`.
@@ -75,10 +53,13 @@ pub(crate) fn published_hostname<'a>(pod: &'a Pod, service: &Service) -> Option<
         .then_some(&pod.hostname)
 }
 
+/// So many containers and readiness gates of a pod are named.
+const NAMED: usize = 4;
+
 /// What the pod tells of why it is not ready, in a sentence; empty if it is ready.
 pub(crate) fn not_ready_detail(pod: &Pod) -> String {
     let Readiness::NotReady(why) = &pod.readiness else { return String::new() };
-    let mut said = match (why.status.as_str(), why.reason.as_str()) {
+    let mut said = match (clip(&why.status), clip(&why.reason)) {
         ("", _) => "it has no Ready condition".to_owned(),
         (status, "") => format!("condition Ready is {status}"),
         (status, reason) => format!("condition Ready is {status} ({reason})"),
@@ -86,32 +67,26 @@ pub(crate) fn not_ready_detail(pod: &Pod) -> String {
     if why.unscheduled {
         said.push_str("; it waits for a node");
     }
-    for (container, reason) in &why.containers {
+    for (container, reason) in why.containers.iter().take(NAMED) {
         said.push_str("; container ");
-        said.push_str(container);
+        said.push_str(clip(container));
         said.push_str(" is not ready");
         if !reason.is_empty() {
             said.push_str(" (");
-            said.push_str(reason);
+            said.push_str(clip(reason));
             said.push(')');
         }
     }
-    for gate in &why.gates {
+    for gate in why.gates.iter().take(NAMED) {
         said.push_str("; readiness gate ");
-        said.push_str(gate);
+        said.push_str(clip(gate));
         said.push_str(" is not true");
     }
-    said
-}
-
-/// What a pod has instead of the port that was looked for.
-pub(crate) fn miss_detail(pod: &Pod, port: &ServicePort) -> String {
-    let TargetPort::Name(name) = &port.target_port else { return String::new() };
-    let namesakes: Vec<_> = pod.ports.iter().filter(|p| p.name == *name).map(|p| p.protocol.as_str()).collect();
-    if namesakes.is_empty() {
-        let have: Vec<_> = pod.ports.iter().filter(|p| !p.name.is_empty()).map(|p| p.name.as_str()).take(8).collect();
-        let have = if have.is_empty() { "none is named".to_owned() } else { format!("there is {}", have.join(", ")) };
-        return format!("no container port is named {name:?}; {have}");
+    match why.containers.len().saturating_sub(NAMED) + why.gates.len().saturating_sub(NAMED) {
+        0 => {}
+        more => {
+            let _ = write!(said, "; and {more} more");
+        }
     }
-    format!("port {name:?} is {} in the pod, {} in the Service", namesakes.join(", "), port.protocol)
+    said
 }

@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::plan::PlanRequest;
+use roster_fuzz::inputs;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(request) = serde_json::from_slice::<PlanRequest>(bytes) {
-        serde_json::to_vec(&request.plan()).expect("a plan is JSON");
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        inputs::read_request(text);
     }
 });

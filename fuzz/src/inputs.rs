@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::num::NonZeroUsize;
 
 use roster::cluster;
-use roster::decode::{self, Format, Source};
+use roster::decode::{self, Format, Source, request};
 use roster::inventory::Inventory;
-use roster::plan::{Controller, Options};
+use roster::plan::{Controller, Options, Plan};
 
 /// Reads `bytes`, and plans whatever was understood. Every line of the answer is JSON, whatever came in.
 pub fn read_and_plan(bytes: &[u8], format: Format) {
@@ -21,4 +21,12 @@ pub fn read_and_plan(bytes: &[u8], format: Format) {
         }
         Ok::<(), Infallible>(())
     });
+}
+
+/// Reads a request as it is posted, and plans it.
+pub fn read_request(text: &str) -> Option<Plan> {
+    let requested = request::read(text, &Source::body()).ok()?;
+    let plan = requested.request.plan();
+    serde_json::to_vec(&(&plan, requested.problems.as_slice())).expect("a plan is JSON");
+    Some(plan)
 }

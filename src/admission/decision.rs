@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     PatchOp, Stage,
-    findings::{Finding, Findings},
+    findings::{All, Finding, Findings},
     rule::{Mode, Rule},
 };
 
@@ -14,11 +15,13 @@ use super::{
 const MAX_WARNING: usize = 120;
 /// Most warnings: together they stay below the 4096 characters that an API server passes on.
 const MAX_WARNINGS: usize = 32;
+/// With fewer characters, a field says nothing.
+const MIN_FIELD: usize = 12;
 /// Most characters of a refusal or of an audit annotation.
 const MAX_TEXT: usize = 1024;
 
 /// How an object is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Refusal {
     /// 403: it may be right, and is not allowed here.
     Forbidden,
@@ -103,72 +106,118 @@ impl Decision {
     /// what is enforced, and tells the rest. A rule that mends never refuses: where its patch was not made (the
     /// mutating webhook was not reached), the writer is warned.
     pub(super) fn of(findings: Findings<'_>, stage: Stage) -> Self {
-        let (list, more) = findings.finish();
+        let All { list, more, unchecked } = findings.finish();
         let mut decision = Self::default();
         match stage {
             Stage::Mutate => decision.mend(list),
-            Stage::Validate => decision.judge(list, &more),
+            Stage::Validate => {
+                decision.judge(list, &more);
+                for (rule, why) in unchecked {
+                    decision.note(rule, &format!("not checked: {why}"));
+                }
+            }
         }
         decision.warnings.truncate(MAX_WARNINGS);
         decision
     }
 
     fn mend(&mut self, list: Vec<Finding>) {
-        for finding in list.into_iter().filter(|f| f.mode == Mode::Enforce && !f.mend.is_empty()) {
-            self.patch.extend(finding.mend.iter().cloned());
+        for mut finding in list.into_iter().filter(|f| !f.mend.is_empty()) {
+            finding.message.push_str("; mended");
+            for op in &finding.mend {
+                // Two rules may each have to make the map that their field is in: it is made once.
+                let makes = matches!(op, PatchOp::Add { value: Value::Object(map), .. } if map.is_empty());
+                if !(makes && self.patch.contains(op)) {
+                    self.patch.push(op.clone());
+                }
+            }
             self.tell(&finding);
             self.findings.push(finding);
         }
     }
 
-    fn judge(&mut self, list: Vec<Finding>, more: &[(Rule, usize)]) {
+    fn judge(&mut self, list: Vec<Finding>, more: &[(Rule, bool, usize)]) {
         let mut refused: Vec<String> = Vec::new();
-        let mut refusal: Option<Refusal> = None;
-        for finding in list {
-            self.tell(&finding);
-            if finding.mode == Mode::Enforce && finding.mend.is_empty() {
-                // What is not allowed outweighs what is wrong.
-                refusal = match (refusal, finding.rule.refusal()) {
-                    (Some(Refusal::Forbidden), _) | (_, Refusal::Forbidden) => Some(Refusal::Forbidden),
-                    _ => Some(Refusal::Invalid),
-                };
-                refused.push(format!("{}: {} ({})", finding.field, finding.message, finding.rule));
+        for finding in &list {
+            self.tell(finding);
+            if finding.refused {
+                refused.push(format!("{} ({})", said(finding), finding.rule));
             }
-            self.findings.push(finding);
         }
-        for (rule, n) in more {
+        for (rule, is_refused, n) in more {
             let text = format!("and {n} more of {rule}");
-            if self.findings.iter().any(|f| f.rule == *rule && f.mode >= Mode::Warn) {
-                self.warnings.push(short(&text, MAX_WARNING));
+            self.note(*rule, &text);
+            if *is_refused {
+                refused.push(text);
+            } else if list.iter().any(|f| f.rule == *rule && f.mode >= Mode::Warn) {
+                self.warn(short(&text, MAX_WARNING));
             }
         }
-        self.denied = refusal.map(|refusal| Denial {
+        // What is not allowed outweighs what is wrong.
+        let refusals = list.iter().filter(|f| f.refused).map(|f| f.rule.refusal());
+        self.denied = refusals.min().map(|refusal| Denial {
             code: refusal.code(),
             reason: refusal.reason(),
             message: short(&refused.join("; "), MAX_TEXT),
         });
+        self.findings = list;
     }
 
     /// A warning and an audit annotation, as the mode has it.
     fn tell(&mut self, finding: &Finding) {
-        let refused = finding.mode == Mode::Enforce && finding.mend.is_empty();
-        if finding.mode >= Mode::Warn && !refused {
-            // The code goes last; where the text is too long, the text is cut and not the code.
-            let code = format!(" ({})", finding.rule);
-            let text = format!("{}: {}", finding.field, finding.message);
-            let text = short(&text, MAX_WARNING - code.len()) + &code;
-            if !self.warnings.contains(&text) {
-                self.warnings.push(text);
-            }
+        if finding.mode >= Mode::Warn && !finding.refused {
+            self.warn(warning(finding));
         }
-        let text = format!("{}: {}", finding.field, finding.message);
-        let note = self.audit.entry(finding.rule.code().to_owned()).or_default();
-        if !note.is_empty() {
-            note.push_str("; ");
-        }
-        note.push_str(&text);
-        *note = short(note, MAX_TEXT);
+        self.note(finding.rule, &said(finding));
     }
+
+    fn warn(&mut self, text: String) {
+        if !self.warnings.contains(&text) {
+            self.warnings.push(text);
+        }
+    }
+
+    fn note(&mut self, rule: Rule, text: &str) {
+        let note = self.audit.entry(rule.code().to_owned()).or_default();
+        let text = if note.is_empty() { text.to_owned() } else { format!("{note}; {text}") };
+        *note = short(&text, MAX_TEXT);
+    }
+
+    /// What was said of the object and of its mended form, as one: first this, then `after`.
+    pub(super) fn and(mut self, after: Self) -> Self {
+        for warning in after.warnings {
+            self.warn(warning);
+        }
+        self.warnings.truncate(MAX_WARNINGS);
+        for (key, text) in after.audit {
+            let note = self.audit.entry(key).or_default();
+            *note = if note.is_empty() { text } else { short(&format!("{note}; {text}"), MAX_TEXT) };
+        }
+        self.findings.extend(after.findings);
+        self.denied = after.denied;
+        self
+    }
+}
+
+/// A finding as a warning. Where it is too long, its field is cut first: the message and the code tell more.
+fn warning(finding: &Finding) -> String {
+    let code = format!(" ({})", finding.rule);
+    let room = MAX_WARNING - code.len();
+    let left = room.saturating_sub(finding.message.chars().count() + ": ".len());
+    let text = if finding.field.chars().count() > left && left >= MIN_FIELD {
+        format!("{}: {}", short(&finding.field, left), finding.message)
+    } else {
+        said(finding)
+    };
+    short(&text, room) + &code
+}
+
+/// A finding in a sentence.
+fn said(finding: &Finding) -> String {
+    if finding.field.is_empty() {
+        return finding.message.clone();
+    }
+    format!("{}: {}", finding.field, finding.message)
 }
 
 /// A text without control characters, which API servers drop silently, and of at most `max` characters.

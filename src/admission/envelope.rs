@@ -13,7 +13,6 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{Decision, Operation, Request};
-use crate::model::wire::nullable;
 
 /// The version of a review; the answer has the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,10 +49,10 @@ pub struct EnvelopeError {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Review<'a> {
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    api_version: Cow<'a, str>,
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    api_version: Words<'a>,
+    #[serde(borrow, default)]
+    kind: Words<'a>,
     #[serde(borrow)]
     request: Option<Wire<'a>>,
 }
@@ -61,20 +60,20 @@ struct Review<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire<'a> {
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    uid: Cow<'a, str>,
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    kind: Gvk<'a>,
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    sub_resource: Cow<'a, str>,
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    name: Cow<'a, str>,
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    namespace: Cow<'a, str>,
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    operation: Cow<'a, str>,
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    user_info: User<'a>,
+    #[serde(borrow, default)]
+    uid: Words<'a>,
+    #[serde(borrow, default)]
+    kind: Option<Gvk<'a>>,
+    #[serde(borrow, default)]
+    sub_resource: Words<'a>,
+    #[serde(borrow, default)]
+    name: Words<'a>,
+    #[serde(borrow, default)]
+    namespace: Words<'a>,
+    #[serde(borrow, default)]
+    operation: Words<'a>,
+    #[serde(borrow, default)]
+    user_info: Option<User<'a>>,
     #[serde(borrow, default)]
     object: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -86,66 +85,111 @@ struct Wire<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Gvk<'a> {
-    #[serde(borrow, deserialize_with = "nullable")]
-    group: Cow<'a, str>,
-    #[serde(borrow, deserialize_with = "nullable")]
-    version: Cow<'a, str>,
-    #[serde(borrow, deserialize_with = "nullable")]
-    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    group: Words<'a>,
+    #[serde(borrow)]
+    version: Words<'a>,
+    #[serde(borrow)]
+    kind: Words<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct User<'a> {
-    #[serde(borrow, deserialize_with = "nullable")]
-    username: Cow<'a, str>,
+    #[serde(borrow)]
+    username: Words<'a>,
+    #[serde(borrow)]
+    groups: Option<Vec<Words<'a>>>,
+}
+
+/// Text that stays in the body, unless something in it is escaped; `null` is the empty text.
+#[derive(Debug, Default)]
+struct Words<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Words<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Words<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Words<'de>, E> {
+                Ok(Words(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Words<'de>, E> {
+                Ok(Words(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_unit<E>(self) -> Result<Words<'de>, E> {
+                Ok(Words::default())
+            }
+        }
+        d.deserialize_any(Visit)
+    }
 }
 
 /// Reads a review.
 pub fn read(body: &[u8]) -> Result<(ReviewVersion, Request<'_>), EnvelopeError> {
-    let review: Review<'_> = serde_json::from_slice(body).map_err(|e| broken(body, e.to_string()))?;
-    let version = match review.api_version.as_ref() {
+    let review: Review<'_> = serde_json::from_slice(body).map_err(|e| broken(body, &e.to_string()))?;
+    let version = match review.api_version.0.as_ref() {
         "admission.k8s.io/v1" => ReviewVersion::V1,
         "admission.k8s.io/v1beta1" => ReviewVersion::V1beta1,
-        other => return Err(broken(body, format!("apiVersion {other:?} is neither admission.k8s.io/v1 nor v1beta1"))),
+        other => return Err(broken(body, &format!("apiVersion {other:?} is neither admission.k8s.io/v1 nor v1beta1"))),
     };
-    if review.kind != "AdmissionReview" {
-        return Err(broken(body, format!("kind {:?} is not AdmissionReview", review.kind)));
+    if review.kind.0 != "AdmissionReview" {
+        return Err(broken(body, &format!("kind {:?} is not AdmissionReview", review.kind.0)));
     }
-    let Some(wire) = review.request else { return Err(broken(body, "there is no request in it".to_owned())) };
-    if wire.uid.is_empty() {
-        return Err(broken(body, "request.uid is empty".to_owned()));
+    let Some(wire) = review.request else { return Err(broken(body, "there is no request in it")) };
+    if wire.uid.0.is_empty() {
+        return Err(broken(body, "request.uid is empty"));
     }
+    let (kind, user) = (wire.kind.unwrap_or_default(), wire.user_info.unwrap_or_default());
     let request = Request {
-        uid: wire.uid,
-        group: wire.kind.group,
-        version: wire.kind.version,
-        kind: wire.kind.kind,
-        sub_resource: wire.sub_resource,
-        namespace: wire.namespace,
-        name: wire.name,
-        operation: Operation::read(&wire.operation),
-        user: wire.user_info.username,
-        object: wire.object.filter(|o| o.get() != "null"),
-        old_object: wire.old_object.filter(|o| o.get() != "null"),
+        uid: wire.uid.0,
+        group: kind.group.0,
+        version: kind.version.0,
+        kind: kind.kind.0,
+        sub_resource: wire.sub_resource.0,
+        namespace: wire.namespace.0,
+        name: wire.name.0,
+        operation: Operation::read(&wire.operation.0),
+        user: user.username.0,
+        groups: user.groups.into_iter().flatten().map(|g| g.0).collect(),
+        // `null` is no object: an Option of a RawValue has none for it.
+        object: wire.object,
+        old_object: wire.old_object,
         dry_run: wire.dry_run.unwrap_or(false),
     };
     Ok((version, request))
 }
 
-fn broken(body: &[u8], message: String) -> EnvelopeError {
-    let seen = RefCell::new(Seen::default());
+fn broken(body: &[u8], message: &str) -> EnvelopeError {
+    let Salvaged { uid, api_version } = salvage(body);
+    let version =
+        if api_version == ReviewVersion::V1beta1.as_str() { ReviewVersion::V1beta1 } else { ReviewVersion::V1 };
+    EnvelopeError { uid, version, message: message.chars().take(300).collect() }
+}
+
+/// What could be found of a review that cannot be read.
+#[derive(Debug, Default)]
+pub(crate) struct Salvaged {
+    /// The uid; `None` if it is missing or empty.
+    pub(crate) uid: Option<String>,
+    /// `apiVersion`; empty if it is missing.
+    pub(crate) api_version: String,
+}
+
+/// Looks for uid and version of any kind of review, in a body that may be broken anywhere.
+pub(crate) fn salvage(body: &[u8]) -> Salvaged {
+    let seen = RefCell::new(Salvaged::default());
     // What it returns does not matter: everything found until then counts.
     let _ = Fish { seen: &seen, depth: Depth::Review }.deserialize(&mut serde_json::Deserializer::from_slice(body));
     let seen = seen.into_inner();
-    let version = if seen.beta { ReviewVersion::V1beta1 } else { ReviewVersion::V1 };
-    EnvelopeError { uid: seen.uid.filter(|u| !u.is_empty()), version, message: message.chars().take(300).collect() }
-}
-
-#[derive(Default)]
-struct Seen {
-    uid: Option<String>,
-    beta: bool,
+    Salvaged { uid: seen.uid.filter(|u| !u.is_empty()), ..seen }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -157,7 +201,7 @@ enum Depth {
 /// Reads nothing but the version and the uid, and keeps them where an error does not lose them.
 #[derive(Clone, Copy)]
 struct Fish<'a> {
-    seen: &'a RefCell<Seen>,
+    seen: &'a RefCell<Salvaged>,
     depth: Depth,
 }
 
@@ -181,7 +225,7 @@ impl<'de> Visitor<'de> for Fish<'_> {
             match (self.depth, key.as_ref()) {
                 (Depth::Review, "apiVersion") => {
                     let version: serde_json::Value = map.next_value()?;
-                    self.seen.borrow_mut().beta = version == ReviewVersion::V1beta1.as_str();
+                    version.as_str().unwrap_or_default().clone_into(&mut self.seen.borrow_mut().api_version);
                 }
                 (Depth::Review, "request") => map.next_value_seed(Fish { depth: Depth::Request, ..self })?,
                 (Depth::Request, "uid") => {
@@ -225,7 +269,8 @@ struct Response<'a> {
 
 #[derive(Serialize)]
 struct Status<'a> {
-    status: &'static str,
+    #[serde(rename = "status")]
+    outcome: &'static str,
     code: u16,
     reason: &'a str,
     message: &'a str,
@@ -233,7 +278,8 @@ struct Status<'a> {
 
 /// The answer to a review, in its version.
 pub fn answer(version: ReviewVersion, uid: &str, decision: &Decision) -> Vec<u8> {
-    let patch = if decision.patch.is_empty() { None } else { serde_json::to_vec(&decision.patch).ok() };
+    let patch =
+        if decision.patch.is_empty() || !decision.allowed() { None } else { serde_json::to_vec(&decision.patch).ok() };
     let answer = Answer {
         api_version: version.as_str(),
         kind: "AdmissionReview",
@@ -241,7 +287,7 @@ pub fn answer(version: ReviewVersion, uid: &str, decision: &Decision) -> Vec<u8>
             uid,
             allowed: decision.allowed(),
             status: decision.denied.as_ref().map(|d| Status {
-                status: "Failure",
+                outcome: "Failure",
                 code: d.code,
                 reason: d.reason,
                 message: &d.message,

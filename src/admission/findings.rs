@@ -1,9 +1,14 @@
 //! What the checks found, by rule, before anybody decides what to do about it.
 
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
 use serde::Serialize;
 
 use super::{
-    PatchOp,
+    PatchOp, Stage,
     rule::{Mode, Rule},
     settings::Settings,
 };
@@ -17,62 +22,182 @@ const MAX_OF_RULE: usize = 10;
 pub struct Finding {
     /// The rule.
     pub rule: Rule,
-    /// What is done about it.
+    /// What is done about it. What the stored object has already is told, but not refused.
     pub mode: Mode,
     /// The field, as Kubernetes writes paths: `spec.externalIPs[0]`.
     pub field: String,
     /// A sentence.
     pub message: String,
-    /// How the object is mended; empty where it cannot be.
+    /// Whether an object that has it is refused.
+    pub refused: bool,
+    /// How the object is mended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mend: Vec<PatchOp>,
 }
 
+/// What a finding is about, wherever in the object it stands: by this it is found again in the stored object.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum About<'a> {
+    /// This text, such as an address.
+    Text(&'a str),
+    /// So much of something; less of it is no worse.
+    Count(usize),
+}
+
+/// What the stored object has already.
+#[derive(Debug, Default)]
+pub(super) struct Stored {
+    texts: BTreeSet<(Rule, String)>,
+    counts: BTreeMap<Rule, usize>,
+}
+
+impl Stored {
+    fn note(&mut self, rule: Rule, about: About<'_>) {
+        match about {
+            About::Text(text) => {
+                self.texts.insert((rule, text.to_owned()));
+            }
+            About::Count(n) => {
+                let most = self.counts.entry(rule).or_default();
+                *most = n.max(*most);
+            }
+        }
+    }
+
+    fn has(&self, rule: Rule, about: About<'_>) -> bool {
+        match about {
+            About::Text(text) => self.texts.contains(&(rule, text.to_owned())),
+            About::Count(n) => self.counts.get(&rule).is_some_and(|most| n <= *most),
+        }
+    }
+}
+
 /// The findings of one object. Rules that are off are not noted.
 #[derive(Debug)]
-pub struct Findings<'a> {
+pub(super) struct Findings<'a> {
     settings: &'a Settings,
+    stage: Stage,
     list: Vec<Finding>,
-    counts: [usize; Rule::COUNT],
+    /// Of each rule, how many are not refused, and how many are.
+    counts: [[usize; 2]; Rule::COUNT],
+    /// Rules that could not be looked at, and why.
+    unchecked: BTreeMap<Rule, &'static str>,
+    stored: Stored,
+    /// Whether this is a look at the stored object, of which nothing but [`Stored`] matters.
+    looking_back: bool,
+}
+
+/// What was found, and what was not.
+#[derive(Debug)]
+pub(super) struct All {
+    pub(super) list: Vec<Finding>,
+    /// Of which rules there were more, refused or not, and how many.
+    pub(super) more: Vec<(Rule, bool, usize)>,
+    /// Rules that could not be looked at, and why.
+    pub(super) unchecked: BTreeMap<Rule, &'static str>,
 }
 
 impl<'a> Findings<'a> {
     /// None yet.
-    pub fn new(settings: &'a Settings) -> Self {
-        Self { settings, list: Vec::new(), counts: [0; Rule::COUNT] }
-    }
-
-    /// Whether a rule is looked at: a check that costs something asks first.
-    pub fn wants(&self, rule: Rule) -> bool {
-        self.settings.mode(rule) != Mode::Off
-    }
-
-    /// Something that cannot be mended here.
-    pub fn add(&mut self, rule: Rule, field: impl Into<String>, message: impl Into<String>) {
-        self.add_mended(rule, field, message, Vec::new());
-    }
-
-    /// Something, and how it is mended.
-    pub fn add_mended(&mut self, rule: Rule, field: impl Into<String>, message: impl Into<String>, mend: Vec<PatchOp>) {
-        let mode = self.settings.mode(rule);
-        if mode == Mode::Off {
-            return;
+    pub(super) fn new(settings: &'a Settings, stage: Stage) -> Self {
+        Self {
+            settings,
+            stage,
+            list: Vec::new(),
+            counts: [[0; 2]; Rule::COUNT],
+            unchecked: BTreeMap::new(),
+            stored: Stored::default(),
+            looking_back: false,
         }
-        let count = &mut self.counts[rule as usize];
-        *count += 1;
-        if *count <= MAX_OF_RULE {
-            self.list.push(Finding { rule, mode, field: field.into(), message: message.into(), mend });
-        }
+    }
+
+    /// For the stored object.
+    pub(super) fn looking_back(settings: &'a Settings) -> Self {
+        Self { looking_back: true, ..Self::new(settings, Stage::Validate) }
+    }
+
+    /// None yet, of an object that replaces the one these are of.
+    pub(super) fn of_successor(self) -> Self {
+        Self { stored: self.stored, ..Self::new(self.settings, self.stage) }
     }
 
     /// The settings they are noted under.
-    pub fn settings(&self) -> &'a Settings {
+    pub(super) fn settings(&self) -> &'a Settings {
         self.settings
     }
 
-    /// All of them, and how many more there were of each rule.
-    pub(super) fn finish(self) -> (Vec<Finding>, Vec<(Rule, usize)>) {
-        let more = Rule::ALL.iter().map(|r| (*r, self.counts[*r as usize].saturating_sub(MAX_OF_RULE)));
-        (self.list, more.filter(|(_, n)| *n > 0).collect())
+    /// Whether a rule is looked at: a check that costs something asks first.
+    pub(super) fn wants(&self, rule: Rule) -> bool {
+        self.stage.wants(self.settings, rule)
+    }
+
+    /// Whether what a rule finds is mended right now.
+    pub(super) fn mends(&self, rule: Rule) -> bool {
+        self.stage == Stage::Mutate && self.wants(rule)
+    }
+
+    /// Notes that a rule could not be looked at.
+    pub(super) fn unchecked(&mut self, rule: Rule, why: &'static str) {
+        if self.wants(rule) {
+            self.unchecked.insert(rule, why);
+        }
+    }
+
+    /// Something that cannot be mended: where the rule is enforced, the object is refused.
+    pub(super) fn add(&mut self, rule: Rule, about: About<'_>, field: fmt::Arguments<'_>, message: fmt::Arguments<'_>) {
+        if !self.wants(rule) {
+            return;
+        }
+        if self.looking_back {
+            self.stored.note(rule, about);
+            return;
+        }
+        let mut mode = self.settings.mode(rule);
+        if mode == Mode::Enforce && self.stored.has(rule, about) {
+            mode = Mode::Warn;
+        }
+        let refused = mode == Mode::Enforce;
+        let count = &mut self.counts[rule as usize][usize::from(refused)];
+        *count += 1;
+        if *count <= MAX_OF_RULE {
+            let (field, message) = (field.to_string(), message.to_string());
+            self.list.push(Finding { rule, mode, field, message, refused, mend: Vec::new() });
+        }
+    }
+
+    /// Something that can be mended: where the rule is enforced, the mutating webhook does so.
+    pub(super) fn add_mended(
+        &mut self,
+        rule: Rule,
+        field: fmt::Arguments<'_>,
+        message: fmt::Arguments<'_>,
+        mend: impl FnOnce() -> Vec<PatchOp>,
+    ) {
+        if !self.wants(rule) || self.looking_back {
+            return;
+        }
+        let mode = self.settings.mode(rule);
+        let mend = if self.stage == Stage::Mutate { mend() } else { Vec::new() };
+        let (field, message) = (field.to_string(), message.to_string());
+        self.list.push(Finding { rule, mode, field, message, refused: false, mend });
+    }
+
+    /// Whether some finding is a reason to refuse the object.
+    pub(super) fn refuse(&self) -> bool {
+        self.list.iter().any(|f| f.refused)
+    }
+
+    /// All of them.
+    pub(super) fn finish(self) -> All {
+        let mut more = Vec::new();
+        for &rule in Rule::ALL {
+            for refused in [false, true] {
+                let n = self.counts[rule as usize][usize::from(refused)];
+                if n > MAX_OF_RULE {
+                    more.push((rule, refused, n - MAX_OF_RULE));
+                }
+            }
+        }
+        All { list: self.list, more, unchecked: self.unchecked }
     }
 }

@@ -2,14 +2,22 @@
 //!
 //! It drives dispatch, webhook configurations, permissions and documentation.
 
-use std::borrow::Cow;
+use std::cell::OnceCell;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-use super::{Decision, Findings, Knowledge, Request, Settings, Stage, owner};
-use crate::model::{EndpointSlice, Endpoints, ObjectMeta, Service};
+use super::{
+    Decision, Knowledge, Request, Rule, Settings, Stage,
+    findings::{About, Findings},
+    owner,
+};
+use crate::model::{
+    Labels, Service,
+    wire::{Present, nullable},
+};
 
+mod addresses;
 mod endpoints;
 mod service;
 mod slice;
@@ -62,7 +70,7 @@ pub const KINDS: [Kind; 3] = [
         resource: "services",
         operations: &[Operation::Create, Operation::Update],
         mutates: true,
-        checks: |r, stage, s, k| run(service::CHECKS, r, stage, s, k, |s: &Service| &s.meta),
+        checks: run::<Service>,
     },
     Kind {
         group: "",
@@ -71,7 +79,7 @@ pub const KINDS: [Kind; 3] = [
         resource: "endpoints",
         operations: &[Operation::Create, Operation::Update],
         mutates: true,
-        checks: |r, stage, s, k| run(endpoints::CHECKS, r, stage, s, k, |e: &Endpoints| &e.meta),
+        checks: run::<endpoints::Listed>,
     },
     Kind {
         group: "discovery.k8s.io",
@@ -80,7 +88,7 @@ pub const KINDS: [Kind; 3] = [
         resource: "endpointslices",
         operations: &[Operation::Create, Operation::Update],
         mutates: false,
-        checks: |r, stage, s, k| run(slice::CHECKS, r, stage, s, k, |e: &EndpointSlice| &e.meta),
+        checks: run::<slice::Listed>,
     },
 ];
 
@@ -114,44 +122,120 @@ impl Kind {
     }
 }
 
-/// What a check sees.
-pub(super) struct Subject<'a, T> {
-    /// The object as it will be stored.
-    pub object: &'a T,
-    /// The object as it is stored.
-    pub old: Option<&'a T>,
-    /// Its raw text, for patches that depend on what is there.
-    pub raw: &'a RawValue,
-    /// Namespace: that of the request, which an object may leave out.
-    pub namespace: Cow<'a, str>,
-    /// Which webhook is asked: rules that only refuse need not run in the mutating one.
-    pub stage: Stage,
-    /// What is known of the cluster.
-    pub cluster: &'a dyn Knowledge,
+/// A kind of object, as far as the rules read it.
+trait Checked: DeserializeOwned + 'static {
+    /// All checks.
+    const CHECKS: &'static [Check<Self>];
+
+    /// Whether it is on its way out.
+    fn deleting(&self) -> bool;
+
+    /// Whether kube-controller-manager writes it: what is changed here, it would write again, for ever.
+    fn is_owned(subject: &Subject<'_, Self>) -> bool;
 }
 
-/// A check: looks at an object, and notes what it finds.
-pub(super) type Check<T> = fn(&Subject<'_, T>, &mut Findings<'_>);
+/// A check, and the rules it is about.
+struct Check<T> {
+    rules: &'static [Rule],
+    look: fn(&Subject<'_, T>, &mut Findings<'_>),
+}
 
-fn run<T: DeserializeOwned>(
-    checks: &[Check<T>],
+/// What a check sees.
+struct Subject<'a, T> {
+    /// The object as it will be stored.
+    object: &'a T,
+    /// Its raw text, for patches that depend on what is there.
+    raw: &'a RawValue,
+    /// The object as it is stored.
+    stored: &'a Lazy<'a, T>,
+    /// Namespace: that of the request, which an object may leave out.
+    namespace: &'a str,
+    /// Name, likewise.
+    name: &'a str,
+    /// What is known of the cluster.
+    cluster: &'a dyn Knowledge,
+}
+
+/// The stored object, which is read when somebody asks for it: a review of Endpoints carries two long lists, and
+/// mostly one of them is enough. One that cannot be read excuses nothing.
+struct Lazy<'a, T> {
+    raw: Option<&'a RawValue>,
+    object: OnceCell<Option<T>>,
+}
+
+impl<T: DeserializeOwned> Lazy<'_, T> {
+    fn get(&self) -> Option<&T> {
+        self.object.get_or_init(|| self.raw.and_then(|raw| serde_json::from_str(raw.get()).ok())).as_ref()
+    }
+}
+
+/// Metadata, as far as the rules read it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Head {
+    #[serde(deserialize_with = "nullable")]
+    labels: Labels,
+    #[serde(deserialize_with = "nullable")]
+    annotations: Labels,
+    deletion_timestamp: Present,
+}
+
+impl Head {
+    fn deleting(&self) -> bool {
+        self.deletion_timestamp.0
+    }
+}
+
+/// [`Rule::ManagedBy`]: a label that was there before is nobody's spoofing.
+fn managed<T: Checked>(
+    subject: &Subject<'_, T>,
+    head: fn(&T) -> &Head,
+    owner: (&str, &[&str]),
+    findings: &mut Findings<'_>,
+) {
+    let Some(controller) = owner::managed_by(&head(subject.object).labels, owner) else { return };
+    let before = subject.stored.get().and_then(|stored| owner::managed_by(&head(stored).labels, owner));
+    if before != Some(controller) {
+        findings.add(
+            Rule::ManagedBy,
+            About::Text(controller),
+            format_args!("metadata.labels[{}]", owner.0),
+            format_args!("{controller} is a built-in controller, and not who writes"),
+        );
+    }
+}
+
+fn run<T: Checked>(
     request: &Request<'_>,
     stage: Stage,
     settings: &Settings,
     cluster: &dyn Knowledge,
-    meta: fn(&T) -> &ObjectMeta,
 ) -> Result<Decision, serde_json::Error> {
-    let Some(raw) = request.object else { return Ok(Decision::default()) };
+    let wanted = |check: &Check<T>| check.rules.iter().any(|r| stage.wants(settings, *r));
+    let Some(raw) = request.object.filter(|_| T::CHECKS.iter().any(wanted)) else { return Ok(Decision::default()) };
     let object: T = serde_json::from_str(raw.get())?;
-    if stage == Stage::Mutate && owner::is_managed(&meta(&object).labels) {
+    let stored = Lazy { raw: request.old_object, object: OnceCell::new() };
+    let subject =
+        Subject { object: &object, raw, stored: &stored, namespace: &request.namespace, name: &request.name, cluster };
+    if stage == Stage::Mutate && (object.deleting() || T::is_owned(&subject)) {
         return Ok(Decision::default());
     }
-    let old: Option<T> = request.old_object.map(|o| serde_json::from_str(o.get())).transpose()?;
-    let subject =
-        Subject { object: &object, old: old.as_ref(), raw, namespace: request.namespace.clone(), stage, cluster };
-    let mut findings = Findings::new(settings);
-    for check in checks {
-        check(&subject, &mut findings);
+    let look = |subject: &Subject<'_, T>, mut findings| {
+        for check in T::CHECKS.iter().filter(|c| wanted(c)) {
+            (check.look)(subject, &mut findings);
+        }
+        findings
+    };
+    let mut findings = look(&subject, Findings::new(settings, stage));
+    // An API server does the same: what is stored may stay. Otherwise nobody could remove a finalizer, or mend one
+    // of two faults.
+    if stage == Stage::Validate
+        && findings.refuse()
+        && let Some(old) = stored.get()
+        && let Some(raw) = stored.raw
+    {
+        let before = look(&Subject { object: old, raw, ..subject }, Findings::looking_back(settings));
+        findings = look(&subject, before.of_successor());
     }
     Ok(Decision::of(findings, stage))
 }

@@ -7,26 +7,38 @@
 //! [`decide`] is pure: the same request, settings and knowledge of the cluster give the same decision. Deciding
 //! on an object that was patched changes nothing more.
 //!
-//! Objects that kube-controller-manager owns are never changed, nor refused: it would write them again, for ever.
+//! Objects that kube-controller-manager owns are never changed, and its own writes never refused: it would write
+//! them again, for ever. Nor is an object refused for what it has had already since it was stored.
 
 mod decision;
+mod document;
 mod envelope;
 mod findings;
 mod kinds;
 mod knowledge;
 mod owner;
 mod patch;
+mod review;
 mod rule;
 mod settings;
+mod snapshot;
+
+#[cfg(test)]
+mod tests;
 
 pub use decision::{Decision, Denial, Refusal};
+pub use document::{Example, rules_markdown};
 pub use envelope::{EnvelopeError, ReviewVersion, answer, read};
-pub use findings::{Finding, Findings};
+pub(crate) use envelope::{Salvaged, salvage};
+pub use findings::Finding;
 pub use kinds::{KINDS, Kind, Operation};
 pub use knowledge::{Knowledge, Known, Nothing};
-pub use patch::PatchOp;
-pub use rule::{Mode, Rule};
+pub use owner::CONTROLLER_USERS;
+pub use patch::{PatchError, PatchOp};
+pub use review::{Context, Review, ReviewError, review};
+pub use rule::{Mode, Remedy, Rule};
 pub use settings::{Capacity, Settings};
+pub use snapshot::Snapshot;
 
 use std::borrow::Cow;
 
@@ -39,6 +51,16 @@ pub enum Stage {
     Mutate,
     /// The validating one: it sees the object as it will be stored.
     Validate,
+}
+
+impl Stage {
+    /// Whether a rule is looked at: what cannot be mended is nothing for the mutating webhook.
+    fn wants(self, settings: &Settings, rule: Rule) -> bool {
+        match self {
+            Self::Mutate => settings.mode(rule) == Mode::Enforce && rule.remedy() == Remedy::Mend,
+            Self::Validate => settings.mode(rule) != Mode::Off,
+        }
+    }
 }
 
 /// What an API server asks, borrowed from the body of its review.
@@ -62,6 +84,8 @@ pub struct Request<'a> {
     pub operation: Option<Operation>,
     /// Who does it.
     pub user: Cow<'a, str>,
+    /// The groups of the user.
+    pub groups: Vec<Cow<'a, str>>,
     /// The object as it will be stored.
     pub object: Option<&'a RawValue>,
     /// The object as it is stored.

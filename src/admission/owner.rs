@@ -2,9 +2,11 @@
 
 use crate::model::{Labels, names};
 
-/// The users as which kube-controller-manager's controllers write: each its own with
-/// `--use-service-account-credentials`, else one for all.
-const USERS: [&str; 5] = [
+/// The users whose writes are nobody's business here: kube-controller-manager's controllers, each as its own user
+/// with `--use-service-account-credentials`, else one for all; and the API server itself, which writes the
+/// Endpoints and the slice of `default/kubernetes`, whose addresses are those of no pod.
+pub const CONTROLLER_USERS: [&str; 6] = [
+    "system:apiserver",
     "system:kube-controller-manager",
     "system:serviceaccount:kube-system:endpoint-controller",
     "system:serviceaccount:kube-system:endpointslice-controller",
@@ -13,13 +15,17 @@ const USERS: [&str; 5] = [
 ];
 
 /// Whether a controller writes.
-pub fn is_controller(user: &str) -> bool {
-    USERS.contains(&user)
+pub(super) fn is_controller(user: &str) -> bool {
+    CONTROLLER_USERS.contains(&user)
 }
 
-/// Whether the labels say that a built-in controller writes the object.
-pub fn is_managed(labels: &Labels) -> bool {
-    let by = |label: &str, values: &[&str]| labels.get(label).is_some_and(|v| values.contains(&v.as_str()));
-    by(names::ENDPOINTS_MANAGED_BY, &["endpoint-controller"])
-        || by(names::SLICE_MANAGED_BY, &["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"])
+/// The label that names the writer of Endpoints, and the built-in controller that it may name.
+pub(super) const ENDPOINTS: (&str, &[&str]) = (names::ENDPOINTS_MANAGED_BY, &[names::ENDPOINTS_CONTROLLER]);
+/// The same for slices.
+pub(super) const SLICES: (&str, &[&str]) =
+    (names::SLICE_MANAGED_BY, &[names::SLICE_CONTROLLER, names::MIRROR_CONTROLLER]);
+
+/// The built-in controller that the labels name as the writer of the object.
+pub(super) fn managed_by<'a>(labels: &'a Labels, (label, controllers): (&str, &[&str])) -> Option<&'a str> {
+    labels.get(label).map(AsRef::as_ref).filter(|v| controllers.contains(v))
 }

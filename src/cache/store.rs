@@ -13,6 +13,7 @@ use crate::{
 
 /// An object of a kind that is kept.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the variants are the kinds")]
 pub enum Object {
     Pod(Box<Pod>),
     Service(Box<Service>),
@@ -25,10 +26,15 @@ pub enum Object {
 /// The kinds, as they are synced one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
+    /// Pods.
     Pod,
+    /// Services.
     Service,
+    /// Nodes.
     Node,
+    /// EndpointSlices.
     Slice,
+    /// Namespaces.
     Namespace,
 }
 

@@ -39,8 +39,11 @@ pub(super) struct Input {
 /// Which release to act like.
 #[derive(Debug, Args)]
 pub(super) struct Release {
-    /// Act like this Kubernetes release, 1.22 to 1.37 [default: the live cluster's own, else the newest]
-    #[arg(long, value_name = "MINOR")]
+    #[arg(long, value_name = "MINOR", help = format!(
+        "Act like this Kubernetes release, {} to {} [default: the live cluster's own, else the newest]",
+        Minor::OLDEST,
+        Minor::NEWEST
+    ))]
     compat: Option<Minor>,
 }
 
@@ -100,6 +103,11 @@ impl Input {
         self.namespace.as_deref()
     }
 
+    /// Whether Services are asked for by name.
+    pub(super) fn names_services(&self) -> bool {
+        !self.services.is_empty()
+    }
+
     /// Keeps the Services that are asked for.
     pub(super) fn select(&self, index: &mut Index<'_>) -> anyhow::Result<()> {
         if let Some(namespace) = &self.namespace {
@@ -140,7 +148,7 @@ fn nearest(index: &Index<'_>, typed: &str) -> String {
 }
 
 /// The files that the arguments name, directories replaced by what they hold.
-fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
@@ -185,31 +193,42 @@ fn is_stdin(path: &Path) -> bool {
 }
 
 fn read_one(path: &Path, inventory: &mut Inventory, progress: &Progress) -> anyhow::Result<()> {
+    let (name, inner) = open(path)?;
+    let mut input = Counted { inner, progress, bytes: 0 };
+    decode::read(&mut input, &Source::file(&name), inventory)?;
+    // A command that fails in front of a pipe prints nothing: that is no cluster at rest.
+    ensure!(input.bytes > 0, "{name}: there is nothing in it");
+    Ok(())
+}
+
+/// A file, or standard input, and its name for messages.
+pub(super) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read + Send>)> {
     if is_stdin(path) {
         let stdin = io::stdin();
         if stdin.is_terminal() {
             output::warning("reading standard input; end it with Ctrl-D");
         }
-        decode::read(Counted { inner: stdin, progress }, &Source::file("<stdin>"), inventory)?;
-        return Ok(());
+        return Ok(("<stdin>".to_owned(), Box::new(stdin)));
     }
     let name = path.display().to_string();
     #[expect(clippy::disallowed_methods, reason = "the command line is a shell: it reads files")]
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-    decode::read(Counted { inner: file, progress }, &Source::file(&name), inventory)?;
-    Ok(())
+    Ok((name, Box::new(file)))
 }
 
 /// A reader that tells how far it is.
 struct Counted<'a, R> {
     inner: R,
     progress: &'a Progress,
+    bytes: u64,
 }
 
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
-        self.progress.add(u64::try_from(n).unwrap_or_default());
+        let n64 = u64::try_from(n).unwrap_or_default();
+        self.bytes += n64;
+        self.progress.add(n64);
         Ok(n)
     }
 }

@@ -10,6 +10,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 mod certs;
 mod compat;
 mod completions;
+mod convert;
 mod explain;
 mod input;
 #[cfg(feature = "controller")]
@@ -20,6 +21,7 @@ mod live;
 mod output;
 mod plan;
 mod progress;
+mod raw;
 mod reference;
 #[cfg(feature = "server")]
 mod serve;
@@ -48,6 +50,7 @@ struct Cli {
 enum Command {
     Plan(plan::PlanArgs),
     Explain(explain::ExplainArgs),
+    Convert(convert::ConvertArgs),
     Compat(compat::Compat),
     #[cfg(feature = "server")]
     Serve(Box<serve::Serve>),
@@ -103,6 +106,7 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
     match command {
         Command::Plan(args) => args.run(plugin),
         Command::Explain(args) => args.run(plugin),
+        Command::Convert(args) => args.run(),
         Command::Compat(args) => args.run(),
         #[cfg(feature = "server")]
         Command::Serve(args) => args.run(),

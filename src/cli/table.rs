@@ -73,6 +73,11 @@ impl<'a, const N: usize> Table<'a, N> {
         self.print_to(out, indent, width)
     }
 
+    /// Prints the table to standard error, for what is told beside an answer.
+    pub(super) fn print_beside(&self) -> io::Result<()> {
+        self.print_to(&mut anstream::stderr(), 0, None)
+    }
+
     fn print_to(&self, out: &mut dyn Write, indent: usize, width: Option<usize>) -> io::Result<()> {
         let mut widths = self.heading.map(columns);
         let rows: Vec<[String; N]> =

@@ -10,7 +10,7 @@
 mod line;
 mod ordered;
 
-use std::{convert::Infallible, num::NonZeroUsize};
+use std::num::NonZeroUsize;
 
 pub use line::{Summary, last_line, line};
 
@@ -76,26 +76,6 @@ pub fn plan_all<E: Send>(
     line::write_summary(&mut last, &summary, index.problems());
     sink(&last)?;
     Ok(summary)
-}
-
-/// Plans every entry of `index` on `threads` threads, turns each plan into something smaller with
-/// `extract` there, and hands the results to `sink` in order of namespace and name.
-pub fn plan_each<T: Send>(
-    index: &Index<'_>,
-    controllers: &[Controller],
-    options: &Options,
-    threads: NonZeroUsize,
-    extract: impl Fn(&Entry<'_>, Plan) -> T + Sync,
-    mut sink: impl FnMut(T) + Send,
-) {
-    let chunk = |entries: &[Entry<'_>]| -> Vec<T> {
-        entries.iter().map(|e| extract(e, plan_of(index, e, controllers, options))).collect()
-    };
-    let done: Result<(), Infallible> = ordered::map(index.entries(), CHUNK, threads, chunk, |part| {
-        part.into_iter().for_each(&mut sink);
-        Ok(())
-    });
-    let Ok(()) = done;
 }
 
 /// Applies `f` to every entry of `index` on `threads` threads, and hands the results to `sink` in order of

@@ -1,5 +1,7 @@
 //! Two releases beside each other: what is another one after an upgrade.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use serde::Serialize;
 
 use super::{
@@ -25,15 +27,17 @@ pub struct Deviation {
 
 /// What two releases make of one state, where it is not the same.
 pub fn deviations(state: &State<'_>, compat: &Plan, against: &Plan) -> Vec<Deviation> {
-    let mut left = changes(state, compat, true);
+    // New slices have no name yet: the first of one beginning is compared with the first, and so on.
+    let mut left: BTreeMap<(&str, String), VecDeque<Change<'_>>> = BTreeMap::new();
+    for change in changes(state, compat, true) {
+        left.entry((change.kind, change.name.clone())).or_default().push_back(change);
+    }
     let mut all = Vec::new();
     for right in changes(state, against, true) {
-        // New slices have no name yet: the first of one beginning is compared with the first, and so on.
-        let same = left.iter().position(|l| l.kind == right.kind && l.name == right.name);
-        let left = same.map(|i| left.remove(i));
+        let left = left.get_mut(&(right.kind, right.name.clone())).and_then(VecDeque::pop_front);
         all.extend(deviation(left, Some(right)));
     }
-    all.extend(left.into_iter().filter_map(|l| deviation(Some(l), None)));
+    all.extend(left.into_values().flatten().filter_map(|l| deviation(Some(l), None)));
     all
 }
 

@@ -40,6 +40,9 @@ pub enum DecodeReason {
     /// There are more objects than are allowed.
     #[error("more than {0} objects")]
     TooManyObjects(usize),
+    /// They would take more memory than is allowed.
+    #[error("the objects take more than {0} bytes of memory")]
+    TooMuchMemory(usize),
 }
 
 /// What a reader's error means: it may stand for a limit, or for bad YAML.

@@ -40,22 +40,6 @@ impl Position {
     }
 }
 
-/// What `serde_json` says, without the place, which it tells relative to a part of the text, and without
-/// names of this program's types.
-pub(super) fn message(error: &impl ToString) -> String {
-    let text = error.to_string();
-    let text = text.rfind(" at line ").map_or(text.as_str(), |i| &text[..i]);
-    let text = match text.rsplit_once("expected struct ") {
-        Some((before, _)) => format!("{before}expected an object"),
-        None => text.to_owned(),
-    };
-    // It may repeat a value of any size.
-    match text.char_indices().nth(300) {
-        None => text,
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,8 @@ use super::{
     error::{DecodeError, DecodeReason, read_error},
     input::fill,
     kind::TypeMeta,
-    position::{Position, message},
+    message::message,
+    position::Position,
     scan::Scan,
 };
 

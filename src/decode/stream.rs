@@ -14,9 +14,11 @@ use std::{
 
 use super::{
     Source,
+    budget::{Budget, Pool},
     error::{DecodeError, DecodeReason},
     kind::{Kind, TypeMeta},
-    object::{self, Place, Pointer},
+    object::{self, Means, Place},
+    pointer::Pointer,
     position::Position,
     split::{Batch, Item, Splitter},
 };
@@ -43,7 +45,8 @@ struct Held {
 pub(super) fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     let mut splitter = Splitter::new(input, source.name, Position::START, source.max_object_bytes);
     let mut batch = Batch::default();
-    let common = Common { source, targets: into.targets(), objects: AtomicUsize::new(0) };
+    let memory = Pool::new(source.max_memory);
+    let common = Common { source, targets: into.targets(), objects: AtomicUsize::new(0), memory };
     let mut worker = Worker::new(&common);
     let more = splitter.next(&mut batch)?;
     let mut parts = vec![worker.parse(&batch, 0)];
@@ -131,12 +134,14 @@ struct Common<'s> {
     targets: Arc<Targets>,
     /// How many objects there were so far, lists of lists included.
     objects: AtomicUsize,
+    /// What they may take.
+    memory: Pool,
 }
 
 /// Parses batches; remembers what objects have in common.
 struct Worker<'s> {
     common: &'s Common<'s>,
-    interner: Interner<'s>,
+    means: Means<'s>,
     /// Where a batch is gathered: lists that grow leave holes behind, so this one is reused.
     found: Inventory,
 }
@@ -153,7 +158,9 @@ const MAX_DEPTH: usize = 4;
 
 impl<'s> Worker<'s> {
     fn new(common: &'s Common<'s>) -> Self {
-        Self { common, interner: Interner::new(&common.targets), found: Inventory::default() }
+        let budget = Budget::new(&common.memory);
+        let means = Means { interner: Interner::new(&common.targets), budget, max_memory: common.source.max_memory };
+        Self { common, means, found: Inventory::default() }
     }
 
     fn parse(&mut self, batch: &Batch, number: usize) -> Part {
@@ -189,12 +196,14 @@ impl<'s> Worker<'s> {
                     at().after(&bytes[..e.valid_up_to()]).error(self.common.source.name, reason)
                 })?,
             };
-            let pointer = Pointer { list: outer.map_or("", |o| &o.pointer), index: item.index };
+            let list = Pointer::At(outer.map_or("", |o| &o.pointer));
+            let items = Pointer::Key(&list, "items");
+            let pointer = item.index.map_or(list, |i| Pointer::Index(&items, i));
             let document = outer.map_or(item.document, |o| o.document);
             let place = Place { input: self.common.source.name, at: &at, document, pointer };
             match kind_of(text, item) {
                 Some(meta) if meta.kind() != Kind::List || item.index.is_none() => {
-                    object::add(text, &meta, place, &mut self.interner, into)?;
+                    object::add(text, &meta, place, &mut self.means, into)?;
                     continue;
                 }
                 Some(meta) => self.nested(text, &meta, place, outer.map_or(1, |o| o.depth + 1), into)?,
@@ -237,10 +246,12 @@ impl<'s> Worker<'s> {
     ) -> Result<(), DecodeError> {
         for Held { text, at, document, index } in held {
             let meta = splitter.late_kind(document).cloned().unwrap_or_default();
-            let pointer = Pointer { list: outer.map_or("", |o| &o.pointer), index };
+            let list = Pointer::At(outer.map_or("", |o| &o.pointer));
+            let items = Pointer::Key(&list, "items");
+            let pointer = index.map_or(list, |i| Pointer::Index(&items, i));
             let document = outer.map_or(document, |o| o.document);
             let place = Place { input: self.common.source.name, at: &|| at, document, pointer };
-            object::add(&text, &meta, place, &mut self.interner, into)?;
+            object::add(&text, &meta, place, &mut self.means, into)?;
         }
         Ok(())
     }
@@ -256,8 +267,11 @@ fn kind_of(text: &str, item: &Item) -> Option<TypeMeta> {
         // A document, an object of a plain list, or of one that has not told its kind yet.
         list => {
             let told = TypeMeta::of(text, true);
-            let wait = told.kind.is_empty() && list.is_none() && item.index.is_some();
-            (!wait).then_some(told)
+            match list {
+                Some(list) if told.kind.is_empty() => Some(TypeMeta { kind: list.kind.clone(), ..told }),
+                None if told.kind.is_empty() && item.index.is_some() => None,
+                _ => Some(told),
+            }
         }
     }
 }

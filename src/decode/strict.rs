@@ -3,15 +3,21 @@
 //! serde's derived structs also read themselves from a sequence, field by field, so that
 //! `{"service": []}` would be a Service with nothing in it. Kubernetes refuses that, and so does this.
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
-/// A deserializer, or a part of one, that makes no structs of sequences.
-pub(crate) struct Strict<T>(pub(crate) T);
+use super::budget::Budget;
+
+/// A deserializer, or a part of one, that makes no structs of sequences, and counts what it makes.
+pub(super) struct Strict<'b, T>(pub(super) T, pub(super) &'b Budget<'b>);
 
 /// As [`serde_json::from_str`], with objects for structs.
-pub(crate) fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<T> {
+pub(super) fn from_str<'de, S: DeserializeSeed<'de>>(
+    seed: S,
+    text: &'de str,
+    budget: &Budget<'_>,
+) -> serde_json::Result<S::Value> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let value = T::deserialize(Strict(&mut json))?;
+    let value = seed.deserialize(Strict(&mut json, budget))?;
     json.end().map(|()| value)
 }
 
@@ -20,13 +26,13 @@ macro_rules! forward {
         $(
             #[inline]
             fn $method<V: Visitor<'de>>(self, $($arg: $ty,)* visitor: V) -> Result<V::Value, Self::Error> {
-                self.0.$method($($arg,)* Strict(visitor))
+                self.0.$method($($arg,)* Strict(visitor, self.1))
             }
         )*
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
     type Error = D::Error;
 
     #[inline]
@@ -36,7 +42,17 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.0.deserialize_map(Strict(visitor))
+        self.0.deserialize_map(Strict(visitor, self.1))
+    }
+
+    /// Variants have names only. To a parser of JSON, anything but a name or an object would be no JSON.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.0.deserialize_str(Name(visitor))
     }
 
     forward! {
@@ -47,7 +63,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         deserialize_unit_struct(name: &'static str); deserialize_newtype_struct(name: &'static str);
         deserialize_seq(); deserialize_tuple(len: usize);
         deserialize_tuple_struct(name: &'static str, len: usize); deserialize_map();
-        deserialize_enum(name: &'static str, variants: &'static [&'static str]);
         deserialize_identifier(); deserialize_ignored_any();
     }
 }
@@ -56,14 +71,14 @@ macro_rules! values {
     ($($method:ident($ty:ty);)*) => {
         $(
             #[inline]
-            fn $method<E: serde::de::Error>(self, value: $ty) -> Result<Self::Value, E> {
+            fn $method<E: Error>(self, value: $ty) -> Result<Self::Value, E> {
                 self.0.$method(value)
             }
         )*
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -79,7 +94,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
     /// JSON has numbers, not integers: `80.0` is the integer 80, as JSON Schema says too.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of at most 53 bits")]
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Self::Value, E> {
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if value.fract() == 0.0 && value.abs() <= EXACT {
             return self.0.visit_i64(value as i64);
@@ -88,101 +103,92 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
     }
 
     #[inline]
-    fn visit_none<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
         self.0.visit_none()
     }
     #[inline]
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
         self.0.visit_unit()
     }
     #[inline]
     fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
-        self.0.visit_some(Strict(d))
+        self.0.visit_some(Strict(d, self.1))
     }
     #[inline]
     fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
-        self.0.visit_newtype_struct(Strict(d))
+        self.0.visit_newtype_struct(Strict(d, self.1))
     }
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        self.0.visit_seq(Strict(seq))
+        self.0.visit_seq(Strict(seq, self.1))
     }
     #[inline]
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        self.0.visit_map(Strict(map))
-    }
-    #[inline]
-    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Self::Value, A::Error> {
-        self.0.visit_enum(Strict(data))
+        self.0.visit_map(Strict(map, self.1))
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<'_, S> {
     type Value = S::Value;
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
-        self.0.deserialize(Strict(d))
+        self.0.deserialize(Strict(d, self.1))
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Strict<A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Strict<'_, A> {
     type Error = A::Error;
     #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Self::Error> {
-        self.0.next_element_seed(Strict(seed))
+        self.1.pay::<T::Value, _>(1)?;
+        self.0.next_element_seed(Strict(seed, self.1))
     }
     fn size_hint(&self) -> Option<usize> {
         self.0.size_hint()
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<'_, A> {
     type Error = A::Error;
     #[inline]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
+        // The key of a struct is a number of one byte, that of a map is as large as its value.
+        self.1.pay::<K::Value, _>(2)?;
         self.0.next_key_seed(seed)
     }
     #[inline]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Self::Error> {
-        self.0.next_value_seed(Strict(seed))
+        self.0.next_value_seed(Strict(seed, self.1))
     }
     fn size_hint(&self) -> Option<usize> {
         self.0.size_hint()
     }
 }
 
-impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Strict<A> {
-    type Error = A::Error;
-    type Variant = Strict<A::Variant>;
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self::Variant), Self::Error> {
-        self.0.variant_seed(seed).map(|(value, variant)| (value, Strict(variant)))
-    }
-}
+/// The name of a variant.
+struct Name<V>(V);
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Strict<A> {
-    type Error = A::Error;
-    fn unit_variant(self) -> Result<(), Self::Error> {
-        self.0.unit_variant()
+impl<'de, V: Visitor<'de>> Visitor<'de> for Name<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a string")
     }
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Self::Error> {
-        self.0.newtype_variant_seed(Strict(seed))
-    }
-    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Self::Error> {
-        self.0.tuple_variant(len, Strict(visitor))
-    }
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        self.0.struct_variant(fields, Strict(visitor))
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+        self.0.visit_enum(name.into_deserializer())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::marker::PhantomData;
+
     use super::*;
-    use crate::model::Service;
+    use crate::{
+        decode::budget::Pool,
+        model::{EndpointSlice, Service},
+    };
 
     #[test]
     fn a_list_is_no_object() {
@@ -195,7 +201,27 @@ mod tests {
             (r#"{"metadata":[]}"#, false),
             (r#"{"spec":{"ports":[[]]}}"#, false),
         ] {
-            assert_eq!(from_str::<Service>(text).is_ok(), ok, "{text}");
+            let pool = Pool::new(1 << 20);
+            assert_eq!(from_str(PhantomData::<Service>, text, &Budget::new(&pool)).is_ok(), ok, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_made_is_paid_for() {
+        let list = |n: usize| vec!["{}"; n].join(",");
+        let map = |n: usize| (0..n).map(|i| format!("\"{i}\":\"\"")).collect::<Vec<_>>().join(",");
+        for (name, text, ok) in [
+            ("few elements", format!("{{\"endpoints\":[{}]}}", list(100)), true),
+            ("many elements", format!("{{\"endpoints\":[{}]}}", list(10_000)), false),
+            ("many that are skipped", format!("{{\"x\":[{}]}}", list(10_000)), true),
+            ("few pairs", format!("{{\"metadata\":{{\"labels\":{{{}}}}}}}", map(100)), true),
+            ("many pairs", format!("{{\"metadata\":{{\"labels\":{{{}}}}}}}", map(30_000)), false),
+            ("many that are skipped", format!("{{\"x\":{{{}}}}}", map(30_000)), true),
+        ] {
+            let pool = Pool::new(1 << 20);
+            let budget = Budget::new(&pool);
+            let read = from_str(PhantomData::<EndpointSlice>, &text, &budget);
+            assert_eq!((read.is_ok(), budget.is_spent()), (ok, !ok), "{name}");
         }
     }
 }

@@ -124,17 +124,17 @@ fn one_bad_object_leaves_the_others() {
         ),
         (
             "{\"kind\":\"Pod\",\n\"metadata\":{\"labels\":{\"a\":true}}}",
-            "invalid-object /items/1/metadata/labels/a in:2:30: invalid type: boolean `true`, expected a string",
+            "invalid-object /items/1/metadata/labels/a in:2:27: invalid type: boolean `true`, expected a string",
         ),
         (
             r#"{"kind":"Service","spec":{"ports":[{"port":99999999999}]}}"#,
-            "invalid-object /items/1/spec/ports/0/port in:1:151: invalid value: integer `99999999999`, expected i32",
+            "invalid-object /items/1/spec/ports/0/port in:1:141: invalid value: integer `99999999999`, expected an integer of 32 bits",
         ),
         (
             r#"{"kind":"Service","spec":{"ports":[{"port":80},{"port":"80"}]}}"#,
-            "invalid-object /items/1/spec/ports/1/port in:1:156: invalid type: string \"80\", expected i32",
+            "invalid-object /items/1/spec/ports/1/port in:1:153: invalid type: string \"80\", expected an integer of 32 bits",
         ),
-        ("[[[[]]]]", "invalid-object /items/1 in:1:98: invalid type: sequence, expected an object"),
+        ("[[[[]]]]", "invalid-object /items/1 in:1:98: invalid type: list, expected an object"),
     ] {
         let (objects, problems, error) = outcome(list(bad).as_bytes(), &one_thread());
         assert_eq!((objects, error), (vec!["Pod n/a".to_owned(), "Pod n/b".to_owned()], None), "{bad}");
@@ -153,7 +153,7 @@ fn names_and_ports_that_an_api_server_refuses() {
             "[{},{},{}]",
             service(&long, "{}"),
             service("-a", "{}"),
-            service("a", r#"{"ports":[{"port":70000,"targetPort":0},{"port":80,"targetPort":-1}]}"#)
+            service("a", r#"{"ports":[{"port":70000,"targetPort":0,"protocol":"TCP"},{"port":80,"targetPort":-1}]}"#)
         ),
         &[&format!("Service {long}"), "Service -a", "Service a"],
         &[
@@ -162,11 +162,31 @@ fn names_and_ports_that_an_api_server_refuses() {
              ends with a letter or digit",
             "invalid-port /items/2/spec/ports/0/port port 70000 is not from 1 to 65535",
             "invalid-port /items/2/spec/ports/1/targetPort port -1 is not from 1 to 65535",
+            "missing-protocol /items/2/spec/ports/1/protocol the port has no protocol",
         ],
         None,
     );
-    let pod = r#"{"kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"ports":[{"containerPort":70000}]}]}}"#;
-    check(pod, &["Pod a"], &["invalid-port /spec/containers port 70000 is not from 1 to 65535"], None);
+    // Ports of all containers are one list to the model; init containers count if they are sidecars.
+    let pod = r#"{"kind":"Pod","metadata":{"name":"a"},"spec":{
+        "initContainers":[{"ports":[{"containerPort":0}]},{"restartPolicy":"Always","ports":[{"containerPort":-1}]}],
+        "containers":[{},{"ports":[{"containerPort":80},{"name":"http","containerPort":70000}]}]}}"#;
+    check(
+        pod,
+        &["Pod a"],
+        &[
+            "invalid-port /spec/containers/1/ports/1/containerPort port 70000 is not from 1 to 65535",
+            "missing-protocol /spec/containers/1/ports/1/protocol the port has no protocol",
+            "invalid-port /spec/initContainers/1/ports/0/containerPort port -1 is not from 1 to 65535",
+        ],
+        None,
+    );
+    for (object, pointer) in [
+        (r#"{"kind":"Endpoints","metadata":{"name":"a"},"subsets":[{"ports":[{"port":80}]}]}"#, "/subsets/0/ports/0"),
+        (r#"{"kind":"EndpointSlice","metadata":{"name":"a"},"ports":[{"port":80}]}"#, "/ports/0"),
+    ] {
+        let problem = format!("missing-protocol {pointer}/protocol the port has no protocol");
+        assert_eq!(outcome(object.as_bytes(), &one_thread()).1, [problem], "{object}");
+    }
 }
 
 #[test]
@@ -180,13 +200,23 @@ fn of_equal_names_and_keys_the_last_one_counts() {
     check(
         r#"{"kind":"Pod","metadata":{"name":"a","name":"b","x":1,"x":2},"kind":"Pod"}"#,
         &["Pod b"],
-        &["duplicate-key /metadata in:1:43: duplicate field `name`; the last one counts"],
+        &["duplicate-key /metadata/name in:1:45: name is there twice; the last one counts"],
         None,
     );
     check(
         "kind: Pod\nmetadata:\n  name: a\n  name: b\n",
         &["Pod b"],
-        &["duplicate-key /metadata in:4:9: duplicate field `name`; the last one counts"],
+        &["duplicate-key /metadata/name in:4:10: name is there twice; the last one counts"],
+        None,
+    );
+    // One flaw does not hide the place of another.
+    check(
+        "kind: Pod\nmetadata: {name: a}\n---\nkind: Service\nmetadata:\n  name: b\n  name: c\nspec:\n  ports: 80\n",
+        &["Pod a"],
+        &[
+            "duplicate-key /metadata/name in:7:10 (document 2): name is there twice; the last one counts",
+            "invalid-object /spec/ports in:9:12 (document 2): invalid type: integer `80`, expected a list",
+        ],
         None,
     );
 }
@@ -335,7 +365,9 @@ fn yaml_errors_name_line_and_field() {
     check(
         "kind: List\nitems:\n- kind: Service\n  metadata: {name: a}\n- kind: Service\n  metadata:\n    name: b\n  spec:\n    ports:\n    - port: http\n",
         &["Service a"],
-        &["invalid-object /items/1/spec/ports/0/port in:10:21: invalid type: string \"http\", expected i32"],
+        &[
+            "invalid-object /items/1/spec/ports/0/port in:10:16: invalid type: string \"http\", expected an integer of 32 bits",
+        ],
         None,
     );
     let bomb: Vec<_> =
@@ -422,11 +454,9 @@ fn the_sample_is_a_cluster_at_rest() {
     read(&include_bytes!("../../examples/shop.yaml")[..], &one_thread(), &mut inventory).unwrap();
     let index = inventory.index();
     assert!(index.problems().is_empty());
-    let mut changed = Vec::new();
-    let extract = |e: &crate::inventory::Entry<'_>, p: plan::Plan| (!p.is_noop()).then(|| e.name.clone());
     let options = plan::Options::default();
-    cluster::plan_each(&index, &plan::Controller::ALL, &options, NonZeroUsize::MIN, extract, |name| {
-        changed.extend(name);
-    });
+    let writes =
+        |e: &crate::inventory::Entry<'_>| !cluster::plan_of(&index, e, &plan::Controller::ALL, &options).is_noop();
+    let changed: Vec<_> = index.entries().iter().filter(|e| writes(e)).map(|e| e.name).collect();
     assert_eq!(changed, ["search"]);
 }

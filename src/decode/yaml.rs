@@ -120,7 +120,7 @@ impl<'a> AsJson<'a> {
                 if self.at_key() && text == "<<" && style == ScalarStyle::Plain {
                     return Err(error(at, "merge keys (<<) are not supported"));
                 }
-                self.before_node(at, anchor);
+                self.before_node(anchor);
                 self.token(at, json.as_bytes());
                 self.after_node();
             }
@@ -145,7 +145,7 @@ impl<'a> AsJson<'a> {
         if self.at_key() {
             return Err(error(at, "a key must be text"));
         }
-        self.before_node(at, anchor);
+        self.before_node(anchor);
         self.token(at, bracket);
         self.open.push(open);
         Ok(())
@@ -165,18 +165,19 @@ impl<'a> AsJson<'a> {
             return Err(error(at, "a key must be text"));
         }
         self.aliases += json.len();
-        self.before_node(at, 0);
+        self.before_node(0);
         self.token(at, &json);
         self.after_node();
         Ok(())
     }
 
     /// Writes the comma before a node, and starts to record it if it has an anchor.
-    fn before_node(&mut self, at: Position, anchor: usize) {
+    fn before_node(&mut self, anchor: usize) {
         match self.open.last_mut() {
             Some(Open::Sequence { first } | Open::Key { first }) => {
                 if !std::mem::take(first) {
-                    self.token(at, b",");
+                    // Behind what came before, where it takes no room from the node.
+                    self.write(b",");
                 }
             }
             Some(Open::Value) | None => {}

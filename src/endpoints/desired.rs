@@ -1,26 +1,54 @@
 //! The subsets that a Service's pods make.
 
-use std::collections::HashSet;
-
-use crate::{
-    model::{EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, Service, ServicePort, Text, names},
-    plan::{Context, Report},
-    reason::{Note, Problem, Reason, Scope, Trace},
-    repack::Repack,
-    select::{self, Excluded, PortMiss},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
 };
 
+use crate::{
+    budget::{self, TooLarge},
+    model::{
+        EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, PodIp, Service, ServicePort, TargetPort,
+        Text, names,
+    },
+    plan::{Context, Report},
+    reason::{Note, Problem, Reason, Scope, Trace},
+    repack::{BlockId, Packed, Places, Repack, no_port},
+    select,
+    targets::{NameId, Targets, miss},
+    uncanonical::Uncanonical,
+};
+
+/// What this controller writes, in a sentence.
+pub(super) const LISTS: &str = "Endpoints";
+
+/// The subsets of a Service, and what is needed to tell how they came about.
+pub(super) struct Desired<'a> {
+    /// In canonical form.
+    pub(super) subsets: Vec<EndpointSubset>,
+    blocks: Blocks<'a>,
+    /// Index of the pod of each address, and the row of its ports.
+    listed: Vec<(usize, usize)>,
+    places: Places,
+}
+
 /// The canonical subsets of a Service: addresses grouped by the ports they serve.
-pub(super) fn subsets(
-    service: &Service,
-    pods: &[&Pod],
+pub(super) fn subsets<'a>(
+    service: &'a Service,
+    pods: &[&'a Pod],
     context: &Context,
     report: &mut Report,
     trace: &mut impl Trace,
-) -> Vec<EndpointSubset> {
+) -> Result<Desired<'a>, TooLarge> {
     let mut found = Repack::with_capacity(pods.len());
+    let mut blocks = Blocks::new(service, context.profile.sidecar_ports_endpoints);
+    let mut listed = Vec::new();
     let publish = publishes_not_ready(service, context);
-    for (index, pod) in pods.iter().enumerate() {
+    let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
+    if trace.open() {
+        found.keep_places();
+    }
+    for (index, &pod) in pods.iter().enumerate() {
         let ip = match address_of(service, pod, publish, context, report) {
             Ok(ip) => ip,
             Err(reason) => {
@@ -28,26 +56,131 @@ pub(super) fn subsets(
                 continue;
             }
         };
+        uncanonical.of_pod(pod, ip);
         let ready = publish || pod.ready();
-        found.address(address(service, pod, ip, context));
-        for (i, port) in service.ports.iter().enumerate() {
-            if let Some(number) = select::find_port(pod, port, context.profile.sidecar_ports_endpoints) {
-                let id = found.port_of(i, number, || endpoint_port(port, number));
-                found.serve(id, ready);
-                trace.note(|| state_note(index, Some(i), pod, publish));
-            } else {
-                trace.note(|| miss_note(index, i, pod, port));
-            }
+        let (row, block) = blocks.of_pod(pod, &mut found);
+        if let Some(block) = block {
+            found.address(address(service, pod, ip, context), block, ready);
         }
-        if service.declared_headless() && service.ports.is_empty() {
-            let id = found.no_port();
-            found.serve(id, ready);
-            trace.note(|| state_note(index, None, pod, publish));
-        } else if service.ports.is_empty() {
-            trace.note(|| Note::of_pod(Scope::Endpoints, index, Reason::NoPorts, String::new()));
+        if trace.open() {
+            listed.extend(block.map(|_| (index, row)));
+            blocks.trace(index, pod, row, publish, trace);
         }
     }
-    found.pack(context.profile.hash)
+    uncanonical.tell(|| service.key(), report);
+    blocks.serve(&mut found)?;
+    let Packed { subsets, places } = found.pack(context.profile.hash)?;
+    Ok(Desired { subsets, blocks, listed, places })
+}
+
+/// The blocks of addresses that serve the same ports: one for each row, and the sets of them that have the same
+/// number under one name.
+struct Blocks<'a> {
+    service: &'a Service,
+    targets: Targets<'a>,
+    /// The block of each row, unless it serves nothing.
+    of_row: Vec<Option<BlockId>>,
+    by_number: BTreeMap<(NameId, i32), Vec<BlockId>>,
+    /// For each port that was served its place; `None` stands for "no port at all".
+    served: Vec<Option<usize>>,
+    /// Which of those all pods serve.
+    by_all: Range<usize>,
+    /// Which of those the pods serve that have a number.
+    by_some: BTreeMap<(NameId, i32), Range<usize>>,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(service: &'a Service, sidecars: bool) -> Self {
+        Self {
+            service,
+            targets: Targets::new(&service.ports, sidecars),
+            of_row: Vec::new(),
+            by_number: BTreeMap::new(),
+            served: Vec::new(),
+            by_all: 0..0,
+            by_some: BTreeMap::new(),
+        }
+    }
+
+    /// Whether pods are listed without a port.
+    fn portless(&self) -> bool {
+        self.service.declared_headless() && self.service.ports.is_empty()
+    }
+
+    /// Whether every pod serves something.
+    fn all_serve(&self) -> bool {
+        self.portless() || !self.targets.numbered().is_empty()
+    }
+
+    /// The row of a pod and its block, which are made if they are new.
+    #[inline]
+    fn of_pod(&mut self, pod: &'a Pod, found: &mut Repack) -> (usize, Option<BlockId>) {
+        let row = self.targets.row_of(pod);
+        if row == self.of_row.len() {
+            let numbers = &self.targets.rows()[row];
+            let block = (self.all_serve() || !numbers.is_empty()).then(|| found.block());
+            for number in numbers {
+                self.by_number.entry(*number).or_default().extend(block);
+            }
+            self.of_row.push(block);
+        }
+        (row, self.of_row[row])
+    }
+
+    /// Tells which ports each block serves.
+    fn serve(&mut self, found: &mut Repack) -> Result<(), TooLarge> {
+        let named = self.by_number.keys().map(|(name, _)| self.targets.weight_of(*name));
+        budget::check(named.fold(self.targets.weight_of_numbered(), usize::saturating_add))?;
+        let ports = &self.service.ports;
+        if self.all_serve() {
+            let all = found.set(self.of_row.iter().copied().flatten().collect());
+            if self.portless() {
+                found.serve(all, no_port());
+                self.served.push(None);
+            }
+            for &place in self.targets.numbered() {
+                if let TargetPort::Number(number) = ports[place].target_port {
+                    found.serve(all, endpoint_port(&ports[place], number));
+                    self.served.push(Some(place));
+                }
+            }
+            self.by_all = 0..self.served.len();
+        }
+        for (&(name, number), blocks) in &mut self.by_number {
+            let start = self.served.len();
+            let some = found.set(std::mem::take(blocks));
+            for &place in self.targets.askers(name) {
+                found.serve(some, endpoint_port(&ports[place], number));
+                self.served.push(Some(place));
+            }
+            self.by_some.insert((name, number), start..self.served.len());
+        }
+        Ok(())
+    }
+
+    /// Which ports a row serves, by the order in which they were served.
+    fn served_by(&self, row: usize) -> impl Iterator<Item = usize> {
+        let some = self.targets.rows()[row].iter().filter_map(|number| self.by_some.get(number));
+        self.by_all.clone().chain(some.cloned().flatten())
+    }
+
+    /// Writes down how a pod is listed, and which ports it does not have.
+    fn trace(&self, index: usize, pod: &Pod, row: usize, publish: bool, trace: &mut impl Trace) {
+        if self.service.ports.is_empty() && !self.portless() {
+            trace.note(|| Note::of_pod(Scope::Endpoints, index, Reason::NoPorts, String::new()));
+            return;
+        }
+        trace.note(|| state_note(index, pod, publish));
+        for port in self.targets.missing(&self.targets.rows()[row]) {
+            if !trace.open() {
+                break;
+            }
+            trace.note(|| {
+                let (reason, detail) = miss(pod, &self.service.ports[port]);
+                Note { scope: Scope::Endpoints, pod: index, port: Some(port), reason, detail }
+            });
+        }
+    }
 }
 
 fn endpoint_port(port: &ServicePort, number: i32) -> EndpointPort {
@@ -97,17 +230,14 @@ fn address_of<'a>(
     include_terminating: bool,
     context: &Context,
     report: &mut Report,
-) -> Result<&'a Text, Reason> {
-    match select::excluded(pod, include_terminating) {
-        Some(Excluded::Ended) => return Err(Reason::PodEnded),
-        Some(Excluded::NoIp) => return Err(Reason::NoPodIp),
-        Some(Excluded::Terminating) => return Err(Reason::Terminating),
-        None => {}
+) -> Result<&'a PodIp, Reason> {
+    if let Some(why) = select::excluded(pod, include_terminating) {
+        return Err(why);
     }
     let family = family(service, pod);
     let ip = pod.ips.iter().find(|ip| ip.family == family).ok_or(Reason::FamilyMismatch)?;
     // A text that is published as it stands may be empty, which upstream takes for no address at all.
-    ip.published(context.profile.canonical_ips).filter(|text| !text.is_empty()).ok_or_else(|| {
+    if ip.published(context.profile.canonical_ips).is_none_or(Text::is_empty) {
         report.problems.push(Problem::new(
             Reason::UnparsablePodIp,
             pod.key(),
@@ -116,18 +246,19 @@ fn address_of<'a>(
                 ip.raw
             ),
         ));
-        Reason::UnparsablePodIp
-    })
+        return Err(Reason::UnparsablePodIp);
+    }
+    Ok(ip)
 }
 
-fn address(service: &Service, pod: &Pod, ip: &Text, context: &Context) -> EndpointAddress {
+fn address(service: &Service, pod: &Pod, ip: &PodIp, context: &Context) -> EndpointAddress {
     let target_ref = if context.profile.target_resource_version {
         ObjectRef { resource_version: pod.resource_version.clone(), ..(*pod.reference).clone() }.into()
     } else {
         pod.reference.clone()
     };
     EndpointAddress {
-        ip: ip.clone(),
+        ip: ip.published(context.profile.canonical_ips).cloned().unwrap_or_default(),
         hostname: select::published_hostname(pod, service).cloned().unwrap_or_default(),
         node_name: Some(pod.node_name.clone()),
         target_ref: Some(target_ref),
@@ -142,65 +273,39 @@ fn absence_detail(service: &Service, pod: &Pod, reason: Reason) -> String {
     }
 }
 
-fn state_note(pod: usize, port: Option<usize>, of: &Pod, publish: bool) -> Note {
+/// How a pod is listed, on every port that it has.
+fn state_note(pod: usize, of: &Pod, publish: bool) -> Note {
     let (reason, detail) = match (of.ready(), publish) {
         (true, _) => (Reason::Ready, String::new()),
         (false, true) => (Reason::PublishedNotReady, select::not_ready_detail(of)),
         (false, false) => (Reason::NotReady, select::not_ready_detail(of)),
     };
-    Note { scope: Scope::Endpoints, pod, port, reason, detail }
+    Note::of_pod(Scope::Endpoints, pod, reason, detail)
 }
 
-fn miss_note(pod: usize, port: usize, of: &Pod, wanted: &ServicePort) -> Note {
-    let reason = match select::port_miss(of, wanted) {
-        PortMiss::Name => Reason::NamedPortMissing,
-        PortMiss::Protocol => Reason::ProtocolMismatch,
-        PortMiss::Sidecar => Reason::SidecarPortIgnored,
-    };
-    Note { scope: Scope::Endpoints, pod, port: Some(port), reason, detail: select::miss_detail(of, wanted) }
-}
-
-/// Writes down which pods truncation cut.
-pub(super) fn trace_truncated<T: Trace>(
-    service: &Service,
-    pods: &[&Pod],
-    context: &Context,
-    kept: &[EndpointSubset],
-    trace: &mut T,
-) {
-    if !T::ENABLED {
-        return;
-    }
-    let kept: HashSet<(&Text, &str, i32)> = kept
-        .iter()
-        .flat_map(|s| s.addresses.iter().chain(&s.not_ready_addresses).map(move |a| (a, &s.ports)))
-        .filter_map(|(a, ports)| a.target_ref.as_ref().map(|t| (&t.uid, ports)))
-        .flat_map(|(uid, ports)| {
-            let listed = ports.iter().map(move |p| (uid, p.name.as_str(), p.port));
-            listed.chain(ports.is_empty().then_some((uid, "", 0)))
-        })
-        .collect();
-    let publish = publishes_not_ready(service, context);
-    let mut unheard = Report::default();
-    for (index, pod) in pods.iter().enumerate() {
-        if address_of(service, pod, publish, context, &mut unheard).is_err() {
-            continue;
+impl Desired<'_> {
+    /// Writes down whom truncation cut: what is behind the first `kept` addresses of each subset, ready and not.
+    pub(super) fn trace_truncated(&self, kept: &[[usize; 2]], trace: &mut impl Trace) {
+        // The subsets that an address is cut from, by the address that stands for it.
+        let mut cut: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (subset, (listed, kept)) in self.places.listed.iter().zip(kept).enumerate() {
+            for (addresses, kept) in listed.iter().zip(kept) {
+                for address in addresses.iter().skip(*kept) {
+                    cut.entry(*address).or_default().insert(subset);
+                }
+            }
         }
-        let note = |port| Note {
-            scope: Scope::Endpoints,
-            pod: index,
-            port,
-            reason: Reason::Truncated,
-            detail: "the Endpoints hold 1000 other addresses".into(),
-        };
-        let uid = &pod.reference.uid;
-        if service.ports.is_empty() && !kept.contains(&(uid, "", 0)) {
-            trace.note(|| note(None));
-        }
-        for (i, port) in service.ports.iter().enumerate() {
-            let number = select::find_port(pod, port, context.profile.sidecar_ports_endpoints);
-            if number.is_some_and(|n| !kept.contains(&(uid, port.name.as_str(), n))) {
-                trace.note(|| note(Some(i)));
+        for (&(pod, row), stands_for) in self.listed.iter().zip(&self.places.stands_for) {
+            let Some(cut) = cut.get(stands_for) else { continue };
+            for served in self.blocks.served_by(row) {
+                if !trace.open() {
+                    return;
+                }
+                if self.places.subset_of[served].is_some_and(|s| cut.contains(&s)) {
+                    let detail = "the Endpoints hold 1000 other addresses".to_owned();
+                    let (port, reason) = (self.blocks.served[served], Reason::Truncated);
+                    trace.note(|| Note { scope: Scope::Endpoints, pod, port, reason, detail });
+                }
             }
         }
     }

@@ -5,17 +5,17 @@
 mod desired;
 mod labels;
 mod oddities;
-mod truncate;
+pub(crate) mod truncate;
 
 use crate::{
-    model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, Pod, Service, ServiceType, names},
+    model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Pod, Service, names},
     plan::{Context, EndpointsAction, Report, State},
-    reason::Trace,
-    repack,
+    reason::{Note, Reason, Scope, Trace},
+    repack, select,
 };
 
 /// The text that marks Endpoints cut to 1000 addresses.
-const TRUNCATED: &str = "truncated";
+pub(crate) const TRUNCATED: &str = "truncated";
 
 /// What the Endpoints controller does to one Service.
 pub(crate) fn sync(
@@ -28,10 +28,20 @@ pub(crate) fn sync(
     let Some(service) = state.service else {
         return if state.endpoints.is_some() { EndpointsAction::Delete } else { EndpointsAction::None };
     };
-    if service.selector.is_none() || (service.kind == ServiceType::ExternalName && !context.profile.external_name) {
+    if !select::serves(service, context.profile) {
         return EndpointsAction::None;
     }
-    let subsets = desired::subsets(service, pods, context, report, trace);
+    let mut desired = match desired::subsets(service, pods, context, report, trace) {
+        Ok(desired) => desired,
+        Err(too_large) => {
+            too_large.tell(desired::LISTS, service.key(), report);
+            for pod in 0..pods.len() {
+                trace.note(|| Note::of_pod(Scope::Endpoints, pod, Reason::PlanTooLarge, String::new()));
+            }
+            return EndpointsAction::None;
+        }
+    };
+    let subsets = std::mem::take(&mut desired.subsets);
     oddities::of_service(service, &subsets, context, report);
     // An object without a resource version was never stored: the controller would create it.
     let stored = state.endpoints.filter(|e| !e.meta.resource_version.is_empty());
@@ -42,13 +52,18 @@ pub(crate) fn sync(
     }
     let mut object = Endpoints { meta: metadata(state.endpoints, service, context), subsets };
     let total = count(&object.subsets);
-    if truncate::truncate(&mut object.subsets) {
+    if let Some(kept) = truncate::truncate(&mut object.subsets) {
         object.meta.annotations.insert(names::OVER_CAPACITY, TRUNCATED);
         oddities::over_capacity(service, count(&object.subsets), total, report);
-        desired::trace_truncated(service, pods, context, &object.subsets, trace);
+        if trace.open() {
+            desired.trace_truncated(&kept, trace);
+        }
     }
     match stored {
-        Some(_) => EndpointsAction::Update(Box::new(object)),
+        Some(stored) => {
+            oddities::replaced(stored, context, report);
+            EndpointsAction::Update(Box::new(object))
+        }
         None => EndpointsAction::Create(Box::new(object)),
     }
 }
@@ -63,18 +78,16 @@ fn is_current(stored: &Endpoints, service: &Service, subsets: &[EndpointSubset],
         && (same_subsets(&stored.subsets, subsets)
             // E9: a stored object in another order, or split otherwise, says the same.
             || (context.profile.compare_repacked
-                && repack::repack(context.profile.hash, &stored.subsets).is_some_and(|s| same_subsets(&s, subsets))))
+                && repack::repack(context.profile.hash, &stored.subsets).is_ok_and(|s| same_subsets(&s, subsets))))
 }
 
 /// Equal in list order, but for the resource versions of the targets.
 fn same_subsets(a: &[EndpointSubset], b: &[EndpointSubset]) -> bool {
-    let same_target = |a: &EndpointAddress, b: &EndpointAddress| match (&a.target_ref, &b.target_ref) {
-        (Some(a), Some(b)) => a.same_target(b),
-        (None, None) => true,
-        _ => false,
-    };
     let same_address = |(a, b): (&EndpointAddress, &EndpointAddress)| {
-        a.ip == b.ip && a.hostname == b.hostname && a.node_name == b.node_name && same_target(a, b)
+        a.ip == b.ip
+            && a.hostname == b.hostname
+            && a.node_name == b.node_name
+            && ObjectRef::same_targets(a.target_ref.as_deref(), b.target_ref.as_deref())
     };
     let same_addresses =
         |a: &[EndpointAddress], b: &[EndpointAddress]| a.len() == b.len() && a.iter().zip(b).all(same_address);
@@ -97,12 +110,7 @@ fn metadata(stored: Option<&Endpoints>, service: &Service, context: &Context) ->
         |e| e.meta.clone(),
     );
     meta.labels = labels::desired(service, context.profile);
-    match context.trigger {
-        Some(time) => meta.annotations.insert(names::TRIGGER_TIME, time.rfc3339_nano()),
-        None => {
-            meta.annotations.remove(names::TRIGGER_TIME);
-        }
-    }
+    context.set_trigger_time(&mut meta);
     meta.annotations.remove(names::OVER_CAPACITY);
     meta
 }

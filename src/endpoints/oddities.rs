@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::desired::LISTS;
 use crate::{
-    model::{EndpointSubset, Service, ServiceType, TargetPort, names},
+    model::{EndpointSubset, Endpoints, Service, ServiceType, TargetPort, names},
     plan::{Context, Report},
     reason::{Problem, Reason},
+    uncanonical::Uncanonical,
 };
 
 /// Problems that the Service itself brings about.
@@ -80,6 +82,15 @@ fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Repor
             report.problems.push(Problem::new(Reason::NamedPortDiffers, service.key(), message));
         }
     }
+}
+
+/// Addresses of stored Endpoints that do not look like those that take their place.
+pub(super) fn replaced(stored: &Endpoints, context: &Context, report: &mut Report) {
+    let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
+    for address in stored.subsets.iter().flat_map(|s| s.addresses.iter().chain(&s.not_ready_addresses)) {
+        uncanonical.of_object(|| stored.key(), &address.ip);
+    }
+    uncanonical.tell(|| stored.key(), report);
 }
 
 /// Truncated Endpoints are never current (A.7), so upstream writes them at every sync.

@@ -5,31 +5,38 @@ use crate::model::EndpointSubset;
 /// `maxCapacity` of the Endpoints controller.
 pub(crate) const CAPACITY: usize = 1000;
 
-/// Cuts `subsets` to 1000 addresses and says whether there was anything to cut.
+/// Cuts `subsets` to 1000 addresses. Where there was anything to cut, tells how many addresses each of them
+/// kept, ready and not.
+///
+/// Upstream keeps subsets that are left without any address, which the API server then refuses; they are
+/// dropped here.
+pub(crate) fn truncate(subsets: &mut Vec<EndpointSubset>) -> Option<Vec<[usize; 2]>> {
+    let counts: Vec<_> = subsets.iter().map(|s| [s.addresses.len(), s.not_ready_addresses.len()]).collect();
+    let kept = kept(&counts)?;
+    for (subset, [ready, not_ready]) in subsets.iter_mut().zip(&kept) {
+        subset.addresses.truncate(*ready);
+        subset.not_ready_addresses.truncate(*not_ready);
+    }
+    subsets.retain(|s| !s.addresses.is_empty() || !s.not_ready_addresses.is_empty());
+    Some(kept)
+}
+
+/// How many addresses, ready and not, each subset keeps of those it has; `None` if all of them fit.
 ///
 /// Ready addresses go first: only if all of them fit do others get the rest. Every subset keeps its
-/// share, rounded up, so that the last ones may get less. Upstream keeps subsets that are left
-/// without any address, which the API server then refuses; they are dropped here.
-pub(crate) fn truncate(subsets: &mut Vec<EndpointSubset>) -> bool {
-    let ready: usize = subsets.iter().map(|s| s.addresses.len()).sum();
-    let not_ready: usize = subsets.iter().map(|s| s.not_ready_addresses.len()).sum();
+/// share, rounded up, so that the last ones may get less.
+pub(crate) fn kept(counts: &[[usize; 2]]) -> Option<Vec<[usize; 2]>> {
+    let total = |which: usize| counts.iter().map(|c| c[which]).sum::<usize>();
+    let (ready, not_ready) = (total(0), total(1));
     if ready + not_ready <= CAPACITY {
-        return false;
+        return None;
     }
     if ready > CAPACITY {
         let mut shares = Shares::new(CAPACITY, ready);
-        for s in subsets.iter_mut() {
-            s.addresses.truncate(shares.next(s.addresses.len()));
-            s.not_ready_addresses.clear();
-        }
-    } else {
-        let mut shares = Shares::new(CAPACITY - ready, not_ready);
-        for s in subsets.iter_mut() {
-            s.not_ready_addresses.truncate(shares.next(s.not_ready_addresses.len()));
-        }
+        return Some(counts.iter().map(|c| [shares.next(c[0]), 0]).collect());
     }
-    subsets.retain(|s| !s.addresses.is_empty() || !s.not_ready_addresses.is_empty());
-    true
+    let mut shares = Shares::new(CAPACITY - ready, not_ready);
+    Some(counts.iter().map(|c| [c[0], shares.next(c[1])]).collect())
 }
 
 /// Hands out `max` places among `total` addresses.
@@ -85,7 +92,7 @@ mod tests {
                 })
                 .collect();
             let over = ready.iter().chain(not_ready).sum::<usize>() > CAPACITY;
-            assert_eq!(truncate(&mut subsets), over);
+            assert_eq!(truncate(&mut subsets).is_some(), over);
             let counts = |f: fn(&EndpointSubset) -> usize| subsets.iter().map(f).collect::<Vec<_>>();
             assert_eq!(counts(|s| s.addresses.len()), want_ready, "ready of {ready:?} {not_ready:?}");
             assert_eq!(counts(|s| s.not_ready_addresses.len()), want_not_ready, "not ready of {ready:?} {not_ready:?}");

@@ -3,7 +3,7 @@
 use crate::{
     compat::HashKind,
     hash::{self, hash},
-    model::{EndpointSlice, Family, ObjectMeta, OwnerReference, SlicePort, Text},
+    model::{EndpointSlice, Family, ObjectMeta, OwnerReference, SlicePort, Text, dns},
 };
 
 use super::Job;
@@ -50,17 +50,9 @@ pub(crate) fn generate_name(service: &Text) -> Text {
     // As `NameIsDNSSubdomain` has it for prefixes: the last two characters count as one letter.
     let bytes = service.as_bytes();
     match bytes.split_last() {
-        Some((_, head)) if is_subdomain(&[head, b"a"].concat()) => smol_str::format_smolstr!("{service}-"),
+        Some((_, head)) if dns::is_subdomain(&[head, b"a"].concat()) => smol_str::format_smolstr!("{service}-"),
         _ => service.clone(),
     }
-}
-
-fn is_subdomain(name: &[u8]) -> bool {
-    let letter = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    let label = |l: &[u8]| {
-        l.first().is_some_and(letter) && l.last().is_some_and(letter) && l.iter().all(|b| letter(b) || *b == b'-')
-    };
-    name.len() <= 253 && name.split(|b| *b == b'.').all(label)
 }
 
 #[cfg(test)]

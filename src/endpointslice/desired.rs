@@ -9,10 +9,11 @@ use crate::{
     plan::Report,
     reason::Trace,
     select,
+    uncanonical::Uncanonical,
 };
 
 use super::{
-    Job,
+    Job, LISTS,
     identity::Identity,
     members::{Member, Members},
     notes, oddities,
@@ -196,15 +197,17 @@ pub(super) fn of_family<'a>(
     if let [list] = lists.as_mut_slice() {
         list.reserve_exact(members.list.len());
     }
+    let mut uncanonical = Uncanonical::new(LISTS, job.profile.canonical_ips);
     for member in &members.list {
-        oddities::unparsable_address(job, family, member, report);
+        oddities::addresses(job, family, member, &mut uncanonical, report);
         if let Some(candidate) = Candidate::new(job, family, member) {
             notes::published(job, family, member, trace);
-            lists[member.group].push(candidate);
+            lists[members.groups.of_row(member.row)].push(candidate);
         } else {
             notes::no_address(job, family, member, trace);
         }
     }
+    uncanonical.tell(|| job.service.key(), report);
     let mut twice = Vec::new();
     let desired =
         lists.into_iter().map(|list| Desired::new(list, |lost, kept| twice.push((lost.index, kept.index)))).collect();

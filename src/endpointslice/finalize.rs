@@ -1,9 +1,6 @@
 //! From the draft of an address type to the writes (`finalize`).
 
-use crate::{
-    model::{EndpointSlice, names},
-    plan::SliceChanges,
-};
+use crate::plan::SliceChanges;
 
 use super::{Job, packing::Draft, stored};
 
@@ -27,19 +24,9 @@ pub(super) fn finalize(job: &Job<'_>, draft: Draft<'_>, changes: &mut SliceChang
     }
     update.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
     for slice in create.iter_mut().chain(&mut update) {
-        set_trigger_time(job, slice);
+        job.context.set_trigger_time(&mut slice.meta);
     }
     changes.create.append(&mut create);
     changes.update.append(&mut update);
     changes.unchanged.extend(unchanged.into_iter().map(|s| s.meta.name.clone()));
-}
-
-/// `addTriggerTimeAnnotation`.
-fn set_trigger_time(job: &Job<'_>, slice: &mut EndpointSlice) {
-    match job.context.trigger {
-        Some(time) => slice.meta.annotations.insert(names::TRIGGER_TIME, time.rfc3339_nano()),
-        None => {
-            slice.meta.annotations.remove(names::TRIGGER_TIME);
-        }
-    }
 }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::{
     compat::Profile,
-    model::{Endpoint, ObjectRef, Text},
+    model::{Endpoint, ObjectRef, Text, head},
 };
 
 /// The identity of an endpoint (`hashEndpoint`): addresses, host name, and since 1.26 (S9) the namespace and name of
@@ -51,15 +51,9 @@ impl<'a> Identity<'a> {
         self.hostname
     }
 
-    /// The first 16 bytes of the first address: in the same order as [`Self::order`], and enough to tell nearly all
-    /// endpoints apart, as IPv4 addresses fit.
+    /// The head of the first address, which is in the same order as [`Self::order`].
     pub(crate) fn head(&self) -> u128 {
-        let mut bytes = [0; 16];
-        if let Some(address) = self.addresses.first() {
-            let n = address.len().min(bytes.len());
-            bytes[..n].copy_from_slice(&address.as_bytes()[..n]);
-        }
-        u128::from_be_bytes(bytes)
+        self.addresses.first().map_or(0, |address| head(address))
     }
 
     /// A total order: by address, then host name, then target.

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::{
+    budget::{self, TooLarge},
     compat::MissingNode,
     model::{Pod, Text},
     reason::Trace,
     select,
+    targets::Targets,
 };
 
 use super::{Job, notes, ports::Groups};
@@ -17,8 +19,8 @@ pub(super) struct Member<'a> {
     pub index: usize,
     /// The pod.
     pub pod: &'a Pod,
-    /// Its port group.
-    pub group: usize,
+    /// The row of its ports.
+    pub row: usize,
     /// The zone of its node.
     pub zone: Option<&'a Text>,
 }
@@ -27,37 +29,71 @@ pub(super) struct Member<'a> {
 pub(super) struct Members<'a> {
     /// In the order given.
     pub list: Vec<Member<'a>>,
+    /// The ports of the Service, and the rows of the pods.
+    pub targets: Targets<'a>,
     /// A group exists as soon as one pod has its ports, even if nothing of that pod can be published.
     pub groups: Groups,
     /// Indices of the pods that are left out because their node is not there.
     pub missing: Vec<usize>,
 }
 
-/// The first half of `reconcileByAddressType`: `ShouldPodBeInEndpoints`, ports and node of each pod.
-pub(super) fn of_service<'a>(job: &Job<'a>, trace: &mut impl Trace) -> Members<'a> {
-    let mut members = Members { list: Vec::with_capacity(job.pods.len()), groups: Groups::new(), missing: Vec::new() };
+/// The first half of `reconcileByAddressType`: `ShouldPodBeInEndpoints`, ports and node of each pod. `stored` is
+/// how many slices there are.
+pub(super) fn of_service<'a>(job: &Job<'a>, stored: usize, trace: &mut impl Trace) -> Result<Members<'a>, TooLarge> {
+    let mut members = Members {
+        list: Vec::with_capacity(job.pods.len()),
+        targets: Targets::new(&job.service.ports, job.profile.sidecar_ports_slices),
+        groups: Groups::default(),
+        missing: Vec::new(),
+    };
     // S1: up to 1.23 publishNotReadyAddresses does not help against a missing node.
     let needs_node = !job.service.publish_not_ready || job.profile.missing_node == MissingNode::Abort;
+    let mut zones = 0usize;
     for (index, &pod) in job.pods.iter().enumerate() {
         // Pods that are being deleted stay listed, as terminating.
         if let Some(why) = select::excluded(pod, true) {
             notes::excluded(job, index, why, trace);
             continue;
         }
-        notes::port_misses(job, index, pod, trace);
-        let group = members.groups.of_pod(job.service, pod, job.profile);
+        let row = members.targets.row_of(pod);
+        notes::port_misses(job, &members.targets, row, index, trace);
         let node = job.nodes.get(&pod.node_name);
         if node.is_none() && needs_node {
             notes::node_unknown(job, index, pod, trace);
             members.missing.push(index);
             continue;
         }
-        members.list.push(Member { index, pod, group, zone: node.and_then(|n| n.zone()) });
+        let zone = node.and_then(|n| n.zone());
+        zones = zones.saturating_add(zone.map_or(0, Text::len));
+        members.list.push(Member { index, pod, row, zone });
     }
-    members
+    budget::check(members.weight(job, stored, zones))?;
+    members.groups = Groups::of(&members.targets, job.profile);
+    Ok(members)
 }
 
 impl Members<'_> {
+    /// What is repeated at most: in slices what the Service says of itself and the ports of the group, in endpoints
+    /// the zone, which a hint may repeat, and in errors the name.
+    fn weight(&self, job: &Job<'_>, stored: usize, zones: usize) -> usize {
+        let rows = self.targets.rows();
+        let mut pods = vec![0usize; rows.len()];
+        self.list.iter().for_each(|m| pods[m.row] += 1);
+        let families = job.families.len();
+        let (mut slices, mut ports) = (stored, 0usize);
+        for (row, pods) in rows.iter().zip(pods) {
+            let of_row = families * pods.div_ceil(job.context.per_slice).max(1);
+            slices += of_row;
+            ports = ports.saturating_add(self.targets.weight_of_row(row).saturating_mul(of_row));
+        }
+        // The first slice repeats nothing.
+        let owner = budget::owner(&job.service.meta);
+        let texts = (owner + budget::labels(&job.labels)).saturating_mul(slices.saturating_sub(1));
+        let zones = zones.saturating_mul(2 * families);
+        let missing = owner.saturating_mul(self.missing.len());
+        [ports, texts, zones, missing].into_iter().fold(0, usize::saturating_add)
+    }
+
     /// What the sync returns for pods on missing nodes, as upstream puts it together (`NewAggregate`: each text
     /// once, whatever the address type).
     pub(super) fn error(&self, job: &Job<'_>) -> Option<String> {

@@ -31,14 +31,18 @@ mod placeholder;
 mod ports;
 mod stored;
 
+pub(crate) use hints::{asks_for_zones, knows_distribution};
+
 #[cfg(test)]
 mod tests;
 
 use crate::{
     compat::{MissingNode, Profile},
-    model::{AddressType, EndpointSlice, Family, Labels, Nodes, Pod, Service, ServiceType},
+    model::{AddressType, EndpointSlice, Family, Labels, Nodes, Pod, Service},
     plan::{Context, Event, EventType, Report, SliceChanges, State},
     reason::{Problem, Reason, Trace},
+    select,
+    uncanonical::Uncanonical,
 };
 
 pub(crate) use blank::{generate_name, sort_ports};
@@ -46,6 +50,9 @@ pub(crate) use identity::Identity;
 
 use members::Members;
 use packing::Draft;
+
+/// What this controller writes, in a sentence.
+const LISTS: &str = "slices";
 
 /// All that one sync reads, whatever the address type.
 struct Job<'a> {
@@ -70,7 +77,7 @@ pub(crate) fn sync(
     trace: &mut impl Trace,
 ) -> SliceChanges {
     let profile = context.profile;
-    let Some(service) = state.service.filter(|s| serves(s, profile)) else { return SliceChanges::default() };
+    let Some(service) = state.service.filter(|s| select::serves(s, profile)) else { return SliceChanges::default() };
     let job = Job {
         service,
         pods,
@@ -82,7 +89,15 @@ pub(crate) fn sync(
     };
     oddities::of_service(&job, report);
     let stored = stored::of_service(&job, state.slices, report);
-    let members = members::of_service(&job, trace);
+    let members = match members::of_service(&job, stored.len(), trace) {
+        Ok(members) => members,
+        Err(too_large) => {
+            too_large.tell(LISTS, service.key(), report);
+            notes::too_large(&job, trace);
+            let unchanged = stored.iter().map(|s| s.meta.name.clone()).collect();
+            return SliceChanges { unchanged, ..SliceChanges::default() };
+        }
+    };
     oddities::of_members(&job, &members, report);
     let changes = reconcile(&job, &stored, &members, report, trace);
     if let Some(error) = members.error(&job) {
@@ -96,11 +111,6 @@ pub(crate) fn sync(
         report.errors.push(error);
     }
     changes
-}
-
-/// Whether the controller takes care of this Service at all.
-fn serves(service: &Service, profile: &Profile) -> bool {
-    service.selector.is_some() && (service.kind != ServiceType::ExternalName || profile.external_name)
 }
 
 /// `Reconcile`: each address type by itself, then the slices of types that the Service does not have.
@@ -161,9 +171,12 @@ fn reconcile_family<'a>(
         }
     }
     let mut desired = desired::of_family(job, family, members, report, trace);
+    let mut replaced = Uncanonical::new(LISTS, job.profile.canonical_ips);
     for group in members.groups.in_order() {
-        packing::pack(job, family, members.groups.ports(group), &by_group[group], &mut desired[group], &mut draft);
+        let ports = members.groups.ports(group);
+        packing::pack(job, family, ports, &by_group[group], &mut desired[group], &mut draft, &mut replaced);
     }
+    replaced.tell(|| job.service.key(), report);
     draft.delete.append(&mut undesired);
     // Hints look at unchanged slices one after the other, whatever their ports.
     draft.unchanged.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    model::{Family, Hints, Pod, ServicePort},
+    model::{Family, Hints, Pod},
     reason::{Note, Reason, Scope, Trace},
-    select::{self, Excluded, PortMiss},
+    select,
+    targets::{Targets, clip, miss},
 };
 
 use super::{
@@ -15,48 +16,42 @@ use super::{
 };
 
 fn scope(family: Family) -> Scope {
-    Scope::Slices(family.into())
+    Scope::Slices(family)
 }
 
 /// A pod that is never listed.
-pub(super) fn excluded<T: Trace>(job: &Job<'_>, index: usize, why: Excluded, trace: &mut T) {
-    let reason = match why {
-        Excluded::Ended => Reason::PodEnded,
-        Excluded::NoIp => Reason::NoPodIp,
-        Excluded::Terminating => Reason::Terminating,
-    };
+pub(super) fn excluded(job: &Job<'_>, index: usize, why: Reason, trace: &mut impl Trace) {
     for &family in &job.families {
-        trace.note(|| Note::of_pod(scope(family), index, reason, String::new()));
+        trace.note(|| Note::of_pod(scope(family), index, why, String::new()));
+    }
+}
+
+/// All pods, where nothing is planned.
+pub(super) fn too_large(job: &Job<'_>, trace: &mut impl Trace) {
+    for index in 0..job.pods.len() {
+        excluded(job, index, Reason::PlanTooLarge, trace);
     }
 }
 
 /// Service ports that the pod does not have.
-pub(super) fn port_misses<T: Trace>(job: &Job<'_>, index: usize, pod: &Pod, trace: &mut T) {
-    if !T::ENABLED {
+pub(super) fn port_misses(job: &Job<'_>, targets: &Targets<'_>, row: usize, index: usize, trace: &mut impl Trace) {
+    if !trace.open() {
         return;
     }
-    for (port, wanted) in job.service.ports.iter().enumerate() {
-        if has_port(job, pod, wanted) {
-            continue;
+    for port in targets.missing(&targets.rows()[row]) {
+        if !trace.open() {
+            return;
         }
-        let reason = match select::port_miss(pod, wanted) {
-            PortMiss::Name => Reason::NamedPortMissing,
-            PortMiss::Protocol => Reason::ProtocolMismatch,
-            PortMiss::Sidecar => Reason::SidecarPortIgnored,
-        };
+        let (reason, detail) = miss(job.pods[index], &job.service.ports[port]);
         for &family in &job.families {
-            let detail = select::miss_detail(pod, wanted);
+            let detail = detail.clone();
             trace.note(|| Note { scope: scope(family), pod: index, port: Some(port), reason, detail });
         }
     }
 }
 
-fn has_port(job: &Job<'_>, pod: &Pod, port: &ServicePort) -> bool {
-    select::find_port(pod, port, job.profile.sidecar_ports_slices).is_some()
-}
-
 /// A pod that is left out because its node is not there.
-pub(super) fn node_unknown<T: Trace>(job: &Job<'_>, index: usize, pod: &Pod, trace: &mut T) {
+pub(super) fn node_unknown(job: &Job<'_>, index: usize, pod: &Pod, trace: &mut impl Trace) {
     for &family in &job.families {
         trace.note(|| Note::of_pod(scope(family), index, Reason::NodeUnknown, missing_node(pod)));
     }
@@ -72,8 +67,8 @@ pub(super) fn missing_node(pod: &Pod) -> String {
 }
 
 /// All pods of an address type of which nothing is written.
-pub(super) fn frozen<T: Trace>(job: &Job<'_>, family: Family, members: &Members<'_>, trace: &mut T) {
-    let Some(&first) = members.missing.first().filter(|_| T::ENABLED) else { return };
+pub(super) fn frozen(job: &Job<'_>, family: Family, members: &Members<'_>, trace: &mut impl Trace) {
+    let Some(&first) = members.missing.first().filter(|_| trace.open()) else { return };
     let culprit = job.pods[first];
     for index in members.list.iter().map(|m| m.index) {
         trace.note(|| {
@@ -84,9 +79,9 @@ pub(super) fn frozen<T: Trace>(job: &Job<'_>, family: Family, members: &Members<
 }
 
 /// A pod without an address that could be listed.
-pub(super) fn no_address<T: Trace>(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut T) {
+pub(super) fn no_address(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut impl Trace) {
     trace.note(|| {
-        let ips: Vec<_> = member.pod.ips.iter().map(|ip| ip.raw.as_str()).take(8).collect();
+        let ips: Vec<_> = member.pod.ips.iter().map(|ip| clip(&ip.raw)).take(8).collect();
         let (reason, detail) = if ips.is_empty() {
             (Reason::NoPodIp, "status.podIPs is empty".to_owned())
         } else if unparsable(job, family, member.pod) {
@@ -104,9 +99,9 @@ pub(super) fn unparsable(job: &Job<'_>, family: Family, pod: &Pod) -> bool {
     pod.ips.iter().any(|ip| ip.family == family && ip.published(canonical).is_none())
 }
 
-/// A pod that is listed, on each port that it has.
-pub(super) fn published<T: Trace>(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut T) {
-    if !T::ENABLED {
+/// A pod that is listed, on every port that it has; without ports, in a slice that has none.
+pub(super) fn published(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut impl Trace) {
+    if !trace.open() {
         return;
     }
     let pod = member.pod;
@@ -125,16 +120,11 @@ pub(super) fn published<T: Trace>(job: &Job<'_>, family: Family, member: &Member
         let more = "listed as ready all the same, as the Service says publishNotReadyAddresses";
         detail = [detail.as_str(), more].iter().filter(|d| !d.is_empty()).copied().collect::<Vec<_>>().join("; ");
     }
-    let ports = job.service.ports.iter().enumerate().filter(|(_, p)| has_port(job, pod, p)).map(|(i, _)| Some(i));
-    // Without ports the pod is listed all the same, in a slice that has none.
-    let all = job.service.ports.is_empty().then_some(None);
-    for port in ports.chain(all) {
-        trace.note(|| Note { scope: scope(family), pod: member.index, port, reason, detail: detail.clone() });
-    }
+    trace.note(|| Note::of_pod(scope(family), member.index, reason, detail));
 }
 
 /// A pod that disappears behind another one.
-pub(super) fn duplicate<T: Trace>(job: &Job<'_>, family: Family, lost: usize, kept: usize, trace: &mut T) {
+pub(super) fn duplicate(job: &Job<'_>, family: Family, lost: usize, kept: usize, trace: &mut impl Trace) {
     trace.note(|| {
         let detail = format!("the endpoint of pod {} is listed", job.pods[kept].name());
         Note::of_pod(scope(family), lost, Reason::DuplicateAddress, detail)
@@ -142,8 +132,8 @@ pub(super) fn duplicate<T: Trace>(job: &Job<'_>, family: Family, lost: usize, ke
 }
 
 /// Which of the listed pods got hints; `refused` says why nobody did.
-pub(super) fn hints<T: Trace>(job: &Job<'_>, family: Family, draft: &Draft<'_>, refused: Option<&str>, trace: &mut T) {
-    if !T::ENABLED {
+pub(super) fn hints(job: &Job<'_>, family: Family, draft: &Draft<'_>, refused: Option<&str>, trace: &mut impl Trace) {
+    if !trace.open() {
         return;
     }
     let by_name: BTreeMap<&str, usize> = job.pods.iter().enumerate().map(|(i, p)| (p.name().as_str(), i)).collect();

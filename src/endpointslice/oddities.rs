@@ -1,11 +1,13 @@
 //! What upstream does to slices that a user would not expect (`docs/versions.md`, oddities).
 
+use std::collections::BTreeMap;
+
 use crate::{
     compat::MissingNode,
-    model::{Endpoint, EndpointSlice, Family, ServiceType, names},
+    model::{Endpoint, EndpointSlice, Family, Pod, ServiceType, names},
     plan::Report,
     reason::{Problem, Reason},
-    select::{self, PortMiss},
+    uncanonical::Uncanonical,
 };
 
 use super::{
@@ -65,24 +67,44 @@ pub(super) fn of_members(job: &Job<'_>, members: &Members<'_>, report: &mut Repo
         say(job, report, code, message);
     }
     if job.profile.sidecar_ports_endpoints && !job.profile.sidecar_ports_slices {
-        for (i, port) in job.service.ports.iter().enumerate() {
-            let split = |m: &&Member<'_>| {
-                select::find_port(m.pod, port, false).is_none() && select::port_miss(m.pod, port) == PortMiss::Sidecar
-            };
-            if let Some(member) = members.list.iter().find(split) {
-                let message = format!(
-                    "port {i} ({:?}) is found in a native sidecar of pod {} and elsewhere by Endpoints only",
-                    port.name,
-                    member.pod.name()
-                );
-                say(job, report, Reason::SidecarPortSplit, message);
-            }
-        }
+        split_sidecar_ports(job, members, report);
     }
 }
 
-/// A pod with an address that cannot be printed.
-pub(super) fn unparsable_address(job: &Job<'_>, family: Family, member: &Member<'_>, report: &mut Report) {
+/// Ports that some pod has in a native sidecar only, each with the first such pod.
+fn split_sidecar_ports(job: &Job<'_>, members: &Members<'_>, report: &mut Report) {
+    let targets = &members.targets;
+    let mut split: BTreeMap<usize, &Pod> = BTreeMap::new();
+    for member in &members.list {
+        let row = &targets.rows()[member.row];
+        let names = member.pod.ports.iter().filter(|p| p.sidecar).filter_map(|p| targets.name_of(p));
+        for name in names.filter(|name| row.binary_search_by_key(name, |(known, _)| *known).is_err()) {
+            // All that ask for a name are met at once.
+            if targets.askers(name).first().is_some_and(|port| !split.contains_key(port)) {
+                split.extend(targets.askers(name).iter().map(|port| (*port, member.pod)));
+            }
+        }
+    }
+    for (port, pod) in split {
+        let message = format!(
+            "port {port} ({:?}) is found in a native sidecar of pod {} and elsewhere by Endpoints only",
+            job.service.ports[port].name,
+            pod.name()
+        );
+        say(job, report, Reason::SidecarPortSplit, message);
+    }
+}
+
+/// A pod with an address that cannot be printed, or is not canonical.
+pub(super) fn addresses(
+    job: &Job<'_>,
+    family: Family,
+    member: &Member<'_>,
+    uncanonical: &mut Uncanonical,
+    report: &mut Report,
+) {
+    let of_family = member.pod.ips.iter().filter(|ip| ip.family == family);
+    of_family.for_each(|ip| uncanonical.of_pod(member.pod, ip));
     if !notes::unparsable(job, family, member.pod) {
         return;
     }

@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use crate::model::{EndpointSlice, Family, SlicePort};
+use crate::{
+    model::{EndpointSlice, Family, SlicePort},
+    uncanonical::Uncanonical,
+};
 
 use super::{Job, blank, desired::Desired, labels};
 
@@ -34,7 +37,8 @@ impl Draft<'_> {
 }
 
 /// Distributes the endpoints of one port group: stored slices keep what is still wanted, changed ones are
-/// filled first, then one unchanged one if the rest fits in, then new ones.
+/// filled first, then one unchanged one if the rest fits in, then new ones. `replaced` hears of addresses that
+/// are not kept.
 pub(super) fn pack<'a>(
     job: &Job<'_>,
     family: Family,
@@ -42,10 +46,11 @@ pub(super) fn pack<'a>(
     existing: &[&'a EndpointSlice],
     desired: &mut Desired<'_>,
     draft: &mut Draft<'a>,
+    replaced: &mut Uncanonical,
 ) {
     let (first_updated, first_unchanged) = (draft.update.len(), draft.unchanged.len());
     for &slice in existing {
-        keep(job, ports, slice, desired, draft);
+        keep(job, ports, slice, desired, draft, replaced);
     }
     // Step 2: the fullest first.
     let updated = &mut draft.update[first_updated..];
@@ -76,11 +81,15 @@ fn keep<'a>(
     slice: &'a EndpointSlice,
     desired: &mut Desired<'_>,
     draft: &mut Draft<'a>,
+    replaced: &mut Uncanonical,
 ) {
     let mut kept = Vec::with_capacity(slice.endpoints.len());
     let (mut updated, mut stale) = (false, 0);
     for stored in &slice.endpoints {
-        let Some(index) = desired.take(stored, job) else { continue };
+        let Some(index) = desired.take(stored, job) else {
+            stored.addresses.iter().for_each(|ip| replaced.of_object(|| slice.key(), ip));
+            continue;
+        };
         let wanted = desired.get(index);
         updated |= !wanted.same_as(stored, job);
         stale += usize::from(!job.profile.compare_topology && !wanted.same_topology(stored));

@@ -1,80 +1,59 @@
 //! Port groups: pods that serve the same ports share slices.
 
-use std::collections::BTreeMap;
-
-use smallvec::SmallVec;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     compat::Profile,
-    model::{EndpointSlice, Pod, Service, SlicePort},
-    select,
+    model::{EndpointSlice, SlicePort},
+    targets::Targets,
 };
 
 use super::blank;
 
-/// The number of each Service port in a pod; `None` where the pod does not have it.
-type Numbers = SmallVec<[Option<i32>; 4]>;
-
 /// The port groups of a Service, in the order in which they were met.
 ///
-/// Upstream hashes the port list of every pod. Here a pod is looked up by its numbers alone, and mostly
-/// not even that: it has the same ones as the pod before.
+/// Upstream hashes the port list of every pod. Here every row of ports makes its list once.
+#[derive(Default)]
 pub(super) struct Groups {
     /// Ports of each group, in the order of their hashes, as they stand in a slice.
-    ports: Vec<Vec<SlicePort>>,
-    by_numbers: BTreeMap<Numbers, usize>,
+    ports: Vec<Arc<[SlicePort]>>,
+    /// The group of each row.
+    of_row: Vec<usize>,
     /// Keys are sorted by value: two lists with the same ports are the same group.
-    by_ports: BTreeMap<Vec<SlicePort>, usize>,
-    last: Option<(Numbers, usize)>,
+    by_ports: BTreeMap<Arc<[SlicePort]>, usize>,
 }
 
 impl Groups {
-    /// No groups yet.
-    pub(super) fn new() -> Self {
-        Self { ports: Vec::new(), by_numbers: BTreeMap::new(), by_ports: BTreeMap::new(), last: None }
-    }
-
-    /// The group of a pod, made if it is the first one of it (`getEndpointPorts`).
-    pub(super) fn of_pod(&mut self, service: &Service, pod: &Pod, profile: &Profile) -> usize {
-        let find = |p| select::find_port(pod, p, profile.sidecar_ports_slices);
-        if let Some((numbers, group)) = &self.last
-            && service.ports.iter().map(find).eq(numbers.iter().copied())
-        {
-            return *group;
-        }
-        let numbers: Numbers = service.ports.iter().map(find).collect();
-        let group = match self.by_numbers.get(&numbers) {
-            Some(group) => *group,
-            None => self.add(service, &numbers, profile),
-        };
-        self.last = Some((numbers, group));
-        group
-    }
-
-    fn add(&mut self, service: &Service, numbers: &Numbers, profile: &Profile) -> usize {
-        let mut ports: Vec<SlicePort> = service
-            .ports
-            .iter()
-            .zip(numbers)
-            .filter_map(|(port, number)| {
-                Some(SlicePort {
+    /// The groups of all rows (`getEndpointPorts`).
+    pub(super) fn of(targets: &Targets<'_>, profile: &Profile) -> Self {
+        let mut groups = Self::default();
+        for row in targets.rows() {
+            let mut ports: Vec<SlicePort> = targets
+                .ports_of(row)
+                .map(|(port, number)| SlicePort {
                     name: Some(port.name.clone()),
                     protocol: Some(port.protocol.clone()),
-                    port: Some((*number)?),
+                    port: Some(number),
                     app_protocol: port.app_protocol.clone(),
                 })
-            })
-            .collect();
-        let mut key = ports.clone();
-        key.sort_unstable();
-        // Different numbers can make the same list, where two ports of the Service have one name.
-        let group = *self.by_ports.entry(key).or_insert_with(|| {
-            blank::sort_ports(&mut ports, profile.hash);
-            self.ports.push(ports);
-            self.ports.len() - 1
-        });
-        self.by_numbers.insert(numbers.clone(), group);
-        group
+                .collect();
+            ports.sort_unstable();
+            let key: Arc<[SlicePort]> = ports.as_slice().into();
+            // Different rows can make the same list, where two ports of the Service have one name.
+            let group = *groups.by_ports.entry(Arc::clone(&key)).or_insert_with(|| {
+                blank::sort_ports(&mut ports, profile.hash);
+                groups.ports.push(if *key == *ports { key } else { ports.into() });
+                groups.ports.len() - 1
+            });
+            groups.of_row.push(group);
+        }
+        groups
+    }
+
+    /// The group of a row.
+    #[inline]
+    pub(super) fn of_row(&self, row: usize) -> usize {
+        self.of_row[row]
     }
 
     /// The group that a stored slice belongs to, if its ports are still wanted.
@@ -85,14 +64,15 @@ impl Groups {
             // S17: up to 1.35 no list is another key than the empty list.
             None => return None,
         };
-        if let Some((_, last)) = &self.last
-            && self.ports[*last] == ports
+        // Mostly there is one group, and slices list its ports in its order.
+        if let [only] = self.ports.as_slice()
+            && **only == *ports
         {
-            return Some(*last);
+            return Some(0);
         }
         let mut key = ports.to_vec();
         key.sort_unstable();
-        self.by_ports.get(&key).copied()
+        self.by_ports.get(key.as_slice()).copied()
     }
 
     /// The ports of a group.
@@ -102,7 +82,7 @@ impl Groups {
 
     /// Whether some pod is listed without ports.
     pub(super) fn portless(&self) -> bool {
-        self.by_ports.contains_key(&Vec::new())
+        self.by_ports.contains_key(&[][..])
     }
 
     /// How many groups there are.

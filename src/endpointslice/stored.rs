@@ -1,7 +1,7 @@
 //! Which stored slices the controller takes for its own.
 
 use crate::{
-    model::{EndpointSlice, Service, names},
+    model::{EndpointSlice, Service, by_name, names},
     plan::Report,
     reason::{Problem, Reason},
 };
@@ -9,7 +9,7 @@ use crate::{
 use super::Job;
 
 /// The slices that the controller's lister gives it for the Service, by name: labelled with the Service and the
-/// controller, and not being deleted. Of several with one name the last one counts.
+/// controller, and not being deleted.
 pub(super) fn of_service<'a>(
     job: &Job<'_>,
     slices: &[&'a EndpointSlice],
@@ -39,12 +39,7 @@ pub(super) fn of_service<'a>(
             }
         }
     }
-    if !found.is_sorted_by(|a, b| a.meta.name < b.meta.name) {
-        found.reverse();
-        found.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
-        found.dedup_by(|a, b| a.meta.name == b.meta.name);
-    }
-    found
+    by_name(found)
 }
 
 /// `ownedBy`: whether some owner reference names the Service. `controller` does not matter.

@@ -4,11 +4,10 @@
 //! arranges what was written: one row per pod, Service port and list ([`Row`]), and what there is to say of
 //! the Service as a whole ([`Explanation::reasons`]).
 //!
-//! Bounds, so that no input makes the answer boundless: [`MAX_ROWS`] rows are listed and
+//! Bounds, so that no input makes the answer boundless: [`MAX_ROWS`] rows of [`MAX_TEXT`] are listed and
 //! [`MAX_VERDICTS`] counted, of [`MAX_NOTES`] decisions; what is left out is counted in
 //! [`Summary::omitted_rows`]. At most [`MAX_REASONS`] things are said of the Service.
 
-mod document;
 mod near;
 mod rows;
 mod service;
@@ -17,7 +16,7 @@ mod tests;
 
 use serde::Serialize;
 
-pub use document::{reasons_markdown, versions_markdown};
+pub use near::Kinds;
 
 use crate::{
     compat::Minor,
@@ -28,9 +27,13 @@ use crate::{
 
 /// The most rows that are listed.
 pub const MAX_ROWS: usize = 100_000;
+/// The most text in the rows that are listed, and in the decisions that are remembered, in bytes: 600 for each of
+/// [`MAX_ROWS`].
+pub const MAX_TEXT: usize = 60_000_000;
 /// The most rows that are looked at: those over [`MAX_ROWS`] are counted only.
 pub const MAX_VERDICTS: usize = 1 << 24;
-/// The most decisions that are remembered: those of 50 000 pods with ten ports, in three lists.
+/// The most decisions that are remembered: those of 700 000 pods in three lists, or three ports that they all miss
+/// in 200 000.
 pub const MAX_NOTES: usize = 1 << 21;
 /// The most things that are said of the Service as a whole.
 pub const MAX_REASONS: usize = 1000;
@@ -60,6 +63,8 @@ pub struct Summary {
     pub pods: usize,
     /// Ports of the Service.
     pub ports: usize,
+    /// Pods × ports that clients get, by Endpoints or by slices.
+    pub served: usize,
     /// Rows of each list, by state.
     pub scopes: Vec<ScopeCounts>,
     /// Rows that are not listed.
@@ -159,6 +164,11 @@ impl Finding {
         Self { code, severity: code.severity(), detail, fix: code.fix(), object: None, labels: Vec::new() }
     }
 
+    /// How long it is where it is written.
+    fn text(&self) -> usize {
+        self.detail.len() + self.fix.len()
+    }
+
     fn of_problem(problem: Problem, service: Option<&ObjectKey>) -> Self {
         let object = Some(problem.object).filter(|o| Some(o) != service);
         Self { severity: problem.severity, object, ..Self::new(problem.code, problem.message) }
@@ -176,22 +186,41 @@ pub struct LabelMiss {
     pub found: Option<Text>,
 }
 
+/// What is asked of an explanation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Focus<'a> {
+    /// Only this one of the selected pods, by its place among [`plan::selected_pods`].
+    pub pod: Option<usize>,
+    /// Whom a selector that matches nothing may have meant, where others than the pods of the state are known.
+    pub kinds: Option<&'a Kinds<'a>>,
+}
+
 /// Explains what all three controllers make of one Service.
 ///
 /// To hear of near misses of a selector that matches nothing, pass pods beside the selected ones: those of the
 /// namespace, or of all.
 pub fn explain(state: &State<'_>, options: &Options) -> Explanation {
-    let mut notes = Recorder::default();
+    explain_only(state, options, Focus::default())
+}
+
+/// [`explain`], as far as it is asked.
+pub fn explain_only(state: &State<'_>, options: &Options, focus: Focus<'_>) -> Explanation {
+    let mut notes = Recorder { only: focus.pod, notes: Vec::new(), seen: 0, text: 0 };
     let plan = plan::plan_traced(state, &Controller::ALL, options, &mut notes);
-    arrange(state, options, notes.0, plan)
+    arrange(state, options, focus, notes.notes, plan)
 }
 
 /// Arranges what the engine wrote down.
-fn arrange(state: &State<'_>, options: &Options, notes: Vec<Note>, plan: Plan) -> Explanation {
+fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, notes: Vec<Note>, plan: Plan) -> Explanation {
     let pods = plan::selected_pods(state);
-    let table = rows::table(state.service, &pods, notes);
+    let known = if focus.pod.is_some() { pods.len().min(1) } else { pods.len() };
+    let table = rows::table(state.service, &pods, known, notes);
     let key = service::key(state);
-    let mut reasons = service::findings(state, options, &pods, &table);
+    let mut reasons = service::findings(state, options, &pods, focus.kinds);
+    if focus.pod.is_none() {
+        // Of one pod nothing can be told of the others.
+        reasons.extend(service::unserved_ports(state, &table));
+    }
     reasons.extend(plan.problems.into_iter().map(|p| Finding::of_problem(p, key.as_ref())));
     let omitted_reasons = reasons.len().saturating_sub(MAX_REASONS);
     reasons.truncate(MAX_REASONS);
@@ -199,8 +228,9 @@ fn arrange(state: &State<'_>, options: &Options, notes: Vec<Note>, plan: Plan) -
         service: key,
         compat: options.compat,
         summary: Summary {
-            pods: pods.len(),
+            pods: known,
             ports: state.service.map_or(0, |s| s.ports.len()),
+            served: table.served,
             scopes: table.counts,
             omitted_rows: table.omitted,
             omitted_reasons,
@@ -210,15 +240,30 @@ fn arrange(state: &State<'_>, options: &Options, notes: Vec<Note>, plan: Plan) -
     }
 }
 
-/// Remembers the first [`MAX_NOTES`] decisions.
-#[derive(Default)]
-struct Recorder(Vec<Note>);
+/// Remembers the first [`MAX_NOTES`] decisions, as far as [`MAX_TEXT`] goes, of all pods or of one.
+struct Recorder {
+    only: Option<usize>,
+    notes: Vec<Note>,
+    /// How many there were.
+    seen: usize,
+    /// How long the details are that are remembered.
+    text: usize,
+}
 
 impl Trace for Recorder {
-    const ENABLED: bool = true;
+    fn open(&self) -> bool {
+        self.notes.len() < MAX_NOTES && self.seen < MAX_VERDICTS && self.text < MAX_TEXT
+    }
+
     fn note(&mut self, note: impl FnOnce() -> Note) {
-        if self.0.len() < MAX_NOTES {
-            self.0.push(note());
+        if !self.open() {
+            return;
+        }
+        self.seen += 1;
+        let note = note();
+        if self.only.is_none_or(|pod| pod == note.pod) {
+            self.text += note.detail.len();
+            self.notes.push(note);
         }
     }
 }

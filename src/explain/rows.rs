@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{Finding, MAX_ROWS, MAX_VERDICTS, PodState, PortName, Row, ScopeCounts};
+use super::{Finding, MAX_ROWS, MAX_TEXT, MAX_VERDICTS, PodState, PortName, Row, ScopeCounts};
 use crate::{
-    model::{Pod, Service},
+    model::{Pod, Service, TargetPort},
     reason::{Note, Reason, Scope},
 };
 
@@ -15,7 +15,10 @@ pub(super) struct Table {
     pub(super) counts: Vec<ScopeCounts>,
     pub(super) ports: Vec<PortTally>,
     pub(super) omitted: usize,
+    /// Pods × ports that clients get, in some list.
+    pub(super) served: usize,
     seen: usize,
+    text: usize,
 }
 
 /// What became of one Service port (or of a Service without ports) in all lists together.
@@ -23,12 +26,15 @@ pub(super) struct Table {
 pub(super) struct PortTally {
     /// Whether some pod serves it.
     pub(super) served: bool,
+    /// The last pod that does.
+    last_served: Option<usize>,
     /// For each decisive reason the number of pods, and the last of them.
     pub(super) reasons: BTreeMap<Reason, (usize, usize)>,
 }
 
-/// Arranges the notes: by pod, list and port. Notes on a whole pod count for each port.
-pub(super) fn table(service: Option<&Service>, pods: &[&Pod], mut notes: Vec<Note>) -> Table {
+/// Arranges the notes: by pod, list and port. Notes on a whole pod count for each port. `known` is of how many
+/// pods there should be notes.
+pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut notes: Vec<Note>) -> Table {
     let Some(service) = service else { return Table::default() };
     let ports = service.ports.len().max(1);
     let mut table = Table { ports: vec![PortTally::default(); ports], ..Table::default() };
@@ -39,7 +45,7 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], mut notes: Vec<Not
     let mut lists: Vec<&Scope> = notes.iter().map(|n| &n.scope).collect();
     lists.sort_unstable();
     lists.dedup();
-    table.counts = lists.iter().map(|s| ScopeCounts::none((*s).clone())).collect();
+    table.counts = lists.iter().map(|s| ScopeCounts::none(**s)).collect();
     let mut explained = 0;
     for group in notes.chunk_by(|a, b| (a.pod, &a.scope) == (b.pod, &b.scope)) {
         // `None` sorts before every port.
@@ -55,7 +61,7 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], mut notes: Vec<Not
         }
         explained += table.add(&place, next..ports, whole, &[]);
     }
-    let total = pods.len().saturating_mul(ports).saturating_mul(table.counts.len());
+    let total = known.saturating_mul(ports).saturating_mul(table.counts.len());
     table.omitted += total.saturating_sub(explained);
     table
 }
@@ -76,7 +82,7 @@ impl Table {
         let ports = ports.start..ports.start + asked.min(MAX_VERDICTS.saturating_sub(self.seen));
         self.seen += ports.len();
         self.omitted += asked - ports.len();
-        let (state, mut notes) = verdict(&first.scope, whole.iter().chain(own));
+        let (state, mut notes) = verdict(first.scope, whole.iter().chain(own));
         let served = match state {
             PodState::Ready => true,
             // The only terminating endpoints that are ready (spec B.3).
@@ -84,25 +90,27 @@ impl Table {
             PodState::NotReady | PodState::Absent => false,
         };
         self.counts[place.list].count(state, served, ports.len());
-        notes.sort_by_key(|n| means(n.reason, &first.scope) != Some(state));
+        notes.sort_by_key(|n| means(n.reason, first.scope) != Some(state));
         for port in ports {
-            self.ports[port].count(place.index, notes[0].reason, served);
-            if self.rows.len() == MAX_ROWS {
+            self.served += usize::from(self.ports[port].count(place.index, notes[0].reason, served));
+            if self.rows.len() == MAX_ROWS || self.text > MAX_TEXT {
                 self.omitted += 1;
                 continue;
             }
-            self.rows.push(Row {
+            let row = Row {
                 pod: place.pod.name().clone(),
                 port: place.service.ports.get(port).map(|p| PortName {
                     name: p.name.clone(),
                     port: p.port,
                     target_port: p.target_port.clone(),
                 }),
-                scope: first.scope.clone(),
+                scope: first.scope,
                 served,
                 state,
                 reasons: notes.iter().map(|n| Finding::new(n.reason, n.detail.clone())).collect(),
-            });
+            };
+            self.text += row.text();
+            self.rows.push(row);
         }
         asked
     }
@@ -126,20 +134,34 @@ impl ScopeCounts {
 }
 
 impl PortTally {
-    /// Rows come pod by pod: a pod is counted once for each reason, in however many lists.
-    fn count(&mut self, pod: usize, reason: Reason, served: bool) {
+    /// Rows come pod by pod: a pod is counted once for each reason, in however many lists. Tells whether it is the
+    /// first list in which the pod serves the port.
+    fn count(&mut self, pod: usize, reason: Reason, served: bool) -> bool {
         self.served |= served;
+        let first = served && self.last_served.replace(pod) != Some(pod);
         let (pods, last) = self.reasons.entry(reason).or_insert((0, usize::MAX));
         if *last != pod {
             *pods += 1;
         }
         *last = pod;
+        first
+    }
+}
+
+impl Row {
+    /// How long it is where it is written.
+    fn text(&self) -> usize {
+        let port = self.port.as_ref().map_or(0, |p| match &p.target_port {
+            TargetPort::Name(target) => p.name.len() + target.len(),
+            TargetPort::Number(_) => p.name.len(),
+        });
+        self.pod.len() + port + self.reasons.iter().map(Finding::text).sum::<usize>()
     }
 }
 
 /// The state that the notes of a row add up to, and those that matter then. What leaves a pod out wins;
 /// after it nothing is true any more that was said of a published pod.
-fn verdict<'a>(scope: &Scope, notes: impl Iterator<Item = &'a Note>) -> (PodState, Vec<&'a Note>) {
+fn verdict<'a>(scope: Scope, notes: impl Iterator<Item = &'a Note>) -> (PodState, Vec<&'a Note>) {
     let mut notes: Vec<&Note> = notes.collect();
     let state = notes.iter().filter_map(|n| means(n.reason, scope)).max().unwrap_or(PodState::Absent);
     if state == PodState::Absent && notes.iter().any(|n| means(n.reason, scope) == Some(state)) {
@@ -149,11 +171,11 @@ fn verdict<'a>(scope: &Scope, notes: impl Iterator<Item = &'a Note>) -> (PodStat
 }
 
 /// The state that a reason stands for; `None` if it only adds to another one.
-fn means(reason: Reason, scope: &Scope) -> Option<PodState> {
+fn means(reason: Reason, scope: Scope) -> Option<PodState> {
     Some(match reason {
         Reason::Ready | Reason::PublishedNotReady => PodState::Ready,
         Reason::NotReady => PodState::NotReady,
-        Reason::Terminating if *scope != Scope::Endpoints => PodState::Terminating,
+        Reason::Terminating if scope != Scope::Endpoints => PodState::Terminating,
         Reason::Terminating
         | Reason::PodEnded
         | Reason::NoPodIp
@@ -166,7 +188,8 @@ fn means(reason: Reason, scope: &Scope) -> Option<PodState> {
         | Reason::Truncated
         | Reason::DuplicateAddress
         | Reason::NodeUnknown
-        | Reason::Frozen => PodState::Absent,
+        | Reason::Frozen
+        | Reason::PlanTooLarge => PodState::Absent,
         _ => return None,
     })
 }

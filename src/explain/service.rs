@@ -2,9 +2,10 @@
 
 use super::{Finding, near, rows::Table};
 use crate::{
-    model::{ObjectKey, Pod, Service, ServiceType, names},
+    model::{ObjectKey, Pod, Service, names},
     plan::{Options, State},
     reason::{Reason, counted},
+    select,
 };
 
 /// The Service, or the name that its Endpoints or slices have left of it.
@@ -21,13 +22,18 @@ pub(super) fn key(state: &State<'_>) -> Option<ObjectKey> {
 }
 
 /// What the Service itself, its selector and its ports give to say.
-pub(super) fn findings(state: &State<'_>, options: &Options, selected: &[&Pod], table: &Table) -> Vec<Finding> {
+pub(super) fn findings(
+    state: &State<'_>,
+    options: &Options,
+    selected: &[&Pod],
+    kinds: Option<&near::Kinds<'_>>,
+) -> Vec<Finding> {
     let Some(service) = state.service else { return vec![Finding::new(Reason::ServiceMissing, "")] };
     let mut out = Vec::new();
     if service.meta.deleting() {
         out.push(Finding::new(Reason::ServiceDeleting, ""));
     }
-    let idle = service.kind == ServiceType::ExternalName && !options.compat.profile().external_name;
+    let idle = select::only_a_name(service, options.compat.profile());
     if idle {
         out.push(Finding::new(Reason::ExternalName, ""));
     }
@@ -35,7 +41,10 @@ pub(super) fn findings(state: &State<'_>, options: &Options, selected: &[&Pod], 
         None => out.push(Finding::new(Reason::NoSelector, who_writes(state, service))),
         Some(_) if idle => {}
         Some(selector) if !selector.is_empty() && selected.is_empty() => {
-            out.extend(near::misses(service, selector, state.pods));
+            out.extend(match kinds {
+                Some(kinds) => near::misses(service, selector, kinds),
+                None => near::misses(service, selector, &state.pods.iter().copied().collect()),
+            });
         }
         Some(selector) if selector.is_empty() => {
             let detail = format!("{} of namespace {}", counted(selected.len(), "pod"), service.meta.namespace);
@@ -43,7 +52,6 @@ pub(super) fn findings(state: &State<'_>, options: &Options, selected: &[&Pod], 
         }
         Some(_) => {}
     }
-    out.extend(unserved_ports(service, table));
     out
 }
 
@@ -69,10 +77,11 @@ fn who_writes(state: &State<'_>, service: &Service) -> String {
 }
 
 /// Ports that are served by none of the selected pods.
-fn unserved_ports<'a>(service: &'a Service, table: &'a Table) -> impl Iterator<Item = Finding> + 'a {
+pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a Table) -> impl Iterator<Item = Finding> + 'a {
+    let ports = state.service.map_or(&[][..], |s| &s.ports);
     let unserved = table.ports.iter().enumerate().filter(|(_, t)| !t.served && !t.reasons.is_empty());
     unserved.map(|(index, tally)| {
-        let port = match service.ports.get(index) {
+        let port = match ports.get(index) {
             Some(p) if p.name.is_empty() => format!("port {}", p.port),
             Some(p) => format!("port {} ({})", p.port, p.name),
             None => "the Service".to_owned(),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    model::{AddressType, Pod, Service, ServicePort},
+    model::{Family, Pod, Service, ServicePort},
     plan::PlanRequest,
 };
 
@@ -18,14 +18,14 @@ fn pod(namespace: &str, name: &str, labels: &Value) -> Pod {
     serde_json::from_value(json!({"metadata": {"namespace": namespace, "name": name, "labels": labels}})).unwrap()
 }
 
-fn note(scope: &Scope, pod: usize, port: Option<usize>, reason: Reason) -> Note {
-    Note { scope: scope.clone(), pod, port, reason, detail: String::new() }
+fn note(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Note {
+    Note { scope, pod, port, reason, detail: String::new() }
 }
 
 /// The rows that these notes on pods `a`, `b`, … make, in short.
 fn rows(service: &Service, pods: usize, notes: Vec<Note>) -> (Vec<String>, rows::Table) {
     let pods: Vec<Pod> = ["a", "b", "c"][..pods].iter().map(|n| pod("ns", n, &json!({}))).collect();
-    let table = rows::table(Some(service), &pods.iter().collect::<Vec<_>>(), notes);
+    let table = rows::table(Some(service), &pods.iter().collect::<Vec<_>>(), pods.len(), notes);
     let short = |r: &Row| {
         let port = r.port.as_ref().map_or("-", |p| &p.name);
         let reasons: Vec<&str> = r.reasons.iter().map(|f| f.code.code()).collect();
@@ -38,23 +38,23 @@ fn rows(service: &Service, pods: usize, notes: Vec<Note>) -> (Vec<String>, rows:
 #[test]
 fn there_is_one_row_per_pod_list_and_port() {
     use Reason::{HintGiven, NamedPortMissing, NoHint, PodEnded, Ready, Terminating, Truncated};
-    let (ep, v4) = (Scope::Endpoints, Scope::Slices(AddressType::V4));
+    let (ep, v4) = (Scope::Endpoints, Scope::Slices(Family::V4));
     let (got, table) = rows(
         &service(&["http", "https"]),
         3,
         vec![
-            note(&ep, 0, Some(0), Ready),
-            note(&ep, 0, Some(1), Ready),
-            note(&ep, 1, None, Terminating),
-            note(&ep, 2, None, PodEnded),
-            note(&v4, 0, Some(1), NamedPortMissing),
-            note(&v4, 0, Some(0), Ready),
-            note(&v4, 1, Some(0), Terminating),
-            note(&v4, 1, Some(1), Terminating),
-            note(&v4, 2, None, PodEnded),
-            note(&v4, 0, None, HintGiven),
-            note(&v4, 1, None, NoHint),
-            note(&ep, 0, Some(1), Truncated),
+            note(ep, 0, Some(0), Ready),
+            note(ep, 0, Some(1), Ready),
+            note(ep, 1, None, Terminating),
+            note(ep, 2, None, PodEnded),
+            note(v4, 0, Some(1), NamedPortMissing),
+            note(v4, 0, Some(0), Ready),
+            note(v4, 1, Some(0), Terminating),
+            note(v4, 1, Some(1), Terminating),
+            note(v4, 2, None, PodEnded),
+            note(v4, 0, None, HintGiven),
+            note(v4, 1, None, NoHint),
+            note(ep, 0, Some(1), Truncated),
         ],
     );
     assert_eq!(
@@ -83,15 +83,15 @@ fn there_is_one_row_per_pod_list_and_port() {
         absent,
     };
     assert_eq!(table.counts, [counts(ep, 1, 1, 0, 5), counts(v4, 1, 1, 2, 3)]);
-    assert_eq!(table.omitted, 0);
+    assert_eq!((table.omitted, table.served), (0, 1));
     let served: Vec<bool> = table.ports.iter().map(|p| p.served).collect();
     assert_eq!(served, [true, false]);
 }
 
 #[test]
 fn terminating_pods_serve_where_the_service_says_so() {
-    let v4 = Scope::Slices(AddressType::V4);
-    let notes = || vec![note(&v4, 0, None, Reason::Terminating)];
+    let v4 = Scope::Slices(Family::V4);
+    let notes = || vec![note(v4, 0, None, Reason::Terminating)];
     let mut service = service(&[]);
     assert_eq!(rows(&service, 1, notes()).0, ["a - EndpointSlice IPv4: Terminating: terminating"]);
     service.publish_not_ready = true;
@@ -100,11 +100,11 @@ fn terminating_pods_serve_where_the_service_says_so() {
 
 #[test]
 fn pods_of_which_nothing_is_known_are_counted() {
-    let v4 = Scope::Slices(AddressType::V4);
+    let v4 = Scope::Slices(Family::V4);
     let notes = vec![
-        note(&v4, 1, Some(0), Reason::Ready),
-        note(&v4, 7, None, Reason::Ready),
-        note(&v4, 0, Some(9), Reason::Ready),
+        note(v4, 1, Some(0), Reason::Ready),
+        note(v4, 7, None, Reason::Ready),
+        note(v4, 0, Some(9), Reason::Ready),
     ];
     let (got, table) = rows(&service(&["http", "https"]), 2, notes);
     assert_eq!(got, ["b http EndpointSlice IPv4: served Ready: ready"]);
@@ -117,7 +117,7 @@ fn long_answers_are_cut_and_counted() {
         (0..i32::try_from(MAX_ROWS).unwrap()).map(|port| ServicePort { port, ..ServicePort::default() }).collect();
     let service = Service { ports, ..service(&[]) };
     let notes =
-        vec![note(&Scope::Endpoints, 0, None, Reason::PodEnded), note(&Scope::Endpoints, 1, None, Reason::PodEnded)];
+        vec![note(Scope::Endpoints, 0, None, Reason::PodEnded), note(Scope::Endpoints, 1, None, Reason::PodEnded)];
     let (got, table) = rows(&service, 2, notes);
     assert_eq!((got.len(), table.omitted), (MAX_ROWS, MAX_ROWS));
     assert_eq!(table.counts[0].absent, 2 * MAX_ROWS);
@@ -292,7 +292,7 @@ fn json_is_in_camel_case_and_leaves_out_what_is_empty() {
             "service": {"kind": "Service", "namespace": "ns", "name": "web"},
             "compat": "1.37",
             "summary": {
-                "pods": 1, "ports": 1, "omittedRows": 0, "omittedReasons": 0,
+                "pods": 1, "ports": 1, "served": 0, "omittedRows": 0, "omittedReasons": 0,
                 "scopes": [count("Endpoints"), count("EndpointSlice IPv4")],
             },
             "reasons": [{
@@ -302,4 +302,45 @@ fn json_is_in_camel_case_and_leaves_out_what_is_empty() {
             "rows": [row("Endpoints"), row("EndpointSlice IPv4")],
         })
     );
+}
+
+/// `pods` ready pods without uids, which a Service with `ports` ports selects.
+fn crowd(pods: usize, ports: usize) -> PlanRequest {
+    let ports: Vec<Value> =
+        (0..ports).map(|p| json!({"name": format!("p{p}"), "port": p, "targetPort": p + 1})).collect();
+    let pod = |i: usize| {
+        json!({
+            "metadata": {"name": format!("a{i}")}, "spec": {"nodeName": "n"},
+            "status": {"podIPs": [{"ip": format!("10.0.{}.{}", i / 250, i % 250)}], "conditions": [{"type": "Ready", "status": "True"}]},
+        })
+    };
+    let pods: Vec<Value> = (0..pods).map(pod).collect();
+    let spec = json!({"selector": {}, "clusterIP": "10.9.9.9", "ipFamilies": ["IPv4"], "ports": ports});
+    let nodes = json!([{"metadata": {"name": "n"}}]);
+    serde_json::from_value(json!({"service": {"metadata": {"name": "s"}, "spec": spec}, "pods": pods, "nodes": nodes}))
+        .unwrap()
+}
+
+#[test]
+fn truncation_is_told_of_pods_without_uid() {
+    let request = crowd(1002, 2);
+    let told = request.with_state(|state, _| explain(state, &request.options));
+    let cut = told.rows.iter().filter(|r| r.reasons[0].code == Reason::Truncated);
+    // By address as text, these come last.
+    let pods: Vec<_> = cut.map(|r| (r.pod.as_str(), r.port.as_ref().map(|p| p.port))).collect();
+    assert_eq!(pods, [("a1000", Some(0)), ("a1000", Some(1)), ("a1001", Some(0)), ("a1001", Some(1))]);
+    assert_eq!((told.summary.scopes[0].served, told.summary.served), (2000, 2004));
+}
+
+#[test]
+fn rows_that_are_not_listed_are_counted() {
+    let request = crowd(300, 300);
+    let told = request.with_state(|state, _| explain(state, &request.options));
+    assert_eq!((told.rows.len(), told.summary.omitted_rows), (MAX_ROWS, 2 * 300 * 300 - MAX_ROWS));
+    assert_eq!((told.summary.served, told.summary.scopes[1].served), (300 * 300, 300 * 300));
+    let focus = Focus { pod: Some(299), ..Focus::default() };
+    let told = request.with_state(|state, _| explain_only(state, &request.options, focus));
+    assert!(told.rows.iter().all(|r| r.pod == "a299"));
+    let Summary { pods, served, omitted_rows, .. } = told.summary;
+    assert_eq!((told.rows.len(), pods, served, omitted_rows), (600, 1, 300, 0));
 }

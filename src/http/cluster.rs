@@ -227,7 +227,13 @@ impl Work {
         let failed = Arc::new(Mutex::new(None));
         let (encoding, current) = (self.encoding, Bytes::new());
         let mut body = Incoming { from, current, ended: false, encoding, failed: failed.clone(), bytes: 0 };
-        let source = Source { format: self.format, max_bytes: Some(self.app.limits.cluster_body), ..Source::body() };
+        let source = Source {
+            format: self.format,
+            max_bytes: Some(self.app.limits.cluster_body),
+            // Half a million pods take about half of this.
+            max_memory: 1 << 30,
+            ..Source::body()
+        };
         let mut inventory = Inventory::default();
         let read = decode::read(&mut body, &source, &mut inventory);
         self.app.metrics.body_bytes.inc_by(body.bytes);

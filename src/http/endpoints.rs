@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use super::{
     App,
     compute::{Answer, compute},
-    input::Asked,
+    input,
     params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
     plan::one,
     problem::ApiError,
@@ -17,7 +17,7 @@ use super::{
         request::{self, PlanBody},
     },
 };
-use crate::plan::{Controller, EndpointsAction};
+use crate::plan::Controller;
 
 /// The desired Endpoints
 ///
@@ -47,15 +47,11 @@ use crate::plan::{Controller, EndpointsAction};
 pub(super) async fn endpoints(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
     let params = Params::read(request.uri(), &[&["service"], OF_OPTIONS])?;
     compute(&app, request, move |app, posted| {
-        let asked = Asked::read(&posted, &params)?;
-        let plan = one(app, &asked, &[Controller::Endpoints], asked.options);
-        let stored = asked.with_state(|state| state.endpoints.cloned());
-        let desired = match &plan.endpoints {
-            EndpointsAction::Create(e) | EndpointsAction::Update(e) => Some(e.as_ref()),
-            EndpointsAction::None => stored.as_ref(),
-            EndpointsAction::Delete => None,
-        };
-        Answer::json(&desired).map(|a| a.with_problems(plan.problems.len() + asked.input_problems().len()))
+        input::answer(&posted, &params, |asked| {
+            let plan = one(app, asked, &[Controller::Endpoints], asked.options);
+            let problems = plan.problems.len() + asked.input_problems().len();
+            Answer::json(&plan.desired_endpoints(&asked.state)).map(|a| a.with_problems(problems))
+        })
     })
     .await
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     App,
     compute::{Answer, compute},
-    input::Asked,
+    input,
     params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
     plan::one,
     problem::ApiError,
@@ -18,10 +18,7 @@ use super::{
         request::{self, PlanBody},
     },
 };
-use crate::{
-    model::{EndpointSlice, Text},
-    plan::Controller,
-};
+use crate::{model::EndpointSlice, plan::Controller};
 
 /// The desired slices
 ///
@@ -51,25 +48,16 @@ use crate::{
 pub(super) async fn endpointslices(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
     let params = Params::read(request.uri(), &[&["service"], OF_OPTIONS])?;
     compute(&app, request, move |app, posted| {
-        let asked = Asked::read(&posted, &params)?;
-        let mirror = asked.with_state(|state| state.endpoints.is_some());
-        let default: &[_] =
-            if mirror { &[Controller::EndpointSlices, Controller::Mirroring] } else { &[Controller::EndpointSlices] };
-        let plan = one(app, &asked, default, asked.options);
-        let changes = plan.endpoint_slices;
-        let unchanged: Vec<EndpointSlice> = asked.with_state(|state| {
-            // Names are unique in one namespace only. Sorted, because both lists may be long.
-            let mut names: Vec<&Text> = changes.unchanged.iter().collect();
-            names.sort_unstable();
-            let namespace = state.service.map(|s| &s.meta.namespace).or(state.endpoints.map(|e| &e.meta.namespace));
-            let stays = |s: &&&EndpointSlice| {
-                namespace.is_none_or(|n| *n == s.meta.namespace) && names.binary_search(&&s.meta.name).is_ok()
-            };
-            state.slices.iter().filter(stays).map(|s| (*s).clone()).collect()
-        });
-        let items = changes.create.iter().chain(&changes.update).chain(&unchanged).collect();
-        let list = List { api_version: "discovery.k8s.io/v1", kind: "EndpointSliceList", metadata: Empty {}, items };
-        Answer::json(&list).map(|a| a.with_problems(plan.problems.len() + asked.input_problems().len()))
+        input::answer(&posted, &params, |asked| {
+            let mirror = [Controller::EndpointSlices, Controller::Mirroring];
+            let default = if asked.state.endpoints.is_some() { &mirror[..] } else { &mirror[..1] };
+            let plan = one(app, asked, default, asked.options);
+            let problems = plan.problems.len() + asked.input_problems().len();
+            let items = plan.desired_slices(&asked.state);
+            let list =
+                List { api_version: "discovery.k8s.io/v1", kind: "EndpointSliceList", metadata: Empty {}, items };
+            Answer::json(&list).map(|a| a.with_problems(problems))
+        })
     })
     .await
 }

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use super::{
     App,
     compute::{Answer, compute},
-    input::Asked,
+    input,
     params::{OF_LIMITS, OptionParams, Params, ServiceParam},
     problem::ApiError,
     refusals,
@@ -47,13 +47,14 @@ use crate::{
 pub(super) async fn explain(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
     let params = Params::read(request.uri(), &[&["service"], OF_LIMITS])?;
     compute(&app, request, move |_, posted| {
-        let asked = Asked::read(&posted, &params)?;
-        let mut explanation = asked.with_all_pods(|state| explain::explain(state, &asked.options));
-        explanation.reasons.extend(asked.input_problems().into_iter().map(finding));
-        let more = explanation.reasons.len().saturating_sub(MAX_REASONS);
-        explanation.summary.omitted_reasons += more;
-        explanation.reasons.truncate(MAX_REASONS);
-        Answer::json(&explanation)
+        input::answer(&posted, &params, |asked| {
+            let mut explanation = asked.with_all_pods(|state| explain::explain(state, &asked.options));
+            explanation.reasons.extend(asked.input_problems().into_iter().map(finding));
+            let more = explanation.reasons.len().saturating_sub(MAX_REASONS);
+            explanation.summary.omitted_reasons += more;
+            explanation.reasons.truncate(MAX_REASONS);
+            Answer::json(&explanation)
+        })
     })
     .await
 }

@@ -9,13 +9,13 @@ mod body;
 mod cluster;
 mod compat;
 mod compute;
+mod convert;
 mod docs;
 mod endpoints;
 mod endpointslices;
 mod explain;
 mod health;
 mod input;
-mod lenient;
 mod limits;
 mod observe;
 mod params;
@@ -88,6 +88,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(endpointslices::endpointslices))
         .routes(routes!(explain::explain))
         .routes(routes!(cluster::cluster))
+        .routes(routes!(convert::convert))
         .routes(routes!(compat::compat))
         .routes(routes!(docs::openapi))
         .routes(routes!(health::healthz))

@@ -1,5 +1,7 @@
 //! Query parameters: what is asked of a body that has no room for it, such as a `kind: List`.
 
+use std::collections::BTreeSet;
+
 use axum::{extract::Query, http::Uri};
 use utoipa::IntoParams;
 
@@ -82,11 +84,16 @@ impl Params {
     pub(crate) fn read(uri: &Uri, known: &[&[&str]]) -> Result<Self, ApiError> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|e| ApiError::new(Kind::InvalidQuery, e.to_string()))?;
-        let mut params = Self::default();
+        let (mut params, mut seen) = (Self::default(), BTreeSet::new());
         for (name, value) in pairs {
             let known_here = known.iter().any(|k| k.contains(&name.as_str()));
-            let set =
-                if known_here { params.set(&name, &value) } else { Err("there is no such parameter here".into()) };
+            let set = if !known_here {
+                Err("there is no such parameter here".into())
+            } else if !seen.insert(name.clone()) {
+                Err("it is there twice".into())
+            } else {
+                params.set(&name, &value)
+            };
             if let Err(detail) = set {
                 let name: String = name.chars().take(80).collect();
                 let error = FieldError { pointer: None, parameter: Some(name), detail: detail.clone() };
@@ -170,6 +177,7 @@ mod tests {
             ("maxEndpointsPerSlice=1001", Err("maxEndpointsPerSlice")),
             ("from=1.30", Err("from")),
             ("compt=1.30", Err("compt")),
+            ("compat=1.30&compat=1.31", Err("compat")),
         ] {
             let uri: Uri = format!("/?{query}").parse().unwrap();
             let got = Params::read(&uri, known).map_err(|e| e.errors[0].parameter.clone().unwrap());

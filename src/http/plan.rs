@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     App,
     compute::{Answer, compute},
-    input::Asked,
+    input::{self, Asked},
     params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
     problem::ApiError,
     refusals,
@@ -17,7 +17,10 @@ use super::{
         request::{self, PlanBody},
     },
 };
-use crate::plan::{self, Controller, Options, Plan};
+use crate::{
+    compare::{self, Deviation, Tally},
+    plan::{self, Controller, Options, Plan},
+};
 
 /// Plan one Service
 ///
@@ -61,17 +64,19 @@ use crate::plan::{self, Controller, Options, Plan};
 pub(super) async fn plan(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
     let params = Params::read(request.uri(), &[&["service", "against"], OF_OPTIONS])?;
     compute(&app, request, move |app, posted| {
-        let asked = Asked::read(&posted, &params)?;
-        let mut first = one(app, &asked, &Controller::ALL, asked.options);
-        let Some(compat) = params.against else {
+        input::answer(&posted, &params, |asked| {
+            let mut first = one(app, asked, &Controller::ALL, asked.options);
+            first.problems.extend(asked.service_missing());
+            let Some(compat) = params.against else {
+                first.problems.splice(0..0, asked.input_problems());
+                return Answer::json(&first);
+            };
+            let mut second = one(app, asked, &Controller::ALL, Options { compat, ..asked.options });
+            let differences = compare::deviations(&asked.state, &first, &second);
             first.problems.splice(0..0, asked.input_problems());
-            return Answer::json(&first);
-        };
-        let mut second = one(app, &asked, &Controller::ALL, Options { compat, ..asked.options });
-        let differs = first != second;
-        first.problems.splice(0..0, asked.input_problems());
-        second.problems.splice(0..0, asked.input_problems());
-        Answer::json(&Comparison { plan: first, against: second, differs })
+            second.problems.splice(0..0, asked.input_problems());
+            Answer::json(&Comparison { differs: !differences.is_empty(), differences, plan: first, against: second })
+        })
     })
     .await
 }
@@ -81,13 +86,15 @@ pub(super) async fn plan(State(app): State<Arc<App>>, request: Request) -> Resul
 struct Comparison {
     plan: Plan,
     against: Plan,
+    /// As `roster plan --against` tells it: what the two do to the objects, whatever they say of it.
+    differences: Vec<Deviation>,
     differs: bool,
 }
 
 /// Plans once. `default` is whose work it is where neither body nor query says so.
-pub(super) fn one(app: &App, asked: &Asked, default: &[Controller], options: Options) -> Plan {
+pub(super) fn one(app: &App, asked: &Asked<'_>, default: &[Controller], options: Options) -> Plan {
     let controllers = asked.controllers.as_deref().unwrap_or(default);
-    let plan = asked.with_state(|state| plan::plan(state, controllers, &options));
-    app.metrics.planned(plan.is_noop());
+    let plan = plan::plan(&asked.state, controllers, &options);
+    app.metrics.planned(!Tally::of(&asked.state, &plan).is_change());
     plan
 }

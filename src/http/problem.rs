@@ -55,7 +55,7 @@ kinds! {
     MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed" "This path has another method";
     /// The body stalls.
     BodyTimeout REQUEST_TIMEOUT "body-timeout" "The body did not arrive in time";
-    /// Over the limit, after decompression.
+    /// Too many bytes after decompression, too many objects, or objects that take too much memory.
     TooLarge PAYLOAD_TOO_LARGE "too-large" "The body is over the limit";
     /// Neither JSON nor YAML, or an encoding other than gzip.
     MediaType UNSUPPORTED_MEDIA_TYPE "media-type" "The body is of a type that is not read here";
@@ -81,7 +81,7 @@ pub(crate) struct FieldError {
     #[schema(required = false, nullable = false)]
     pub parameter: Option<String>,
     /// What is wrong with it.
-    #[schema(example = "invalid type: string \"http\", expected i32")]
+    #[schema(example = "invalid type: string \"http\", expected an integer of 32 bits")]
     pub detail: String,
 }
 

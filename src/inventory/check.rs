@@ -2,14 +2,17 @@
 
 use std::fmt;
 
+use serde::{Deserialize, de::IgnoredAny};
+
 use super::{Object, Problems};
 use crate::{
-    model::{ObjectKey, TargetPort},
+    model::{ObjectKey, Pod, TargetPort, dns},
     reason::{Problem, Reason},
 };
 
-/// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input.
-pub fn check(object: &Object, at: &dyn fmt::Display, problems: &mut Problems) {
+/// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input, `text` is the object
+/// as it stands there: it tells places that the model does not keep.
+pub fn check(object: &Object, text: &str, at: &dyn fmt::Display, problems: &mut Problems) {
     let mut found = Found { object, at, problems };
     match object {
         Object::Service(s) => {
@@ -22,14 +25,12 @@ pub fn check(object: &Object, at: &dyn fmt::Display, problems: &mut Problems) {
                 {
                     found.port(i64::from(n), || format!("/spec/ports/{i}/targetPort"));
                 }
+                found.protocol(&port.protocol, || format!("/spec/ports/{i}"));
             }
         }
         Object::Pod(p) => {
             found.name(p.name(), Rule::Subdomain);
-            for port in p.ports.iter() {
-                // The place is not known any more: ports of all containers are one list.
-                found.port(i64::from(port.number), || "/spec/containers".to_owned());
-            }
+            found.container_ports(p, text);
         }
         Object::Node(n) => found.name(&n.name, Rule::Subdomain),
         Object::Endpoints(e) => {
@@ -37,6 +38,7 @@ pub fn check(object: &Object, at: &dyn fmt::Display, problems: &mut Problems) {
             for (i, subset) in e.subsets.iter().enumerate() {
                 for (j, port) in subset.ports.iter().enumerate() {
                     found.port(i64::from(port.port), || format!("/subsets/{i}/ports/{j}/port"));
+                    found.protocol(&port.protocol, || format!("/subsets/{i}/ports/{j}"));
                 }
             }
         }
@@ -46,6 +48,7 @@ pub fn check(object: &Object, at: &dyn fmt::Display, problems: &mut Problems) {
                 if let Some(n) = port.port {
                     found.port(i64::from(n), || format!("/ports/{i}/port"));
                 }
+                found.protocol(port.protocol.as_deref().unwrap_or_default(), || format!("/ports/{i}"));
             }
         }
     }
@@ -62,8 +65,8 @@ enum Rule {
 impl Rule {
     fn limit(self) -> usize {
         match self {
-            Self::Label => 63,
-            Self::Subdomain => 253,
+            Self::Label => dns::MAX_LABEL,
+            Self::Subdomain => dns::MAX_SUBDOMAIN,
         }
     }
 
@@ -79,18 +82,10 @@ impl Rule {
     }
 
     fn holds(self, name: &str) -> bool {
-        let label = |l: &str| {
-            let alphanumeric = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-            let bytes = l.as_bytes();
-            alphanumeric(bytes.first())
-                && alphanumeric(bytes.last())
-                && bytes.iter().all(|b| alphanumeric(Some(b)) || *b == b'-')
-        };
-        name.len() <= self.limit()
-            && match self {
-                Self::Label => label(name),
-                Self::Subdomain => name.split('.').all(label),
-            }
+        match self {
+            Self::Label => dns::is_label(name.as_bytes()),
+            Self::Subdomain => dns::is_subdomain(name.as_bytes()),
+        }
     }
 }
 
@@ -113,6 +108,24 @@ impl Found<'_> {
         }
     }
 
+    /// `place` leads to the port.
+    fn protocol(&mut self, protocol: &str, place: impl FnOnce() -> String) {
+        if protocol.is_empty() {
+            self.push(Reason::MissingProtocol, || ("the port has no protocol".to_owned(), place() + "/protocol"));
+        }
+    }
+
+    fn container_ports(&mut self, pod: &Pod, text: &str) {
+        for (i, port) in pod.ports.iter().enumerate() {
+            let place = || container_port(text, i).unwrap_or_else(|| "/spec/containers".to_owned());
+            self.port(i64::from(port.number), || place() + "/containerPort");
+            // A port without a name is never looked up: its protocol makes no difference.
+            if !port.name.is_empty() {
+                self.protocol(&port.protocol, place);
+            }
+        }
+    }
+
     /// `what` tells the message and the place.
     fn push(&mut self, reason: Reason, what: impl FnOnce() -> (String, String)) {
         self.problems.add(|| {
@@ -122,6 +135,48 @@ impl Found<'_> {
             Problem { pointer: Some(format!("{}{place}", self.at)), ..Problem::new(reason, key, message) }
         });
     }
+}
+
+/// Where the `n`th of a pod's ports stands: the model has those of all containers in one list.
+fn container_port(text: &str, n: usize) -> Option<String> {
+    #[derive(Deserialize)]
+    struct PodPorts<'a> {
+        #[serde(borrow)]
+        spec: Containers<'a>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Containers<'a> {
+        #[serde(borrow)]
+        containers: Option<Vec<Container<'a>>>,
+        #[serde(borrow)]
+        init_containers: Option<Vec<Container<'a>>>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Container<'a> {
+        #[serde(borrow)]
+        restart_policy: Option<std::borrow::Cow<'a, str>>,
+        // These take no room, however many there are.
+        ports: Option<Vec<IgnoredAny>>,
+    }
+    let PodPorts { spec } = serde_json::from_str(text).ok()?;
+    let all = |list: &str, of: Option<Vec<Container<'_>>>, sidecars: bool| -> Vec<(String, usize)> {
+        let place = |(i, c): (usize, Container<'_>)| {
+            let looked_up = !sidecars || c.restart_policy.as_deref() == Some("Always");
+            (format!("/spec/{list}/{i}/ports"), c.ports.filter(|_| looked_up).map_or(0, |p| p.len()))
+        };
+        of.into_iter().flatten().enumerate().map(place).collect()
+    };
+    let mut left = n;
+    let lists = [all("containers", spec.containers, false), all("initContainers", spec.init_containers, true)];
+    for (place, ports) in lists.into_iter().flatten() {
+        if left < ports {
+            return Some(format!("{place}/{left}"));
+        }
+        left -= ports;
+    }
+    None
 }
 
 /// A name of megabytes must not be repeated in every problem.

@@ -97,6 +97,12 @@ impl Inventory {
         }
     }
 
+    /// An empty inventory, to be merged into this one: objects of both share what they refer to.
+    #[must_use]
+    pub fn sibling(&self) -> Self {
+        Self { targets: self.targets(), ..Self::default() }
+    }
+
     /// The references that were seen so far, for an [`Interner`].
     pub fn targets(&self) -> Arc<Targets> {
         Arc::clone(&self.targets)

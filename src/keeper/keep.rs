@@ -34,7 +34,7 @@ const SOON: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(2);
 /// Longest work under the Lease: it ends before others may take over.
 const WORK: Duration = Duration::from_secs(10);
-const _: () = assert!(WORK.as_secs() < HELD.as_secs().unsigned_abs(), "others would write meanwhile");
+const _: () = assert!(WORK.as_secs() < HELD.as_secs().cast_unsigned(), "others would write meanwhile");
 
 /// What a keeper is to keep.
 #[derive(Clone, Debug)]

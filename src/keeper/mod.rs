@@ -6,8 +6,11 @@
 mod bundles;
 mod keep;
 mod lease;
+mod policies;
 mod secret;
 mod start;
+mod watch;
+mod watched;
 
 pub use bundles::{Bundles, Caller, Configured, Kind, Watched};
 pub use keep::{Keeper, KeeperOptions, Trust};

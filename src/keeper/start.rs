@@ -4,15 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow};
 
-use super::{Configured, Keeper, KeeperOptions};
+use super::{Configured, Keeper, KeeperOptions, policies::of_cluster, watch};
 use crate::{
-    admission::Knowledge,
-    cache::{self, Store},
+    cache::Store,
     certs::Own,
     installed::CRD,
     live,
     server::{ClusterOptions, Readiness, Tasks},
     tls::{Clock, Served},
+    webhook::InForce,
 };
 
 /// Longest time to connect to the API server.
@@ -26,7 +26,7 @@ pub(crate) async fn start(
     clock: &Clock,
     readiness: &mut Readiness,
     tasks: &mut Tasks,
-) -> anyhow::Result<Arc<dyn Knowledge>> {
+) -> anyhow::Result<(Arc<Store>, Arc<InForce>)> {
     let client = connect(options).await?;
 
     let configured = Configured { configuration: options.configuration.clone(), crd: CRD.to_owned() };
@@ -36,17 +36,19 @@ pub(crate) async fn start(
     tasks.endless("the keeper of certificates", keeper.run());
 
     let store = Arc::new(Store::new());
+    let policies = Arc::new(InForce::new(Some(store.clone())));
+    tasks.endless("the watch of policies", of_cluster(client.clone(), policies.clone()));
     let (filled, kept) = (store.clone(), store.clone());
     readiness.add("cache", move || {
         if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
     });
     tasks.spawn(async move {
-        match cache::run(client, kept).await {
+        match watch::run(client, kept).await {
             Ok(()) => anyhow!("the watches ended"),
             Err(error) => error.into(),
         }
     });
-    Ok(store)
+    Ok((store, policies))
 }
 
 async fn connect(options: &ClusterOptions) -> anyhow::Result<kube::Client> {

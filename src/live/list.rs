@@ -3,80 +3,50 @@
 use std::{fmt::Write, time::Duration};
 
 use kube::Client;
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
 use super::{LiveError, Target};
 use crate::{
     compat::Minor,
-    inventory::{Inventory, Object},
-    model::{ObjectKey, Text},
-    reason::{Problem, Reason},
+    decode::{self, Format, Source},
+    inventory::Inventory,
 };
 
 /// Objects in a page: as `kubectl` asks for. A page of pods is then a few megabytes.
 const PAGE: usize = 500;
 
-/// One kind: what it is called in messages, and where its list is.
+/// One kind: where its list is.
 struct Kind {
     /// What is being done, for messages.
     doing: &'static str,
-    name: &'static str,
     group: &'static str,
     plural: &'static str,
     namespaced: bool,
-    read: fn(&str) -> Result<Object, serde_json::Error>,
 }
 
-const fn kind(
-    (doing, name): (&'static str, &'static str),
-    (group, plural): (&'static str, &'static str),
-    namespaced: bool,
-    read: fn(&str) -> Result<Object, serde_json::Error>,
-) -> Kind {
-    Kind { doing, name, group, plural, namespaced, read }
-}
-
-fn object<T: DeserializeOwned>(text: &str, wrap: fn(T) -> Object) -> Result<Object, serde_json::Error> {
-    serde_json::from_str(text).map(wrap)
+const fn kind(doing: &'static str, group: &'static str, plural: &'static str, namespaced: bool) -> Kind {
+    Kind { doing, group, plural, namespaced }
 }
 
 const KINDS: [Kind; 5] = [
-    kind(("listing services", "Service"), ("/api/v1", "services"), true, |t| object(t, Object::Service)),
-    kind(("listing pods", "Pod"), ("/api/v1", "pods"), true, |t| object(t, Object::Pod)),
-    kind(("listing nodes", "Node"), ("/api/v1", "nodes"), false, |t| object(t, Object::Node)),
-    kind(("listing endpoints", "Endpoints"), ("/api/v1", "endpoints"), true, |t| object(t, Object::Endpoints)),
-    kind(("listing endpointslices", "EndpointSlice"), ("/apis/discovery.k8s.io/v1", "endpointslices"), true, |t| {
-        object(t, Object::EndpointSlice)
-    }),
+    kind("listing services", "/api/v1", "services", true),
+    kind("listing pods", "/api/v1", "pods", true),
+    kind("listing nodes", "/api/v1", "nodes", false),
+    kind("listing endpoints", "/api/v1", "endpoints", true),
+    kind("listing endpointslices", "/apis/discovery.k8s.io/v1", "endpointslices", true),
 ];
 
+/// What a page says beside its objects.
 #[derive(Deserialize)]
-struct Page<'a> {
+struct Page {
     #[serde(default)]
     metadata: PageMeta,
-    #[serde(borrow, default)]
-    items: Vec<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
 struct PageMeta {
     #[serde(default, rename = "continue")]
     next: Option<String>,
-}
-
-/// Name of an object that cannot be read as a whole.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Named {
-    metadata: NamedMeta,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct NamedMeta {
-    namespace: Text,
-    name: Text,
 }
 
 /// Reads the lists of all kinds.
@@ -87,11 +57,11 @@ pub(super) async fn all(
     progress: impl Fn(u64),
 ) -> Result<(), LiveError> {
     for kind in &KINDS {
-        match list(client, target, kind, Some(PAGE), &progress).await {
+        match list(client, target, kind, Some(PAGE), into.sibling(), &progress).await {
             Ok(part) => into.merge(part),
             // The list is older than what the API server remembers: it must be read again, in one piece.
             Err(LiveError::Request(_, kube::Error::Api(status))) if status.code == 410 => {
-                into.merge(list(client, target, kind, None, &progress).await?);
+                into.merge(list(client, target, kind, None, into.sibling(), &progress).await?);
             }
             Err(error) => return Err(error),
         }
@@ -99,30 +69,24 @@ pub(super) async fn all(
     Ok(())
 }
 
+/// Adds all objects of a kind to `all`.
 async fn list(
     client: &Client,
     target: &Target,
     kind: &Kind,
     limit: Option<usize>,
+    mut all: Inventory,
     progress: &impl Fn(u64),
 ) -> Result<Inventory, LiveError> {
-    let mut all = Inventory::default();
     let mut next: Option<String> = None;
     loop {
         let path = path(kind, target.namespace.as_deref(), limit, next.as_deref());
         let text = get(client, &path, kind.doing, target.timeout).await?;
         progress(u64::try_from(text.len()).unwrap_or_default());
-        let page: Page<'_> = serde_json::from_str(&text).map_err(|e| LiveError::Answer(kind.doing, e))?;
-        for item in page.items {
-            match (kind.read)(item.get()) {
-                Ok(object) => all.add(object),
-                Err(error) => {
-                    let Named { metadata } = serde_json::from_str(item.get()).unwrap_or_default();
-                    let key = ObjectKey::new(kind.name, &metadata.namespace, &metadata.name);
-                    all.problems.push(Problem::new(Reason::InvalidObject, key, error.to_string()));
-                }
-            }
-        }
+        // The list names the kind of its items: they read like any other list.
+        let source = Source { format: Format::Json, ..Source::file(&path) };
+        decode::read(text.as_bytes(), &source, &mut all).map_err(|e| LiveError::List(kind.doing, e))?;
+        let page: Page = serde_json::from_str(&text).map_err(|e| LiveError::Answer(kind.doing, e))?;
         next = page.metadata.next.filter(|n| !n.is_empty());
         if next.is_none() {
             return Ok(all);

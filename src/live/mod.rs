@@ -14,7 +14,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 
-use crate::{compat::Minor, inventory::Inventory};
+use crate::{compat::Minor, decode::DecodeError, inventory::Inventory};
 
 /// Which cluster, and how much of it.
 #[derive(Clone, Debug)]
@@ -44,7 +44,10 @@ pub enum LiveError {
     /// The API server took too long.
     #[error("{0}: no answer from the API server within {1} seconds")]
     Timeout(&'static str, u64),
-    /// The answer is no list.
+    /// The answer is no list of objects.
+    #[error("{0}")]
+    List(&'static str, #[source] DecodeError),
+    /// The answer says something else.
     #[error("{0}: the answer cannot be read")]
     Answer(&'static str, #[source] serde_json::Error),
     /// No runtime.

@@ -102,10 +102,7 @@ fn cert_manager() -> Vec<File> {
     });
     vec![
         File::new("overlays/cert-manager/certificate.yaml", vec![issuer, certificate]),
-        File::new(
-            "overlays/cert-manager/kustomization.yaml",
-            vec![kustomization(&patches, &["certificate.yaml"])],
-        ),
+        File::new("overlays/cert-manager/kustomization.yaml", vec![kustomization(&patches, &["certificate.yaml"])]),
     ]
 }
 

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, net::IpAddr};
 
 use crate::{
+    budget::{self, TooLarge},
     compat::Profile,
     endpointslice::{Identity, sort_ports},
     model::{
@@ -28,6 +29,8 @@ pub(super) fn key(address_type: &AddressType, ports: Option<&[SlicePort]>, profi
 /// What one slice should hold.
 #[derive(Default)]
 pub(super) struct Wanted {
+    /// How many keys were met before this one.
+    pub(super) at: usize,
     /// In the order in which they are written.
     pub(super) ports: Vec<SlicePort>,
     /// Each endpoint once, in the order of identities.
@@ -57,12 +60,17 @@ pub(super) struct Desired {
     /// Addresses that are none; the first of them.
     pub(super) invalid: usize,
     pub(super) first_invalid: Text,
+    /// The first address that is not canonical.
+    pub(super) uncanonical: Option<Text>,
     /// Addresses that were left out, the invalid ones included.
     pub(super) skipped: usize,
 }
 
-/// The desired slices; `None` if the subsets are too many to be looked at.
-pub(super) fn desired(endpoints: &Endpoints, context: &Context) -> Option<Desired> {
+/// What this controller writes, in a sentence.
+pub(super) const LISTS: &str = "mirrored slices";
+
+/// The desired slices.
+pub(super) fn desired(endpoints: &Endpoints, context: &Context) -> Result<Desired, TooLarge> {
     let repacked;
     let subsets = if context.profile.mirror_repacks {
         repacked = repack::repack(context.profile.hash, &endpoints.subsets)?;
@@ -78,10 +86,28 @@ pub(super) fn desired(endpoints: &Endpoints, context: &Context) -> Option<Desire
     for wanted in desired.slices.values_mut() {
         wanted.settle(context.profile);
     }
-    Some(desired)
+    desired.check(endpoints)?;
+    Ok(desired)
 }
 
 impl Desired {
+    /// The slices in the order in which their keys were met. Upstream walks through a map here: up to eight keys come
+    /// in the order in which they were put in, from a random one on, and round. Sorted keys may come in an order that
+    /// never happens there, and with slices to be reused the order decides which of them get one.
+    pub(super) fn in_turn(&self) -> Vec<(&Key, &Wanted)> {
+        let mut all: Vec<_> = self.slices.iter().collect();
+        all.sort_unstable_by_key(|(_, wanted)| wanted.at);
+        all
+    }
+
+    /// That what every slice repeats of the Endpoints does not weigh too much.
+    fn check(&self, endpoints: &Endpoints) -> Result<(), TooLarge> {
+        let meta = &endpoints.meta;
+        let slices = self.slices.values().filter(|w| !w.endpoints.is_empty()).count();
+        let weight = budget::owner(meta) + budget::labels(&meta.labels) + budget::labels(&meta.annotations);
+        budget::check(weight.saturating_mul(slices.saturating_sub(1)))
+    }
+
     fn add(&mut self, subset: &EndpointSubset, context: &Context) {
         let profile = context.profile;
         let mut ports: Vec<SlicePort> = subset.ports.iter().map(slice_port).collect();
@@ -89,7 +115,9 @@ impl Desired {
         // Both families are wanted, if only to find that there is nothing to put into a stored slice.
         let keys = [Family::V4, Family::V6].map(|f| key(&f.into(), Some(&ports), profile));
         for key in &keys {
-            self.slices.entry(key.clone()).or_default().ports.clone_from(&ports);
+            let at = self.slices.len();
+            let wanted = self.slices.entry(key.clone()).or_insert_with(|| Wanted { at, ..Wanted::default() });
+            wanted.ports.clone_from(&ports);
         }
         let ready = subset.addresses.iter().map(|a| (a, true));
         let all = ready.chain(subset.not_ready_addresses.iter().map(|a| (a, false)));
@@ -99,14 +127,18 @@ impl Desired {
             if added >= context.per_subset {
                 break;
             }
-            let Some((family, text)) = published(&address.ip, profile) else {
+            let Some(ip) = parsed(&address.ip, profile) else {
                 if self.invalid == 0 {
                     self.first_invalid = address.ip.clone();
                 }
                 self.invalid += 1;
                 continue;
             };
-            let endpoint = endpoint(address, text, ready);
+            if ip.uncanonical {
+                self.uncanonical.get_or_insert_with(|| ip.raw.clone());
+            }
+            let family = ip.family;
+            let endpoint = endpoint(address, ip.published(profile.canonical_ips).cloned().unwrap_or_default(), ready);
             let key = if family == Family::V4 { &keys[0] } else { &keys[1] };
             if let Some(wanted) = self.slices.get_mut(key) {
                 wanted.endpoints.push(endpoint);
@@ -117,15 +149,13 @@ impl Desired {
     }
 }
 
-/// Family and text under which an address is mirrored; `None` if it is no IP address.
-fn published(raw: &Text, profile: &Profile) -> Option<(Family, Text)> {
+/// An address, if the release reads it as one.
+fn parsed(raw: &Text, profile: &Profile) -> Option<PodIp> {
     // M1: 1.22, built as the reference was, reads no leading zeros.
     if !profile.mirror_leading_zeros && raw.parse::<IpAddr>().is_err() {
         return None;
     }
-    let ip = PodIp::new(raw.clone());
-    let canonical = ip.canonical.clone()?;
-    Some((ip.family, if profile.canonical_ips { canonical } else { ip.raw }))
+    Some(PodIp::new(raw.clone())).filter(|ip| ip.canonical.is_some())
 }
 
 /// `addressToEndpoint`.

@@ -12,7 +12,8 @@ mod same;
 mod tests;
 
 use crate::{
-    model::{EndpointSlice, Endpoints, Text, names},
+    compat::Minor,
+    model::{EndpointSlice, Endpoints, Text, by_name, names},
     plan::{Context, Report, SliceChanges, State},
     reason::{Problem, Reason},
 };
@@ -33,6 +34,17 @@ pub(crate) fn sync(state: &State<'_>, context: &Context, report: &mut Report) ->
     SliceChanges { delete: stored.iter().map(|s| s.meta.name.clone()).collect(), ..SliceChanges::default() }
 }
 
+/// The slices that the newest release would make of an Endpoints object if none were stored, of any size; and what
+/// it would say.
+pub(crate) fn mapped(endpoints: &Endpoints) -> (Vec<EndpointSlice>, Report) {
+    let minor = Minor::NEWEST;
+    let context =
+        Context { profile: minor.profile(), minor, per_slice: usize::MAX, per_subset: usize::MAX, trigger: None };
+    let mut report = Report::default();
+    let changes = reconcile::reconcile(endpoints, &[], &context, &mut report);
+    (changes.create, report)
+}
+
 /// Namespace and name of what is synced. Without Endpoints and Service, slices are all that is left of them.
 fn key<'a>(state: &State<'a>) -> Option<(&'a Text, &'a Text)> {
     let meta = state.endpoints.map(|e| &e.meta).or_else(|| state.service.map(|s| &s.meta));
@@ -47,13 +59,9 @@ fn is_mirrored(slice: &EndpointSlice) -> bool {
 }
 
 /// The mirrored slices of a Service, by name (`endpointSlicesMirroredForService`). Those being deleted count.
-/// Of several with one name the last one counts.
 fn mirrored_slices<'a>(slices: &[&'a EndpointSlice], namespace: &Text, name: &Text) -> Vec<&'a EndpointSlice> {
     let ours = |s: &&EndpointSlice| is_mirrored(s) && s.meta.namespace == *namespace && s.service_name() == Some(name);
-    let mut found: Vec<&EndpointSlice> = slices.iter().copied().filter(ours).rev().collect();
-    found.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
-    found.dedup_by(|a, b| a.meta.name == b.meta.name);
-    found
+    by_name(slices.iter().copied().filter(ours).collect())
 }
 
 /// Why Endpoints are not mirrored.

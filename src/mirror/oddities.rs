@@ -3,20 +3,21 @@
 use std::collections::BTreeSet;
 
 use super::{
-    desired::{Desired, Wanted},
+    desired::{Desired, LISTS, Wanted},
     reconcile::{has_dead_owner, hides_an_endpoint, is_current, reserved_label},
 };
 use crate::{
     model::{EndpointSlice, Endpoints, SlicePort},
     plan::{Context, Report},
     reason::{Problem, Reason, counted},
+    uncanonical::Uncanonical,
 };
 
-/// The subsets name more pairs of address and port than anybody can have meant.
-pub(super) fn too_large(endpoints: &Endpoints, report: &mut Report) {
-    let message = "the Endpoints name too many pairs of an address and a port to be mirrored";
-    report.errors.push(format!("{message}: {}/{}", endpoints.meta.namespace, endpoints.meta.name));
-    report.problems.push(Problem::new(Reason::InvalidObject, endpoints.key(), message));
+/// An address that is not mirrored as it is written, or that a later release writes otherwise.
+pub(super) fn uncanonical(endpoints: &Endpoints, desired: &Desired, context: &Context, report: &mut Report) {
+    let mut found = Uncanonical::new(LISTS, context.profile.canonical_ips);
+    desired.uncanonical.iter().for_each(|raw| found.of_object(|| endpoints.key(), raw));
+    found.tell(|| endpoints.key(), report);
 }
 
 /// Oddities of the Endpoints object, whatever is stored.

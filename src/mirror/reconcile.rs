@@ -25,11 +25,15 @@ pub(super) fn reconcile(
     context: &Context,
     report: &mut Report,
 ) -> SliceChanges {
-    let Some(desired) = desired::desired(endpoints, context) else {
-        oddities::too_large(endpoints, report);
-        return SliceChanges { unchanged: names_of(stored), ..SliceChanges::default() };
+    let desired = match desired::desired(endpoints, context) {
+        Ok(desired) => desired,
+        Err(too_large) => {
+            too_large.tell(desired::LISTS, endpoints.key(), report);
+            return SliceChanges { unchanged: names_of(stored), ..SliceChanges::default() };
+        }
     };
     tell_what_is_left_out(endpoints, &desired, context, report);
+    oddities::uncanonical(endpoints, &desired, context, report);
     oddities::of_endpoints(endpoints, &desired, stored, context, report);
     let mut by_key: BTreeMap<Key, Vec<&EndpointSlice>> = BTreeMap::new();
     for slice in stored {
@@ -39,7 +43,7 @@ pub(super) fn reconcile(
             .push(slice);
     }
     let mut work = Work::default();
-    for (key, wanted) in &desired.slices {
+    for (key, wanted) in desired.in_turn() {
         let stored = by_key.remove(key).unwrap_or_default();
         work.one_key(endpoints, &key.0, wanted, &stored, context, report);
     }
@@ -148,7 +152,7 @@ fn names_of(slices: &[&EndpointSlice]) -> Vec<Text> {
 pub(super) fn is_current(endpoints: &Endpoints, wanted: &Wanted, slice: &EndpointSlice, profile: &Profile) -> bool {
     holds(wanted, slice, profile)
         && endpoints.meta.labels.iter().eq(slice.meta.labels.iter().filter(|(k, _)| !RESERVED.contains(&k.as_str())))
-        && copied_annotations(endpoints) == slice.meta.annotations
+        && endpoints.meta.annotations.iter().filter(|(k, _)| is_copied(k)).eq(slice.meta.annotations.iter())
         && !(profile.mirror_compares_owner && has_dead_owner(endpoints, slice))
 }
 
@@ -183,8 +187,12 @@ pub(super) fn reserved_label(endpoints: &Endpoints) -> Option<&'static str> {
 /// All annotations but the two that are about the Endpoints object itself.
 fn copied_annotations(endpoints: &Endpoints) -> Labels {
     let mut copy = endpoints.meta.annotations.clone();
-    copy.retain(|key, _| key != names::TRIGGER_TIME && key != names::LAST_APPLIED);
+    copy.retain(|key, _| is_copied(key));
     copy
+}
+
+fn is_copied(annotation: &str) -> bool {
+    annotation != names::TRIGGER_TIME && annotation != names::LAST_APPLIED
 }
 
 /// `newEndpointSlice`, filled; under the name of the stored slice that it replaces. It carries no

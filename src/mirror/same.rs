@@ -1,6 +1,9 @@
 //! When a stored endpoint needs no update.
 
-use crate::{compat::Profile, model::Endpoint};
+use crate::{
+    compat::Profile,
+    model::{Endpoint, ObjectRef},
+};
 
 /// Whether two endpoints of one identity say the same (`EndpointsEqualBeyondHash`).
 pub(super) fn equal_beyond_identity(a: &Endpoint, b: &Endpoint, profile: &Profile) -> bool {
@@ -8,16 +11,11 @@ pub(super) fn equal_beyond_identity(a: &Endpoint, b: &Endpoint, profile: &Profil
         // S10: up to 1.25 a condition that one side lacks is not compared.
         a == b || (!profile.compare_missing_conditions && (a.is_none() || b.is_none()))
     };
-    let same_target = match (&a.target_ref, &b.target_ref) {
-        (Some(a), Some(b)) => a.same_target(b),
-        (None, None) => true,
-        _ => false,
-    };
     // S3: up to 1.23 node name and zone are compared with themselves.
     let same_place = !profile.compare_topology || (a.node_name == b.node_name && a.zone == b.zone);
     same_place
         && a.conditions.ready == b.conditions.ready
         && same(a.conditions.serving, b.conditions.serving)
         && same(a.conditions.terminating, b.conditions.terminating)
-        && same_target
+        && ObjectRef::same_targets(a.target_ref.as_deref(), b.target_ref.as_deref())
 }

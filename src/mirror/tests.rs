@@ -93,7 +93,7 @@ fn endpoints_are_mirrored_as_kubernetes_mirrors_them() {
             &plain,
             json!([{"addresses": [{"ip": "fd00:0::1"}], "notReadyAddresses": [{"ip": "010.0.0.1"}], "ports": port}]),
             json!([]),
-            "create web- IPv4: !10.0.0.1 @ 80, create web- IPv6: fd00::1 @ 80, mirrored",
+            "create web- IPv4: !10.0.0.1 @ 80, create web- IPv6: fd00::1 @ 80, address-not-canonical, mirrored",
         ),
         (
             "addresses as written",
@@ -101,7 +101,7 @@ fn endpoints_are_mirrored_as_kubernetes_mirrors_them() {
             &plain,
             json!([on(&["010.0.0.1"], &port)]),
             json!([]),
-            "create web- IPv4: 010.0.0.1 @ 80, mirrored",
+            "create web- IPv4: 010.0.0.1 @ 80, address-not-canonical, mirrored",
         ),
         (
             "leading zeros",

@@ -42,17 +42,26 @@ pub(crate) fn parse_lenient(text: &str) -> Option<IpAddr> {
         return Some(ip.to_canonical());
     }
     if text.contains(':') {
-        return parse_v6_with_lenient_tail(text);
+        return parse_lenient_v6(text);
     }
     parse_lenient_v4(text).map(IpAddr::V4)
 }
 
-/// `::ffff:010.0.0.1`: only the embedded IPv4 part may have leading zeros.
-fn parse_v6_with_lenient_tail(text: &str) -> Option<IpAddr> {
-    let (head, tail) = text.rsplit_once(':')?;
-    let v4 = parse_lenient_v4(tail)?;
-    let v6: Ipv6Addr = format!("{head}:{v4}").parse().ok()?;
-    Some(IpAddr::V6(v6).to_canonical())
+/// Groups may have any number of leading zeros, and so may the numbers of an embedded IPv4 address.
+fn parse_lenient_v6(text: &str) -> Option<IpAddr> {
+    let mut strict = String::with_capacity(text.len());
+    for (i, group) in text.split(':').enumerate() {
+        if i > 0 {
+            strict.push(':');
+        }
+        if group.contains('.') {
+            strict.push_str(&parse_lenient_v4(group)?.to_string());
+        } else {
+            let digits = group.trim_start_matches('0');
+            strict.push_str(if digits.is_empty() && !group.is_empty() { "0" } else { digits });
+        }
+    }
+    strict.parse::<Ipv6Addr>().ok().map(|ip| IpAddr::V6(ip).to_canonical())
 }
 
 fn parse_lenient_v4(text: &str) -> Option<Ipv4Addr> {
@@ -72,6 +81,16 @@ fn parse_lenient_v4(text: &str) -> Option<Ipv4Addr> {
     parts.next().is_none().then(|| Ipv4Addr::from(octets))
 }
 
+/// The first sixteen bytes of an address, as a number of the same order: enough to tell nearly all addresses
+/// apart, as those of IPv4 are never longer.
+#[inline]
+pub(crate) fn head(text: &str) -> u128 {
+    let mut bytes = [0; 16];
+    let len = text.len().min(16);
+    bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+    u128::from_be_bytes(bytes)
+}
+
 /// One address of a pod: as written, and what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodIp {
@@ -81,19 +100,22 @@ pub struct PodIp {
     pub canonical: Option<Text>,
     /// Its family; text that cannot be parsed counts as IPv4, as upstream has it.
     pub family: Family,
+    /// Whether it is an address that is written in another form than the canonical one.
+    pub uncanonical: bool,
 }
 
 impl PodIp {
     /// Parses `raw`.
     pub fn new(raw: Text) -> Self {
         let Some(ip) = parse_lenient(&raw) else {
-            return Self { raw, canonical: None, family: Family::V4 };
+            return Self { raw, canonical: None, family: Family::V4, uncanonical: false };
         };
         let family = if ip.is_ipv6() { Family::V6 } else { Family::V4 };
         let printed = smol_str::format_smolstr!("{ip}");
         // Sharing the text where it is canonical already saves an allocation for long IPv6 addresses.
-        let canonical = Some(if printed == raw { raw.clone() } else { printed });
-        Self { raw, canonical, family }
+        let uncanonical = printed != raw;
+        let canonical = Some(if uncanonical { printed } else { raw.clone() });
+        Self { raw, canonical, family, uncanonical }
     }
 
     /// The text a release publishes; `None` where the address is nonsense and canonical text is asked for.
@@ -118,12 +140,20 @@ mod tests {
             ("::ffff:10.0.0.9", Some("10.0.0.9"), Family::V4),
             ("::ffff:010.0.0.9", Some("10.0.0.9"), Family::V4),
             ("fd00:0::AB", Some("fd00::ab"), Family::V6),
+            ("fd00:00001::0000ab", Some("fd00:1::ab"), Family::V6),
+            ("fd00::10000", None, Family::V4),
+            ("fd00::00000:1", Some("fd00::1"), Family::V6),
+            ("1:2:3:4:5:6:7::8", None, Family::V4),
+            ("::FFFF:0a00:0009", Some("10.0.0.9"), Family::V4),
+            ("::10.0.0.9", Some("::a00:9"), Family::V6),
+            ("10.0.0.9::", None, Family::V4),
             ("fe80::1%eth0", None, Family::V4),
             ("junk", None, Family::V4),
             ("", None, Family::V4),
         ] {
             let ip = PodIp::new(raw.into());
-            assert_eq!((ip.canonical.as_deref(), ip.family), (canonical, family), "{raw}");
+            let uncanonical = canonical.is_some_and(|c| c != raw);
+            assert_eq!((ip.canonical.as_deref(), ip.family, ip.uncanonical), (canonical, family, uncanonical), "{raw}");
         }
     }
 }

@@ -107,6 +107,15 @@ impl ObjectRef {
             && self.api_version == other.api_version
             && self.field_path == other.field_path
     }
+
+    /// [`Self::same_target`] of targets that may not be there: then neither may be.
+    pub fn same_targets(a: Option<&Self>, b: Option<&Self>) -> bool {
+        match (a, b) {
+            (Some(a), Some(b)) => a.same_target(b),
+            (None, None) => true,
+            _ => false,
+        }
+    }
 }
 
 /// `metav1.OwnerReference`.

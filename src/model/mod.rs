@@ -6,6 +6,7 @@
 
 mod address;
 mod cidr;
+pub(crate) mod dns;
 mod endpoints;
 mod labels;
 mod meta;
@@ -16,6 +17,8 @@ mod service;
 mod slice;
 pub(crate) mod wire;
 
+pub(crate) use address::head;
+pub(crate) use address::parse_lenient;
 pub use address::{Family, PodIp};
 pub use cidr::{Cidr, CidrError};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};
@@ -23,8 +26,9 @@ pub use labels::Labels;
 pub use meta::{ObjectKey, ObjectMeta, ObjectRef, OwnerReference, Time};
 pub use node::{Node, Nodes};
 pub use pod::{ContainerPort, NotReady, Phase, Pod, Readiness};
-pub use quantity::milli_value;
+pub use quantity::nano_value;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};
+pub(crate) use slice::by_name;
 pub use slice::{AddressType, Conditions, Endpoint, EndpointSlice, Hints, Named, SlicePort};
 
 /// Text of an object. Up to 23 bytes are stored in place, longer text is shared: a clone never copies.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Labels, Text, milli_value, names, wire::nullable};
+use super::{Labels, Text, names, nano_value, wire::nullable};
 
 /// A node: its name, zone, readiness and CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct Node {
     pub labels: Labels,
     /// Whether its `Ready` condition is true.
     pub ready: bool,
-    /// Allocatable CPU in thousandths; 0 where it is not told.
-    pub cpu_milli: i64,
+    /// Allocatable CPU in billionths, up to some nine thousand million cores; 0 where it is not told.
+    pub cpu_nano: i64,
 }
 
 impl Node {
@@ -38,14 +38,14 @@ impl<'de> Deserialize<'de> for Node {
             name: raw.metadata.name,
             labels: raw.metadata.labels,
             ready: raw.status.conditions.iter().find(|c| c.kind == "Ready").is_some_and(|c| c.status == "True"),
-            cpu_milli: match &raw.status.allocatable.cpu {
+            cpu_nano: match &raw.status.allocatable.cpu {
                 None => 0,
                 Some(q) => {
                     let text = match q {
                         RawQuantity::Number(n) => smol_str::format_smolstr!("{n}"),
                         RawQuantity::Text(t) => t.clone(),
                     };
-                    milli_value(&text)
+                    nano_value(&text)
                         .ok_or_else(|| serde::de::Error::custom(format_args!("cpu {text:?} is not a quantity")))?
                 }
             },
@@ -87,7 +87,7 @@ struct RawAllocatable {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "cpu must be a number or a string")]
 enum RawQuantity {
     Text(Text),
     Number(serde_json::Number),

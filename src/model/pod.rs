@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Labels, ObjectKey, ObjectRef, PodIp, Text, Time,
+    Labels, ObjectKey, ObjectRef, PodIp, Text,
     wire::{Present, nullable},
 };
 
@@ -88,8 +88,6 @@ pub struct Pod {
     pub ips: smallvec::SmallVec<[PodIp; 1]>,
     /// The `Ready` condition.
     pub readiness: Readiness,
-    /// When the `Ready` condition last changed.
-    pub ready_since: Option<Time>,
 }
 
 impl Pod {
@@ -223,7 +221,6 @@ struct RawCondition {
     status: Text,
     #[serde(deserialize_with = "nullable")]
     reason: Text,
-    last_transition_time: Option<Time>,
 }
 
 #[derive(Deserialize, Default)]
@@ -257,7 +254,6 @@ impl From<RawPod> for Pod {
     fn from(raw: RawPod) -> Self {
         let RawPod { metadata, spec, status } = raw;
         let ready = status.conditions.iter().find(|c| c.kind == "Ready");
-        let ready_since = ready.and_then(|c| c.last_transition_time);
         let readiness = if ready.is_some_and(|c| c.status == "True") {
             Readiness::Ready
         } else {
@@ -298,7 +294,6 @@ impl From<RawPod> for Pod {
             pod_ip_family: super::Family::of(&status.pod_ip),
             ips: status.pod_ips.into_iter().map(|i| PodIp::new(i.ip)).collect(),
             readiness,
-            ready_since,
         }
     }
 }

@@ -1,8 +1,8 @@
-//! `resource.Quantity`, as far as hints need it: CPU in thousandths.
+//! `resource.Quantity`, as far as hints need it: CPU, exactly.
 
-/// Thousandths of a quantity such as `4`, `3920m`, `0.5`, `1e3` or `2Ki`, rounded up as
-/// `Quantity.MilliValue` does; `None` where it is not a quantity.
-pub fn milli_value(text: &str) -> Option<i64> {
+/// Billionths of a quantity such as `4`, `3920m`, `0.5`, `1e3` or `2Ki`, rounded up: nothing smaller is kept
+/// upstream either. `None` where it is not a quantity.
+pub fn nano_value(text: &str) -> Option<i64> {
     let (negative, text) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -16,7 +16,7 @@ pub fn milli_value(text: &str) -> Option<i64> {
     }
     // value = mantissa × 10^(exponent - fraction digits) × 2^binary
     let (mut exponent, binary) = suffix_power(suffix)?;
-    exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?.checked_add(3)?;
+    exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?.checked_add(9)?;
     let mut mantissa: i128 = 0;
     for b in whole.bytes().chain(fraction.bytes()) {
         mantissa = mantissa.checked_mul(10)?.checked_add(i128::from(b - b'0'))?;
@@ -59,25 +59,26 @@ fn suffix_power(suffix: &str) -> Option<(i32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::milli_value;
+    use super::nano_value;
 
     #[test]
-    fn quantities_in_thousandths() {
+    fn quantities_in_billionths() {
         for (text, want) in [
-            ("4", Some(4000)),
-            ("3920m", Some(3920)),
-            ("0.5", Some(500)),
-            (".5", Some(500)),
-            ("5.", Some(5000)),
-            ("1e3", Some(1_000_000)),
-            ("1E3", Some(1_000_000)),
-            ("2Ki", Some(2_048_000)),
-            ("0.3333", Some(334)),
+            ("4", Some(4_000_000_000)),
+            ("3920m", Some(3_920_000_000)),
+            ("0.5", Some(500_000_000)),
+            (".5", Some(500_000_000)),
+            ("5.", Some(5_000_000_000)),
+            ("1e3", Some(1_000_000_000_000)),
+            ("1E3", Some(1_000_000_000_000)),
+            ("2Ki", Some(2_048_000_000_000)),
+            ("0.3333", Some(333_300_000)),
             ("1n", Some(1)),
-            ("100u", Some(1)),
-            ("-1", Some(-1000)),
+            ("100u", Some(100_000)),
+            ("-1", Some(-1_000_000_000)),
             ("0", Some(0)),
             ("9E", Some(i64::MAX)),
+            ("0.1n", Some(1)),
             ("1e99", Some(i64::MAX)),
             ("1e-99", Some(1)),
             ("", None),
@@ -86,7 +87,7 @@ mod tests {
             ("1x", None),
             ("1 ", None),
         ] {
-            assert_eq!(milli_value(text), want, "{text}");
+            assert_eq!(nano_value(text), want, "{text}");
         }
     }
 }

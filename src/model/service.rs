@@ -24,6 +24,12 @@ pub struct Service {
     pub publish_not_ready: bool,
     /// `spec.trafficDistribution`.
     pub traffic_distribution: Option<Text>,
+    /// `spec.internalTrafficPolicy`; empty where there is none.
+    pub internal_traffic_policy: Text,
+    /// `spec.externalIPs`.
+    pub external_ips: Vec<Text>,
+    /// `spec.loadBalancerIP`; empty where there is none.
+    pub load_balancer_ip: Text,
 }
 
 impl Service {
@@ -37,9 +43,24 @@ impl Service {
         self.cluster_ip == "None"
     }
 
+    /// What the tolerate-unready annotation says instead of `publishNotReadyAddresses`: up to 1.23 a Go boolean
+    /// in it counted, in both directions.
+    pub fn tolerates_unready(&self) -> Option<bool> {
+        self.meta.annotations.get(super::names::TOLERATE_UNREADY).and_then(|v| parse_bool(v))
+    }
+
     /// Kind, namespace and name.
     pub fn key(&self) -> ObjectKey {
         ObjectKey::new("Service", &self.meta.namespace, &self.meta.name)
+    }
+}
+
+/// Go's `strconv.ParseBool`.
+fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
     }
 }
 
@@ -132,6 +153,12 @@ struct RawSpec {
     #[serde(deserialize_with = "nullable")]
     publish_not_ready_addresses: bool,
     traffic_distribution: Option<Text>,
+    #[serde(deserialize_with = "nullable")]
+    internal_traffic_policy: Text,
+    #[serde(rename = "externalIPs", deserialize_with = "nullable")]
+    external_ips: Vec<Text>,
+    #[serde(rename = "loadBalancerIP", deserialize_with = "nullable")]
+    load_balancer_ip: Text,
 }
 
 impl<'de> Deserialize<'de> for Service {
@@ -154,6 +181,27 @@ impl<'de> Deserialize<'de> for Service {
                 .collect(),
             publish_not_ready: spec.publish_not_ready_addresses,
             traffic_distribution: spec.traffic_distribution,
+            internal_traffic_policy: spec.internal_traffic_policy,
+            external_ips: spec.external_ips,
+            load_balancer_ip: spec.load_balancer_ip,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_bool;
+
+    #[test]
+    fn booleans_are_read_as_go_reads_them() {
+        for text in ["1", "t", "T", "TRUE", "true", "True"] {
+            assert_eq!(parse_bool(text), Some(true));
+        }
+        for text in ["0", "f", "F", "FALSE", "false", "False"] {
+            assert_eq!(parse_bool(text), Some(false));
+        }
+        for text in ["", "yes", "tRUE", " true"] {
+            assert_eq!(parse_bool(text), None);
+        }
     }
 }

@@ -38,6 +38,16 @@ impl EndpointSlice {
     }
 }
 
+/// Slices by name; of several with one name the last one counts.
+pub(crate) fn by_name(mut slices: Vec<&EndpointSlice>) -> Vec<&EndpointSlice> {
+    if !slices.is_sorted_by(|a, b| a.meta.name < b.meta.name) {
+        slices.reverse();
+        slices.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
+        slices.dedup_by(|a, b| a.meta.name == b.meta.name);
+    }
+    slices
+}
+
 /// `apiVersion` and `kind` are written, and never read: they never count as a difference.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -14,7 +14,7 @@ pub(super) fn is_zero(n: &i64) -> bool {
 
 /// A field that only has to be there: any value but `null` counts, and none is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Present(pub bool);
+pub(crate) struct Present(pub bool);
 
 impl<'de> Deserialize<'de> for Present {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {

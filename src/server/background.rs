@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use super::{Certificates, ServeOptions, Tasks, WebhookOptions, ready::Readiness};
+use anyhow::{Context, anyhow};
+
+use super::{Certificates, ServeOptions, Tasks, WebhookOptions, policies, ready::Readiness};
 use crate::{
     admission::{Knowledge, Nothing},
     certs::{Life, in_memory},
     keeper,
     tls::{Files, Served},
+    webhook::InForce,
 };
-use anyhow::{Context, anyhow};
 
 /// What the webhook is built from.
 pub(super) struct Started {
     pub(super) knowledge: Arc<dyn Knowledge>,
+    pub(super) policies: Arc<InForce>,
     /// The CA of a certificate in memory.
     pub(super) dev_bundle: Option<String>,
 }
@@ -44,12 +47,19 @@ pub(super) async fn start(
             tasks.spawn(async move { renew.await.into() });
         }
     }
-    let knowledge = match &options.cluster {
-        Some(cluster) => keeper::start(cluster, own, served, &options.clock, readiness, tasks).await?,
+    let (knowledge, in_force): (Arc<dyn Knowledge>, _) = match &options.cluster {
+        Some(cluster) => {
+            let (store, policies) = keeper::start(cluster, own, served, &options.clock, readiness, tasks).await?;
+            (store, policies)
+        }
         None if own.is_some() => {
             return Err(anyhow!("certificates are kept in a cluster: --self-signed needs --cluster"));
         }
-        None => Arc::new(Nothing),
+        None => (Arc::new(Nothing), Arc::new(InForce::default())),
     };
-    Ok(Started { knowledge, dev_bundle })
+    if let Some(path) = &webhook.policy {
+        let kept = policies::of_file(path, &in_force).await?;
+        tasks.endless("the watch of the file of policies", kept);
+    }
+    Ok(Started { knowledge, policies: in_force, dev_bundle })
 }

@@ -12,6 +12,7 @@ mod connection;
 mod door;
 mod options;
 mod patient;
+mod policies;
 mod ready;
 mod streams;
 mod tasks;
@@ -237,17 +238,12 @@ async fn bind_webhook(
 ) -> anyhow::Result<BoundWebhook> {
     let served = Served::new(app.metrics.tls.clone());
     let socket = Bound::open_near(wanted.listen, wanted.any_port).await?;
-    let background::Started { knowledge, dev_bundle } =
+    let background::Started { knowledge, policies, dev_bundle } =
         background::start(options, wanted, &served, readiness, tasks).await?;
     let probe = Arc::new(Probe::default());
     readiness.watch_tls(served.clone(), probe.clone(), socket.address);
-    let webhook = Webhook::new(
-        knowledge,
-        Arc::new(webhook::Defaults::default()),
-        app.metrics.admission.clone(),
-        wanted.limits.clone(),
-        wanted.failure_mode,
-    );
+    let webhook =
+        Webhook::new(knowledge, policies, app.metrics.admission.clone(), wanted.limits.clone(), wanted.failure_mode);
     Ok(BoundWebhook { socket, served, probe, webhook, dev_bundle })
 }
 

@@ -58,6 +58,8 @@ pub struct WebhookOptions {
     pub client_ca: Option<PathBuf>,
     /// Take another port if this one is taken: nobody has asked for it.
     pub any_port: bool,
+    /// YAML or JSON: policies, besides those of the cluster. Read again when it changes.
+    pub policy: Option<PathBuf>,
     /// What the validating webhook says of what it could not look at.
     pub failure_mode: FailureMode,
     /// Bounds of a review.

@@ -27,7 +27,8 @@ use axum::{Router, http::StatusCode, routing::post};
 use tokio::sync::Semaphore;
 
 pub use limits::{FailureMode, Limits};
-pub use policies::{Defaults, Policies};
+pub(crate) use policies::told;
+pub use policies::{InForce, Policies};
 
 use crate::{admission::Knowledge, telemetry::metrics::AdmissionMetrics};
 use status::Refusal;

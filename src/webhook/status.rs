@@ -31,7 +31,7 @@ impl Refusal {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the field names are those of metav1.Status")]
+#[expect(clippy::struct_field_names, reason = "the fields are Kubernetes' own")]
 struct Status<'a> {
     kind: &'static str,
     api_version: &'static str,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use tower::ServiceExt;
 
-use super::{Defaults, FailureMode, Limits, Webhook, router};
+use super::{FailureMode, InForce, Limits, Webhook, router};
 use crate::{
     admission::{Nothing, Request as Review, Settings},
     telemetry::metrics::Metrics,
@@ -29,7 +29,7 @@ const LIMITS: Limits = Limits {
 
 fn webhook(failure_mode: FailureMode) -> (Arc<Webhook>, Metrics) {
     let metrics = Metrics::default();
-    let policies = Arc::new(Defaults::default());
+    let policies = Arc::new(InForce::default());
     (Webhook::new(Arc::new(Nothing), policies, metrics.admission.clone(), LIMITS, failure_mode), metrics)
 }
 

@@ -1,6 +1,7 @@
 //! The command line as a user sees it: arguments, input and environment in; output, messages and exit code out.
 
 mod compat;
+mod convert;
 mod explain;
 mod input;
 #[cfg(feature = "controller")]

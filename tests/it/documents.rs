@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use roster::reason::Reason;
+use roster::{
+    compat::{Minor, PATTERN},
+    reason::Reason,
+};
 
 #[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "it is about files, and a test")]
 fn read(path: &str) -> String {
@@ -30,6 +33,23 @@ fn every_difference_in_the_table_of_switches_is_told() {
     assert!(named.len() > 20, "{named:?}");
     // "S12 to S14" names two of three: more may be told than named.
     assert_eq!(named.difference(&told).collect::<Vec<_>>(), [""; 0].iter().collect::<Vec<_>>());
+}
+
+/// Attributes and documents hold the range of releases as text.
+#[test]
+fn the_releases_that_are_named_are_those_there_are() {
+    let range = format!("{} to {}", Minor::OLDEST, Minor::NEWEST);
+    for path in ["README.md", "PARITY.md", "docs/cli.md"] {
+        assert!(read(path).contains(&range), "{path} does not name {range}");
+    }
+    let openapi = read("openapi/v1.json");
+    let patterns: BTreeSet<&str> =
+        openapi.lines().filter(|l| l.contains("\"pattern\": \"^v?1")).map(str::trim).collect();
+    let want = format!("\"pattern\": {}", serde_json::to_string(PATTERN).unwrap());
+    assert_eq!(
+        patterns.iter().map(|p| p.trim_end_matches(',')).collect::<BTreeSet<_>>(),
+        BTreeSet::from([want.as_str()])
+    );
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Generated files are committed, and fresh. The test that finds one stale is also the program that writes it:
 //! `cargo xtask openapi` and `cargo xtask docs` run it with `ROSTER_WRITE` set to a group.
 
-use std::{fs, path::Path};
+mod manifests;
+mod markdown;
 
-use roster::explain;
+use std::{fs, path::Path};
 
 /// A file that is made from the code.
 struct Generated {
@@ -14,8 +15,10 @@ struct Generated {
 }
 
 const FILES: &[Generated] = &[
-    Generated { group: "docs", path: "docs/reasons.md", text: explain::reasons_markdown },
+    Generated { group: "docs", path: "docs/reasons.md", text: markdown::reasons },
     Generated { group: "docs", path: "docs/versions.md", text: versions },
+    #[cfg(feature = "decode")]
+    Generated { group: "docs", path: "docs/rules.md", text: crate::rules::markdown },
     // The committed reference is that of a build with everything.
     #[cfg(all(feature = "cli", feature = "server", feature = "controller"))]
     Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
@@ -38,11 +41,21 @@ fn generated_files_are_fresh() {
             stale.push(format!("{}: cargo xtask {}", file.path, file.group));
         }
     }
+    for (name, text) in manifests::files().into_iter().filter(|_| write.is_empty() || write == "manifests") {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name);
+        if !write.is_empty() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        if fs::read_to_string(&path).unwrap_or_default() != text {
+            stale.push(format!("{name}: cargo xtask manifests"));
+        }
+    }
     assert!(stale.is_empty(), "stale; to write them anew:\n{}", stale.join("\n"));
 }
 
 /// `docs/versions.md`: written by hand, but for the table of profiles in it.
 fn versions() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/versions.md");
-    explain::versions_markdown(&fs::read_to_string(path).unwrap_or_default())
+    markdown::versions(&fs::read_to_string(path).unwrap_or_default())
 }

@@ -7,5 +7,7 @@ mod documents;
 mod generated;
 #[cfg(feature = "server")]
 mod http;
+#[cfg(feature = "decode")]
+mod rules;
 #[cfg(feature = "server")]
 mod webhook;

@@ -65,6 +65,7 @@ fn options(folder: &Folder) -> ServeOptions {
     ServeOptions {
         admin_listen: Some(([127, 0, 0, 1], 0).into()),
         webhook: Some(WebhookOptions {
+            policy: None,
             listen: ([127, 0, 0, 1], 0).into(),
             any_port: false,
             certificates: Certificates::Files { certificate: folder.path("tls.crt"), key: folder.path("tls.key") },

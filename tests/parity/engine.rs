@@ -2,8 +2,32 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use roster::plan::{Controller, Limit, Plan, PlanRequest};
+use roster::compare::{Tally, Verb, changes};
+use roster::decode::{Source, request};
+use roster::plan::{Plan, PlanRequest, State};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+/// What a case has in common with the body of a request.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Body<'a> {
+    #[serde(borrow)]
+    service: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pods: Option<&'a RawValue>,
+    #[serde(borrow)]
+    nodes: Option<&'a RawValue>,
+    #[serde(borrow)]
+    endpoints: Option<&'a RawValue>,
+    #[serde(borrow)]
+    endpoint_slices: Option<&'a RawValue>,
+    #[serde(skip_deserializing)]
+    controllers: [&'a str; 1],
+    #[serde(skip_deserializing)]
+    options: Value,
+}
 
 /// A case that is parsed once and planned for many releases.
 pub(crate) struct Engine {
@@ -13,16 +37,17 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// `text` is the JSON of `case`. A case is a plan request but for its controller and its limit.
+    /// `text` is the JSON of `case`. A case is a plan request but for its controller and its limit; it is read as one
+    /// that is posted.
     pub(crate) fn new(case: &Value, text: &str) -> Result<Self, String> {
-        let mut request: PlanRequest = serde_json::from_str(text).map_err(|e| format!("not a plan request: {e}"))?;
-        let controller = match case["controller"].as_str() {
-            Some("endpoints") => Controller::Endpoints,
-            Some("endpointslices") => Controller::EndpointSlices,
-            _ => Controller::Mirroring,
-        };
-        request.controllers = Some(vec![controller]);
-        request.options.max_endpoints_per_slice = Limit::new(case["maxEndpointsPerSlice"].as_i64().unwrap_or(100));
+        let mut body: Body<'_> = serde_json::from_str(text).map_err(|e| format!("not a case: {e}"))?;
+        body.controllers = [match case["controller"].as_str() {
+            Some(name @ ("endpoints" | "endpointslices")) => name,
+            _ => "mirroring",
+        }];
+        body.options = json!({ "maxEndpointsPerSlice": case["maxEndpointsPerSlice"].as_i64().unwrap_or(100) });
+        let text = serde_json::to_string(&body).map_err(|e| format!("not a body: {e}"))?;
+        let request = request::read(&text, &Source::body()).map_err(|e| format!("not a plan request: {e}"))?.request;
         let stored = &case["endpoints"]["metadata"]["name"];
         let name = if stored.is_null() { &case["service"]["metadata"]["name"] } else { stored };
         Ok(Self { request, name: name.clone() })
@@ -32,7 +57,7 @@ impl Engine {
     pub(crate) fn answer(&mut self, version: &str) -> Result<Value, String> {
         self.request.options.compat = version.parse().map_err(|e| format!("{e}"))?;
         let plan = catch_unwind(AssertUnwindSafe(|| self.request.plan())).map_err(|_| "a panic".to_owned())?;
-        let plan: Plan = plan;
+        self.request.with_state(|state, _| told_as_counted(state, &plan))?;
         let plan = serde_json::to_value(plan).map_err(|e| format!("a plan that is no JSON: {e}"))?;
         Ok(self.in_reference_form(plan))
     }
@@ -64,4 +89,14 @@ impl Engine {
         let errors: Vec<String> = list(&plan["errors"]).iter().map(text).collect();
         json!({ "actions": actions, "events": events, "error": errors.join("; ") })
     }
+}
+
+/// What is counted of a plan and what is told of it, object by object, are two functions: they must agree.
+fn told_as_counted(state: &State<'_>, plan: &Plan) -> Result<(), String> {
+    let told = changes(state, plan, false);
+    let number = |verb| told.iter().filter(|c| c.action == verb).count() as u64;
+    let told = [Verb::Create, Verb::Update, Verb::Delete, Verb::Rewrite].map(number);
+    let Tally { endpoints: e, endpoint_slices: s, endless } = Tally::of(state, plan);
+    let counted = [e.create + s.create, e.update + s.update, e.delete + s.delete, endless];
+    if told == counted { Ok(()) } else { Err(format!("{told:?} are told, and {counted:?} counted")) }
 }

@@ -93,7 +93,7 @@ impl Tally {
             );
         }
         for (name, n) in &self.deviations {
-            println!("  {n} not compared: {name}");
+            println!("  {n} {name}");
         }
         for d in &self.differences {
             println!("  differs: {d}");
@@ -129,7 +129,8 @@ impl Judge<'_> {
             tally.agreed += 1;
             return;
         }
-        if let Some(name) = deviation::known(self.case, &first) {
+        let answer = ours.as_ref().unwrap_or(&Value::Null);
+        if let Some(name) = deviation::known(self.case, &first, answer) {
             *tally.deviations.entry(name).or_default() += 1;
             return;
         }
@@ -159,7 +160,7 @@ impl Judge<'_> {
             }
         }
         // Chance may have hidden the deviation from the first run.
-        if let Some(name) = wanted.iter().find_map(|(_, answer)| deviation::known(self.case, answer)) {
+        if let Some(name) = wanted.iter().find_map(|(_, theirs)| deviation::known(self.case, theirs, answer)) {
             *tally.deviations.entry(name).or_default() += 1;
             return;
         }

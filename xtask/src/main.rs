@@ -53,6 +53,8 @@ enum Task {
     Openapi,
     /// Write the generated documents anew (reasons, command line)
     Docs,
+    /// Write manifests/ anew
+    Manifests,
     /// Run every fuzz target for a while (cargo-fuzz)
     Fuzz(fuzz::Arguments),
     /// Compare with the real Go controllers on random states
@@ -91,6 +93,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Deny => steps.run("deny", lint::deny),
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
+        Task::Manifests => steps.run("manifests", || generate::write("manifests")),
         Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments).map(|()| Outcome::Passed)),
         Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
         Task::Cluster(task) => steps.run("cluster", || cluster::run(&task).map(|()| Outcome::Passed)),

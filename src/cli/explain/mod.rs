@@ -2,7 +2,7 @@
 
 mod table;
 
-use std::io::Write;
+use std::{io::Write, sync::OnceLock};
 
 use anyhow::{bail, ensure};
 use clap::Args;
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     cluster,
-    explain::{Explanation, Finding, explain},
+    explain::{Explanation, Finding, Focus, Kinds, explain, explain_only},
     inventory::{Entry, Index},
     model::Pod,
     plan::{Options, State, selected_pods},
@@ -62,16 +62,8 @@ impl Totals {
         let gone = explanation.reasons.iter().any(|r| r.code == Reason::ServiceMissing);
         let counts = &explanation.summary;
         // The pods that an ExternalName Service selects have no verdict: it has no endpoints.
-        let pod_ports = if explanation.rows.is_empty() { 0 } else { counts.pods * counts.ports.max(1) };
-        // Rows of one pod are neighbours.
-        let pairs = explanation.rows.chunk_by(|a, b| a.pod == b.pod);
-        let served = pairs.map(|rows| {
-            let mut ports: Vec<_> = rows.iter().filter(|r| r.served).map(|r| &r.port).collect();
-            ports.sort_by_key(|p| p.as_ref().map(|p| (&p.name, p.port)));
-            ports.dedup();
-            ports.len()
-        });
-        Self { services: usize::from(!gone), pod_ports, served: served.sum() }
+        let pod_ports = if counts.scopes.is_empty() { 0 } else { counts.pods * counts.ports.max(1) };
+        Self { services: usize::from(!gone), pod_ports, served: counts.served }
     }
 
     fn add(&mut self, other: Self) {
@@ -94,7 +86,9 @@ impl ExplainArgs {
         let run = Run {
             index: &index,
             pods,
+            kinds: OnceLock::new(),
             pod,
+            asked_by_name: self.input.names_services(),
             options: Options { compat: self.release.choose(&objects), ..Options::default() },
         };
         let mut out = Output::stdout(self.output);
@@ -130,29 +124,34 @@ impl ExplainArgs {
 struct Run<'a> {
     index: &'a Index<'a>,
     pods: Vec<&'a Pod>,
+    /// All pods by their labels, once a selector matches nothing.
+    kinds: OnceLock<Kinds<'a>>,
     pod: Option<&'a Pod>,
+    /// Whether Services were named.
+    asked_by_name: bool,
     options: Options,
 }
 
-impl<'a> Run<'a> {
+impl Run<'_> {
     /// Explains one Service, all of it or what has to do with the pod that is asked for.
-    fn explain(&self, entry: &Entry<'a>) -> Explanation {
+    fn explain(&self, entry: &Entry<'_>) -> Explanation {
         let state = self.index.state(entry);
-        let selects_nothing = selected_pods(&state).is_empty();
-        match self.pod {
-            // Of a pod that is not selected only the difference is worth telling.
-            Some(pod) if !selected_pods(&state).iter().any(|p| p.name() == pod.name()) => {
-                explain(&State { pods: &[pod], ..state }, &self.options)
-            }
-            Some(pod) => {
-                let mut explanation = explain(&state, &self.options);
-                explanation.rows.retain(|r| r.pod == *pod.name());
-                explanation.summary.pods = 1;
-                explanation
-            }
+        let selected = selected_pods(&state);
+        let Some(pod) = self.pod else {
             // What was meant is found among all pods.
-            None if selects_nothing => explain(&State { pods: &self.pods, ..state }, &self.options),
-            None => explain(&state, &self.options),
+            let all = || self.kinds.get_or_init(|| self.pods.iter().copied().collect());
+            let kinds = selected.is_empty().then(all);
+            return explain_only(&state, &self.options, Focus { kinds, ..Focus::default() });
+        };
+        match selected.iter().position(|p| p.name() == pod.name()) {
+            // Of a pod that is not selected only the difference is worth telling.
+            None => {
+                let mut one = explain(&State { pods: &[pod], ..state }, &self.options);
+                // It is said of this pod alone. Where all Services are asked, most do not mean it, and all is well.
+                one.reasons.retain(|f| self.asked_by_name || f.code != Reason::SelectorMatchesNothing);
+                one
+            }
+            at => explain_only(&state, &self.options, Focus { pod: at, ..Focus::default() }),
         }
     }
 

@@ -45,6 +45,9 @@ pub(super) struct WebhookArgs {
     /// Let only clients in whose certificate is from one of these CAs. Read again when it changes.
     #[arg(long, value_name = "FILE", help_heading = "Webhook")]
     client_ca_file: Option<PathBuf>,
+    /// `EndpointPolicies` in YAML or JSON, besides those of the cluster. Read again when the file changes.
+    #[arg(long, value_name = "FILE", help_heading = "Webhook", requires = "webhook_listen")]
+    policy: Option<PathBuf>,
     /// What validation says of a review that it could not look at in time. Mutation always allows.
     #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Webhook")]
     failure_mode: Mode,
@@ -125,6 +128,7 @@ impl WebhookArgs {
             any_port: self.webhook_listen.is_none(),
             certificates,
             client_ca: self.client_ca_file.clone(),
+            policy: self.policy.clone(),
             failure_mode: match self.failure_mode {
                 Mode::Open => FailureMode::Open,
                 Mode::Closed => FailureMode::Closed,

@@ -30,19 +30,13 @@ pub(super) enum Asked {
 impl Asked {
     /// The annotation wins over `spec.trafficDistribution`.
     pub(super) fn of(service: &Service, profile: &Profile) -> Self {
-        if profile.hints && mode(service, profile).is_some_and(|m| m == "Auto" || m == "auto") {
+        if asks_for_zones(service, profile) {
             return Self::Auto;
         }
-        let Some(value) = &service.traffic_distribution else { return Self::Nothing };
-        let nodes = value == "PreferSameNode";
-        let known = match profile.traffic_distribution {
-            TrafficDistribution::Ignored => false,
-            TrafficDistribution::CloseWithEmptyZone | TrafficDistribution::Close => value == "PreferClose",
-            TrafficDistribution::Same => nodes || value == "PreferClose" || value == "PreferSameZone",
-        };
-        if !known {
+        let Some(value) = service.traffic_distribution.as_ref().filter(|v| knows_distribution(v, profile)) else {
             return Self::Nothing;
-        }
+        };
+        let nodes = value == "PreferSameNode";
         let empty_zone = profile.traffic_distribution == TrafficDistribution::CloseWithEmptyZone;
         Self::Close(traffic::Close { nodes, empty_zone })
     }
@@ -50,6 +44,20 @@ impl Asked {
     /// Whether endpoints without a zone are hinted for the zone `""` (S13).
     pub(super) fn hints_empty_zone(self) -> bool {
         matches!(self, Self::Close(close) if close.empty_zone)
+    }
+}
+
+/// Whether an annotation asks for hints in proportion to the CPU of zones (`hintsEnabled`).
+pub(crate) fn asks_for_zones(service: &Service, profile: &Profile) -> bool {
+    profile.hints && mode(service, profile).is_some_and(|m| m == "Auto" || m == "auto")
+}
+
+/// Whether a release knows this value of `spec.trafficDistribution` (`canUseTrafficDistribution`).
+pub(crate) fn knows_distribution(value: &str, profile: &Profile) -> bool {
+    match profile.traffic_distribution {
+        TrafficDistribution::Ignored => false,
+        TrafficDistribution::CloseWithEmptyZone | TrafficDistribution::Close => value == "PreferClose",
+        TrafficDistribution::Same => matches!(value, "PreferClose" | "PreferSameZone" | "PreferSameNode"),
     }
 }
 

@@ -16,16 +16,16 @@ impl<'a> Zones<'a> {
     pub(super) fn of(nodes: &'a Nodes) -> Option<Self> {
         let mut cpu: BTreeMap<&Text, i128> = BTreeMap::new();
         for node in nodes.iter().filter(|n| n.ready && !n.control_plane()) {
-            let zone = node.zone().filter(|_| node.cpu_milli > 0)?;
-            *cpu.entry(zone).or_default() += i128::from(node.cpu_milli);
+            let zone = node.zone().filter(|_| node.cpu_nano > 0)?;
+            *cpu.entry(zone).or_default() += i128::from(node.cpu_nano);
         }
         let total: i128 = cpu.values().sum();
         if cpu.len() < 2 {
             return None;
         }
         #[expect(clippy::cast_precision_loss, reason = "as upstream divides them")]
-        let share = |milli: i128| milli as f64 / total as f64;
-        let shares = cpu.values().map(|milli| share(*milli)).collect();
+        let share = |nano: i128| milli(nano) as f64 / milli(total) as f64;
+        let shares = cpu.values().map(|nano| share(*nano)).collect();
         Some(Self { names: cpu.into_keys().collect(), shares })
     }
 
@@ -43,4 +43,9 @@ impl<'a> Zones<'a> {
     pub(super) fn shares(&self) -> &[f64] {
         &self.shares
     }
+}
+
+/// Thousandths, rounded up (`Quantity.MilliValue`). Upstream adds exactly, and rounds zone and total once each.
+fn milli(nano: i128) -> i128 {
+    (nano + 999_999) / 1_000_000
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     model::EndpointSlice,
     plan::{Controller, Plan, PlanRequest, plan_traced},
-    reason::{Note, Silent},
+    reason::{Note, Silent, Trace},
 };
 
 /// The Service `ns/web` with one port.
@@ -84,12 +84,25 @@ fn plan(state: &Value) -> Plan {
     request.with_state(|s, _| plan_traced(s, &[Controller::EndpointSlices], &request.options, &mut Silent))
 }
 
+/// Everything that is written down.
+struct Notes(Vec<Note>);
+
+impl Trace for Notes {
+    fn open(&self) -> bool {
+        true
+    }
+
+    fn note(&mut self, note: impl FnOnce() -> Note) {
+        self.0.push(note());
+    }
+}
+
 /// What the controller writes down.
 fn notes(state: &Value) -> Vec<Note> {
     let request = request(state);
-    let mut notes = Vec::new();
+    let mut notes = Notes(Vec::new());
     request.with_state(|s, _| plan_traced(s, &[Controller::EndpointSlices], &request.options, &mut notes));
-    notes
+    notes.0
 }
 
 /// A plan in short: `+` create, `~` update, `-` delete, `=` unchanged, and the pods of each slice.

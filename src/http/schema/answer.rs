@@ -33,8 +33,39 @@ pub(crate) struct ComparisonAnswer {
     plan: PlanAnswer,
     /// Of the release that `against` names.
     against: PlanAnswer,
-    /// Whether the two differ.
+    /// The objects to which the two do not do the same.
+    differences: Vec<Deviation>,
+    /// Whether there are any.
     differs: bool,
+}
+
+/// An object to which two releases do not do the same.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Deviation {
+    /// Kind.
+    #[schema(example = "EndpointSlice")]
+    kind: String,
+    /// Name; of a slice that is created the start of it, and a star.
+    name: String,
+    /// What the release of `options.compat` does.
+    compat: Verb,
+    /// What the other one does.
+    against: Verb,
+    /// How the object of the other one differs, in words.
+    detail: String,
+}
+
+/// What happens to an object. `rewrite`: it is written at every sync, for ever, with nothing new.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum Verb {
+    Create,
+    Update,
+    Delete,
+    Rewrite,
+    None,
 }
 
 /// What a controller would do to the Endpoints object.

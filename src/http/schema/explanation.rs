@@ -31,6 +31,8 @@ pub(crate) struct ExplanationSummary {
     pods: u64,
     /// Ports of the Service.
     ports: u64,
+    /// Pods × ports that clients get, by Endpoints or by slices.
+    served: u64,
     /// Rows of each list, by state.
     scopes: Vec<ScopeCounts>,
     /// Rows that are not listed.

@@ -4,6 +4,7 @@
 //! time. Tests hold both together: real answers are validated against the document.
 
 pub(super) mod answer;
+pub(super) mod conversion;
 pub(super) mod explanation;
 pub(super) mod k8s;
 pub(super) mod request;

@@ -114,7 +114,7 @@ fn parts() -> impl Iterator<Item = (&'static str, Value)> {
 }
 
 /// utoipa leaves out what it does not know, a schema without a type for one: a test compares.
-fn from_json(schema: Value) -> RefOr<Schema> {
+pub(super) fn from_json(schema: Value) -> RefOr<Schema> {
     serde_json::from_value(schema).unwrap_or_else(|_| RefOr::T(Schema::default()))
 }
 
@@ -142,7 +142,7 @@ fn options() -> Value {
         "properties": {
             "compat": {
                 "type": "string",
-                "pattern": r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$",
+                "pattern": crate::compat::PATTERN,
                 "description": "The Kubernetes release to act like; default: the newest.",
                 "example": "1.37",
             },

@@ -77,6 +77,18 @@ fn what_cannot_be_read_is_told_with_its_place() {
         assert!(ran.out.contains(part), "{part}\n{}", ran.out);
     }
 
+    // One flaw does not hide the place of another.
+    let twice = file(
+        "twice.yaml",
+        "kind: Service\nmetadata: {name: a, namespace: b}\n---\nkind: Service\nmetadata:\n  name: c\n  name: d\n\
+         spec:\n  ports:\n  - port: http\n",
+    );
+    let ran = roster(&["plan", "-f", &twice]);
+    assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
+    for part in ["twice.yaml:7:", "twice.yaml:10:"] {
+        assert!(ran.out.contains(part) && !ran.out.contains(":1:1"), "{part}\n{}", ran.out);
+    }
+
     let ran = roster(&["plan", "-f", "-", "-f", "-"]);
     assert_eq!((ran.code, ran.err.as_str()), (2, "error: standard input (-) can be read once only\n"));
 }

@@ -143,6 +143,27 @@ fn shop_in_one(path: &str) -> Answer {
 }
 
 #[test]
+fn objects_of_a_cluster_are_checked_like_those_of_a_file() {
+    let odd = |path: &str| {
+        let (code, mut answer) = shop(path);
+        if path.starts_with("/api/v1/services") {
+            answer["items"][0]["spec"]["ports"][0]["port"] = json!(70_000);
+            answer["items"].as_array_mut().unwrap().push(json!({"metadata": {"name": "x"}, "spec": {"ports": 80}}));
+        }
+        (code, answer)
+    };
+    let (ran, _) = against(odd, &["plan", "--context", "here", "-o", "json"]);
+    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    let problems = plan["summary"]["inputProblems"].as_array().unwrap_or_else(|| panic!("{plan}"));
+    let found: Vec<_> = problems.iter().map(|p| (p["code"].as_str(), p["pointer"].as_str())).collect();
+    let want = [
+        (Some("invalid-port"), Some("/items/0/spec/ports/0/port")),
+        (Some("invalid-object"), Some("/items/1/spec/ports")),
+    ];
+    assert_eq!((found, ran.code), (want.to_vec(), 2), "{}", ran.err);
+}
+
+#[test]
 fn what_the_cluster_refuses_is_told() {
     let forbidden =
         |path: &str| if path.contains("pods") { status(403, "pods is forbidden: User \"u\"") } else { shop(path) };

@@ -29,7 +29,6 @@ fn with(path: &str, value: Value) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
-    let (_, router) = app();
     let deep = format!("{{\"service\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let mut cut = br#"{"service":{"metadata":{"name":""#.to_vec();
     cut.extend([0xE2, 0x82]);
@@ -48,6 +47,15 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
         ("an alias bomb", YAML, alias_bomb().into(), 400, "malformed-body", None),
         ("another type", "text/plain", b"{}".to_vec(), 415, "media-type", None),
         ("another charset", "application/json; charset=latin1", b"{}".to_vec(), 415, "media-type", None),
+        ("too many objects", JSON, too_many(r#""pods""#), 413, "too-large", None),
+        ("too many in a list", JSON, too_many(r#""kind":"List","items""#), 413, "too-large", None),
+    ];
+    refused(cases).await;
+}
+
+#[tokio::test]
+async fn a_field_that_cannot_be_used_is_named() {
+    let cases: Vec<Case<'_>> = vec![
         ("a list as Service", JSON, with("/service", json!([])), 422, "invalid-object", Some("/service")),
         (
             "text as port",
@@ -107,6 +115,14 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
             Some("/controllers/1"),
         ),
         (
+            "a controller that is no text",
+            JSON,
+            br#"{"controllers":[5]}"#.to_vec(),
+            422,
+            "invalid-object",
+            Some("/controllers/0"),
+        ),
+        (
             "broken Endpoints",
             JSON,
             br#"{"endpoints":{"subsets":1}}"#.to_vec(),
@@ -115,6 +131,11 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
             Some("/endpoints/subsets"),
         ),
     ];
+    refused(cases).await;
+}
+
+async fn refused(cases: Vec<Case<'_>>) {
+    let (_, router) = app();
     for (name, content_type, body, status, kind, pointer) in cases {
         let answer = post(&router, "/v1/plan", content_type, body).await;
         assert_eq!(answer.status.as_u16(), status, "{name}: {}", answer.text());
@@ -125,7 +146,15 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
         assert_eq!(problem["instance"], format!("urn:roster:request:{}", answer.header("x-request-id")), "{name}");
         assert_eq!(problem["errors"][0]["pointer"].as_str(), pointer, "{name}: {problem}");
         assert!(problem["detail"].as_str().unwrap().len() < 1000, "{name}: {problem}");
+        // Clients know JSON, and nothing of this program's types.
+        let text = answer.text();
+        assert!(!["struct", "Raw", "i32", "enum"].iter().any(|word| text.contains(word)), "{name}: {text}");
     }
+}
+
+/// A body of few bytes for each object, one more than may be.
+fn too_many(field: &str) -> Vec<u8> {
+    format!("{{{field}:[{}{{}}]}}", "{},".repeat(500_000)).into()
 }
 
 fn alias_bomb() -> String {
@@ -159,13 +188,15 @@ async fn one_broken_object_does_not_lose_the_others() {
     assert_eq!(
         found,
         [
-            ("/endpointSlices/0/endpoints", "EndpointSlice"),
-            ("/nodes/0/metadata/name", "Node"),
             ("/pods/0/metadata/labels/app", "Pod"),
             ("/pods/2", "Pod"),
             ("/pods/3", "Pod"),
+            ("/nodes/0/metadata/name", "Node"),
+            ("/endpointSlices/0/endpoints", "EndpointSlice"),
         ]
     );
+    let text = answer.text();
+    assert!(!text.contains("struct") && !text.contains("at line"), "{text}");
     let pod = problems.iter().find(|p| p["pointer"] == "/pods/0/metadata/labels/app").unwrap();
     assert_eq!(pod["object"], json!({ "kind": "Pod", "namespace": "shop", "name": "broken" }));
 }

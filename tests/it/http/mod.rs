@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bodies;
+mod convert;
 mod document;
 mod server;
 mod telemetry;
@@ -117,6 +118,8 @@ async fn two_releases_are_compared() {
     let (_, router) = app();
     let answer = post(&router, "/v1/plan?compat=1.32&against=1.33", JSON, state().to_string()).await.json();
     assert_eq!(answer["differs"], true, "1.33 adds a label");
+    let verbs = json!({ "kind": answer["differences"][0]["kind"], "against": answer["differences"][0]["against"] });
+    assert_eq!(verbs, json!({ "kind": "Endpoints", "against": "create" }), "{}", answer["differences"]);
     let label = |plan: &Value| {
         plan["endpoints"]["object"]["metadata"]["labels"]["endpoints.kubernetes.io/managed-by"].is_string()
     };

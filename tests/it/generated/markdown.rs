@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::{
+use roster::{
     compat::{MEANINGS, Minor},
     reason::{Reason, Severity},
 };
@@ -15,6 +15,7 @@ const SECTIONS: &[(Reason, &str)] = &[
     (Reason::PodEnded, "A pod or a port is left out"),
     (Reason::HintGiven, "Hints"),
     (Reason::ServiceMissing, "A Service and its selector"),
+    (Reason::PlanTooLarge, "Limits"),
     (Reason::ForeignSlice, "Stored slices"),
     (Reason::Mirrored, "Mirroring"),
     (Reason::ServiceCarriesManagedByLabel, "Oddities of releases"),
@@ -22,7 +23,7 @@ const SECTIONS: &[(Reason, &str)] = &[
 ];
 
 /// The text of `docs/reasons.md`.
-pub fn reasons_markdown() -> String {
+pub(crate) fn reasons() -> String {
     let mut out = String::from(
         "# Reasons\n\n\
          <!-- Made by `cargo xtask docs` from src/reason.rs: do not edit. -->\n\n\
@@ -55,7 +56,7 @@ const BEGIN: &str = "<!-- profiles: made by `cargo xtask docs` from src/compat.r
 const END: &str = "<!-- profiles end -->\n";
 
 /// The text of `docs/versions.md`: `current`, with its tables of profiles made anew.
-pub fn versions_markdown(current: &str) -> String {
+pub(crate) fn versions(current: &str) -> String {
     let (before, rest) = current.split_once(BEGIN).unwrap_or((current, ""));
     let after = rest.split_once(END).map_or(rest, |(_, after)| after);
     format!("{before}{BEGIN}{}{END}{after}", profiles_markdown())
@@ -94,35 +95,30 @@ fn said(value: Option<&Value>) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+#[test]
+fn every_section_begins_with_a_reason_in_order() {
+    let at = |reason: &Reason| Reason::ALL.iter().position(|r| r == reason);
+    assert!(SECTIONS.is_sorted_by_key(|(first, _)| at(first)));
+    assert_eq!(at(&SECTIONS[0].0), Some(0));
+}
 
-    #[test]
-    fn every_section_begins_with_a_reason_in_order() {
-        let at = |reason: &Reason| Reason::ALL.iter().position(|r| r == reason);
-        assert!(SECTIONS.is_sorted_by_key(|(first, _)| at(first)));
-        assert_eq!(at(&SECTIONS[0].0), Some(0));
+/// The oddities stand between two sections of the reasons.
+#[test]
+fn versions_md_tells_of_every_oddity() {
+    let current = include_str!("../../../docs/versions.md");
+    let place = |reason| Reason::ALL.iter().position(|r| *r == reason).unwrap();
+    let oddities = place(Reason::ServiceCarriesManagedByLabel)..place(Reason::InvalidObject);
+    for reason in &Reason::ALL[oddities] {
+        assert!(current.contains(&format!("| `{reason}` |")), "{reason} is missing");
     }
+}
 
-    /// The oddities stand between two sections of the reasons.
-    #[test]
-    fn versions_md_tells_of_every_oddity() {
-        let current = include_str!("../../docs/versions.md");
-        let place = |reason| Reason::ALL.iter().position(|r| *r == reason).unwrap();
-        let oddities = place(Reason::ServiceCarriesManagedByLabel)..place(Reason::InvalidObject);
-        for reason in &Reason::ALL[oddities] {
-            assert!(current.contains(&format!("| `{reason}` |")), "{reason} is missing");
-        }
-    }
-
-    #[test]
-    fn every_switch_is_in_the_table() {
-        let Value::Object(profile) = serde_json::to_value(Minor::NEWEST.profile()).unwrap() else { unreachable!() };
-        let mut switches: Vec<&str> = profile.keys().map(String::as_str).collect();
-        let mut told: Vec<&str> = MEANINGS.iter().map(|(switch, _)| *switch).collect();
-        switches.sort_unstable();
-        told.sort_unstable();
-        assert_eq!(switches, told);
-    }
+#[test]
+fn every_switch_is_in_the_table() {
+    let Value::Object(profile) = serde_json::to_value(Minor::NEWEST.profile()).unwrap() else { unreachable!() };
+    let mut switches: Vec<&str> = profile.keys().map(String::as_str).collect();
+    let mut told: Vec<&str> = MEANINGS.iter().map(|(switch, _)| *switch).collect();
+    switches.sort_unstable();
+    told.sort_unstable();
+    assert_eq!(switches, told);
 }

@@ -1,0 +1,159 @@
+//! Reviews over TLS, as fast as a webhook answers them: `ADDRESS PATH BODY CONNECTIONS SECONDS`, and a line of JSON.
+//!
+//! One connection is one thread of requests, kept alive, as an API server does it. The load runs on the same machine
+//! as what it measures, so it does no more than it must: fixed bytes go out, and an answer is read to its length.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::CryptoProvider,
+    pki_types::{CertificateDer, ServerName, UnixTime},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+use tokio_rustls::TlsConnector;
+
+#[derive(Clone)]
+struct Load {
+    address: String,
+    request: Arc<Vec<u8>>,
+    connector: TlsConnector,
+    end: Instant,
+}
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [address, path, body, connections, seconds] = arguments.as_slice() else {
+        bail!("ADDRESS PATH BODY CONNECTIONS SECONDS");
+    };
+    let body = std::fs::read(body).with_context(|| format!("reading {body}"))?;
+    let (connections, seconds): (usize, u64) = (connections.parse()?, seconds.parse()?);
+    let head = format!(
+        "POST {path}?timeout=10s HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let load = Load {
+        address: address.clone(),
+        request: Arc::new([head.as_bytes(), &body].concat()),
+        connector: connector()?,
+        end: Instant::now() + Duration::from_secs(seconds),
+    };
+    let began = Instant::now();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut times = runtime.block_on(async {
+        let tasks: Vec<_> = (0..connections).map(|_| tokio::spawn(one(load.clone()))).collect();
+        let mut times = Vec::new();
+        for task in tasks {
+            times.extend(task.await??);
+        }
+        Ok::<_, anyhow::Error>(times)
+    })?;
+    times.sort_unstable();
+    ensure!(!times.is_empty(), "nothing was answered");
+    let at = |part: usize| times[(times.len() - 1) * part / 1000].as_secs_f64() * 1000.0;
+    #[expect(clippy::cast_precision_loss, reason = "a rate for a person")]
+    let rate = times.len() as f64 / began.elapsed().as_secs_f64();
+    #[expect(clippy::print_stdout, reason = "its result")]
+    {
+        println!(
+            "{{\"reviews\":{},\"rate\":{rate:.0},\"p50\":{:.3},\"p99\":{:.3},\"p999\":{:.3}}}",
+            times.len(),
+            at(500),
+            at(990),
+            at(999)
+        );
+    }
+    Ok(())
+}
+
+/// Requests on one connection until the time is over; how long each took.
+async fn one(load: Load) -> Result<Vec<Duration>> {
+    let tcp = TcpStream::connect(&load.address).await?;
+    tcp.set_nodelay(true)?;
+    let mut tls = load.connector.connect(ServerName::try_from("localhost")?, tcp).await?;
+    let (mut times, mut buffer) = (Vec::new(), Vec::with_capacity(1 << 16));
+    while Instant::now() < load.end {
+        let began = Instant::now();
+        tls.write_all(&load.request).await?;
+        tls.flush().await?;
+        buffer.clear();
+        answer(&mut tls, &mut buffer).await?;
+        times.push(began.elapsed());
+    }
+    Ok(times)
+}
+
+/// Reads one answer, which must be a review that allows and patches.
+async fn answer(tls: &mut (impl AsyncReadExt + Unpin), buffer: &mut Vec<u8>) -> Result<()> {
+    let head = loop {
+        ensure!(tls.read_buf(buffer).await? > 0, "the server ended the connection");
+        if let Some(at) = buffer.windows(4).position(|w| w == b"\r\n\r\n") {
+            break at + 4;
+        }
+    };
+    let text = std::str::from_utf8(&buffer[..head])?.to_ascii_lowercase();
+    ensure!(text.starts_with("http/1.1 200"), "{}", text.lines().next().unwrap_or_default());
+    let length = text.lines().find_map(|l| l.strip_prefix("content-length:")).context("no content-length")?;
+    let end = head + length.trim().parse::<usize>()?;
+    while buffer.len() < end {
+        ensure!(tls.read_buf(buffer).await? > 0, "the server ended the connection");
+    }
+    let body = &buffer[head..end];
+    let has = |text: &[u8]| body.windows(text.len()).any(|w| w == text);
+    ensure!(has(b"\"allowed\":true") && has(b"\"patch\":"), "{}", String::from_utf8_lossy(body));
+    Ok(())
+}
+
+fn connector() -> Result<TlsConnector> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let config = config.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider))).with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// Both servers have certificates of their own making: who they are is not what is measured.
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,123 @@
+//! A review without an API server: what it would do with an object, step by step.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    Decision, Kind, Knowledge, Operation, PatchError, Request, Settings, Stage, decide,
+    patch::{self, PatchOp},
+};
+use crate::model::{Text, wire::nullable};
+
+/// In which namespace an object is that does not say.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// Who writes, and where.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Context<'a> {
+    /// Who writes; empty: nobody in particular.
+    pub user: &'a str,
+    /// Namespace of an object that does not say; empty: `default`.
+    pub namespace: &'a str,
+}
+
+/// What comes of an object.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Review {
+    /// Whether there are rules for this kind of object at all.
+    pub reviewed: bool,
+    /// The decision of both webhooks: the patch of the first, the answer of the second, what both say.
+    pub decision: Decision,
+    /// The object as it would be stored, if it was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<Value>,
+}
+
+/// Why an object cannot be reviewed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    /// The text is no JSON object with a kind.
+    #[error("the {0} cannot be read: {1}")]
+    Unreadable(&'static str, serde_json::Error),
+    /// A patch does not fit, which would be a fault of a rule.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Object {
+    #[serde(default, deserialize_with = "nullable")]
+    api_version: Text,
+    #[serde(default, deserialize_with = "nullable")]
+    kind: Text,
+    #[serde(default, deserialize_with = "nullable")]
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    #[serde(deserialize_with = "nullable")]
+    name: Text,
+    #[serde(deserialize_with = "nullable")]
+    namespace: Text,
+}
+
+/// Mutates, applies the patch, validates: what an API server does with an object, which is new unless `old` is
+/// what is stored.
+pub fn review(
+    object: &str,
+    old: Option<&str>,
+    context: Context<'_>,
+    settings: &Settings,
+    cluster: &dyn Knowledge,
+) -> Result<Review, ReviewError> {
+    let raw: &RawValue = read("object", object)?;
+    let old: Option<&RawValue> = old.map(|o| read("old object", o)).transpose()?;
+    // A list would be read too, as the fields in their order.
+    if !object.trim_start().starts_with('{') {
+        return Err(ReviewError::Unreadable("object", serde::de::Error::custom("it is no JSON object")));
+    }
+    let head: Object = read("object", object)?;
+    let (group, version) = head.api_version.split_once('/').unwrap_or(("", &head.api_version));
+    let namespaces = [head.metadata.namespace.as_str(), context.namespace, DEFAULT_NAMESPACE];
+    let request = Request {
+        group: Cow::Borrowed(group),
+        version: Cow::Borrowed(version),
+        kind: Cow::Borrowed(&head.kind),
+        namespace: Cow::Borrowed(namespaces.into_iter().find(|n| !n.is_empty()).unwrap_or_default()),
+        name: Cow::Borrowed(&head.metadata.name),
+        operation: Some(if old.is_some() { Operation::Update } else { Operation::Create }),
+        user: Cow::Borrowed(context.user),
+        object: Some(raw),
+        old_object: old,
+        ..Request::default()
+    };
+    if Kind::of(&request).is_none() {
+        return Ok(Review::default());
+    }
+    let mutated = decide(&request, Stage::Mutate, settings, cluster);
+    let stored = patched(object, &mutated.patch)?;
+    let text = stored.as_ref().map(Value::to_string);
+    let raw = text.as_deref().map_or(Ok(raw), |text| read("object", text))?;
+    let validated = decide(&Request { object: Some(raw), ..request.clone() }, Stage::Validate, settings, cluster);
+    Ok(Review { reviewed: true, decision: mutated.and(validated), object: stored })
+}
+
+fn read<'a, T: Deserialize<'a>>(what: &'static str, text: &'a str) -> Result<T, ReviewError> {
+    serde_json::from_str(text).map_err(|error| ReviewError::Unreadable(what, error))
+}
+
+/// The object with the patch applied; `None` if there is nothing to apply.
+fn patched(object: &str, patch: &[PatchOp]) -> Result<Option<Value>, ReviewError> {
+    if patch.is_empty() {
+        return Ok(None);
+    }
+    let mut value: Value = read("object", object)?;
+    patch::apply(patch, &mut value)?;
+    Ok(Some(value))
+}

@@ -1,0 +1,265 @@
+use super::*;
+
+const CAPACITY: &str = "/metadata/annotations/endpoints.kubernetes.io~1over-capacity";
+
+/// Subsets of these many ready and not ready addresses, each with a field that no build knows.
+fn subsets(counts: &[[usize; 2]]) -> Value {
+    let addresses = |subset: usize, list: usize, n: usize| -> Value {
+        (0..n)
+            .map(|i| json!({ "ip": format!("10.{}.{}.{}", 16 * list + subset, i / 250, i % 250 + 1), "later": { "x": [i] } }))
+            .collect()
+    };
+    counts
+        .iter()
+        .enumerate()
+        .map(|(i, [ready, not_ready])| {
+            json!({
+                "addresses": addresses(i, 0, *ready),
+                "notReadyAddresses": addresses(i, 1, *not_ready),
+                "ports": [{ "name": "p", "port": 1000 + i, "protocol": "TCP" }],
+                "future": i,
+            })
+        })
+        .collect()
+}
+
+fn truncated(counts: &[[usize; 2]]) -> (Value, Value) {
+    let object =
+        object("Endpoints", "byhand", &[("/subsets", subsets(counts)), ("/newField", json!({ "kept": true }))]);
+    let (patch, patched) = mend(&object, |_| {});
+    assert_eq!(patched["newField"], object["newField"]);
+    assert_eq!(patched["metadata"]["annotations"]["endpoints.kubernetes.io/over-capacity"], "truncated");
+    // What is kept is what came first, with all that was in it.
+    for subset in patched["subsets"].as_array().unwrap() {
+        let before = &object["subsets"][usize::try_from(subset["future"].as_u64().unwrap()).unwrap()];
+        assert_eq!(subset["ports"], before["ports"]);
+        for list in ["addresses", "notReadyAddresses"] {
+            let kept = subset[list].as_array().map_or(&[][..], Vec::as_slice);
+            assert_eq!(kept, &before[list].as_array().unwrap()[..kept.len()]);
+        }
+    }
+    (patch, patched)
+}
+
+fn counts(object: &Value) -> Vec<[usize; 2]> {
+    let len = |v: &Value| v.as_array().map_or(0, Vec::len);
+    object["subsets"].as_array().unwrap().iter().map(|s| [len(&s["addresses"]), len(&s["notReadyAddresses"])]).collect()
+}
+
+#[test]
+fn too_many_addresses_are_cut_in_the_shares_of_the_controller() {
+    type Counts = &'static [[usize; 2]];
+    let cases: &[(Counts, Counts, usize)] = &[
+        (&[[600, 0], [401, 0]], &[[600, 0], [400, 0]], 2),
+        (&[[600, 100], [600, 50], [600, 0]], &[[334, 0], [334, 0], [332, 0]], 266 + 266 + 268 + 2 + 1),
+        // The last subsets get nothing, and an empty subset is refused by an API server.
+        (&[[999, 0], [999, 0], [2, 0], [1, 0]], &[[500, 0], [500, 0]], 499 + 499 + 2 + 1),
+        (&[[900, 101]], &[[900, 100]], 2),
+        // Many are not removed one by one: what stays is written.
+        (&[[2500, 1500]], &[[1000, 0]], 3),
+    ];
+    for (given, want, operations) in cases {
+        let (patch, patched) = truncated(given);
+        assert_eq!(counts(&patched), *want, "{given:?}");
+        assert_eq!(patch.as_array().unwrap().len(), *operations, "{given:?}");
+    }
+    let (patch, _) = truncated(&[[600, 0], [401, 0]]);
+    assert_eq!(patch[0], json!({ "op": "remove", "path": "/subsets/1/addresses/400" }));
+    let exact = object("Endpoints", "byhand", &[("/subsets", subsets(&[[600, 100], [300, 0]]))]);
+    assert_eq!(mend(&exact, |_| {}).0, json!([]));
+}
+
+#[test]
+fn annotations_may_be_missing_null_or_full() {
+    let many = || ("/subsets", subsets(&[[1001, 0]]));
+    let last = |object: &Value| mend(object, |_| {}).0.as_array().unwrap()[1..].to_vec();
+    let set = json!({ "op": "add", "path": CAPACITY, "value": "truncated" });
+    let make = json!({ "op": "add", "path": "/metadata/annotations", "value": {} });
+    let mut object_of = object("Endpoints", "byhand", &[many()]);
+    assert_eq!(last(&object_of), std::slice::from_ref(&set));
+    object_of["metadata"]["annotations"] = Value::Null;
+    assert_eq!(last(&object_of), [make.clone(), set.clone()]);
+    object_of["metadata"].as_object_mut().unwrap().remove("annotations");
+    assert_eq!(last(&object_of), [make, set.clone()]);
+    assert_eq!(last(&object("Endpoints", "byhand", &[many(), (CAPACITY, "warning".into())])), [set]);
+}
+
+#[test]
+fn a_policy_may_refuse_instead_of_cutting() {
+    let many = object("Endpoints", "byhand", &[("/subsets", subsets(&[[1001, 0]]))]);
+    let deny = |settings: &mut Settings| settings.capacity = Capacity::Deny;
+    assert_eq!(mend(&many, deny).0, json!([]));
+    assert_eq!(found(Rule::OverCapacity, &many, deny), ["subsets: 1001 addresses; at most 1000 are allowed"]);
+    // What can be cut is not refused, even if nobody cut it.
+    assert_eq!(found(Rule::OverCapacity, &many, |_| {}), ["subsets: 1001 addresses; at most 1000 fit"]);
+}
+
+#[test]
+fn what_1_21_left_behind_is_removed() {
+    let with = |value: &str| mend(&object("Endpoints", "byhand", &[(CAPACITY, value.into())]), |_| {}).0;
+    assert_eq!(with("warning"), json!([{ "op": "remove", "path": CAPACITY }]));
+    assert_eq!(with("truncated"), json!([]));
+    // Where nobody cuts, the annotation says nothing that is true either.
+    let many = object("Endpoints", "byhand", &[("/subsets", subsets(&[[1001, 0]])), (CAPACITY, "warning".into())]);
+    let (patch, _) = mend(&many, |s| s.set(Rule::OverCapacity, Mode::Warn));
+    assert_eq!(patch, json!([{ "op": "remove", "path": CAPACITY }]));
+}
+
+#[test]
+fn the_headless_label_follows_the_service() {
+    let label = "/metadata/labels/service.kubernetes.io~1headless";
+    let of = |service: &str, changes: &[(&str, Value)]| mend(&object("Endpoints", service, changes), |_| {}).0;
+    let set = json!({ "op": "add", "path": label, "value": "" });
+    assert_eq!(of("db", &[]), json!([set]));
+    assert_eq!(
+        of("db", &[("/metadata/labels", Value::Null)]),
+        json!([{ "op": "add", "path": "/metadata/labels", "value": {} }, set])
+    );
+    assert_eq!(of("db", &[(label, "x".into())]), json!([]));
+    assert_eq!(of("byhand", &[(label, "".into())]), json!([{ "op": "remove", "path": label }]));
+    for service in ["byhand", "alias", "unstored", "unknown"] {
+        assert_eq!(of(service, &[]), json!([]), "{service}");
+    }
+    let db = object("Endpoints", "db", &[]);
+    let decision = ask(&db, None, Stage::Mutate, &strict(), &Nothing);
+    assert_eq!(decision, Decision::default());
+    let decision = ask(&db, None, Stage::Validate, &strict(), &Nothing);
+    assert_eq!(decision.audit["headless-label"], "not checked: there is no cluster to ask");
+}
+
+#[test]
+fn what_a_controller_owns_is_not_mended() {
+    let many = || ("/subsets", subsets(&[[1001, 0]]));
+    let managed = ("/metadata/labels/endpoints.kubernetes.io~1managed-by", "endpoint-controller".into());
+    assert_eq!(mend(&object("Endpoints", "byhand", &[many(), managed]), |_| {}).0, json!([]));
+    // Before 1.33 there is no label, but a Service with a selector.
+    assert_eq!(mend(&object("Endpoints", "web", &[many()]), |_| {}).0, json!([]));
+    let other = ("/metadata/labels/endpoints.kubernetes.io~1managed-by", "me".into());
+    assert_ne!(mend(&object("Endpoints", "byhand", &[many(), other]), |_| {}).0, json!([]));
+    let leaving =
+        object("Endpoints", "byhand", &[many(), ("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z".into())]);
+    assert_eq!(mend(&leaving, |_| {}).0, json!([]));
+}
+
+#[test]
+fn addresses_are_listed_once_for_a_port() {
+    let subset = |ready: &[&str], not_ready: &[&str], ports: &[i32]| {
+        let list = |ips: &[&str]| ips.iter().map(|ip| json!({ "ip": ip })).collect::<Value>();
+        let ports: Value = ports.iter().map(|p| json!({ "name": "p", "port": p, "protocol": "TCP" })).collect();
+        json!({ "addresses": list(ready), "notReadyAddresses": list(not_ready), "ports": ports })
+    };
+    let duplicates = |subsets: Value| {
+        found(Rule::DuplicateAddress, &object("Endpoints", "byhand", &[("/subsets", subsets)]), |_| {})
+    };
+    for (name, subsets, want) in [
+        ("each once", json!([subset(&["1", "2"], &["3"], &[80])]), vec![]),
+        ("other ports", json!([subset(&["1"], &[], &[80]), subset(&[], &["1"], &[81])]), vec![]),
+        (
+            "twice",
+            json!([subset(&["1", "1"], &[], &[80])]),
+            vec!["subsets[0].addresses[1].ip: 1 is listed twice for one port"],
+        ),
+        (
+            "ready and not",
+            json!([subset(&["2", "1"], &["1"], &[80])]),
+            vec!["subsets[0].notReadyAddresses[0].ip: 1 is ready and not ready for one port"],
+        ),
+        (
+            "in another subset, one port of two",
+            json!([subset(&["1"], &[], &[80, 81]), subset(&["1"], &[], &[82]), subset(&[], &["1"], &[81, 83])]),
+            vec!["subsets[2].notReadyAddresses[0].ip: 1 is ready and not ready for one port"],
+        ),
+        (
+            "without ports",
+            json!([subset(&["1"], &[], &[]), subset(&["1"], &[], &[80]), subset(&["1"], &[], &[])]),
+            vec!["subsets[2].addresses[0].ip: 1 is listed twice for one port"],
+        ),
+    ] {
+        assert_eq!(duplicates(subsets), want, "{name}");
+    }
+    // Thousands of addresses, each of them twice, for thousands of ports: bounded, and told.
+    let ports: Vec<i32> = (1..1500).collect();
+    let twice: Vec<String> = (0..3000).map(|i| (i / 2).to_string()).collect();
+    let wide = json!([subset(&twice.iter().map(String::as_str).collect::<Vec<_>>(), &[], &ports)]);
+    let settings = only(&[(Rule::DuplicateAddress, Mode::Enforce)]);
+    let decision =
+        ask(&object("Endpoints", "byhand", &[("/subsets", wide)]), None, Stage::Validate, &settings, &Nothing);
+    let note = &decision.audit["duplicate-address"];
+    assert!(note.ends_with("not checked: there are too many addresses and ports to compare"), "{note}");
+}
+
+#[test]
+fn addresses_that_lead_nowhere_are_refused() {
+    let at = |ip: &str| {
+        let object = object("Endpoints", "byhand", &[("/subsets/0/notReadyAddresses", json!([{ "ip": ip }]))]);
+        found(Rule::SpecialAddress, &object, |_| {})
+    };
+    assert_eq!(at("10.0.0.7"), [""; 0]);
+    let field = "subsets[0].notReadyAddresses[0].ip";
+    assert_eq!(at("127.0.0.1"), [format!("{field}: 127.0.0.1 is a loopback address")]);
+    assert_eq!(at("junk"), [format!("{field}: junk is no IP address")]);
+}
+
+#[test]
+fn addresses_are_of_pods_or_allowed() {
+    let addresses = |ips: &[&str]| {
+        let list: Value = ips.iter().map(|ip| json!({ "ip": ip })).collect();
+        object("Endpoints", "byhand", &[("/subsets/0/addresses", list)])
+    };
+    let ranges = |settings: &mut Settings| {
+        settings.allowed = vec!["192.0.2.0/24".parse().unwrap()];
+        settings.denied = vec!["10.0.0.2".parse().unwrap(), "192.0.2.128/25".parse().unwrap()];
+    };
+    let given = addresses(&["10.0.0.1", "10.0.0.2", "10.0.0.9", "10.9.0.1", "192.0.2.1", "192.0.2.200", "010.0.0.1"]);
+    let field = |i: usize| format!("subsets[0].addresses[{i}].ip");
+    assert_eq!(
+        found(Rule::Provenance, &given, ranges),
+        [
+            format!("{}: 10.0.0.2 is in a range that a policy denies", field(1)),
+            format!("{}: 10.0.0.9 is no address of a pod in namespace shop", field(2)),
+            format!("{}: 10.9.0.1 is no address of a pod in namespace shop", field(3)),
+            format!("{}: 192.0.2.200 is in a range that a policy denies", field(5)),
+        ]
+    );
+    // Without a cluster only what is denied can be told.
+    let mut settings = only(&[(Rule::Provenance, Mode::Enforce)]);
+    let decision = ask(&given, None, Stage::Validate, &settings, &Nothing);
+    assert_eq!((decision.denied, decision.warnings), (None, vec![]));
+    assert_eq!(decision.audit["address-provenance"], "not checked: there is no cluster to ask");
+    ranges(&mut settings);
+    let denied = ask(&given, None, Stage::Validate, &settings, &Nothing).denied.unwrap();
+    assert_eq!((denied.code, denied.reason), (403, "Forbidden"));
+}
+
+#[test]
+fn writers_name_themselves_and_not_a_controller() {
+    let managed = |by: &str| vec![("/metadata/labels/endpoints.kubernetes.io~1managed-by", Value::from(by))];
+    check(
+        "Endpoints",
+        "byhand",
+        &[
+            ("somebody", Rule::ManagedBy, managed("me"), &[]),
+            (
+                "the controller",
+                Rule::ManagedBy,
+                managed("endpoint-controller"),
+                &[
+                    "metadata.labels[endpoints.kubernetes.io/managed-by]: endpoint-controller is a built-in controller, \
+                   and not who writes",
+                ],
+            ),
+            (
+                "a lock",
+                Rule::EndpointsDeprecated,
+                vec![("/metadata/annotations/control-plane.alpha.kubernetes.io~1leader", "{}".into())],
+                &[],
+            ),
+            (
+                "addresses",
+                Rule::EndpointsDeprecated,
+                vec![],
+                &[": v1 Endpoints are deprecated since 1.33; write discovery.k8s.io/v1 EndpointSlices"],
+            ),
+        ],
+    );
+}

@@ -1,0 +1,92 @@
+use super::*;
+
+const TOLERATE: &str = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
+
+fn reviewed(object: &Value, old: Option<&Value>, settings: &Settings) -> Review {
+    let (inventory, context) = (cluster(), Context { user: "jane", namespace: "" });
+    let old = old.map(Value::to_string);
+    review(&object.to_string(), old.as_deref(), context, settings, &Snapshot::of(&inventory)).unwrap()
+}
+
+#[test]
+fn an_object_is_mended_and_then_judged() {
+    let service = object(
+        "Service",
+        "s",
+        &[(TOLERATE, "true".into()), ("/spec/externalIPs", json!(["8.8.8.8"])), ("/spec/later", json!({ "kept": 1 }))],
+    );
+    let Review { reviewed: found, decision, object: stored } = reviewed(&service, None, &Settings::default());
+    assert!(found && decision.allowed());
+    let mut want = service.clone();
+    want["spec"]["publishNotReadyAddresses"] = true.into();
+    assert_eq!(stored, Some(want));
+    let codes: Vec<_> = decision.findings.iter().map(|f| (f.rule, f.mode)).collect();
+    assert_eq!(codes, [(Rule::TolerateUnready, Mode::Enforce), (Rule::ExternalIp, Mode::Warn)]);
+    assert_eq!((decision.patch.len(), decision.warnings.len(), decision.audit.len()), (1, 2, 2));
+    let again = reviewed(&stored.unwrap(), None, &Settings::default());
+    assert_eq!((again.object, again.decision.patch), (None, vec![]));
+}
+
+#[test]
+fn what_is_refused_says_so_and_what_was_stored_passes() {
+    let service = object("Service", "s", &[("/metadata/labels/kubernetes.io~1service-name", "x".into())]);
+    let denied = reviewed(&service, None, &Settings::default()).decision.denied.unwrap();
+    assert_eq!(denied.code, 422);
+    assert!(reviewed(&service, Some(&service), &Settings::default()).decision.allowed());
+}
+
+#[test]
+fn other_kinds_are_not_reviewed_and_text_that_is_no_object_is_an_error() {
+    let pod = json!({ "apiVersion": "v1", "kind": "Pod" });
+    assert_eq!(reviewed(&pod, None, &strict()), Review::default());
+    for (object, old, want) in [
+        ("", None, "the object cannot be read: "),
+        ("[]", None, "the object cannot be read: "),
+        ("{\"kind\": 7}", None, "the object cannot be read: "),
+        ("{}", Some("{"), "the old object cannot be read: "),
+    ] {
+        let error = review(object, old, Context::default(), &strict(), &Nothing).unwrap_err().to_string();
+        assert!(error.starts_with(want), "{error}");
+    }
+}
+
+#[test]
+fn the_namespace_is_the_objects_or_the_contexts_or_default() {
+    let inventory = cluster();
+    let of = |namespace: Option<&str>, context: &str| {
+        let mut object = object("Endpoints", "x", &[]);
+        object["metadata"]["namespace"] = namespace.into();
+        let settings = only(&[(Rule::Provenance, Mode::Warn)]);
+        let context = Context { user: "", namespace: context };
+        let review = review(&object.to_string(), None, context, &settings, &Snapshot::of(&inventory)).unwrap();
+        review
+            .decision
+            .warnings
+            .first()
+            .map(|w| w.split("namespace ").nth(1).unwrap().split(' ').next().unwrap().to_owned())
+    };
+    assert_eq!(of(Some("shop"), "other"), None);
+    assert_eq!(of(None, "shop"), None);
+    assert_eq!(of(None, "other").as_deref(), Some("other"));
+    assert_eq!(of(None, "").as_deref(), Some("default"));
+}
+
+#[test]
+fn of_kinds_that_were_not_given_nothing_is_known() {
+    let inventory = Inventory::default();
+    let snapshot = Snapshot::of(&inventory);
+    let settings = strict();
+    let slice = object("EndpointSlice", "s", &[("/endpoints/0/hints", json!({ "forZones": [{ "name": "z" }] }))]);
+    let decision = ask(&slice, None, Stage::Validate, &settings, &snapshot);
+    let notes: Vec<_> = decision.audit.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+    assert_eq!(
+        notes,
+        [
+            "address-provenance: not checked: no pods were given",
+            "duplicate-endpoint: not checked: no other slices were given",
+            "hint-unknown-zone: not checked: no nodes were given",
+            "slice-service-missing: not checked: no Services were given",
+        ]
+    );
+    assert!(decision.allowed());
+}

@@ -1,0 +1,265 @@
+use super::*;
+
+const TOLERATE: &str = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
+const MODE: &str = "/metadata/annotations/service.kubernetes.io~1topology-mode";
+const HINTS: &str = "/metadata/annotations/service.kubernetes.io~1topology-aware-hints";
+
+#[test]
+fn tolerate_unready_is_a_go_boolean_that_replaces_the_field() {
+    let publish = |value: &str, field: Option<bool>| {
+        let mut changes = vec![(TOLERATE, value.into())];
+        changes.extend(field.map(|f| ("/spec/publishNotReadyAddresses", f.into())));
+        mend(&object("Service", "s", &changes), |_| {}).0
+    };
+    let set = |to: bool| json!([{ "op": "add", "path": "/spec/publishNotReadyAddresses", "value": to }]);
+    for (value, means) in [("true", true), ("1", true), ("T", true), ("false", false), ("0", false), ("F", false)] {
+        assert_eq!(publish(value, Some(means)), json!([]), "{value}");
+        assert_eq!(publish(value, Some(!means)), set(means), "{value}");
+        assert_eq!(publish(value, None), if means { set(true) } else { json!([]) }, "{value}");
+    }
+    assert_eq!(publish("yes", None), json!([]));
+    check(
+        "Service",
+        "s",
+        &[
+            ("no annotation", Rule::TolerateUnreadyValue, vec![], &[]),
+            ("a Go boolean", Rule::TolerateUnreadyValue, vec![(TOLERATE, "t".into())], &[]),
+            (
+                "what a person writes",
+                Rule::TolerateUnreadyValue,
+                vec![(TOLERATE, "yes".into())],
+                &[
+                    "metadata.annotations[service.alpha.kubernetes.io/tolerate-unready-endpoints]: \"yes\" is no Go boolean",
+                ],
+            ),
+            (
+                "not mended, since the other webhook was not reached",
+                Rule::TolerateUnready,
+                vec![(TOLERATE, "true".into())],
+                &["spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn labels_of_controllers_are_theirs() {
+    check(
+        "Service",
+        "s",
+        &[
+            ("other labels", Rule::ReservedLabel, vec![("/metadata/labels/app", "web".into())], &[]),
+            (
+                "two of them, whatever their value",
+                Rule::ReservedLabel,
+                vec![
+                    ("/metadata/labels/service.kubernetes.io~1headless", "".into()),
+                    ("/metadata/labels/endpointslice.kubernetes.io~1managed-by", "me".into()),
+                ],
+                &[
+                    "metadata.labels[service.kubernetes.io/headless]: kube-proxy ignores a Service with this label",
+                    "metadata.labels[endpointslice.kubernetes.io/managed-by]: the label names the writer of a slice",
+                ],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn topology_annotations_have_two_values_and_one_voice() {
+    let mode = Rule::TopologyMode;
+    check(
+        "Service",
+        "s",
+        &[
+            ("Auto", mode, vec![(MODE, "Auto".into())], &[]),
+            ("disabled", mode, vec![(HINTS, "disabled".into())], &[]),
+            ("both, and the same", mode, vec![(MODE, "auto".into()), (HINTS, "auto".into())], &[]),
+            (
+                "a typo",
+                mode,
+                vec![(MODE, "AUTO".into())],
+                &[
+                    "metadata.annotations[service.kubernetes.io/topology-mode]: \"AUTO\" means Disabled: use Auto or Disabled",
+                ],
+            ),
+            (
+                "a contradiction",
+                mode,
+                vec![(MODE, "Auto".into()), (HINTS, "Disabled".into())],
+                &[
+                    "metadata.annotations[service.kubernetes.io/topology-mode]: \"Auto\" has no effect: topology-aware-hints \
+                   says \"Disabled\", and counts",
+                ],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn traffic_distribution_has_values_and_something_to_distribute() {
+    let (rule, field) = (Rule::TrafficDistribution, "/spec/trafficDistribution");
+    check(
+        "Service",
+        "s",
+        &[
+            ("near", rule, vec![(field, "PreferClose".into())], &[]),
+            ("same node", rule, vec![(field, "PreferSameNode".into())], &[]),
+            ("disabled annotation", rule, vec![(field, "PreferClose".into()), (MODE, "Disabled".into())], &[]),
+            (
+                "no value",
+                rule,
+                vec![(field, "Near".into())],
+                &["spec.trafficDistribution: \"Near\" is none of PreferClose, PreferSameZone and PreferSameNode"],
+            ),
+            (
+                "the annotation wins",
+                rule,
+                vec![(field, "PreferClose".into()), (MODE, "Auto".into())],
+                &["spec.trafficDistribution: \"PreferClose\" has no effect: the annotation topology-mode: Auto wins"],
+            ),
+            (
+                "the policy wins",
+                rule,
+                vec![(field, "PreferClose".into()), ("/spec/internalTrafficPolicy", "Local".into())],
+                &["spec.trafficDistribution: \"PreferClose\" has no effect: internalTrafficPolicy: Local wins"],
+            ),
+            (
+                "an alias",
+                rule,
+                vec![(field, "PreferClose".into()), ("/spec/type", "ExternalName".into())],
+                &["spec.trafficDistribution: \"PreferClose\" has no effect: an ExternalName has no endpoints"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn superedge_reads_a_list_of_labels() {
+    let (rule, key) = (Rule::SuperedgeKeys, "/metadata/annotations/topologyKeys");
+    let unread = "metadata.annotations[topologyKeys]: is no JSON list of strings: SuperEdge filters nothing";
+    let nowhere = |k: &str| {
+        format!("metadata.annotations[topologyKeys]: no node has a label {k:?}; it matches nothing, and is no wildcard")
+    };
+    for (value, want) in [
+        ("[\"zone\"]", vec![]),
+        ("[\"kubernetes.io/hostname\",\"zone\"]", vec![]),
+        ("[]", vec![]),
+        ("null", vec![]),
+        ("zone", vec![unread.to_owned()]),
+        ("\"zone\"", vec![unread.to_owned()]),
+        ("[1]", vec![unread.to_owned()]),
+        ("[\"region\",1]", vec![unread.to_owned()]),
+        ("", vec![unread.to_owned()]),
+        ("[\"*\"]", vec![nowhere("*")]),
+        ("[\"region\",\"*\"]", vec![nowhere("*")]),
+        ("[\"\"]", vec![nowhere("")]),
+    ] {
+        assert_eq!(found(rule, &object("Service", "s", &[(key, value.into())]), |_| {}), want, "{value}");
+    }
+}
+
+#[test]
+fn openyurt_reads_one_value() {
+    let (rule, key) = (Rule::OpenyurtKeys, "/metadata/annotations/openyurt.io~1topologyKeys");
+    let at = "metadata.annotations[openyurt.io/topologyKeys]";
+    for (value, want) in [
+        ("", vec![]),
+        ("kubernetes.io/hostname", vec![]),
+        ("openyurt.io/nodepool", vec![]),
+        ("kubernetes.io/zone", vec![]),
+        ("*", vec![format!("{at}: yurthub reads hostname, nodepool or zone; \"*\" filters nothing")]),
+        (
+            "[\"kubernetes.io/zone\"]",
+            vec![format!("{at}: yurthub reads one value, no list; \"[\\\"kubernetes.io/zone\\\"]\" filters nothing")],
+        ),
+    ] {
+        assert_eq!(found(rule, &object("Service", "s", &[(key, value.into())]), |_| {}), want, "{value}");
+    }
+}
+
+#[test]
+fn external_addresses_need_a_range() {
+    let guard = |settings: &mut Settings| {
+        settings.allowed = vec!["203.0.113.0/24".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
+        settings.denied = vec!["203.0.113.128/25".parse().unwrap()];
+    };
+    let ips = |list: &[&str]| object("Service", "s", &[("/spec/externalIPs", json!(list))]);
+    let external = |list: &[&str]| found(Rule::ExternalIp, &ips(list), guard);
+    assert_eq!(external(&["203.0.113.9", "2001:db8::1", "203.000.113.9"]), [""; 0]);
+    assert_eq!(
+        external(&["203.0.113.9", "8.8.8.8", "203.0.113.200", "here"]),
+        [
+            "spec.externalIPs[1]: 8.8.8.8 is in no range that a policy allows",
+            "spec.externalIPs[2]: 203.0.113.200 is in a range that a policy denies",
+            "spec.externalIPs[3]: here is no IP address",
+        ]
+    );
+    let balancer =
+        |ip: &str| found(Rule::LoadBalancerIp, &object("Service", "s", &[("/spec/loadBalancerIP", ip.into())]), guard);
+    assert_eq!(balancer(""), [""; 0]);
+    assert_eq!(balancer("203.0.113.9"), [""; 0]);
+    assert_eq!(balancer("8.8.8.8"), ["spec.loadBalancerIP: 8.8.8.8 is in no range that a policy allows"]);
+}
+
+#[test]
+fn selectors_and_ports_are_compared_with_the_pods() {
+    let selector = |value: Value| ("/spec/selector", value);
+    let port = |name: &str| ("/spec/ports/0/targetPort", Value::from(name));
+    let web = || selector(json!({ "app": "web" }));
+    let (nothing, missing, differs) = (Rule::SelectorMatchesNothing, Rule::TargetPortMissing, Rule::TargetPortDiffers);
+    check(
+        "Service",
+        "s",
+        &[
+            ("no selector", nothing, vec![], &[]),
+            ("pods match", nothing, vec![web()], &[]),
+            (
+                "none matches",
+                nothing,
+                vec![selector(json!({ "app": "wbe", "tier": "a" }))],
+                &["spec.selector: no pod in namespace shop has app=wbe,tier=a yet"],
+            ),
+            ("an alias", nothing, vec![selector(json!({ "app": "wbe" })), ("/spec/type", "ExternalName".into())], &[]),
+            ("a number", missing, vec![web(), ("/spec/ports/0/targetPort", 9.into())], &[]),
+            ("a name that is there", missing, vec![web(), port("http")], &[]),
+            (
+                "a name that is not",
+                missing,
+                vec![web(), port("htpp")],
+                &["spec.ports[0].targetPort: none of 2 selected pods has a TCP port \"htpp\""],
+            ),
+            ("no protocol is TCP", missing, vec![web(), port("http"), ("/spec/ports/0/protocol", Value::Null)], &[]),
+            (
+                "another protocol",
+                missing,
+                vec![web(), port("http"), ("/spec/ports/0/protocol", "UDP".into())],
+                &["spec.ports[0].targetPort: none of 2 selected pods has a UDP port \"http\""],
+            ),
+            ("no pod at all is another rule's", missing, vec![selector(json!({ "app": "wbe" })), port("htpp")], &[]),
+            (
+                "two numbers",
+                differs,
+                vec![web(), port("http")],
+                &["spec.ports[0].targetPort: \"http\" is 8080 in 1, 8081 in 1 pods"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn without_a_cluster_nothing_is_said_of_pods_but_that() {
+    let service = object(
+        "Service",
+        "s",
+        &[("/spec/selector", json!({ "app": "wbe" })), ("/spec/ports/0/targetPort", "http".into())],
+    );
+    let decision = ask(&service, None, Stage::Validate, &strict(), &Nothing);
+    assert_eq!((decision.denied, decision.warnings, decision.findings), (None, vec![], vec![]));
+    let unchecked: Vec<_> = decision.audit.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let why = "not checked: there is no cluster to ask";
+    assert_eq!(
+        unchecked,
+        [("selector-matches-nothing", why), ("target-port-differs", why), ("target-port-missing", why)]
+    );
+}

@@ -1,0 +1,174 @@
+//! How a decision is told: modes, warnings, audit annotations, refusals.
+
+use super::*;
+
+/// Endpoints with so many loopback addresses.
+fn loopbacks(n: usize) -> Value {
+    let list: Value = (0..n).map(|i| json!({ "ip": format!("127.0.{}.{}", i / 250, i % 250) })).collect();
+    object("Endpoints", "byhand", &[("/subsets/0/addresses", list)])
+}
+
+#[test]
+fn a_mode_decides_who_hears_of_it() {
+    let text = "subsets[0].addresses[0].ip: 127.0.0.0 is a loopback address";
+    for (mode, denied, warned, noted) in [
+        (Mode::Off, false, false, false),
+        (Mode::Audit, false, false, true),
+        (Mode::Warn, false, true, true),
+        (Mode::Enforce, true, false, true),
+    ] {
+        let decision = ask(&loopbacks(1), None, Stage::Validate, &only(&[(Rule::SpecialAddress, mode)]), &Nothing);
+        let said = format!("{text} (special-address)");
+        assert_eq!(
+            decision.denied.as_ref().map(|d| (d.code, d.message.as_str())),
+            denied.then_some((422, said.as_str()))
+        );
+        assert_eq!(decision.warnings, if warned { vec![said] } else { vec![] });
+        assert_eq!(decision.audit.get("special-address").map(String::as_str), noted.then_some(text));
+        let mutated = ask(&loopbacks(1), None, Stage::Mutate, &only(&[(Rule::SpecialAddress, mode)]), &Nothing);
+        assert_eq!(mutated, Decision::default(), "what cannot be mended is nothing for the mutating webhook");
+    }
+}
+
+#[test]
+fn what_is_mended_is_told_where_it_happens() {
+    let key = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
+    let service = object("Service", "s", &[(key, "true".into())]);
+    let said = "spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true";
+    for (mode, mended, left) in
+        [(Mode::Off, false, false), (Mode::Audit, false, false), (Mode::Warn, false, true), (Mode::Enforce, true, true)]
+    {
+        let settings = only(&[(Rule::TolerateUnready, mode)]);
+        let decision = ask(&service, None, Stage::Mutate, &settings, &Nothing);
+        assert_eq!(decision.patch.is_empty(), !mended);
+        assert_eq!(
+            decision.audit.get("tolerate-unready-annotation").cloned(),
+            mended.then(|| format!("{said}; mended"))
+        );
+        assert_eq!(decision.warnings.len(), usize::from(mended));
+        // Not mended, whyever: the writer is told.
+        let decision = ask(&service, None, Stage::Validate, &settings, &Nothing);
+        assert!(decision.allowed());
+        assert_eq!(decision.warnings.len(), usize::from(left), "{mode:?}");
+        assert_eq!(decision.audit.len(), usize::from(mode != Mode::Off));
+    }
+}
+
+#[test]
+fn what_is_not_allowed_outweighs_what_is_wrong() {
+    let inventory = cluster();
+    let settings = only(&[(Rule::SpecialAddress, Mode::Enforce), (Rule::Provenance, Mode::Enforce)]);
+    let denied = ask(&loopbacks(1), None, Stage::Validate, &settings, &Snapshot::of(&inventory)).denied.unwrap();
+    assert_eq!((denied.code, denied.reason), (403, "Forbidden"));
+    assert_eq!(
+        denied.message,
+        "subsets[0].addresses[0].ip: 127.0.0.0 is a loopback address (special-address); subsets[0].addresses[0].ip: \
+         127.0.0.0 is no address of a pod in namespace shop (address-provenance)"
+    );
+}
+
+#[test]
+fn texts_are_bounded_whatever_is_in_the_object() {
+    let nasty: String = "\u{7}\n\u{85}é\"\\".repeat(300);
+    let service = object(
+        "Service",
+        "s",
+        &[
+            ("/spec/trafficDistribution", nasty.clone().into()),
+            ("/spec/externalIPs", (0..500).map(|i| format!("{nasty}{i}")).collect()),
+            ("/spec/loadBalancerIP", nasty.clone().into()),
+            ("/metadata/annotations/topologyKeys", format!("[{}\"\"]", "\"*\",".repeat(50)).into()),
+            ("/metadata/annotations/openyurt.io~1topologyKeys", nasty.clone().into()),
+            ("/metadata/annotations/service.kubernetes.io~1topology-mode", nasty.clone().into()),
+            ("/metadata/annotations/service.kubernetes.io~1topology-aware-hints", "x".into()),
+            ("/spec/selector", json!({ "a": nasty })),
+        ],
+    );
+    let inventory = cluster();
+    let mut warn = strict();
+    for rule in Rule::ALL {
+        warn.set(*rule, Mode::Warn);
+    }
+    for settings in [strict(), warn] {
+        for (object, name) in [(&service, "service"), (&loopbacks(900), "endpoints")] {
+            let decision = ask(object, None, Stage::Validate, &settings, &Snapshot::of(&inventory));
+            for warning in &decision.warnings {
+                assert!(warning.chars().count() <= 120, "{name}: {warning}");
+                assert!(warning.ends_with(')') || warning.starts_with("and "), "{name}: {warning}");
+            }
+            assert!(decision.warnings.iter().map(|w| w.chars().count()).sum::<usize>() <= 4096);
+            let unique: std::collections::BTreeSet<_> = decision.warnings.iter().collect();
+            assert_eq!(unique.len(), decision.warnings.len());
+            let denied = decision.denied.iter().map(|d| &d.message);
+            for text in decision.warnings.iter().chain(decision.audit.values()).chain(denied) {
+                assert!(text.chars().count() <= 1024 && !text.chars().any(char::is_control), "{name}: {text:?}");
+            }
+            assert!(decision.audit.keys().all(|k| Rule::ALL.iter().any(|r| r.code() == k)));
+        }
+    }
+}
+
+#[test]
+fn a_long_field_is_cut_before_the_message() {
+    let key = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
+    let service = object("Service", "s", &[(key, "only on Sundays, and then not before noon".into())]);
+    let settings = only(&[(Rule::TolerateUnreadyValue, Mode::Warn)]);
+    let decision = ask(&service, None, Stage::Validate, &settings, &Nothing);
+    assert_eq!(
+        decision.warnings,
+        [
+            "metadata.annotations[service.alp…: \"only on Sundays, and then not before noon\" is no Go boolean (tolerate-unready-value)"
+        ]
+    );
+}
+
+#[test]
+fn what_is_nobodys_business_is_allowed_in_silence() {
+    let raw = serde_json::value::to_raw_value(&loopbacks(1)).unwrap();
+    let asked = Request {
+        version: "v1".into(),
+        kind: "Endpoints".into(),
+        namespace: "shop".into(),
+        name: "byhand".into(),
+        operation: Some(Operation::Create),
+        object: Some(&raw),
+        ..Request::default()
+    };
+    let denied = |request: &Request<'_>| decide(request, Stage::Validate, &strict(), &Nothing);
+    assert!(!denied(&asked).allowed());
+    let change = |change: fn(&mut Request<'_>)| {
+        let mut request = asked.clone();
+        change(&mut request);
+        request
+    };
+    for (name, request) in [
+        ("a controller's write", change(|r| r.user = "system:serviceaccount:kube-system:endpoint-controller".into())),
+        ("one user for all controllers", change(|r| r.user = "system:kube-controller-manager".into())),
+        ("the API server's own Endpoints", change(|r| r.user = "system:apiserver".into())),
+        ("a subresource", change(|r| r.sub_resource = "status".into())),
+        ("a kind without rules", change(|r| r.kind = "Pod".into())),
+        ("another group", change(|r| r.group = "example.com".into())),
+        ("another version", change(|r| r.version = "v2".into())),
+        ("a deletion", change(|r| r.operation = Operation::read("DELETE"))),
+        ("no object", change(|r| r.object = None)),
+    ] {
+        assert_eq!(denied(&request), Decision::default(), "{name}");
+        assert_eq!(decide(&request, Stage::Mutate, &strict(), &Nothing), Decision::default(), "{name}");
+    }
+}
+
+#[test]
+fn an_object_that_cannot_be_read_is_allowed_and_told() {
+    let raw = serde_json::value::to_raw_value(&json!({ "spec": { "ports": "none" } })).unwrap();
+    let request = Request {
+        version: "v1".into(),
+        kind: "Service".into(),
+        operation: Some(Operation::Create),
+        object: Some(&raw),
+        ..Request::default()
+    };
+    let decision = decide(&request, Stage::Validate, &strict(), &Nothing);
+    assert!(decision.allowed());
+    assert!(decision.warnings[0].starts_with("roster: the Service cannot be read: "), "{:?}", decision.warnings);
+    assert!(decision.audit.contains_key("unseen"));
+}

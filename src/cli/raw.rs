@@ -1,0 +1,72 @@
+//! Raw JSON, printed as JSON or YAML with the digits it was written with.
+
+use serde::{Serialize, Serializer, ser::Error as _};
+use serde_json::value::RawValue;
+
+use crate::convert::raw::{Members, Node};
+
+/// A value that is printed as it was read.
+#[derive(Clone, Copy)]
+pub(super) struct Exact<'a> {
+    pub(super) raw: &'a RawValue,
+    /// Whether the serializer is one of JSON: it takes any number as it stands.
+    pub(super) json: bool,
+}
+
+impl Serialize for Exact<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let inner = |raw| Exact { raw, json: self.json };
+        let text = self.raw.get();
+        match text.as_bytes().first() {
+            Some(b'{') => {
+                let members = Members::read(self.raw).map_err(S::Error::custom)?;
+                s.collect_map(members.into_iter().filter_map(|(name, value)| match value {
+                    Node::Raw(raw) => Some((name, inner(raw))),
+                    // What was just read is raw.
+                    _ => None,
+                }))
+            }
+            Some(b'[') => {
+                let items: Vec<&RawValue> = serde_json::from_str(text).map_err(S::Error::custom)?;
+                s.collect_seq(items.into_iter().map(inner))
+            }
+            Some(b'"') => s.serialize_str(&serde_json::from_str::<String>(text).map_err(S::Error::custom)?),
+            Some(b't') => s.serialize_bool(true),
+            Some(b'f') => s.serialize_bool(false),
+            Some(b'n') => s.serialize_none(),
+            _ if self.json => self.raw.serialize(s),
+            _ => number(text, s),
+        }
+    }
+}
+
+/// YAML is written by value: a number that no type holds is refused, not rounded.
+fn number<S: Serializer>(text: &str, s: S) -> Result<S::Ok, S::Error> {
+    if let Ok(n) = text.parse::<i64>() {
+        return s.serialize_i64(n);
+    }
+    if let Ok(n) = text.parse::<i128>() {
+        return s.serialize_i128(n);
+    }
+    match text.parse::<f64>() {
+        Ok(n) if n.is_finite() && text.contains(['.', 'e', 'E']) => s.serialize_f64(n),
+        _ => Err(S::Error::custom(format_args!("the number {text:.60} cannot be written as YAML: ask for JSON"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        let text = r#"{"a":9007199254740993,"b":12345678901234567890123,"c":[1.5,-0],"d":"off","e":null,"f":{}}"#;
+        let raw = RawValue::from_string(text.to_owned()).unwrap();
+        assert_eq!(serde_json::to_string(&Exact { raw: &raw, json: true }).unwrap(), text);
+        let yaml = serde_saphyr::to_string(&Exact { raw: &raw, json: false }).unwrap();
+        let want = "a: 9007199254740993\nb: 12345678901234567890123\nc:\n- 1.5\n- 0\nd: \"off\"\ne: null\nf: {}\n";
+        assert_eq!(yaml, want);
+        let huge = RawValue::from_string("[1e400]".to_owned()).unwrap();
+        assert!(serde_saphyr::to_string(&Exact { raw: &huge, json: false }).is_err());
+    }
+}

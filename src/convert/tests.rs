@@ -1,0 +1,294 @@
+use serde_json::{Value, json, value::RawValue};
+
+use super::*;
+
+/// Items, what was lost (`object field: why (+more)`), and what failed.
+fn convert(list: &[Value], to: &str) -> (Vec<Value>, Vec<String>, Vec<String>) {
+    let raws: Vec<Box<RawValue>> = list.iter().map(|v| RawValue::from_string(v.to_string()).unwrap()).collect();
+    let raws: Vec<&RawValue> = raws.iter().map(AsRef::as_ref).collect();
+    let converted = objects(&raws, to.parse().unwrap());
+    let more = |n: usize| if n > 0 { format!(" (+{n})") } else { String::new() };
+    (
+        converted.items.iter().map(|i| serde_json::from_str(i.get()).unwrap()).collect(),
+        converted.lost.iter().map(|l| format!("{} {}: {}{}", l.object, l.field, l.why, more(l.more))).collect(),
+        converted.failed.iter().map(|f| format!("{} {}: {}", f.index, f.object, f.why)).collect(),
+    )
+}
+
+fn slice(version: &str, endpoints: &Value) -> Value {
+    json!({
+        "apiVersion": format!("discovery.k8s.io/{version}"), "kind": "EndpointSlice", "future": 1,
+        "metadata": {"name": "web-1", "namespace": "shop", "labels": {"kubernetes.io/service-name": "web"}},
+        "addressType": "IPv4", "endpoints": endpoints, "ports": [{"name": "http", "port": 80, "protocol": "TCP"}],
+    })
+}
+
+const KEPT: &str = "EndpointSlice shop/web-1 endpoints[0].topology: it is kept as deprecatedTopology, which API servers \
+                    drop from what is written as v1";
+
+/// The table of the API server's own conversion tests: v1beta1, v1, and v1beta1 again.
+#[test]
+fn topology_is_converted_as_api_servers_did() {
+    let (zone, host) = ("topology.kubernetes.io/zone", "kubernetes.io/hostname");
+    for (beta, v1, back, lost) in [
+        (
+            json!({"topology": {zone: "z", host: "n"}, "nodeName": "n"}),
+            json!({"zone": "z", "nodeName": "n"}),
+            json!({"topology": {zone: "z", host: "n"}, "nodeName": "n"}),
+            false,
+        ),
+        (
+            json!({"topology": {host: "h"}, "nodeName": "n"}),
+            json!({"nodeName": "n", "deprecatedTopology": {host: "h"}}),
+            json!({"topology": {host: "h"}, "nodeName": "n"}),
+            true,
+        ),
+        (
+            json!({"topology": {host: "h"}}),
+            json!({"deprecatedTopology": {host: "h"}}),
+            json!({"topology": {host: "h"}}),
+            true,
+        ),
+        (json!({"topology": {}}), json!({}), json!({}), false),
+        (json!({"topology": null, "x": {"y": 1}}), json!({"x": {"y": 1}}), json!({"x": {"y": 1}}), false),
+        (
+            json!({"topology": {"region": "r", zone: ""}}),
+            json!({"zone": "", "deprecatedTopology": {"region": "r"}}),
+            json!({"topology": {"region": "r", zone: ""}}),
+            true,
+        ),
+        (json!({"nodeName": "n"}), json!({"nodeName": "n"}), json!({"topology": {host: "n"}, "nodeName": "n"}), false),
+    ] {
+        let got = convert(&[slice("v1beta1", &json!([beta]))], "discovery.k8s.io/v1");
+        let told = if lost { vec![KEPT.to_owned()] } else { vec![] };
+        assert_eq!(got, (vec![slice("v1", &json!([v1]))], told, vec![]));
+        let got = convert(&[slice("v1", &json!([v1]))], "discovery.k8s.io/v1beta1");
+        assert_eq!(got, (vec![slice("v1beta1", &json!([back]))], vec![], vec![]));
+    }
+}
+
+#[test]
+fn a_slice_that_cannot_be_converted_fails_alone() {
+    let good = slice("v1beta1", &json!([]));
+    let null = slice("v1beta1", &Value::Null);
+    let (items, lost, failed) = convert(
+        &[
+            slice("v1beta1", &json!([{"topology": {"a": 1}}])),
+            good,
+            slice("v1beta1", &json!([{}, {"topology": []}])),
+            slice("v1beta1", &json!([null])),
+            slice("v1beta1", &json!({})),
+            slice("v1alpha1", &json!([])),
+            null,
+            json!(5),
+            json!({"a": 1}),
+        ],
+        "discovery.k8s.io/v1",
+    );
+    assert_eq!(items, [slice("v1", &json!([])), slice("v1", &Value::Null)]);
+    assert_eq!(lost, [""; 0]);
+    assert_eq!(
+        failed,
+        [
+            "0 EndpointSlice shop/web-1: endpoints[0].topology[\"a\"] is no text",
+            "2 EndpointSlice shop/web-1: endpoints[1].topology is no object",
+            "3 EndpointSlice shop/web-1: endpoints[0] is no object",
+            "4 EndpointSlice shop/web-1: endpoints is no list",
+            "5 EndpointSlice shop/web-1: apiVersion \"discovery.k8s.io/v1alpha1\" is neither discovery.k8s.io/v1 nor \
+         discovery.k8s.io/v1beta1",
+            "7  : it is no object",
+            "8  : it has no kind",
+        ]
+    );
+}
+
+#[test]
+fn fields_of_the_wrong_version_are_lost_and_zones_win() {
+    let (zone, host) = ("topology.kubernetes.io/zone", "kubernetes.io/hostname");
+    let beta = slice("v1beta1", &json!([{"zone": "z", "deprecatedTopology": {}}]));
+    let (items, lost, _) = convert(&[beta], "discovery.k8s.io/v1");
+    assert_eq!(items, [slice("v1", &json!([{}]))]);
+    assert_eq!(
+        lost,
+        [
+            "EndpointSlice shop/web-1 endpoints[0].zone: v1beta1 has no field zone",
+            "EndpointSlice shop/web-1 endpoints[0].deprecatedTopology: v1beta1 has no field deprecatedTopology",
+        ]
+    );
+    let v1 = slice(
+        "v1",
+        &json!([{"zone": "z", "nodeName": "n", "topology": {}, "deprecatedTopology": {zone: "y", host: ""}}]),
+    );
+    let (items, lost, _) = convert(&[v1], "discovery.k8s.io/v1beta1");
+    assert_eq!(items, [slice("v1beta1", &json!([{"nodeName": "n", "topology": {zone: "z", host: "n"}}]))]);
+    assert_eq!(
+        lost,
+        [
+            "EndpointSlice shop/web-1 endpoints[0].topology: v1 has no field topology",
+            "EndpointSlice shop/web-1 endpoints[0].deprecatedTopology: its zone gives way to the field zone",
+        ]
+    );
+}
+
+#[test]
+fn what_the_target_says_nothing_about_stays_as_it_is() {
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"x": 1.10}});
+    let knative = json!({"apiVersion": "x.dev/v1", "kind": "Endpoints"});
+    for to in Target::ALL {
+        let got = convert(&[service.clone(), knative.clone()], to.as_str());
+        assert_eq!(got, (vec![service.clone(), knative.clone()], vec![], vec![]), "{to}");
+    }
+    assert!("v1".parse::<Target>().unwrap_err().starts_with("expected EndpointSlice, Endpoints, discovery"));
+}
+
+fn endpoints(subsets: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Endpoints",
+        "metadata": {
+            "name": "web", "namespace": "shop", "uid": "u", "labels": {"app": "web"},
+            "annotations": {"a": "b", "kubectl.kubernetes.io/last-applied-configuration": "{}"},
+        },
+        "subsets": subsets,
+    })
+}
+
+#[test]
+fn endpoints_become_slices_that_a_user_owns() {
+    let port = json!([{"name": "http", "port": 80, "protocol": "TCP"}]);
+    let bare = json!([{"name": "http", "port": 80}]);
+    let target = json!({"kind": "Pod", "namespace": "shop", "name": "p", "uid": "1"});
+    let (items, lost, failed) = convert(
+        &[endpoints(&json!([{
+            "addresses": [{"ip": "10.0.0.1", "nodeName": "n", "hostname": "h", "targetRef": target}, {"ip": "fd00::1", "x": 1}],
+            "notReadyAddresses": [{"ip": "10.0.0.2"}, {"ip": "junk"}],
+            "ports": bare,
+        }]))],
+        "EndpointSlice",
+    );
+    let slice = |name: &str, family: &str, endpoints: Value| {
+        json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+            "metadata": {
+                "name": name, "namespace": "shop", "annotations": {"a": "b"},
+                "labels": {
+                    "app": "web", "kubernetes.io/service-name": "web",
+                    "endpointslice.kubernetes.io/managed-by": "roster-convert",
+                },
+            },
+            "addressType": family, "endpoints": endpoints, "ports": port,
+        })
+    };
+    assert_eq!(
+        items,
+        [
+            slice(
+                "web-1",
+                "IPv4",
+                json!([
+                    {"addresses": ["10.0.0.1"], "conditions": {"ready": true}, "nodeName": "n", "hostname": "h", "targetRef": target},
+                    {"addresses": ["10.0.0.2"], "conditions": {"ready": false}},
+                ])
+            ),
+            slice("web-2", "IPv6", json!([{"addresses": ["fd00::1"], "conditions": {"ready": true}}])),
+        ]
+    );
+    assert_eq!(
+        lost,
+        [
+            "Endpoints shop/web subsets[0].addresses[1].x: this build does not know the field",
+            "Endpoints shop/web subsets: 1 not mirrored: \"junk\" is not an IP address that 1.37 reads",
+        ]
+    );
+    assert_eq!(failed, [""; 0]);
+}
+
+#[test]
+fn large_endpoints_become_several_slices_and_nothing_is_cut() {
+    let addresses: Vec<Value> = (0..2500).map(|i| json!({"ip": format!("10.0.{}.{}", i / 250, i % 250)})).collect();
+    let ports = json!([{"port": 80, "protocol": "TCP"}]);
+    let (items, lost, failed) =
+        convert(&[endpoints(&json!([{"addresses": addresses, "ports": ports}]))], "EndpointSlice");
+    let sizes: Vec<usize> = items.iter().map(|s| s["endpoints"].as_array().unwrap().len()).collect();
+    assert_eq!((sizes, lost, failed), (vec![1000, 1000, 500], vec![], vec![]));
+}
+
+#[test]
+fn twins_that_differ_are_told() {
+    let (_, lost, _) = convert(
+        &[endpoints(&json!([
+            {"addresses": [{"ip": "10.0.0.1", "nodeName": "a"}, {"ip": "10.0.0.2"}], "ports": [{"port": 80}]},
+            {"addresses": [{"ip": "10.0.0.2"}], "notReadyAddresses": [{"ip": "10.0.0.1", "nodeName": "b"}], "ports": [{"port": 81}]},
+        ]))],
+        "EndpointSlice",
+    );
+    assert_eq!(
+        lost,
+        ["Endpoints shop/web subsets[1].notReadyAddresses[0]: the address is listed before with another host name, \
+         node or target, which counts",]
+    );
+}
+
+#[test]
+fn slices_of_a_service_become_one_object() {
+    let mut v4 = slice(
+        "v1",
+        &json!([
+            {"addresses": ["10.0.0.2"], "conditions": {"ready": true, "serving": true, "terminating": false}, "zone": "z"},
+            {"addresses": ["10.0.0.1", "10.0.0.9"], "zone": "z", "hints": {"forZones": [{"name": "z"}]}, "nodeName": "n"},
+            {"addresses": ["10.0.0.3"], "conditions": {"ready": false, "serving": true, "terminating": true}},
+        ]),
+    );
+    v4["metadata"]["labels"]["app"] = "web".into();
+    let mut v6 = slice("v1beta1", &json!([{"addresses": ["fd00::1"], "topology": {"region": "r"}}]));
+    v6["addressType"] = "IPv6".into();
+    v6["metadata"]["name"] = "web-2".into();
+    v6["metadata"]["labels"]["app"] = "other".into();
+    let mut fqdn = slice("v1", &json!([{"addresses": ["example.com"]}]));
+    fqdn["addressType"] = "FQDN".into();
+    fqdn["metadata"]["name"] = "web-3".into();
+    let mut stray = slice("v1", &json!([]));
+    stray["metadata"]["labels"] = json!({});
+    let mut all_ports = slice("v1", &json!([{"addresses": ["10.0.0.7"]}]));
+    all_ports["metadata"] = json!({"name": "x", "labels": {"kubernetes.io/service-name": "x"}});
+    all_ports["ports"] = json!([{"name": "any"}]);
+    let (items, lost, failed) = convert(&[v6, fqdn, stray, v4, all_ports], "Endpoints");
+    let port = json!([{"name": "http", "port": 80, "protocol": "TCP"}]);
+    assert_eq!(
+        items,
+        [
+            json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "x"}}),
+            json!({
+                "apiVersion": "v1", "kind": "Endpoints",
+                "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
+                "subsets": [{
+                    "addresses": [{"ip": "10.0.0.1", "nodeName": "n"}, {"ip": "10.0.0.2"}, {"ip": "fd00::1"}],
+                    "notReadyAddresses": [{"ip": "10.0.0.3"}],
+                    "ports": port,
+                }],
+            }),
+        ]
+    );
+    assert_eq!(
+        lost,
+        [
+            "EndpointSlice x future: this build does not know the field",
+            "EndpointSlice x ports[0]: it has no number, which means every port",
+            "EndpointSlice x endpoints: no port is left for them",
+            "EndpointSlice shop/web-1 future: this build does not know the field",
+            "EndpointSlice shop/web-1 endpoints[0].zone: Endpoints have no zones (+1)",
+            "EndpointSlice shop/web-1 endpoints[1].addresses: of several addresses of an endpoint, clients use the first",
+            "EndpointSlice shop/web-1 endpoints[1].hints: Endpoints have no hints",
+            "EndpointSlice shop/web-1 endpoints[2].conditions.serving: Endpoints know ready and not ready only",
+            "EndpointSlice shop/web-1 endpoints[2].conditions.terminating: Endpoints do not know it",
+            "EndpointSlice shop/web-2 future: this build does not know the field",
+            "EndpointSlice shop/web-2 endpoints[0].deprecatedTopology: Endpoints have no topology",
+            "EndpointSlice shop/web-2 metadata.labels[\"app\"]: an earlier slice of the Service has another value",
+            "EndpointSlice shop/web-3 future: this build does not know the field",
+            "EndpointSlice shop/web-3 endpoints: Endpoints hold IP addresses only, and these are of type FQDN",
+        ]
+    );
+    assert_eq!(
+        failed,
+        ["2 EndpointSlice shop/web-1: it has no label kubernetes.io/service-name: it belongs to no Service",]
+    );
+}

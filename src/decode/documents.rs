@@ -1,0 +1,246 @@
+//! Objects as they are written, for what works on raw JSON: conversions and policies.
+//!
+//! All of the text is held at once, so that objects are parts of it; the reader of inventories holds one at a time.
+
+use std::{borrow::Cow, io::Read};
+
+use serde_json::value::RawValue;
+
+use super::{
+    BYTE_ORDER_MARK, Source,
+    error::{DecodeError, DecodeReason, read_error},
+    input, is_json,
+    kind::TypeMeta,
+    message::message,
+    position::Position,
+    yaml_as_json,
+};
+use crate::{
+    convert::raw::{Members, Node},
+    policy::{
+        Policies,
+        version::{GROUP, KIND},
+    },
+    reason::{Problem, Reason},
+};
+
+/// How deep lists may be nested; deeper ones are objects of no known kind.
+const MAX_DEPTH: usize = 4;
+
+/// An object, and the line it begins in.
+#[derive(Clone, Debug)]
+pub struct Document<'a> {
+    /// The object.
+    pub raw: Cow<'a, RawValue>,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+/// All of `input` as JSON: unpacked, and translated if it is YAML. Lines stay.
+pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, DecodeError> {
+    let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    if let Err(e) = input::open(input, source.max_bytes).take(limit.saturating_add(1)).read_to_end(&mut bytes) {
+        return Err(read_error(e, Position::START.after(&bytes), source.name));
+    }
+    if bytes.len() > source.max_object_bytes {
+        return Err(Position::START.error(source.name, DecodeReason::TooLarge(limit)));
+    }
+    let json = is_json(&bytes[..bytes.len().min(512)], source.format);
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
+        let why = "not UTF-8".to_owned();
+        at.error(source.name, if json { DecodeReason::Json(why) } else { DecodeReason::Yaml(why) })
+    })?;
+    if !json {
+        return yaml_as_json(&text, source.name);
+    }
+    match text.as_bytes().strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => Ok(text[text.len() - rest.len()..].to_owned()),
+        None => Ok(text),
+    }
+}
+
+/// All objects of `json`, which may hold several values; lists are taken apart.
+pub fn documents<'a>(json: &'a str, source: &Source<'_>) -> Result<Vec<Document<'a>>, DecodeError> {
+    let mut all = Documents { json, source, seen: Position::START, until: 0, list: Vec::new() };
+    for value in serde_json::Deserializer::from_str(json).into_iter::<&'a RawValue>() {
+        let raw = value.map_err(|e| Position::START.of(&e).error(source.name, DecodeReason::Json(message(&e))))?;
+        all.add(raw, &TypeMeta::default(), 0)?;
+    }
+    Ok(all.list)
+}
+
+struct Documents<'a, 's> {
+    json: &'a str,
+    source: &'s Source<'s>,
+    /// The last place that was worked out, and how much of the text is before it.
+    seen: Position,
+    until: usize,
+    list: Vec<Document<'a>>,
+}
+
+impl<'a> Documents<'a, '_> {
+    /// Adds an object, or the objects of a list; `meta` is what its list says that it is.
+    fn add(&mut self, raw: &'a RawValue, meta: &TypeMeta, depth: usize) -> Result<(), DecodeError> {
+        let at = self.place(raw);
+        let of = TypeMeta::of(raw.get(), true);
+        if let Some(items) = items_of(raw, &of).filter(|_| depth < MAX_DEPTH) {
+            let meta = of.of_items();
+            return items.into_iter().try_for_each(|item| self.add(item, &meta, depth + 1));
+        }
+        if self.list.len() >= self.source.max_objects {
+            return Err(at.error(self.source.name, DecodeReason::TooManyObjects(self.source.max_objects)));
+        }
+        let raw = if of.kind.is_empty() { with_type(raw, meta) } else { Cow::Borrowed(raw) };
+        self.list.push(Document { raw, line: at.line });
+        Ok(())
+    }
+
+    /// Where a part of the text begins. Parts are asked for in their order.
+    fn place(&mut self, raw: &RawValue) -> Position {
+        let start = (raw.get().as_ptr() as usize).saturating_sub(self.json.as_ptr() as usize);
+        if let Some(text) = self.json.as_bytes().get(self.until..start) {
+            self.seen = self.seen.after(text);
+            self.until = start;
+        }
+        self.seen
+    }
+}
+
+/// The objects of a list; `None` if it is none.
+fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta) -> Option<Vec<&'a RawValue>> {
+    if raw.get().starts_with('[') {
+        return serde_json::from_str(raw.get()).ok();
+    }
+    let list = Members::read(raw).ok().filter(|_| of.kind.ends_with("List"))?;
+    match list.get("items")? {
+        Node::Raw(items) => {
+            serde_json::from_str::<Option<Vec<&RawValue>>>(items.get()).ok().map(Option::unwrap_or_default)
+        }
+        _ => None,
+    }
+}
+
+/// The object with the type that its list tells, as API servers leave it out in lists.
+fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
+    let Ok(members) = Members::read(raw) else { return Cow::Borrowed(raw) };
+    if meta.kind.is_empty() {
+        return Cow::Borrowed(raw);
+    }
+    let mut typed = Members::default();
+    typed.push("apiVersion".into(), Node::Text(meta.api_version.as_str().into()));
+    typed.push("kind".into(), Node::Text(meta.kind.as_str().into()));
+    typed.fill_from(members);
+    Cow::Owned(typed.to_raw())
+}
+
+/// Reads the policies of a file. Objects of other kinds are told and ignored; every message begins with the place.
+pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policies, Vec<Problem>), DecodeError> {
+    let text = text(input, source)?;
+    let (mut list, mut problems) = (Vec::new(), Vec::new());
+    for Document { raw, line } in documents(&text, source)? {
+        let of = TypeMeta::of(raw.get(), true);
+        let group = of.api_version.split_once('/').map_or("", |(group, _)| group);
+        let (policy, found) = if of.kind == KIND && group == GROUP {
+            crate::policy::read(&raw)
+        } else {
+            let kind: String = of.kind.chars().take(80).collect();
+            let key = crate::model::ObjectKey { kind: kind.as_str().into(), ..Default::default() };
+            (None, vec![Problem::new(Reason::IgnoredObject, key, format!("{kind:?} is no {KIND}"))])
+        };
+        list.extend(policy);
+        let place = |p: Problem| Problem { message: format!("{}:{line}: {}", source.name, p.message), ..p };
+        problems.extend(found.into_iter().map(place));
+    }
+    let (policies, more) = Policies::new(list);
+    problems.extend(more);
+    Ok((policies, problems))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text_: &str) -> Result<Vec<(usize, String)>, String> {
+        let source = Source { max_objects: 4, ..Source::file("f") };
+        let json = text(text_.as_bytes(), &source).map_err(|e| e.to_string())?;
+        let all = documents(&json, &source).map_err(|e| e.to_string())?;
+        Ok(all.into_iter().map(|d| (d.line, d.raw.get().split_whitespace().collect())).collect())
+    }
+
+    #[test]
+    fn objects_are_found_with_their_lines() {
+        for (text, want) in [
+            ("", Ok(vec![])),
+            (
+                "{\"kind\":\"A\"}\n\n{\"kind\":\"B\", \"n\": 1.10}",
+                Ok(vec![(1, r#"{"kind":"A"}"#), (3, r#"{"kind":"B","n":1.10}"#)]),
+            ),
+            (
+                "kind: A\n---\n---\nkind: B\nn: 9007199254740993\n",
+                Ok(vec![(1, r#"{"kind":"A"}"#), (4, r#"{"kind":"B","n":9007199254740993}"#)]),
+            ),
+            (
+                "\u{feff}{\"kind\":\"List\",\n\"items\":[\n{\"kind\":\"A\"},\n{\"x\":1}]}",
+                Ok(vec![(3, r#"{"kind":"A"}"#), (4, r#"{"x":1}"#)]),
+            ),
+            (
+                "apiVersion: v1\nkind: AList\nitems:\n- x: 1\n- kind: B\n",
+                Ok(vec![(4, r#"{"apiVersion":"v1","kind":"A","x":1}"#), (5, r#"{"kind":"B"}"#)]),
+            ),
+            ("[{\"kind\":\"A\"},\n5]", Ok(vec![(1, r#"{"kind":"A"}"#), (2, "5")])),
+            ("{\"kind\":\"List\",\"items\":5}", Ok(vec![(1, r#"{"kind":"List","items":5}"#)])),
+            ("{\"kind\":\"List\",\"items\":null}", Ok(vec![])),
+            ("[[[[[[]]]]]]", Ok(vec![(1, "[[]]")])),
+            ("[1,2,3,4,5]", Err("f:1:10: more than 4 objects")),
+            ("{\n\"kind\":", Err("f:2:7: not JSON: EOF while parsing a value")),
+            ("a: [", Err("f:")),
+        ] {
+            match (read(text), want) {
+                (Ok(got), Ok(want)) => {
+                    assert_eq!(got, want.into_iter().map(|(l, t)| (l, t.to_owned())).collect::<Vec<_>>());
+                }
+                (Err(got), Err(want)) => assert!(got.starts_with(want), "{got}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_of_policies_is_read_with_places() {
+        let file = "\
+apiVersion: roster.dev/v1alpha1
+kind: EndpointPolicy
+metadata: {name: a}
+spec:
+  defaultMode: off
+  exemptGroup: x
+---
+apiVersion: roster.dev/v1
+kind: EndpointPolicy
+metadata: {name: b}
+spec: {rules: [{name: extrenal-ip, mode: warn}]}
+---
+apiVersion: v1
+kind: Service
+";
+        let (policies, problems) = policies(file.as_bytes(), &Source::file("p.yaml")).unwrap();
+        assert_eq!(policies.iter().map(|p| p.meta.name.as_str()).collect::<Vec<_>>(), ["a"]);
+        assert_eq!(
+            problems.iter().map(|p| p.message.as_str()).collect::<Vec<_>>(),
+            [
+                "p.yaml:1: spec.exemptGroup is not known (did you mean exemptGroups?); it is ignored",
+                "p.yaml:8: spec.rules[0].name is \"extrenal-ip\", which means nothing; try external-ip",
+                "p.yaml:13: \"Service\" is no EndpointPolicy",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_example_is_sound() {
+        let example = include_str!("../../examples/policy.yaml");
+        let (policies, problems) = policies(example.as_bytes(), &Source::file("policy.yaml")).unwrap();
+        assert_eq!((policies.iter().len(), problems), (2, vec![]));
+    }
+}

@@ -1,0 +1,166 @@
+//! Reads the body of a plan request: the state of one Service, and how to plan it.
+//!
+//! ```text
+//! text ─ quick: in one go ─────────────► nothing is odd: done
+//!          └─ something is ─► slow: fields, then objects one by one ─► problems, or the fields to blame
+//! ```
+//!
+//! A broken Service, setting or stored Endpoints object refuses the request. A broken pod, node or slice is one
+//! of many: it becomes a problem, and the others count.
+
+mod quick;
+mod slow;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use super::{
+    DecodeError, Source,
+    kind::{Kind, TypeMeta},
+};
+use crate::{
+    inventory::{Inventory, Problems},
+    model::Nodes,
+    plan::{Controller, Options, PlanRequest},
+};
+
+/// A request that can be planned.
+#[derive(Clone, Debug, Default)]
+pub struct Requested {
+    /// The state, and how to plan it.
+    pub request: PlanRequest,
+    /// What is wrong with the rest of it.
+    pub problems: Problems,
+}
+
+/// Why a request cannot be planned.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// It has `kind` or `items`: Kubernetes objects, which [`read`](super::read) reads.
+    #[error("a Kubernetes object, or a list of them")]
+    Objects,
+    /// It is JSON, and no object.
+    #[error("{0}, expected an object with {fields}", fields = names())]
+    NoObject(&'static str),
+    /// It is no JSON, or over a limit.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// Some fields have values that cannot be used.
+    #[error(transparent)]
+    Fields(#[from] FieldErrors),
+}
+
+/// The fields that are to blame: the first of them, and how many more there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+pub struct FieldErrors {
+    /// In the order of the request's fields.
+    pub first: Vec<FieldError>,
+    /// How many there are beside these.
+    pub more: usize,
+}
+
+/// One field that is to blame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// JSON pointer to it.
+    pub pointer: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl FieldErrors {
+    /// How many are told one by one.
+    pub const LIMIT: usize = 20;
+
+    fn push(&mut self, pointer: String, message: String) {
+        if self.first.len() < Self::LIMIT {
+            self.first.push(FieldError { pointer, message });
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+impl fmt::Display for FieldErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(FieldError { pointer, message }) = self.first.first() {
+            write!(f, "{pointer}: {message}")?;
+        }
+        match self.more + self.first.len().saturating_sub(1) {
+            0 => Ok(()),
+            more => write!(f, " (and {more} more)"),
+        }
+    }
+}
+
+/// What a field holds. Objects are named by their kind.
+#[derive(Clone, Copy)]
+enum Field {
+    One(&'static str),
+    Many(&'static str),
+    Controllers,
+    Options,
+}
+
+/// The fields of a request. [`PlanRequest`] says what they mean.
+const FIELDS: [(&str, Field); 7] = [
+    ("service", Field::One("Service")),
+    ("pods", Field::Many("Pod")),
+    ("nodes", Field::Many("Node")),
+    ("endpoints", Field::One("Endpoints")),
+    ("endpointSlices", Field::Many("EndpointSlice")),
+    ("controllers", Field::Controllers),
+    ("options", Field::Options),
+];
+
+fn field(name: &str) -> Option<usize> {
+    FIELDS.iter().position(|(field, _)| *field == name)
+}
+
+/// The kind of this name.
+fn kind(name: &str) -> Kind {
+    TypeMeta { kind: name.into(), ..TypeMeta::default() }.kind()
+}
+
+fn names() -> String {
+    FIELDS.map(|(name, _)| name).join(", ")
+}
+
+/// Slices of this version have their zones elsewhere.
+const BETA: &str = "discovery.k8s.io/v1beta1";
+
+/// Reads `text`, which is JSON, within the limits of `source`; its format and its bytes are no matter here.
+pub fn read(text: &str, source: &Source<'_>) -> Result<Requested, RequestError> {
+    // The first look sees no versions.
+    let quick =
+        if memchr::memmem::find(text.as_bytes(), BETA.as_bytes()).is_some() { None } else { quick::read(text, source) };
+    match quick {
+        Some(found) => Ok(found.into()),
+        None => slow::read(text, source).map(Into::into),
+    }
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+struct Found {
+    objects: Inventory,
+    controllers: Option<Vec<Controller>>,
+    options: Options,
+}
+
+impl From<Found> for Requested {
+    fn from(found: Found) -> Self {
+        let Found { mut objects, controllers, options } = found;
+        let request = PlanRequest {
+            service: objects.services.pop(),
+            pods: objects.pods,
+            nodes: Nodes::new(objects.nodes),
+            endpoints: objects.endpoints.pop(),
+            endpoint_slices: objects.slices,
+            controllers,
+            options,
+        };
+        Self { request, problems: objects.problems }
+    }
+}

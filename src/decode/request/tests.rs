@@ -1,0 +1,133 @@
+//! Both looks at a request: the same state, and what is odd about it.
+
+use std::num::NonZeroUsize;
+
+use super::*;
+
+fn source() -> Source<'static> {
+    Source { name: "in", threads: NonZeroUsize::MIN, max_objects: 5, ..Source::body() }
+}
+
+const SERVICE: &str = r#"{"metadata":{"name":"web","namespace":"shop"},"spec":{"selector":{"app":"web"},
+    "ports":[{"port":80,"protocol":"TCP","targetPort":"http"}]}}"#;
+const POD: &str = r#"{"metadata":{"name":"a","namespace":"shop","labels":{"app":"web"}},
+    "spec":{"containers":[{"ports":[{"name":"http","containerPort":80,"protocol":"TCP"}]}]},
+    "status":{"podIPs":[{"ip":"10.0.0.1"}],"podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}]}}"#;
+
+/// `code pointer message` of each problem; or the error.
+fn told(text: &str) -> Result<Vec<String>, String> {
+    let requested = read(text, &source()).map_err(|e| e.to_string())?;
+    let problem =
+        |p: &crate::reason::Problem| format!("{} {} {}", p.code, p.pointer.as_deref().unwrap_or("-"), p.message);
+    Ok(requested.problems.iter().map(problem).collect())
+}
+
+#[test]
+fn both_looks_read_the_same() {
+    let node = r#"{"metadata":{"name":"n"}}"#;
+    let endpoints = r#"{"metadata":{"name":"web","namespace":"shop"},"subsets":[{"addresses":[{"ip":"10.0.0.9"}]}]}"#;
+    let slice = r#"{"metadata":{"name":"web-1","namespace":"shop"},"addressType":"IPv4"}"#;
+    let rest = format!(
+        r#""service":{SERVICE},"pods":[{POD}],"nodes":[{node}],"endpoints":{endpoints},"endpointSlices":[{slice}],
+        "controllers":["mirroring"],"options":{{"compat":"1.30","maxEndpointsPerSlice":7}}"#
+    );
+    let quick = quick::read(&format!("{{{rest}}}"), &source()).unwrap();
+    let slow = slow::read(&format!("{{{rest}}}"), &source()).unwrap();
+    let (quick, slow) = (Requested::from(quick), Requested::from(slow));
+    assert!(quick.problems.is_empty() && slow.problems.is_empty());
+    assert_eq!(format!("{:?}", quick.request), format!("{:?}", slow.request));
+    assert_eq!((quick.request.pods.len(), quick.request.controllers.map(|c| c.len())), (1, Some(1)));
+    for odd in [r#""x":1,"#, r#""service":5,"#] {
+        assert!(quick::read(&format!("{{{odd}{rest}}}"), &source()).is_none());
+        let read = read(&format!("{{{odd}{rest}}}"), &source()).unwrap();
+        assert_eq!(format!("{:?}", read.request), format!("{:?}", slow.request));
+        assert_eq!(read.problems.as_slice().len(), 1);
+    }
+    for nothing in ["{}", r#"{"service":null,"pods":null,"nodes":null,"endpoints":null,"options":null}"#] {
+        let (read, quick) = (read(nothing, &source()).unwrap(), quick::read(nothing, &source()));
+        assert!(quick.is_some() && read.problems.is_empty() && read.request.service.is_none(), "{nothing}");
+    }
+}
+
+#[test]
+fn what_is_odd_is_told_with_its_place() {
+    let without = |text: &str| text.replace(r#","protocol":"TCP""#, "");
+    for (text, want) in [
+        (format!(r#"{{"service":{SERVICE},"pods":[{POD}]}}"#), Ok(vec![])),
+        (
+            format!(r#"{{"service":{},"pods":[{}]}}"#, without(SERVICE), without(POD)),
+            Ok(vec![
+                "missing-protocol /service/spec/ports/0/protocol the port has no protocol",
+                "missing-protocol /pods/0/spec/containers/0/ports/0/protocol the port has no protocol",
+            ]),
+        ),
+        (
+            r#"{"nodes":[{"metadata":{"name":"N"}}],"endpoints":{"metadata":{"name":"e","name":"E"}},"endpointSlices":[{}]}"#
+                .to_owned(),
+            Ok(vec![
+                "invalid-name /nodes/0/metadata/name a name consists of lower case letters, digits and '-', and begins \
+                 and ends with a letter or digit",
+                "duplicate-key /endpoints/metadata/name in:1:81: name is there twice; the last one counts",
+                "invalid-name /endpoints/metadata/name a name consists of lower case letters, digits and '-', and begins \
+                 and ends with a letter or digit",
+                "invalid-name /endpointSlices/0/metadata/name the object has no name",
+            ]),
+        ),
+        (
+            "{\"pods\":[null,\n{\"metadata\":{\"name\":\"a\",\n\"labels\":[]}}],\"Pods\":1,\"pods\":[],\"pods\":[5]}".to_owned(),
+            Ok(vec![
+                "duplicate-key /pods pods is there twice; the last one counts",
+                "invalid-setting /Pods \"Pods\" is not read; the fields are service, pods, nodes, endpoints, \
+                 endpointSlices, controllers, options",
+                "invalid-object /pods/0 in:3:43: invalid type: integer `5`, expected an object",
+            ]),
+        ),
+        (
+            r#"{"service":{"spec":{"ports":[{"port":"x"}]}},"pods":{},"controllers":[1],"options":{"compat":"1"}}"#.to_owned(),
+            Err("/service/spec/ports/0/port: invalid type: string \"x\", expected an integer of 32 bits (and 3 more)"),
+        ),
+        (r#"{"pods":[{},{},{},{},{},{}]}"#.to_owned(), Err("in:1:25: more than 5 objects")),
+        (r#"{"service":{},"pods":[{},{}],"nodes":[{},{},{}]}"#.to_owned(), Err("in:1:45: more than 5 objects")),
+        ("[{}]".to_owned(), Err("a list, expected an object with service, pods, nodes, endpoints, endpointSlices, \
+                                 controllers, options")),
+        ("{\n}x".to_owned(), Err("in:2:2: not JSON: trailing characters")),
+        // JSON, though no Rust text and no number: the fault of one pod.
+        (
+            r#"{"pods":[{"metadata":{"name":"\ud800"}},{"spec":{"containers":[{"ports":[{"containerPort":1e999}]}]}}]}"#
+                .to_owned(),
+            Ok(vec![
+                "invalid-object /pods/0/metadata/name in:1:37: unexpected end of hex escape",
+                "invalid-object /pods/1/spec/containers/0/ports/0/containerPort in:1:95: number out of range",
+            ]),
+        ),
+        (r#"{"pods":5,"kind":"List"}{}"#.to_owned(), Err("a Kubernetes object, or a list of them")),
+    ] {
+        let got = told(&text);
+        if want == Err("?") {
+            assert!(got.is_err(), "{text}");
+            continue;
+        }
+        let got = got.as_ref().map(|p| p.iter().map(String::as_str).collect()).map_err(String::as_str);
+        assert_eq!(got, want, "{text}");
+    }
+}
+
+#[test]
+fn memory_is_bounded_whatever_the_objects_hold() {
+    let many = vec!["{}"; 100_000].join(",");
+    let pairs = (0..100_000).map(|i| format!("\"{i}\":\"\"")).collect::<Vec<_>>().join(",");
+    let source = Source { max_memory: 1 << 20, ..source() };
+    for text in [
+        format!(r#"{{"endpointSlices":[{{"endpoints":[{many}]}}]}}"#),
+        format!(r#"{{"endpoints":{{"subsets":[{{"addresses":[{many}]}}]}}}}"#),
+        format!(r#"{{"service":{{"metadata":{{"labels":{{{pairs}}}}}}}}}"#),
+        // The parser of such a field must look ahead.
+        format!(r#"{{"service":{{"spec":{{"ports":[{{"targetPort":[{many}]}}]}}}}}}"#),
+    ] {
+        let error = read(&text, &source).map(|_| ()).unwrap_err().to_string();
+        assert!(error.ends_with("the objects take more than 1048576 bytes of memory"), "{error}");
+    }
+    // What nobody keeps costs nothing, even on the second look.
+    let odd = format!(r#"{{"service":{{"metadata":{{"name":"a","name":"b"}},"x":[{many}],"y":{{{pairs}}}}}}}"#);
+    assert_eq!(read(&odd, &source).unwrap().problems.as_slice().len(), 1);
+}

@@ -1,0 +1,90 @@
+//! `POST /v1/convert`: objects in another version, or as another kind.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Query, Request, State},
+    http::Uri,
+};
+
+use super::{
+    App,
+    body::Format,
+    compute::{Answer, Posted, compute},
+    input::decode_error,
+    problem::{ApiError, FieldError, Kind},
+    refusals,
+    schema::conversion::{ConvertBody, ConvertedAnswer, TargetName},
+};
+use crate::{
+    convert::{self, Target},
+    decode::{self, Document, Source},
+};
+
+/// Convert objects
+///
+/// Converts the posted objects to another version or kind, and tells what was lost. `Endpoints` become
+/// `EndpointSlice`s as the mirroring controller makes them; slices become one `Endpoints` object for each Service;
+/// versions of `EndpointSlice` and of `EndpointPolicy` are converted as API servers do it, with every field that is not
+/// known here. Objects that `to` says nothing about stay as they are. An object that cannot be converted is an
+/// entry of `failed`; the others are converted.
+#[utoipa::path(
+    post,
+    path = "/v1/convert",
+    tag = "compute",
+    params(
+        ("to" = inline(TargetName), Query, description = "What to convert to: a kind, or a group and a version.",
+            example = "EndpointSlice"),
+    ),
+    request_body(
+        description = "An object, a `kind: List`, or several YAML documents or lines of JSON.",
+        content(
+            (ConvertBody = "application/json", example = ConvertBody::example),
+            (ConvertBody = "application/yaml", example = ConvertBody::example),
+        ),
+    ),
+    responses(
+        (status = 200, description = "The objects, what they lost, and which could not be converted.",
+            body = ConvertedAnswer),
+        refusals::OfBody,
+    ),
+)]
+pub(super) async fn convert(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
+    let to = target(request.uri())?;
+    compute(&app, request, move |_, posted| of_body(&posted, to)).await
+}
+
+fn of_body(posted: &Posted, to: Target) -> Result<Answer, ApiError> {
+    let format = match posted.format {
+        Format::Json | Format::Ndjson => decode::Format::Json,
+        Format::Yaml => decode::Format::Yaml,
+    };
+    // The limit of the server held already.
+    let source = Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() };
+    let text = decode::text(posted.bytes.as_ref(), &source).map_err(|e| decode_error(&e))?;
+    if text.trim_ascii().is_empty() {
+        return Err(ApiError::new(Kind::MalformedBody, "the body is empty"));
+    }
+    let documents: Vec<Document<'_>> = decode::documents(&text, &source).map_err(|e| decode_error(&e))?;
+    let objects: Vec<_> = documents.iter().map(|d| d.raw.as_ref()).collect();
+    Answer::json(&convert::objects(&objects, to))
+}
+
+/// The one parameter.
+fn target(uri: &Uri) -> Result<Target, ApiError> {
+    let refuse = |name: &str, detail: String| {
+        let parameter = Some(name.chars().take(80).collect());
+        let error = FieldError { pointer: None, parameter, detail: detail.clone() };
+        ApiError { errors: vec![error], ..ApiError::new(Kind::InvalidQuery, detail) }
+    };
+    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
+        .map_err(|e| ApiError::new(Kind::InvalidQuery, e.to_string()))?;
+    let mut to = None;
+    for (name, value) in pairs {
+        if name != "to" {
+            return Err(refuse(&name, "there is no such parameter here".to_owned()));
+        }
+        to = Some(value.parse().map_err(|why| refuse("to", why))?);
+    }
+    to.ok_or_else(|| refuse("to", "is missing: say what to convert to".to_owned()))
+}

@@ -1,0 +1,96 @@
+//! Conversions: what is posted, and what comes back.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{RefOr, schema::Schema},
+};
+
+use super::{answer::ObjectKey, request::from_json};
+use crate::convert::Target;
+
+/// What to convert to.
+pub(crate) struct TargetName;
+
+impl PartialSchema for TargetName {
+    fn schema() -> RefOr<Schema> {
+        from_json(json!({ "type": "string", "enum": Target::ALL.map(Target::as_str) }))
+    }
+}
+
+impl ToSchema for TargetName {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("ConvertTarget")
+    }
+}
+
+/// Kubernetes objects of any kind.
+pub(crate) struct ConvertBody;
+
+impl ConvertBody {
+    pub(crate) fn example() -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": "web", "namespace": "shop" },
+            "subsets": [{ "addresses": [{ "ip": "192.0.2.7" }], "ports": [{ "name": "http", "port": 8080 }] }],
+        })
+    }
+}
+
+impl PartialSchema for ConvertBody {
+    fn schema() -> RefOr<Schema> {
+        from_json(json!({
+            "description": "A Kubernetes object, a list of them with `items`, or a plain list. What is no object is told in \
+                `failed`.",
+            "type": ["object", "array", "string", "number", "boolean", "null"],
+        }))
+    }
+}
+
+impl ToSchema for ConvertBody {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("ConvertRequest")
+    }
+}
+
+/// What came of a conversion.
+#[derive(ToSchema)]
+#[schema(as = Converted)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ConvertedAnswer {
+    /// The objects, in the order of the input; Endpoints that were made of slices come last.
+    items: Vec<Value>,
+    /// What they lost.
+    lost: Vec<LostField>,
+    /// Objects that could not be converted: they are not among the items.
+    failed: Vec<FailedObject>,
+}
+
+/// A field that the result does not have.
+#[derive(ToSchema)]
+#[schema(as = Lost)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct LostField {
+    object: ObjectKey,
+    /// The field.
+    #[schema(example = "endpoints[0].zone")]
+    field: String,
+    /// Why.
+    why: String,
+    /// How many more fields of the object were lost for the same reason.
+    #[schema(required = false, nullable = false)]
+    more: Option<u64>,
+}
+
+/// An object that could not be converted.
+#[derive(ToSchema)]
+#[schema(as = FailedConversion)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct FailedObject {
+    /// Its place in the input, from 0.
+    index: u64,
+    object: ObjectKey,
+    /// Why.
+    why: String,
+}

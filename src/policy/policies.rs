@@ -1,0 +1,200 @@
+//! All policies together: what they say of one object.
+
+use serde_json::value::RawValue;
+
+use super::{EndpointPolicy, spec::Selection};
+use crate::{
+    admission::{Capacity, Mode, Rule, Settings},
+    model::{Labels, ObjectKey, Text, names},
+    reason::{Problem, Reason},
+};
+
+/// The object that is asked about, and who writes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Kind: `Service`, `Endpoints`, `EndpointSlice`.
+    pub kind: &'a str,
+    /// Namespace.
+    pub namespace: &'a str,
+    /// Labels of the namespace, where they are known.
+    pub namespace_labels: Option<&'a Labels>,
+    /// Name; empty where the API server is yet to make one.
+    pub name: &'a str,
+    /// Labels of the object.
+    pub labels: &'a Labels,
+    /// Who writes it.
+    pub user: &'a str,
+    /// Groups of the user.
+    pub groups: &'a [&'a str],
+}
+
+impl Target<'_> {
+    /// The Service that the object is, or belongs to.
+    fn service(&self) -> &str {
+        if self.kind == "EndpointSlice" {
+            return self.labels.get(names::SERVICE_NAME).map(Text::as_str).unwrap_or_default();
+        }
+        self.name
+    }
+}
+
+/// Policies in order of their names, each name once. Canonical: the same policies in any order are equal.
+///
+/// What several of them say of one object adds up so that their order does not matter, and so that one more policy
+/// never makes another one weaker, as Kubernetes' own admission policies do:
+///
+/// - Every policy has an opinion on a rule: the mode it lists, else its default mode, else none. A policy that exempts
+///   the object has the opinion `off` on every rule. The strictest opinion counts. Where there is none, the rule's own
+///   default mode does.
+/// - Allowed ranges add up, and so do denied ones. A denied range wins over an allowed one.
+/// - `Deny` wins over `Truncate`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policies(Vec<Compiled>);
+
+/// A policy with its opinions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Compiled {
+    policy: EndpointPolicy,
+    modes: [Option<Mode>; Rule::COUNT],
+}
+
+impl Policies {
+    /// All of these policies. Of several with one name the last counts; of a rule that one lists twice, the strictest
+    /// mode.
+    pub fn new(list: Vec<EndpointPolicy>) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut all: Vec<Compiled> = Vec::with_capacity(list.len());
+        for policy in list.into_iter().rev() {
+            if all.iter().any(|c| c.policy.meta.name == policy.meta.name) {
+                let key = ObjectKey::new(super::version::KIND, &Text::default(), &policy.meta.name);
+                let message = "there are several policies of this name; the last one counts";
+                problems.push(Problem::new(Reason::DuplicateObject, key, message));
+                continue;
+            }
+            all.push(Compiled::new(policy));
+        }
+        all.sort_by(|a, b| a.policy.meta.name.cmp(&b.policy.meta.name));
+        problems.reverse();
+        (Self(all), problems)
+    }
+
+    /// Reads and gathers policies; those that cannot be read are left out, and told.
+    pub fn read<'a>(objects: impl IntoIterator<Item = &'a RawValue>) -> (Self, Vec<Problem>) {
+        let (mut list, mut problems) = (Vec::new(), Vec::new());
+        for raw in objects {
+            let (policy, mut more) = super::read(raw);
+            list.extend(policy);
+            problems.append(&mut more);
+        }
+        let (policies, mut more) = Self::new(list);
+        problems.append(&mut more);
+        (policies, problems)
+    }
+
+    /// The policies, in order of their names.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &EndpointPolicy> {
+        self.0.iter().map(|c| &c.policy)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a policy asks for labels of namespaces other than their names: a webhook must know them then.
+    pub fn need_namespace_labels(&self) -> bool {
+        let selectors = self.iter().filter_map(|p| p.spec.matches.namespaces.selector.as_ref());
+        selectors.into_iter().any(|s| s.keys().any(|k| k != NAMESPACE_NAME))
+    }
+
+    /// The policies that are about the object, those that exempt it included.
+    pub fn about(&self, target: &Target<'_>) -> impl Iterator<Item = &EndpointPolicy> {
+        self.0.iter().filter(|c| c.is_about(target)).map(|c| &c.policy)
+    }
+
+    /// What holds for the object.
+    pub fn settings(&self, target: &Target<'_>) -> Settings {
+        let mut settings = Settings::default();
+        let mut modes = [None; Rule::COUNT];
+        let mut capacity = None;
+        for compiled in self.0.iter().filter(|c| c.is_about(target)) {
+            if compiled.exempts(target) {
+                for mode in &mut modes {
+                    *mode = (*mode).max(Some(Mode::Off));
+                }
+                continue;
+            }
+            for (mode, opinion) in modes.iter_mut().zip(compiled.modes) {
+                *mode = (*mode).max(opinion);
+            }
+            let spec = &compiled.policy.spec;
+            settings.allowed.extend(&spec.addresses.allow);
+            settings.denied.extend(&spec.addresses.deny);
+            capacity = match (capacity, spec.capacity.action) {
+                (Some(Capacity::Deny), _) | (_, Some(Capacity::Deny)) => Some(Capacity::Deny),
+                (before, now) => before.or(now),
+            };
+        }
+        for rule in Rule::ALL {
+            if let Some(mode) = modes[*rule as usize] {
+                settings.set(*rule, mode);
+            }
+        }
+        for ranges in [&mut settings.allowed, &mut settings.denied] {
+            ranges.sort_unstable();
+            ranges.dedup();
+        }
+        settings.capacity = capacity.unwrap_or_default();
+        settings
+    }
+}
+
+/// The label that every namespace has: its name.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+impl Compiled {
+    fn new(policy: EndpointPolicy) -> Self {
+        let mut modes = [policy.spec.default_mode; Rule::COUNT];
+        let mut listed = [None; Rule::COUNT];
+        for rule in &policy.spec.rules {
+            let slot = &mut listed[rule.name as usize];
+            *slot = (*slot).max(Some(rule.mode));
+        }
+        for (mode, listed) in modes.iter_mut().zip(listed) {
+            *mode = listed.or(*mode);
+        }
+        Self { policy, modes }
+    }
+
+    fn is_about(&self, target: &Target<'_>) -> bool {
+        let matches = &self.policy.spec.matches;
+        matches.namespaces.names(target.namespace)
+            && matches.services.names(target.service())
+            && selects(&matches.services, |key| target.labels.get(key).map(Text::as_str))
+            && self.selects_namespace(target)
+    }
+
+    fn selects_namespace(&self, target: &Target<'_>) -> bool {
+        let namespaces = &self.policy.spec.matches.namespaces;
+        match (target.namespace_labels, &namespaces.selector) {
+            // Nobody knows the labels: a policy that asks for others than the name is not about the object.
+            (None, Some(selector)) if selector.keys().any(|k| k != NAMESPACE_NAME) => false,
+            (labels, _) => selects(namespaces, |key| match key {
+                NAMESPACE_NAME => Some(target.namespace),
+                _ => labels.and_then(|l| l.get(key)).map(Text::as_str),
+            }),
+        }
+    }
+
+    fn exempts(&self, target: &Target<'_>) -> bool {
+        let exempt = &self.policy.spec.exempt;
+        super::pattern::any(&exempt.users, target.user)
+            || target.groups.iter().any(|g| super::pattern::any(&exempt.groups, g))
+            || super::pattern::any(&exempt.namespaces, target.namespace)
+            || exempt.objects.iter().any(|o| o.is(target.kind, target.namespace, target.name))
+    }
+}
+
+fn selects<'a>(selection: &Selection, label: impl Fn(&str) -> Option<&'a str>) -> bool {
+    selection.selector.as_ref().is_none_or(|s| s.selects(label))
+}

@@ -1,0 +1,88 @@
+//! `metav1.LabelSelector`.
+
+use serde::Deserialize;
+
+use crate::model::{Labels, Text, wire::nullable};
+
+/// Which labels an object must have. The empty selector selects everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Selector {
+    /// Labels with these values.
+    #[serde(deserialize_with = "nullable")]
+    pub match_labels: Labels,
+    /// Conditions; all must hold.
+    #[serde(deserialize_with = "nullable")]
+    pub match_expressions: Vec<Requirement>,
+}
+
+/// A condition on one label.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Requirement {
+    /// The label.
+    pub key: Text,
+    /// The condition.
+    pub operator: Operator,
+    /// Values to compare with.
+    #[serde(default, deserialize_with = "nullable")]
+    pub values: Vec<Text>,
+}
+
+/// A condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[expect(missing_docs, reason = "the names are Kubernetes' own")]
+pub enum Operator {
+    In,
+    /// Also where the label is missing.
+    NotIn,
+    Exists,
+    DoesNotExist,
+}
+
+impl Selector {
+    /// Whether `labels` fit; `label` gives the value of one.
+    pub(super) fn selects<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.match_labels.iter().all(|(k, v)| label(k) == Some(v))
+            && self.match_expressions.iter().all(|r| r.holds(label(&r.key)))
+    }
+
+    /// The labels it asks for.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Text> {
+        self.match_labels.iter().map(|(k, _)| k).chain(self.match_expressions.iter().map(|r| &r.key))
+    }
+}
+
+impl Requirement {
+    fn holds(&self, value: Option<&str>) -> bool {
+        let listed = value.is_some_and(|v| self.values.iter().any(|w| w == v));
+        match self.operator {
+            Operator::In => listed,
+            Operator::NotIn => !listed,
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_select_as_kubernetes_does() {
+        let labels: Labels = [("a", "1"), ("b", "")].into_iter().collect();
+        for (selector, want) in [
+            ("{}", true),
+            (r#"{"matchLabels":{"a":"1"}}"#, true),
+            (r#"{"matchLabels":{"a":"1","c":"1"}}"#, false),
+            (r#"{"matchExpressions":[{"key":"a","operator":"In","values":["2","1"]}]}"#, true),
+            (r#"{"matchExpressions":[{"key":"c","operator":"NotIn","values":["1"]}]}"#, true),
+            (r#"{"matchExpressions":[{"key":"a","operator":"NotIn","values":["1"]}]}"#, false),
+            (r#"{"matchExpressions":[{"key":"b","operator":"Exists"}]}"#, true),
+            (r#"{"matchExpressions":[{"key":"b","operator":"DoesNotExist","values":null}]}"#, false),
+        ] {
+            let selector: Selector = serde_json::from_str(selector).unwrap();
+            assert_eq!(selector.selects(|k| labels.get(k).map(Text::as_str)), want, "{selector:?}");
+        }
+    }
+}

@@ -1,0 +1,341 @@
+use serde_json::{Value, json, value::RawValue};
+
+use super::*;
+use crate::{
+    admission::{Capacity, Mode, Rule, Settings},
+    model::{Labels, Time},
+};
+
+fn raw(value: &Value) -> Box<RawValue> {
+    RawValue::from_string(value.to_string()).unwrap()
+}
+
+fn v1(name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": {"name": name}, "spec": spec})
+}
+
+fn policies(list: &[Value]) -> Policies {
+    let raws: Vec<_> = list.iter().map(raw).collect();
+    let (policies, problems) = Policies::read(raws.iter().map(AsRef::as_ref));
+    assert_eq!(problems, []);
+    policies
+}
+
+fn labels(pairs: &[(&str, &str)]) -> Labels {
+    pairs.iter().copied().collect()
+}
+
+/// What holds for the Endpoints `shop/web`, written by `alice`.
+fn shop_web(list: &[Value]) -> Settings {
+    let namespace = labels(&[("team", "a")]);
+    policies(list).settings(&Target {
+        kind: "Endpoints",
+        namespace: "shop",
+        namespace_labels: Some(&namespace),
+        name: "web",
+        labels: &labels(&[("app", "web")]),
+        user: "alice",
+        groups: &["dev"],
+    })
+}
+
+#[test]
+fn without_policies_every_rule_has_its_own_mode() {
+    assert_eq!(shop_web(&[]), Settings::default());
+    assert_eq!(shop_web(&[v1("a", &json!({}))]), Settings::default());
+}
+
+#[test]
+fn the_strictest_opinion_counts_and_the_order_does_not() {
+    let rule = |mode: &str| json!({"rules": [{"name": "external-ip", "mode": mode}]});
+    for (name, specs, want) in [
+        ("a listed mode", vec![rule("off")], Mode::Off),
+        ("stricter than another", vec![rule("audit"), rule("enforce"), rule("off")], Mode::Enforce),
+        ("a default mode", vec![json!({"defaultMode": "audit"})], Mode::Audit),
+        (
+            "a listed mode of the same policy",
+            vec![json!({"defaultMode": "enforce", "rules": rule("off")["rules"]})],
+            Mode::Off,
+        ),
+        ("a default mode of another policy", vec![rule("off"), json!({"defaultMode": "audit"})], Mode::Audit),
+        (
+            "no opinion",
+            vec![json!({"match": {"namespaces": {"names": ["other"]}}, "defaultMode": "enforce"})],
+            Mode::Warn,
+        ),
+    ] {
+        let mut list: Vec<Value> = specs.iter().enumerate().map(|(i, s)| v1(&format!("p{i}"), s)).collect();
+        let settings = shop_web(&list);
+        assert_eq!(settings.mode(Rule::ExternalIp), want, "{name}");
+        list.reverse();
+        assert_eq!(shop_web(&list), settings, "{name}");
+    }
+}
+
+#[test]
+fn all_conditions_of_a_match_must_hold() {
+    for (matches, want) in [
+        (json!({}), true),
+        (json!({"namespaces": {"names": ["other", "sh*"]}}), true),
+        (json!({"namespaces": {"names": ["other"]}}), false),
+        (json!({"namespaces": {"names": []}}), true),
+        (
+            json!({"namespaces": {"selector": {"matchLabels": {"team": "a", "kubernetes.io/metadata.name": "shop"}}}}),
+            true,
+        ),
+        (json!({"namespaces": {"selector": {"matchLabels": {"team": "b"}}}}), false),
+        (json!({"namespaces": {"names": ["shop"], "selector": {"matchLabels": {"team": "b"}}}}), false),
+        (json!({"services": {"names": ["web"], "selector": {"matchLabels": {"app": "web"}}}}), true),
+        (
+            json!({"services": {"selector": {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}]}}}),
+            false,
+        ),
+        (json!({"namespaces": null, "services": {"names": null}}), true),
+    ] {
+        let settings = shop_web(&[v1("a", &json!({"match": matches, "defaultMode": "off"}))]);
+        assert_eq!(settings.mode(Rule::ExternalIp) == Mode::Off, want, "{matches}");
+    }
+}
+
+#[test]
+fn slices_belong_to_the_service_of_their_label() {
+    let policies = policies(&[v1("a", &json!({"match": {"services": {"names": ["web"]}}, "defaultMode": "off"}))]);
+    for (pairs, want) in [(&[("kubernetes.io/service-name", "web")][..], 1), (&[], 0)] {
+        let labels = labels(pairs);
+        let target = Target {
+            kind: "EndpointSlice",
+            namespace: "shop",
+            namespace_labels: None,
+            name: "web-x7",
+            labels: &labels,
+            user: "",
+            groups: &[],
+        };
+        assert_eq!(policies.about(&target).count(), want);
+    }
+}
+
+#[test]
+fn a_policy_that_asks_for_unknown_labels_is_about_nothing() {
+    let by_label = |key: &str| json!({"match": {"namespaces": {"selector": {"matchExpressions": [{"key": key, "operator": "NotIn", "values": ["x"]}]}}}});
+    for (key, want) in [("team", false), ("kubernetes.io/metadata.name", true)] {
+        let policies = policies(&[v1("a", &by_label(key))]);
+        let target = Target {
+            kind: "Service",
+            namespace: "shop",
+            namespace_labels: None,
+            name: "web",
+            labels: &Labels::default(),
+            user: "",
+            groups: &[],
+        };
+        assert_eq!(policies.about(&target).count() == 1, want, "{key}");
+        assert_eq!(policies.need_namespace_labels(), !want);
+    }
+}
+
+#[test]
+fn what_a_policy_exempts_it_leaves_alone_and_others_do_not() {
+    for (exempt, want) in [
+        (json!({"users": ["bob", "al*"]}), true),
+        (json!({"groups": ["dev"]}), true),
+        (json!({"namespaces": ["shop"]}), true),
+        (json!({"objects": [{"name": "web"}]}), true),
+        (json!({"objects": [{"kind": "Service", "name": "web"}, {"namespace": "other", "name": "*"}]}), false),
+        (json!({"users": ["bob"], "groups": []}), false),
+    ] {
+        let spec = json!({"exempt": exempt, "addresses": {"deny": ["10.0.0.0/8"]}});
+        let exempting = v1("a", &spec);
+        let settings = shop_web(std::slice::from_ref(&exempting));
+        assert_eq!(settings.mode(Rule::ReservedLabel) == Mode::Off, want, "{exempt}");
+        assert_eq!(settings.denied.is_empty(), want, "{exempt}");
+        let other = v1("b", &json!({"rules": [{"name": "reserved-label", "mode": "warn"}]}));
+        assert_eq!(shop_web(&[exempting, other]).mode(Rule::ReservedLabel), Mode::Warn, "{exempt}");
+    }
+}
+
+#[test]
+fn ranges_add_up_and_deny_wins_over_truncate() {
+    let spec = |allow: &[&str], deny: &[&str], action: &str| json!({"addresses": {"allow": allow, "deny": deny}, "capacity": {"action": action}});
+    let settings = shop_web(&[
+        v1("a", &spec(&["192.0.2.0/24", "10.0.0.0/8"], &["fd00::/8"], "Deny")),
+        v1("b", &spec(&["10.0.0.0/8"], &["10.1.0.0/16"], "Truncate")),
+        v1("c", &json!({})),
+    ]);
+    let ranges = |texts: &[&str]| texts.iter().map(|t| t.parse().unwrap()).collect::<Vec<_>>();
+    assert_eq!(settings.allowed, ranges(&["10.0.0.0/8", "192.0.2.0/24"]));
+    assert_eq!(settings.denied, ranges(&["10.1.0.0/16", "fd00::/8"]));
+    assert_eq!(settings.capacity, Capacity::Deny);
+}
+
+#[test]
+fn of_several_policies_with_one_name_the_last_counts() {
+    let raws = ["off", "enforce"].map(|mode| raw(&v1("a", &json!({"defaultMode": mode}))));
+    let (policies, problems) = Policies::read(raws.iter().map(AsRef::as_ref));
+    assert_eq!(policies.iter().map(|p| p.spec.default_mode).collect::<Vec<_>>(), [Some(Mode::Enforce)]);
+    assert_eq!(problems.len(), 1);
+}
+
+#[test]
+fn both_versions_say_the_same() {
+    let flat = json!({
+        "apiVersion": "roster.dev/v1alpha1", "kind": "EndpointPolicy", "metadata": {"name": "a"},
+        "spec": {
+            "defaultMode": "audit", "rules": [{"name": "over-capacity", "mode": "enforce"}],
+            "namespaces": ["shop"], "namespaceSelector": {"matchLabels": {"team": "a"}},
+            "services": ["web"], "serviceSelector": {},
+            "exemptUsers": ["u"], "exemptGroups": ["g"], "exemptNamespaces": ["n"], "exemptObjects": [{"name": "o"}],
+            "allowedCIDRs": ["10.0.0.0/8"], "deniedCIDRs": ["10.1.0.0/16"], "capacityAction": "Deny",
+        },
+    });
+    let structured = v1(
+        "a",
+        &json!({
+            "defaultMode": "audit", "rules": [{"name": "over-capacity", "mode": "enforce"}],
+            "match": {
+                "namespaces": {"names": ["shop"], "selector": {"matchLabels": {"team": "a"}}},
+                "services": {"names": ["web"], "selector": {}},
+            },
+            "exempt": {"users": ["u"], "groups": ["g"], "namespaces": ["n"], "objects": [{"name": "o"}]},
+            "addresses": {"allow": ["10.0.0.0/8"], "deny": ["10.1.0.0/16"]},
+            "capacity": {"action": "Deny"},
+        }),
+    );
+    let (a, b) = (read(&raw(&flat)), read(&raw(&structured)));
+    assert_eq!(a, b);
+    assert!(a.0.is_some() && a.1.is_empty(), "{a:?}");
+}
+
+#[test]
+fn mistakes_are_named_by_their_field() {
+    let alpha = |spec: &Value| json!({"apiVersion": "roster.dev/v1alpha1", "kind": "EndpointPolicy", "metadata": {"name": "a"}, "spec": spec});
+    for (policy, usable, want) in [
+        (
+            v1("a", &json!({"rules": [{"name": "external-ips", "mode": "warn"}]})),
+            false,
+            &["spec.rules[0].name is \"external-ips\", which means nothing; try external-ip"][..],
+        ),
+        (
+            v1("a", &json!({"rules": [{"name": "external-ip", "mode": false}]})),
+            false,
+            &["spec.rules[0].mode is a boolean: write \"off\" in quotes, which YAML may read as one"],
+        ),
+        (
+            v1("a", &json!({"rules": [{"name": "external-ip"}, {"name": "external-ip", "mode": "Deny"}]})),
+            false,
+            &[
+                "spec.rules[0].mode is missing",
+                "spec.rules[1].mode is \"Deny\", which means nothing; try enforce, warn, audit, off",
+                "spec.rules[1] \"external-ip\" is there twice",
+            ],
+        ),
+        (
+            v1("a", &json!({"addresses": {"allow": ["10.0.0.1/8", "x"], "deny": ["::/0", "::/0"]}})),
+            false,
+            &[
+                "spec.addresses.deny[1] \"::/0\" is there twice",
+                "spec.addresses.allow[0] 10.0.0.1/8 has bits set beyond its prefix; write 10.0.0.0/8",
+                "spec.addresses.allow[1] is too short",
+                "spec.addresses.allow[1] \"x\" is no IP address",
+            ],
+        ),
+        (
+            alpha(&json!({"allowedCIDRs": ["::/0"], "deniedCIDRs": ["::/0"]})),
+            false,
+            &["spec.deniedCIDRs[0] ::/0 is allowed as well"],
+        ),
+        (
+            alpha(&json!({"match": {}, "namespaceSelectors": {}, "services": "web"})),
+            false,
+            &[
+                "spec.services is text, not a list",
+                "spec.match is not known; it is ignored",
+                "spec.namespaceSelectors is not known (did you mean namespaceSelector?); it is ignored",
+            ],
+        ),
+        (
+            v1("a", &json!({"future": 1, "match": {"namespaces": {"x": 1}}})),
+            true,
+            &["spec.future is not known; it is ignored", "spec.match.namespaces.x is not known; it is ignored"],
+        ),
+        (
+            v1(
+                "a",
+                &json!({"match": {
+                    "namespaces": {"names": ["Shop_1"]},
+                    "services": {"selector": {"matchExpressions": [{"key": "x", "operator": "In"}]}},
+                }}),
+            ),
+            false,
+            &[
+                "spec.match.namespaces.names[0] is \"Shop_1\", which no name can be",
+                "spec.match.services.selector.matchExpressions[0] In and NotIn need values, Exists and DoesNotExist have \
+                 none",
+            ],
+        ),
+        (json!({"apiVersion": "roster.dev/v1", "kind": "EndpointPolicy"}), false, &["spec is missing"]),
+        (
+            json!({"apiVersion": "roster.dev/v9", "kind": "EndpointPolicy"}),
+            false,
+            &["apiVersion \"roster.dev/v9\" is neither roster.dev/v1 nor roster.dev/v1alpha1"],
+        ),
+        (json!({"apiVersion": "roster.dev/v1", "kind": "Pod"}), false, &["kind is not EndpointPolicy"]),
+    ] {
+        let (policy_read, problems) = read(&raw(&policy));
+        let mut got: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+        let mut want = want.to_vec();
+        got.sort_unstable();
+        want.sort_unstable();
+        assert_eq!((policy_read.is_some(), got), (usable, want), "{policy}");
+    }
+}
+
+#[test]
+fn a_pointer_leads_to_the_field() {
+    for (spec, pointer, message) in [
+        (json!({"rules": [{"name": "external-ip"}]}), "/spec/rules/0/mode", "spec.rules[0].mode is missing"),
+        (
+            json!({"match": {"services": {"selector": {"matchLabels": {"a.b/c": 1}}}}}),
+            "/spec/match/services/selector/matchLabels/a.b~1c",
+            "spec.match.services.selector.matchLabels[\"a.b/c\"] is a number, not text",
+        ),
+    ] {
+        let (_, problems) = read(&raw(&v1("a", &spec)));
+        assert_eq!((problems[0].pointer.as_deref(), problems[0].message.as_str()), (Some(pointer), message));
+    }
+}
+
+#[test]
+fn a_condition_keeps_its_time_until_it_changes() {
+    let time = |text: &str| text.parse::<Time>().unwrap();
+    let (early, late) = (time("2030-01-01T00:00:00Z"), time("2030-01-02T00:00:00Z"));
+    let first = Status::of(1, &[], &Status::default(), early);
+    let again = Status::of(2, &[], &first, late);
+    assert_eq!(again.conditions[0].last_transition_time, early);
+    let (_, problems) = read(&raw(&v1("a", &json!({"defaultMode": 1}))));
+    let bad = Status::of(3, &problems, &again, late);
+    let told: Vec<_> =
+        bad.conditions.iter().map(|c| (c.kind.as_str(), c.status.as_str(), c.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            ("Accepted", "False", "spec.defaultMode is a number, not text"),
+            ("Ready", "False", "the policy is not in force"),
+        ]
+    );
+    assert_eq!(bad.conditions[0].last_transition_time, late);
+}
+
+#[test]
+fn both_schemas_hold_every_field() {
+    let crd = crd();
+    let paths =
+        |version: usize| crd["spec"]["versions"][version]["schema"]["openAPIV3Schema"]["properties"]["spec"].clone();
+    let (v1, alpha) = (paths(0), paths(1));
+    for moved in version::MOVED {
+        let at = format!("/properties/{}", moved.path.join("/properties/"));
+        assert_eq!(v1.pointer(&at), alpha["properties"].get(moved.flat), "{moved:?}");
+        assert!(v1.pointer(&at).is_some(), "{moved:?}");
+    }
+    assert_eq!(alpha["properties"].as_object().unwrap().len(), version::MOVED.len() + 2);
+}

@@ -29,6 +29,11 @@ mod hash;
 pub mod http;
 pub mod installed;
 pub mod inventory;
+#[cfg(all(feature = "server", feature = "controller"))]
+pub mod keeper;
+#[cfg(all(feature = "server", not(feature = "controller")))]
+#[path = "keeper_absent.rs"]
+pub mod keeper;
 #[cfg(feature = "controller")]
 pub mod live;
 pub mod manifests;

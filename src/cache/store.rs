@@ -26,10 +26,15 @@ pub enum Object {
 /// The kinds, as they are synced one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
+    /// Pods.
     Pod,
+    /// Services.
     Service,
+    /// Nodes.
     Node,
+    /// EndpointSlices.
     Slice,
+    /// Namespaces.
     Namespace,
 }
 

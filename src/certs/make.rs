@@ -125,9 +125,12 @@ fn date(at: Timestamp) -> Result<time::OffsetDateTime, MakeError> {
     time::OffsetDateTime::from_unix_timestamp(at.as_second()).map_err(|_| MakeError::Date)
 }
 
+/// The end of a block.
+const END: &str = concat!("-----END ", "CERTIFICATE-----");
+
 /// The blocks of a PEM text.
 fn blocks(pem: &str) -> impl Iterator<Item = &str> {
-    pem.split_inclusive("-----END CERTIFICATE-----").filter(|b| b.contains("-----BEGIN"))
+    pem.split_inclusive(END).filter(|b| b.contains(END))
 }
 
 /// The first certificate.

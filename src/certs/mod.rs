@@ -8,28 +8,16 @@
 //! the first certificate of it is served, and the old one stays in it until the last certificate of it is gone: at no
 //! moment does an API server meet a certificate that it does not know.
 
-#[cfg(feature = "controller")]
-mod bundles;
-#[cfg(feature = "controller")]
-mod cluster;
 mod inspect;
-#[cfg(feature = "controller")]
-mod lease;
 mod make;
 mod material;
 mod memory;
 mod own;
 mod plan;
-#[cfg(feature = "controller")]
-mod secret;
 #[cfg(test)]
 mod tests;
 mod trust;
 
-#[cfg(feature = "controller")]
-pub use bundles::{Bundles, Configured, Watched};
-#[cfg(feature = "controller")]
-pub use cluster::{Keeper, KeeperOptions, Trust};
 pub use inspect::inspect;
 pub use make::{MakeError, advance, step};
 pub use material::Material;

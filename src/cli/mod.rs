@@ -47,14 +47,13 @@ struct Cli {
 
 /// What to do. The order is that of the help.
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it, for as long as the program runs")]
 enum Command {
     Plan(plan::PlanArgs),
     Explain(explain::ExplainArgs),
     Convert(convert::ConvertArgs),
     Compat(compat::Compat),
     #[cfg(feature = "server")]
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     #[cfg(feature = "server")]
     Certs(certs::Certs),
     Completions(completions::Completions),

@@ -102,17 +102,16 @@ fn conditions(list: Vec<(&str, String)>) -> Value {
     list.into_iter().map(|(name, expression)| json!({ "name": name, "expression": expression })).collect()
 }
 
-/// Not a write of kube-controller-manager, and not an object on its way out.
-fn common() -> Vec<(&'static str, String)> {
+/// Not a write of kube-controller-manager.
+fn not_a_controller() -> (&'static str, String) {
     let users: Vec<String> = crate::admission::CONTROLLER_USERS.iter().map(|u| format!("'{u}'")).collect();
-    vec![
-        ("not-a-controller", format!("!(request.userInfo.username in [{}])", users.join(", "))),
-        ("not-being-deleted", "!has(object.metadata.deletionTimestamp)".to_owned()),
-    ]
+    ("not-a-controller", format!("!(request.userInfo.username in [{}])", users.join(", ")))
 }
 
 fn mutate_conditions(kind: &Kind) -> Vec<(&'static str, String)> {
-    let mut list = common();
+    // What is on its way out is not mended: that could only keep it from going.
+    let not_deleted = "!has(object.metadata.deletionTimestamp)".to_owned();
+    let mut list = vec![not_a_controller(), ("not-being-deleted", not_deleted)];
     match kind.resource {
         // The one rule that mends a Service.
         "services" => list.push((
@@ -125,17 +124,20 @@ fn mutate_conditions(kind: &Kind) -> Vec<(&'static str, String)> {
 }
 
 fn validate_conditions(kind: &Kind) -> Vec<(&'static str, String)> {
-    let mut list = common();
-    let content = match kind.resource {
-        "services" => "object.spec == oldObject.spec",
-        "endpoints" => "object.?subsets == oldObject.?subsets",
-        _ => "object.endpoints == oldObject.endpoints",
+    // An object on its way out is judged as any other: a finalizer holds it as long as its owner likes, and all the
+    // while kube-proxy sends traffic to its addresses.
+    let mut list = vec![not_a_controller()];
+    let content: &[&str] = match kind.resource {
+        "services" => &["spec"],
+        "endpoints" => &["subsets"],
+        _ => &["endpoints", "ports"],
     };
+    let content = content.iter().map(|c| format!("object.?{c} == oldObject.?{c}"));
     // Status, finalizers and managed fields are nobody's business here.
-    let same = ["labels", "annotations"]
-        .map(|m| format!("object.metadata.?{m}.orValue({{}}) == oldObject.metadata.?{m}.orValue({{}})"))
-        .join(" && ");
-    list.push(("something-changed", format!("request.operation != 'UPDATE' || !({content} && {same})")));
+    let meta = ["labels", "annotations"]
+        .map(|m| format!("object.metadata.?{m}.orValue({{}}) == oldObject.metadata.?{m}.orValue({{}})"));
+    let same: Vec<String> = content.chain(meta).collect();
+    list.push(("something-changed", format!("request.operation != 'UPDATE' || !({})", same.join(" && "))));
     if kind.resource == "endpoints" {
         list.push(no_lock());
     }

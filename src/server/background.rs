@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use tokio::task::JoinSet;
 
-use super::{Certificates, ServeOptions, WebhookOptions, cluster, policies, ready::Readiness};
+use super::{Certificates, ServeOptions, Tasks, WebhookOptions, policies, ready::Readiness};
 use crate::{
     admission::{Knowledge, Nothing},
     certs::{Life, in_memory},
+    keeper,
     tls::{Files, Served},
     webhook::InForce,
 };
@@ -27,18 +27,18 @@ pub(super) async fn start(
     webhook: &WebhookOptions,
     served: &Arc<Served>,
     readiness: &mut Readiness,
-    tasks: &mut JoinSet<anyhow::Error>,
+    tasks: &mut Tasks,
 ) -> anyhow::Result<Started> {
     if let Some(path) = &webhook.client_ca {
         let files = Files::ClientCa(path.clone()).serve(served.clone()).await.context("the client CA")?;
-        endless(tasks, files, "the watch of the client CA");
+        tasks.endless("the watch of the client CA", files);
     }
     let (mut own, mut dev_bundle) = (None, None);
     match &webhook.certificates {
         Certificates::Files { certificate, key } => {
             let files = Files::Pair { certificate: certificate.clone(), key: key.clone() };
             let watch = files.serve(served.clone()).await.context("the certificate")?;
-            endless(tasks, watch, "the watch of the certificate");
+            tasks.endless("the watch of the certificate", watch);
         }
         Certificates::SelfSigned(wanted) => own = Some(wanted.clone()),
         Certificates::InMemory(names) => {
@@ -49,7 +49,7 @@ pub(super) async fn start(
     }
     let (knowledge, in_force): (Arc<dyn Knowledge>, _) = match &options.cluster {
         Some(cluster) => {
-            let (store, policies) = cluster::start(cluster, own, served, &options.clock, readiness, tasks).await?;
+            let (store, policies) = keeper::start(cluster, own, served, &options.clock, readiness, tasks).await?;
             (store, policies)
         }
         None if own.is_some() => {
@@ -59,19 +59,7 @@ pub(super) async fn start(
     };
     if let Some(path) = &webhook.policy {
         let kept = policies::of_file(path, &in_force).await?;
-        endless(tasks, kept, "the watch of the file of policies");
+        tasks.endless("the watch of the file of policies", kept);
     }
     Ok(Started { knowledge, policies: in_force, dev_bundle })
-}
-
-/// A task that has no end; if it has one all the same, that is an error.
-pub(super) fn endless(
-    tasks: &mut JoinSet<anyhow::Error>,
-    task: impl Future<Output = ()> + Send + 'static,
-    name: &'static str,
-) {
-    tasks.spawn(async move {
-        task.await;
-        anyhow!("{name} ended")
-    });
 }

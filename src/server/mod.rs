@@ -8,13 +8,6 @@
 
 mod admin;
 mod background;
-#[cfg(feature = "controller")]
-mod cluster;
-#[cfg(not(feature = "controller"))]
-#[path = "cluster_absent.rs"]
-mod cluster;
-#[cfg(feature = "controller")]
-mod cluster_policies;
 mod connection;
 mod door;
 mod options;
@@ -22,6 +15,7 @@ mod patient;
 mod policies;
 mod ready;
 mod streams;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
@@ -33,7 +27,6 @@ use futures::{Stream, StreamExt, future::join_all};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::{
     net::TcpListener,
-    task::JoinSet,
     time::{sleep, timeout},
 };
 
@@ -46,7 +39,8 @@ use crate::{
 use connection::{ConnectionLimits, Connections};
 use door::{Door, Tls};
 pub use options::{Certificates, ClusterOptions, ServeOptions, WebhookOptions};
-use ready::Readiness;
+pub use ready::Readiness;
+pub use tasks::Tasks;
 
 /// Runs until SIGTERM or SIGINT, on a runtime of its own. `announce` gets the text for the terminal
 /// when the sockets are open.
@@ -76,7 +70,7 @@ pub struct Server {
     webhook: Option<BoundWebhook>,
     app: Arc<App>,
     readiness: Arc<Readiness>,
-    tasks: JoinSet<anyhow::Error>,
+    tasks: Tasks,
     options: ServeOptions,
 }
 
@@ -115,7 +109,7 @@ impl Server {
     pub async fn bind(options: ServeOptions) -> anyhow::Result<Self> {
         let app = App::new(options.limits.clone());
         let mut readiness = Readiness::new(app.clone(), options.clock.clone());
-        let mut tasks = JoinSet::new();
+        let mut tasks = Tasks::default();
         let rest = match options.rest_listen() {
             Some(address) => Some(Bound::open(address).await?),
             None => None,
@@ -180,7 +174,7 @@ impl Server {
         let failed = tokio::select! {
             () = accept(&doors) => None,
             _ = signals.next() => None,
-            Some(ended) = tasks.join_next() => Some(ended.unwrap_or_else(anyhow::Error::from)),
+            error = tasks.ended() => Some(error),
         };
         if let Some(error) = &failed {
             tracing::error!(error = format!("{error:#}"), "a background task ended");
@@ -209,7 +203,7 @@ impl Server {
     }
 
     /// What is behind each socket.
-    fn doors(self) -> (Vec<Door>, JoinSet<anyhow::Error>) {
+    fn doors(self) -> (Vec<Door>, Tasks) {
         let Self { rest, admin, webhook, app, readiness, tasks, options } = self;
         let connections = |router: Router, open: &Gauge, late| {
             let limits = ConnectionLimits { head: options.head_timeout, write: options.write_timeout, late };
@@ -240,7 +234,7 @@ async fn bind_webhook(
     wanted: &WebhookOptions,
     app: &Arc<App>,
     readiness: &mut Readiness,
-    tasks: &mut JoinSet<anyhow::Error>,
+    tasks: &mut Tasks,
 ) -> anyhow::Result<BoundWebhook> {
     let served = Served::new(app.metrics.tls.clone());
     let socket = Bound::open_near(wanted.listen, wanted.any_port).await?;

@@ -9,7 +9,7 @@ use crate::{
     decode::{self, Source},
     policy::EndpointPolicy,
     reason::Problem,
-    webhook::InForce,
+    webhook::{InForce, told},
 };
 
 /// How often the file is looked at: a mounted `ConfigMap` takes about a minute anyway.
@@ -59,9 +59,4 @@ fn parse(text: &[u8], path: &Path) -> anyhow::Result<(Vec<EndpointPolicy>, Vec<P
     let name = path.display().to_string();
     let (policies, problems) = decode::policies(text, &Source::file(&name))?;
     Ok((policies.iter().cloned().collect(), problems))
-}
-
-/// The first few problems, for a log line.
-pub(super) fn told(problems: &[Problem]) -> String {
-    problems.iter().take(5).map(|p| p.message.as_str()).collect::<Vec<_>>().join("; ")
 }

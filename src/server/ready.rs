@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// What must hold for `/readyz` to say yes.
-pub(super) struct Readiness {
+pub struct Readiness {
     app: Arc<App>,
     clock: Clock,
     checks: Vec<(&'static str, Check)>,
@@ -43,8 +43,7 @@ impl Readiness {
     }
 
     /// Adds a check.
-    #[cfg_attr(not(feature = "controller"), expect(dead_code, reason = "without a cluster there is nothing more"))]
-    pub(super) fn add(&mut self, name: &'static str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
+    pub fn add(&mut self, name: &'static str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
         self.checks.push((name, Box::new(check)));
     }
 

@@ -66,8 +66,8 @@ impl TlsMetrics {
         self.handshake_errors.get_or_create(&ReasonLabels { reason }).inc();
     }
 
-    #[cfg_attr(not(feature = "controller"), expect(dead_code, reason = "without a cluster there is no configuration"))]
-    pub(crate) fn mismatch(&self, configuration: &str, yes: bool) {
+    /// Whether a `caBundle` of the configuration does not verify the certificate.
+    pub fn mismatch(&self, configuration: &str, yes: bool) {
         let labels = ConfigurationLabels { configuration: configuration.to_owned() };
         self.mismatch.get_or_create(&labels).set(yes.into());
     }

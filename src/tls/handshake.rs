@@ -31,7 +31,7 @@ pub(crate) async fn handshake(
     };
     // The probe shows no client certificate.
     if !probe.is(peer) {
-        if reason == "untrusted" {
+        if reason == "untrusted" && served.may_warn() {
             tracing::warn!(%peer, "a client does not trust the certificate: is the caBundle the right one?");
         }
         served.metrics().handshake_failed(reason);

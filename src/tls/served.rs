@@ -1,10 +1,13 @@
 //! The certificate that is served now.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use arc_swap::ArcSwapOption;
 use rustls::{ServerConfig, pki_types::CertificateDer};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use super::{
     Facts, Pair, PairError,
@@ -18,8 +21,12 @@ pub struct Served {
     current: ArcSwapOption<Current>,
     parts: Mutex<Parts>,
     version: watch::Sender<u64>,
+    warned: Mutex<Option<Instant>>,
     metrics: TlsMetrics,
 }
+
+/// So seldom a warning is repeated: an API server may try a hundred times a second.
+const SELDOM: Duration = Duration::from_mins(1);
 
 /// What it is made of, which changes piece by piece.
 #[derive(Debug, Default)]
@@ -45,6 +52,7 @@ impl Served {
             current: ArcSwapOption::empty(),
             parts: Mutex::default(),
             version: watch::Sender::new(0),
+            warned: Mutex::default(),
             metrics,
         })
     }
@@ -86,8 +94,24 @@ impl Served {
         let _ = self.version.subscribe().wait_for(|v| *v > 0).await;
     }
 
+    /// Counts what was served: says when it changes.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    /// Whether it is time to log again what happens with every connection.
+    pub(crate) fn may_warn(&self) -> bool {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let may = warned.is_none_or(|at| now.duration_since(at) >= SELDOM);
+        if may {
+            *warned = Some(now);
+        }
+        may
+    }
+
     /// The numbers.
-    pub(crate) fn metrics(&self) -> &TlsMetrics {
+    pub fn metrics(&self) -> &TlsMetrics {
         &self.metrics
     }
 

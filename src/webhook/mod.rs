@@ -27,6 +27,7 @@ use axum::{Router, http::StatusCode, routing::post};
 use tokio::sync::Semaphore;
 
 pub use limits::{FailureMode, Limits};
+pub(crate) use policies::told;
 pub use policies::{InForce, Policies};
 
 use crate::{admission::Knowledge, telemetry::metrics::AdmissionMetrics};

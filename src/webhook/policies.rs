@@ -31,6 +31,11 @@ where
     }
 }
 
+/// The first few problems, for a log line.
+pub(crate) fn told(problems: &[Problem]) -> String {
+    problems.iter().take(5).map(|p| p.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
 /// The policies in force: those of a file, and those of the cluster. Replaced while reviews go on.
 #[derive(Debug, Default)]
 pub struct InForce {

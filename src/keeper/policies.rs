@@ -9,11 +9,10 @@ use kube::{
     runtime::{WatchStreamExt, watcher},
 };
 
-use super::policies::told;
 use crate::{
     installed::CRD,
     policy::{self, EndpointPolicy},
-    webhook::InForce,
+    webhook::{InForce, told},
 };
 
 /// Keeps the policies of the cluster, for ever. Where the CRD is not installed there are none; it is asked for again.

@@ -11,12 +11,11 @@ use kube::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{
-    Event, Store,
-    store::{Kind, Object},
-    watched::Watched,
+use super::watched::Watched;
+use crate::{
+    cache::{Event, Kind, Object, Store},
+    model::{EndpointSlice, Labels, Node, Pod, Service, Text, wire::nullable},
 };
-use crate::model::{EndpointSlice, Labels, Node, Pod, Service, Text, wire::nullable};
 
 /// Objects in a page of the first list.
 const PAGE: u32 = 500;
@@ -24,11 +23,11 @@ const PAGE: u32 = 500;
 /// Why the copy is not kept any longer.
 #[derive(Debug, thiserror::Error)]
 #[error("the watch of {0} ended")]
-pub struct WatchError(&'static str);
+pub(super) struct WatchError(&'static str);
 
 /// Keeps `store` until it is dropped. Errors of the API server are logged and tried again, for ever; meanwhile the
 /// copy is as it was.
-pub async fn run(client: Client, store: Arc<Store>) -> Result<(), WatchError> {
+pub(super) async fn run(client: Client, store: Arc<Store>) -> Result<(), WatchError> {
     tokio::try_join!(
         keep::<core::Pod, Pod>(&client, &store, Kind::Pod, |p| Object::Pod(Box::new(p))),
         keep::<core::Service, Service>(&client, &store, Kind::Service, |s| Object::Service(Box::new(s))),

@@ -1,26 +1,25 @@
-//! The cluster behind the webhook, in a build that knows none.
+//! What keeps the webhook in touch with its cluster, in a build that knows none.
 
 use std::sync::Arc;
 
 use anyhow::bail;
-use tokio::task::JoinSet;
 
-use super::{ClusterOptions, ready::Readiness};
 use crate::{
     cache::Store,
     certs::Own,
+    server::{ClusterOptions, Readiness, Tasks},
     tls::{Clock, Served},
     webhook::InForce,
 };
 
 #[expect(clippy::unused_async, reason = "the same as with clusters")]
-pub(super) async fn start(
+pub(crate) async fn start(
     _: &ClusterOptions,
     _: Option<Own>,
     _: &Arc<Served>,
     _: &Clock,
     _: &mut Readiness,
-    _: &mut JoinSet<anyhow::Error>,
+    _: &mut Tasks,
 ) -> anyhow::Result<(Arc<Store>, Arc<InForce>)> {
     bail!("this build knows no clusters: it lacks the feature `controller`")
 }

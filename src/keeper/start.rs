@@ -3,14 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow};
-use tokio::task::JoinSet;
 
-use super::{ClusterOptions, background::endless, cluster_policies::of_cluster, ready::Readiness};
+use super::{Configured, Keeper, KeeperOptions, policies::of_cluster, watch};
 use crate::{
-    cache::{self, Store},
-    certs::{Configured, Keeper, KeeperOptions, Own},
+    cache::Store,
+    certs::Own,
     installed::CRD,
     live,
+    server::{ClusterOptions, Readiness, Tasks},
     tls::{Clock, Served},
     webhook::InForce,
 };
@@ -19,13 +19,13 @@ use crate::{
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Starts the watches, and the keeper of certificates.
-pub(super) async fn start(
+pub(crate) async fn start(
     options: &ClusterOptions,
     own: Option<Own>,
     served: &Arc<Served>,
     clock: &Clock,
     readiness: &mut Readiness,
-    tasks: &mut JoinSet<anyhow::Error>,
+    tasks: &mut Tasks,
 ) -> anyhow::Result<(Arc<Store>, Arc<InForce>)> {
     let client = connect(options).await?;
 
@@ -33,17 +33,17 @@ pub(super) async fn start(
     let keeper = Keeper::new(client.clone(), KeeperOptions { configured, own }, served.clone(), clock.clone());
     let trust = keeper.trust();
     readiness.add("ca-bundle", move || trust.check());
-    endless(tasks, keeper.run(), "the keeper of certificates");
+    tasks.endless("the keeper of certificates", keeper.run());
 
     let store = Arc::new(Store::new());
     let policies = Arc::new(InForce::new(Some(store.clone())));
-    endless(tasks, of_cluster(client.clone(), policies.clone()), "the watch of policies");
+    tasks.endless("the watch of policies", of_cluster(client.clone(), policies.clone()));
     let (filled, kept) = (store.clone(), store.clone());
     readiness.add("cache", move || {
         if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
     });
     tasks.spawn(async move {
-        match cache::run(client, kept).await {
+        match watch::run(client, kept).await {
             Ok(()) => anyhow!("the watches ended"),
             Err(error) => error.into(),
         }

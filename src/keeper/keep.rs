@@ -10,21 +10,26 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
-use tokio::time::{sleep, timeout};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
 
 use super::{
-    Bundles, Configured, MakeError, Material, Own, Watched, advance,
+    Bundles, Configured, Watched,
     lease::{Election, HELD},
     secret::{Found, SecretError, Vault},
-    trusts,
 };
 use crate::{
+    certs::{MakeError, Material, Own, advance, trusts},
     telemetry::metrics::TlsMetrics,
     tls::{Clock, Current, Served},
 };
 
 /// So often caBundles are compared with a certificate that somebody else makes.
 const COMPARE: Duration = Duration::from_mins(1);
+/// The same while one of them is wrong: somebody is about to mend it.
+const SOON: Duration = Duration::from_secs(5);
 /// So soon it is tried again where another replica has the Lease, or something went wrong.
 const RETRY: Duration = Duration::from_secs(2);
 /// Longest work under the Lease: it ends before others may take over.
@@ -47,6 +52,8 @@ pub struct Keeper {
     served: Arc<Served>,
     clock: Clock,
     trust: Trust,
+    /// Says when another certificate is served.
+    loaded: watch::Receiver<u64>,
     /// What was said last: once is enough.
     said: String,
     /// How long to wait after the next failure.
@@ -105,7 +112,8 @@ impl Keeper {
             last: None,
         });
         let bundles = Bundles::new(client, options.configured);
-        Self { bundles, own, served, clock, trust: Trust::default(), said: String::new(), retry: RETRY }
+        let loaded = served.subscribe();
+        Self { bundles, own, served, clock, trust: Trust::default(), loaded, said: String::new(), retry: RETRY }
     }
 
     /// What `/readyz` asks.
@@ -133,38 +141,44 @@ impl Keeper {
                     retry
                 }
             };
-            sleep(pause).await;
+            // What this round has loaded itself is no news.
+            self.loaded.borrow_and_update();
+            tokio::select! {
+                () = sleep(pause) => {}
+                // The sender is in `served`, so the channel is open.
+                _ = self.loaded.changed() => {}
+            }
         }
     }
 
     async fn round(&mut self) -> Result<Duration, KeepError> {
         let now = self.clock.now();
-        let watched =
-            timeout(WORK, self.bundles.read()).await.map_err(|_| KeepError::Slow)?.map_err(KeepError::Read)?;
-        let pause = match &mut self.own {
-            None => COMPARE,
-            Some(own) => {
-                let (done, watched) = (own.round(now, &self.bundles, &watched, &self.served).await?, &watched);
-                if done.wrote {
-                    // What was read is old.
-                    tracing::debug!(objects = watched.len(), "caBundles written");
-                    return Ok(Duration::from_millis(100));
-                }
-                done.pause
+        let read = timeout(WORK, self.bundles.read()).await.map_err(|_| KeepError::Slow);
+        let read = read.and_then(|r| r.map_err(KeepError::Read));
+        let mut pause = COMPARE;
+        if let Some(own) = &mut self.own {
+            // Certificates are made even if nobody may see the bundles; but what is not seen counts as unpublished.
+            let done = own.round(now, &self.bundles, read.as_deref().ok(), &self.served).await?;
+            if done.wrote {
+                // What was read is old.
+                return Ok(Duration::from_millis(100));
             }
-        };
-        self.compare(now, &watched);
-        Ok(pause)
+            pause = done.pause;
+        }
+        let trusted = self.compare(now, &read?);
+        Ok(if trusted { pause } else { pause.min(SOON) })
     }
 
-    /// Compares every caBundle with what is served.
-    fn compare(&self, now: Timestamp, watched: &[Watched]) {
-        let Some(current) = self.served.current() else { return };
+    /// Compares every caBundle with what is served; whether all of them accept it.
+    fn compare(&self, now: Timestamp, watched: &[Watched]) -> bool {
+        let Some(current) = self.served.current() else { return true };
         let why = mismatches(now, watched, &current, self.served.metrics());
         if why.is_some() && why != self.trust.check().err() {
             tracing::error!(error = why, "API servers do not accept the certificate");
         }
+        let trusted = why.is_none();
         self.trust.set(why);
+        trusted
     }
 }
 
@@ -193,13 +207,14 @@ impl Maker {
         &mut self,
         now: Timestamp,
         bundles: &Bundles,
-        watched: &[Watched],
+        watched: Option<&[Watched]>,
         served: &Served,
     ) -> Result<Done, KeepError> {
         let found = timeout(WORK, self.vault.read()).await.map_err(|_| KeepError::Slow)??;
         let stored = found.as_ref().map(|f| f.material.clone()).filter(|m| *m != Material::default());
         let stored = stored.or_else(|| self.last.clone()).unwrap_or_default();
-        let published = watched.iter().all(|w| w.has(&stored.bundle));
+        let published = watched.is_some_and(|all| all.iter().all(|w| w.has(&stored.bundle)));
+        let watched = watched.unwrap_or_default();
         let Own { names, life, .. } = &self.options;
         let (wanted, until) = advance(now, stored, published, names, life)?;
         let is_stored = found.as_ref().is_some_and(|f| f.material == wanted);

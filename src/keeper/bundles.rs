@@ -103,10 +103,7 @@ impl Bundles {
     pub async fn read(&self) -> Result<Vec<Watched>, kube::Error> {
         let mut all = Vec::new();
         for kind in Kind::ALL {
-            let name = match kind {
-                Kind::Crd => &self.configured.crd,
-                _ => &self.configured.configuration,
-            };
+            let name = if kind == Kind::Crd { &self.configured.crd } else { &self.configured.configuration };
             if let Some(object) = kind.api(&self.client).get_opt(name).await? {
                 all.push(Watched { kind, name: name.clone(), callers: callers(kind, &object.data) });
             }
@@ -139,12 +136,10 @@ fn callers(kind: Kind, object: &Value) -> Vec<Caller> {
     if kind == Kind::Crd {
         let conversion = &object["spec"]["conversion"];
         let config = &conversion["webhook"]["clientConfig"];
-        if conversion["strategy"] == "Webhook" { vec![caller("", config)] } else { Vec::new() }
-    } else {
-        let webhooks = object["webhooks"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let named = webhooks.iter().map(|w| caller(w["name"].as_str().unwrap_or_default(), &w["clientConfig"]));
-        named.collect()
+        return if conversion["strategy"] == "Webhook" { vec![caller("", config)] } else { Vec::new() };
     }
+    let webhooks = object["webhooks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    webhooks.iter().map(|w| caller(w["name"].as_str().unwrap_or_default(), &w["clientConfig"])).collect()
 }
 
 /// The name that an API server asks the certificate for.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{Api, Client, api::PostParams};
 
-use super::Material;
+use crate::certs::Material;
 
 /// Says that the Secret is ours: one of cert-manager, or of a person, is never written to.
 const OURS: &str = "roster.dev/self-signed";

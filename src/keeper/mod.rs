@@ -1,0 +1,17 @@
+//! What keeps the webhook in touch with its cluster: the copy that rules ask about, the certificates that replicas
+//! share in a Secret, and the `caBundle`s by which API servers know them.
+//!
+//! It writes its own Secret, its own Lease and those `caBundle`s, and nothing else.
+
+mod bundles;
+mod keep;
+mod lease;
+mod policies;
+mod secret;
+mod start;
+mod watch;
+mod watched;
+
+pub use bundles::{Bundles, Caller, Configured, Kind, Watched};
+pub use keep::{Keeper, KeeperOptions, Trust};
+pub(crate) use start::start;

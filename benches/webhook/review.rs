@@ -15,7 +15,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const ROUNDS: usize = 50_000;
 
-#[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program that reads a file and prints its result")]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a program that reads a file and prints its result"
+)]
 fn main() -> Result<()> {
     let file = std::env::args().nth(1).context("FILE")?;
     let body = std::fs::read(&file).with_context(|| format!("reading {file}"))?;

@@ -2,6 +2,7 @@
 //! from one file; and the webhook beside one of controller-runtime.
 
 mod cluster;
+mod cost;
 mod states;
 mod webhook;
 
@@ -39,6 +40,8 @@ pub(crate) enum What {
     Cluster,
     /// The webhook, beside one of controller-runtime
     Webhook,
+    /// What it costs to create a Service, as a real API server measures it
+    Cost,
 }
 
 /// How much faster Roster is to be at 5 000 pods.
@@ -59,6 +62,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     }
     if wants(What::Webhook) {
         webhook::run_webhook(args.rounds.max(1), &mut goals)?;
+    }
+    if wants(What::Cost) {
+        cost::run_cost(args.rounds.max(1), &mut goals)?;
     }
     goals.finish()
 }

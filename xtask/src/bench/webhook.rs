@@ -15,6 +15,7 @@ use crate::command::run;
 use crate::paths;
 use bodies::Body;
 use servers::Server;
+pub(super) use servers::{free, roster_program};
 
 /// Connections that are kept alive.
 const CONNECTIONS: &str = "16";
@@ -38,7 +39,8 @@ pub(crate) fn run_webhook(rounds: usize, goals: &mut Goals) -> Result<()> {
         for row in &mut rows {
             // The programs take turns, and each goes first every other time.
             for turn in 0..2 {
-                let (server, runs) = if (turn + round) % 2 == 0 { (&go, &mut row.go) } else { (&roster, &mut row.rust) };
+                let (server, runs) =
+                    if (turn + round) % 2 == 0 { (&go, &mut row.go) } else { (&roster, &mut row.rust) };
                 runs.push(Run::of(&load, server.address(), &row.body)?);
             }
         }
@@ -146,7 +148,10 @@ fn decisions(folder: &Path, goals: &mut Goals) -> Result<()> {
     ensure!(output.status.success(), "review_bench: {}", String::from_utf8_lossy(&output.stderr));
     let said: Value = serde_json::from_slice(&output.stdout).context("the words of review_bench")?;
     let p99 = said["p99"].as_f64().context("no p99")?;
-    println!("\nin process, every rule on, a slice of 100 endpoints: p50 {:.0} µs, p99 {p99:.0} µs", said["p50"].as_f64().unwrap_or(f64::NAN));
+    println!(
+        "\nin process, every rule on, a slice of 100 endpoints: p50 {:.0} µs, p99 {p99:.0} µs",
+        said["p50"].as_f64().unwrap_or(f64::NAN)
+    );
     goals.check(p99 < SLICE_MICROS, &format!("a slice of 100 endpoints in {p99:.0} µs (p99); {SLICE_MICROS} allowed"));
     Ok(())
 }

@@ -24,7 +24,11 @@ impl Server {
         let (address, admin) = (free()?, free()?);
         let mut command = Command::new(roster_program()?);
         command.args(["serve", "--webhook-listen", &address, "--admin-listen", &admin]);
-        command.arg("--tls-cert-file").arg(certificate(folder)?).arg("--tls-private-key-file").arg(folder.join("tls.key"));
+        command
+            .arg("--tls-cert-file")
+            .arg(certificate(folder)?)
+            .arg("--tls-private-key-file")
+            .arg(folder.join("tls.key"));
         Self::start(command, address)
     }
 
@@ -73,7 +77,7 @@ impl Drop for Server {
     }
 }
 
-fn roster_program() -> Result<PathBuf> {
+pub(in crate::bench) fn roster_program() -> Result<PathBuf> {
     run("cargo", "build --quiet --release --bin roster")?;
     Ok(paths::target().join("release/roster"))
 }
@@ -110,6 +114,6 @@ fn go_program() -> Result<PathBuf> {
 }
 
 /// An address that is free now.
-fn free() -> Result<String> {
+pub(in crate::bench) fn free() -> Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")?.to_string())
 }

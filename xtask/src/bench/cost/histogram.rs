@@ -87,8 +87,9 @@ impl Histogram {
     }
 
     /// How many there were.
-    pub(super) fn calls(&self) -> f64 {
-        self.count
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it counts")]
+    pub(super) fn calls(&self) -> u64 {
+        self.count.round() as u64
     }
 
     /// Seconds.

@@ -1,0 +1,79 @@
+//! Objects that could be real, with something odd here and there and too many addresses now and then: mended once,
+//! there is nothing left to mend, with a cluster to ask and without.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use roster::{
+    admission::{KINDS, Nothing, Operation, Request, Snapshot},
+    decode::{self, Source},
+    inventory::Inventory,
+};
+use roster_fuzz::{
+    reviews::{settle, strict},
+    state,
+};
+use serde_json::{Value, json, value::to_raw_value};
+
+fuzz_target!(|given: (state::Request, u16)| {
+    let (state::Request(state), swell) = given;
+    let (inventory, settings) = (cluster(&state), strict());
+    let slices = state["endpointSlices"].as_array().into_iter().flatten();
+    let objects = [("Service", &state["service"]), ("Endpoints", &state["endpoints"])];
+    for (kind, object) in objects.into_iter().chain(slices.map(|s| ("EndpointSlice", s))) {
+        let mut object = object.clone();
+        if !object.is_object() {
+            continue;
+        }
+        // Long lists take long: one in eight.
+        if swell % 8 == 0 {
+            fill(&mut object, usize::from(swell / 8 % 1500));
+        }
+        let raw = to_raw_value(&object).expect("it is JSON");
+        let row = KINDS.iter().find(|k| k.kind == kind).expect("it is in the table");
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let request = Request {
+            group: row.group.into(),
+            version: row.version.into(),
+            kind: kind.into(),
+            namespace: text("/metadata/namespace").into(),
+            name: text("/metadata/name").into(),
+            operation: Some(Operation::Create),
+            object: Some(&raw),
+            ..Request::default()
+        };
+        settle(&request, &settings, &Nothing);
+        settle(&request, &settings, &Snapshot::of(&inventory));
+    }
+});
+
+/// The objects of the state, as a cluster holds them.
+fn cluster(state: &Value) -> Inventory {
+    let mut items = Vec::new();
+    for (field, kind) in [("pods", "Pod"), ("nodes", "Node"), ("endpointSlices", "EndpointSlice")] {
+        items.extend(state[field].as_array().into_iter().flatten().map(|o| typed(o, kind)));
+    }
+    items.push(typed(&state["service"], "Service"));
+    let mut inventory = Inventory::default();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
+    // What cannot be read of it is not there.
+    let _ = decode::read(list.as_bytes(), &Source::body(), &mut inventory);
+    inventory
+}
+
+fn typed(object: &Value, kind: &str) -> Value {
+    let mut object = object.clone();
+    if let Value::Object(map) = &mut object {
+        let version = if kind == "EndpointSlice" { "discovery.k8s.io/v1" } else { "v1" };
+        map.extend([("apiVersion".to_owned(), version.into()), ("kind".to_owned(), kind.into())]);
+    }
+    object
+}
+
+/// More addresses, in the first list of each subset.
+fn fill(object: &mut Value, addresses: usize) {
+    for subset in object.get_mut("subsets").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(list) = subset.get_mut("addresses").and_then(Value::as_array_mut) {
+            list.extend((0..addresses).map(|i| json!({ "ip": format!("10.1.{}.{}", i / 250, i % 250) })));
+        }
+    }
+}

@@ -3,7 +3,6 @@
 //! What is wanted stands in `docs/rules.md`, so that its examples are what an API server says. One policy for each rule
 //! and mode is about one object, by a label; all of them are in force at once.
 
-mod client;
 #[path = "../it/rules/examples.rs"]
 mod examples;
 mod recorder;
@@ -20,12 +19,12 @@ use roster::admission::{Mode, Rule};
 use serde_json::{Value, json};
 
 use super::{
+    api::{ApiServer, Told},
     assets,
     control_plane::{ControlPlane, Setup},
     kubectl, wait,
     webhook::{Webhook, manifests},
 };
-use client::{ApiServer, Told};
 use examples::{LABEL, MODES, case, cluster, data, object, policy};
 use recorder::Recorder;
 use wanted::Wanted;

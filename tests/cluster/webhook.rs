@@ -23,9 +23,10 @@ pub(super) struct Webhook {
 }
 
 impl Webhook {
-    /// Starts it, with further flags.
+    /// Starts it, with further flags. `dir` is for its files alone.
     pub(super) fn start(dir: &Path, flags: &[&str]) -> Self {
         let [address, admin] = [(), ()].map(|()| format!("127.0.0.1:{}", control_plane_port()));
+        fs::create_dir_all(dir).unwrap();
         let certs = dir.join("webhook-certs");
         assert!(roster().args(["certs", "dev", "--dir"]).arg(&certs).output().unwrap().status.success());
         let child = roster()

@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    LABEL, Mode, Rule, case,
-    client::{ApiServer, Told},
-};
+use super::{ApiServer, LABEL, Mode, Rule, Told, case};
 
 /// What comes of an update.
 enum Want {

@@ -5,10 +5,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 use roster::admission::{Mode, Remedy, Rule};
 use serde_json::{Value, json};
 
-use super::{
-    Cell,
-    client::{Told, plural},
-};
+use super::{Cell, Told};
+use crate::api::plural;
 
 /// What is documented, by the code of the rule.
 pub(super) struct Wanted(BTreeMap<String, Documented>);

@@ -86,7 +86,7 @@ fn every_rule_is_on_record_in_every_mode() {
         // The API server refuses these itself, and asks nobody.
         let asked = *rule != Rule::SliceOverCapacity;
         for mode in MODES {
-            assert_eq!(recorded.contains(&case(*rule, mode)), asked, "{rule} {mode:?}: {}", COMMAND);
+            assert_eq!(recorded.contains(&case(*rule, mode)), asked, "{rule} {mode:?}: {COMMAND}");
         }
     }
     assert_eq!(recorded.len(), (Rule::COUNT - 1) * MODES.len(), "{COMMAND}");

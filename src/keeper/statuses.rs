@@ -168,8 +168,13 @@ async fn apply(api: &Api<DynamicObject>, name: &str, due: &Due) -> Outcome {
     let object = applied(name, due);
     match timeout(WORK, api.patch_status(name, &params, &Patch::Apply(object))).await {
         Ok(Ok(_)) => Outcome::Written,
-        Ok(Err(kube::Error::Api(status))) if matches!(status.code, 400 | 404 | 409 | 422) => {
+        Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {
             tracing::debug!(policy = name, %status, "a status came too late");
+            Outcome::Void
+        }
+        // The next policy may fare better.
+        Ok(Err(kube::Error::Api(status))) if matches!(status.code, 400 | 422) => {
+            tracing::warn!(policy = name, %status, "the status of a policy is refused");
             Outcome::Void
         }
         Ok(Err(error)) => Outcome::Again(error.to_string()),

@@ -102,15 +102,35 @@ async fn answer(tls: &mut (impl AsyncReadExt + Unpin), buffer: &mut Vec<u8>) -> 
     };
     let text = std::str::from_utf8(&buffer[..head])?.to_ascii_lowercase();
     ensure!(text.starts_with("http/1.1 200"), "{}", text.lines().next().unwrap_or_default());
-    let length = text.lines().find_map(|l| l.strip_prefix("content-length:")).context("no content-length")?;
-    let end = head + length.trim().parse::<usize>()?;
-    while buffer.len() < end {
+    // Go sends a long answer in chunks; JSON has no line break of its own before the last.
+    let length = text.lines().find_map(|l| l.strip_prefix("content-length:"));
+    let length = length.map(|l| l.trim().parse::<usize>()).transpose()?;
+    let whole = |buffer: &[u8]| match length {
+        Some(length) => buffer.len() >= head + length,
+        None => buffer.ends_with(b"\r\n0\r\n\r\n"),
+    };
+    while !whole(buffer) {
         ensure!(tls.read_buf(buffer).await? > 0, "the server ended the connection");
     }
-    let body = &buffer[head..end];
+    let chunks = length.is_none().then(|| joined(&buffer[head..])).transpose()?;
+    let body = chunks.as_deref().unwrap_or(&buffer[head..]);
     let has = |text: &[u8]| body.windows(text.len()).any(|w| w == text);
     ensure!(has(b"\"allowed\":true") && has(b"\"patch\":"), "{}", String::from_utf8_lossy(body));
     Ok(())
+}
+
+/// What was sent in chunks, each behind its length and a line break.
+fn joined(mut chunks: &[u8]) -> Result<Vec<u8>> {
+    let mut all = Vec::new();
+    loop {
+        let line = chunks.windows(2).position(|w| w == b"\r\n").context("a chunk without a length")?;
+        let length = usize::from_str_radix(std::str::from_utf8(&chunks[..line])?, 16)?;
+        if length == 0 {
+            return Ok(all);
+        }
+        all.extend_from_slice(chunks.get(line + 2..line + 2 + length).context("a chunk is cut")?);
+        chunks = &chunks[(line + 2 + length + 2).min(chunks.len())..];
+    }
 }
 
 fn connector() -> Result<TlsConnector> {

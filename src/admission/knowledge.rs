@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::{Labels, Pod, Service};
+use crate::model::{Labels, Phase, Pod, Service, Text, parse_lenient};
 
 /// An answer, or why there is none. A rule that needs one does nothing without it, and says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,37 @@ pub trait Knowledge: Send + Sync {
     /// Whether some node is in this zone.
     fn is_zone(&self, zone: &str) -> Known<bool>;
 
-    /// Another slice of the Service that lists this address: its name.
-    fn other_slice(&self, namespace: &str, service: &str, this: &str, address: &str) -> Known<Option<String>>;
+    /// Another slice that lists the same endpoint: its name.
+    fn other_slice(&self, place: &Place<'_>) -> Known<Option<String>>;
+}
+
+/// An endpoint of a slice. kube-proxy tells endpoints of a Service apart by port name and address.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Namespace.
+    pub namespace: &'a str,
+    /// The Service of the slice.
+    pub service: &'a str,
+    /// The slice.
+    pub slice: &'a str,
+    /// The names of its ports.
+    pub ports: &'a [Text],
+    /// An address in it.
+    pub address: &'a str,
+}
+
+impl Place<'_> {
+    /// Whether a slice with these ports would send the same traffic there: pods whose named ports have different
+    /// numbers are in slices of their own, and so are addresses of different ports. Without ports there is only DNS.
+    pub(crate) fn shares_port(&self, others: &[Text]) -> bool {
+        (self.ports.is_empty() && others.is_empty()) || self.ports.iter().any(|p| others.contains(p))
+    }
+}
+
+/// The addresses that belong to a pod: one that has ended has given them back.
+pub(crate) fn addresses_of(pod: &Pod) -> impl Iterator<Item = IpAddr> {
+    let ips = if pod.phase == Phase::Live { pod.ips.as_slice() } else { &[] };
+    ips.iter().filter_map(|ip| parse_lenient(&ip.raw))
 }
 
 /// Knowledge of nothing: an object from a file, or a webhook without a cluster.
@@ -54,7 +83,7 @@ impl Knowledge for Nothing {
         Known::No(WHY)
     }
 
-    fn other_slice(&self, _: &str, _: &str, _: &str, _: &str) -> Known<Option<String>> {
+    fn other_slice(&self, _: &Place<'_>) -> Known<Option<String>> {
         Known::No(WHY)
     }
 }

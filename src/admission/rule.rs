@@ -131,7 +131,7 @@ rules! {
     SliceService "slice-service-missing" ["EndpointSlice"] Invalid Refuse Warn "Create the Service first, or correct the label.";
     /// An address that is not of the slice's address type.
     AddressType "address-type-mismatch" ["EndpointSlice"] Invalid Refuse Enforce "Write one slice for each address type.";
-    /// An endpoint is listed twice, or is in another slice of the Service as well. Needs the cluster to see other slices.
+    /// An endpoint is listed twice, or is in another slice of the Service as well, for the same port. Needs the cluster to see other slices.
     DuplicateEndpoint "duplicate-endpoint" ["EndpointSlice"] Invalid Refuse Warn "List each endpoint once, in one slice.";
     /// More than 1000 endpoints in one slice.
     SliceOverCapacity "slice-over-capacity" ["EndpointSlice"] Invalid Refuse Enforce "Write several slices.";

@@ -5,10 +5,10 @@ use std::{
     net::IpAddr,
 };
 
-use super::{Knowledge, Known};
+use super::{Knowledge, Known, Place, addresses_of};
 use crate::{
     inventory::Inventory,
-    model::{Labels, Phase, Pod, Service, Text, names, parse_lenient},
+    model::{Labels, Pod, Service, Text, names},
 };
 
 /// What an [`Inventory`] holds, for the rules. Of a kind of which nothing was read, nothing is known.
@@ -21,7 +21,7 @@ pub struct Snapshot<'a> {
     slices: Option<Slices<'a>>,
 }
 
-type Slices<'a> = BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a Text>>;
+type Slices<'a> = BTreeMap<(&'a str, &'a str, &'a str), Vec<(&'a Text, Vec<Text>)>>;
 
 #[derive(Clone, Debug, Default)]
 struct Pods<'a> {
@@ -41,9 +41,7 @@ impl<'a> Snapshot<'a> {
             let pods = all.pods.get_or_insert_default();
             let namespace = namespace(pod.namespace());
             pods.by_namespace.entry(namespace).or_default().push(pod);
-            if pod.phase == Phase::Live {
-                pods.addresses.extend(pod.ips.iter().filter_map(|ip| Some((namespace, parse_lenient(&ip.raw)?))));
-            }
+            pods.addresses.extend(addresses_of(pod).map(|ip| (namespace, ip)));
         }
         for node in &inventory.nodes {
             let zones = all.zones.get_or_insert_default();
@@ -54,7 +52,7 @@ impl<'a> Snapshot<'a> {
             let Some(service) = slice.service_name() else { continue };
             for address in slice.endpoints.iter().flat_map(|e| &e.addresses) {
                 let key = (namespace(&slice.meta.namespace), service.as_str(), address.as_str());
-                slices.entry(key).or_default().push(&slice.meta.name);
+                slices.entry(key).or_default().push((&slice.meta.name, slice.port_names()));
             }
         }
         all
@@ -92,10 +90,11 @@ impl Knowledge for Snapshot<'_> {
         Known::Yes(zones.contains(zone))
     }
 
-    fn other_slice(&self, namespace: &str, service: &str, this: &str, address: &str) -> Known<Option<String>> {
+    fn other_slice(&self, place: &Place<'_>) -> Known<Option<String>> {
         let Some(slices) = &self.slices else { return Known::No("no other slices were given") };
-        let others = slices.get(&(namespace, service, address)).into_iter().flatten();
-        Known::Yes(others.copied().find(|name| *name != this).map(ToString::to_string))
+        let mut others = slices.get(&(place.namespace, place.service, place.address)).into_iter().flatten();
+        let found = others.find(|(name, ports)| name.as_str() != place.slice && place.shares_port(ports));
+        Known::Yes(found.map(|(name, _)| name.to_string()))
     }
 }
 

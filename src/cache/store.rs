@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    admission::{Knowledge, Known},
-    model::{EndpointSlice, Labels, Node, Pod, PodIp, Service, Text},
+    admission::{Knowledge, Known, Place, addresses_of},
+    model::{EndpointSlice, Labels, Node, Pod, Service, Text},
 };
 
 /// An object of a kind that is kept.
@@ -78,12 +78,20 @@ struct Zones {
     nodes: BTreeMap<Text, u32>,
 }
 
-/// The slices of a namespace: by name, the Service and the addresses.
+/// The slices of a namespace.
 #[derive(Debug, Default)]
 struct Slices {
-    by_name: BTreeMap<Text, (Text, Vec<Text>)>,
+    by_name: BTreeMap<Text, Slice>,
     /// By Service and address, the slices that list it.
     by_address: HashMap<(Text, Text), Vec<Text>>,
+}
+
+/// What is kept of a slice.
+#[derive(Debug)]
+struct Slice {
+    service: Text,
+    ports: Vec<Text>,
+    addresses: Vec<Text>,
 }
 
 const NOT_SYNCED: &str = "the copy of the cluster is not complete yet";
@@ -229,7 +237,7 @@ impl Inner {
 impl Pods {
     fn insert(&mut self, pod: Pod) {
         self.remove(&pod.name().clone());
-        for ip in pod.ips.iter().filter_map(address) {
+        for ip in addresses_of(&pod) {
             *self.addresses.entry(ip).or_default() += 1;
         }
         self.by_name.insert(pod.name().clone(), pod);
@@ -237,7 +245,7 @@ impl Pods {
 
     fn remove(&mut self, name: &Text) {
         let Some(pod) = self.by_name.remove(name) else { return };
-        for ip in pod.ips.iter().filter_map(address) {
+        for ip in addresses_of(&pod) {
             if let Entry::Occupied(mut count) = self.addresses.entry(ip) {
                 *count.get_mut() -= 1;
                 if *count.get() == 0 {
@@ -246,10 +254,6 @@ impl Pods {
             }
         }
     }
-}
-
-fn address(ip: &PodIp) -> Option<IpAddr> {
-    ip.canonical.as_deref()?.parse().ok()
 }
 
 impl Zones {
@@ -281,11 +285,12 @@ impl Slices {
             let names = self.by_address.entry((service.clone(), address.clone())).or_default();
             names.push(slice.meta.name.clone());
         }
-        self.by_name.insert(slice.meta.name.clone(), (service.clone(), addresses));
+        let kept = Slice { service: service.clone(), ports: slice.port_names(), addresses };
+        self.by_name.insert(slice.meta.name.clone(), kept);
     }
 
     fn remove(&mut self, name: &Text) {
-        let Some((service, addresses)) = self.by_name.remove(name) else { return };
+        let Some(Slice { service, addresses, .. }) = self.by_name.remove(name) else { return };
         for address in addresses {
             if let Entry::Occupied(mut names) = self.by_address.entry((service.clone(), address)) {
                 names.get_mut().retain(|n| n != name);
@@ -331,12 +336,14 @@ impl Knowledge for Store {
         }
     }
 
-    fn other_slice(&self, namespace: &str, service: &str, this: &str, address: &str) -> Known<Option<String>> {
+    fn other_slice(&self, place: &Place<'_>) -> Known<Option<String>> {
         let inner = self.read();
         let Some(all) = &inner.slices else { return Known::No(NOT_SYNCED) };
-        let key = (Text::from(service), Text::from(address));
-        let names = all.get(namespace).and_then(|s| s.by_address.get(&key));
-        Known::Yes(names.into_iter().flatten().find(|n| *n != this).map(ToString::to_string))
+        let Some(slices) = all.get(place.namespace) else { return Known::Yes(None) };
+        let key = (Text::from(place.service), Text::from(place.address));
+        let shares = |name: &Text| slices.by_name.get(name).is_some_and(|s| place.shares_port(&s.ports));
+        let mut names = slices.by_address.get(&key).into_iter().flatten();
+        Known::Yes(names.find(|n| n.as_str() != place.slice && shares(n)).map(ToString::to_string))
     }
 }
 
@@ -418,7 +425,9 @@ mod tests {
         store.take(Event::Apply(node("n2", "b")));
         assert_eq!((store.is_zone("a"), store.is_zone("b")), (Known::Yes(false), Known::Yes(true)));
 
-        let other = |this: &str, address: &str| store.other_slice("shop", "web", this, address);
+        let other = |slice: &str, address: &str| {
+            store.other_slice(&Place { namespace: "shop", service: "web", slice, ports: &[], address })
+        };
         store.take(Event::Replace(
             Kind::Slice,
             vec![slice("one", &["10.0.0.1"]), slice("two", &["10.0.0.1", "10.0.0.2"])],
@@ -427,5 +436,18 @@ mod tests {
         assert_eq!(other("two", "10.0.0.2"), Known::Yes(None));
         store.take(Event::Apply(slice("two", &["10.0.0.2"])));
         assert_eq!(other("one", "10.0.0.1"), Known::Yes(None));
+    }
+
+    #[test]
+    fn a_pod_that_has_ended_has_no_address() {
+        let store = Store::new();
+        let mut ended = pod("shop", "a", "10.0.0.1");
+        store.take(Event::Replace(Kind::Pod, vec![ended.clone()]));
+        assert_eq!(knows(&store, "shop", "10.0.0.1"), Known::Yes(true));
+        if let Object::Pod(pod) = &mut ended {
+            pod.phase = crate::model::Phase::Succeeded;
+        }
+        store.take(Event::Apply(ended));
+        assert_eq!(knows(&store, "shop", "10.0.0.1"), Known::Yes(false));
     }
 }

@@ -32,6 +32,11 @@ impl EndpointSlice {
         self.meta.labels.get(super::names::SERVICE_NAME)
     }
 
+    /// The names of its ports; a port without a name has an empty one.
+    pub fn port_names(&self) -> Vec<Text> {
+        self.ports.iter().flatten().map(|p| p.name.clone().unwrap_or_default()).collect()
+    }
+
     /// The controller that writes it, by label.
     pub fn managed_by(&self) -> Option<&Text> {
         self.meta.labels.get(super::names::SLICE_MANAGED_BY)

@@ -1,8 +1,10 @@
-//! `cargo xtask bench`: the real Go controllers and Roster on the same states, in the same run; and a whole
-//! cluster from one file.
+//! `cargo xtask bench`: the real Go controllers and Roster on the same states, in the same run; a whole cluster
+//! from one file; and the webhook beside one of controller-runtime.
 
 mod cluster;
+mod cost;
 mod states;
+mod webhook;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -19,7 +21,7 @@ pub(crate) struct BenchArgs {
     /// Rounds; in each, the two programs take turns on every state
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
-    /// Only the engine, only the whole cluster, or both
+    /// Only one part, or all
     #[arg(long, value_enum, default_value_t = What::All)]
     pub what: What,
     /// Services of the whole cluster; each has fifteen pods
@@ -30,12 +32,16 @@ pub(crate) struct BenchArgs {
 /// Which part to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum What {
-    /// Both parts
+    /// All parts
     All,
     /// Single Services, beside the Go controllers
     Engine,
     /// A whole cluster from a file
     Cluster,
+    /// The webhook, beside one of controller-runtime
+    Webhook,
+    /// What it costs to create a Service, as a real API server measures it
+    Cost,
 }
 
 /// How much faster Roster is to be at 5 000 pods.
@@ -47,11 +53,18 @@ const LINEAR: f64 = 3.0;
 /// Measures, prints, and says whether the goals are met.
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let mut goals = Goals::default();
-    if args.what != What::Cluster {
+    let wants = |part| args.what == What::All || args.what == part;
+    if wants(What::Engine) {
         engine(args.rounds.max(1), &mut goals)?;
     }
-    if args.what != What::Engine {
+    if wants(What::Cluster) {
         cluster::run_cluster(args.services, &mut goals)?;
+    }
+    if wants(What::Webhook) {
+        webhook::run_webhook(args.rounds.max(1), &mut goals)?;
+    }
+    if wants(What::Cost) {
+        cost::run_cost(args.rounds.max(1), &mut goals)?;
     }
     goals.finish()
 }

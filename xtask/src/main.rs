@@ -62,7 +62,7 @@ enum Task {
     /// A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager
     #[command(subcommand)]
     Cluster(cluster::Task),
-    /// Time the engine beside the real Go controllers, and a whole cluster from a file
+    /// Time the engine and the webhook beside their counterparts in Go, and a whole cluster from a file
     Bench(bench::BenchArgs),
 }
 

@@ -22,6 +22,15 @@ pub(super) struct Listed {
     address_type: AddressType,
     #[serde(default, deserialize_with = "nullable")]
     endpoints: Vec<Endpoint>,
+    #[serde(default, deserialize_with = "nullable")]
+    ports: Vec<Port>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Port {
+    #[serde(deserialize_with = "nullable")]
+    name: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -21,7 +21,7 @@ fn all<T: serde::de::DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
 /// What the tests' cluster holds: in namespace `shop`
 /// - Service `web` with selector `app: web`, `byhand` and the headless `db` without, `alias` an `ExternalName`,
 /// - pods `10.0.0.1` and `10.0.0.2` of `web`, whose port `http` differs; `10.0.0.9` has ended,
-/// - slice `web-a` with `10.0.0.1`; a pod `10.9.0.1` in another namespace; a node in zone `a`.
+/// - slice `web-a` with `10.0.0.1` and port `http`; a pod `10.9.0.1` in another namespace; a node in zone `a`.
 fn cluster() -> Inventory {
     let meta =
         |namespace: &str, name: &str, labels: Value| json!({ "namespace": namespace, "name": name, "labels": labels });
@@ -53,6 +53,7 @@ fn cluster() -> Inventory {
         "metadata": meta("shop", "web-a", json!({ "kubernetes.io/service-name": "web" })),
         "addressType": "IPv4",
         "endpoints": [{ "addresses": ["10.0.0.1"] }],
+        "ports": [{ "name": "http", "port": 8080 }],
     })]);
     inventory
 }
@@ -96,6 +97,7 @@ fn object(kind: &str, name: &str, changes: &[(&str, Value)]) -> Value {
         _ => json!({
             "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": meta, "addressType": "IPv4",
             "endpoints": [{ "addresses": ["10.0.0.2"] }],
+            "ports": [{ "name": "http", "port": 8080, "protocol": "TCP" }],
         }),
     };
     object["metadata"]["labels"] = json!({});

@@ -99,6 +99,24 @@ fn endpoints_are_listed_once_and_not_too_many() {
                 &["endpoints[1].addresses[0]: 10.0.0.1 is in slice web-a as well"],
             ),
             (
+                "elsewhere, for one of two ports",
+                Rule::DuplicateEndpoint,
+                [endpoints(&["10.0.0.1"]), vec![("/ports/0", json!({ "name": "metrics", "port": 9090 }))]].concat(),
+                &["endpoints[0].addresses[0]: 10.0.0.1 is in slice web-a as well"],
+            ),
+            (
+                "elsewhere, for another port",
+                Rule::DuplicateEndpoint,
+                [endpoints(&["10.0.0.1"]), vec![("/ports", json!([{ "name": "metrics", "port": 9090 }]))]].concat(),
+                &[],
+            ),
+            (
+                "elsewhere, for a name only",
+                Rule::DuplicateEndpoint,
+                [endpoints(&["10.0.0.1"]), vec![("/ports", json!([]))]].concat(),
+                &[],
+            ),
+            (
                 "too many",
                 Rule::SliceOverCapacity,
                 vec![("/endpoints", many)],

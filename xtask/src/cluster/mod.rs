@@ -12,7 +12,7 @@ use clap::Subcommand;
 
 use crate::paths;
 pub(crate) use assets::folder as assets_folder;
-use control_plane::{ControlPlane, Setup};
+pub(crate) use control_plane::{ControlPlane, Setup};
 
 #[derive(Subcommand)]
 pub(crate) enum Task {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Listed;
 use crate::{
     admission::{
-        Known, Rule,
+        Known, Place, Rule,
         findings::{About, Findings},
         kinds::Subject,
     },
@@ -44,6 +44,7 @@ fn service_name(slice: &Listed) -> Option<&str> {
 pub(super) fn duplicates(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) {
     let mut seen = BTreeSet::new();
     let mut blind = None;
+    let ports: Vec<_> = subject.object.ports.iter().map(|p| p.name.clone()).collect();
     for listed in subject.object.addresses() {
         let (text, field) = (listed.text, listed.field);
         let (field, about) = (format_args!("{field}"), About::Text(text));
@@ -52,7 +53,8 @@ pub(super) fn duplicates(subject: &Subject<'_, Listed>, findings: &mut Findings<
             continue;
         }
         let Some(service) = service_name(subject.object) else { continue };
-        match subject.cluster.other_slice(subject.namespace, service, subject.name, text) {
+        let (namespace, slice) = (subject.namespace, subject.name);
+        match subject.cluster.other_slice(&Place { namespace, service, slice, ports: &ports, address: text }) {
             Known::Yes(Some(other)) => {
                 findings.add(Rule::DuplicateEndpoint, about, field, format_args!("{text} is in slice {other} as well"));
             }

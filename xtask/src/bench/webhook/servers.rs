@@ -1,0 +1,119 @@
+//! The two webhooks, each with the same certificate.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::command::run;
+use crate::{oracle, paths};
+
+/// A webhook that runs. It ends with the value.
+pub(super) struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    /// Roster, as it is released.
+    pub(super) fn roster(folder: &Path) -> Result<Self> {
+        let (address, admin) = (free()?, free()?);
+        let mut command = Command::new(roster_program()?);
+        command.args(["serve", "--webhook-listen", &address, "--admin-listen", &admin]);
+        command
+            .arg("--tls-cert-file")
+            .arg(certificate(folder)?)
+            .arg("--tls-private-key-file")
+            .arg(folder.join("tls.key"));
+        Self::start(command, address)
+    }
+
+    /// The webhook of `benches/webhook`.
+    pub(super) fn go(folder: &Path) -> Result<Self> {
+        let address = free()?;
+        certificate(folder)?;
+        let mut command = Command::new(go_program()?);
+        command.args(["-port", address.rsplit(':').next().unwrap_or_default()]).arg("-cert-dir").arg(folder);
+        Self::start(command, address)
+    }
+
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Megabytes in memory: now, and at most so far.
+    pub(super) fn memory(&self) -> Result<(u64, u64)> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).context("reading /proc")?;
+        let of = |key: &str| -> Option<u64> {
+            let line = status.lines().find_map(|l| l.strip_prefix(key))?;
+            Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? / 1000)
+        };
+        of("VmRSS:").zip(of("VmHWM:")).context("/proc does not tell how much memory it has")
+    }
+
+    fn start(mut command: Command, address: String) -> Result<Self> {
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let name = command.get_program().to_string_lossy().into_owned();
+        let mut server = Self { child: child.with_context(|| format!("starting {name}"))?, address };
+        let began = Instant::now();
+        while TcpStream::connect(&server.address).is_err() {
+            ensure!(server.child.try_wait()?.is_none(), "{name} has ended");
+            ensure!(began.elapsed() < Duration::from_secs(30), "{name} does not listen after 30 s");
+            sleep(Duration::from_millis(50));
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Gone already is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(in crate::bench) fn roster_program() -> Result<PathBuf> {
+    run("cargo", "build --quiet --release --bin roster")?;
+    Ok(paths::target().join("release/roster"))
+}
+
+/// `tls.crt` and `tls.key` in `folder`, made by the first who asks.
+fn certificate(folder: &Path) -> Result<PathBuf> {
+    let file = folder.join("tls.crt");
+    if !file.exists() {
+        let made = Command::new(roster_program()?).args(["certs", "dev", "--dir"]).arg(folder).output()?;
+        ensure!(made.status.success(), "roster certs dev: {}", String::from_utf8_lossy(&made.stderr));
+    }
+    Ok(file)
+}
+
+/// Built if it is not in the cache yet, under a hash of its sources.
+fn go_program() -> Result<PathBuf> {
+    let source = paths::root().join("benches/webhook");
+    let mut text = Vec::new();
+    for name in ["main.go", "go.mod", "go.sum"] {
+        text.extend(fs::read(source.join(name)).with_context(|| format!("reading {name}"))?);
+    }
+    let store = paths::cache()?.join("bench");
+    let binary = store.join(format!("webhook-{:016x}", oracle::fnv(&text)));
+    if !binary.exists() {
+        fs::create_dir_all(&store)?;
+        println!("building the webhook of controller-runtime (once; a few minutes)");
+        let half = binary.with_extension(std::process::id().to_string());
+        let mut command = Command::new("go");
+        command.args(["build", "-buildvcs=false", "-o"]).arg(&half).arg(".").current_dir(&source);
+        ensure!(command.status().context("running go")?.success(), "go build failed");
+        fs::rename(half, &binary)?;
+    }
+    Ok(binary)
+}
+
+/// An address that is free now.
+pub(in crate::bench) fn free() -> Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")?.to_string())
+}

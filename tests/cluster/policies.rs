@@ -189,14 +189,19 @@ fn the_status_is_written_once(plane: &ControlPlane, api: &ApiServer, dir: &Path)
         .collect();
     assert_eq!(writers, [json!(["Apply", "status"])]);
 
-    // All is said, and the two replicas do not answer each other; nor do they answer somebody else.
+    // Somebody disagrees. The replica that has not spoken about this generation yet does so, and then nobody does.
+    let disagree = || {
+        let patch = "patch epol good --subresource=status --type=merge -p {\"status\":{\"observedGeneration\":1}}";
+        let (well, told) = kubectl(plane, patch, "");
+        assert!(well, "{told}");
+    };
     let versions = || -> Vec<Value> {
         let mut all = api.get("/apis/roster.dev/v1/endpointpolicies").body;
         all["items"].as_array_mut().unwrap().iter_mut().map(|o| o["metadata"]["resourceVersion"].take()).collect()
     };
-    let wipe = "patch epol good --subresource=status --type=merge -p {\"status\":{\"observedGeneration\":1}}";
-    let (well, told) = kubectl(plane, wipe, "");
-    assert!(well, "{told}");
+    disagree();
+    conditions(&path(&good), 2);
+    disagree();
     let before = versions();
     std::thread::sleep(STILL);
     assert_eq!(versions(), before, "nobody writes any more");

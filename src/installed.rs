@@ -14,6 +14,8 @@ pub const LEASE: &str = "roster-certificates";
 pub const CRD: &str = "endpointpolicies.roster.dev";
 /// The field manager that owns every `caBundle`, and nothing else.
 pub const CERTS_MANAGER: &str = "roster-certs";
+/// The field manager that owns what is said in the status of policies.
+pub const POLICIES_MANAGER: &str = "roster-policies";
 /// Port of the webhook in a pod: private clusters let API servers reach 10250 without a further firewall rule.
 pub const WEBHOOK_PORT: u16 = 10250;
 /// Port of health and metrics in a pod.

@@ -1,7 +1,7 @@
 //! What keeps the webhook in touch with its cluster: the copy that rules ask about, the certificates that replicas
-//! share in a Secret, and the `caBundle`s by which API servers know them.
+//! share in a Secret, the `caBundle`s by which API servers know them, and what is said of policies.
 //!
-//! It writes its own Secret, its own Lease and those `caBundle`s, and nothing else.
+//! It writes its own Secret, its own Lease, those `caBundle`s and the status of policies, and nothing else.
 
 mod bundles;
 mod keep;
@@ -9,6 +9,7 @@ mod lease;
 mod policies;
 mod secret;
 mod start;
+mod statuses;
 mod watch;
 mod watched;
 

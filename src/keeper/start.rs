@@ -1,10 +1,16 @@
 //! The cluster behind the webhook: a copy of what rules ask about, and the certificates that are kept in it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use anyhow::{Context, anyhow};
 
-use super::{Configured, Keeper, KeeperOptions, policies::of_cluster, watch};
+use super::{Configured, Keeper, KeeperOptions, policies, statuses::Statuses, watch};
 use crate::{
     cache::Store,
     certs::Own,
@@ -36,8 +42,15 @@ pub(crate) async fn start(
     tasks.endless("the keeper of certificates", keeper.run());
 
     let store = Arc::new(Store::new());
-    let policies = Arc::new(InForce::new(Some(store.clone())));
-    tasks.endless("the watch of policies", of_cluster(client.clone(), policies.clone()));
+    let in_force = Arc::new(InForce::new(Some(store.clone())));
+    let (api, statuses) = (policies::api(client.clone()), Statuses::new(clock.clone()));
+    let known = Arc::new(AtomicBool::new(false));
+    let watched = policies::of_cluster(api.clone(), in_force.clone(), statuses.clone(), known.clone());
+    tasks.endless("the watch of policies", watched);
+    tasks.endless("the status of policies", statuses.write(api));
+    readiness.add("policies", move || {
+        if known.load(Ordering::Relaxed) { Ok(()) } else { Err("the policies are not listed yet".to_owned()) }
+    });
     let (filled, kept) = (store.clone(), store.clone());
     readiness.add("cache", move || {
         if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
@@ -48,7 +61,7 @@ pub(crate) async fn start(
             Err(error) => error.into(),
         }
     });
-    Ok((store, policies))
+    Ok((store, in_force))
 }
 
 async fn connect(options: &ClusterOptions) -> anyhow::Result<kube::Client> {

@@ -106,6 +106,9 @@ fn cert_manager() -> Vec<File> {
     ]
 }
 
+/// Where Roster listens beside an API server: in a network of nodes 10250 is the kubelet's.
+const BESIDE: &str = "127.0.0.1:9443";
+
 /// Configurations that an API server reads from a folder of its own (`staticManifestsDir`, on by default from 1.37):
 /// they hold from its first request, and nobody can delete them. They name an URL, since there is no Service yet, and
 /// their names end in `.static.k8s.io`, as they must.
@@ -115,7 +118,7 @@ fn static_files() -> Vec<File> {
         configuration["metadata"] = cluster_meta(&name);
         for webhook in configuration["webhooks"].as_array_mut().into_iter().flatten() {
             let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap_or_default().to_owned();
-            webhook["clientConfig"] = json!({ "url": format!("https://127.0.0.1:10250{path}") });
+            webhook["clientConfig"] = json!({ "url": format!("https://{BESIDE}{path}") });
         }
         configuration
     };

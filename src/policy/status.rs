@@ -7,6 +7,10 @@ use crate::{
     reason::{Problem, Severity},
 };
 
+/// What is said of a policy that cannot be read. Half a policy protects nobody, so that what it said before stays in
+/// force; but nobody remembers that after a start.
+const NOT_IN_FORCE: &str = "this generation is not in force; what was before, is until the next start";
+
 /// `status` of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -49,7 +53,7 @@ impl Status {
         let ready = if bad.is_empty() {
             ("Ready", "True", "InForce", String::new())
         } else {
-            ("Ready", "False", "Invalid", "the policy is not in force".to_owned())
+            ("Ready", "False", "Invalid", NOT_IN_FORCE.to_owned())
         };
         let conditions = [accepted, ready].map(|(kind, status, reason, message)| {
             let same = before.conditions.iter().find(|c| c.kind == kind && c.status == status);
@@ -63,5 +67,11 @@ impl Status {
             }
         });
         Self { observed_generation: generation, conditions: conditions.into() }
+    }
+
+    /// Whether it says all of this already, whatever others say beside it.
+    pub fn says(&self, wanted: &Self) -> bool {
+        self.observed_generation == wanted.observed_generation
+            && wanted.conditions.iter().all(|c| self.conditions.contains(c))
     }
 }

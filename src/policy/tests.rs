@@ -320,7 +320,7 @@ fn a_condition_keeps_its_time_until_it_changes() {
         told,
         [
             ("Accepted", "False", "spec.defaultMode is a number, not text"),
-            ("Ready", "False", "the policy is not in force"),
+            ("Ready", "False", "this generation is not in force; what was before, is until the next start"),
         ]
     );
     assert_eq!(bad.conditions[0].last_transition_time, late);

@@ -71,6 +71,11 @@ impl InForce {
 
     /// A policy of the cluster; `None` if it is gone.
     pub fn set_one(&self, name: &str, policy: Option<EndpointPolicy>) -> Vec<Problem> {
+        // Most events of a policy are about its status.
+        let same = |sources: &Sources| sources.cluster.get(name).map(|p| &p.spec) == policy.as_ref().map(|p| &p.spec);
+        if same(&self.sources.read().unwrap_or_else(PoisonError::into_inner)) {
+            return Vec::new();
+        }
         self.change(|sources| match policy {
             Some(policy) => drop(sources.cluster.insert(name.to_owned(), policy)),
             None => drop(sources.cluster.remove(name)),

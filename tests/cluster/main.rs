@@ -9,8 +9,12 @@
     reason = "a test: it may fail loudly, it reads files, and it prints"
 )]
 
+mod api;
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
+mod matrix;
+mod policies;
+mod static_config;
 mod webhook;
 
 use std::{

@@ -1,6 +1,10 @@
 //! The webhook, registered with a real API server by the manifests of this repository.
 
-use std::{fs, path::Path, process::Child};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Child,
+};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
@@ -8,9 +12,48 @@ use serde_json::{Value, json};
 use super::{assets, control_plane::ControlPlane, get, kubectl, roster, start, wait};
 
 /// The server, ended with the test.
-struct Webhook {
+pub(super) struct Webhook {
     child: Child,
-    admin: String,
+    /// Where health and metrics are.
+    pub(super) admin: String,
+    /// Where API servers call.
+    pub(super) address: String,
+    /// The folder of its certificate, its key and its CA.
+    pub(super) certs: PathBuf,
+}
+
+impl Webhook {
+    /// Starts it, with further flags. `dir` is for its files alone.
+    pub(super) fn start(dir: &Path, flags: &[&str]) -> Self {
+        let [address, admin] = [(), ()].map(|()| format!("127.0.0.1:{}", control_plane_port()));
+        fs::create_dir_all(dir).unwrap();
+        let certs = dir.join("webhook-certs");
+        assert!(roster().args(["certs", "dev", "--dir"]).arg(&certs).output().unwrap().status.success());
+        let child = roster()
+            .args(["serve", "--webhook-listen", &address, "--admin-listen", &admin, "--tls-cert-file"])
+            .arg(certs.join("tls.crt"))
+            .arg("--tls-private-key-file")
+            .arg(certs.join("tls.key"))
+            .args(flags)
+            .stderr(fs::File::create(dir.join("roster.log")).unwrap())
+            .spawn()
+            .unwrap();
+        Self { child, admin, address, certs }
+    }
+
+    /// Starts it with a copy of the cluster.
+    pub(super) fn start_in(plane: &ControlPlane, dir: &Path) -> Self {
+        Self::start(dir, &["--cluster", "--kubeconfig", plane.kubeconfig().to_str().unwrap()])
+    }
+
+    /// Its CA, as configurations have it.
+    pub(super) fn bundle(&self) -> String {
+        BASE64_STANDARD.encode(fs::read(self.certs.join("ca.crt")).unwrap())
+    }
+
+    pub(super) fn wait_until_ready(&self) {
+        wait("the webhook is ready", || get(&self.admin, "/readyz").filter(|a| a.starts_with("HTTP/1.1 200")));
+    }
 }
 
 impl Drop for Webhook {
@@ -22,25 +65,10 @@ impl Drop for Webhook {
 
 /// Starts it beside the API server, and registers it.
 fn register(plane: &ControlPlane, dir: &Path) -> Webhook {
-    let (port, admin) = (control_plane_port(), control_plane_port());
-    let certs = dir.join("certs");
-    assert!(roster().args(["certs", "dev", "--dir"]).arg(&certs).output().unwrap().status.success());
-    let (webhook, admin) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{admin}"));
-    let child = roster()
-        .args(["serve", "--webhook-listen", &webhook, "--admin-listen", &admin, "--cluster", "--kubeconfig"])
-        .arg(plane.kubeconfig())
-        .arg("--tls-cert-file")
-        .arg(certs.join("tls.crt"))
-        .arg("--tls-private-key-file")
-        .arg(certs.join("tls.key"))
-        .stderr(fs::File::create(dir.join("roster.log")).unwrap())
-        .spawn()
-        .unwrap();
-    let server = Webhook { child, admin };
-    let bundle = BASE64_STANDARD.encode(fs::read(certs.join("ca.crt")).unwrap());
-    let (well, told) = kubectl(plane, "apply -f -", &manifests(&webhook, &bundle));
+    let server = Webhook::start_in(plane, dir);
+    let (well, told) = kubectl(plane, "apply -f -", &manifests(&server.address, &server.bundle()));
     assert!(well, "{told}");
-    wait("the webhook is ready", || get(&server.admin, "/readyz").filter(|a| a.starts_with("HTTP/1.1 200")));
+    server.wait_until_ready();
     server
 }
 
@@ -49,7 +77,7 @@ fn control_plane_port() -> u16 {
 }
 
 /// All of `manifests/base`, but that the webhook is called where it listens here: there is no network of pods.
-fn manifests(webhook: &str, bundle: &str) -> String {
+pub(super) fn manifests(webhook: &str, bundle: &str) -> String {
     let here = |config: &mut Value| {
         let path = config["service"]["path"].as_str().unwrap().to_owned();
         *config = json!({ "url": format!("https://{webhook}{path}"), "caBundle": bundle });

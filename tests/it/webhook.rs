@@ -1,6 +1,7 @@
 //! The webhook on a real socket with a real TLS client: certificates that change, and clients that misbehave.
 
 mod folder;
+mod replay;
 mod tls;
 
 use std::{

@@ -22,6 +22,8 @@ pub(crate) enum Task {
     Down,
     /// Write examples/shop.yaml anew, as a real API server prints it
     Record,
+    /// Write tests/data/reviews anew: what a real API server asks of every rule in every mode, and the answers
+    RecordReviews,
 }
 
 pub(crate) fn run(task: &Task) -> Result<()> {
@@ -29,6 +31,7 @@ pub(crate) fn run(task: &Task) -> Result<()> {
         Task::Up => up(),
         Task::Down => down(),
         Task::Record => record::shop(),
+        Task::RecordReviews => record::reviews(),
     }
 }
 

@@ -1,7 +1,8 @@
-//! Records examples/shop.yaml from a real control plane.
+//! Records from a real control plane: examples/shop.yaml, and what it asks of the webhook.
 
 use std::{
     fs,
+    process::Command,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -12,7 +13,7 @@ use super::{
     assets,
     control_plane::{ControlPlane, Setup},
 };
-use crate::paths;
+use crate::{command::run_with, paths};
 
 const HEAD: &str = "\
 # A small shop, as `kubectl get services,endpoints,endpointslices,pods,nodes -n shop -o yaml` printed it.
@@ -43,6 +44,16 @@ pub(crate) fn shop() -> Result<()> {
     fs::remove_dir_all(&dir)?;
     fs::write(paths::root().join("examples/shop.yaml"), HEAD.to_owned() + &recorded?)?;
     Ok(())
+}
+
+/// The test that asks for every rule in every mode writes down what it hears.
+pub(crate) fn reviews() -> Result<()> {
+    assets::check_release()?;
+    let mut command = Command::new("cargo");
+    command.args("test --test cluster matrix::every_rule_in_every_mode".split(' '));
+    command.env("KUBEBUILDER_ASSETS", assets::folder()?);
+    command.env("ROSTER_RECORD_REVIEWS", paths::root().join("tests/data/reviews/rules.jsonl"));
+    run_with(&mut command)
 }
 
 fn record(plane: &mut ControlPlane) -> Result<String> {

@@ -1,0 +1,155 @@
+//! Writes to an API server, and hears all that it says: kube's own API hides warnings.
+
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use http_body_util::BodyExt;
+use kube::{
+    Client, Config,
+    client::Body,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use crate::control_plane::ControlPlane;
+
+/// So many requests at once where there are many.
+const AT_ONCE: usize = 16;
+/// Longest time of a watch.
+const LONG: Duration = Duration::from_mins(2);
+
+/// What an API server answered.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) status: u16,
+    pub(crate) warnings: Vec<String>,
+    /// The object as it was stored, or a `metav1.Status`.
+    pub(crate) body: Value,
+}
+
+/// A connection as the administrator.
+pub(crate) struct ApiServer {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl ApiServer {
+    pub(crate) fn of(plane: &ControlPlane) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let client = runtime.block_on(async {
+            let config = Kubeconfig::read_from(plane.kubeconfig()).unwrap();
+            let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
+            Client::try_from(config).unwrap()
+        });
+        Self { runtime, client }
+    }
+
+    /// Creates an object. The audit log knows the request as `id`.
+    pub(crate) fn create(&self, object: &Value, id: &str, dry_run: bool) -> Told {
+        let path = collection(object) + if dry_run { "?dryRun=All" } else { "" };
+        self.send("POST", &path, id, "application/json", object.to_string())
+    }
+
+    /// Creates all objects, some at once.
+    pub(crate) fn create_all(&self, objects: &[Value]) {
+        let create = |object: &Value| {
+            let request = request("POST", &collection(object), "", "application/json", object.to_string());
+            async move { told(&self.client, request).await }
+        };
+        let all = stream::iter(objects.iter().map(create)).buffer_unordered(AT_ONCE).collect::<Vec<Told>>();
+        let all = self.runtime.block_on(all);
+        assert!(all.iter().all(|t| t.status == 201), "{:?}", all.iter().find(|t| t.status != 201));
+    }
+
+    /// What is at a path, or why it cannot be read.
+    pub(crate) fn get(&self, path: &str) -> Told {
+        self.send("GET", path, "", "", String::new())
+    }
+
+    /// Puts an object in the place of the one that is there.
+    pub(crate) fn replace(&self, object: &Value) -> Told {
+        self.send("PUT", &path(object), "", "application/json", object.to_string())
+    }
+
+    /// The events of a watch, until `last` says that it was the last one.
+    pub(crate) fn watch(&self, path: &str, mut last: impl FnMut(&Value) -> bool) -> Vec<Value> {
+        let watched = async {
+            let response = self.client.send(request("GET", path, "", "", String::new())).await.unwrap();
+            assert_eq!(response.status(), 200, "{path}");
+            let (mut body, mut text, mut events) = (response.into_body(), Vec::new(), Vec::new());
+            loop {
+                let frame = body.frame().await.expect("the watch goes on").unwrap();
+                text.extend_from_slice(&frame.into_data().unwrap_or_default());
+                let complete = text.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+                for line in text[..complete].split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+                    events.push(serde_json::from_slice(line).unwrap());
+                    if last(&events[events.len() - 1]) {
+                        return events;
+                    }
+                }
+                text.drain(..complete);
+            }
+        };
+        self.runtime.block_on(async { tokio::time::timeout(LONG, watched).await.expect("all events in time") })
+    }
+
+    /// Deletes an object that is there.
+    pub(crate) fn delete(&self, object: &Value) {
+        let told = self.send("DELETE", &path(object), "", "application/json", String::new());
+        assert_eq!(told.status, 200, "{told:?}");
+    }
+
+    /// Merges `patch` into an object that is there.
+    pub(crate) fn patch(&self, object: &Value, patch: &Value) -> Told {
+        self.send("PATCH", &path(object), "", "application/merge-patch+json", patch.to_string())
+    }
+
+    fn send(&self, method: &str, path: &str, id: &str, content: &str, body: String) -> Told {
+        self.runtime.block_on(told(&self.client, request(method, path, id, content, body)))
+    }
+}
+
+fn request(method: &str, path: &str, id: &str, content: &str, body: String) -> http::Request<Body> {
+    let mut request = http::Request::builder().method(method).uri(path);
+    for (name, value) in [("content-type", content), ("audit-id", id)] {
+        if !value.is_empty() {
+            request = request.header(name, value);
+        }
+    }
+    request.body(Body::from(body.into_bytes())).unwrap()
+}
+
+async fn told(client: &Client, request: http::Request<Body>) -> Told {
+    let (head, body) = client.send(request).await.unwrap().into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let warnings = head.headers.get_all("warning").into_iter().map(|w| warning(w.as_bytes())).collect();
+    Told { status: head.status.as_u16(), warnings, body: serde_json::from_slice(&body).unwrap() }
+}
+
+/// The text of `299 - "text"`.
+fn warning(header: &[u8]) -> String {
+    let header = String::from_utf8(header.to_vec()).unwrap();
+    let quoted =
+        header.strip_prefix("299 - \"").and_then(|h| h.strip_suffix('"')).unwrap_or_else(|| panic!("{header}"));
+    quoted.replace("\\\"", "\"").replace("\\\\", "\\")
+}
+
+/// The path of the objects of this kind and namespace.
+fn collection(object: &Value) -> String {
+    let version = object["apiVersion"].as_str().unwrap();
+    let root = if version == "v1" { "api" } else { "apis" };
+    let namespace = object["metadata"]["namespace"].as_str().map(|n| format!("/namespaces/{n}")).unwrap_or_default();
+    format!("/{root}/{version}{namespace}/{}", plural(object))
+}
+
+/// The path of an object.
+pub(crate) fn path(object: &Value) -> String {
+    format!("{}/{}", collection(object), object["metadata"]["name"].as_str().unwrap())
+}
+
+/// The resource of an object of the table of kinds, or of a policy.
+pub(crate) fn plural(object: &Value) -> &'static str {
+    let kind = object["kind"].as_str().unwrap();
+    roster::admission::KINDS.iter().find(|k| k.kind == kind).map_or("endpointpolicies", |k| k.resource)
+}

@@ -1,0 +1,151 @@
+//! What `docs/rules.md` says of each example, and whether an API server says it.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use roster::admission::{Mode, Remedy, Rule};
+use serde_json::{Value, json};
+
+use super::{Cell, Told};
+use crate::api::plural;
+
+/// What is documented, by the code of the rule.
+pub(super) struct Wanted(BTreeMap<String, Documented>);
+
+#[derive(Default)]
+struct Documented {
+    /// Code, reason and message of the refusal.
+    denied: Option<(u16, String, String)>,
+    /// What is mended.
+    patch: Vec<Value>,
+    /// Warnings where the rule is enforced, and where it warns.
+    enforced: Vec<String>,
+    warned: Vec<String>,
+}
+
+impl Wanted {
+    /// Reads the answers of all examples.
+    pub(super) fn read() -> Self {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
+        let text = fs::read_to_string(file).unwrap();
+        let sections = text.split("\n### ").skip(1).map(|section| {
+            let (code, rest) = section.split_once('\n').unwrap();
+            let answers = rest.split_once("```text\n").unwrap().1.split_once("```").unwrap().0;
+            (code.to_owned(), Documented::read(answers))
+        });
+        let all: BTreeMap<String, Documented> = sections.collect();
+        assert!(Rule::ALL.iter().all(|r| all.contains_key(r.code())) && all.len() == Rule::COUNT);
+        Self(all)
+    }
+
+    fn of(&self, cell: Cell) -> &Documented {
+        &self.0[cell.rule.code()]
+    }
+
+    /// Whether it is what the API server told. `silent` is what it says by itself.
+    pub(super) fn check(&self, cell: Cell, told: &Told, silent: &[String]) {
+        let (name, documented) = (cell.name(), self.of(cell));
+        if let Some(text) = cell.its_own() {
+            assert_eq!((told.status, &told.body["reason"]), (422, &json!("Invalid")), "{name}: {told:?}");
+            assert!(told.body["message"].as_str().unwrap().contains(text), "{name}: {told:?}");
+            return;
+        }
+        let mut warnings = silent.to_vec();
+        assert!(silent.iter().all(|w| Rule::ALL.iter().all(|r| !w.contains(&format!("({r})")))), "{name}: {silent:?}");
+        if cell.mode == Mode::Enforce && cell.rule.remedy() == Remedy::Refuse {
+            let (code, reason, message) = documented.denied.as_ref().unwrap();
+            let message = denied(cell, message);
+            assert_eq!(told.status, *code, "{name}: {told:?}");
+            assert_eq!(told.body["code"], *code, "{name}");
+            assert_eq!(told.body["reason"], *reason, "{name}");
+            assert_eq!(told.body["message"], message, "{name}");
+            assert!(message.ends_with(&format!("({})", cell.rule)), "{name}: {message}");
+        } else {
+            assert_eq!(told.status, 201, "{name}: {told:?}");
+            documented.check_patch(cell, &told.body);
+        }
+        warnings.extend(documented.warnings(cell.mode).iter().cloned());
+        let mut heard = told.warnings.clone();
+        // Those of mutation come first, those of the API server last.
+        heard.sort_unstable();
+        warnings.sort_unstable();
+        assert_eq!(heard, warnings, "{name}");
+    }
+
+    /// Whether kubectl printed it.
+    pub(super) fn check_kubectl(&self, cell: Cell, well: bool, told: &str) {
+        let (name, documented) = (cell.name(), self.of(cell));
+        if let Some(text) = cell.its_own() {
+            assert!(!well && told.contains(text), "{name}: {told}");
+            return;
+        }
+        let refused = cell.mode == Mode::Enforce && cell.rule.remedy() == Remedy::Refuse;
+        assert_eq!(well, !refused, "{name}: {told}");
+        if refused {
+            let (_, reason, message) = documented.denied.as_ref().unwrap();
+            let head = match reason.as_str() {
+                "Forbidden" => "Error from server (Forbidden): ",
+                _ => "is invalid: ",
+            };
+            assert!(told.contains(head) && told.contains(&denied(cell, message)), "{name}: {told}");
+        }
+        let of_rules = |line: &&str| Rule::ALL.iter().any(|r| line.ends_with(&format!("({r})")));
+        let heard: Vec<&str> =
+            told.lines().filter_map(|line| line.strip_prefix("Warning: ")).filter(of_rules).collect();
+        assert_eq!(heard, documented.warnings(cell.mode), "{name}: {told}");
+    }
+}
+
+/// A refusal, as the API server passes it on.
+fn denied(cell: Cell, message: &str) -> String {
+    format!("admission webhook \"{}.validate.roster.dev\" denied the request: {message}", plural(&cell.object()))
+}
+
+impl Documented {
+    fn read(answers: &str) -> Self {
+        let mut all = Self::default();
+        for line in answers.lines() {
+            if let Some(text) = line.strip_prefix("warn: Warning: ") {
+                all.warned.push(text.to_owned());
+            } else if let Some(text) = line.strip_prefix("enforce: Warning: ") {
+                all.enforced.push(text.to_owned());
+            } else if let Some(text) = line.strip_prefix("enforce: patch ") {
+                // What is after it says what is not shown.
+                all.patch = serde_json::Deserializer::from_str(text).into_iter().next().unwrap().unwrap();
+            } else {
+                let refusal = line.strip_prefix("enforce: ").unwrap_or_else(|| panic!("what is {line:?}?"));
+                let (head, message) = refusal.split_once(": ").unwrap();
+                let (code, reason) = head.split_once(' ').unwrap();
+                all.denied = Some((code.parse().unwrap(), reason.to_owned(), message.to_owned()));
+            }
+        }
+        all
+    }
+
+    fn warnings(&self, mode: Mode) -> &[String] {
+        match mode {
+            Mode::Enforce => &self.enforced,
+            Mode::Warn => &self.warned,
+            Mode::Audit | Mode::Off => &[],
+        }
+    }
+
+    /// Whether a patch was applied where the rule is enforced, and only there.
+    fn check_patch(&self, cell: Cell, stored: &Value) {
+        let name = cell.name();
+        for op in &self.patch {
+            let found = stored.pointer(op["path"].as_str().unwrap());
+            let applied = match op["op"].as_str().unwrap() {
+                "remove" => found.is_none(),
+                // It is made so that there is a place for the next one.
+                _ if op["value"] == json!({}) => continue,
+                _ => found == Some(&op["value"]),
+            };
+            assert_eq!(applied, cell.mode == Mode::Enforce, "{name}: {op} of {stored}");
+        }
+        if cell.rule == Rule::OverCapacity {
+            let left = stored["subsets"][0]["addresses"].as_array().unwrap().len();
+            assert_eq!(left, if cell.mode == Mode::Enforce { 1000 } else { 1200 }, "{name}");
+        }
+        assert_eq!(self.patch.is_empty(), cell.rule.remedy() == Remedy::Refuse, "{name}");
+    }
+}

@@ -1,0 +1,95 @@
+//! What a real API server asked of every rule in every mode, asked again: `cargo xtask cluster record-reviews` wrote
+//! questions and answers to `tests/data/reviews`.
+
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, header},
+};
+use roster::{
+    admission::{Rule, Snapshot},
+    policy,
+    telemetry::metrics::Metrics,
+    webhook::{FailureMode, InForce, Limits, Webhook, router},
+};
+use serde::Deserialize;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use crate::rules::examples::{LABEL, MODES, case, cluster, policy};
+
+/// A line of the record.
+#[derive(Deserialize)]
+struct Recorded {
+    path: String,
+    review: Value,
+    answer: String,
+}
+
+fn recorded() -> Vec<Recorded> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/reviews/rules.jsonl");
+    fs::read_to_string(file).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The webhook, with the cluster and the policies of the examples.
+fn webhook() -> Router {
+    let policies = InForce::default();
+    let read = |(rule, mode)| {
+        let raw = serde_json::value::to_raw_value(&policy(rule, mode)).unwrap();
+        let (policy, problems) = policy::read(&raw);
+        assert_eq!(problems, vec![]);
+        policy.unwrap()
+    };
+    let all = Rule::ALL.iter().flat_map(|rule| MODES.map(|mode| (*rule, mode)));
+    assert_eq!(policies.set_file(all.map(read).collect()), vec![]);
+    // For as long as the tests run.
+    let snapshot = Snapshot::of(Box::leak(Box::new(cluster())));
+    let metrics = Metrics::default();
+    let limits = Limits::default();
+    router(Webhook::new(Arc::new(snapshot), Arc::new(policies), metrics.admission.clone(), limits, FailureMode::Open))
+}
+
+async fn ask(webhook: &Router, path: &str, review: &Value) -> String {
+    let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+    let request = request.body(Body::from(review.to_string())).unwrap();
+    let response = webhook.clone().oneshot(request).await.unwrap();
+    assert_eq!(response.status(), 200);
+    let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+    String::from_utf8(body.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn what_an_api_server_asked_is_answered_as_it_was_in_both_versions() {
+    const V1: &str = "\"admission.k8s.io/v1\"";
+    let webhook = webhook();
+    for Recorded { path, mut review, answer } in recorded() {
+        let name = review["request"]["uid"].clone();
+        assert_eq!(answer.matches(V1).count(), 1, "{name}");
+        for version in ["v1", "v1beta1"] {
+            review["apiVersion"] = format!("admission.k8s.io/{version}").into();
+            let wanted = answer.replace(V1, &format!("\"admission.k8s.io/{version}\""));
+            assert_eq!(ask(&webhook, &path, &review).await, wanted, "{name} at {path} in {version}");
+        }
+    }
+}
+
+/// A rule that comes is recorded as well.
+#[test]
+fn every_rule_is_on_record_in_every_mode() {
+    let recorded: BTreeSet<String> = recorded()
+        .iter()
+        .map(|r| r.review["request"]["object"]["metadata"]["labels"][LABEL].as_str().unwrap().to_owned())
+        .collect();
+    for rule in Rule::ALL {
+        // The API server refuses these itself, and asks nobody.
+        let asked = *rule != Rule::SliceOverCapacity;
+        for mode in MODES {
+            assert_eq!(recorded.contains(&case(*rule, mode)), asked, "{rule} {mode:?}: {COMMAND}");
+        }
+    }
+    assert_eq!(recorded.len(), (Rule::COUNT - 1) * MODES.len(), "{COMMAND}");
+}
+
+const COMMAND: &str = "cargo xtask cluster record-reviews writes them anew";

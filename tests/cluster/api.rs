@@ -16,6 +16,8 @@ use crate::control_plane::ControlPlane;
 
 /// So many requests at once where there are many.
 const AT_ONCE: usize = 16;
+/// Everything is checked, and nothing stored.
+const DRY_RUN: &str = "?dryRun=All";
 /// Longest time of a watch.
 const LONG: Duration = Duration::from_mins(2);
 
@@ -47,7 +49,7 @@ impl ApiServer {
 
     /// Creates an object. The audit log knows the request as `id`.
     pub(crate) fn create(&self, object: &Value, id: &str, dry_run: bool) -> Told {
-        let path = collection(object) + if dry_run { "?dryRun=All" } else { "" };
+        let path = collection(object) + if dry_run { DRY_RUN } else { "" };
         self.send("POST", &path, id, "application/json", object.to_string())
     }
 
@@ -68,8 +70,9 @@ impl ApiServer {
     }
 
     /// Puts an object in the place of the one that is there.
-    pub(crate) fn replace(&self, object: &Value) -> Told {
-        self.send("PUT", &path(object), "", "application/json", object.to_string())
+    pub(crate) fn replace(&self, object: &Value, dry_run: bool) -> Told {
+        let path = path(object) + if dry_run { DRY_RUN } else { "" };
+        self.send("PUT", &path, "", "application/json", object.to_string())
     }
 
     /// The events of a watch, until `last` says that it was the last one.

@@ -12,10 +12,19 @@
 mod api;
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
+mod dry_run;
 mod matrix;
 mod policies;
 mod static_config;
 mod webhook;
+
+/// The random states of the live comparison, and the engine as it is asked there.
+#[path = "../parity"]
+mod parity {
+    pub(crate) mod engine;
+    pub(crate) mod generator;
+    mod rng;
+}
 
 use std::{
     io::{Read, Write},
@@ -42,6 +51,10 @@ fn assets() -> Option<PathBuf> {
 
 fn start(assets: &Path, dir: &Path) -> ControlPlane {
     ControlPlane::start(&Setup { assets, dir, api_server: &[], controllers: true }).unwrap()
+}
+
+fn start_without_controllers(assets: &Path, dir: &Path) -> ControlPlane {
+    ControlPlane::start(&Setup { assets, dir, api_server: &[], controllers: false }).unwrap()
 }
 
 /// Runs `kubectl` with the words of `line`; whether it ended well, and all that it printed.

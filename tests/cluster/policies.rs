@@ -99,7 +99,7 @@ fn nothing_is_lost_in_the_older_version(plane: &ControlPlane, api: &ApiServer, d
     edited["spec"]["match"]["services"]["names"] = json!(["db"]);
     edited["spec"]["exempt"] = json!({});
     edited["spec"]["capacity"] = json!({});
-    let told = api.replace(&edited);
+    let told = api.replace(&edited, false);
     assert_eq!(told.status, 200, "{told:?}");
     let back = api.get(&path(&flat)).body;
     assert_eq!(back, converted(&told.body, Version::V1alpha1));

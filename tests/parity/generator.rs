@@ -12,7 +12,7 @@ mod stored;
 
 use serde_json::{Value, json};
 
-use crate::rng::Rng;
+use super::rng::Rng;
 
 pub(crate) const NAMESPACE: &str = "ns";
 

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
+use super::super::rng::Rng;
 use super::{Mood, endpoints, list, max_per_slice, pods, service, set};
-use crate::rng::Rng;
 
 pub(crate) fn state(r: &mut Rng, m: &Mood, case: &mut Value) {
     if r.percent(35) {

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::rng::Rng;
 use super::pods::{other_notation, v4, v6};
 use super::{Mood, NAMESPACE, set};
-use crate::rng::Rng;
 
 const INVALID: [&str; 7] = ["junk", "", "10.0.0.256", "10.0.0", "fe80::1%eth0", "1.2.3.4.5", "example.org"];
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::super::rng::Rng;
 use super::service::PORT_NAMES;
 use super::{Mood, NAMESPACE, set};
-use crate::rng::Rng;
 
 /// Texts that look like an address and are none. Rare: what upstream makes of them is refused by the API.
 const JUNK: [&str; 6] = ["junk", "10.0.0.256", "10.0.0", "fe80::1%eth0", "10.0.0.1/32", ""];

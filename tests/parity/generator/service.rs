@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::rng::Rng;
 use super::{Mood, NAMESPACE, set};
-use crate::rng::Rng;
 
 /// The last one is 63 long: the generated name of a slice is cut.
 const NAMES: [&str; 6] =

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
+use super::super::rng::Rng;
 use super::pods::{other_notation, v4, v6};
 use super::{Mood, NAMESPACE, list, set};
-use crate::rng::Rng;
 
 const SLICES: &str = "endpointslice-controller.k8s.io";
 const MIRROR: &str = "endpointslicemirroring-controller.k8s.io";

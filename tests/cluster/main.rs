@@ -20,6 +20,7 @@ mod webhook;
 
 /// The random states of the live comparison, and the engine as it is asked there.
 #[path = "../parity"]
+#[expect(clippy::cast_possible_truncation, reason = "small numbers")]
 mod parity {
     pub(crate) mod engine;
     pub(crate) mod generator;

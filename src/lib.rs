@@ -43,6 +43,7 @@ pub mod plan;
 pub mod policy;
 pub mod reason;
 mod repack;
+pub mod reviews;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;

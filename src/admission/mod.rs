@@ -35,7 +35,7 @@ pub use kinds::{KINDS, Kind, Operation};
 pub use knowledge::{Knowledge, Known, Nothing};
 pub use owner::CONTROLLER_USERS;
 pub use patch::{PatchError, PatchOp};
-pub use review::{Context, Review, ReviewError, review};
+pub use review::{Context, Review, ReviewError, judge, request, review};
 pub use rule::{Mode, Remedy, Rule};
 pub use settings::{Capacity, Settings};
 pub use snapshot::Snapshot;

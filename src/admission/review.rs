@@ -67,8 +67,7 @@ struct Metadata {
     namespace: Text,
 }
 
-/// Mutates, applies the patch, validates: what an API server does with an object, which is new unless `old` is
-/// what is stored.
+/// What an API server does with an object, which is new unless `old` is what is stored.
 pub fn review(
     object: &str,
     old: Option<&str>,
@@ -76,6 +75,11 @@ pub fn review(
     settings: &Settings,
     cluster: &dyn Knowledge,
 ) -> Result<Review, ReviewError> {
+    judge(&request(object, old, context)?, settings, cluster)
+}
+
+/// What an API server would ask about an object, which is new unless `old` is what is stored.
+pub fn request<'a>(object: &'a str, old: Option<&'a str>, context: Context<'a>) -> Result<Request<'a>, ReviewError> {
     let raw: &RawValue = read("object", object)?;
     let old: Option<&RawValue> = old.map(|o| read("old object", o)).transpose()?;
     // A list would be read too, as the fields in their order.
@@ -85,23 +89,29 @@ pub fn review(
     let head: Object = read("object", object)?;
     let (group, version) = head.api_version.split_once('/').unwrap_or(("", &head.api_version));
     let namespaces = [head.metadata.namespace.as_str(), context.namespace, DEFAULT_NAMESPACE];
-    let request = Request {
-        group: Cow::Borrowed(group),
-        version: Cow::Borrowed(version),
-        kind: Cow::Borrowed(&head.kind),
-        namespace: Cow::Borrowed(namespaces.into_iter().find(|n| !n.is_empty()).unwrap_or_default()),
-        name: Cow::Borrowed(&head.metadata.name),
+    Ok(Request {
+        group: Cow::Owned(group.to_owned()),
+        version: Cow::Owned(version.to_owned()),
+        kind: Cow::Owned(head.kind.to_string()),
+        namespace: Cow::Owned(namespaces.into_iter().find(|n| !n.is_empty()).unwrap_or_default().to_owned()),
+        name: Cow::Owned(head.metadata.name.to_string()),
         operation: Some(if old.is_some() { Operation::Update } else { Operation::Create }),
         user: Cow::Borrowed(context.user),
         object: Some(raw),
         old_object: old,
         ..Request::default()
-    };
-    if Kind::of(&request).is_none() {
-        return Ok(Review::default());
-    }
-    let mutated = decide(&request, Stage::Mutate, settings, cluster);
-    let stored = patched(object, &mutated.patch)?;
+    })
+}
+
+/// Mutates, applies the patch, validates: what an API server does with a request.
+pub fn judge(
+    request: &Request<'_>,
+    settings: &Settings,
+    cluster: &dyn Knowledge,
+) -> Result<Review, ReviewError> {
+    let Some(raw) = request.object.filter(|_| Kind::of(request).is_some()) else { return Ok(Review::default()) };
+    let mutated = decide(request, Stage::Mutate, settings, cluster);
+    let stored = patched(raw.get(), &mutated.patch)?;
     let text = stored.as_ref().map(Value::to_string);
     let raw = text.as_deref().map_or(Ok(raw), |text| read("object", text))?;
     let validated = decide(&Request { object: Some(raw), ..request.clone() }, Stage::Validate, settings, cluster);

@@ -21,6 +21,7 @@ mod tests;
 pub mod version;
 
 pub use crd::crd;
+pub(crate) use policies::labels_of;
 pub use policies::{Policies, Target};
 pub use read::read;
 pub use selector::{Operator, Requirement, Selector};

@@ -1,10 +1,11 @@
 //! All policies together: what they say of one object.
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{EndpointPolicy, spec::Selection};
 use crate::{
-    admission::{Capacity, Mode, Rule, Settings},
+    admission::{Capacity, Mode, Request, Rule, Settings},
     model::{Labels, ObjectKey, Text, names},
     reason::{Problem, Reason},
 };
@@ -112,6 +113,25 @@ impl Policies {
         self.0.iter().filter(|c| c.is_about(target)).map(|c| &c.policy)
     }
 
+    /// What holds for the object of a request. Labels of its namespace are needed only where
+    /// [`need_namespace_labels`](Self::need_namespace_labels) says so.
+    pub fn settings_of(&self, request: &Request<'_>, namespace_labels: Option<&Labels>) -> Settings {
+        if self.is_empty() {
+            return Settings::default();
+        }
+        let labels = request.object.map(labels_of).unwrap_or_default();
+        let groups: Vec<&str> = request.groups.iter().map(AsRef::as_ref).collect();
+        self.settings(&Target {
+            kind: &request.kind,
+            namespace: &request.namespace,
+            namespace_labels,
+            name: &request.name,
+            labels: &labels,
+            user: &request.user,
+            groups: &groups,
+        })
+    }
+
     /// What holds for the object.
     pub fn settings(&self, target: &Target<'_>) -> Settings {
         let mut settings = Settings::default();
@@ -147,6 +167,21 @@ impl Policies {
         settings.capacity = capacity.unwrap_or_default();
         settings
     }
+}
+
+/// The labels of an object, and nothing else of it.
+pub(crate) fn labels_of(object: &RawValue) -> Labels {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Object {
+        metadata: Meta,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Meta {
+        labels: Labels,
+    }
+    serde_json::from_str::<Object>(object.get()).unwrap_or_default().metadata.labels
 }
 
 /// The label that every namespace has: its name.

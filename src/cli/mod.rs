@@ -23,9 +23,11 @@ mod plan;
 mod progress;
 mod raw;
 mod reference;
+mod review;
 #[cfg(feature = "server")]
 mod serve;
 mod table;
+mod texts;
 
 pub use reference::cli_reference;
 
@@ -50,6 +52,8 @@ struct Cli {
 enum Command {
     Plan(plan::PlanArgs),
     Explain(explain::ExplainArgs),
+    Review(review::ReviewArgs),
+    Validate(review::ValidateArgs),
     Convert(convert::ConvertArgs),
     Compat(compat::Compat),
     #[cfg(feature = "server")]
@@ -106,6 +110,8 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
     match command {
         Command::Plan(args) => args.run(plugin),
         Command::Explain(args) => args.run(plugin),
+        Command::Review(args) => args.run(),
+        Command::Validate(args) => args.run(),
         Command::Convert(args) => args.run(),
         Command::Compat(args) => args.run(),
         #[cfg(feature = "server")]

@@ -15,6 +15,7 @@ use crate::{
     convert,
     model::{Labels, ObjectKey, Text},
     policy::{self, Policies},
+    reason::{Problem, Reason},
 };
 
 /// Labels of namespaces, by their names.
@@ -123,6 +124,15 @@ impl Reviewer<'_> {
 pub fn note_namespace(object: &RawValue, key: &ObjectKey, into: &mut Namespaces) {
     if key.kind == "Namespace" {
         into.insert(key.name.to_string(), policy::labels_of(object));
+    }
+}
+
+/// Whether a problem is about what an API server fills in, or makes: it is missing by right in what is written.
+pub fn is_filled_in(problem: &Problem, object: &RawValue) -> bool {
+    match problem.code {
+        Reason::MissingProtocol => true,
+        Reason::InvalidName => problem.object.name.is_empty() && !convert::key(object).name.is_empty(),
+        _ => false,
     }
 }
 

@@ -41,7 +41,14 @@ pub struct Document<'a> {
     at: Position,
 }
 
-impl Document<'_> {
+impl<'a> Document<'a> {
+    /// A part of `text` that is an object.
+    pub fn within(text: &str, raw: &'a RawValue) -> Self {
+        let start = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        let at = Position::START.after(text.as_bytes().get(..start).unwrap_or_default());
+        Self { raw: Cow::Borrowed(raw), line: at.line, at }
+    }
+
     /// The line of a field, as Kubernetes writes paths (`spec.ports[0].name`) or as a JSON pointer, from 1. Of what is
     /// not there the line of what it should be in.
     pub fn line_of(&self, field: &str) -> usize {

@@ -16,7 +16,7 @@ use crate::{
     inventory::Inventory,
     model::{ObjectKey, Text},
     policy::{self, EndpointPolicy, Policies, version},
-    reason::{Problem, Reason, Severity},
+    reason::{Problem, Severity},
     reviews::{self, Answer, CannotReview, Namespaces, Reviewer},
 };
 
@@ -128,7 +128,7 @@ impl Known {
                 self.policies.extend(policy);
             }
             reviews::note_namespace(&document.raw, &key, &mut self.namespaces);
-            let problems = problems.iter().filter(|p| !is_filled_in(p, &document.raw));
+            let problems = problems.iter().filter(|p| !reviews::is_filled_in(p, &document.raw));
             let of_input: Vec<Remark<'a>> = problems.map(|p| Remark::of_problem(about, p)).collect();
             let readable = of_input.iter().all(|r| r.severity < Severity::Error);
             items.push(Item { file: name, document, key, answer: None, remarks: Vec::new(), of_input, readable });
@@ -208,13 +208,4 @@ fn is_policy(key: &ObjectKey, raw: &RawValue) -> bool {
 fn placed(key: &ObjectKey, namespace: &str) -> ObjectKey {
     let namespace = if key.namespace.is_empty() { Text::new(namespace) } else { key.namespace.clone() };
     ObjectKey { namespace, ..key.clone() }
-}
-
-/// What an API server fills in, or makes: it is missing in files by right.
-fn is_filled_in(problem: &Problem, raw: &RawValue) -> bool {
-    match problem.code {
-        Reason::MissingProtocol => true,
-        Reason::InvalidName => problem.object.name.is_empty() && !convert::key(raw).name.is_empty(),
-        _ => false,
-    }
 }

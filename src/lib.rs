@@ -47,6 +47,8 @@ pub mod reviews;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "controller")]
+pub mod switch;
 mod targets;
 #[cfg(feature = "server")]
 pub mod telemetry;

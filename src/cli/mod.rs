@@ -26,6 +26,8 @@ mod reference;
 mod review;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "controller")]
+mod switch;
 mod table;
 mod texts;
 
@@ -60,6 +62,10 @@ enum Command {
     Serve(Box<serve::Serve>),
     #[cfg(feature = "server")]
     Certs(certs::Certs),
+    #[cfg(feature = "controller")]
+    Disable(switch::Disable),
+    #[cfg(feature = "controller")]
+    Enable(switch::Enable),
     Completions(completions::Completions),
     #[command(hide = true)]
     Man(completions::Man),
@@ -118,6 +124,10 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Serve(args) => args.run(),
         #[cfg(feature = "server")]
         Command::Certs(args) => args.run(),
+        #[cfg(feature = "controller")]
+        Command::Disable(args) => args.run(),
+        #[cfg(feature = "controller")]
+        Command::Enable(args) => args.run(),
         Command::Completions(args) => args.run(&mut definition(false)),
         Command::Man(args) => args.run(&definition(false)),
     }

@@ -11,6 +11,7 @@
 
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
+mod switch;
 mod webhook;
 
 use std::{

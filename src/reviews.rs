@@ -109,8 +109,7 @@ impl Reviewer<'_> {
     }
 
     fn answer(&self, request: &Request<'_>) -> Result<Answer, CannotReview> {
-        let Review { reviewed, decision, object } =
-            admission::judge(request, &self.settings(request), self.cluster)?;
+        let Review { reviewed, decision, object } = admission::judge(request, &self.settings(request), self.cluster)?;
         let operation = request.operation;
         Ok(Answer { reviewed, allowed: decision.allowed(), operation, decision, object, answers: None })
     }

@@ -104,11 +104,7 @@ pub fn request<'a>(object: &'a str, old: Option<&'a str>, context: Context<'a>) 
 }
 
 /// Mutates, applies the patch, validates: what an API server does with a request.
-pub fn judge(
-    request: &Request<'_>,
-    settings: &Settings,
-    cluster: &dyn Knowledge,
-) -> Result<Review, ReviewError> {
+pub fn judge(request: &Request<'_>, settings: &Settings, cluster: &dyn Knowledge) -> Result<Review, ReviewError> {
     let Some(raw) = request.object.filter(|_| Kind::of(request).is_some()) else { return Ok(Review::default()) };
     let mutated = decide(request, Stage::Mutate, settings, cluster);
     let stored = patched(raw.get(), &mutated.patch)?;

@@ -83,7 +83,8 @@ fn of_body(posted: &Posted) -> Result<Answer, ApiError> {
         Err(RequestError::Objects) => {
             let documents = decode::documents(&json, &source).map_err(|e| input::decode_error(&e))?;
             let [one] = documents.as_slice() else {
-                let detail = format!("there are {} objects: post one as `object`, and with it what is known", documents.len());
+                let detail =
+                    format!("there are {} objects: post one as `object`, and with it what is known", documents.len());
                 return Err(ApiError::new(Kind::InvalidObject, detail));
             };
             of_request(&bare(&one.raw), one, "", &source)

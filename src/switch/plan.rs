@@ -122,22 +122,41 @@ mod tests {
         use Direction::{Disable, Enable};
         let before = r#"{"a":"Fail"}"#;
         let patch = |annotation: Option<&str>, webhooks: Value| {
-            let mut patch = json!({ "metadata": { "resourceVersion": "7", "annotations": { ANNOTATION: annotation } } });
+            let mut patch =
+                json!({ "metadata": { "resourceVersion": "7", "annotations": { ANNOTATION: annotation } } });
             if webhooks != json!([]) {
                 patch["webhooks"] = webhooks;
             }
             patch
         };
-        let (off, on) = (|n| json!({ "name": n, "failurePolicy": IGNORE }), |n| json!({ "name": n, "failurePolicy": "Fail" }));
+        let (off, on) =
+            (|n| json!({ "name": n, "failurePolicy": IGNORE }), |n| json!({ "name": n, "failurePolicy": "Fail" }));
         for (name, webhooks, annotation, direction, want) in [
-            ("off", vec![("a", Some("Fail")), ("b", Some("Ignore"))], None, Disable, Some(patch(Some(before), json!([off("a")])))),
+            (
+                "off",
+                vec![("a", Some("Fail")), ("b", Some("Ignore"))],
+                None,
+                Disable,
+                Some(patch(Some(before), json!([off("a")]))),
+            ),
             ("off by default", vec![("a", None)], None, Disable, Some(patch(Some(before), json!([off("a")])))),
             ("off already", vec![("a", Some("Ignore"))], Some(before), Disable, None),
             ("nothing to turn off", vec![("a", Some("Ignore"))], None, Disable, None),
             ("no webhooks", vec![], None, Disable, None),
-            ("off, after a further one was added", vec![("a", Some("Ignore")), ("b", Some("Fail"))], Some(before), Disable,
-                Some(patch(Some(r#"{"a":"Fail","b":"Fail"}"#), json!([off("b")])))),
-            ("on", vec![("a", Some("Ignore")), ("b", Some("Ignore"))], Some(before), Enable, Some(patch(None, json!([on("a")])))),
+            (
+                "off, after a further one was added",
+                vec![("a", Some("Ignore")), ("b", Some("Fail"))],
+                Some(before),
+                Disable,
+                Some(patch(Some(r#"{"a":"Fail","b":"Fail"}"#), json!([off("b")]))),
+            ),
+            (
+                "on",
+                vec![("a", Some("Ignore")), ("b", Some("Ignore"))],
+                Some(before),
+                Enable,
+                Some(patch(None, json!([on("a")]))),
+            ),
             ("on already", vec![("a", Some("Fail"))], None, Enable, None),
             ("on, by somebody else", vec![("a", Some("Fail"))], Some(before), Enable, Some(patch(None, json!([])))),
             ("on, and one is gone", vec![("c", Some("Ignore"))], Some(before), Enable, Some(patch(None, json!([])))),

@@ -57,7 +57,8 @@ fn versions(plane: &ControlPlane) -> String {
     kubectl(plane, &line, "").1
 }
 
-const SERVICE: &str = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}}"#;
+const SERVICE: &str =
+    r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}}"#;
 const TRY: &str = "create -f - --dry-run=server";
 
 #[test]

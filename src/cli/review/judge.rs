@@ -73,7 +73,9 @@ pub(super) fn all<'a>(sources: &Sources, given: &'a Given) -> anyhow::Result<Jud
         output::warning(&format!("{}: {}", problem.object, problem.message));
     }
     if policies.need_namespace_labels() && known.namespaces.is_empty() {
-        output::warning("a policy asks for labels of namespaces, and there is no Namespace in the input: it holds for none");
+        output::warning(
+            "a policy asks for labels of namespaces, and there is no Namespace in the input: it holds for none",
+        );
     }
     let snapshot = Snapshot::of(&known.inventory);
     let reviewer = Reviewer {

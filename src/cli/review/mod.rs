@@ -208,8 +208,11 @@ impl ValidateArgs {
         let is_table = matches!(self.output, ValidateForm::Table | ValidateForm::Wide);
         let mut out = Output::stdout(if is_table { Format::Table } else { Format::Json });
         let count = |severity| all().filter(|r| r.severity == severity).count();
-        let counts =
-            Counts { documents: judged.items.len(), errors: count(Severity::Error), warnings: count(Severity::Warning) };
+        let counts = Counts {
+            documents: judged.items.len(),
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+        };
         match self.output {
             ValidateForm::Table => table::remarks(told(), &counts, &mut out)?,
             ValidateForm::Wide => table::remarks(all(), &counts, &mut out)?,

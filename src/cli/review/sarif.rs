@@ -103,7 +103,8 @@ fn uri(file: &str) -> String {
     }
     let file = file.trim_start_matches("./");
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"-._~/".contains(b);
-    let path: String = file.bytes().map(|b| if plain(&b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+    let path: String =
+        file.bytes().map(|b| if plain(&b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
     if path.starts_with('/') { format!("file://{path}") } else { path }
 }
 

@@ -45,7 +45,10 @@ mod tests {
     fn fields_are_read_or_told() {
         let source = Source { name: "in", max_objects: 4, ..Source::body() };
         for (text, want) in [
-            (r#"{"object":{"kind":"Service"},"user":"jane","groups":["a"],"pods":[{"metadata":{"name":"p"}}]}"#, Ok((1, 0))),
+            (
+                r#"{"object":{"kind":"Service"},"user":"jane","groups":["a"],"pods":[{"metadata":{"name":"p"}}]}"#,
+                Ok((1, 0)),
+            ),
             (r#"{"object":{},"user":null,"pods":[5],"policies":null,"Pods":1}"#, Ok((0, 2))),
             (r#"{"object":5,"namespaces":[{}]}"#, Ok((0, 0))),
             (r#"{"object":{},"policies":[{},{},{},{}]}"#, Err("in:1:36: more than 4 objects")),
@@ -54,8 +57,13 @@ mod tests {
             ("{}", Err("/object: is missing")),
             (r#"{"object":null}"#, Err("/object: is missing")),
             (r#"{"kind":"Service"}"#, Err("a Kubernetes object, or a list of them")),
-            ("5", Err("a number, expected an object with object, oldObject, user, groups, namespace, policies, namespaces, \
-                       services, pods, nodes, endpointSlices")),
+            (
+                "5",
+                Err(
+                    "a number, expected an object with object, oldObject, user, groups, namespace, policies, namespaces, \
+                       services, pods, nodes, endpointSlices",
+                ),
+            ),
         ] {
             let got = read_review(text, &source);
             let got = got.map(|r| (r.known.len(), r.known.problems.as_slice().len())).map_err(|e| e.to_string());

@@ -31,11 +31,7 @@ const REQUEST: &str = "Request";
 /// More fields that are not read than this are not told.
 const MAX_UNKNOWN: usize = 5;
 
-pub(super) fn read<'a>(
-    text: &'a str,
-    source: &Source<'_>,
-    table: &'static Table,
-) -> Result<Found<'a>, RequestError> {
+pub(super) fn read<'a>(text: &'a str, source: &Source<'_>, table: &'static Table) -> Result<Found<'a>, RequestError> {
     let fields = Fields::of(text, source, table)?;
     let mut found = Found::default();
     let (pool, targets) = (Pool::new(source.max_memory), found.objects.targets());

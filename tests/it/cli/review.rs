@@ -81,7 +81,7 @@ fn a_table_tells_what_comes_of_each_object() {
     let ran = review(&[], SHOP);
     let want = "\
 OBJECT            ANSWER  RULE                         MESSAGE
-Service shop/web  mended  tolerate-unready-annotation  spec.publishNotReadyAddresses: is missing; an annotation of 1.23 says true; mended
+Service shop/web  mended  tolerate-unready-annotation  spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true; mended
 Service shop/api  warned  external-ip                  spec.externalIPs[0]: 203.0.113.8 is in no range that a policy allows
 Service shop/api  warned  external-ip                  spec.externalIPs[1]: 203.0.113.9 is in no range that a policy allows
 Service db        denied  reserved-label               metadata.labels[service.kubernetes.io/headless]: kube-proxy ignores a Service with this label
@@ -112,11 +112,23 @@ fn exit_codes_are_for_pipelines() {
         ("a warning that counts", &["--warnings-as-errors"], EXTERNAL, 1, ""),
         ("a mended object that counts", &["--warnings-as-errors"], mended, 1, ""),
         ("denied", &[], SHOP, 1, ""),
-        ("an object that cannot be read", &[], broken, 2, "error: <stdin>:4: Service a: spec.ports: invalid type: integer `5`, expected a list"),
+        (
+            "an object that cannot be read",
+            &[],
+            broken,
+            2,
+            "error: <stdin>:4: Service a: spec.ports: invalid type: integer `5`, expected a list",
+        ),
         ("no YAML", &[], "a: [\n", 2, "<stdin>:"),
         ("nothing", &[], "", 2, "<stdin>: there is nothing in it"),
         ("no kind", &[], "a: 1\n", 2, "it names no kind"),
-        ("nothing to review", &[], "kind: Secret\n", 0, "warning: there is no Service, no Endpoints and no EndpointSlice to review"),
+        (
+            "nothing to review",
+            &[],
+            "kind: Secret\n",
+            0,
+            "warning: there is no Service, no Endpoints and no EndpointSlice to review",
+        ),
     ] {
         let ran = review(args, input);
         assert_eq!(ran.code, code, "{name}: {}{}", ran.out, ran.err);
@@ -124,7 +136,13 @@ fn exit_codes_are_for_pipelines() {
     }
     check(&[
         Case { name: "no files", args: &["review"], code: 2, out: "", err: "--filename" },
-        Case { name: "no such file", args: &["review", "-f", "/no/such"], code: 2, out: "", err: "cannot open /no/such" },
+        Case {
+            name: "no such file",
+            args: &["review", "-f", "/no/such"],
+            code: 2,
+            out: "",
+            err: "cannot open /no/such",
+        },
         Case {
             name: "standard input twice",
             args: &["review", "-f", "-", "--policy", "-"],
@@ -141,7 +159,8 @@ fn policies_users_and_what_is_stored_decide() {
     let path = folder.path();
     let (strict, old) = (file(path, "strict.yaml", STRICT), file(path, "old.yaml", EXTERNAL));
     let elsewhere = file(path, "elsewhere.yaml", &EXTERNAL.replace("{name: web}", "{name: web, namespace: shop}"));
-    let service = file(path, "service.json", r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{}}"#);
+    let service =
+        file(path, "service.json", r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{}}"#);
     let with_policy = format!("{STRICT}---\n{EXTERNAL}");
     let slice = "\
 apiVersion: discovery.k8s.io/v1beta1
@@ -155,12 +174,31 @@ endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
         ("a policy", &["--policy", &strict], EXTERNAL, json!([false, "CREATE", ["external-ip"]])),
         ("a policy beside it", &[], &with_policy, json!([false, "CREATE", ["external-ip"]])),
         ("an exempt user", &["--policy", &strict, "--user", "robot"], EXTERNAL, json!([true, "CREATE", []])),
-        ("an exempt group", &["--policy", &strict, "--group", "a", "--group", "robots"], EXTERNAL, json!([true, "CREATE", []])),
-        ("a controller", &["--policy", &strict, "--user", "system:kube-controller-manager"], EXTERNAL, json!([true, "CREATE", []])),
+        (
+            "an exempt group",
+            &["--policy", &strict, "--group", "a", "--group", "robots"],
+            EXTERNAL,
+            json!([true, "CREATE", []]),
+        ),
+        (
+            "a controller",
+            &["--policy", &strict, "--user", "system:kube-controller-manager"],
+            EXTERNAL,
+            json!([true, "CREATE", []]),
+        ),
         ("an update", &["--policy", &strict, "--old", &old], EXTERNAL, json!([true, "UPDATE", ["external-ip"]])),
-        ("one of another namespace", &["--policy", &strict, "--old", &elsewhere], EXTERNAL, json!([false, "CREATE", ["external-ip"]])),
-        ("the namespace that is said", &["--policy", &strict, "--old", &elsewhere, "-n", "shop"], EXTERNAL,
-            json!([true, "UPDATE", ["external-ip"]])),
+        (
+            "one of another namespace",
+            &["--policy", &strict, "--old", &elsewhere],
+            EXTERNAL,
+            json!([false, "CREATE", ["external-ip"]]),
+        ),
+        (
+            "the namespace that is said",
+            &["--policy", &strict, "--old", &elsewhere, "-n", "shop"],
+            EXTERNAL,
+            json!([true, "UPDATE", ["external-ip"]]),
+        ),
         ("a slice of before", &[], slice, json!([true, "CREATE", []])),
         ("its Service is known from what is stored", &["--old", &service], slice, json!([true, "CREATE", []])),
         ("another Service is", &["--old", &elsewhere], slice, json!([true, "CREATE", ["slice-service-missing"]])),
@@ -185,10 +223,15 @@ fn mended_objects_pass_on_with_all_others() {
     let ran = review(&["-o", "objects"], SHOP);
     assert_eq!(ran.code, 1);
     let documents: Vec<Value> = ran.out.split("---\n").map(|d| serde_saphyr::from_str(d).unwrap()).collect();
-    let names: Vec<_> = documents.iter().map(|d| (d["kind"].as_str().unwrap(), d["metadata"]["name"].as_str().unwrap())).collect();
+    let names: Vec<_> =
+        documents.iter().map(|d| (d["kind"].as_str().unwrap(), d["metadata"]["name"].as_str().unwrap())).collect();
     assert_eq!(names, [("Service", "web"), ("Service", "api"), ("Service", "db"), ("Deployment", "web")]);
     assert_eq!(documents[0]["spec"]["publishNotReadyAddresses"], true);
-    assert!(ran.err.contains("error: <stdin>:26: Service db: metadata.labels[service.kubernetes.io/headless]: "), "{}", ran.err);
+    assert!(
+        ran.err.contains("error: <stdin>:25: Service db: metadata.labels[service.kubernetes.io/headless]: "),
+        "{}",
+        ran.err
+    );
     // A second review has nothing to mend.
     let again = review(&["-o", "json"], &ran.out);
     assert_eq!(json(&again)["summary"], json!({ "objects": 3, "denied": 1, "mended": 0, "warned": 1 }));
@@ -208,11 +251,18 @@ fn a_recorded_review_is_answered() {
     let item = &json(&ran)["items"][0];
     assert_eq!((&item["kind"], &item["namespace"], &item["name"]), (&json!("Service"), &json!("shop"), &json!("web")));
     let answer = &item["answers"]["validate"];
-    assert_eq!((&answer["apiVersion"], &answer["response"]["uid"]), (&json!("admission.k8s.io/v1beta1"), &json!("u-1")));
+    assert_eq!(
+        (&answer["apiVersion"], &answer["response"]["uid"]),
+        (&json!("admission.k8s.io/v1beta1"), &json!("u-1"))
+    );
     assert_eq!(answer["response"]["warnings"].as_array().map(Vec::len), Some(1));
     let broken = review(&[], r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#);
     assert_eq!(broken.code, 2);
-    assert!(broken.err.contains("<stdin>:1: AdmissionReview : the review cannot be read: there is no request in it"), "{}", broken.err);
+    assert!(
+        broken.err.contains("<stdin>:1: AdmissionReview : the review cannot be read: there is no request in it"),
+        "{}",
+        broken.err
+    );
 }
 
 /// What SARIF 2.1.0 (sections 3.13 to 3.28) and GitHub's code scanning demand of the properties that are used.
@@ -302,7 +352,8 @@ fn code_scanning_can_read_it() {
         sarif().validate(&log).unwrap_or_else(|e| panic!("{e}: {} {}", e.instance_path(), ran.out));
         let run = &log["runs"][0];
         let results = run["results"].as_array().unwrap();
-        let told = |r: &Value| json!([r["ruleId"], r["level"], r["locations"][0]["physicalLocation"]["region"]["startLine"]]);
+        let told =
+            |r: &Value| json!([r["ruleId"], r["level"], r["locations"][0]["physicalLocation"]["region"]["startLine"]]);
         assert_eq!(results.iter().map(told).collect::<Value>(), want);
         for result in results {
             let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
@@ -310,7 +361,8 @@ fn code_scanning_can_read_it() {
         }
         let uri = results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
         assert!(uri.starts_with("file:///") && uri.ends_with("/shop%20%C3%A4.yaml"), "{uri}");
-        let prints: std::collections::BTreeSet<String> = results.iter().map(|r| r["partialFingerprints"].to_string()).collect();
+        let prints: std::collections::BTreeSet<String> =
+            results.iter().map(|r| r["partialFingerprints"].to_string()).collect();
         assert_eq!(prints.len(), results.len());
     }
 }
@@ -364,8 +416,22 @@ spec:
         json!([8, "error", "invalid-object", "a", null, "spec.deniedCIDRs[0] 192.0.2.0/24 is allowed as well"]),
         json!([16, "error", "invalid-object", "b", null, "spec.rules[0].mode is a number, not text"]),
         json!([17, "warning", "invalid-setting", "b", null, "spec.later is not known; it is ignored"]),
-        json!([24, "error", "invalid-object", "S", "spec.ports[0].port", "invalid type: string \"http\", expected an integer of 32 bits"]),
-        json!([36, "warning", "external-ip", "web", "spec.externalIPs[0]", "203.0.113.9 is in no range that a policy allows"]),
+        json!([
+            24,
+            "error",
+            "invalid-object",
+            "S",
+            "spec.ports[0].port",
+            "invalid type: string \"http\", expected an integer of 32 bits"
+        ]),
+        json!([
+            36,
+            "warning",
+            "external-ip",
+            "web",
+            "spec.externalIPs[0]",
+            "203.0.113.9 is in no range that a policy allows"
+        ]),
     ];
     assert_eq!(told, want);
     assert_eq!(answer["summary"], json!({ "documents": 5, "errors": 3, "warnings": 2 }));

@@ -63,34 +63,71 @@ async fn what_is_known_decides() {
     };
     let pod = super::pod("web-1", "10.0.0.1");
     let broken = policy("broken", &json!({ "rules": [{ "name": "external-ip", "mode": 5 }] }));
-    let labelled = policy("labelled", &json!({
-        "defaultMode": "enforce", "match": { "namespaces": { "selector": { "matchLabels": { "team": "a" } } } },
-    }));
-    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop", "labels": { "team": "a" } } });
+    let labelled = policy(
+        "labelled",
+        &json!({
+            "defaultMode": "enforce", "match": { "namespaces": { "selector": { "matchLabels": { "team": "a" } } } },
+        }),
+    );
+    let namespace =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop", "labels": { "team": "a" } } });
     for (name, body, want) in [
         ("by default", json!({ "object": external }), json!([true, ["external-ip"], []])),
         ("a policy", json!({ "object": external, "policies": [strict] }), json!([false, ["external-ip"], []])),
-        ("an update of it", json!({ "object": external, "oldObject": external, "policies": [strict] }),
-            json!([true, ["external-ip"], []])),
-        ("a controller", json!({ "object": external, "policies": [strict], "user": "system:kube-controller-manager" }),
-            json!([true, [], []])),
-        ("a policy that is none", json!({ "object": external, "policies": [broken, strict] }),
-            json!([false, ["external-ip"], [["invalid-object", "/policies/0/spec/rules/0/mode"]]])),
-        ("labels of a namespace that nobody knows", json!({ "object": external, "policies": [labelled] }),
-            json!([true, ["external-ip"], []])),
-        ("labels of a namespace", json!({ "object": external, "policies": [labelled], "namespaces": [namespace] }),
-            json!([false, ["external-ip"], []])),
+        (
+            "an update of it",
+            json!({ "object": external, "oldObject": external, "policies": [strict] }),
+            json!([true, ["external-ip"], []]),
+        ),
+        (
+            "a controller",
+            json!({ "object": external, "policies": [strict], "user": "system:kube-controller-manager" }),
+            json!([true, [], []]),
+        ),
+        (
+            "a policy that is none",
+            json!({ "object": external, "policies": [broken, strict] }),
+            json!([false, ["external-ip"], [["invalid-object", "/policies/0/spec/rules/0/mode"]]]),
+        ),
+        (
+            "labels of a namespace that nobody knows",
+            json!({ "object": external, "policies": [labelled] }),
+            json!([true, ["external-ip"], []]),
+        ),
+        (
+            "labels of a namespace",
+            json!({ "object": external, "policies": [labelled], "namespaces": [namespace] }),
+            json!([false, ["external-ip"], []]),
+        ),
         ("no pods are known", json!({ "object": selecting }), json!([true, [], []])),
         ("a pod that fits", json!({ "object": selecting, "pods": [pod] }), json!([true, [], []])),
-        ("a pod of another namespace", json!({ "object": selecting, "pods": [{ "metadata": { "name": "p" } }] }),
-            json!([true, ["selector-matches-nothing"], []])),
-        ("a pod that is none", json!({ "object": selecting, "pods": [5] }), json!([true, [], [["invalid-object", "/pods/0"]]])),
+        (
+            "a pod of another namespace",
+            json!({ "object": selecting, "pods": [{ "metadata": { "name": "p" } }] }),
+            json!([true, ["selector-matches-nothing"], []]),
+        ),
+        (
+            "a pod that is none",
+            json!({ "object": selecting, "pods": [5] }),
+            json!([true, [], [["invalid-object", "/pods/0"]]]),
+        ),
         ("a slice", json!({ "object": slice("v1"), "pods": [pod] }), json!([true, ["address-provenance"], []])),
-        ("a slice of before", json!({ "object": slice("v1beta1"), "pods": [pod] }), json!([true, ["address-provenance"], []])),
+        (
+            "a slice of before",
+            json!({ "object": slice("v1beta1"), "pods": [pod] }),
+            json!([true, ["address-provenance"], []]),
+        ),
         ("another kind", json!({ "object": { "kind": "Secret" } }), json!([true, [], []])),
-        ("an object that is none", json!({ "object": { "apiVersion": "v1", "kind": "Service", "spec": { "ports": 5 } } }),
-            json!([true, [], [["invalid-object", "/object/spec/ports"]]])),
-        ("a field that is not read", json!({ "object": selecting, "Pods": [] }), json!([true, [], [["invalid-setting", "/Pods"]]])),
+        (
+            "an object that is none",
+            json!({ "object": { "apiVersion": "v1", "kind": "Service", "spec": { "ports": 5 } } }),
+            json!([true, [], [["invalid-object", "/object/spec/ports"]]]),
+        ),
+        (
+            "a field that is not read",
+            json!({ "object": selecting, "Pods": [] }),
+            json!([true, [], [["invalid-setting", "/Pods"]]]),
+        ),
     ] {
         let answer = post(&router, "/v1/review", JSON, body.to_string()).await;
         assert_eq!(answer.status, 200, "{name}: {}", answer.text());
@@ -103,7 +140,8 @@ async fn what_is_known_decides() {
 #[tokio::test]
 async fn a_recorded_review_is_answered_as_each_webhook_would() {
     let (_, router) = app();
-    let object = service(&json!({ "externalIPs": ["203.0.113.9"], "ports": [{ "port": 80 }] }), &json!({ TOLERATE: "true" }));
+    let object =
+        service(&json!({ "externalIPs": ["203.0.113.9"], "ports": [{ "port": 80 }] }), &json!({ TOLERATE: "true" }));
     for version in ["v1", "v1beta1"] {
         let review = json!({
             "apiVersion": format!("admission.k8s.io/{version}"), "kind": "AdmissionReview",
@@ -130,7 +168,9 @@ async fn a_recorded_review_is_answered_as_each_webhook_would() {
 #[tokio::test]
 async fn what_cannot_be_reviewed_is_refused() {
     let (_, router) = app();
-    let recorded = |uid: &str| format!(r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"{uid}"}}}}"#);
+    let recorded = |uid: &str| {
+        format!(r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"{uid}"}}}}"#)
+    };
     for (path, body, status, slug, pointer) in [
         ("", "", 400, "malformed-body", ""),
         ("", "{", 400, "malformed-body", ""),

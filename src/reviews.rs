@@ -18,6 +18,10 @@ use crate::{
     reason::{Problem, Reason},
 };
 
+/// Longest text of an object: what the webhook reads of a review. An API server stores 1.5 MiB, and what rules make of
+/// a text takes many times of it in memory.
+pub const MAX_TEXT: usize = 7 << 20;
+
 /// Labels of namespaces, by their names.
 pub type Namespaces = BTreeMap<String, Labels>;
 
@@ -80,11 +84,17 @@ pub enum CannotReview {
     /// A slice of the older version cannot be converted.
     #[error("{0}")]
     Convert(String),
+    /// There is too much of it.
+    #[error("the object has more than {MAX_TEXT} bytes, and no API server would send it")]
+    TooLarge,
 }
 
 impl Reviewer<'_> {
     /// Reviews an object, which is new unless `old` is what is stored.
     pub fn object(&self, object: &RawValue, old: Option<&RawValue>) -> Result<Answer, CannotReview> {
+        if object.get().len().max(old.map_or(0, |o| o.get().len())) > MAX_TEXT {
+            return Err(CannotReview::TooLarge);
+        }
         let object = as_v1(object)?;
         let old = old.map(as_v1).transpose()?;
         let context = Context { user: self.user, namespace: self.namespace };
@@ -95,6 +105,9 @@ impl Reviewer<'_> {
 
     /// Reviews what an `AdmissionReview` asks: it says itself who writes, and what is stored.
     pub fn recorded(&self, review: &RawValue) -> Result<(ObjectKey, Answer), CannotReview> {
+        if review.get().len() > MAX_TEXT {
+            return Err(CannotReview::TooLarge);
+        }
         let (version, request) = admission::read(review.get().as_bytes())?;
         let settings = self.settings(&request);
         let answer = |stage| {

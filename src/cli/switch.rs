@@ -114,7 +114,7 @@ impl SwitchArgs {
             let changes = result.as_ref().map(Vec::as_slice).unwrap_or_default();
             rows.extend(changes.iter().map(|change| Row { kind: *kind, name, change }));
         }
-        self.print(&rows)?;
+        self.print(&rows, direction)?;
         let mut outcome = Outcome::Fine;
         for Turned { result, .. } in all {
             match result {
@@ -130,7 +130,7 @@ impl SwitchArgs {
         Ok(outcome)
     }
 
-    fn print(&self, rows: &[Row<'_>]) -> anyhow::Result<()> {
+    fn print(&self, rows: &[Row<'_>], direction: Direction) -> anyhow::Result<()> {
         let mut out = Output::stdout(self.output);
         if !self.output.is_table() {
             out.document(self.output, &Rows { items: rows, dry_run: self.dry_run })?;
@@ -147,7 +147,11 @@ impl SwitchArgs {
             ]);
         }
         if table.is_empty() {
-            writeln!(out, "{GREEN}nothing to do{GREEN:#}")?;
+            let why = match direction {
+                Direction::Disable => "no webhook refuses what it does not answer",
+                Direction::Enable => "nothing is disabled",
+            };
+            writeln!(out, "{GREEN}nothing to do{GREEN:#}: {why}")?;
         } else {
             table.print(&mut out, 0)?;
             let dry = if self.dry_run { " would be changed (dry run)" } else { " changed" };

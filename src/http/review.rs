@@ -22,10 +22,10 @@ use crate::{
         self, Document, Source,
         request::{RequestError, ReviewRequest, read_review},
     },
-    inventory::Inventory,
+    inventory::{Inventory, Problems},
     policy::{self, Policies},
     reason::Problem,
-    reviews::{self, CannotReview, Namespaces, Reviewer},
+    reviews::{self, CannotReview, MAX_TEXT, Namespaces, Reviewer},
 };
 
 /// Review an object
@@ -64,6 +64,9 @@ pub(super) async fn review(State(app): State<Arc<App>>, request: Request) -> Res
     compute(&app, request, move |_, posted| of_body(&posted)).await
 }
 
+/// How many bytes of memory lists and maps within the objects may take, all together.
+const MAX_MEMORY: usize = 128 << 20;
+
 /// A review, and what is wrong with the input.
 #[derive(Serialize)]
 struct Reviewed {
@@ -74,11 +77,13 @@ struct Reviewed {
 
 fn of_body(posted: &Posted) -> Result<Answer, ApiError> {
     let (text, source) = input::text(posted)?;
+    // Beside the objects there are indexes of what is in them.
+    let source = Source { max_memory: MAX_MEMORY, ..source };
     let json = input::json(text, &source)?;
     match read_review(&json, &source) {
         Ok(request) => {
             let object = Document::within(&json, request.object);
-            of_request(&request, &object, "/object", &source)
+            of_request(request, &object, "/object", &source)
         }
         Err(RequestError::Objects) => {
             let documents = decode::documents(&json, &source).map_err(|e| input::decode_error(&e))?;
@@ -87,7 +92,7 @@ fn of_body(posted: &Posted) -> Result<Answer, ApiError> {
                     format!("there are {} objects: post one as `object`, and with it what is known", documents.len());
                 return Err(ApiError::new(Kind::InvalidObject, detail));
             };
-            of_request(&bare(&one.raw), one, "", &source)
+            of_request(bare(&one.raw), one, "", &source)
         }
         Err(error) => Err(input::request_error(error)),
     }
@@ -109,47 +114,61 @@ fn bare(object: &RawValue) -> ReviewRequest<'_> {
 
 /// `at` is the JSON pointer to the object.
 fn of_request(
-    request: &ReviewRequest<'_>,
+    request: ReviewRequest<'_>,
     object: &Document<'_>,
     at: &str,
     source: &Source<'_>,
 ) -> Result<Answer, ApiError> {
-    let mut problems = input::listed(&request.known.problems);
+    let ReviewRequest { object: raw, old_object, user, groups, namespace, policies, namespaces, known } = request;
+    let mut problems = known.problems.clone();
+    let policies = read_policies(&policies, &mut problems)?;
+    let mut labels = Namespaces::new();
+    if policies.need_namespace_labels() {
+        for raw in namespaces {
+            bounded("namespaces", raw)?;
+            reviews::note_namespace(raw, &convert::key(raw), &mut labels);
+        }
+    }
+    let one = std::slice::from_ref(object);
+    let tell = |_, found: &[Problem]| {
+        let found = found.iter().filter(|p| !reviews::is_filled_in(p, raw));
+        problems.extend(found.cloned().map(|p| within(at, p)));
+    };
+    // The object itself is not what is known of the cluster.
+    decode::objects(one, source, &mut Inventory::default(), tell).map_err(|e| input::decode_error(&e))?;
+
+    let snapshot = Snapshot::of(&known);
+    let (user, groups, namespace) = (user.as_str(), groups.as_slice(), namespace.as_str());
+    let reviewer = Reviewer { policies: &policies, cluster: &snapshot, namespaces: &labels, user, groups, namespace };
+    let answer = if convert::key(raw).kind == "AdmissionReview" {
+        reviewer.recorded(raw).map(|(_, answer)| answer)
+    } else {
+        reviewer.object(raw, old_object)
+    };
+    let answer = answer.map_err(|e| refused(at, &e))?;
+    Answer::json(&Reviewed { answer, problems: input::listed(&problems) })
+}
+
+/// One that an API server would refuse is told, and left out.
+fn read_policies(list: &[&RawValue], problems: &mut Problems) -> Result<Policies, ApiError> {
     let mut policies = Vec::new();
-    for (i, raw) in request.policies.iter().enumerate() {
+    for (i, raw) in list.iter().enumerate() {
+        bounded("policies", raw)?;
         let (policy, found) = policy::read(raw);
         policies.extend(policy);
         problems.extend(found.into_iter().map(|p| within(&format!("/policies/{i}"), p)));
     }
     let (policies, found) = Policies::new(policies);
     problems.extend(found);
-    let mut namespaces = Namespaces::new();
-    for raw in &request.namespaces {
-        reviews::note_namespace(raw, &convert::key(raw), &mut namespaces);
-    }
-    let one = std::slice::from_ref(object);
-    let tell = |_, found: &[Problem]| {
-        let found = found.iter().filter(|p| !reviews::is_filled_in(p, request.object));
-        problems.extend(found.cloned().map(|p| within(at, p)));
-    };
-    // The object itself is not what is known of the cluster.
-    decode::objects(one, source, &mut Inventory::default(), tell).map_err(|e| input::decode_error(&e))?;
+    Ok(policies)
+}
 
-    let snapshot = Snapshot::of(&request.known);
-    let reviewer = Reviewer {
-        policies: &policies,
-        cluster: &snapshot,
-        namespaces: &namespaces,
-        user: &request.user,
-        groups: &request.groups,
-        namespace: &request.namespace,
-    };
-    let answer = if convert::key(request.object).kind == "AdmissionReview" {
-        reviewer.recorded(request.object).map(|(_, answer)| answer)
-    } else {
-        reviewer.object(request.object, request.old_object)
-    };
-    Answer::json(&Reviewed { answer: answer.map_err(|e| refused(at, &e))?, problems })
+/// What is read as a whole takes many times of its text.
+fn bounded(field: &str, raw: &RawValue) -> Result<(), ApiError> {
+    if raw.get().len() <= MAX_TEXT {
+        return Ok(());
+    }
+    Err(ApiError::new(Kind::TooLarge, format!("one of {field} has more than {MAX_TEXT} bytes")))
 }
 
 fn within(at: &str, problem: Problem) -> Problem {
@@ -158,6 +177,9 @@ fn within(at: &str, problem: Problem) -> Problem {
 }
 
 fn refused(at: &str, error: &CannotReview) -> ApiError {
+    if let CannotReview::TooLarge = error {
+        return ApiError::new(Kind::TooLarge, error.to_string());
+    }
     let pointer = match error {
         CannotReview::Object(crate::admission::ReviewError::Unreadable("old object", _)) => "/oldObject",
         _ => at,

@@ -1,5 +1,7 @@
 //! All policies together: what they say of one object.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -63,10 +65,10 @@ impl Policies {
     /// All of these policies. Of several with one name the last counts; of a rule that one lists twice, the strictest
     /// mode.
     pub fn new(list: Vec<EndpointPolicy>) -> (Self, Vec<Problem>) {
-        let mut problems = Vec::new();
+        let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         let mut all: Vec<Compiled> = Vec::with_capacity(list.len());
         for policy in list.into_iter().rev() {
-            if all.iter().any(|c| c.policy.meta.name == policy.meta.name) {
+            if !seen.insert(policy.meta.name.clone()) {
                 let key = ObjectKey::new(super::version::KIND, &Text::default(), &policy.meta.name);
                 let message = "there are several policies of this name; the last one counts";
                 problems.push(Problem::new(Reason::DuplicateObject, key, message));

@@ -101,14 +101,15 @@ fn writes_pass_while_it_is_disabled_and_nothing_else_changes() {
     assert_eq!(stored(&plane), disabled);
 
     let at = versions(&plane);
-    assert_eq!(run(&admin, "disable"), (Some(0), "nothing to do\n".to_owned()));
+    let nothing = "nothing to do: no webhook refuses what it does not answer\n".to_owned();
+    assert_eq!(run(&admin, "disable"), (Some(0), nothing));
     assert_eq!(versions(&plane), at);
 
     let (code, told) = run(&admin, "enable");
     assert_eq!(code, Some(0), "{told}");
     assert!(told.ends_with("\n2 webhooks changed\n"), "{told}");
     assert_eq!(stored(&plane), before);
-    assert_eq!(run(&admin, "enable"), (Some(0), "nothing to do\n".to_owned()));
+    assert_eq!(run(&admin, "enable"), (Some(0), "nothing to do: nothing is disabled\n".to_owned()));
 
     refusals(&plane, dir.path());
 }

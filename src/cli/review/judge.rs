@@ -82,7 +82,7 @@ pub(super) fn all<'a>(sources: &Sources, given: &'a Given) -> anyhow::Result<Jud
         policies: &policies,
         cluster: &snapshot,
         namespaces: &known.namespaces,
-        user: &sources.user,
+        user: sources.user.as_deref().unwrap_or_default(),
         groups: &sources.group,
         namespace: &sources.namespace,
     };

@@ -30,7 +30,8 @@ use remark::Remark;
 /// Services, Endpoints and EndpointSlices of either version are reviewed: mended, then judged, as at admission. All
 /// other objects of the input are what is known of the cluster: Pods, Nodes, Namespaces, Services, slices. Of a kind of
 /// which there is none, nothing is known, and the rules that need it do nothing. `EndpointPolicies` of the input hold.
-/// A recorded `AdmissionReview` is answered as each webhook would.
+/// A recorded `AdmissionReview` is answered as each webhook would. Objects of every namespace are judged; which of them a
+/// cluster asks about is up to its webhook configurations.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 all are allowed, 1 one is denied (or warned of, with --warnings-as-errors), 2 wrong use or \
@@ -114,8 +115,8 @@ struct Sources {
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
     namespace: String,
     /// Who writes, as `system:serviceaccount:shop:operator`: policies may exempt users, and controllers are left alone.
-    #[arg(long, value_name = "USER", default_value = "", hide_default_value = true)]
-    user: String,
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
     /// A group of the user. Several may be given.
     #[arg(long, value_name = "GROUP")]
     group: Vec<String>,

@@ -93,7 +93,7 @@ fn fingerprint(remark: &Remark<'_>) -> String {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:032x}", u128::from_be_bytes(hash.finalize().into()))
 }
 
 /// A file as a URI: relative ones stay relative, to the root of the repository as a rule.

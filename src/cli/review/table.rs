@@ -45,9 +45,9 @@ pub(super) fn reviews(judged: &Judged<'_>, wide: bool, out: &mut Output) -> io::
     let summary = Summary::of(judged);
     if !table.is_empty() {
         if wide {
-            full.print(out, 0)?
+            full.print(out, 0)?;
         } else {
-            table.print(out, 0)?
+            table.print(out, 0)?;
         }
         writeln!(out)?;
     }

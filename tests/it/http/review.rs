@@ -193,3 +193,24 @@ async fn what_cannot_be_reviewed_is_refused() {
         fits("/v1/review", "post", &status.to_string(), "application/problem+json", &problem);
     }
 }
+
+/// What rules and policies read as a whole is bounded, whatever the limit of a body is.
+#[tokio::test]
+async fn what_is_too_large_is_refused() {
+    let (_, router) = app();
+    let long = " ".repeat(8 << 20);
+    let policy = format!(r#"{{"apiVersion":"roster.dev/v1","kind":"EndpointPolicy",{long}"metadata":{{}}}}"#);
+    let slice = |i: usize| format!(r#"{{"endpoints":[{}]}}"#, vec!["{}"; i].join(","));
+    for (name, body) in [
+        ("the object", format!(r#"{{"object":{{"kind":"Service"{long}}}}}"#)),
+        ("what is stored", format!(r#"{{"object":{{"kind":"Service"}},"oldObject":{{{long}}}}}"#)),
+        ("an object alone", format!(r#"{{"kind":"Service"{long}}}"#)),
+        ("a recorded review", format!(r#"{{"kind":"AdmissionReview"{long}}}"#)),
+        ("a policy", format!(r#"{{"object":{{"kind":"Service"}},"policies":[{policy}]}}"#)),
+        ("what is known", format!(r#"{{"object":{{"kind":"Service"}},"endpointSlices":[{}]}}"#, slice(2_000_000))),
+    ] {
+        let answer = post(&router, "/v1/review", JSON, body).await;
+        assert_eq!(answer.status, 413, "{name}: {:.300}", answer.text());
+        assert_eq!(answer.json()["type"], "urn:roster:problem:too-large", "{name}");
+    }
+}

@@ -63,6 +63,14 @@ pub struct Answer {
     pub answers: Option<Answers>,
 }
 
+impl Answer {
+    /// Nothing was looked at, and why.
+    pub fn unseen(why: &str) -> Self {
+        let decision = Decision::unseen(why);
+        Self { reviewed: false, allowed: decision.allowed(), operation: None, decision, object: None, answers: None }
+    }
+}
+
 /// What each webhook answers to a review: an `AdmissionReview` in its version.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answers {

@@ -24,7 +24,7 @@ use crate::{
     },
     inventory::{Inventory, Problems},
     policy::{self, Policies},
-    reason::Problem,
+    reason::{Problem, Reason},
     reviews::{self, CannotReview, MAX_TEXT, Namespaces, Reviewer},
 };
 
@@ -145,7 +145,16 @@ fn of_request(
     } else {
         reviewer.object(raw, old_object)
     };
-    let answer = answer.map_err(|e| refused(at, &e))?;
+    let answer = match answer {
+        Ok(answer) => answer,
+        // As the webhook does, unless it fails closed.
+        Err(CannotReview::Envelope(error)) => {
+            let why = error.to_string();
+            problems.push(within(at, Problem::new(Reason::InvalidObject, convert::key(raw), why.as_str())));
+            reviews::Answer::unseen(&why)
+        }
+        Err(error) => return Err(refused(at, &error)),
+    };
     Answer::json(&Reviewed { answer, problems: input::listed(&problems) })
 }
 

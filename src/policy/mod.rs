@@ -20,7 +20,7 @@ mod status;
 mod tests;
 pub mod version;
 
-pub(crate) use check::field;
+pub use check::field;
 pub use crd::crd;
 pub(crate) use policies::labels_of;
 pub use policies::{Policies, Target};

@@ -116,7 +116,7 @@ mod tests {
     fn files_become_uris() {
         for (file, want) in [
             ("./a/b.yaml", "a/b.yaml"),
-            ("/work/ä b.yaml", "file:///work/%C3%A4%20b.yaml"),
+            ("/srv/ä b.yaml", "file:///srv/%C3%A4%20b.yaml"),
             ("a:b.yaml", "a%3Ab.yaml"),
             ("<stdin>", "stdin"),
         ] {

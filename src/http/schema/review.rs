@@ -95,7 +95,7 @@ fn object(description: &str) -> Value {
         "required": ["kind"],
         "properties": {
             "apiVersion": text,
-            "kind": { "type": "string" },
+            "kind": { "type": "string", "minLength": 1 },
             "metadata": { "type": ["object", "null"], "properties": { "name": text, "namespace": text } },
         },
     })

@@ -43,9 +43,12 @@ pub mod plan;
 pub mod policy;
 pub mod reason;
 mod repack;
+pub mod reviews;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "controller")]
+pub mod switch;
 mod targets;
 #[cfg(feature = "server")]
 pub mod telemetry;

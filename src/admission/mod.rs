@@ -36,7 +36,7 @@ pub(crate) use knowledge::addresses_of;
 pub use knowledge::{Knowledge, Known, Nothing, Place};
 pub use owner::CONTROLLER_USERS;
 pub use patch::{PatchError, PatchOp};
-pub use review::{Context, Review, ReviewError, review};
+pub use review::{Context, Review, ReviewError, judge, request, review};
 pub use rule::{Mode, Remedy, Rule};
 pub use settings::{Capacity, Settings};
 pub use snapshot::Snapshot;

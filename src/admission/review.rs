@@ -49,13 +49,13 @@ pub enum ReviewError {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Object {
+struct Object<'a> {
     #[serde(default, deserialize_with = "nullable")]
     api_version: Text,
     #[serde(default, deserialize_with = "nullable")]
     kind: Text,
-    #[serde(default, deserialize_with = "nullable")]
-    metadata: Metadata,
+    #[serde(default, borrow)]
+    metadata: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -67,8 +67,7 @@ struct Metadata {
     namespace: Text,
 }
 
-/// Mutates, applies the patch, validates: what an API server does with an object, which is new unless `old` is
-/// what is stored.
+/// What an API server does with an object, which is new unless `old` is what is stored.
 pub fn review(
     object: &str,
     old: Option<&str>,
@@ -76,32 +75,34 @@ pub fn review(
     settings: &Settings,
     cluster: &dyn Knowledge,
 ) -> Result<Review, ReviewError> {
-    let raw: &RawValue = read("object", object)?;
-    let old: Option<&RawValue> = old.map(|o| read("old object", o)).transpose()?;
-    // A list would be read too, as the fields in their order.
-    if !object.trim_start().starts_with('{') {
-        return Err(ReviewError::Unreadable("object", serde::de::Error::custom("it is no JSON object")));
-    }
-    let head: Object = read("object", object)?;
+    judge(&request(object, old, context)?, settings, cluster)
+}
+
+/// What an API server would ask about an object, which is new unless `old` is what is stored.
+pub fn request<'a>(object: &'a str, old: Option<&'a str>, context: Context<'a>) -> Result<Request<'a>, ReviewError> {
+    let (raw, head, metadata) = open("object", object)?;
+    let old = old.map(|old| open("old object", old)).transpose()?.map(|(raw, ..)| raw);
     let (group, version) = head.api_version.split_once('/').unwrap_or(("", &head.api_version));
-    let namespaces = [head.metadata.namespace.as_str(), context.namespace, DEFAULT_NAMESPACE];
-    let request = Request {
-        group: Cow::Borrowed(group),
-        version: Cow::Borrowed(version),
-        kind: Cow::Borrowed(&head.kind),
-        namespace: Cow::Borrowed(namespaces.into_iter().find(|n| !n.is_empty()).unwrap_or_default()),
-        name: Cow::Borrowed(&head.metadata.name),
+    let namespaces = [metadata.namespace.as_str(), context.namespace, DEFAULT_NAMESPACE];
+    Ok(Request {
+        group: Cow::Owned(group.to_owned()),
+        version: Cow::Owned(version.to_owned()),
+        kind: Cow::Owned(head.kind.to_string()),
+        namespace: Cow::Owned(namespaces.into_iter().find(|n| !n.is_empty()).unwrap_or_default().to_owned()),
+        name: Cow::Owned(metadata.name.to_string()),
         operation: Some(if old.is_some() { Operation::Update } else { Operation::Create }),
         user: Cow::Borrowed(context.user),
         object: Some(raw),
         old_object: old,
         ..Request::default()
-    };
-    if Kind::of(&request).is_none() {
-        return Ok(Review::default());
-    }
-    let mutated = decide(&request, Stage::Mutate, settings, cluster);
-    let stored = patched(object, &mutated.patch)?;
+    })
+}
+
+/// Mutates, applies the patch, validates: what an API server does with a request.
+pub fn judge(request: &Request<'_>, settings: &Settings, cluster: &dyn Knowledge) -> Result<Review, ReviewError> {
+    let Some(raw) = request.object.filter(|_| Kind::of(request).is_some()) else { return Ok(Review::default()) };
+    let mutated = decide(request, Stage::Mutate, settings, cluster);
+    let stored = patched(raw.get(), &mutated.patch)?;
     let text = stored.as_ref().map(Value::to_string);
     let raw = text.as_deref().map_or(Ok(raw), |text| read("object", text))?;
     let validated = decide(&Request { object: Some(raw), ..request.clone() }, Stage::Validate, settings, cluster);
@@ -110,6 +111,27 @@ pub fn review(
 
 fn read<'a, T: Deserialize<'a>>(what: &'static str, text: &'a str) -> Result<T, ReviewError> {
     serde_json::from_str(text).map_err(|error| ReviewError::Unreadable(what, error))
+}
+
+/// What is looked at of an object before it is known what it is.
+fn open<'a>(what: &'static str, text: &'a str) -> Result<(&'a RawValue, Object<'a>, Metadata), ReviewError> {
+    let wrong = |why: &str| ReviewError::Unreadable(what, serde::de::Error::custom(why));
+    let raw: &RawValue = read(what, text)?;
+    // A list would be read too, as the fields in their order.
+    let is_object = |raw: &RawValue| raw.get().starts_with('{');
+    if !is_object(raw) {
+        return Err(wrong("it is no JSON object"));
+    }
+    let head: Object<'_> = read(what, raw.get())?;
+    if head.kind.is_empty() {
+        return Err(wrong("it names no kind"));
+    }
+    let metadata = match head.metadata {
+        None => Metadata::default(),
+        Some(metadata) if is_object(metadata) => read(what, metadata.get())?,
+        Some(_) => return Err(wrong("metadata is no JSON object")),
+    };
+    Ok((raw, head, metadata))
 }
 
 /// The object with the patch applied; `None` if there is nothing to apply.

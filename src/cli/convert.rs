@@ -1,23 +1,23 @@
 //! `roster convert`: objects in another version, or as another kind.
 
-use std::{io::Write, path::PathBuf};
+use std::path::PathBuf;
 
-use anyhow::ensure;
 use clap::{
     Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde_json::value::RawValue;
 
 use super::{
-    Outcome, Output, input, output,
+    Outcome, output,
     output::Format,
-    raw::Exact,
+    raw,
     table::{DIM, Table},
+    texts::Texts,
 };
 use crate::{
     convert::{self, Converted, Target},
-    decode::{self, Document, Source},
+    decode::Document,
 };
 
 /// Convert objects to another version or kind, and tell what is lost.
@@ -56,24 +56,26 @@ enum Form {
     Ndjson,
 }
 
+impl From<Form> for Format {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Yaml => Self::Yaml,
+            Form::Json => Self::Json,
+            Form::Ndjson => Self::Ndjson,
+        }
+    }
+}
+
 fn targets() -> impl TypedValueParser<Value = Target> {
     PossibleValuesParser::new(Target::ALL.map(Target::as_str)).try_map(|text| text.parse::<Target>())
 }
 
-/// A text with objects, and its name.
-struct Text {
-    name: String,
-    json: String,
-}
-
 impl ConvertArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
-        let (texts, mut complete) = self.read()?;
-        let mut all: Vec<(&str, Document<'_>)> = Vec::new();
-        for Text { name, json } in &texts {
-            let documents = decode::documents(json, &Source::file(name))?;
-            all.extend(documents.into_iter().map(|d| (name.as_str(), d)));
-        }
+        let texts = Texts::read(&self.files)?;
+        let (files, mut complete) = texts.files();
+        let all: Vec<(&str, Document<'_>)> =
+            files.into_iter().flat_map(|f| f.documents.into_iter().map(move |d| (f.name, d))).collect();
         let objects: Vec<_> = all.iter().map(|(_, d)| d.raw.as_ref()).collect();
         let converted = convert::objects(&objects, self.to);
         for failed in &converted.failed {
@@ -81,69 +83,14 @@ impl ConvertArgs {
             let place = all.get(failed.index).map(|(name, d)| format!("{name}:{}: ", d.line)).unwrap_or_default();
             output::error(&anyhow::anyhow!("{place}{}: {}", failed.object, failed.why));
         }
-        self.print(&converted)?;
+        let items: Vec<&RawValue> = converted.items.iter().map(AsRef::as_ref).collect();
+        raw::print(&items, self.output.into())?;
         tell(&converted)?;
         Ok(match (complete, converted.lost.is_empty()) {
             (false, _) => Outcome::BadInput,
             (true, false) => Outcome::Findings,
             (true, true) => Outcome::Fine,
         })
-    }
-
-    /// What the files hold, and whether all of them could be read.
-    fn read(&self) -> anyhow::Result<(Vec<Text>, bool)> {
-        let (mut texts, mut failed) = (Vec::new(), Vec::new());
-        for path in input::expand(&self.files)? {
-            let read = input::open(&path).and_then(|(name, input)| {
-                let json = decode::text(input, &Source::file(&name))?;
-                Ok(Text { name, json })
-            });
-            match read {
-                Ok(text) => texts.push(text),
-                Err(error) => failed.push(error),
-            }
-        }
-        failed.iter().for_each(output::error);
-        ensure!(!texts.is_empty(), "nothing could be read");
-        Ok((texts, failed.is_empty()))
-    }
-
-    fn print(&self, converted: &Converted) -> anyhow::Result<()> {
-        let items = converted.items.iter().map(|raw| Exact { raw, json: self.output != Form::Yaml });
-        let mut items: Vec<Exact<'_>> = items.collect();
-        let format = match self.output {
-            Form::Yaml => Format::Yaml,
-            Form::Json => Format::Json,
-            Form::Ndjson => Format::Ndjson,
-        };
-        let mut out = Output::stdout(format);
-        match self.output {
-            Form::Json if items.len() == 1 => out.document(format, &items.remove(0))?,
-            Form::Json => out.document(format, &List(&items))?,
-            Form::Ndjson => items.iter().try_for_each(|item| out.document(format, item))?,
-            Form::Yaml => {
-                for (i, item) in items.iter().enumerate() {
-                    if i > 0 {
-                        out.write_all(b"---\n")?;
-                    }
-                    out.document(format, item)?;
-                }
-            }
-        }
-        Ok(out.flush()?)
-    }
-}
-
-/// `v1 List`, as kubectl prints several objects.
-struct List<'a>(&'a [Exact<'a>]);
-
-impl Serialize for List<'_> {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut list = s.serialize_struct("List", 3)?;
-        list.serialize_field("apiVersion", "v1")?;
-        list.serialize_field("kind", "List")?;
-        list.serialize_field("items", self.0)?;
-        list.end()
     }
 }
 

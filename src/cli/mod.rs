@@ -23,9 +23,13 @@ mod plan;
 mod progress;
 mod raw;
 mod reference;
+mod review;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "controller")]
+mod switch;
 mod table;
+mod texts;
 
 pub use reference::cli_reference;
 
@@ -50,12 +54,18 @@ struct Cli {
 enum Command {
     Plan(plan::PlanArgs),
     Explain(explain::ExplainArgs),
+    Review(review::ReviewArgs),
+    Validate(review::ValidateArgs),
     Convert(convert::ConvertArgs),
     Compat(compat::Compat),
     #[cfg(feature = "server")]
     Serve(Box<serve::Serve>),
     #[cfg(feature = "server")]
     Certs(certs::Certs),
+    #[cfg(feature = "controller")]
+    Disable(switch::Disable),
+    #[cfg(feature = "controller")]
+    Enable(switch::Enable),
     Completions(completions::Completions),
     #[command(hide = true)]
     Man(completions::Man),
@@ -106,12 +116,18 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
     match command {
         Command::Plan(args) => args.run(plugin),
         Command::Explain(args) => args.run(plugin),
+        Command::Review(args) => args.run(),
+        Command::Validate(args) => args.run(),
         Command::Convert(args) => args.run(),
         Command::Compat(args) => args.run(),
         #[cfg(feature = "server")]
         Command::Serve(args) => args.run(),
         #[cfg(feature = "server")]
         Command::Certs(args) => args.run(),
+        #[cfg(feature = "controller")]
+        Command::Disable(args) => args.run(),
+        #[cfg(feature = "controller")]
+        Command::Enable(args) => args.run(),
         Command::Completions(args) => args.run(&mut definition(false)),
         Command::Man(args) => args.run(&definition(false)),
     }

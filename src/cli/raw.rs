@@ -1,9 +1,48 @@
 //! Raw JSON, printed as JSON or YAML with the digits it was written with.
 
-use serde::{Serialize, Serializer, ser::Error as _};
+use std::io::Write;
+
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeStruct},
+};
 use serde_json::value::RawValue;
 
+use super::{Output, output::Format};
 use crate::convert::raw::{Members, Node};
+
+/// Prints objects as YAML documents, as one JSON document, or as lines.
+pub(super) fn print(items: &[&RawValue], format: Format) -> anyhow::Result<()> {
+    let items: Vec<Exact<'_>> = items.iter().map(|raw| Exact { raw, json: format != Format::Yaml }).collect();
+    let mut out = Output::stdout(format);
+    match (format, items.as_slice()) {
+        (Format::Yaml, items) => {
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.write_all(b"---\n")?;
+                }
+                out.document(format, item)?;
+            }
+        }
+        (Format::Ndjson, items) => items.iter().try_for_each(|item| out.document(format, item))?,
+        (_, [one]) => out.document(format, one)?,
+        (_, items) => out.document(format, &List(items))?,
+    }
+    Ok(out.flush()?)
+}
+
+/// `v1 List`, as kubectl prints several objects.
+struct List<'a>(&'a [Exact<'a>]);
+
+impl Serialize for List<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut list = s.serialize_struct("List", 3)?;
+        list.serialize_field("apiVersion", "v1")?;
+        list.serialize_field("kind", "List")?;
+        list.serialize_field("items", self.0)?;
+        list.end()
+    }
+}
 
 /// A value that is printed as it was read.
 #[derive(Clone, Copy)]

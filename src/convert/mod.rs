@@ -26,6 +26,7 @@ mod tests;
 
 pub use discovery::Discovery;
 pub use lost::Lost;
+pub(crate) use objects::key;
 pub use objects::{Converted, Failed, objects};
 pub use review::{Unanswerable, review};
 pub use target::Target;
@@ -35,4 +36,9 @@ use serde_json::value::RawValue;
 /// A policy of either version, as v1.
 pub(crate) fn policy_as_v1(raw: &RawValue) -> Result<std::borrow::Cow<'_, RawValue>, String> {
     policy::convert(raw, crate::policy::version::Version::V1).map_err(|e| e.to_string())
+}
+
+/// A slice of either version, as v1: what an API server sends a webhook that asks for v1.
+pub(crate) fn slice_as_v1(raw: &RawValue) -> Result<std::borrow::Cow<'_, RawValue>, String> {
+    discovery::convert(raw, Discovery::V1, &mut lost::Losses::of(crate::model::ObjectKey::default()))
 }

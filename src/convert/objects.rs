@@ -124,7 +124,7 @@ impl Work {
 }
 
 /// Which object, as far as that can be read.
-fn key(raw: &RawValue) -> ObjectKey {
+pub(crate) fn key(raw: &RawValue) -> ObjectKey {
     let object = Members::read(raw).unwrap_or_default();
     let metadata = object.get("metadata").and_then(Node::open).unwrap_or_default();
     let short = |text: std::borrow::Cow<'_, str>| text.chars().take(253).collect::<String>().into();

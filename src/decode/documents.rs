@@ -8,15 +8,19 @@ use serde_json::value::RawValue;
 
 use super::{
     BYTE_ORDER_MARK, Source,
+    budget::{Budget, Pool},
     error::{DecodeError, DecodeReason, read_error},
     input, is_json,
     kind::TypeMeta,
     message::message,
+    object::{self, Means, Place},
+    pointer::Pointer,
     position::Position,
     yaml_as_json,
 };
 use crate::{
     convert::raw::{Members, Node},
+    inventory::{Interner, Inventory},
     policy::{
         Policies,
         version::{GROUP, KIND},
@@ -34,6 +38,85 @@ pub struct Document<'a> {
     pub raw: Cow<'a, RawValue>,
     /// Its line, from 1.
     pub line: usize,
+    at: Position,
+}
+
+impl<'a> Document<'a> {
+    /// A part of `text` that is an object.
+    pub fn within(text: &str, raw: &'a RawValue) -> Self {
+        let start = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        let at = Position::START.after(text.as_bytes().get(..start).unwrap_or_default());
+        Self { raw: Cow::Borrowed(raw), line: at.line, at }
+    }
+
+    /// The line of a field, as Kubernetes writes paths (`spec.ports[0].name`) or as a JSON pointer, from 1. Of what is
+    /// not there the line of what it should be in.
+    pub fn line_of(&self, field: &str) -> usize {
+        // What a list said of its object is not in the text: its lines are not known.
+        let Cow::Borrowed(raw) = &self.raw else { return self.line };
+        let mut raw: &RawValue = raw;
+        for name in names(field) {
+            match part(raw, &name) {
+                Some(part) => raw = part,
+                None => break,
+            }
+        }
+        let whole = self.raw.get();
+        let start = (raw.get().as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
+        self.at.after(whole.as_bytes().get(..start).unwrap_or_default()).line
+    }
+}
+
+/// The names of a path: `a.b[0][c.d/e]`, or `/a/b/0/c.d~1e`.
+fn names(field: &str) -> Vec<String> {
+    if let Some(pointer) = field.strip_prefix('/') {
+        return pointer.split('/').map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
+    }
+    let (mut names, mut rest) = (Vec::new(), field);
+    while !rest.is_empty() {
+        let (name, after) = match rest.strip_prefix('[') {
+            Some(inner) => inner.split_once(']').unwrap_or((inner, "")),
+            None => rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len())),
+        };
+        names.push(name.trim_matches('"').to_owned());
+        rest = after.strip_prefix('.').unwrap_or(after);
+    }
+    names
+}
+
+/// A member of an object, or an element of a list.
+fn part<'a>(raw: &'a RawValue, name: &str) -> Option<&'a RawValue> {
+    if raw.get().starts_with('[') {
+        let list: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
+        return list.get(name.parse::<usize>().ok()?).copied();
+    }
+    match Members::read(raw).ok()?.take(name)? {
+        Node::Raw(part) => Some(part),
+        _ => None,
+    }
+}
+
+/// Reads documents into `into`, one by one, and tells `each` what is wrong with them: their index, and the problems.
+/// An error means that there is no room for the rest.
+pub fn objects(
+    documents: &[Document<'_>],
+    source: &Source<'_>,
+    into: &mut Inventory,
+    mut each: impl FnMut(usize, &[Problem]),
+) -> Result<(), DecodeError> {
+    let (pool, targets) = (Pool::new(source.max_memory), into.targets());
+    let (interner, budget) = (Interner::new(&targets), Budget::new(&pool));
+    let mut means = Means { interner, budget, max_memory: source.max_memory };
+    let mut one = into.sibling();
+    for (index, document) in documents.iter().enumerate() {
+        let text = document.raw.get();
+        let at = || document.at;
+        let place = Place { input: source.name, at: &at, document: 0, pointer: Pointer::At("") };
+        object::add(text, &TypeMeta::of(text, true), place, &mut means, &mut one)?;
+        each(index, one.problems.as_slice());
+        into.merge(std::mem::replace(&mut one, into.sibling()));
+    }
+    Ok(())
 }
 
 /// All of `input` as JSON: unpacked, and translated if it is YAML. Lines stay.
@@ -93,7 +176,7 @@ impl<'a> Documents<'a, '_> {
             return Err(at.error(self.source.name, DecodeReason::TooManyObjects(self.source.max_objects)));
         }
         let raw = if of.kind.is_empty() { with_type(raw, meta) } else { Cow::Borrowed(raw) };
-        self.list.push(Document { raw, line: at.line });
+        self.list.push(Document { raw, line: at.line, at });
         Ok(())
     }
 
@@ -139,7 +222,7 @@ fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
 pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policies, Vec<Problem>), DecodeError> {
     let text = text(input, source)?;
     let (mut list, mut problems) = (Vec::new(), Vec::new());
-    for Document { raw, line } in documents(&text, source)? {
+    for Document { raw, line, .. } in documents(&text, source)? {
         let of = TypeMeta::of(raw.get(), true);
         let group = of.api_version.split_once('/').map_or("", |(group, _)| group);
         let (policy, found) = if of.kind == KIND && group == GROUP {
@@ -205,6 +288,55 @@ mod tests {
                 other => panic!("{text}: {other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn fields_are_found_in_their_lines() {
+        let yaml = "\
+# a comment
+kind: A
+metadata:
+  labels:
+    a.b/c: x
+spec:
+  ports:
+  - port: 1
+  -
+    port: 2
+";
+        let source = Source::file("f");
+        let json = text(yaml.as_bytes(), &source).unwrap();
+        let document = documents(&json, &source).unwrap().remove(0);
+        for (field, want) in [
+            ("", 2),
+            ("metadata.labels[a.b/c]", 5),
+            ("metadata.labels[\"a.b/c\"]", 5),
+            ("/metadata/labels/a.b~1c", 5),
+            ("spec.ports[1].port", 10),
+            ("spec.ports[1].name", 10),
+            ("spec.ports[7]", 8),
+            ("kind.x", 2),
+            ("/spec/ports/0/port", 8),
+            ("[", 2),
+            ("nothing", 2),
+        ] {
+            assert_eq!(document.line_of(field), want, "{field}");
+        }
+    }
+
+    #[test]
+    fn objects_are_read_one_by_one_with_their_problems() {
+        let text_ = "kind: Pod\nmetadata: {name: a}\n---\nkind: Service\nmetadata: {name: s}\nspec:\n  ports: 5\n---\nkind: X\n";
+        let source = Source::file("f");
+        let json = text(text_.as_bytes(), &source).unwrap();
+        let (mut inventory, mut told) = (Inventory::default(), Vec::new());
+        let documents = documents(&json, &source).unwrap();
+        objects(&documents, &source, &mut inventory, |i, problems| {
+            told.extend(problems.iter().map(|p| format!("{i} {} {}", p.code, p.message)));
+        })
+        .unwrap();
+        assert_eq!((inventory.len(), inventory.problems.as_slice().len()), (1, 1));
+        assert_eq!(told, ["1 invalid-object f:7:10: invalid type: integer `5`, expected a list"]);
     }
 
     #[test]

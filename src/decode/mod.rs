@@ -31,7 +31,7 @@ mod yaml;
 
 use std::{io::Read, num::NonZeroUsize};
 
-pub use documents::{Document, documents, policies, text};
+pub use documents::{Document, documents, objects, policies, text};
 pub use error::{DecodeError, DecodeReason};
 
 use crate::inventory::Inventory;

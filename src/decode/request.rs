@@ -1,4 +1,4 @@
-//! Reads the body of a plan request: the state of one Service, and how to plan it.
+//! Reads the body of a plan request: the state of one Service, and how to plan it; and that of a review.
 //!
 //! ```text
 //! text ─ quick: in one go ─────────────► nothing is odd: done
@@ -9,11 +9,16 @@
 //! of many: it becomes a problem, and the others count.
 
 mod quick;
+mod review;
 mod slow;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+
+use serde_json::value::RawValue;
+
+pub use review::{ReviewRequest, read_review};
 
 use super::{
     DecodeError, Source,
@@ -41,8 +46,8 @@ pub enum RequestError {
     #[error("a Kubernetes object, or a list of them")]
     Objects,
     /// It is JSON, and no object.
-    #[error("{0}, expected an object with {fields}", fields = names())]
-    NoObject(&'static str),
+    #[error("{0}, expected an object with {1}")]
+    NoObject(&'static str, String),
     /// It is no JSON, or over a limit.
     #[error(transparent)]
     Decode(#[from] DecodeError),
@@ -101,9 +106,20 @@ enum Field {
     Many(&'static str),
     Controllers,
     Options,
+    /// The object that is reviewed, and the one that is stored.
+    Object,
+    OldObject,
+    User,
+    Groups,
+    Namespace,
+    Policies,
+    Namespaces,
 }
 
-/// The fields of a request. [`PlanRequest`] says what they mean.
+/// The fields of a request, and what they hold.
+type Table = [(&'static str, Field)];
+
+/// The fields of a plan request. [`PlanRequest`] says what they mean.
 const FIELDS: [(&str, Field); 7] = [
     ("service", Field::One("Service")),
     ("pods", Field::Many("Pod")),
@@ -114,8 +130,23 @@ const FIELDS: [(&str, Field); 7] = [
     ("options", Field::Options),
 ];
 
-fn field(name: &str) -> Option<usize> {
-    FIELDS.iter().position(|(field, _)| *field == name)
+/// The fields of a review. [`ReviewRequest`] says what they mean.
+const REVIEW_FIELDS: [(&str, Field); 11] = [
+    ("object", Field::Object),
+    ("oldObject", Field::OldObject),
+    ("user", Field::User),
+    ("groups", Field::Groups),
+    ("namespace", Field::Namespace),
+    ("policies", Field::Policies),
+    ("namespaces", Field::Namespaces),
+    ("services", Field::Many("Service")),
+    ("pods", Field::Many("Pod")),
+    ("nodes", Field::Many("Node")),
+    ("endpointSlices", Field::Many("EndpointSlice")),
+];
+
+fn field(table: &Table, name: &str) -> Option<usize> {
+    table.iter().position(|(field, _)| *field == name)
 }
 
 /// The kind of this name.
@@ -123,8 +154,8 @@ fn kind(name: &str) -> Kind {
     TypeMeta { kind: name.into(), ..TypeMeta::default() }.kind()
 }
 
-fn names() -> String {
-    FIELDS.map(|(name, _)| name).join(", ")
+fn names(table: &Table) -> String {
+    table.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// Slices of this version have their zones elsewhere.
@@ -137,21 +168,28 @@ pub fn read(text: &str, source: &Source<'_>) -> Result<Requested, RequestError> 
         if memchr::memmem::find(text.as_bytes(), BETA.as_bytes()).is_some() { None } else { quick::read(text, source) };
     match quick {
         Some(found) => Ok(found.into()),
-        None => slow::read(text, source).map(Into::into),
+        None => slow::read(text, source, &FIELDS).map(Into::into),
     }
 }
 
 /// What was read so far.
 #[derive(Debug, Default)]
-struct Found {
+struct Found<'a> {
     objects: Inventory,
     controllers: Option<Vec<Controller>>,
     options: Options,
+    object: Option<&'a RawValue>,
+    old_object: Option<&'a RawValue>,
+    user: String,
+    groups: Vec<String>,
+    namespace: String,
+    policies: Vec<&'a RawValue>,
+    namespaces: Vec<&'a RawValue>,
 }
 
-impl From<Found> for Requested {
-    fn from(found: Found) -> Self {
-        let Found { mut objects, controllers, options } = found;
+impl From<Found<'_>> for Requested {
+    fn from(found: Found<'_>) -> Self {
+        let Found { mut objects, controllers, options, .. } = found;
         let request = PlanRequest {
             service: objects.services.pop(),
             pods: objects.pods,

@@ -40,6 +40,19 @@ pub(super) fn answer<T>(
     params: &Params,
     answer: impl FnOnce(&Asked<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
+    let (text, source) = text(posted)?;
+    if posted.format != Format::Ndjson {
+        match request::read(&json(text, &source)?, &source) {
+            Ok(requested) => return of_request(&requested, params, answer),
+            Err(RequestError::Objects) => {}
+            Err(error) => return Err(request_error(error)),
+        }
+    }
+    of_objects(text, &source, params, answer)
+}
+
+/// The text of a body, and how to read it.
+pub(super) fn text(posted: &Posted) -> Result<(&str, Source<'static>), ApiError> {
     let text = std::str::from_utf8(&posted.bytes).map_err(|e| {
         let at = e.valid_up_to();
         ApiError::new(Kind::MalformedBody, format!("the body is not UTF-8: byte {at} begins no character"))
@@ -51,19 +64,15 @@ pub(super) fn answer<T>(
     }
     let format = if posted.format == Format::Yaml { decode::Format::Yaml } else { decode::Format::Json };
     // The limit of the server held already.
-    let source = Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() };
-    if posted.format != Format::Ndjson {
-        let json = match posted.format {
-            Format::Yaml => Cow::Owned(decode::yaml_as_json(text, source.name).map_err(|e| decode_error(&e))?),
-            _ => Cow::Borrowed(text),
-        };
-        match request::read(&json, &source) {
-            Ok(requested) => return of_request(&requested, params, answer),
-            Err(RequestError::Objects) => {}
-            Err(error) => return Err(request_error(error)),
-        }
+    Ok((text, Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() }))
+}
+
+/// The text as JSON.
+pub(super) fn json<'t>(text: &'t str, source: &Source<'_>) -> Result<Cow<'t, str>, ApiError> {
+    if source.format != decode::Format::Yaml {
+        return Ok(Cow::Borrowed(text));
     }
-    of_objects(text, &source, params, answer)
+    decode::yaml_as_json(text, source.name).map(Cow::Owned).map_err(|e| decode_error(&e))
 }
 
 fn of_request<T>(
@@ -120,13 +129,7 @@ impl Asked<'_> {
 
     /// What is wrong with the input, for the answer.
     pub(super) fn input_problems(&self) -> Vec<Problem> {
-        let mut list = self.problems.as_slice().to_vec();
-        if self.problems.more() > 0 {
-            let key = ObjectKey { kind: "Request".into(), ..ObjectKey::default() };
-            let message = format!("and {} more like these", self.problems.more());
-            list.push(Problem::new(Reason::InvalidObject, key, message));
-        }
-        list
+        listed(self.problems)
     }
 
     /// Runs `f` on the state with all pods, if the Service selects none: they may be near misses.
@@ -139,6 +142,17 @@ impl Asked<'_> {
             _ => f(&self.state),
         }
     }
+}
+
+/// Problems for an answer, with how many more there are.
+pub(super) fn listed(problems: &Problems) -> Vec<Problem> {
+    let mut list = problems.as_slice().to_vec();
+    if problems.more() > 0 {
+        let key = ObjectKey { kind: "Request".into(), ..ObjectKey::default() };
+        let message = format!("and {} more like these", problems.more());
+        list.push(Problem::new(Reason::InvalidObject, key, message));
+    }
+    list
 }
 
 /// The Service that is asked for: the one that the query names, or the only one.
@@ -176,8 +190,8 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
     }
 }
 
-/// Why a request cannot be planned, as a refusal.
-fn request_error(error: RequestError) -> ApiError {
+/// Why a request cannot be answered, as a refusal.
+pub(super) fn request_error(error: RequestError) -> ApiError {
     match error {
         RequestError::Decode(error) => decode_error(&error),
         RequestError::Fields(fields) => {

@@ -23,6 +23,7 @@ mod plan;
 mod problem;
 mod refusals;
 mod request_id;
+mod review;
 mod schema;
 
 use std::sync::{
@@ -89,6 +90,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(explain::explain))
         .routes(routes!(cluster::cluster))
         .routes(routes!(convert::convert))
+        .routes(routes!(review::review))
         .routes(routes!(compat::compat))
         .routes(routes!(docs::openapi))
         .routes(routes!(health::healthz))

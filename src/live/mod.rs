@@ -70,7 +70,8 @@ pub fn read(target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Re
     done
 }
 
-async fn connect(target: &Target) -> Result<Client, LiveError> {
+/// A client of the cluster; the namespace is no matter.
+pub(crate) async fn connect(target: &Target) -> Result<Client, LiveError> {
     let mut config = config(target.context.as_deref(), target.kubeconfig.as_deref()).await?;
     config.connect_timeout = Some(target.timeout);
     config.read_timeout = Some(target.timeout);

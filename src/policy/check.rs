@@ -151,7 +151,7 @@ fn join(at: &str, name: &str) -> String {
 }
 
 /// A JSON pointer as Kubernetes writes paths: `spec.rules[2].mode`.
-pub(super) fn field(pointer: &str) -> String {
+pub fn field(pointer: &str) -> String {
     let mut out = String::new();
     for token in pointer.split('/').skip(1) {
         let name = token.replace("~1", "/").replace("~0", "~");

@@ -20,7 +20,9 @@ mod status;
 mod tests;
 pub mod version;
 
+pub use check::field;
 pub use crd::crd;
+pub(crate) use policies::labels_of;
 pub use policies::{Policies, Target};
 pub use read::read;
 pub use selector::{Operator, Requirement, Selector};

@@ -1,10 +1,13 @@
 //! All policies together: what they say of one object.
 
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{EndpointPolicy, spec::Selection};
 use crate::{
-    admission::{Capacity, Mode, Rule, Settings},
+    admission::{Capacity, Mode, Request, Rule, Settings},
     model::{Labels, ObjectKey, Text, names},
     reason::{Problem, Reason},
 };
@@ -62,10 +65,10 @@ impl Policies {
     /// All of these policies. Of several with one name the last counts; of a rule that one lists twice, the strictest
     /// mode.
     pub fn new(list: Vec<EndpointPolicy>) -> (Self, Vec<Problem>) {
-        let mut problems = Vec::new();
+        let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         let mut all: Vec<Compiled> = Vec::with_capacity(list.len());
         for policy in list.into_iter().rev() {
-            if all.iter().any(|c| c.policy.meta.name == policy.meta.name) {
+            if !seen.insert(policy.meta.name.clone()) {
                 let key = ObjectKey::new(super::version::KIND, &Text::default(), &policy.meta.name);
                 let message = "there are several policies of this name; the last one counts";
                 problems.push(Problem::new(Reason::DuplicateObject, key, message));
@@ -112,6 +115,25 @@ impl Policies {
         self.0.iter().filter(|c| c.is_about(target)).map(|c| &c.policy)
     }
 
+    /// What holds for the object of a request. Labels of its namespace are needed only where
+    /// [`need_namespace_labels`](Self::need_namespace_labels) says so.
+    pub fn settings_of(&self, request: &Request<'_>, namespace_labels: Option<&Labels>) -> Settings {
+        if self.is_empty() {
+            return Settings::default();
+        }
+        let labels = request.object.map(labels_of).unwrap_or_default();
+        let groups: Vec<&str> = request.groups.iter().map(AsRef::as_ref).collect();
+        self.settings(&Target {
+            kind: &request.kind,
+            namespace: &request.namespace,
+            namespace_labels,
+            name: &request.name,
+            labels: &labels,
+            user: &request.user,
+            groups: &groups,
+        })
+    }
+
     /// What holds for the object.
     pub fn settings(&self, target: &Target<'_>) -> Settings {
         let mut settings = Settings::default();
@@ -147,6 +169,21 @@ impl Policies {
         settings.capacity = capacity.unwrap_or_default();
         settings
     }
+}
+
+/// The labels of an object, and nothing else of it.
+pub(crate) fn labels_of(object: &RawValue) -> Labels {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Object {
+        metadata: Meta,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Meta {
+        labels: Labels,
+    }
+    serde_json::from_str::<Object>(object.get()).unwrap_or_default().metadata.labels
 }
 
 /// The label that every namespace has: its name.

@@ -5,14 +5,10 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::{
     admission::{Request, Settings},
     cache::Store,
-    model::Labels,
-    policy::{self, EndpointPolicy, Target},
+    policy::{self, EndpointPolicy},
     reason::Problem,
 };
 
@@ -99,38 +95,12 @@ impl Policies for InForce {
         if policies.is_empty() {
             return self.default.clone();
         }
-        let labels = request.object.map(labels).unwrap_or_default();
         let namespace_labels = match &self.cluster {
             Some(store) if policies.need_namespace_labels() => store.namespace_labels(&request.namespace),
             _ => None,
         };
-        let groups: Vec<&str> = request.groups.iter().map(AsRef::as_ref).collect();
-        let target = Target {
-            kind: &request.kind,
-            namespace: &request.namespace,
-            namespace_labels: namespace_labels.as_ref(),
-            name: &request.name,
-            labels: &labels,
-            user: &request.user,
-            groups: &groups,
-        };
-        Arc::new(policies.settings(&target))
+        Arc::new(policies.settings_of(request, namespace_labels.as_ref()))
     }
-}
-
-/// The labels of an object, and nothing else of it.
-fn labels(object: &RawValue) -> Labels {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Object {
-        metadata: Meta,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Meta {
-        labels: Labels,
-    }
-    serde_json::from_str::<Object>(object.get()).unwrap_or_default().metadata.labels
 }
 
 #[cfg(test)]

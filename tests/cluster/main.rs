@@ -16,6 +16,7 @@ mod dry_run;
 mod matrix;
 mod policies;
 mod static_config;
+mod switch;
 mod webhook;
 
 /// The random states of the live comparison, and the engine as it is asked there.

@@ -7,6 +7,7 @@ mod input;
 #[cfg(feature = "controller")]
 mod live;
 mod plan;
+mod review;
 #[cfg(feature = "server")]
 mod serve;
 

@@ -42,8 +42,12 @@ fn other_kinds_are_not_reviewed_and_text_that_is_no_object_is_an_error() {
     for (object, old, want) in [
         ("", None, "the object cannot be read: "),
         ("[]", None, "the object cannot be read: "),
+        ("{\"kind\": null}", None, "the object cannot be read: it names no kind"),
+        ("{\"kind\":\"A\",\"metadata\": []}", None, "the object cannot be read: metadata is no JSON object"),
+        ("{\"kind\":\"A\",\"metadata\": {\"name\": 7}}", None, "the object cannot be read: "),
         ("{\"kind\": 7}", None, "the object cannot be read: "),
-        ("{}", Some("{"), "the old object cannot be read: "),
+        ("{\"kind\":\"A\"}", Some("{"), "the old object cannot be read: "),
+        ("{\"kind\":\"A\"}", Some("{}"), "the old object cannot be read: it names no kind"),
     ] {
         let error = review(object, old, Context::default(), &strict(), &Nothing).unwrap_err().to_string();
         assert!(error.starts_with(want), "{error}");

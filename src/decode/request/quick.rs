@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Reads `text`, unless there is anything to say about it: then the second look says it.
-pub(super) fn read(text: &str, source: &Source<'_>) -> Option<Found> {
+pub(super) fn read(text: &str, source: &Source<'_>) -> Option<Found<'static>> {
     let mut found = Found::default();
     let (pool, targets) = (Pool::new(source.max_memory), found.objects.targets());
     let budget = Budget::new(&pool);
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str, source: &Source<'_>) -> Option<Found> {
 }
 
 struct Quick<'a> {
-    found: &'a mut Found,
+    found: &'a mut Found<'static>,
     interner: Interner<'a>,
     /// How many objects there may be yet.
     left: usize,
@@ -58,7 +58,7 @@ impl<'de> Visitor<'de> for Quick<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         let mut seen = [false; FIELDS.len()];
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            let i = field(&key).filter(|i| !std::mem::replace(&mut seen[*i], true)).ok_or_else(odd)?;
+            let i = field(&FIELDS, &key).filter(|i| !std::mem::replace(&mut seen[*i], true)).ok_or_else(odd)?;
             let field = FIELDS[i].1;
             match field {
                 Field::One(name) | Field::Many(name) => {
@@ -67,6 +67,8 @@ impl<'de> Visitor<'de> for Quick<'_> {
                 }
                 Field::Controllers => self.found.controllers = map.next_value()?,
                 Field::Options => self.found.options = map.next_value::<Option<_>>()?.unwrap_or_default(),
+                // Not of a plan.
+                _ => return Err(odd()),
             }
         }
         Ok(())

@@ -3,12 +3,12 @@
 use std::{cell::Cell, fmt, marker::PhantomData};
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
-use super::{BETA, FIELDS, Field, FieldErrors, Found, RequestError, field, kind, names};
+use super::{BETA, Field, FieldErrors, Found, RequestError, Table, field, kind, names};
 use crate::{
     decode::{
         DecodeError, DecodeReason, Source,
@@ -31,16 +31,17 @@ const REQUEST: &str = "Request";
 /// More fields that are not read than this are not told.
 const MAX_UNKNOWN: usize = 5;
 
-pub(super) fn read(text: &str, source: &Source<'_>) -> Result<Found, RequestError> {
-    let fields = Fields::of(text, source)?;
+pub(super) fn read<'a>(text: &'a str, source: &Source<'_>, table: &'static Table) -> Result<Found<'a>, RequestError> {
+    let fields = Fields::of(text, source, table)?;
     let mut found = Found::default();
     let (pool, targets) = (Pool::new(source.max_memory), found.objects.targets());
     let (interner, budget) = (Interner::new(&targets), Budget::new(&pool));
     let means = Means { interner, budget, max_memory: source.max_memory };
     let known = Cell::new((0, Position::START));
-    let mut slow = Slow { text, source, known, means, objects: 0, found: &mut found, errors: FieldErrors::default() };
+    let errors = FieldErrors::default();
+    let mut slow = Slow { text, source, known, means, objects: 0, found: &mut found, errors };
     slow.about_fields(&fields);
-    for ((name, field), raw) in FIELDS.iter().zip(fields.known) {
+    for ((name, field), raw) in table.iter().zip(fields.known) {
         if let Some(raw) = raw.filter(|raw| raw.get() != "null") {
             slow.field(name, *field, raw)?;
         }
@@ -55,10 +56,10 @@ pub(super) fn read(text: &str, source: &Source<'_>) -> Result<Found, RequestErro
 }
 
 /// The fields of a request, unread; of several with one name the last one.
-#[derive(Default)]
 struct Fields<'a> {
-    known: [Option<&'a RawValue>; FIELDS.len()],
-    twice: [bool; FIELDS.len()],
+    table: &'static Table,
+    known: Vec<Option<&'a RawValue>>,
+    twice: Vec<bool>,
     /// Those that are not read, the first of them.
     unknown: Vec<String>,
     /// Whether it has `kind` or `items`.
@@ -66,15 +67,20 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(text: &'a str, source: &Source<'_>) -> Result<Self, RequestError> {
+    fn none(table: &'static Table) -> Self {
+        let (known, twice) = (vec![None; table.len()], vec![false; table.len()]);
+        Self { table, known, twice, unknown: Vec::new(), objects: false }
+    }
+
+    fn of(text: &'a str, source: &Source<'_>, table: &'static Table) -> Result<Self, RequestError> {
         let mut json = serde_json::Deserializer::from_str(text);
         let broken = |e: &serde_json::Error| {
             let at = Position::START.after(&text.as_bytes()[..offset_of(e, text)]);
             at.error(source.name, DecodeReason::Json(message(e)))
         };
-        let fields = match Self::deserialize(&mut json) {
+        let fields = match Self::none(table).deserialize(&mut json) {
             Ok(fields) => fields,
-            Err(e) if e.is_data() => return Err(RequestError::NoObject(what(text))),
+            Err(e) if e.is_data() => return Err(RequestError::NoObject(what(text), names(table))),
             Err(e) => return Err(broken(&e).into()),
         };
         // Of objects there may be several, one after the other.
@@ -85,7 +91,7 @@ impl<'a> Fields<'a> {
     }
 
     fn add(&mut self, name: &str, value: &'a RawValue) {
-        if let Some(i) = field(name) {
+        if let Some(i) = field(self.table, name) {
             self.twice[i] |= self.known[i].replace(value).is_some();
             return;
         }
@@ -110,34 +116,37 @@ fn what(text: &str) -> &'static str {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Fields<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Fields::default();
-                while let Some(name) = map.next_key::<String>()? {
-                    fields.add(&name, map.next_value()?);
-                }
-                Ok(fields)
-            }
+impl<'de> DeserializeSeed<'de> for Fields<'de> {
+    type Value = Self;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self, D::Error> {
+        d.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields<'de> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            self.add(&name, map.next_value()?);
         }
-        d.deserialize_map(Members)
+        Ok(self)
     }
 }
 
 struct Slow<'a, 'f> {
     text: &'a str,
-    source: &'a Source<'a>,
+    source: &'f Source<'f>,
     /// A place that was worked out: the next one is mostly behind it, and each is looked for from here.
     known: Cell<(usize, Position)>,
     means: Means<'f>,
     objects: usize,
-    found: &'f mut Found,
+    found: &'f mut Found<'a>,
     errors: FieldErrors,
 }
 
@@ -150,12 +159,12 @@ impl<'a> Slow<'a, '_> {
             let pointer = Some(Pointer::Key(&Pointer::At(""), name).to_string());
             Problem { pointer, ..Problem::new(reason, key, message) }
         };
-        for ((name, _), _) in FIELDS.iter().zip(fields.twice).filter(|(_, twice)| *twice) {
+        for ((name, _), _) in fields.table.iter().zip(&fields.twice).filter(|(_, twice)| **twice) {
             let message = format!("{name} is there twice; the last one counts");
             problems.add(|| about(Reason::DuplicateKey, name, message));
         }
         for name in &fields.unknown {
-            let message = format!("{name:?} is not read; the fields are {}", names());
+            let message = format!("{name:?} is not read; the fields are {}", names(fields.table));
             problems.add(|| about(Reason::InvalidSetting, name, message));
         }
     }
@@ -168,6 +177,13 @@ impl<'a> Slow<'a, '_> {
             Field::Many(kind) => self.many(kind, raw, at),
             Field::Controllers => self.setting(raw.get(), at).map(|set| self.found.controllers = set),
             Field::Options => self.setting(raw.get(), at).map(|set| self.found.options = set.unwrap_or_default()),
+            Field::Object => self.count(raw.get()).map(|()| self.found.object = Some(raw)),
+            Field::OldObject => self.count(raw.get()).map(|()| self.found.old_object = Some(raw)),
+            Field::User => self.setting(raw.get(), at).map(|set| self.found.user = set.unwrap_or_default()),
+            Field::Groups => self.setting(raw.get(), at).map(|set| self.found.groups = set.unwrap_or_default()),
+            Field::Namespace => self.setting(raw.get(), at).map(|set| self.found.namespace = set.unwrap_or_default()),
+            Field::Policies => self.unread(raw, at).map(|list| self.found.policies = list),
+            Field::Namespaces => self.unread(raw, at).map(|list| self.found.namespaces = list),
         }
     }
 
@@ -178,6 +194,19 @@ impl<'a> Slow<'a, '_> {
             object::keep(object, text, at, &mut self.means.interner, &mut self.found.objects);
         }
         Ok(())
+    }
+
+    /// A list of objects that somebody else reads.
+    fn unread(&mut self, list: &'a RawValue, at: Pointer<'_>) -> Result<Vec<&'a RawValue>, DecodeError> {
+        let list: Vec<&'a RawValue> = match serde_json::from_str(list.get()) {
+            Ok(list) => list,
+            Err(error) => {
+                self.errors.push(at.to_string(), message(&error));
+                Vec::new()
+            }
+        };
+        list.iter().try_for_each(|object| self.count(object.get()))?;
+        Ok(list)
     }
 
     fn setting<T: DeserializeOwned>(&mut self, text: &'a str, at: Pointer<'_>) -> Result<Option<T>, DecodeError> {

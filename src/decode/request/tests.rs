@@ -32,7 +32,8 @@ fn both_looks_read_the_same() {
         "controllers":["mirroring"],"options":{{"compat":"1.30","maxEndpointsPerSlice":7}}"#
     );
     let quick = quick::read(&format!("{{{rest}}}"), &source()).unwrap();
-    let slow = slow::read(&format!("{{{rest}}}"), &source()).unwrap();
+    let whole = format!("{{{rest}}}");
+    let slow = slow::read(&whole, &source(), &FIELDS).unwrap();
     let (quick, slow) = (Requested::from(quick), Requested::from(slow));
     assert!(quick.problems.is_empty() && slow.problems.is_empty());
     assert_eq!(format!("{:?}", quick.request), format!("{:?}", slow.request));

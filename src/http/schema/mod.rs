@@ -8,3 +8,4 @@ pub(super) mod conversion;
 pub(super) mod explanation;
 pub(super) mod k8s;
 pub(super) mod request;
+pub(super) mod review;

@@ -118,7 +118,7 @@ pub(super) fn from_json(schema: Value) -> RefOr<Schema> {
     serde_json::from_value(schema).unwrap_or_else(|_| RefOr::T(Schema::default()))
 }
 
-fn anything(description: &str) -> Value {
+pub(super) fn anything(description: &str) -> Value {
     json!({ "type": ["object", "array", "string", "number", "boolean", "null"], "description": description })
 }
 
@@ -129,7 +129,7 @@ fn either<T: ToSchema>(as_read: &str, description: &str) -> Value {
     })
 }
 
-fn list<T: ToSchema>(description: &str) -> Value {
+pub(super) fn list<T: ToSchema>(description: &str) -> Value {
     let element = json!({ "anyOf": [reference::<T>(), anything("Becomes a problem in the answer.")] });
     json!({ "description": description, "type": ["array", "null"], "items": element })
 }
@@ -282,7 +282,7 @@ pub(crate) fn cluster_example() -> Value {
     list_example()
 }
 
-fn service_example() -> Value {
+pub(super) fn service_example() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Service",
         "metadata": {

@@ -4,6 +4,7 @@ mod bad_input;
 mod bodies;
 mod convert;
 mod document;
+mod review;
 mod server;
 mod telemetry;
 

@@ -1,0 +1,78 @@
+//! Files as texts, of which objects are parts: for what works on objects as they are written.
+
+use std::path::PathBuf;
+
+use anyhow::ensure;
+
+use super::{input, output};
+use crate::decode::{self, Document, Source};
+
+/// What files hold, as JSON with the lines of the file.
+#[derive(Debug)]
+pub(super) struct Texts {
+    texts: Vec<Text>,
+    /// Whether all of them could be read.
+    pub(super) complete: bool,
+}
+
+#[derive(Debug)]
+struct Text {
+    name: String,
+    json: String,
+}
+
+/// The objects of a file.
+#[derive(Debug)]
+pub(super) struct File<'a> {
+    pub(super) name: &'a str,
+    pub(super) documents: Vec<Document<'a>>,
+}
+
+impl Texts {
+    /// Reads files, directories and standard input. What cannot be read is told on standard error; it is an error
+    /// only where nothing is left.
+    pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let (mut texts, mut failed) = (Vec::new(), Vec::new());
+        for path in input::expand(paths)? {
+            let read = input::open(&path).and_then(|(name, input)| {
+                let json = decode::text(input, &Source::file(&name))?;
+                // A command that fails in front of a pipe prints nothing.
+                ensure!(!json.trim_ascii().is_empty(), "{name}: there is nothing in it");
+                Ok(Text { name, json })
+            });
+            match read {
+                Ok(text) => texts.push(text),
+                Err(error) => failed.push(error),
+            }
+        }
+        let complete = failed.is_empty();
+        if texts.is_empty()
+            && let Some(error) = failed.pop()
+        {
+            failed.iter().for_each(output::error);
+            return Err(error);
+        }
+        failed.iter().for_each(output::error);
+        Ok(Self { texts, complete })
+    }
+
+    /// No files at all, which is no mistake.
+    pub(super) fn all_of_none() -> Self {
+        Self { texts: Vec::new(), complete: true }
+    }
+
+    /// The objects of all files; what is no JSON is told, and only the rest is there. The flag: that was all.
+    pub(super) fn files(&self) -> (Vec<File<'_>>, bool) {
+        let (mut files, mut complete) = (Vec::new(), self.complete);
+        for Text { name, json } in &self.texts {
+            match decode::documents(json, &Source::file(name)) {
+                Ok(documents) => files.push(File { name, documents }),
+                Err(error) => {
+                    complete = false;
+                    output::error(&error.into());
+                }
+            }
+        }
+        (files, complete)
+    }
+}

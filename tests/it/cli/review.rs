@@ -1,0 +1,449 @@
+//! `roster review` and `roster validate`.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{Case, Ran, check, roster, roster_with};
+
+/// A Service that is mended, one that is warned of, one that is denied, and a Deployment that nobody looks at.
+const SHOP: &str = "\
+apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  namespace: shop
+  annotations:
+    service.alpha.kubernetes.io/tolerate-unready-endpoints: 'true'
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: api, namespace: shop}
+spec:
+  ports:
+  - port: 80
+  externalIPs:
+  - 203.0.113.8
+  - 203.0.113.9
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: db
+  labels:
+    service.kubernetes.io/headless: ''
+spec: {ports: [{port: 5432}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+";
+
+const FINE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n";
+
+const EXTERNAL: &str = "\
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}], externalIPs: [203.0.113.9]}
+";
+
+const STRICT: &str = "\
+apiVersion: roster.dev/v1
+kind: EndpointPolicy
+metadata: {name: strict}
+spec:
+  defaultMode: enforce
+  exempt: {users: [robot], groups: [robots]}
+";
+
+fn review(args: &[&str], input: &str) -> Ran {
+    roster_with(&[&["review", "-f", "-"], args].concat(), &[], input)
+}
+
+fn validate(args: &[&str], input: &str) -> Ran {
+    roster_with(&[&["validate", "-f", "-"], args].concat(), &[], input)
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err))
+}
+
+fn file(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_table_tells_what_comes_of_each_object() {
+    let ran = review(&[], SHOP);
+    let want = "\
+OBJECT            ANSWER  RULE                         MESSAGE
+Service shop/web  mended  tolerate-unready-annotation  spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true; mended
+Service shop/api  warned  external-ip                  spec.externalIPs[0]: 203.0.113.8 is in no range that a policy allows
+Service shop/api  warned  external-ip                  spec.externalIPs[1]: 203.0.113.9 is in no range that a policy allows
+Service db        denied  reserved-label               metadata.labels[service.kubernetes.io/headless]: kube-proxy ignores a Service with this label
+
+What to do
+CODE                         FIX
+tolerate-unready-annotation  Set spec.publishNotReadyAddresses, and remove the annotation.
+reserved-label               Remove the label.
+external-ip                  Use a load balancer, or have the range allowed by an EndpointPolicy.
+
+3 objects: 1 denied, 1 mended, 2 with warnings
+";
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (want, "", 1));
+    let wide = review(&["-o", "wide"], SHOP);
+    assert!(wide.out.contains("<stdin>:17  Service shop/api  create     warned  external-ip"), "{}", wide.out);
+    let fine = review(&[], FINE);
+    let want = "OBJECT       ANSWER\nService web  allowed\n\n1 object: 0 denied, 0 mended, 0 with warnings\n";
+    assert_eq!((fine.out.as_str(), fine.code), (want.replace("ANSWER\n", "ANSWER   RULE  MESSAGE\n").as_str(), 0));
+}
+
+#[test]
+fn exit_codes_are_for_pipelines() {
+    let broken = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: 5}\n";
+    let mended = SHOP.split("---").next().unwrap();
+    for (name, args, input, code, err) in [
+        ("nothing against it", &[][..], FINE, 0, ""),
+        ("a warning", &[], EXTERNAL, 0, ""),
+        ("a warning that counts", &["--warnings-as-errors"], EXTERNAL, 1, ""),
+        ("a mended object that counts", &["--warnings-as-errors"], mended, 1, ""),
+        ("denied", &[], SHOP, 1, ""),
+        (
+            "an object that cannot be read",
+            &[],
+            broken,
+            2,
+            "error: <stdin>:4: Service a: spec.ports: invalid type: integer `5`, expected a list",
+        ),
+        ("no YAML", &[], "a: [\n", 2, "<stdin>:"),
+        ("nothing", &[], "", 2, "<stdin>: there is nothing in it"),
+        ("no kind", &[], "a: 1\n", 2, "it names no kind"),
+        (
+            "nothing to review",
+            &[],
+            "kind: Secret\n",
+            0,
+            "warning: there is no Service, no Endpoints and no EndpointSlice to review",
+        ),
+    ] {
+        let ran = review(args, input);
+        assert_eq!(ran.code, code, "{name}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains(err) && err.is_empty() == ran.err.is_empty(), "{name}: {}", ran.err);
+    }
+    check(&[
+        Case { name: "no files", args: &["review"], code: 2, out: "", err: "--filename" },
+        Case {
+            name: "no such file",
+            args: &["review", "-f", "/no/such"],
+            code: 2,
+            out: "",
+            err: "cannot open /no/such",
+        },
+        Case {
+            name: "standard input twice",
+            args: &["review", "-f", "-", "--policy", "-"],
+            code: 2,
+            out: "",
+            err: "standard input (-) can be read once only",
+        },
+    ]);
+}
+
+#[test]
+fn policies_users_and_what_is_stored_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let (strict, old) = (file(path, "strict.yaml", STRICT), file(path, "old.yaml", EXTERNAL));
+    let elsewhere = file(path, "elsewhere.yaml", &EXTERNAL.replace("{name: web}", "{name: web, namespace: shop}"));
+    let service =
+        file(path, "service.json", r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{}}"#);
+    let with_policy = format!("{STRICT}---\n{EXTERNAL}");
+    let slice = "\
+apiVersion: discovery.k8s.io/v1beta1
+kind: EndpointSlice
+metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
+";
+    for (name, args, input, want) in [
+        ("by default", &[][..], EXTERNAL, json!([true, "CREATE", ["external-ip"]])),
+        ("a policy", &["--policy", &strict], EXTERNAL, json!([false, "CREATE", ["external-ip"]])),
+        ("a policy beside it", &[], &with_policy, json!([false, "CREATE", ["external-ip"]])),
+        ("an exempt user", &["--policy", &strict, "--user", "robot"], EXTERNAL, json!([true, "CREATE", []])),
+        (
+            "an exempt group",
+            &["--policy", &strict, "--group", "a", "--group", "robots"],
+            EXTERNAL,
+            json!([true, "CREATE", []]),
+        ),
+        (
+            "a controller",
+            &["--policy", &strict, "--user", "system:kube-controller-manager"],
+            EXTERNAL,
+            json!([true, "CREATE", []]),
+        ),
+        ("an update", &["--policy", &strict, "--old", &old], EXTERNAL, json!([true, "UPDATE", ["external-ip"]])),
+        (
+            "one of another namespace",
+            &["--policy", &strict, "--old", &elsewhere],
+            EXTERNAL,
+            json!([false, "CREATE", ["external-ip"]]),
+        ),
+        (
+            "the namespace that is said",
+            &["--policy", &strict, "--old", &elsewhere, "-n", "shop"],
+            EXTERNAL,
+            json!([true, "UPDATE", ["external-ip"]]),
+        ),
+        ("a slice of before", &[], slice, json!([true, "CREATE", []])),
+        ("its Service is known from what is stored", &["--old", &service], slice, json!([true, "CREATE", []])),
+        ("another Service is", &["--old", &elsewhere], slice, json!([true, "CREATE", ["slice-service-missing"]])),
+    ] {
+        let ran = review(&[args, &["-o", "json"]].concat(), input);
+        let items = json(&ran)["items"].clone();
+        assert_eq!(items.as_array().map(Vec::len), Some(1), "{name}: {items}");
+        let findings = items[0]["decision"]["findings"].as_array().cloned().unwrap_or_default();
+        let rules: Value = findings.into_iter().map(|f| f["rule"].clone()).collect();
+        assert_eq!(json!([items[0]["allowed"], items[0]["operation"], rules]), want, "{name}: {}{}", ran.out, ran.err);
+    }
+    let bad = file(path, "bad.yaml", &STRICT.replace("enforce", "enfroce"));
+    let ran = review(&["--policy", &bad], FINE);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("bad.yaml:5: EndpointPolicy strict: spec.defaultMode is \"enfroce\""), "{}", ran.err);
+    let ran = review(&["--policy", &service], FINE);
+    assert!(ran.code == 2 && ran.err.contains("service.json:1: \"Service\" is no EndpointPolicy"), "{}", ran.err);
+}
+
+#[test]
+fn mended_objects_pass_on_with_all_others() {
+    let ran = review(&["-o", "objects"], SHOP);
+    assert_eq!(ran.code, 1);
+    let documents: Vec<Value> = ran.out.split("---\n").map(|d| serde_saphyr::from_str(d).unwrap()).collect();
+    let names: Vec<_> =
+        documents.iter().map(|d| (d["kind"].as_str().unwrap(), d["metadata"]["name"].as_str().unwrap())).collect();
+    assert_eq!(names, [("Service", "web"), ("Service", "api"), ("Service", "db"), ("Deployment", "web")]);
+    assert_eq!(documents[0]["spec"]["publishNotReadyAddresses"], true);
+    assert!(
+        ran.err.contains("error: <stdin>:25: Service db: metadata.labels[service.kubernetes.io/headless]: "),
+        "{}",
+        ran.err
+    );
+    // A second review has nothing to mend.
+    let again = review(&["-o", "json"], &ran.out);
+    assert_eq!(json(&again)["summary"], json!({ "objects": 3, "denied": 1, "mended": 0, "warned": 1 }));
+}
+
+#[test]
+fn a_recorded_review_is_answered() {
+    let review_ = json!({
+        "apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "u-1", "kind": { "group": "", "version": "v1", "kind": "Service" }, "operation": "CREATE",
+            "name": "web", "namespace": "shop", "userInfo": { "username": "jane" },
+            "object": { "metadata": { "name": "web" }, "spec": { "externalIPs": ["203.0.113.9"] } },
+        },
+    });
+    let ran = review(&["-o", "json"], &serde_json::to_string_pretty(&review_).unwrap());
+    let item = &json(&ran)["items"][0];
+    assert_eq!((&item["kind"], &item["namespace"], &item["name"]), (&json!("Service"), &json!("shop"), &json!("web")));
+    let answer = &item["answers"]["validate"];
+    assert_eq!(
+        (&answer["apiVersion"], &answer["response"]["uid"]),
+        (&json!("admission.k8s.io/v1beta1"), &json!("u-1"))
+    );
+    assert_eq!(answer["response"]["warnings"].as_array().map(Vec::len), Some(1));
+    let broken = review(&[], r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#);
+    assert_eq!(broken.code, 2);
+    assert!(
+        broken.err.contains("<stdin>:1: AdmissionReview : the review cannot be read: there is no request in it"),
+        "{}",
+        broken.err
+    );
+}
+
+/// What SARIF 2.1.0 (sections 3.13 to 3.28) and GitHub's code scanning demand of the properties that are used.
+fn sarif() -> jsonschema::Validator {
+    let text = json!({ "type": "object", "required": ["text"], "properties": { "text": { "type": "string", "minLength": 1 } } });
+    let level = json!({ "enum": ["none", "note", "warning", "error"] });
+    let rule = json!({
+        "type": "object",
+        "required": ["id", "shortDescription", "fullDescription", "help", "defaultConfiguration"],
+        "properties": {
+            "id": { "type": "string", "minLength": 1, "maxLength": 255 },
+            "shortDescription": text, "fullDescription": text, "help": text,
+            "defaultConfiguration": { "type": "object", "required": ["level"], "properties": { "level": level } },
+        },
+        "additionalProperties": false,
+    });
+    let place = json!({
+        "type": "object",
+        "required": ["artifactLocation", "region"],
+        "properties": {
+            "artifactLocation": { "type": "object", "required": ["uri"], "properties": { "uri": {
+                "type": "string", "pattern": "^(file:///)?([A-Za-z0-9._~/-]|%[0-9A-F]{2})+$" } } },
+            "region": { "type": "object", "required": ["startLine"], "properties": { "startLine": { "type": "integer", "minimum": 1 } } },
+        },
+    });
+    let result = json!({
+        "type": "object",
+        "required": ["ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints"],
+        "properties": {
+            "ruleId": { "type": "string" }, "ruleIndex": { "type": "integer", "minimum": 0 }, "level": level, "message": text,
+            "locations": { "type": "array", "minItems": 1, "items": { "type": "object", "required": ["physicalLocation"],
+                "properties": { "physicalLocation": place } } },
+            "partialFingerprints": { "type": "object", "minProperties": 1, "additionalProperties": { "type": "string" } },
+        },
+        "additionalProperties": false,
+    });
+    let schema = json!({
+        "type": "object",
+        "required": ["$schema", "version", "runs"],
+        "properties": {
+            "version": { "const": "2.1.0" },
+            "runs": { "type": "array", "minItems": 1, "items": {
+                "type": "object",
+                "required": ["tool", "results"],
+                "properties": {
+                    "tool": { "type": "object", "required": ["driver"], "properties": { "driver": {
+                        "type": "object", "required": ["name", "rules"],
+                        "properties": { "name": { "type": "string" }, "rules": { "type": "array", "uniqueItems": true, "items": rule } },
+                    } } },
+                    "results": { "type": "array", "items": result },
+                },
+            } },
+        },
+        "additionalProperties": { "type": "string" },
+    });
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+#[test]
+fn code_scanning_can_read_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let shop = file(folder.path(), "shop ä.yaml", SHOP);
+    let policies = file(folder.path(), "policies.yaml", &STRICT.replace("enforce", "5"));
+    for (args, want) in [
+        (
+            &["review", "-f", &shop][..],
+            json!([
+                ["tolerate-unready-annotation", "warning", 8],
+                ["external-ip", "warning", 17],
+                ["external-ip", "warning", 18],
+                ["reserved-label", "error", 25],
+            ]),
+        ),
+        (
+            &["validate", "-f", &shop, "-f", &policies],
+            json!([
+                ["tolerate-unready-annotation", "warning", 8],
+                ["external-ip", "warning", 17],
+                ["external-ip", "warning", 18],
+                ["reserved-label", "error", 25],
+                ["invalid-object", "error", 5],
+            ]),
+        ),
+    ] {
+        let ran = roster(&[args, &["-o", "sarif"]].concat());
+        let log = json(&ran);
+        sarif().validate(&log).unwrap_or_else(|e| panic!("{e}: {} {}", e.instance_path(), ran.out));
+        let run = &log["runs"][0];
+        let results = run["results"].as_array().unwrap();
+        let told =
+            |r: &Value| json!([r["ruleId"], r["level"], r["locations"][0]["physicalLocation"]["region"]["startLine"]]);
+        assert_eq!(results.iter().map(told).collect::<Value>(), want);
+        for result in results {
+            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+            assert_eq!(run["tool"]["driver"]["rules"][index]["id"], result["ruleId"]);
+        }
+        let uri = results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(uri.starts_with("file:///") && uri.ends_with("/shop%20%C3%A4.yaml"), "{uri}");
+        let prints: std::collections::BTreeSet<String> =
+            results.iter().map(|r| r["partialFingerprints"].to_string()).collect();
+        assert_eq!(prints.len(), results.len());
+    }
+}
+
+#[test]
+fn validate_names_every_mistake_with_its_place() {
+    let files = "\
+apiVersion: roster.dev/v1alpha1
+kind: EndpointPolicy
+metadata: {name: a}
+spec:
+  defaultMode: warn
+  allowedCIDRs: [192.0.2.0/24]
+  deniedCIDRs:
+  - 192.0.2.0/24
+---
+apiVersion: roster.dev/v1
+kind: EndpointPolicy
+metadata: {name: b}
+spec:
+  rules:
+  - name: external-ip
+    mode: 5
+  later: 1
+---
+apiVersion: v1
+kind: Service
+metadata: {name: S}
+spec:
+  ports:
+  - port: http
+---
+apiVersion: v1
+kind: Pod
+metadata: {generateName: web-}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  ports:
+  - port: 80
+  externalIPs: [203.0.113.9]
+";
+    let ran = validate(&["-o", "json"], files);
+    assert_eq!((ran.code, ran.err.as_str()), (1, ""));
+    let answer = json(&ran);
+    let told = |r: &Value| json!([r["line"], r["severity"], r["code"], r["object"]["name"], r["field"], r["message"]]);
+    let told: Vec<Value> = answer["items"].as_array().unwrap().iter().map(told).collect();
+    let want = [
+        json!([8, "error", "invalid-object", "a", null, "spec.deniedCIDRs[0] 192.0.2.0/24 is allowed as well"]),
+        json!([16, "error", "invalid-object", "b", null, "spec.rules[0].mode is a number, not text"]),
+        json!([17, "warning", "invalid-setting", "b", null, "spec.later is not known; it is ignored"]),
+        json!([
+            24,
+            "error",
+            "invalid-object",
+            "S",
+            "spec.ports[0].port",
+            "invalid type: string \"http\", expected an integer of 32 bits"
+        ]),
+        json!([
+            36,
+            "warning",
+            "external-ip",
+            "web",
+            "spec.externalIPs[0]",
+            "203.0.113.9 is in no range that a policy allows"
+        ]),
+    ];
+    assert_eq!(told, want);
+    assert_eq!(answer["summary"], json!({ "documents": 5, "errors": 3, "warnings": 2 }));
+    for (args, input, code, out, err) in [
+        (&[][..], FINE, 0, "1 document: 0 errors, 0 warnings\n", ""),
+        (&[], EXTERNAL, 0, "<stdin>:4  warning   Service web  external-ip  spec.externalIPs[0]: 203.0.113.9", ""),
+        (&["--warnings-as-errors"], EXTERNAL, 1, "1 document: 0 errors, 1 warning\n", ""),
+        (&[], files, 1, "5 documents: 3 errors, 2 warnings\n", ""),
+        (&[], "a: [\n", 2, "", "<stdin>:"),
+    ] {
+        let ran = validate(args, input);
+        assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
+        assert!(ran.out.contains(out) && ran.err.contains(err), "{}{}", ran.out, ran.err);
+    }
+}

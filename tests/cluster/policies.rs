@@ -33,6 +33,8 @@ fn policies_are_kept_converted_and_spoken_of() {
     let setup = Setup { assets: &assets, dir: dir.path(), api_server: &[], controllers: false };
     let plane = ControlPlane::start(&setup).unwrap();
     let api = ApiServer::of(&plane);
+    // Where the CRD is not installed there are no policies to wait for.
+    Webhook::start_in(&plane, &dir.path().join("none")).wait_until_ready();
     nothing_is_lost_in_the_older_version(&plane, &api, dir.path());
     the_status_is_written_once(&plane, &api, dir.path());
     many_are_listed_and_watched_in_both_versions(&plane, &api, dir.path());
@@ -137,6 +139,11 @@ fn as_the_account(plane: &ControlPlane, dir: &Path) -> String {
 fn the_status_is_written_once(plane: &ControlPlane, api: &ApiServer, dir: &Path) {
     let account = as_the_account(plane, dir);
     let replicas = ["one", "two"].map(|name| Webhook::start(&dir.join(name), &["--cluster", "--kubeconfig", &account]));
+    // One is stored in the older version, and nobody converts it: who waited for it here would wait for himself.
+    for replica in &replicas {
+        let ready = || get(&replica.admin, "/readyz?verbose").filter(|checks| checks.contains("[+]policies ok"));
+        wait("nobody waits for a conversion of his own", ready);
+    }
     // A rule of a later release: this one cannot read it.
     install(plane, &replicas[0], Version::V1, |version| {
         let rules = &mut version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["rules"];

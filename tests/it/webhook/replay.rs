@@ -8,14 +8,15 @@ use axum::{
     body::{Body, to_bytes},
     http::{Request, header},
 };
+use base64::{Engine, prelude::BASE64_STANDARD};
 use roster::{
-    admission::{Rule, Snapshot},
+    admission::{Remedy, Rule, Snapshot},
     policy,
     telemetry::metrics::Metrics,
     webhook::{FailureMode, InForce, Limits, Webhook, router},
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use crate::rules::examples::{LABEL, MODES, case, cluster, policy};
@@ -73,6 +74,46 @@ async fn what_an_api_server_asked_is_answered_as_it_was_in_both_versions() {
             assert_eq!(ask(&webhook, &path, &review).await, wanted, "{name} at {path} in {version}");
         }
     }
+}
+
+const GIVEN: &[(&str, &str)] = &[
+    ("/metadata", "creationTimestamp"),
+    ("/spec", "clusterIP"),
+    ("/spec", "clusterIPs"),
+    ("/spec", "ipFamilies"),
+    ("/spec", "ipFamilyPolicy"),
+];
+
+/// The API server showed the validating webhook what it had made of the patch of the mutating one.
+#[test]
+fn an_api_server_applies_a_patch_as_json_patch_does() {
+    let all = recorded();
+    let mut patched = 0;
+    for pair in all.windows(2) {
+        let [asked, next] = pair else { continue };
+        let answer: Value = serde_json::from_str(&asked.answer).unwrap();
+        let Some(patch) = answer["response"]["patch"].as_str() else { continue };
+        let patch: json_patch::Patch = serde_json::from_slice(&BASE64_STANDARD.decode(patch).unwrap()).unwrap();
+        let mut object = asked.review["request"]["object"].clone();
+        json_patch::patch(&mut object, &patch).unwrap();
+        let name = &asked.review["request"]["uid"];
+        assert_eq!((next.path.as_str(), &next.review["request"]["uid"]), ("/validate", name));
+        // What the API server gives it between the two webhooks.
+        let mut stored = next.review["request"]["object"].clone();
+        for (parent, field) in GIVEN {
+            for object in [&mut object, &mut stored] {
+                object.pointer_mut(parent).and_then(Value::as_object_mut).map(|o| o.remove(*field));
+            }
+        }
+        // An API server writes no empty map.
+        if object["metadata"]["annotations"] == json!({}) {
+            object["metadata"].as_object_mut().unwrap().remove("annotations");
+        }
+        assert_eq!(stored, object, "{name}");
+        patched += 1;
+    }
+    let mends = Rule::ALL.iter().filter(|r| r.remedy() == Remedy::Mend).count();
+    assert!(patched >= mends, "{patched} patches for {mends} rules that mend");
 }
 
 /// A rule that comes is recorded as well.

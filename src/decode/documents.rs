@@ -336,7 +336,7 @@ spec:
         })
         .unwrap();
         assert_eq!((inventory.len(), inventory.problems.as_slice().len()), (1, 1));
-        assert_eq!(told, ["1 invalid-object f:7:10: invalid type: integer `5`, expected a list"]);
+        assert_eq!(told, ["1 invalid-object f:7:12: invalid type: integer `5`, expected a list"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `roster disable` and `roster enable`: the failure policies of Roster's own webhook configurations, set to `Ignore`
 //! and back.
 //!
-//! [`plan`] decides, [`turn`] does it. What was before is kept in an annotation of the configuration itself, so that
+//! [`plan()`] decides, [`turn`] does it. What was before is kept in an annotation of the configuration itself, so that
 //! anybody can turn it back, from anywhere. Nothing else is written, and nothing where somebody else wrote meanwhile.
 
 mod plan;

@@ -51,7 +51,7 @@ mod tests {
             ),
             (r#"{"object":{},"user":null,"pods":[5],"policies":null,"Pods":1}"#, Ok((0, 2))),
             (r#"{"object":5,"namespaces":[{}]}"#, Ok((0, 0))),
-            (r#"{"object":{},"policies":[{},{},{},{}]}"#, Err("in:1:36: more than 4 objects")),
+            (r#"{"object":{},"policies":[{},{},{},{}]}"#, Err("in:1:35: more than 4 objects")),
             (r#"{"object":{},"user":5}"#, Err("/user: invalid type: integer `5`, expected a string")),
             (r#"{"object":{},"policies":{}}"#, Err("/policies: invalid type: object, expected a list")),
             ("{}", Err("/object: is missing")),

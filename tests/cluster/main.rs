@@ -11,6 +11,8 @@
 
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
+mod faults;
+mod load;
 mod webhook;
 
 use std::{

@@ -101,7 +101,7 @@ pub fn plan(now: Timestamp, stored: &Stored, names: &[String], life: &Life) -> A
         next = next.min(leaf_due);
         if stored.cas.len() > 1 {
             // Replicas that have not loaded it yet still serve one of the old CA.
-            let settled = later(made(&leaf.facts), life.settle);
+            let settled = settled(&leaf.facts, life);
             if now >= settled && stored.published {
                 return Action::DropOld;
             }
@@ -109,7 +109,7 @@ pub fn plan(now: Timestamp, stored: &Stored, names: &[String], life: &Life) -> A
         }
     } else {
         // The new CA must be known everywhere first. If it cannot be published, the old one is used to its end.
-        let settled = later(made(&ca.facts), life.settle);
+        let settled = settled(&ca.facts, life);
         if now >= settled && stored.published {
             return Action::NewLeaf;
         }
@@ -121,6 +121,11 @@ pub fn plan(now: Timestamp, stored: &Stored, names: &[String], life: &Life) -> A
 /// When it was made.
 fn made(facts: &Facts) -> Timestamp {
     later(facts.not_before, BACKDATE)
+}
+
+/// When everybody has it. A certificate tells only the second in which it was made: it may have been the end of it.
+fn settled(facts: &Facts, life: &Life) -> Timestamp {
+    later(later(made(facts), SignedDuration::from_secs(1)), life.settle)
 }
 
 /// When two thirds of its life are over.

@@ -93,6 +93,25 @@ fn at_no_moment_is_a_certificate_unknown() {
     assert_eq!(cas(&material), 1);
 }
 
+/// A certificate is dated to the second in which it was made: a short settling time must not be over before it began.
+#[test]
+fn a_step_settles_however_late_in_its_second_it_was_made() {
+    let millis = SignedDuration::from_millis;
+    let (whole, settle) = (SignedDuration::from_secs(12), millis(500));
+    let life = Life { ca: whole, leaf: whole, settle };
+    for late in [0, 1, 500, 999] {
+        let first = advance(begin(), Material::default(), true, &names(), &life).unwrap().0;
+        let at = begin() + SignedDuration::from_secs(8) + millis(late);
+        let both = step(at, Action::NewCa, first, &names(), &life).unwrap();
+        let (kept, _) = advance(at + life.settle - millis(1), both.clone(), true, &names(), &life).unwrap();
+        assert_eq!(kept, both, "the new CA is not everywhere yet, {late} ms");
+        let at = at + SignedDuration::from_secs(2);
+        let (switched, _) = advance(at, both, true, &names(), &life).unwrap();
+        let (kept, _) = advance(at + life.settle - millis(1), switched.clone(), true, &names(), &life).unwrap();
+        assert_eq!((kept, cas(&switched)), (switched, 2), "not every replica has the new certificate, {late} ms");
+    }
+}
+
 #[test]
 fn a_clock_past_expiry_gets_everything_anew() {
     let old = fresh(begin());
@@ -115,6 +134,8 @@ fn the_next_step() {
     let both = Material { bundle: rotated.bundle.clone(), ca_key: rotated.ca_key.clone(), ..leaf.clone() };
     let minutes = SignedDuration::from_mins;
     let at = begin() + days(250);
+    // They are dated to the second.
+    let second = SignedDuration::from_secs(1);
     let switched = step(at + minutes(5), Action::NewLeaf, both.clone(), &names(), &life).unwrap();
     let more = [names(), vec!["another.svc".to_owned()]].concat();
     for (name, now, material, published, names, want) in [
@@ -134,15 +155,28 @@ fn the_next_step() {
             names(),
             Action::NewLeaf,
         ),
-        ("a new CA, not settled", at, &both, true, names(), Action::Keep(at + minutes(5))),
-        ("a new CA, settled", at + minutes(5), &both, true, names(), Action::NewLeaf),
+        ("a new CA, not settled", at, &both, true, names(), Action::Keep(at + minutes(5) + second)),
+        ("a new CA, settled", at + minutes(5) + second, &both, true, names(), Action::NewLeaf),
         ("a new CA that nobody knows", at + minutes(9), &both, false, names(), Action::Keep(at + minutes(9))),
         ("a new CA that nobody knows, and no time left", at + days(41), &both, false, names(), Action::NewLeaf),
-        ("switched, not settled", at + minutes(6), &switched, true, names(), Action::Keep(at + minutes(10))),
-        ("switched, settled", at + minutes(10), &switched, true, names(), Action::DropOld),
+        ("switched, not settled", at + minutes(6), &switched, true, names(), Action::Keep(at + minutes(10) + second)),
+        ("switched, settled", at + minutes(10) + second, &switched, true, names(), Action::DropOld),
     ] {
         assert_eq!(plan_of(now, material, published, &names), want, "{name}");
     }
+}
+
+/// The CA of `material` with the same name and key, as it was before it was renewed.
+fn ended(material: &Material) -> String {
+    let ca = &certificates(material.bundle.as_bytes()).unwrap()[0];
+    let mut params = rcgen::CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    let name = Facts::of(ca).unwrap().subject;
+    params.distinguished_name.push(rcgen::DnType::CommonName, name.strip_prefix("CN=").unwrap());
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Constrained(0));
+    params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+    params.not_after = rcgen::date_time_ymd(2021, 1, 1);
+    params.self_signed(&rcgen::KeyPair::from_pem(&material.ca_key).unwrap()).unwrap().pem()
 }
 
 #[test]
@@ -160,6 +194,9 @@ fn a_bundle_is_judged_as_an_api_server_judges_it() {
         ("none", judge(" \n", NAME, now), Err(Distrust::Empty)),
         ("another CA", judge(&other.bundle, NAME, now), Err(Distrust::Foreign)),
         ("later", judge(&ours.bundle, NAME, now + days(91)), Err(Distrust::Dates)),
+        ("a CA that has ended", judge(&ended(&ours), NAME, now), Err(Distrust::Dates)),
+        ("one of two has ended", judge(&(ended(&ours) + &ours.bundle), NAME, now), Ok(())),
+        ("another CA, which has ended", judge(&ended(&other), NAME, now), Err(Distrust::Foreign)),
         ("another name", judge(&ours.bundle, "x.svc", now), Err(Distrust::Name("x.svc".to_owned()))),
     ] {
         assert_eq!(got, want, "{name}");

@@ -44,15 +44,37 @@ pub fn trusts(bundle: &[u8], chain: &[CertificateDer<'_>], name: &str, now: Time
     if cas.contains(leaf) {
         return itself(leaf, name, now);
     }
+    // For rustls a CA that it was given has no dates; for Go it ends as every other certificate.
+    let (ended, valid): (Vec<_>, Vec<_>) =
+        cas.into_iter().partition(|ca| Facts::of(ca).is_some_and(|f| f.valid(now).is_err()));
+    let server = ServerName::try_from(name).map_err(|_| Distrust::Name(name.to_owned()))?;
+    match verify(valid, leaf, between, &server, now) {
+        Err(Distrust::Foreign) if verify(ended, leaf, between, &server, now) != Err(Distrust::Foreign) => {
+            Err(Distrust::Dates)
+        }
+        result => result,
+    }
+}
+
+/// Whether one of these CAs made the certificate, for this name and time.
+fn verify(
+    cas: Vec<CertificateDer<'_>>,
+    leaf: &CertificateDer<'_>,
+    between: &[CertificateDer<'_>],
+    server: &ServerName<'_>,
+    now: Timestamp,
+) -> Result<(), Distrust> {
+    if cas.is_empty() {
+        return Err(Distrust::Foreign);
+    }
     let mut roots = RootCertStore::empty();
     // Go skips what it cannot use, too.
     roots.add_parsable_certificates(cas);
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
     let verifier = verifier.map_err(|e| Distrust::Unreadable(e.to_string()))?;
-    let server = ServerName::try_from(name).map_err(|_| Distrust::Name(name.to_owned()))?;
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
     let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
-    match verifier.verify_server_cert(leaf, between, &server, &[], at) {
+    match verifier.verify_server_cert(leaf, between, server, &[], at) {
         Ok(_) => Ok(()),
         Err(rustls::Error::InvalidCertificate(error)) => Err(match error {
             CertificateError::UnknownIssuer | CertificateError::BadSignature => Distrust::Foreign,
@@ -61,7 +83,7 @@ pub fn trusts(bundle: &[u8], chain: &[CertificateDer<'_>], name: &str, now: Time
             | CertificateError::NotValidYet
             | CertificateError::NotValidYetContext { .. } => Distrust::Dates,
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                Distrust::Name(name.to_owned())
+                Distrust::Name(server.to_str().into_owned())
             }
             other => Distrust::Other(other.to_string()),
         }),

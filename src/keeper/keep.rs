@@ -30,6 +30,8 @@ use crate::{
 const COMPARE: Duration = Duration::from_mins(1);
 /// The same while one of them is wrong: somebody is about to mend it.
 const SOON: Duration = Duration::from_secs(5);
+/// So soon after a round a client that does not trust the certificate brings on the next: anybody can be one.
+const REFUSED: Duration = Duration::from_secs(1);
 /// So soon it is tried again where another replica has the Lease, or something went wrong.
 const RETRY: Duration = Duration::from_secs(2);
 /// Longest work under the Lease: it ends before others may take over.
@@ -147,6 +149,8 @@ impl Keeper {
                 () = sleep(pause) => {}
                 // The sender is in `served`, so the channel is open.
                 _ = self.loaded.changed() => {}
+                // An API server with a wrong caBundle is the first to notice.
+                () = async { sleep(REFUSED).await; self.served.refused().await } => {}
             }
         }
     }

@@ -21,6 +21,7 @@ use tokio::{
 use tower::Service;
 
 use super::{
+    newcomers::{Newcomer, Newcomers},
     patient::Patient,
     streams::{self, Streams},
 };
@@ -40,6 +41,7 @@ pub(super) struct Connections {
     limits: ConnectionLimits,
     /// Says how far the end is, and is closed when the last connection has ended.
     phase: Arc<watch::Sender<Phase>>,
+    newcomers: Newcomers,
 }
 
 /// How long a connection may take.
@@ -66,7 +68,12 @@ enum Phase {
 
 impl Connections {
     pub(super) fn new(router: Router, open: Gauge, limits: ConnectionLimits) -> Self {
-        Self { router, open, limits, phase: Arc::new(watch::Sender::new(Phase::Open)) }
+        Self { router, open, limits, phase: Arc::new(watch::Sender::new(Phase::Open)), newcomers: Newcomers::default() }
+    }
+
+    /// Ends the oldest connection that has had no answer yet; whether there was one.
+    pub(super) fn push_out(&self) -> bool {
+        self.newcomers.push_out()
     }
 
     /// How many are open.
@@ -92,10 +99,18 @@ impl Connections {
     {
         let (open, phase) = (Open::new(&self.open), self.phase.subscribe());
         let (router, limits) = (self.router.clone(), self.limits);
+        let newcomer = Arc::new(self.newcomers.add());
         tokio::spawn(async move {
             let _held = (slot, open);
-            if let Some(io) = opening.await {
-                serve(io, router, limits, phase).await;
+            let answered = newcomer.clone();
+            let served = async {
+                if let Some(io) = opening.await {
+                    serve(io, router, limits, phase, answered).await;
+                }
+            };
+            tokio::select! {
+                () = served => {}
+                () = newcomer.pushed_out() => tracing::debug!("a connection without an answer yet goes for another"),
             }
         });
     }
@@ -117,8 +132,13 @@ impl Drop for Open {
     }
 }
 
-async fn serve<S>(io: S, router: Router, limits: ConnectionLimits, mut phase: watch::Receiver<Phase>)
-where
+async fn serve<S>(
+    io: S,
+    router: Router,
+    limits: ConnectionLimits,
+    mut phase: watch::Receiver<Phase>,
+    newcomer: Arc<Newcomer>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let ConnectionLimits { head, write, late } = limits;
@@ -137,7 +157,7 @@ where
     let builder = builder(head, streams.clone());
     let builder = if h2 { builder.http2_only() } else { builder.http1_only() };
     let leaving = phase.clone();
-    let service = service_fn(move |request| answer(router.clone(), request, h2, leaving.clone()));
+    let service = service_fn(move |request| answer(router.clone(), request, h2, leaving.clone(), newcomer.clone()));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
     let ended = tokio::select! {
         biased;
@@ -166,8 +186,10 @@ async fn answer(
     request: Request<Incoming>,
     h2: bool,
     phase: watch::Receiver<Phase>,
+    newcomer: Arc<Newcomer>,
 ) -> Result<Response, Infallible> {
     let mut response = router.call(request).await?;
+    newcomer.stays();
     if h2 {
         return Ok(streams::watch(response));
     }

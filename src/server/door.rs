@@ -8,7 +8,11 @@ use std::{
 };
 
 use anyhow::Context;
-use tokio::{net::TcpListener, sync::Semaphore, time::sleep};
+use tokio::{
+    net::TcpListener,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::sleep,
+};
 
 use super::connection::Connections;
 use crate::tls::{Probe, Served, handshake};
@@ -57,7 +61,7 @@ impl Door {
         if let Some(tls) = &self.tls {
             tls.served.first().await;
         }
-        while let Ok(slot) = self.slots.clone().acquire_owned().await {
+        loop {
             let (tcp, peer) = match self.listener.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
@@ -66,6 +70,7 @@ impl Door {
                     continue;
                 }
             };
+            let Some(slot) = self.slot().await else { return };
             // Without it small answers may wait for an acknowledgement; they are right all the same.
             let _ = tcp.set_nodelay(true);
             match self.tls.clone() {
@@ -76,5 +81,17 @@ impl Door {
                 }
             }
         }
+    }
+
+    /// A place for one more connection. Where all are taken, it waits; behind TLS the oldest that has had no answer
+    /// yet goes for it.
+    async fn slot(&self) -> Option<OwnedSemaphorePermit> {
+        if self.slots.available_permits() == 0
+            && let Some(tls) = &self.tls
+            && self.connections.push_out()
+        {
+            tls.served.metrics().displaced.inc();
+        }
+        self.slots.clone().acquire_owned().await.ok()
     }
 }

@@ -10,6 +10,7 @@ mod admin;
 mod background;
 mod connection;
 mod door;
+mod newcomers;
 mod options;
 mod patient;
 mod policies;

@@ -26,6 +26,8 @@ struct ConfigurationLabels {
 pub struct TlsMetrics {
     /// Open connections, with those in their handshake.
     pub connections: Gauge,
+    /// Connections that ended for a new one since every place was taken, before they had an answer.
+    pub displaced: Counter,
     /// Seconds until the served certificate ends; negative when it has. Set before every scrape.
     pub expiry: Gauge,
     reloads: Family<ResultLabels, Counter>,
@@ -36,6 +38,11 @@ pub struct TlsMetrics {
 impl TlsMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register("roster_webhook_connections", "Open connections of the webhook", self.connections.clone());
+        registry.register(
+            "roster_webhook_connections_displaced",
+            "Connections without an answer yet that ended for a new one, since every place was taken",
+            self.displaced.clone(),
+        );
         registry.register(
             "roster_certificate_expiration_seconds",
             "Seconds until the served certificate ends, negative when it has",

@@ -31,8 +31,11 @@ pub(crate) async fn handshake(
     };
     // The probe shows no client certificate.
     if !probe.is(peer) {
-        if reason == "untrusted" && served.may_warn() {
-            tracing::warn!(%peer, "a client does not trust the certificate: is the caBundle the right one?");
+        if reason == "untrusted" {
+            served.refuse();
+            if served.may_warn() {
+                tracing::warn!(%peer, "a client does not trust the certificate: is the caBundle the right one?");
+            }
         }
         served.metrics().handshake_failed(reason);
     }

@@ -7,7 +7,10 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 use rustls::{ServerConfig, pki_types::CertificateDer};
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 use super::{
     Facts, Pair, PairError,
@@ -21,6 +24,8 @@ pub struct Served {
     current: ArcSwapOption<Current>,
     parts: Mutex<Parts>,
     version: watch::Sender<u64>,
+    /// A client did not trust it: its caBundle may be wrong.
+    refused: Notify,
     warned: Mutex<Option<Instant>>,
     metrics: TlsMetrics,
 }
@@ -52,6 +57,7 @@ impl Served {
             current: ArcSwapOption::empty(),
             parts: Mutex::default(),
             version: watch::Sender::new(0),
+            refused: Notify::new(),
             warned: Mutex::default(),
             metrics,
         })
@@ -97,6 +103,16 @@ impl Served {
     /// Counts what was served: says when it changes.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.version.subscribe()
+    }
+
+    /// A client does not trust what is served.
+    pub(crate) fn refuse(&self) {
+        self.refused.notify_one();
+    }
+
+    /// Ready when a client has not trusted what is served, since the last time that this was ready.
+    pub async fn refused(&self) {
+        self.refused.notified().await;
     }
 
     /// Whether it is time to log again what happens with every connection.

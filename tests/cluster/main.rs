@@ -13,6 +13,8 @@ mod api;
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
 mod dry_run;
+mod faults;
+mod load;
 mod matrix;
 mod policies;
 mod static_config;

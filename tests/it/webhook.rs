@@ -232,6 +232,36 @@ async fn garbage_and_half_open_connections_disturb_nobody() {
     server.until("/metrics", "roster_webhook_connections 0").await;
 }
 
+/// Where every place is taken, the oldest connection without an answer yet goes; one with an answer stays.
+#[tokio::test]
+async fn connections_that_say_nothing_give_way() {
+    let (ours, folder) = (material(), Folder::new());
+    folder.swap(&ours);
+    let server = start(ServeOptions { connections: 4, ..options(&folder) }).await;
+    let client = Client::trusting(&ours.bundle);
+    let mut answered = client.connect(server.webhook).await.unwrap();
+    tls::exchange(&mut answered, "/validate", &review("first", 0)).await;
+    let mut silent = Vec::new();
+    for n in 0..8 {
+        let mut tcp = TcpStream::connect(server.webhook).await.unwrap();
+        if n % 2 == 0 {
+            tcp.write_all(b"\x16\x03\x01\x02\x00\x01\x00").await.unwrap();
+        }
+        silent.push(tcp);
+    }
+    // Long before the limit of a handshake.
+    let soon = Duration::from_secs(5);
+    for uid in ["a", "b"] {
+        let answer = timeout(soon, client.ask(server.webhook, "/validate", &review(uid, 0))).await.unwrap();
+        assert!(answer.unwrap().contains(&allowed(uid)));
+    }
+    assert_eq!(timeout(soon, silent[0].read(&mut [0; 1])).await.unwrap().unwrap_or(0), 0, "the oldest is gone");
+    let answer = tls::exchange(&mut answered, "/validate", &review("second", 0)).await;
+    assert!(answer.contains(&allowed("second")), "{answer}");
+    // Three of eight found a place, and two went for the reviews.
+    server.until("/metrics", "roster_webhook_connections_displaced_total 6").await;
+}
+
 #[tokio::test]
 async fn seven_mebibytes_are_reviewed_and_slow_ones_are_not_waited_for() {
     let (ours, folder) = (material(), Folder::new());

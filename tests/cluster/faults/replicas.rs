@@ -1,0 +1,52 @@
+//! Replicas that come and go, and one that is killed.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{
+    row,
+    site::{Site, Source},
+};
+use crate::{load::Load, wait};
+
+/// So often every replica is replaced.
+const ROLLS: usize = 2;
+
+/// As a Deployment with one more at most and none less: a new one is ready before an old one is told to end, and
+/// nobody waits until it has ended.
+pub(super) fn rolled(site: &mut Site, load: &Load) -> String {
+    let mut leaving = Vec::new();
+    for _ in 0..ROLLS * site.replicas.len() {
+        site.add(Source::Files);
+        leaving.push(site.retire(0));
+    }
+    for replica in leaving {
+        site.bury(replica);
+    }
+    load.go_on(100);
+    format!("both replicas replaced {ROLLS} times")
+}
+
+/// One of two is killed. Under Ignore nothing fails; under Fail what was on its connections, one review on each, and
+/// what the API server still brings to its address until the Service names it no more: it asks once, and nobody can
+/// answer there.
+pub(super) fn killed(site: &mut Site) {
+    let load = site.load();
+    let mut victim = site.replicas.remove(0);
+    // One may come between.
+    let connections = usize::try_from(victim.metric("roster_webhook_connections")).unwrap() + load.open();
+    victim.kill();
+    wait("it is out of the Service", || (!site.published().contains(&victim.address)).then_some(()));
+    // The API server hears of it from the same watch as this test does.
+    let withdrawn = Instant::now() + Duration::from_millis(500);
+    load.go_on(200);
+    let tally = load.stop();
+    row(&format!("one of two killed; {} came to its address", tally.refused), &tally.to_string());
+    assert_eq!((tally.failed.open, tally.admitted.closed), (0, 0), "{:#?}", tally.complaints);
+    assert!(tally.failed.closed - tally.refused <= connections, "{connections} {:#?}", tally.complaints);
+    assert!(tally.last_wrong.is_none_or(|at| at < withdrawn), "the next request is served");
+    site.forget(&victim);
+    drop(victim);
+    site.add(Source::Files);
+}

@@ -1,0 +1,419 @@
+//! The place where faults happen: a control plane, the manifests as they are, and replicas behind the Service.
+
+use std::{
+    fs,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use roster::{
+    certs::Material,
+    installed::{ADMIN_PORT, CRD, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT},
+};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use super::super::{
+    control_plane::{ControlPlane, Setup},
+    get,
+    load::{CLOSED, Load, OPEN, RATE},
+    roster, wait,
+};
+
+/// So often a kubelet looks.
+const PROBE: Duration = Duration::from_millis(200);
+/// The Node of all pods.
+const NODE: &str = "n";
+const CONFIGURATIONS: [&str; 2] = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
+
+pub(super) struct Site {
+    // In the order of their end.
+    pub(super) replicas: Vec<Replica>,
+    kubelet: Kubelet,
+    plane: ControlPlane,
+    pub(super) api: Api,
+    pub(super) volume: Volume,
+    kubeconfig: PathBuf,
+    dir: PathBuf,
+    /// So many replicas there were.
+    made: u8,
+}
+
+/// Requests to the API server, as its administrator.
+#[derive(Clone)]
+pub(super) struct Api {
+    runtime: Arc<Runtime>,
+    client: Client,
+}
+
+/// A process in a pod.
+pub(super) struct Replica {
+    pub(super) pod: String,
+    pub(super) address: Ipv4Addr,
+    pub(super) log: PathBuf,
+    child: Child,
+}
+
+/// Where a replica's certificate comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    Files,
+    SelfSigned(&'a [&'a str]),
+}
+
+/// The names of the certificate.
+pub(super) fn names() -> Vec<String> {
+    vec![format!("{SERVICE}.{NAMESPACE}.svc")]
+}
+
+impl Site {
+    /// With two replicas whose certificates are in files.
+    pub(super) fn start(assets: &Path, dir: &Path) -> Self {
+        for line in ["link set lo up", "addr add 192.0.2.1/24 dev lo"] {
+            assert!(Command::new("ip").args(line.split(' ')).status().unwrap().success(), "ip {line}");
+        }
+        let flags = ["--enable-aggregator-routing=true".to_owned()];
+        let plane = ControlPlane::start(&Setup { assets, dir, api_server: &flags, controllers: true }).unwrap();
+        let api = Api::new(&plane.kubeconfig());
+        let volume = Volume::new(dir.join("tls"));
+        let kubelet = Kubelet::start(api.clone());
+        let (kubeconfig, dir) = (plane.kubeconfig(), dir.to_owned());
+        let mut site = Self { replicas: Vec::new(), kubelet, plane, api, volume, kubeconfig, dir, made: 0 };
+        site.install();
+        for _ in 0..2 {
+            site.add(Source::Files);
+        }
+        site
+    }
+
+    /// Applies the manifests, with each webhook twice: as it is, and with `Fail` for another namespace.
+    fn install(&self) {
+        let bundle = BASE64_STANDARD.encode(&self.volume.material.bundle);
+        for namespace in [OPEN, CLOSED] {
+            self.api.create("/api/v1/namespaces", &json!({ "metadata": { "name": namespace } }));
+        }
+        self.api.create("/api/v1/nodes", &json!({ "metadata": { "name": NODE } }));
+        let mut items = documents();
+        items
+            .retain(|d| !["Deployment", "PodDisruptionBudget", "NetworkPolicy"].contains(&d["kind"].as_str().unwrap()));
+        for item in &mut items {
+            if item["kind"] == "CustomResourceDefinition" {
+                item["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = bundle.as_str().into();
+            }
+            if let Some(webhooks) = item["webhooks"].as_array_mut() {
+                *webhooks = webhooks.iter().flat_map(|w| twice(w, &bundle)).collect();
+            }
+        }
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+        self.plane.kubectl_with("apply -f -", &list.to_string()).unwrap();
+    }
+
+    /// Starts a replica, and waits until it is published.
+    pub(super) fn add(&mut self, source: Source<'_>) {
+        self.made += 1;
+        let (pod, address) = (format!("{NAME}-{}", self.made), Ipv4Addr::new(192, 0, 2, 10 + self.made));
+        let log = self.dir.join(format!("{pod}.log"));
+        let mut command = roster();
+        command
+            .args(["serve", "--cluster", "--shutdown-delay-duration=2s", "--kubeconfig"])
+            .arg(&self.kubeconfig)
+            .arg(format!("--webhook-listen={address}:{WEBHOOK_PORT}"))
+            .arg(format!("--admin-listen={address}:{ADMIN_PORT}"))
+            .env("POD_NAME", &pod)
+            .env("POD_NAMESPACE", NAMESPACE);
+        match source {
+            Source::Files => {
+                command.arg("--tls-cert-file").arg(self.volume.dir.join("tls.crt"));
+                command.arg("--tls-private-key-file").arg(self.volume.dir.join("tls.key"))
+            }
+            Source::SelfSigned(flags) => command.arg("--self-signed").args(flags),
+        };
+        let child = command.stdout(Stdio::null()).stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
+        self.replicas.push(Replica { pod: pod.clone(), address, log, child });
+        self.kubelet.run(&pod, address);
+        wait("the replica is published", || self.published().contains(&address).then_some(()));
+    }
+
+    /// Deletes the pod of a replica, as a Deployment does: it is told to end, and taken out of the Service meanwhile.
+    pub(super) fn retire(&mut self, at: usize) -> Replica {
+        let replica = self.replicas.remove(at);
+        self.api.delete(&pod_path(&replica.pod), 30);
+        replica.signal("TERM");
+        replica
+    }
+
+    /// After the end of its process.
+    pub(super) fn bury(&self, mut replica: Replica) {
+        let ended = wait("the replica ends", || replica.child.try_wait().unwrap());
+        assert!(ended.success(), "{ended}\n{}", replica.log_text());
+        self.forget(&replica);
+    }
+
+    pub(super) fn forget(&self, replica: &Replica) {
+        self.kubelet.forget(&replica.pod);
+        self.api.delete(&pod_path(&replica.pod), 0);
+    }
+
+    /// The addresses of the Service that are ready.
+    pub(super) fn published(&self) -> Vec<Ipv4Addr> {
+        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices");
+        let slices = self.api.get(&path);
+        let endpoints = slices["items"].as_array().unwrap().iter().filter_map(|s| s["endpoints"].as_array()).flatten();
+        let ready = endpoints.filter(|e| e["conditions"]["ready"] == true);
+        ready.map(|e| e["addresses"][0].as_str().unwrap().parse().unwrap()).collect()
+    }
+
+    pub(super) fn wait_until_published(&self, count: usize) {
+        wait("the replicas are published", || (self.published().len() == count).then_some(()));
+    }
+
+    /// Writes a `caBundle` into every configuration. An API server takes another client for another bundle, with
+    /// connections of its own.
+    pub(super) fn set_bundle(&self, bundle: &str) {
+        let bundle = BASE64_STANDARD.encode(bundle);
+        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD}");
+        let config = json!({ "clientConfig": { "caBundle": bundle } });
+        let change = json!({ "spec": { "conversion": { "webhook": config } } });
+        self.api.patch("application/merge-patch+json", &path, &change);
+        for kind in CONFIGURATIONS {
+            let path = format!("/apis/admissionregistration.k8s.io/v1/{kind}/{NAME}");
+            let count = self.api.get(&path)["webhooks"].as_array().unwrap().len();
+            let at = |n| format!("/webhooks/{n}/clientConfig/caBundle");
+            let change: Vec<Value> =
+                (0..count).map(|n| json!({ "op": "add", "path": at(n), "value": bundle })).collect();
+            self.api.patch("application/json-patch+json", &path, &change.into());
+        }
+    }
+
+    /// The load, once the first writes have gone through.
+    pub(super) fn load(&self) -> Load {
+        let load = self.load_of(RATE);
+        load.go_on(50);
+        load
+    }
+
+    pub(super) fn load_of(&self, rate: u32) -> Load {
+        Load::start(self.api.runtime.handle(), self.api.client.clone(), rate)
+    }
+
+    pub(super) fn runtime(&self) -> &Runtime {
+        &self.api.runtime
+    }
+}
+
+/// A webhook for everything but one namespace, and the same with `Fail` for that one.
+fn twice(webhook: &Value, bundle: &str) -> [Value; 2] {
+    let (mut open, mut closed) = (webhook.clone(), webhook.clone());
+    for one in [&mut open, &mut closed] {
+        one["clientConfig"]["caBundle"] = bundle.into();
+    }
+    let expression = &mut open["namespaceSelector"]["matchExpressions"][0];
+    expression["values"].as_array_mut().unwrap().push(CLOSED.into());
+    closed["name"] = format!("closed.{}", closed["name"].as_str().unwrap()).into();
+    closed["failurePolicy"] = "Fail".into();
+    closed["namespaceSelector"] = json!({ "matchLabels": { "kubernetes.io/metadata.name": CLOSED } });
+    [open, closed]
+}
+
+/// All of `manifests/base`.
+fn documents() -> Vec<Value> {
+    let base = roster::manifests::files().into_iter().filter(|f| f.path.starts_with("base/"));
+    base.filter(|f| !f.path.ends_with("kustomization.yaml")).flat_map(|f| f.documents).collect()
+}
+
+fn pod_path(name: &str) -> String {
+    format!("/api/v1/namespaces/{NAMESPACE}/pods/{name}")
+}
+
+impl Api {
+    fn new(kubeconfig: &Path) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let runtime = Runtime::new().unwrap();
+        let client = runtime.block_on(async {
+            let file = Kubeconfig::read_from(kubeconfig).unwrap();
+            let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.unwrap();
+            Client::try_from(config).unwrap()
+        });
+        Self { runtime: Arc::new(runtime), client }
+    }
+
+    fn send(&self, request: http::request::Builder, body: Vec<u8>) -> Value {
+        let request = request.body(body).unwrap();
+        self.runtime.block_on(self.client.request(request)).unwrap()
+    }
+
+    pub(super) fn get(&self, path: &str) -> Value {
+        self.send(http::Request::get(path), Vec::new())
+    }
+
+    pub(super) fn create(&self, path: &str, object: &Value) -> Value {
+        let request = http::Request::post(path).header("content-type", "application/json");
+        self.send(request, object.to_string().into_bytes())
+    }
+
+    pub(super) fn patch(&self, kind: &str, path: &str, change: &Value) -> Value {
+        self.send(http::Request::patch(path).header("content-type", kind), change.to_string().into_bytes())
+    }
+
+    fn delete(&self, path: &str, grace: u8) -> Value {
+        self.send(http::Request::delete(format!("{path}?gracePeriodSeconds={grace}")), Vec::new())
+    }
+}
+
+impl Replica {
+    pub(super) fn webhook(&self) -> SocketAddr {
+        (self.address, WEBHOOK_PORT).into()
+    }
+
+    fn admin(&self) -> String {
+        format!("{}:{ADMIN_PORT}", self.address)
+    }
+
+    pub(super) fn signal(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+    }
+
+    pub(super) fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    /// The answer of `/readyz`.
+    pub(super) fn readyz(&self) -> String {
+        get(&self.admin(), "/readyz?verbose").unwrap()
+    }
+
+    /// A line of `/metrics`; 0 if it is not there.
+    pub(super) fn metric(&self, name: &str) -> u64 {
+        let text = get(&self.admin(), "/metrics").unwrap();
+        let line = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
+        line.map_or(0, |l| l.split(' ').next().unwrap().parse().unwrap())
+    }
+
+    pub(super) fn log_text(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Publishes whether processes are ready, as the kubelet of a node does with its pods.
+struct Kubelet {
+    api: Api,
+    pods: Arc<Mutex<Vec<Pod>>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Clone)]
+struct Pod {
+    name: String,
+    address: Ipv4Addr,
+    /// What was published last.
+    ready: Option<bool>,
+}
+
+impl Kubelet {
+    fn start(api: Api) -> Self {
+        let (pods, stop) = (Arc::<Mutex<Vec<Pod>>>::default(), Arc::<AtomicBool>::default());
+        let (looked_at, stopped, client) = (pods.clone(), stop.clone(), api.clone());
+        let thread = thread::spawn(move || {
+            while !stopped.load(Ordering::SeqCst) {
+                looked_at.lock().unwrap().iter_mut().for_each(|pod| pod.publish(&client));
+                thread::sleep(PROBE);
+            }
+        });
+        Self { api, pods, stop, thread: Some(thread) }
+    }
+
+    fn run(&self, name: &str, address: Ipv4Addr) {
+        let deployment = documents().into_iter().find(|d| d["kind"] == "Deployment").unwrap();
+        let mut pod = deployment["spec"]["template"].clone();
+        pod["metadata"]["name"] = name.into();
+        pod["spec"]["nodeName"] = NODE.into();
+        self.api.create(&format!("/api/v1/namespaces/{NAMESPACE}/pods"), &pod);
+        self.pods.lock().unwrap().push(Pod { name: name.to_owned(), address, ready: None });
+    }
+
+    fn forget(&self, name: &str) {
+        self.pods.lock().unwrap().retain(|p| p.name != name);
+    }
+}
+
+impl Drop for Kubelet {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = self.thread.take().unwrap().join();
+    }
+}
+
+impl Pod {
+    fn publish(&mut self, api: &Api) {
+        let answer = get(&format!("{}:{ADMIN_PORT}", self.address), "/readyz");
+        let ready = answer.is_some_and(|a| a.starts_with("HTTP/1.1 200"));
+        if self.ready == Some(ready) {
+            return;
+        }
+        let status = json!({ "status": {
+            "phase": "Running",
+            "podIP": self.address, "podIPs": [{ "ip": self.address }],
+            "conditions": [{ "type": "Ready", "status": if ready { "True" } else { "False" } }],
+        } });
+        api.patch("application/merge-patch+json", &format!("{}/status", pod_path(&self.name)), &status);
+        self.ready = Some(ready);
+    }
+}
+
+/// A Secret volume: its files are links into a folder that is swapped.
+pub(super) struct Volume {
+    dir: PathBuf,
+    versions: usize,
+    /// What the files hold.
+    pub(super) material: Material,
+}
+
+impl Volume {
+    fn new(dir: PathBuf) -> Self {
+        fs::create_dir_all(&dir).unwrap();
+        let mut volume = Self { dir, versions: 0, material: Material::default() };
+        volume.swap(super::certificates::fresh());
+        for name in ["tls.crt", "tls.key"] {
+            std::os::unix::fs::symlink(format!("..data/{name}"), volume.dir.join(name)).unwrap();
+        }
+        volume
+    }
+
+    /// As a kubelet does it: a new folder, and one rename.
+    pub(super) fn swap(&mut self, material: Material) {
+        self.versions += 1;
+        let folder = format!("..{}", self.versions);
+        fs::create_dir(self.dir.join(&folder)).unwrap();
+        for (name, text) in [("tls.crt", &material.certificate), ("tls.key", &material.key)] {
+            fs::write(self.dir.join(&folder).join(name), text).unwrap();
+        }
+        let next = self.dir.join("..data_tmp");
+        std::os::unix::fs::symlink(&folder, &next).unwrap();
+        fs::rename(next, self.dir.join("..data")).unwrap();
+        if self.versions > 1 {
+            fs::remove_dir_all(self.dir.join(format!("..{}", self.versions - 1))).unwrap();
+        }
+        self.material = material;
+    }
+}

@@ -90,9 +90,9 @@ fn listen_help() -> String {
     )
 }
 
-/// A time in days, hours, minutes or seconds, of five seconds to ten years.
+/// A time in days, hours, minutes or seconds, of ten seconds to ten years: a rotation takes seconds.
 fn lifetime(text: &str) -> Result<SignedDuration, String> {
-    let wrong = || format!("{text:?} is no time from 5s to 3650d, such as 90d, 12h or 30m");
+    let wrong = || format!("{text:?} is no time from 10s to 3650d, such as 90d, 12h or 30m");
     let unit = text.chars().next_back().ok_or_else(wrong)?;
     let number: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
     let seconds = match unit {
@@ -102,7 +102,7 @@ fn lifetime(text: &str) -> Result<SignedDuration, String> {
         'd' => 86_400,
         _ => return Err(wrong()),
     };
-    let seconds = number.checked_mul(seconds).filter(|s| (5..=3650 * 86_400).contains(s)).ok_or_else(wrong)?;
+    let seconds = number.checked_mul(seconds).filter(|s| (10..=3650 * 86_400).contains(s)).ok_or_else(wrong)?;
     Ok(SignedDuration::from_secs(seconds))
 }
 
@@ -173,8 +173,8 @@ mod tests {
             ("90d", Some(90 * 86_400)),
             ("12h", Some(43_200)),
             ("30m", Some(1800)),
-            ("5s", Some(5)),
-            ("4s", None),
+            ("10s", Some(10)),
+            ("9s", None),
             ("3651d", None),
             ("90", None),
             ("", None),

@@ -29,10 +29,11 @@ const ROTATIONS: usize = 20;
 const FEW: u32 = 20;
 /// Until an API server has heard of a change, which it does not tell; it watches its configurations.
 const HEARD: Duration = Duration::from_secs(1);
-/// Until the first CA has ended, and two certificates after each other.
-const ENDED: Duration = Duration::from_secs(14);
-/// Lives of a few seconds.
-const SHORT: [&str; 2] = ["--certificate-lifetime=6s", "--ca-lifetime=12s"];
+/// Until the first certificate and the first CA have ended.
+const ENDED: Duration = Duration::from_secs(16);
+/// Lives of seconds. The second certificate is made after 8 of them, by the first CA; the second CA comes after 10, and
+/// has two thirds of what is left to become known.
+const SHORT: [&str; 2] = ["--certificate-lifetime=12s", "--ca-lifetime=15s"];
 
 /// A CA, and a certificate.
 pub(super) fn fresh() -> Material {

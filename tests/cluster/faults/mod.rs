@@ -103,13 +103,18 @@ fn run_inside(test: &str) {
         flags.push("--map-root-user");
     }
     if !possible(&flags) {
-        let why = "a network of its own needs root or user namespaces, and the programs unshare and ip";
+        let why = "a network of its own needs root or user namespaces, and the programs unshare, setpriv and ip";
         assert!(env::var_os("CI").is_none(), "{why}");
         println!("skipped: {why}");
         return;
     }
-    let mut again = Command::new("unshare");
-    again.args(flags).arg(env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]);
+    // It ends with this thread, even if that is killed.
+    let mut again = Command::new("setpriv");
+    again.args(["--pdeathsig", "KILL", "unshare"]).args(flags).arg(env::current_exe().unwrap()).args([
+        "--exact",
+        test,
+        "--nocapture",
+    ]);
     let mut child = again.env(INSIDE, "yes").stdout(Stdio::piped()).spawn().unwrap();
     let mut rest = String::new();
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {

@@ -21,7 +21,7 @@ pub(super) enum Format {
     Json,
     /// One YAML document.
     Yaml,
-    /// One line of JSON for each Service, as soon as it is known.
+    /// One line of JSON for each Service or object, as soon as it is known.
     Ndjson,
 }
 
@@ -183,12 +183,33 @@ impl Write for Output {
 pub(super) fn error(error: &anyhow::Error) {
     // Some errors repeat their cause: it is told once.
     let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string).filter(|c| !c.is_empty()) {
-        if !text.ends_with(&cause) {
-            text = format!("{text}: {cause}");
+    for cause in error.chain().skip(1) {
+        let refusal = refusal(cause);
+        let said = refusal.map_or_else(|| cause.to_string(), str::to_owned);
+        if !said.is_empty() && !text.ends_with(&said) {
+            text = format!("{text}: {said}");
+        }
+        // What follows is the same again.
+        if refusal.is_some() {
+            break;
         }
     }
     complain("error", RED, &text);
+}
+
+/// What an API server said as it refused: the error itself would show every field of its answer, too.
+#[cfg(feature = "controller")]
+fn refusal<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> {
+    let boxed = || cause.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
+    match cause.downcast_ref::<kube::Error>().or_else(boxed)? {
+        kube::Error::Api(status) if !status.message.is_empty() => Some(&status.message),
+        _ => None,
+    }
+}
+
+#[cfg(not(feature = "controller"))]
+fn refusal<'a>(_: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> {
+    None
 }
 
 /// Says on standard error what a user should know of the run.

@@ -34,6 +34,18 @@ fn section(out: &mut String, command: &Command) {
     let _ = writeln!(out, "\n## roster {}\n\n{}\n", command.get_name(), paragraphs(command));
     let usage = command.clone().render_usage().to_string();
     let _ = writeln!(out, "```text\n{}\n```\n", usage.trim_start_matches("Usage: "));
+    let mut subcommands = shown(command).peekable();
+    if subcommands.peek().is_some() {
+        let _ = writeln!(out, "| command | |\n|---|---|");
+    }
+    for subcommand in subcommands {
+        let usage = subcommand.clone().render_usage().to_string();
+        let usage = usage.trim_start_matches("Usage: ").replace('|', "\\|");
+        let _ = writeln!(out, "| `{usage}` | {}. `--help` has its arguments. |", paragraphs(subcommand));
+    }
+    if shown(command).next().is_some() {
+        let _ = writeln!(out);
+    }
     let arguments: Vec<&Arg> = command.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help").collect();
     if !arguments.is_empty() {
         let _ = writeln!(out, "| argument | |\n|---|---|");

@@ -15,7 +15,7 @@ use webhook::WebhookArgs;
 
 mod webhook;
 
-/// Run the REST API.
+/// Run the REST API, the admission webhook, or both.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     #[arg(long, value_name = "ADDRESS", env = "ROSTER_LISTEN", value_parser = address, help = listen_help())]

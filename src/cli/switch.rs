@@ -114,7 +114,11 @@ impl SwitchArgs {
             let changes = result.as_ref().map(Vec::as_slice).unwrap_or_default();
             rows.extend(changes.iter().map(|change| Row { kind: *kind, name, change }));
         }
-        self.print(&rows, direction)?;
+        // Where nothing could be read, nobody knows that there is nothing to do.
+        let failed = all.iter().any(|t| !matches!(t.result, Ok(_) | Err(SwitchError::Missing(..))));
+        if !(failed && rows.is_empty() && self.output.is_table()) {
+            self.print(&rows, direction)?;
+        }
         let mut outcome = Outcome::Fine;
         for Turned { result, .. } in all {
             match result {

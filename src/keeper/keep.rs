@@ -192,7 +192,9 @@ fn mismatches(now: Timestamp, watched: &[Watched], current: &Current, metrics: &
     for object in watched {
         let wrong = object.callers.iter().find_map(|caller| {
             let error = trusts(&caller.bundle, &current.chain, &caller.server, now).err()?;
-            Some(format!("{} {} {}: {error}", object.kind, object.name, caller.webhook))
+            // Of the CRD there is one caller, without a name.
+            let caller = format!("{} {} {}", object.kind, object.name, caller.webhook);
+            Some(format!("{}: {error}", caller.trim_end()))
         });
         metrics.mismatch(object.kind.name(), wrong.is_some());
         first = first.or(wrong);

@@ -4,7 +4,10 @@ use std::{fmt, sync::Arc};
 
 use rustls::{
     RootCertStore, ServerConfig,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    pki_types::{
+        CertificateDer, PrivateKeyDer,
+        pem::{self, PemObject},
+    },
     server::{WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 
@@ -61,7 +64,7 @@ impl Pair {
         let chain = certificates(&self.certificate).map_err(PairError::Certificate)?;
         let facts = chain.first().and_then(Facts::of);
         let facts = facts.ok_or_else(|| PairError::Certificate("it is no X.509 certificate".to_owned()))?;
-        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|e| PairError::Key(e.to_string()))?;
+        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|e| PairError::Key(unreadable(&e)))?;
         let builder = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(PairError::Together)?;
@@ -74,6 +77,14 @@ impl Pair {
         // API servers speak HTTP/1.1 with a Service, and HTTP/2 with an URL.
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Checked { config: Arc::new(config), chain, facts })
+    }
+}
+
+/// Why there is no key in a PEM text.
+fn unreadable(error: &pem::Error) -> String {
+    match error {
+        pem::Error::NoItemsFound => "there is no private key in the file".to_owned(),
+        error => error.to_string(),
     }
 }
 

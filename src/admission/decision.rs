@@ -17,6 +17,8 @@ const MAX_WARNING: usize = 120;
 const MAX_WARNINGS: usize = 32;
 /// With fewer characters, a field says nothing.
 const MIN_FIELD: usize = 12;
+/// Key of the audit annotation that says why nobody looked at the object.
+const UNSEEN: &str = "unseen";
 /// Most characters of a refusal or of an audit annotation.
 const MAX_TEXT: usize = 1024;
 
@@ -89,9 +91,14 @@ impl Decision {
     pub fn unseen(why: &str) -> Self {
         Self {
             warnings: vec![short(&format!("roster: {why}"), MAX_WARNING)],
-            audit: BTreeMap::from([("unseen".to_owned(), short(why, MAX_TEXT))]),
+            audit: BTreeMap::from([(UNSEEN.to_owned(), short(why, MAX_TEXT))]),
             ..Self::default()
         }
+    }
+
+    /// Why nobody looked at the object; `None` if somebody did.
+    pub fn why_unseen(&self) -> Option<&str> {
+        self.audit.get(UNSEEN).map(String::as_str)
     }
 
     /// Refused unseen, and why: for validation that fails closed.

@@ -117,8 +117,8 @@ impl<'a> Findings<'a> {
     }
 
     /// None yet, of an object that replaces the one these are of.
-    pub(super) fn of_successor(self) -> Self {
-        Self { stored: self.stored, ..Self::new(self.settings, self.stage) }
+    pub(super) fn of_successor(self, settings: &'a Settings) -> Self {
+        Self { stored: self.stored, ..Self::new(settings, self.stage) }
     }
 
     /// The settings they are noted under.
@@ -149,7 +149,10 @@ impl<'a> Findings<'a> {
             return;
         }
         if self.looking_back {
-            self.stored.note(rule, about);
+            // What was only told there was never let pass as it is judged here.
+            if self.settings.mode(rule) == Mode::Enforce {
+                self.stored.note(rule, about);
+            }
             return;
         }
         let mut mode = self.settings.mode(rule);

@@ -234,8 +234,9 @@ fn run<T: Checked>(
         && let Some(old) = stored.get()
         && let Some(raw) = stored.raw
     {
-        let before = look(&Subject { object: old, raw, ..subject }, Findings::looking_back(settings));
-        findings = look(&subject, before.of_successor());
+        let before = settings.before.as_deref().unwrap_or(settings);
+        let before = look(&Subject { object: old, raw, ..subject }, Findings::looking_back(before));
+        findings = look(&subject, before.of_successor(settings));
     }
     Ok(Decision::of(findings, stage))
 }

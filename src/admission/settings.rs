@@ -13,6 +13,9 @@ pub struct Settings {
     pub denied: Vec<Cidr>,
     /// What is done about Endpoints with more than 1000 addresses.
     pub capacity: Capacity,
+    /// What holds for the stored object, where that is something else: policies choose objects by their labels. What
+    /// is fine there is no excuse here.
+    pub before: Option<Box<Self>>,
 }
 
 /// What is done about too many addresses, where the rule is enforced.
@@ -31,7 +34,7 @@ impl Default for Settings {
         for rule in Rule::ALL {
             modes[*rule as usize] = rule.default_mode();
         }
-        Self { modes, allowed: Vec::new(), denied: Vec::new(), capacity: Capacity::default() }
+        Self { modes, allowed: Vec::new(), denied: Vec::new(), capacity: Capacity::default(), before: None }
     }
 }
 

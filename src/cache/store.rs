@@ -211,8 +211,12 @@ impl Inner {
                 }
             }
             Object::Service(service) => {
-                if let Some(all) = self.services.as_mut().and_then(|a| a.get_mut(&service.meta.namespace)) {
-                    all.remove(&service.meta.name);
+                let namespace = service.meta.namespace.clone();
+                if let Some(Entry::Occupied(mut all)) = self.services.as_mut().map(|a| a.entry(namespace)) {
+                    all.get_mut().remove(&service.meta.name);
+                    if all.get().is_empty() {
+                        all.remove();
+                    }
                 }
             }
             Object::Node(node) => {
@@ -221,8 +225,12 @@ impl Inner {
                 }
             }
             Object::Slice(slice) => {
-                if let Some(slices) = self.slices.as_mut().and_then(|a| a.get_mut(&slice.meta.namespace)) {
-                    slices.remove(&slice.meta.name);
+                let namespace = slice.meta.namespace.clone();
+                if let Some(Entry::Occupied(mut slices)) = self.slices.as_mut().map(|a| a.entry(namespace)) {
+                    slices.get_mut().remove(&slice.meta.name);
+                    if slices.get().by_name.is_empty() {
+                        slices.remove();
+                    }
                 }
             }
             Object::Namespace(name, _) => {
@@ -436,6 +444,28 @@ mod tests {
         assert_eq!(other("two", "10.0.0.2"), Known::Yes(None));
         store.take(Event::Apply(slice("two", &["10.0.0.2"])));
         assert_eq!(other("one", "10.0.0.1"), Known::Yes(None));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_namespace_without_objects() {
+        let service = |name: &str| {
+            let text = json!({ "metadata": { "namespace": "shop", "name": name } });
+            Object::Service(Box::new(serde_json::from_value(text).unwrap()))
+        };
+        let store = Store::new();
+        for kind in [Kind::Pod, Kind::Service, Kind::Slice] {
+            store.take(Event::Replace(kind, Vec::new()));
+        }
+        for object in [pod("shop", "a", "10.0.0.1"), service("a"), slice("a", &["10.0.0.1"])] {
+            store.take(Event::Apply(object.clone()));
+            store.take(Event::Delete(object));
+        }
+        let inner = store.read();
+        let left = (inner.pods.as_ref(), inner.services.as_ref(), inner.slices.as_ref());
+        assert_eq!(
+            (left.0.map(HashMap::len), left.1.map(HashMap::len), left.2.map(HashMap::len)),
+            (Some(0), Some(0), Some(0))
+        );
     }
 
     #[test]

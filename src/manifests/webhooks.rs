@@ -154,7 +154,10 @@ fn not_managed() -> Vec<(&'static str, String)> {
     vec![("not-managed", label), no_lock()]
 }
 
-/// Endpoints that are a lock of a leader election have no addresses, and are written every few seconds.
+/// Endpoints that are a lock of a leader election have no addresses, and are written every few seconds. With addresses
+/// they are judged as any other: the annotation alone would let anybody publish what a rule refuses, and take it off
+/// again.
 fn no_lock() -> (&'static str, String) {
-    ("not-a-lock", format!("!('{}' in object.metadata.?annotations.orValue({{}}))", names::LEADER))
+    let lock = format!("'{}' in object.metadata.?annotations.orValue({{}})", names::LEADER);
+    ("not-a-lock", format!("has(object.subsets) || !({lock})"))
 }

@@ -121,17 +121,26 @@ impl Policies {
         if self.is_empty() {
             return Settings::default();
         }
-        let labels = request.object.map(labels_of).unwrap_or_default();
         let groups: Vec<&str> = request.groups.iter().map(AsRef::as_ref).collect();
-        self.settings(&Target {
-            kind: &request.kind,
-            namespace: &request.namespace,
-            namespace_labels,
-            name: &request.name,
-            labels: &labels,
-            user: &request.user,
-            groups: &groups,
-        })
+        let of = |labels: &Labels| {
+            self.settings(&Target {
+                kind: &request.kind,
+                namespace: &request.namespace,
+                namespace_labels,
+                name: &request.name,
+                labels,
+                user: &request.user,
+                groups: &groups,
+            })
+        };
+        let labels = request.object.map(labels_of).unwrap_or_default();
+        let mut settings = of(&labels);
+        if let Some(stored) = request.old_object.map(labels_of)
+            && stored != labels
+        {
+            settings.before = Some(of(&stored)).filter(|before| *before != settings).map(Box::new);
+        }
+        settings
     }
 
     /// What holds for the object.

@@ -2,7 +2,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::*;
 use crate::{
-    admission::{Capacity, Mode, Rule, Settings},
+    admission::{Capacity, Mode, Request, Rule, Settings},
     model::{Labels, Time},
 };
 
@@ -338,4 +338,33 @@ fn both_schemas_hold_every_field() {
         assert!(v1.pointer(&at).is_some(), "{moved:?}");
     }
     assert_eq!(alpha["properties"].as_object().unwrap().len(), version::MOVED.len() + 2);
+}
+
+#[test]
+fn an_object_that_is_labelled_into_a_policy_has_what_held_for_it_before() {
+    let strict = json!({
+        "rules": [{"name": "address-provenance", "mode": "enforce"}],
+        "match": {"services": {"names": ["db"]}},
+    });
+    let policies = policies(&[v1("a", &strict)]);
+    let slice = |service: &str, note: &str| {
+        raw(&json!({"metadata": {"labels": {"kubernetes.io/service-name": service, "note": note}}}))
+    };
+    for (name, old, new, mode, before) in [
+        ("into it", slice("other", ""), slice("db", ""), Mode::Enforce, Some(Mode::Warn)),
+        ("out of it", slice("db", ""), slice("other", ""), Mode::Warn, Some(Mode::Enforce)),
+        ("within it", slice("db", "a"), slice("db", "b"), Mode::Enforce, None),
+    ] {
+        let request = Request {
+            kind: "EndpointSlice".into(),
+            namespace: "shop".into(),
+            name: "s".into(),
+            object: Some(&new),
+            old_object: Some(&old),
+            ..Request::default()
+        };
+        let settings = policies.settings_of(&request, None);
+        let before_of = settings.before.as_ref().map(|b| b.mode(Rule::Provenance));
+        assert_eq!((settings.mode(Rule::Provenance), before_of), (mode, before), "{name}");
+    }
 }

@@ -93,14 +93,25 @@ impl Webhook {
                 self.metrics.shed(stage, if why == LATE { "late" } else { "busy" });
                 self.unseen(stage, 503, "ServiceUnavailable", why)
             }
-            None => catch_unwind(AssertUnwindSafe(|| {
-                let settings = self.policies.settings(&request);
-                admission::decide(&request, stage, &settings, self.cluster.as_ref())
-            }))
-            .unwrap_or_else(|_| {
-                self.metrics.shed(stage, "bug");
-                self.unseen(stage, 500, "InternalError", FAILED)
-            }),
+            None => {
+                let decided = catch_unwind(AssertUnwindSafe(|| {
+                    let settings = self.policies.settings(&request);
+                    admission::decide(&request, stage, &settings, self.cluster.as_ref())
+                }));
+                match decided {
+                    Ok(decision) => match decision.why_unseen() {
+                        Some(why) => {
+                            self.metrics.shed(stage, "unreadable");
+                            self.unseen(stage, 400, "BadRequest", why)
+                        }
+                        None => decision,
+                    },
+                    Err(_) => {
+                        self.metrics.shed(stage, "bug");
+                        self.unseen(stage, 500, "InternalError", FAILED)
+                    }
+                }
+            }
         };
         let answer = admission::answer(version, &request.uid, &decision);
         self.metrics.decided(&Reviewed { stage, request: &request, decision: &decision, took: began.elapsed() });

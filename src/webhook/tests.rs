@@ -123,7 +123,14 @@ async fn a_review_gets_a_review() {
 async fn an_uid_gets_an_answer_whatever_else_is_broken() {
     let cut = review("cut", 0).trim_end_matches('}').to_owned();
     let foreign = review("foreign", 0).replace("admission.k8s.io/v1", "admission.k8s.io/v7");
+    let (twice, number) = (
+        review("twice", 0).replace(r#""spec":{"#, r#""spec":{},"spec":{"#),
+        review("number", 0).replace(r#""ports":[{"port":80}]"#, r#""ports":[{"port":80},null]"#),
+    );
     for (uid, path, body, said) in [
+        ("twice", "/mutate", twice.clone(), "cannot be read"),
+        ("twice", "/validate", twice, "cannot be read"),
+        ("number", "/validate", number, "cannot be read"),
         ("late", "/mutate?timeout=0s", review("late", 0), "too little time"),
         ("late", "/validate?timeout=0s", review("late", 0), "too little time"),
         ("cut", "/mutate", cut.clone(), "cannot be read"),

@@ -134,6 +134,14 @@ const CASES: &[Case] = &[
         enforced: Some("denied the request: spec.externalIPs[0]"),
     },
     Case {
+        name: "addresses behind the annotation of a lock",
+        object: r#"{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"locked",
+            "annotations":{"control-plane.alpha.kubernetes.io/leader":"{}"}},
+            "subsets":[{"addresses":[{"ip":"239.255.0.1"}],"ports":[{"port":80}]}]}"#,
+        default: Some("denied the request: subsets[0].addresses[0].ip: 239.255.0.1 is a multicast address"),
+        enforced: Some("(special-address)"),
+    },
+    Case {
         name: "an allowed external address",
         object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"allowed"},
             "spec":{"externalIPs":["192.0.2.7"],"ports":[{"port":80}]}}"#,

@@ -38,6 +38,23 @@ fn what_is_stored_is_told_and_not_refused() {
 }
 
 #[test]
+fn what_was_let_pass_under_other_settings_is_no_excuse() {
+    let bad = endpoints(&["127.0.0.1"]);
+    for (name, before, want) in [
+        ("the same", None, true),
+        ("enforced as well", Some(strict()), true),
+        ("only told there", Some(only(&[(Rule::SpecialAddress, Mode::Warn)])), false),
+        ("not looked at there", Some(only(&[])), false),
+    ] {
+        let decision = update(&bad, &bad, |s| {
+            s.set(Rule::Provenance, Mode::Off);
+            s.before = before.map(Box::new);
+        });
+        assert_eq!(decision.allowed(), want, "{name}");
+    }
+}
+
+#[test]
 fn ten_known_faults_do_not_hide_an_eleventh() {
     let many: Vec<String> = (1..=30).map(|i| format!("127.0.0.{i}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();

@@ -194,8 +194,8 @@ impl Item<'_> {
         self.remarks = Remark::of_decision(about, &answer.decision);
         // A rule could not read what the reader of objects could.
         if self.remarks.is_empty() && answer.reviewed {
-            let unseen = answer.decision.audit.get("unseen");
-            self.of_input.extend(unseen.map(|why| Remark::invalid(about, why.clone())));
+            let unseen = answer.decision.why_unseen();
+            self.of_input.extend(unseen.map(|why| Remark::invalid(about, why.to_owned())));
         }
         self.answer = Some(answer);
     }

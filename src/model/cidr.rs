@@ -20,6 +20,9 @@ pub enum CidrError {
     /// The number after the slash is none, or too large.
     #[error("/{0} is no length of a prefix")]
     Length(String),
+    /// It is IPv6 in form and IPv4 in meaning: no address would ever lie in it.
+    #[error("{0} is an IPv4-mapped address; write it as IPv4")]
+    Mapped(String),
     /// Bits are set beyond the prefix: somebody may have meant another range.
     #[error("{0} has bits set beyond its prefix; write {1}")]
     HostBits(String, Cidr),
@@ -52,11 +55,14 @@ impl FromStr for Cidr {
     fn from_str(text: &str) -> Result<Self, CidrError> {
         let (address, length) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));
         let ip: IpAddr = address.parse().map_err(|_| CidrError::Address(address.to_owned()))?;
+        if ip.to_canonical() != ip {
+            return Err(CidrError::Mapped(text.to_owned()));
+        }
         let width = if ip.is_ipv4() { 32 } else { 128 };
         let bits = match length {
             None => width,
             Some(l) => {
-                let plain = !l.is_empty() && l.bytes().all(|b| b.is_ascii_digit());
+                let plain = !l.is_empty() && l.bytes().all(|b| b.is_ascii_digit()) && (l == "0" || !l.starts_with('0'));
                 let bits = l.parse().ok().filter(|b| plain && *b <= width);
                 bits.ok_or_else(|| CidrError::Length(l.to_owned()))?
             }
@@ -116,6 +122,9 @@ mod tests {
             ("", "\"\" is no IP address"),
             ("10.0.0.0/33", "/33 is no length of a prefix"),
             ("10.0.0.0/+8", "/+8 is no length of a prefix"),
+            ("10.0.0.0/08", "/08 is no length of a prefix"),
+            ("::ffff:10.0.0.0/104", "::ffff:10.0.0.0/104 is an IPv4-mapped address; write it as IPv4"),
+            ("::ffff:10.0.0.1", "::ffff:10.0.0.1 is an IPv4-mapped address; write it as IPv4"),
             ("10.0.0.0/", "/ is no length of a prefix"),
             ("010.0.0.0/8", "\"010.0.0.0\" is no IP address"),
             ("10.0.0.1/8", "10.0.0.1/8 has bits set beyond its prefix; write 10.0.0.0/8"),

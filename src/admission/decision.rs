@@ -96,6 +96,11 @@ impl Decision {
         }
     }
 
+    /// Whether the object is refused for something that the cluster may have in a moment.
+    pub fn may_be_early(&self) -> bool {
+        self.findings.iter().any(|f| f.refused && f.rule.may_be_early())
+    }
+
     /// Why nobody looked at the object; `None` if somebody did.
     pub fn why_unseen(&self) -> Option<&str> {
         self.audit.get(UNSEEN).map(String::as_str)

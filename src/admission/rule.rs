@@ -147,6 +147,21 @@ rules! {
     Provenance "address-provenance" ["Endpoints", "EndpointSlice"] Forbidden Refuse Warn "Use the address of a pod of the namespace, or have the range allowed by an EndpointPolicy.";
 }
 
+impl Rule {
+    /// Whether it refuses what a copy of the cluster does not have: a moment later it may.
+    pub fn may_be_early(self) -> bool {
+        matches!(
+            self,
+            Self::SelectorMatchesNothing
+                | Self::TargetPortMissing
+                | Self::SliceService
+                | Self::DuplicateEndpoint
+                | Self::UnknownZone
+                | Self::Provenance
+        )
+    }
+}
+
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())

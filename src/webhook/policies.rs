@@ -16,6 +16,11 @@ use crate::{
 pub trait Policies: Send + Sync {
     /// The settings for this request: by its kind, namespace, name, user, and the labels of its object.
     fn settings(&self, request: &Request<'_>) -> Arc<Settings>;
+
+    /// Whether all is known that the settings depend on. The namespace may be too new for the copy of the cluster.
+    fn know(&self, _request: &Request<'_>) -> bool {
+        true
+    }
 }
 
 impl<F> Policies for F
@@ -100,6 +105,12 @@ impl Policies for InForce {
             _ => None,
         };
         Arc::new(policies.settings_of(request, namespace_labels.as_ref()))
+    }
+
+    fn know(&self, request: &Request<'_>) -> bool {
+        let Some(store) = &self.cluster else { return true };
+        let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
+        !policies.need_namespace_labels() || store.namespace_labels(&request.namespace).is_some()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Duration,
 };
 
 use axum::{
@@ -10,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
     FailureMode, Webhook,
@@ -19,12 +20,17 @@ use super::{
     status::{Refusal, json},
 };
 use crate::{
-    admission::{self, Decision, EnvelopeError, Stage},
+    admission::{self, Decision, EnvelopeError, Kind, Stage},
     telemetry::metrics::Reviewed,
 };
 
 /// Reviews up to this size are decided where they are read: that takes about a millisecond at most.
 const SMALL: usize = 256 << 10;
+
+/// The copy of the cluster is a moment behind: who creates a Service, a pod or a namespace, and at once an object that
+/// depends on it, is not refused for that, nor judged as if the namespace had no labels. So long after the first look
+/// there is a second one.
+const MOMENT: Duration = Duration::from_millis(250);
 
 const LATE: &str = "too little time was left to look at the object";
 const BUSY: &str = "too many large reviews wait already";
@@ -48,7 +54,12 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
     let received = body::receive(request.into_body(), webhook.limits.review, &webhook.room, deadline).await?;
     if received.bytes.len() <= SMALL {
         let late = (Instant::now() > deadline.latest_begin(received.bytes.len())).then_some(LATE);
-        return webhook.answer(stage, &received.bytes, began, late).map(json);
+        let second = late.is_none() && Instant::now() + MOMENT <= deadline.latest_begin(received.bytes.len());
+        if let Some(answer) = webhook.answer(stage, &received.bytes, began, late, second)? {
+            return Ok(json(answer));
+        }
+        sleep(MOMENT).await;
+        return webhook.last_answer(stage, &received.bytes, began, None).map(json);
     }
     large(webhook, stage, received, began, deadline).await.map(json)
 }
@@ -63,30 +74,43 @@ async fn large(
 ) -> Result<Vec<u8>, Refusal> {
     let bytes: &Bytes = &received.bytes;
     let Ok(place) = webhook.large.queue.clone().try_acquire_owned() else {
-        return webhook.answer(stage, bytes, began, Some(BUSY));
+        return webhook.last_answer(stage, bytes, began, Some(BUSY));
     };
     let turn = timeout_at(deadline.latest_begin(bytes.len()), webhook.large.turns.clone().acquire_owned()).await;
-    let Ok(Ok(turn)) = turn else { return webhook.answer(stage, bytes, began, Some(LATE)) };
+    let Ok(Ok(turn)) = turn else { return webhook.last_answer(stage, bytes, began, Some(LATE)) };
     let decided = tokio::task::spawn_blocking(move || {
         let _held = (place, turn);
-        webhook.answer(stage, &received.bytes, began, None)
+        webhook.last_answer(stage, &received.bytes, began, None)
     });
     // Only a shutdown of the runtime cancels it.
     decided.await.unwrap_or_else(|_| Err(Refusal::unreadable("the server stops")))
 }
 
 impl Webhook {
-    /// The answer to the review in `body`. `unseen` says why nobody looks at the object.
-    fn answer(
+    /// The answer, whatever the copy of the cluster holds.
+    fn last_answer(
         &self,
         stage: Stage,
         body: &[u8],
         began: Instant,
         unseen: Option<&'static str>,
     ) -> Result<Vec<u8>, Refusal> {
+        self.answer(stage, body, began, unseen, false).map(Option::unwrap_or_default)
+    }
+
+    /// The answer to the review in `body`. `unseen` says why nobody looks at the object. `None`, where there is time for
+    /// a `second` look: it may be another in a moment.
+    fn answer(
+        &self,
+        stage: Stage,
+        body: &[u8],
+        began: Instant,
+        unseen: Option<&'static str>,
+        second: bool,
+    ) -> Result<Option<Vec<u8>>, Refusal> {
         let (version, request) = match admission::read(body) {
             Ok(read) => read,
-            Err(error) => return self.unreadable(stage, &error),
+            Err(error) => return self.unreadable(stage, &error).map(Some),
         };
         let decision = match unseen {
             Some(why) => {
@@ -94,6 +118,9 @@ impl Webhook {
                 self.unseen(stage, 503, "ServiceUnavailable", why)
             }
             None => {
+                if second && Kind::of(&request).is_some() && !self.policies.know(&request) {
+                    return Ok(None);
+                }
                 let decided = catch_unwind(AssertUnwindSafe(|| {
                     let settings = self.policies.settings(&request);
                     admission::decide(&request, stage, &settings, self.cluster.as_ref())
@@ -104,6 +131,7 @@ impl Webhook {
                             self.metrics.shed(stage, "unreadable");
                             self.unseen(stage, 400, "BadRequest", why)
                         }
+                        None if second && decision.may_be_early() => return Ok(None),
                         None => decision,
                     },
                     Err(_) => {
@@ -124,7 +152,7 @@ impl Webhook {
             findings = decision.findings.len(),
             "reviewed",
         );
-        Ok(answer)
+        Ok(Some(answer))
     }
 
     fn unreadable(&self, stage: Stage, error: &EnvelopeError) -> Result<Vec<u8>, Refusal> {

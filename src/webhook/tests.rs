@@ -15,6 +15,7 @@ use tower::ServiceExt;
 use super::{FailureMode, InForce, Limits, Webhook, router};
 use crate::{
     admission::{Nothing, Request as Review, Settings},
+    cache::{Event, Kind, Object, Store},
     telemetry::metrics::Metrics,
 };
 
@@ -145,6 +146,54 @@ async fn an_uid_gets_an_answer_whatever_else_is_broken() {
             assert_eq!(body["response"]["allowed"], allowed, "{path} {mode:?}: {body}");
             assert!(body["response"]["warnings"][0].as_str().unwrap().contains(said), "{path} {mode:?}: {body}");
         }
+    }
+}
+
+/// The copy of the cluster is a moment behind; where there is no time for it, nobody waits.
+#[tokio::test(start_paused = true)]
+async fn what_the_copy_of_the_cluster_does_not_have_yet_is_looked_at_again() {
+    let namespace = || Object::Namespace("shop".into(), [("team", "a")].into_iter().collect());
+    let pod = || {
+        let ip =
+            json!({ "metadata": { "namespace": "shop", "name": "a" }, "status": { "podIPs": [{ "ip": "10.0.0.1" }] } });
+        Object::Pod(Box::new(serde_json::from_value(ip).unwrap()))
+    };
+    let endpoints = review("early", 0)
+        .replace(r#""Service""#, r#""Endpoints""#)
+        .replace(r#""spec":{"ports":[{"port":80}]}"#, r#""subsets":[{"addresses":[{"ip":"10.0.0.1"}]}]"#);
+    assert!(endpoints.contains("subsets"));
+    for (name, comes, query, allowed) in [
+        ("a pod comes", vec![namespace(), pod()], "", true),
+        ("no time is left for it", vec![namespace(), pod()], "?timeout=200ms", true),
+        ("the namespace comes, and no pod", vec![namespace()], "", false),
+        ("nothing comes", vec![], "", true),
+    ] {
+        let store = Arc::new(Store::new());
+        for kind in [Kind::Pod, Kind::Service, Kind::Node, Kind::Slice, Kind::Namespace] {
+            store.take(Event::Replace(kind, Vec::new()));
+        }
+        let policies = InForce::new(Some(store.clone()));
+        let policy = json!({
+            "apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": { "name": "a" },
+            "spec": {
+                "rules": [{ "name": "address-provenance", "mode": "enforce" }],
+                "match": { "namespaces": { "selector": { "matchLabels": { "team": "a" } } } },
+            },
+        });
+        let (policy, _) = crate::policy::read(&serde_json::value::to_raw_value(&policy).unwrap());
+        policies.set_file(policy.into_iter().collect());
+        let metrics = Metrics::default();
+        let webhook =
+            Webhook::new(store.clone(), Arc::new(policies), metrics.admission.clone(), LIMITS, FailureMode::Open);
+        let later = async {
+            sleep(Duration::from_millis(100)).await;
+            for object in comes {
+                store.take(Event::Apply(object));
+            }
+        };
+        let ((_, _, body), ()) =
+            tokio::join!(ask(&webhook, post(&format!("/validate{query}"), endpoints.clone())), later);
+        assert_eq!(body["response"]["allowed"], allowed, "{name}: {body}");
     }
 }
 

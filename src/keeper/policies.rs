@@ -48,7 +48,9 @@ pub(super) async fn of_cluster(
     loop {
         match events.try_next().await {
             Ok(Some(watcher::Event::Init)) => listed.clear(),
-            Ok(Some(watcher::Event::InitApply(object))) => listed.extend(named(&object, &statuses)),
+            Ok(Some(watcher::Event::InitApply(object))) => {
+                listed.insert(object.name_any(), read(&object, &statuses));
+            }
             Ok(Some(watcher::Event::InitDone)) => {
                 tracing::info!(policies = listed.len(), "policies of the cluster");
                 in_force.set_cluster(std::mem::take(&mut listed));
@@ -56,8 +58,8 @@ pub(super) async fn of_cluster(
             }
             Ok(Some(watcher::Event::Apply(object))) => {
                 // One that cannot be read any more keeps its place: half a policy protects nobody.
-                if let Some((name, policy)) = named(&object, &statuses) {
-                    in_force.set_one(&name, Some(policy));
+                if let Some(policy) = read(&object, &statuses) {
+                    in_force.set_one(&object.name_any(), Some(policy));
                 }
             }
             Ok(Some(watcher::Event::Delete(object))) => {
@@ -80,17 +82,20 @@ pub(super) async fn of_cluster(
 /// and that webhook is this one.
 fn nobody_can_tell(error: &watcher::Error) -> bool {
     match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status)) => matches!(status.code, 404 | 500),
+        watcher::Error::InitialListFailed(kube::Error::Api(status)) => {
+            // Any other failure passes, and until then nobody may be told that no policy holds.
+            status.code == 404 || (status.code == 500 && status.message.contains("conversion webhook"))
+        }
         _ => false,
     }
 }
 
-fn named(object: &DynamicObject, statuses: &Statuses) -> Option<(String, EndpointPolicy)> {
+fn read(object: &DynamicObject, statuses: &Statuses) -> Option<EndpointPolicy> {
     let raw = serde_json::value::to_raw_value(object).ok()?;
     let (policy, problems) = policy::read(&raw);
     if !problems.is_empty() {
         tracing::warn!(policy = object.name_any(), problems = %told(&problems), "a policy is not as it should be");
     }
     statuses.see(object, &problems);
-    Some((object.name_any(), policy?))
+    policy
 }

@@ -65,9 +65,17 @@ impl InForce {
         self.change(|sources| sources.file = policies)
     }
 
-    /// All policies of the cluster, instead of those it had before.
-    pub fn set_cluster(&self, policies: BTreeMap<String, EndpointPolicy>) -> Vec<Problem> {
-        self.change(|sources| sources.cluster = policies)
+    /// All policies of the cluster, instead of those it had before. One that is there and cannot be read (`None`) stays
+    /// as it was.
+    pub fn set_cluster(&self, policies: BTreeMap<String, Option<EndpointPolicy>>) -> Vec<Problem> {
+        self.change(|sources| {
+            let mut before = std::mem::take(&mut sources.cluster);
+            let kept = policies.into_iter().filter_map(|(name, policy)| {
+                let policy = policy.or_else(|| before.remove(&name))?;
+                Some((name, policy))
+            });
+            sources.cluster = kept.collect();
+        })
     }
 
     /// A policy of the cluster; `None` if it is gone.
@@ -148,7 +156,10 @@ mod tests {
         in_force.set_one("b", Some(policy("b", "enforce")));
         assert_eq!(mode(), Mode::Enforce);
         // One of the cluster stands for that of the file of the same name.
-        in_force.set_cluster([("a".to_owned(), policy("a", "audit"))].into());
+        in_force.set_cluster([("a".to_owned(), Some(policy("a", "audit")))].into());
+        assert_eq!(mode(), Mode::Audit);
+        // Listed anew, one that cannot be read any more stays in force, and no other comes of it.
+        in_force.set_cluster([("a".to_owned(), None), ("b".to_owned(), None)].into());
         assert_eq!(mode(), Mode::Audit);
         in_force.set_one("a", None);
         assert_eq!(mode(), Mode::Off);

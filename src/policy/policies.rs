@@ -43,8 +43,8 @@ impl Target<'_> {
 
 /// Policies in order of their names, each name once. Canonical: the same policies in any order are equal.
 ///
-/// What several of them say of one object adds up so that their order does not matter, and so that one more policy
-/// never makes another one weaker, as Kubernetes' own admission policies do:
+/// What several of them say of one object adds up so that their order does not matter, and so that the mode of one
+/// never weakens that of another, as Kubernetes' own admission policies do:
 ///
 /// - Every policy has an opinion on a rule: the mode it lists, else its default mode, else none. A policy that exempts
 ///   the object has the opinion `off` on every rule. The strictest opinion counts. Where there is none, the rule's own

@@ -103,7 +103,7 @@ rules! {
     OpenyurtKeys "openyurt-topology-keys" ["Service"] Invalid Refuse Warn "Use one of kubernetes.io/hostname, openyurt.io/nodepool and kubernetes.io/zone.";
     /// `spec.externalIPs` takes the traffic of every node for an address that need not be the Service's (CVE-2020-8554).
     ExternalIp "external-ip" ["Service"] Forbidden Refuse Warn "Use a load balancer, or have the range allowed by an EndpointPolicy.";
-    /// `spec.loadBalancerIP` asks for an address outside of the allowed ranges (CVE-2020-8554). The field is deprecated.
+    /// `spec.loadBalancerIP` asks for an address outside of the allowed ranges (CVE-2020-8554). The field is deprecated. The status of a Service is not looked at: whoever may write `services/status` can take traffic in the same way, so leave that right to controllers.
     LoadBalancerIp "load-balancer-ip" ["Service"] Forbidden Refuse Warn "Use an annotation of the cloud provider, or have the range allowed by an EndpointPolicy.";
     /// The selector matches no pod of the namespace that has not ended. Needs the cluster.
     SelectorMatchesNothing "selector-matches-nothing" ["Service"] Invalid Refuse Warn "Compare the selector with the labels of the pods.";

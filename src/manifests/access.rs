@@ -29,12 +29,10 @@ fn cluster_role() -> Value {
     }
     let mut rules: Vec<Value> = read
         .into_iter()
-        .map(|(group, resources)| {
-            json!({ "apiGroups": [group], "resources": resources, "verbs": ["get", "list", "watch"] })
-        })
+        .map(|(group, resources)| json!({ "apiGroups": [group], "resources": resources, "verbs": ["list", "watch"] }))
         .collect();
     rules.push(json!({
-        "apiGroups": ["roster.dev"], "resources": ["endpointpolicies"], "verbs": ["get", "list", "watch"],
+        "apiGroups": ["roster.dev"], "resources": ["endpointpolicies"], "verbs": ["list", "watch"],
     }));
     rules.push(json!({
         "apiGroups": ["roster.dev"], "resources": ["endpointpolicies/status"], "verbs": ["patch"],

@@ -161,3 +161,22 @@ fn no_lock() -> (&'static str, String) {
     let lock = format!("'{}' in object.metadata.?annotations.orValue({{}})", names::LEADER);
     ("not-a-lock", format!("has(object.subsets) || !({lock})"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Field manager `roster-certs` owns a part of each webhook, by its name: whoever renames or removes one by
+    /// server-side apply would leave half a webhook, which an API server refuses.
+    #[test]
+    fn webhooks_keep_their_names() {
+        let names = |configuration: Value| -> Vec<String> {
+            let all = configuration["webhooks"].as_array().unwrap();
+            all.iter().map(|w| w["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(mutating()), ["services.mutate.roster.dev", "endpoints.mutate.roster.dev"]);
+        let validating_names =
+            ["services.validate.roster.dev", "endpoints.validate.roster.dev", "endpointslices.validate.roster.dev"];
+        assert_eq!(names(validating()), validating_names);
+    }
+}

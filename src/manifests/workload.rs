@@ -87,7 +87,8 @@ fn container() -> Value {
             { "name": "webhook", "containerPort": WEBHOOK_PORT, "protocol": "TCP" },
             { "name": "admin", "containerPort": ADMIN_PORT, "protocol": "TCP" },
         ],
-        "startupProbe": probe("/readyz", 1, 60),
+        // Ready it is when its caBundles are: who writes them may be slow, and a restart would not help.
+        "startupProbe": probe("/livez", 1, 60),
         "readinessProbe": probe("/readyz", 5, 1),
         "livenessProbe": probe("/livez", 10, 3),
         // The image has no shell.
@@ -133,7 +134,8 @@ pub(super) fn service() -> Value {
 }
 
 /// API servers come from anywhere, since they mostly use the host network; metrics and health likewise. What is not
-/// listed is closed. Out goes DNS and HTTPS, to the API server.
+/// listed is closed. Out goes DNS and HTTPS, to the API server: some network plugins look at the port that it listens
+/// on behind its Service, and the distributions have their own.
 pub(super) fn network_policy() -> Value {
     json!({
         "apiVersion": "networking.k8s.io/v1",
@@ -149,6 +151,8 @@ pub(super) fn network_policy() -> Value {
             "egress": [{ "ports": [
                 { "protocol": "TCP", "port": 443 },
                 { "protocol": "TCP", "port": 6443 },
+                { "protocol": "TCP", "port": 8443 },
+                { "protocol": "TCP", "port": 16443 },
                 { "protocol": "TCP", "port": 53 },
                 { "protocol": "UDP", "port": 53 },
             ] }],

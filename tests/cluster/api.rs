@@ -53,6 +53,16 @@ impl ApiServer {
         self.send("POST", &path, id, "application/json", object.to_string())
     }
 
+    /// Creates an object as a controller, whose writes are sent to no webhook.
+    pub(crate) fn create_unseen(&self, object: &Value) -> Told {
+        let mut request = request("POST", &collection(object), "", "application/json", object.to_string());
+        for (name, value) in [("user", roster::admission::CONTROLLER_USERS[0]), ("group", "system:masters")] {
+            let name = http::HeaderName::from_bytes(format!("impersonate-{name}").as_bytes()).unwrap();
+            request.headers_mut().insert(name, http::HeaderValue::from_static(value));
+        }
+        self.runtime.block_on(told(&self.client, request))
+    }
+
     /// Creates all objects, some at once.
     pub(crate) fn create_all(&self, objects: &[Value]) {
         let create = |object: &Value| {

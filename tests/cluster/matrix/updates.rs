@@ -13,7 +13,7 @@ enum Want {
 }
 use Want::{Refused, Stored};
 
-/// An object that was stored while its rule was off, and updates of it while the rule is enforced.
+/// An object that was stored before anybody judged it, and updates of it while its rule is enforced.
 struct Story {
     name: &'static str,
     rule: Rule,
@@ -54,6 +54,14 @@ fn stories() -> Vec<Story> {
                 ("it is mended", json!({ "spec": { "externalIPs": null } }), Stored(None)),
                 ("it comes back", json!({ "spec": { "externalIPs": ["198.51.100.7"] } }), Refused(Rule::ExternalIp)),
             ],
+        },
+        Story {
+            name: "what was let pass under another policy is no excuse",
+            rule: Rule::ExternalIp,
+            object: json!({ "apiVersion": "v1", "kind": "Service",
+                "metadata": { "name": "stored", "labels": { LABEL: case(Rule::ExternalIp, Mode::Off) } },
+                "spec": { "ports": [{ "port": 80 }], "externalIPs": ["198.51.100.7"] } }),
+            updates: vec![("the label changes, by which policies know it", note(), Refused(Rule::ExternalIp))],
         },
         Story {
             name: "a foreign address of Endpoints that is stored may stay",
@@ -102,8 +110,12 @@ fn stories() -> Vec<Story> {
             object: slice("10.244.7.9", &["roster.dev/hold"]),
             updates: vec![
                 (DELETED, Value::Null, Stored(None)),
-                // Its label changes as well, so that it is looked at.
-                ("the finalizer goes", json!({ "metadata": { "finalizers": null } }), Stored(Some(Rule::Provenance))),
+                // An annotation changes as well, so that it is looked at.
+                (
+                    "the finalizer goes",
+                    json!({ "metadata": { "finalizers": null, "annotations": { "note": "x" } } }),
+                    Stored(Some(Rule::Provenance)),
+                ),
             ],
         },
         Story {
@@ -127,8 +139,10 @@ const DELETED: &str = "it is deleted";
 pub(super) fn check(api: &ApiServer) {
     for Story { name, rule, mut object, updates } in stories() {
         object["metadata"]["namespace"] = "shop".into();
-        object["metadata"]["labels"][LABEL] = case(rule, Mode::Off).into();
-        let told = api.create(&object, "", false);
+        if object["metadata"]["labels"][LABEL].is_null() {
+            object["metadata"]["labels"][LABEL] = case(rule, Mode::Enforce).into();
+        }
+        let told = api.create_unseen(&object);
         assert_eq!(told.status, 201, "{name}: {told:?}");
         let mut gone = false;
         for (at, mut patch, want) in updates {

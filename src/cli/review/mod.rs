@@ -108,7 +108,8 @@ struct Sources {
     #[arg(long, value_name = "FILE|DIR|-")]
     policy: Vec<PathBuf>,
     /// Objects as they are stored: one of the same kind, namespace and name is updated, and not refused for what it has
-    /// already; the others are known as part of the cluster.
+    /// already; the others are known as part of the cluster. `EndpointPolicies` among them hold, unless one of the same
+    /// name is given elsewhere.
     #[arg(long, value_name = "FILE|DIR|-")]
     old: Vec<PathBuf>,
     /// Namespace of objects that do not say.

@@ -162,6 +162,9 @@ fn policies_users_and_what_is_stored_decide() {
     let service =
         file(path, "service.json", r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{}}"#);
     let with_policy = format!("{STRICT}---\n{EXTERNAL}");
+    let mild = STRICT.replace("enforce", "warn");
+    let with_mild = format!("{mild}---\n{EXTERNAL}");
+    let mild = file(path, "mild.yaml", &mild);
     let slice = "\
 apiVersion: discovery.k8s.io/v1beta1
 kind: EndpointSlice
@@ -187,6 +190,19 @@ endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
             json!([true, "CREATE", []]),
         ),
         ("an update", &["--policy", &strict, "--old", &old], EXTERNAL, json!([true, "UPDATE", ["external-ip"]])),
+        ("a stored policy", &["--old", &strict], EXTERNAL, json!([false, "CREATE", ["external-ip"]])),
+        (
+            "a policy in place of the stored one",
+            &["--old", &strict, "--policy", &mild],
+            EXTERNAL,
+            json!([true, "CREATE", ["external-ip"]]),
+        ),
+        (
+            "one beside it in place of the stored one",
+            &["--old", &strict],
+            &with_mild,
+            json!([true, "CREATE", ["external-ip"]]),
+        ),
         (
             "one of another namespace",
             &["--policy", &strict, "--old", &elsewhere],
@@ -211,9 +227,11 @@ endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
         assert_eq!(json!([items[0]["allowed"], items[0]["operation"], rules]), want, "{name}: {}{}", ran.out, ran.err);
     }
     let bad = file(path, "bad.yaml", &STRICT.replace("enforce", "enfroce"));
-    let ran = review(&["--policy", &bad], FINE);
-    assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("bad.yaml:5: EndpointPolicy strict: spec.defaultMode is \"enfroce\""), "{}", ran.err);
+    for source in ["--policy", "--old"] {
+        let ran = review(&[source, &bad], FINE);
+        assert_eq!(ran.code, 2, "{source}");
+        assert!(ran.err.contains("bad.yaml:5: EndpointPolicy strict: spec.defaultMode is \"enfroce\""), "{}", ran.err);
+    }
     let ran = review(&["--policy", &service], FINE);
     assert!(ran.code == 2 && ran.err.contains("service.json:1: \"Service\" is no EndpointPolicy"), "{}", ran.err);
 }

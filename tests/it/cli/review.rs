@@ -106,9 +106,19 @@ external-ip                  Use a load balancer, or have the range allowed by a
 fn exit_codes_are_for_pipelines() {
     let broken = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: 5}\n";
     let mended = SHOP.split("---").next().unwrap();
+    let selects =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selector: {app: a}, ports: [{port: 80}]}\n";
     for (name, args, input, code, err) in [
         ("nothing against it", &[][..], FINE, 0, ""),
         ("a warning", &[], EXTERNAL, 0, ""),
+        (
+            "a rule that cannot ask",
+            &[],
+            selects,
+            0,
+            "warning: not checked: selector-matches-nothing: no pods were given\n",
+        ),
+        ("a document says so itself", &["-o", "json"], selects, 0, ""),
         ("a warning that counts", &["--warnings-as-errors"], EXTERNAL, 1, ""),
         ("a mended object that counts", &["--warnings-as-errors"], mended, 1, ""),
         ("denied", &[], SHOP, 1, ""),

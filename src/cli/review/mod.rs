@@ -204,7 +204,8 @@ fn objects(judged: &Judged<'_>) -> anyhow::Result<()> {
 impl ValidateArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let given = self.sources.read()?;
-        let judged = judge::all(&self.sources, &given)?;
+        let mut judged = judge::all(&self.sources, &given)?;
+        judged.items.iter_mut().flat_map(|i| &mut i.remarks).for_each(Remark::not_mended);
         let all = || judged.items.iter().flat_map(|i| i.of_input.iter().chain(&i.remarks));
         let told = || all().filter(|r| r.severity > Severity::Info);
         let is_table = matches!(self.output, ValidateForm::Table | ValidateForm::Wide);

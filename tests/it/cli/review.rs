@@ -467,6 +467,7 @@ spec:
         (&[][..], FINE, 0, "1 document: 0 errors, 0 warnings\n", ""),
         (&[], EXTERNAL, 0, "<stdin>:4  warning   Service web  external-ip  spec.externalIPs[0]: 203.0.113.9", ""),
         (&["--warnings-as-errors"], EXTERNAL, 1, "1 document: 0 errors, 1 warning\n", ""),
+        (&[], SHOP, 1, "an annotation of 1.23 says true; would be mended\n", ""),
         (&[], files, 1, "5 documents: 3 errors, 2 warnings\n", ""),
         (&[], "a: [\n", 2, "", "<stdin>:"),
     ] {

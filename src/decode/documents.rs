@@ -218,22 +218,25 @@ fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
     Cow::Owned(typed.to_raw())
 }
 
-/// Reads the policies of a file. Objects of other kinds are told and ignored; every message begins with the place.
+/// Reads the policies of a file. Each object of another kind is a mistake; every message begins with the place.
 pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policies, Vec<Problem>), DecodeError> {
     let text = text(input, source)?;
     let (mut list, mut problems) = (Vec::new(), Vec::new());
-    for Document { raw, line, .. } in documents(&text, source)? {
-        let of = TypeMeta::of(raw.get(), true);
+    for document in documents(&text, source)? {
+        let of = TypeMeta::of(document.raw.get(), true);
         let group = of.api_version.split_once('/').map_or("", |(group, _)| group);
         let (policy, found) = if of.kind == KIND && group == GROUP {
-            crate::policy::read(&raw)
+            crate::policy::read(&document.raw)
         } else {
             let kind: String = of.kind.chars().take(80).collect();
             let key = crate::model::ObjectKey { kind: kind.as_str().into(), ..Default::default() };
-            (None, vec![Problem::new(Reason::IgnoredObject, key, format!("{kind:?} is no {KIND}"))])
+            (None, vec![Problem::new(Reason::InvalidObject, key, format!("{kind:?} is no {KIND}"))])
         };
         list.extend(policy);
-        let place = |p: Problem| Problem { message: format!("{}:{line}: {}", source.name, p.message), ..p };
+        let place = |p: Problem| {
+            let line = document.line_of(p.pointer.as_deref().unwrap_or_default());
+            Problem { message: format!("{}:{line}: {}", source.name, p.message), ..p }
+        };
         problems.extend(found.into_iter().map(place));
     }
     let (policies, more) = Policies::new(list);
@@ -362,8 +365,8 @@ kind: Service
         assert_eq!(
             problems.iter().map(|p| p.message.as_str()).collect::<Vec<_>>(),
             [
-                "p.yaml:1: spec.exemptGroup is not known (did you mean exemptGroups?); it is ignored",
-                "p.yaml:8: spec.rules[0].name is \"extrenal-ip\", which means nothing; try external-ip",
+                "p.yaml:6: spec.exemptGroup is not known (did you mean exemptGroups?); it is ignored",
+                "p.yaml:11: spec.rules[0].name is \"extrenal-ip\", which means nothing; try external-ip",
                 "p.yaml:13: \"Service\" is no EndpointPolicy",
             ]
         );

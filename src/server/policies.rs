@@ -8,7 +8,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::{
     decode::{self, Source},
     policy::EndpointPolicy,
-    reason::Problem,
+    reason::Severity,
     webhook::{InForce, told},
 };
 
@@ -17,13 +17,11 @@ const POLL: Duration = Duration::from_secs(2);
 /// Most bytes of the file.
 const MAX_FILE: u64 = 16 << 20;
 
-/// Reads the policies of a file; what follows keeps them, and never ends. At the start everything in the file must be
-/// right; later, a file that is not keeps what was.
+/// Reads the policies of a file; what follows keeps them, and never ends. At the start a file with an error is refused;
+/// later it keeps what was.
 pub(super) async fn of_file(path: &Path, in_force: &Arc<InForce>) -> anyhow::Result<impl Future<Output = ()> + use<>> {
     let mut text = read(path).await?;
-    let (policies, problems) = parse(&text, path)?;
-    ensure!(problems.is_empty(), "{}", told(&problems));
-    in_force.set_file(policies);
+    in_force.set_file(parse(&text, path)?);
     let (path, in_force) = (path.to_owned(), in_force.clone());
     Ok(async move {
         let mut tick = interval(POLL);
@@ -37,11 +35,10 @@ pub(super) async fn of_file(path: &Path, in_force: &Arc<InForce>) -> anyhow::Res
             }
             text = now;
             match parse(&text, &path) {
-                Ok((policies, problems)) if problems.is_empty() => {
+                Ok(policies) => {
                     tracing::info!(policies = policies.len(), "the file of policies was read again");
                     in_force.set_file(policies);
                 }
-                Ok((_, problems)) => tracing::warn!(problems = %told(&problems), "kept the policies of before"),
                 Err(error) => tracing::warn!(error = %format!("{error:#}"), "kept the policies of before"),
             }
         }
@@ -55,8 +52,46 @@ async fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     tokio::fs::read(path).await.with_context(name)
 }
 
-fn parse(text: &[u8], path: &Path) -> anyhow::Result<(Vec<EndpointPolicy>, Vec<Problem>)> {
+/// The policies of `text`. What is only warned of, as a field of a later release, is logged.
+fn parse(text: &[u8], path: &Path) -> anyhow::Result<Vec<EndpointPolicy>> {
     let name = path.display().to_string();
     let (policies, problems) = decode::policies(text, &Source::file(&name))?;
-    Ok((policies.iter().cloned().collect(), problems))
+    let (errors, others): (Vec<_>, Vec<_>) = problems.into_iter().partition(|p| p.severity == Severity::Error);
+    ensure!(errors.is_empty(), "{}", told(&errors));
+    if !others.is_empty() {
+        tracing::warn!(problems = %told(&others), "the file of policies is in force, but not all that it says");
+    }
+    Ok(policies.iter().cloned().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: &str = "\
+apiVersion: roster.dev/v1
+kind: EndpointPolicy
+metadata: {name: a}
+spec:
+  defaultMode: warn
+";
+
+    #[test]
+    fn only_errors_refuse_a_file() {
+        for (name, more, want) in [
+            ("nothing", "", Ok(1)),
+            ("a field of a later release", "  newThing: 1\n", Ok(1)),
+            ("a policy twice", &format!("---\n{POLICY}"), Ok(1)),
+            ("a value that means nothing", "  rules: []\n  match: 5\n", Err("p.yaml:7: spec.match ")),
+            ("another kind", "---\nkind: Service\n", Err("p.yaml:7: \"Service\" is no EndpointPolicy")),
+            ("no YAML", "a: [", Err("p.yaml:")),
+        ] {
+            let read = parse(format!("{POLICY}{more}").as_bytes(), Path::new("p.yaml"));
+            match (read.map(|all| all.len()), want) {
+                (Ok(got), Ok(want)) => assert_eq!(got, want, "{name}"),
+                (Err(got), Err(want)) => assert!(got.to_string().starts_with(want), "{name}: {got}"),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
 }

@@ -67,7 +67,8 @@ pub(super) fn all<'a>(sources: &Sources, given: &'a Given) -> anyhow::Result<Jud
     for file in files {
         items.append(&mut known.objects_of(file)?);
     }
-    let stored = known.stored(sources, &old, &items)?;
+    let (stored, complete_stored) = known.stored(sources, &old, &items)?;
+    complete &= complete_stored;
     let (policies, problems) = Policies::new(known.policies);
     for problem in problems {
         output::warning(&format!("{}: {}", problem.object, problem.message));
@@ -103,13 +104,19 @@ impl Known {
                 if !is_policy(&key, &document.raw) {
                     anyhow::bail!("{name}:{}: {:?} is no EndpointPolicy", document.line, key.kind.as_str());
                 }
-                let (policy, problems) = policy::read(&document.raw);
-                problems.iter().map(|p| Remark::of_problem(about, p)).for_each(|r| r.complain());
-                complete &= policy.is_some();
-                self.policies.extend(policy);
+                complete &= self.hold(about);
             }
         }
         Ok(complete)
+    }
+
+    /// The policy holds; whether it can be read, and so does.
+    fn hold(&mut self, about: About<'_, '_>) -> bool {
+        let (policy, problems) = policy::read(&about.document.raw);
+        problems.iter().map(|p| Remark::of_problem(about, p)).for_each(|r| r.complain());
+        let readable = policy.is_some();
+        self.policies.extend(policy);
+        readable
     }
 
     /// The objects of a file. Policies among them hold, namespaces and the kinds that are read are known.
@@ -138,20 +145,25 @@ impl Known {
         Ok(items)
     }
 
-    /// What is stored, by its key. What nothing of the input replaces is known as part of the cluster.
+    /// What is stored, by its key. What nothing of the input replaces is known as part of the cluster, and its policies
+    /// hold. The flag: all of them could be read.
     fn stored<'o>(
         &mut self,
         sources: &Sources,
         old: &'o [File<'_>],
         items: &[Item<'_>],
-    ) -> anyhow::Result<BTreeMap<ObjectKey, &'o RawValue>> {
+    ) -> anyhow::Result<(BTreeMap<ObjectKey, &'o RawValue>, bool)> {
         let new: BTreeSet<ObjectKey> = items.iter().map(|i| placed(&i.key, &sources.namespace)).collect();
-        let mut stored = BTreeMap::new();
+        let (mut stored, mut complete) = (BTreeMap::new(), true);
         for File { name, documents } in old {
             let mut rest = Vec::new();
             for document in documents {
                 let key = convert::key(&document.raw);
                 reviews::note_namespace(&document.raw, &key, &mut self.namespaces);
+                let replaced = || self.policies.iter().any(|p| p.meta.name == key.name);
+                if is_policy(&key, &document.raw) && !replaced() {
+                    complete &= self.hold(About::of(name, document, &key));
+                }
                 let key = placed(&key, &sources.namespace);
                 if new.contains(&key) {
                     stored.insert(key, document.raw.as_ref());
@@ -166,7 +178,7 @@ impl Known {
             };
             decode::objects(&rest, &Source::file(name), &mut self.inventory, tell)?;
         }
-        Ok(stored)
+        Ok((stored, complete))
     }
 }
 

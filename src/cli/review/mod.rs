@@ -108,7 +108,8 @@ struct Sources {
     #[arg(long, value_name = "FILE|DIR|-")]
     policy: Vec<PathBuf>,
     /// Objects as they are stored: one of the same kind, namespace and name is updated, and not refused for what it has
-    /// already; the others are known as part of the cluster.
+    /// already; the others are known as part of the cluster. `EndpointPolicies` among them hold, unless one of the same
+    /// name is given elsewhere.
     #[arg(long, value_name = "FILE|DIR|-")]
     old: Vec<PathBuf>,
     /// Namespace of objects that do not say.
@@ -203,7 +204,8 @@ fn objects(judged: &Judged<'_>) -> anyhow::Result<()> {
 impl ValidateArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let given = self.sources.read()?;
-        let judged = judge::all(&self.sources, &given)?;
+        let mut judged = judge::all(&self.sources, &given)?;
+        judged.items.iter_mut().flat_map(|i| &mut i.remarks).for_each(Remark::not_mended);
         let all = || judged.items.iter().flat_map(|i| i.of_input.iter().chain(&i.remarks));
         let told = || all().filter(|r| r.severity > Severity::Info);
         let is_table = matches!(self.output, ValidateForm::Table | ValidateForm::Wide);

@@ -183,6 +183,13 @@ impl<'a> Remark<'a> {
         }
     }
 
+    /// Where files are only checked, nothing is mended.
+    pub(super) fn not_mended(&mut self) {
+        if let Some(said) = self.message.strip_suffix("; mended").filter(|_| self.effect == Effect::Mended) {
+            self.message = format!("{said}; would be mended");
+        }
+    }
+
     pub(super) fn is_of_policy(&self) -> bool {
         self.object.kind == KIND
     }

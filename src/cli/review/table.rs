@@ -1,13 +1,13 @@
 //! The tables of `roster review` and `roster validate`.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
 };
 
 use super::{
     super::{
-        Output,
+        Output, output,
         table::{BOLD, Cell, DIM, GREEN, RED, Table, YELLOW},
     },
     Counts, Summary,
@@ -53,11 +53,29 @@ pub(super) fn reviews(judged: &Judged<'_>, wide: bool, out: &mut Output) -> io::
     }
     what_to_do(codes, out)?;
     summary.warn_of_nothing();
+    warn_of_unchecked(judged);
     if summary.objects > 0 {
         let style = if summary.denied > 0 { BOLD } else { GREEN };
         writeln!(out, "{style}{}{style:#}", summary.in_words())?;
     }
     Ok(())
+}
+
+/// Says on standard error which rules could not be asked, and why: `allowed` means less without them.
+fn warn_of_unchecked(judged: &Judged<'_>) {
+    let mut unchecked: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let notes = judged.items.iter().filter_map(|i| i.answer.as_ref()).flat_map(|a| &a.decision.audit);
+    for (rule, note) in notes {
+        // What was found before stands in front of it.
+        let last = note.rsplit_once("; ").map_or(note.as_str(), |(_, last)| last);
+        if let Some(why) = last.strip_prefix("not checked: ") {
+            unchecked.entry(why).or_default().insert(rule);
+        }
+    }
+    for (why, rules) in unchecked {
+        let rules: Vec<&str> = rules.into_iter().collect();
+        output::warning(&format!("not checked: {}: {why}", rules.join(", ")));
+    }
 }
 
 /// What is wrong, what to do, and a sentence.

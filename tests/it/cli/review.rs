@@ -106,9 +106,19 @@ external-ip                  Use a load balancer, or have the range allowed by a
 fn exit_codes_are_for_pipelines() {
     let broken = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: 5}\n";
     let mended = SHOP.split("---").next().unwrap();
+    let selects =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selector: {app: a}, ports: [{port: 80}]}\n";
     for (name, args, input, code, err) in [
         ("nothing against it", &[][..], FINE, 0, ""),
         ("a warning", &[], EXTERNAL, 0, ""),
+        (
+            "a rule that cannot ask",
+            &[],
+            selects,
+            0,
+            "warning: not checked: selector-matches-nothing: no pods were given\n",
+        ),
+        ("a document says so itself", &["-o", "json"], selects, 0, ""),
         ("a warning that counts", &["--warnings-as-errors"], EXTERNAL, 1, ""),
         ("a mended object that counts", &["--warnings-as-errors"], mended, 1, ""),
         ("denied", &[], SHOP, 1, ""),
@@ -162,6 +172,9 @@ fn policies_users_and_what_is_stored_decide() {
     let service =
         file(path, "service.json", r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{}}"#);
     let with_policy = format!("{STRICT}---\n{EXTERNAL}");
+    let mild = STRICT.replace("enforce", "warn");
+    let with_mild = format!("{mild}---\n{EXTERNAL}");
+    let mild = file(path, "mild.yaml", &mild);
     let slice = "\
 apiVersion: discovery.k8s.io/v1beta1
 kind: EndpointSlice
@@ -187,6 +200,19 @@ endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
             json!([true, "CREATE", []]),
         ),
         ("an update", &["--policy", &strict, "--old", &old], EXTERNAL, json!([true, "UPDATE", ["external-ip"]])),
+        ("a stored policy", &["--old", &strict], EXTERNAL, json!([false, "CREATE", ["external-ip"]])),
+        (
+            "a policy in place of the stored one",
+            &["--old", &strict, "--policy", &mild],
+            EXTERNAL,
+            json!([true, "CREATE", ["external-ip"]]),
+        ),
+        (
+            "one beside it in place of the stored one",
+            &["--old", &strict],
+            &with_mild,
+            json!([true, "CREATE", ["external-ip"]]),
+        ),
         (
             "one of another namespace",
             &["--policy", &strict, "--old", &elsewhere],
@@ -211,9 +237,11 @@ endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
         assert_eq!(json!([items[0]["allowed"], items[0]["operation"], rules]), want, "{name}: {}{}", ran.out, ran.err);
     }
     let bad = file(path, "bad.yaml", &STRICT.replace("enforce", "enfroce"));
-    let ran = review(&["--policy", &bad], FINE);
-    assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("bad.yaml:5: EndpointPolicy strict: spec.defaultMode is \"enfroce\""), "{}", ran.err);
+    for source in ["--policy", "--old"] {
+        let ran = review(&[source, &bad], FINE);
+        assert_eq!(ran.code, 2, "{source}");
+        assert!(ran.err.contains("bad.yaml:5: EndpointPolicy strict: spec.defaultMode is \"enfroce\""), "{}", ran.err);
+    }
     let ran = review(&["--policy", &service], FINE);
     assert!(ran.code == 2 && ran.err.contains("service.json:1: \"Service\" is no EndpointPolicy"), "{}", ran.err);
 }
@@ -439,6 +467,7 @@ spec:
         (&[][..], FINE, 0, "1 document: 0 errors, 0 warnings\n", ""),
         (&[], EXTERNAL, 0, "<stdin>:4  warning   Service web  external-ip  spec.externalIPs[0]: 203.0.113.9", ""),
         (&["--warnings-as-errors"], EXTERNAL, 1, "1 document: 0 errors, 1 warning\n", ""),
+        (&[], SHOP, 1, "an annotation of 1.23 says true; would be mended\n", ""),
         (&[], files, 1, "5 documents: 3 errors, 2 warnings\n", ""),
         (&[], "a: [\n", 2, "", "<stdin>:"),
     ] {

@@ -4,5 +4,7 @@
 //! from an API server. Only what rules ask about is kept: a pod takes about a kilobyte.
 
 mod store;
+#[cfg(test)]
+mod tests;
 
 pub use store::{Event, Kind, Object, Store};

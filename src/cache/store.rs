@@ -1,7 +1,7 @@
 //! The copy, and the answers.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
+    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
     net::IpAddr,
     sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
@@ -47,6 +47,8 @@ pub enum Event {
     Delete(Object),
     /// All objects of a kind: what else is kept of it is gone.
     Replace(Kind, Vec<Object>),
+    /// The kind cannot be watched: what is kept of it is old, until it is replaced.
+    Lost(Kind),
 }
 
 /// The copy. Written by the watches, read by every review at the same time.
@@ -62,6 +64,8 @@ struct Inner {
     zones: Option<Zones>,
     slices: Option<HashMap<Text, Slices>>,
     namespaces: Option<BTreeMap<Text, Labels>>,
+    /// Kinds whose copy is old.
+    lost: BTreeSet<Kind>,
 }
 
 /// The pods of a namespace.
@@ -94,7 +98,8 @@ struct Slice {
     addresses: Vec<Text>,
 }
 
-const NOT_SYNCED: &str = "the copy of the cluster is not complete yet";
+pub(super) const NOT_SYNCED: &str = "the copy of the cluster is not complete yet";
+pub(super) const OLD: &str = "the copy of the cluster is old: its API server does not answer";
 
 impl Store {
     /// An empty copy, complete in nothing.
@@ -112,7 +117,8 @@ impl Store {
             && inner.namespaces.is_some()
     }
 
-    /// Labels of a namespace, if they are known.
+    /// Labels of a namespace, if they are known. Old ones serve: without any, a policy that asks for labels of
+    /// namespaces would hold for none.
     pub fn namespace_labels(&self, name: &str) -> Option<Labels> {
         self.read().namespaces.as_ref()?.get(name).cloned()
     }
@@ -130,6 +136,9 @@ impl Store {
                     fresh.apply(object);
                 }
                 self.write().swap(kind, &mut fresh);
+            }
+            Event::Lost(kind) => {
+                self.write().lost.insert(kind);
             }
         }
     }
@@ -155,7 +164,14 @@ impl Inner {
         }
     }
 
+    /// What is kept of a kind, or why nothing is told from it.
+    fn told<T>(&self, kind: Kind, kept: impl FnOnce(&Self) -> Option<&T>) -> Result<&T, &'static str> {
+        let kept = kept(self).ok_or(NOT_SYNCED)?;
+        if self.lost.contains(&kind) { Err(OLD) } else { Ok(kept) }
+    }
+
     fn swap(&mut self, kind: Kind, fresh: &mut Self) {
+        self.lost.remove(&kind);
         match kind {
             Kind::Pod => std::mem::swap(&mut self.pods, &mut fresh.pods),
             Kind::Service => std::mem::swap(&mut self.services, &mut fresh.services),
@@ -312,15 +328,18 @@ impl Slices {
 
 impl Knowledge for Store {
     fn service(&self, namespace: &str, name: &str) -> Known<Option<Service>> {
-        match &self.read().services {
-            None => Known::No(NOT_SYNCED),
-            Some(all) => Known::Yes(all.get(namespace).and_then(|n| n.get(name)).cloned()),
+        match self.read().told(Kind::Service, |i| i.services.as_ref()) {
+            Err(why) => Known::No(why),
+            Ok(all) => Known::Yes(all.get(namespace).and_then(|n| n.get(name)).cloned()),
         }
     }
 
     fn pods(&self, namespace: &str, selector: &Labels, see: &mut dyn FnMut(&Pod) -> bool) -> Known<()> {
         let inner = self.read();
-        let Some(all) = &inner.pods else { return Known::No(NOT_SYNCED) };
+        let all = match inner.told(Kind::Pod, |i| i.pods.as_ref()) {
+            Err(why) => return Known::No(why),
+            Ok(all) => all,
+        };
         let pods = all.get(namespace).into_iter().flat_map(|p| p.by_name.values());
         for pod in pods.filter(|p| selector.selects(&p.labels)) {
             if !see(pod) {
@@ -331,22 +350,25 @@ impl Knowledge for Store {
     }
 
     fn is_pod_address(&self, namespace: &str, ip: IpAddr) -> Known<bool> {
-        match &self.read().pods {
-            None => Known::No(NOT_SYNCED),
-            Some(all) => Known::Yes(all.get(namespace).is_some_and(|p| p.addresses.contains_key(&ip.to_canonical()))),
+        match self.read().told(Kind::Pod, |i| i.pods.as_ref()) {
+            Err(why) => Known::No(why),
+            Ok(all) => Known::Yes(all.get(namespace).is_some_and(|p| p.addresses.contains_key(&ip.to_canonical()))),
         }
     }
 
     fn is_zone(&self, zone: &str) -> Known<bool> {
-        match &self.read().zones {
-            None => Known::No(NOT_SYNCED),
-            Some(zones) => Known::Yes(zones.nodes.contains_key(zone)),
+        match self.read().told(Kind::Node, |i| i.zones.as_ref()) {
+            Err(why) => Known::No(why),
+            Ok(zones) => Known::Yes(zones.nodes.contains_key(zone)),
         }
     }
 
     fn other_slice(&self, place: &Place<'_>) -> Known<Option<String>> {
         let inner = self.read();
-        let Some(all) = &inner.slices else { return Known::No(NOT_SYNCED) };
+        let all = match inner.told(Kind::Slice, |i| i.slices.as_ref()) {
+            Err(why) => return Known::No(why),
+            Ok(all) => all,
+        };
         let Some(slices) = all.get(place.namespace) else { return Known::Yes(None) };
         let key = (Text::from(place.service), Text::from(place.address));
         let shares = |name: &Text| slices.by_name.get(name).is_some_and(|s| place.shares_port(&s.ports));

@@ -10,6 +10,7 @@ mod policies;
 mod secret;
 mod start;
 mod statuses;
+mod streak;
 mod watch;
 mod watched;
 

@@ -72,10 +72,19 @@ pub(super) async fn of_cluster(
                 if nobody_can_tell(&error) {
                     known.store(true, Ordering::Relaxed);
                 }
-                tracing::debug!(%error, "the watch of policies");
+                if is_missing(&error) {
+                    tracing::debug!(%error, "the watch of policies");
+                } else {
+                    tracing::warn!(%error, "the watch of policies");
+                }
             }
         }
     }
+}
+
+/// Whether there is no CRD, as in a cluster without policies.
+fn is_missing(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
 }
 
 /// Whether waiting helps nobody: there is no CRD; or a policy is stored in a version that a webhook must convert first,

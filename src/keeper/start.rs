@@ -17,6 +17,7 @@ use crate::{
     installed::CRD,
     live,
     server::{ClusterOptions, Readiness, Tasks},
+    telemetry::metrics::CacheMetrics,
     tls::{Clock, Served},
     webhook::InForce,
 };
@@ -30,6 +31,7 @@ pub(crate) async fn start(
     own: Option<Own>,
     served: &Arc<Served>,
     clock: &Clock,
+    copy: &CacheMetrics,
     readiness: &mut Readiness,
     tasks: &mut Tasks,
 ) -> anyhow::Result<(Arc<Store>, Arc<InForce>)> {
@@ -51,12 +53,12 @@ pub(crate) async fn start(
     readiness.add("policies", move || {
         if known.load(Ordering::Relaxed) { Ok(()) } else { Err("the policies are not listed yet".to_owned()) }
     });
-    let (filled, kept) = (store.clone(), store.clone());
+    let (filled, kept, copy) = (store.clone(), store.clone(), copy.clone());
     readiness.add("cache", move || {
         if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
     });
     tasks.spawn(async move {
-        match watch::run(client, kept).await {
+        match watch::run(client, kept, copy).await {
             Ok(()) => anyhow!("the watches ended"),
             Err(error) => error.into(),
         }

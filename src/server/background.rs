@@ -9,6 +9,7 @@ use crate::{
     admission::{Knowledge, Nothing},
     certs::{Life, in_memory},
     keeper,
+    telemetry::metrics::CacheMetrics,
     tls::{Files, Served},
     webhook::InForce,
 };
@@ -26,6 +27,7 @@ pub(super) async fn start(
     options: &ServeOptions,
     webhook: &WebhookOptions,
     served: &Arc<Served>,
+    copy: &CacheMetrics,
     readiness: &mut Readiness,
     tasks: &mut Tasks,
 ) -> anyhow::Result<Started> {
@@ -49,7 +51,7 @@ pub(super) async fn start(
     }
     let (knowledge, in_force): (Arc<dyn Knowledge>, _) = match &options.cluster {
         Some(cluster) => {
-            let (store, policies) = keeper::start(cluster, own, served, &options.clock, readiness, tasks).await?;
+            let (store, policies) = keeper::start(cluster, own, served, &options.clock, copy, readiness, tasks).await?;
             (store, policies)
         }
         None if own.is_some() => {

@@ -240,7 +240,7 @@ async fn bind_webhook(
     let served = Served::new(app.metrics.tls.clone());
     let socket = Bound::open_near(wanted.listen, wanted.any_port).await?;
     let background::Started { knowledge, policies, dev_bundle } =
-        background::start(options, wanted, &served, readiness, tasks).await?;
+        background::start(options, wanted, &served, &app.metrics.cache, readiness, tasks).await?;
     let probe = Arc::new(Probe::default());
     readiness.watch_tls(served.clone(), probe.clone(), socket.address);
     let webhook =

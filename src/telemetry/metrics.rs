@@ -15,7 +15,7 @@ use prometheus_client::{
 };
 
 pub(crate) use super::admission::Reviewed;
-pub use super::{admission::AdmissionMetrics, tls::TlsMetrics};
+pub use super::{admission::AdmissionMetrics, cache::CacheMetrics, tls::TlsMetrics};
 
 /// Content type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -56,6 +56,8 @@ pub struct Metrics {
     plans: Family<OutcomeLabels, Counter>,
     /// Numbers of the webhook.
     pub admission: AdmissionMetrics,
+    /// Numbers of the copy of the cluster.
+    pub cache: CacheMetrics,
     /// Numbers of the TLS listener.
     pub tls: TlsMetrics,
 }
@@ -84,6 +86,7 @@ impl Default for Metrics {
             connections: Gauge::default(),
             plans: Family::default(),
             admission: AdmissionMetrics::default(),
+            cache: CacheMetrics::default(),
             tls: TlsMetrics::default(),
             registry: Registry::default(),
         };
@@ -105,6 +108,7 @@ impl Default for Metrics {
         registry.register("http_connections", "Open connections", metrics.connections.clone());
         registry.register("roster_plans", "Services planned, by what there is to do", metrics.plans.clone());
         metrics.admission.register(&mut registry);
+        metrics.cache.register(&mut registry);
         metrics.tls.register(&mut registry);
         registry.register("roster_build", "This build", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         Self { registry, ..metrics }

@@ -112,33 +112,29 @@ impl Webhook {
             Ok(read) => read,
             Err(error) => return self.unreadable(stage, &error).map(Some),
         };
-        let decision = match unseen {
-            Some(why) => {
-                self.metrics.shed(stage, if why == LATE { "late" } else { "busy" });
-                self.unseen(stage, 503, "ServiceUnavailable", why)
+        let decision = if let Some(why) = unseen {
+            self.metrics.shed(stage, if why == LATE { "late" } else { "busy" });
+            self.unseen(stage, 503, "ServiceUnavailable", why)
+        } else {
+            if second && Kind::of(&request).is_some() && !self.policies.know(&request) {
+                return Ok(None);
             }
-            None => {
-                if second && Kind::of(&request).is_some() && !self.policies.know(&request) {
-                    return Ok(None);
-                }
-                let decided = catch_unwind(AssertUnwindSafe(|| {
-                    let settings = self.policies.settings(&request);
-                    admission::decide(&request, stage, &settings, self.cluster.as_ref())
-                }));
-                match decided {
-                    Ok(decision) => match decision.why_unseen() {
-                        Some(why) => {
-                            self.metrics.shed(stage, "unreadable");
-                            self.unseen(stage, 400, "BadRequest", why)
-                        }
-                        None if second && decision.may_be_early() => return Ok(None),
-                        None => decision,
-                    },
-                    Err(_) => {
-                        self.metrics.shed(stage, "bug");
-                        self.unseen(stage, 500, "InternalError", FAILED)
+            let decided = catch_unwind(AssertUnwindSafe(|| {
+                let settings = self.policies.settings(&request);
+                admission::decide(&request, stage, &settings, self.cluster.as_ref())
+            }));
+            if let Ok(decision) = decided {
+                match decision.why_unseen() {
+                    Some(why) => {
+                        self.metrics.shed(stage, "unreadable");
+                        self.unseen(stage, 400, "BadRequest", why)
                     }
+                    None if second && decision.may_be_early() => return Ok(None),
+                    None => decision,
                 }
+            } else {
+                self.metrics.shed(stage, "bug");
+                self.unseen(stage, 500, "InternalError", FAILED)
             }
         };
         let answer = admission::answer(version, &request.uid, &decision);

@@ -52,3 +52,12 @@ pub(super) fn read(
     }
     Ok(release)
 }
+
+/// What an API server said as it refused: the error itself would show every field of its answer, too.
+pub(super) fn refusal<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> {
+    let boxed = || cause.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
+    match cause.downcast_ref::<kube::Error>().or_else(boxed)? {
+        kube::Error::Api(status) if !status.message.is_empty() => Some(&status.message),
+        _ => None,
+    }
+}

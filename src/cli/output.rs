@@ -7,7 +7,10 @@ use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::table::{RED, YELLOW, printable};
+use super::{
+    live,
+    table::{RED, YELLOW, printable},
+};
 
 /// Form of the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -184,7 +187,7 @@ pub(super) fn error(error: &anyhow::Error) {
     // Some errors repeat their cause: it is told once.
     let mut text = error.to_string();
     for cause in error.chain().skip(1) {
-        let refusal = refusal(cause);
+        let refusal = live::refusal(cause);
         let said = refusal.map_or_else(|| cause.to_string(), str::to_owned);
         if !said.is_empty() && !text.ends_with(&said) {
             text = format!("{text}: {said}");
@@ -195,21 +198,6 @@ pub(super) fn error(error: &anyhow::Error) {
         }
     }
     complain("error", RED, &text);
-}
-
-/// What an API server said as it refused: the error itself would show every field of its answer, too.
-#[cfg(feature = "controller")]
-fn refusal<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> {
-    let boxed = || cause.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
-    match cause.downcast_ref::<kube::Error>().or_else(boxed)? {
-        kube::Error::Api(status) if !status.message.is_empty() => Some(&status.message),
-        _ => None,
-    }
-}
-
-#[cfg(not(feature = "controller"))]
-fn refusal<'a>(_: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> {
-    None
 }
 
 /// Says on standard error what a user should know of the run.

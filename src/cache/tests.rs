@@ -15,19 +15,19 @@ const KINDS: [Kind; 5] = [Kind::Pod, Kind::Service, Kind::Node, Kind::Slice, Kin
 
 /// Every question, with the kind it is about and why it has no answer.
 fn blind(store: &Store) -> [(Kind, Option<&'static str>); 5] {
-    fn why<T>(known: Known<T>) -> Option<&'static str> {
+    fn why<T>(known: &Known<T>) -> Option<&'static str> {
         match known {
             Known::Yes(_) => None,
-            Known::No(why) => Some(why),
+            Known::No(why) => Some(*why),
         }
     }
     let place = Place { namespace: "shop", service: "web", slice: "a", ports: &[], address: "10.0.0.1" };
     [
-        (Kind::Service, why(store.service("shop", "web"))),
-        (Kind::Pod, why(store.pods("shop", &Labels::default(), &mut |_| true))),
-        (Kind::Pod, why(store.is_pod_address("shop", [10, 0, 0, 1].into()))),
-        (Kind::Node, why(store.is_zone("a"))),
-        (Kind::Slice, why(store.other_slice(&place))),
+        (Kind::Service, why(&store.service("shop", "web"))),
+        (Kind::Pod, why(&store.pods("shop", &Labels::default(), &mut |_| true))),
+        (Kind::Pod, why(&store.is_pod_address("shop", [10, 0, 0, 1].into()))),
+        (Kind::Node, why(&store.is_zone("a"))),
+        (Kind::Slice, why(&store.other_slice(&place))),
     ]
 }
 

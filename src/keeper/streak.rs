@@ -53,8 +53,9 @@ mod tests {
 
     #[test]
     fn a_copy_is_old_once_after_a_minute_of_errors() {
-        // Steps at seconds, and the seconds at which the copy becomes old.
-        let table: &[(&str, &[(u64, Step)], &[u64])] = &[
+        /// Steps at seconds, and the seconds at which the copy becomes old.
+        type Row = (&'static str, &'static [(u64, Step)], &'static [u64]);
+        let table: &[Row] = &[
             ("one error", &[(0, Error)], &[]),
             ("a minute, and not more", &[(0, Error), (30, Error), (60, Error)], &[]),
             ("more than a minute", &[(0, Error), (30, Error), (61, Error)], &[61]),

@@ -32,6 +32,21 @@ impl Texts {
     /// Reads files, directories and standard input. What cannot be read is told on standard error; it is an error
     /// only where nothing is left.
     pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let (texts, mut failed) = Self::each(paths)?;
+        let last = if texts.is_empty() { failed.pop() } else { None };
+        failed.iter().for_each(output::error);
+        last.map_or(Ok(Self { texts, complete: failed.is_empty() }), Err)
+    }
+
+    /// Reads them likewise; nothing that is left is an answer, too: who asks for a document gets one.
+    pub(super) fn read_any(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let (texts, failed) = Self::each(paths)?;
+        failed.iter().for_each(output::error);
+        Ok(Self { texts, complete: failed.is_empty() })
+    }
+
+    /// What can be read, and why the rest cannot.
+    fn each(paths: &[PathBuf]) -> anyhow::Result<(Vec<Text>, Vec<anyhow::Error>)> {
         let (mut texts, mut failed) = (Vec::new(), Vec::new());
         for path in input::expand(paths)? {
             let read = input::open(&path).and_then(|(name, input)| {
@@ -45,15 +60,7 @@ impl Texts {
                 Err(error) => failed.push(error),
             }
         }
-        let complete = failed.is_empty();
-        if texts.is_empty()
-            && let Some(error) = failed.pop()
-        {
-            failed.iter().for_each(output::error);
-            return Err(error);
-        }
-        failed.iter().for_each(output::error);
-        Ok(Self { texts, complete })
+        Ok((texts, failed))
     }
 
     /// No files at all, which is no mistake.

@@ -138,7 +138,7 @@ impl Sources {
         let stdin = [&self.files, &self.policy, &self.old].into_iter().flatten().filter(|p| p.as_os_str() == "-");
         ensure!(stdin.count() <= 1, "standard input (-) can be read once only");
         let read = |paths: &[PathBuf]| if paths.is_empty() { Ok(Texts::all_of_none()) } else { Texts::read(paths) };
-        Ok(Given { files: read(&self.files)?, policies: read(&self.policy)?, old: read(&self.old)? })
+        Ok(Given { files: Texts::read_any(&self.files)?, policies: read(&self.policy)?, old: read(&self.old)? })
     }
 
     fn outcome(&self, complete: bool, worst: Option<Severity>) -> Outcome {
@@ -178,7 +178,7 @@ impl ReviewArgs {
             }
             ReviewForm::Json => out.document(Format::Json, &Reviews::of(judged))?,
             ReviewForm::Yaml => out.document(Format::Yaml, &Reviews::of(judged))?,
-            ReviewForm::Sarif => out.document(Format::Json, &sarif::log(judged.remarks()))?,
+            ReviewForm::Sarif => out.document(Format::Json, &sarif::log(judged.remarks(), judged.complete))?,
         }
         Ok(out.flush()?)
     }
@@ -221,7 +221,7 @@ impl ValidateArgs {
             ValidateForm::Wide => table::remarks(all(), &counts, &mut out)?,
             ValidateForm::Json => out.document(Format::Json, &Remarks { items: all().collect(), summary: counts })?,
             ValidateForm::Yaml => out.document(Format::Yaml, &Remarks { items: all().collect(), summary: counts })?,
-            ValidateForm::Sarif => out.document(Format::Json, &sarif::log(all()))?,
+            ValidateForm::Sarif => out.document(Format::Json, &sarif::log(all(), judged.complete))?,
         }
         out.flush()?;
         let worst = all().map(|r| r.severity).max();

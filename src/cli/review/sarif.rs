@@ -11,8 +11,8 @@ use crate::{
     reason::Severity,
 };
 
-/// The log of one run.
-pub(super) fn log<'a>(remarks: impl Iterator<Item = &'a Remark<'a>>) -> Value {
+/// The log of one run. `complete`: all of the input could be read.
+pub(super) fn log<'a>(remarks: impl Iterator<Item = &'a Remark<'a>>, complete: bool) -> Value {
     // All rules, so that a tool can tell what was looked for; of the reasons those that are told.
     let mut codes: Vec<Code> = Rule::ALL.iter().copied().map(Code::Rule).collect();
     let mut results = Vec::new();
@@ -32,6 +32,7 @@ pub(super) fn log<'a>(remarks: impl Iterator<Item = &'a Remark<'a>>) -> Value {
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "rules": codes.into_iter().map(rule).collect::<Vec<_>>(),
             } },
+            "invocations": [{ "executionSuccessful": complete }],
             "columnKind": "utf16CodeUnits",
             "results": results,
         }],

@@ -334,12 +334,14 @@ fn sarif() -> jsonschema::Validator {
             "version": { "const": "2.1.0" },
             "runs": { "type": "array", "minItems": 1, "items": {
                 "type": "object",
-                "required": ["tool", "results"],
+                "required": ["tool", "invocations", "results"],
                 "properties": {
                     "tool": { "type": "object", "required": ["driver"], "properties": { "driver": {
                         "type": "object", "required": ["name", "rules"],
                         "properties": { "name": { "type": "string" }, "rules": { "type": "array", "uniqueItems": true, "items": rule } },
                     } } },
+                    "invocations": { "type": "array", "items": { "type": "object", "required": ["executionSuccessful"],
+                        "properties": { "executionSuccessful": { "type": "boolean" } }, "additionalProperties": false } },
                     "results": { "type": "array", "items": result },
                 },
             } },
@@ -392,6 +394,22 @@ fn code_scanning_can_read_it() {
         let prints: std::collections::BTreeSet<String> =
             results.iter().map(|r| r["partialFingerprints"].to_string()).collect();
         assert_eq!(prints.len(), results.len());
+    }
+}
+
+/// What uploads a log has one to upload.
+#[test]
+fn a_file_that_cannot_be_read_leaves_a_document() {
+    for command in ["review", "validate"] {
+        let ran = roster_with(&[command, "-f", "-", "-o", "sarif"], &[], "kind: [");
+        assert_eq!(ran.code, 2, "{command}");
+        assert!(ran.err.contains("<stdin>:1"), "{command}: {}", ran.err);
+        let log = json(&ran);
+        sarif().validate(&log).unwrap();
+        let run = &log["runs"][0];
+        assert_eq!((&run["invocations"][0]["executionSuccessful"], &run["results"]), (&json!(false), &json!([])));
+        let ran = roster_with(&[command, "-f", "-", "-o", "json"], &[], "kind: [");
+        assert_eq!((ran.code, &json(&ran)["items"]), (2, &json!([])), "{command}");
     }
 }
 

@@ -24,6 +24,9 @@ use crate::{
 
 /// Longest time to connect to the API server.
 const CONNECT: Duration = Duration::from_secs(10);
+/// Longest silence of an answer: who takes a request and says nothing is gone. API servers end a watch after less than
+/// five minutes, and kube looks after those that are silent by itself.
+const SILENCE: Duration = Duration::from_secs(310);
 
 /// Starts the watches, and the keeper of certificates.
 pub(crate) async fn start(
@@ -68,8 +71,10 @@ pub(crate) async fn start(
 
 async fn connect(options: &ClusterOptions) -> anyhow::Result<kube::Client> {
     let mut config = live::config(options.context.as_deref(), options.kubeconfig.as_deref()).await?;
-    // Watches are read for minutes, so that reading has no limit of ours.
     config.connect_timeout = Some(CONNECT);
+    config.read_timeout = Some(SILENCE);
+    // Otherwise the time that a connection was of no use would count.
+    config.reset_reader_on_write = true;
     let address = config.cluster_url.to_string();
     kube::Client::try_from(config).with_context(|| format!("the client of {address}"))
 }

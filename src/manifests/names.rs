@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 pub(super) use crate::installed::{ADMIN_PORT, LEASE, NAME, NAMESPACE, SECRET, SERVICE, WEBHOOK_PORT};
 
 /// The image, without its tag.
-pub(super) const IMAGE: &str = "ghcr.io/roster-dev/roster";
+pub(super) const IMAGE: &str = "roster";
 /// Labels of everything.
 pub(super) fn labels() -> Value {
     json!({ "app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": NAME })

@@ -8,6 +8,7 @@ use crate::{
     cache::Store,
     certs::Own,
     server::{ClusterOptions, Readiness, Tasks},
+    telemetry::metrics::CacheMetrics,
     tls::{Clock, Served},
     webhook::InForce,
 };
@@ -18,6 +19,7 @@ pub(crate) async fn start(
     _: Option<Own>,
     _: &Arc<Served>,
     _: &Clock,
+    _: &CacheMetrics,
     _: &mut Readiness,
     _: &mut Tasks,
 ) -> anyhow::Result<(Arc<Store>, Arc<InForce>)> {

@@ -27,7 +27,7 @@ impl CacheMetrics {
     }
 
     /// Whether what is kept of a kind is old. The kind is a plural, as in `kubectl get`.
-    pub(crate) fn stale(&self, kind: &'static str, yes: bool) {
+    pub fn stale(&self, kind: &'static str, yes: bool) {
         self.stale.get_or_create(&KindLabels { kind }).set(yes.into());
     }
 }

@@ -103,10 +103,11 @@ fn cluster() -> Result<Outcome> {
     let assets = crate::cluster::assets_folder()?;
     let mut tally = Tally::default();
     // Faults are tried under a load with a pace: other tests beside them would be one more.
-    for line in ["test --test cluster -- --skip faults::", "test --test cluster -- faults::"] {
+    for line in ["-- --skip faults::", "-- faults::"] {
         let before = tally.failed;
         let mut command = Command::new("cargo");
-        command.args(line.split(' ')).env("KUBEBUILDER_ASSETS", &assets);
+        command.args("test --workspace --test cluster".split(' ')).args(line.split(' '));
+        command.env("KUBEBUILDER_ASSETS", &assets);
         let well = watch(&mut command, |line| {
             if let Some(more) = result_line(line) {
                 tally += more;

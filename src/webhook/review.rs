@@ -20,7 +20,7 @@ use super::{
     status::{Refusal, json},
 };
 use crate::{
-    admission::{self, Decision, EnvelopeError, Kind, Stage},
+    admission::{self, Decision, EnvelopeError, Kind, Request as Review, ReviewVersion, Stage},
     telemetry::metrics::Reviewed,
 };
 
@@ -52,16 +52,39 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
     let deadline = Deadline::of(request.uri().query(), began, webhook.limits.request);
     body::check(request.headers())?;
     let received = body::receive(request.into_body(), webhook.limits.review, &webhook.room, deadline).await?;
-    if received.bytes.len() <= SMALL {
-        let late = (Instant::now() > deadline.latest_begin(received.bytes.len())).then_some(LATE);
-        let second = late.is_none() && Instant::now() + MOMENT <= deadline.latest_begin(received.bytes.len());
-        if let Some(answer) = webhook.answer(stage, &received.bytes, began, late, second)? {
-            return Ok(json(answer));
-        }
-        sleep(MOMENT).await;
-        return webhook.last_answer(stage, &received.bytes, began, None).map(json);
+    let answer = match received.bytes.len() {
+        ..=SMALL => small(&webhook, stage, &received.bytes, began, deadline).await,
+        _ => large(webhook, stage, received, began, deadline).await,
+    };
+    answer.map(json)
+}
+
+/// Decides at once, or after a second look.
+async fn small(
+    webhook: &Webhook,
+    stage: Stage,
+    body: &[u8],
+    began: Instant,
+    deadline: Deadline,
+) -> Result<Vec<u8>, Refusal> {
+    let (now, latest) = (Instant::now(), deadline.latest_begin(body.len()));
+    if now > latest {
+        return webhook.answer(stage, body, began, |_| webhook.shed(stage, LATE));
     }
-    large(webhook, stage, received, began, deadline).await.map(json)
+    let (version, request) = match admission::read(body) {
+        Ok(read) => read,
+        Err(error) => return webhook.unreadable(stage, &error),
+    };
+    let again = now + MOMENT <= latest;
+    let first = (!again || webhook.knows(&request)).then(|| webhook.decide(stage, &request));
+    let decision = match first {
+        Some(decision) if !(again && decision.may_be_early()) => decision,
+        _ => {
+            sleep(MOMENT).await;
+            webhook.decide(stage, &request)
+        }
+    };
+    Ok(webhook.answered(stage, version, &request, &decision, began))
 }
 
 /// Takes its turn, and a thread of its own.
@@ -74,71 +97,69 @@ async fn large(
 ) -> Result<Vec<u8>, Refusal> {
     let bytes: &Bytes = &received.bytes;
     let Ok(place) = webhook.large.queue.clone().try_acquire_owned() else {
-        return webhook.last_answer(stage, bytes, began, Some(BUSY));
+        return webhook.answer(stage, bytes, began, |_| webhook.shed(stage, BUSY));
     };
     let turn = timeout_at(deadline.latest_begin(bytes.len()), webhook.large.turns.clone().acquire_owned()).await;
-    let Ok(Ok(turn)) = turn else { return webhook.last_answer(stage, bytes, began, Some(LATE)) };
+    let Ok(Ok(turn)) = turn else { return webhook.answer(stage, bytes, began, |_| webhook.shed(stage, LATE)) };
     let decided = tokio::task::spawn_blocking(move || {
         let _held = (place, turn);
-        webhook.last_answer(stage, &received.bytes, began, None)
+        webhook.answer(stage, &received.bytes, began, |request| webhook.decide(stage, request))
     });
     // Only a shutdown of the runtime cancels it.
     decided.await.unwrap_or_else(|_| Err(Refusal::unreadable("the server stops")))
 }
 
 impl Webhook {
-    /// The answer, whatever the copy of the cluster holds.
-    fn last_answer(
-        &self,
-        stage: Stage,
-        body: &[u8],
-        began: Instant,
-        unseen: Option<&'static str>,
-    ) -> Result<Vec<u8>, Refusal> {
-        self.answer(stage, body, began, unseen, false).map(Option::unwrap_or_default)
-    }
-
-    /// The answer to the review in `body`. `unseen` says why nobody looks at the object. `None`, where there is time for
-    /// a `second` look: it may be another in a moment.
+    /// The answer to the review in `body`, as `decide` has it.
     fn answer(
         &self,
         stage: Stage,
         body: &[u8],
         began: Instant,
-        unseen: Option<&'static str>,
-        second: bool,
-    ) -> Result<Option<Vec<u8>>, Refusal> {
-        let (version, request) = match admission::read(body) {
-            Ok(read) => read,
-            Err(error) => return self.unreadable(stage, &error).map(Some),
+        decide: impl FnOnce(&Review<'_>) -> Decision,
+    ) -> Result<Vec<u8>, Refusal> {
+        match admission::read(body) {
+            Ok((version, request)) => Ok(self.answered(stage, version, &request, &decide(&request), began)),
+            Err(error) => self.unreadable(stage, &error),
+        }
+    }
+
+    /// Whether nothing is missing that the policies ask of the cluster.
+    fn knows(&self, request: &Review<'_>) -> bool {
+        Kind::of(request).is_none() || self.policies.know(request)
+    }
+
+    fn decide(&self, stage: Stage, request: &Review<'_>) -> Decision {
+        let decided = catch_unwind(AssertUnwindSafe(|| {
+            let settings = self.policies.settings(request);
+            admission::decide(request, stage, &settings, self.cluster.as_ref())
+        }));
+        let Ok(decision) = decided else {
+            self.metrics.shed(stage, "bug");
+            return self.unseen(stage, 500, "InternalError", FAILED);
         };
-        let decision = if let Some(why) = unseen {
-            self.metrics.shed(stage, if why == LATE { "late" } else { "busy" });
-            self.unseen(stage, 503, "ServiceUnavailable", why)
-        } else {
-            if second && Kind::of(&request).is_some() && !self.policies.know(&request) {
-                return Ok(None);
-            }
-            let decided = catch_unwind(AssertUnwindSafe(|| {
-                let settings = self.policies.settings(&request);
-                admission::decide(&request, stage, &settings, self.cluster.as_ref())
-            }));
-            if let Ok(decision) = decided {
-                match decision.why_unseen() {
-                    Some(why) => {
-                        self.metrics.shed(stage, "unreadable");
-                        self.unseen(stage, 400, "BadRequest", why)
-                    }
-                    None if second && decision.may_be_early() => return Ok(None),
-                    None => decision,
-                }
-            } else {
-                self.metrics.shed(stage, "bug");
-                self.unseen(stage, 500, "InternalError", FAILED)
-            }
-        };
-        let answer = admission::answer(version, &request.uid, &decision);
-        self.metrics.decided(&Reviewed { stage, request: &request, decision: &decision, took: began.elapsed() });
+        let Some(why) = decision.why_unseen() else { return decision };
+        self.metrics.shed(stage, "unreadable");
+        self.unseen(stage, 400, "BadRequest", why)
+    }
+
+    /// Nobody looks at the object, since there is no time for it.
+    fn shed(&self, stage: Stage, why: &'static str) -> Decision {
+        self.metrics.shed(stage, if why == LATE { "late" } else { "busy" });
+        self.unseen(stage, 503, "ServiceUnavailable", why)
+    }
+
+    /// Counts the decision, and writes it down.
+    fn answered(
+        &self,
+        stage: Stage,
+        version: ReviewVersion,
+        request: &Review<'_>,
+        decision: &Decision,
+        began: Instant,
+    ) -> Vec<u8> {
+        let answer = admission::answer(version, &request.uid, decision);
+        self.metrics.decided(&Reviewed { stage, request, decision, took: began.elapsed() });
         tracing::debug!(
             uid = %request.uid,
             kind = %request.kind,
@@ -148,7 +169,7 @@ impl Webhook {
             findings = decision.findings.len(),
             "reviewed",
         );
-        Ok(Some(answer))
+        answer
     }
 
     fn unreadable(&self, stage: Stage, error: &EnvelopeError) -> Result<Vec<u8>, Refusal> {

@@ -8,7 +8,7 @@ use std::{
 use super::{Knowledge, Known, Place, addresses_of};
 use crate::{
     inventory::Inventory,
-    model::{Labels, Pod, Service, Text, names},
+    model::{EndpointSlice, Labels, Pod, Service, Text, names},
 };
 
 /// What an [`Inventory`] holds, for the rules. Of a kind of which nothing was read, nothing is known.
@@ -21,7 +21,7 @@ pub struct Snapshot<'a> {
     slices: Option<Slices<'a>>,
 }
 
-type Slices<'a> = BTreeMap<(&'a str, &'a str, &'a str), Vec<(&'a Text, Vec<Text>)>>;
+type Slices<'a> = BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a EndpointSlice>>;
 
 #[derive(Clone, Debug, Default)]
 struct Pods<'a> {
@@ -52,7 +52,7 @@ impl<'a> Snapshot<'a> {
             let Some(service) = slice.service_name() else { continue };
             for address in slice.endpoints.iter().flat_map(|e| &e.addresses) {
                 let key = (namespace(&slice.meta.namespace), service.as_str(), address.as_str());
-                slices.entry(key).or_default().push((&slice.meta.name, slice.port_names()));
+                slices.entry(key).or_default().push(slice);
             }
         }
         all
@@ -93,8 +93,8 @@ impl Knowledge for Snapshot<'_> {
     fn other_slice(&self, place: &Place<'_>) -> Known<Option<String>> {
         let Some(slices) = &self.slices else { return Known::No("no other slices were given") };
         let mut others = slices.get(&(place.namespace, place.service, place.address)).into_iter().flatten();
-        let found = others.find(|(name, ports)| name.as_str() != place.slice && place.shares_port(ports));
-        Known::Yes(found.map(|(name, _)| name.to_string()))
+        let found = others.find(|s| s.meta.name.as_str() != place.slice && place.shares_port(&s.port_names()));
+        Known::Yes(found.map(|s| s.meta.name.to_string()))
     }
 }
 

@@ -12,6 +12,7 @@ use futures::TryStreamExt;
 use kube::{
     Api, Client, ResourceExt,
     api::{ApiResource, DynamicObject},
+    core::Status,
     runtime::{WatchStreamExt, watcher},
 };
 
@@ -90,13 +91,10 @@ fn is_missing(error: &watcher::Error) -> bool {
 /// Whether waiting helps nobody: there is no CRD; or a policy is stored in a version that a webhook must convert first,
 /// and that webhook is this one.
 fn nobody_can_tell(error: &watcher::Error) -> bool {
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status)) => {
-            // Any other failure passes, and until then nobody may be told that no policy holds.
-            status.code == 404 || (status.code == 500 && status.message.contains("conversion webhook"))
-        }
-        _ => false,
-    }
+    // Any other failure passes, and until then nobody may be told that no policy holds.
+    let unconverted = |status: &Status| status.code == 500 && status.message.contains("conversion webhook");
+    is_missing(error)
+        || matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if unconverted(status))
 }
 
 fn read(object: &DynamicObject, statuses: &Statuses) -> Option<EndpointPolicy> {

@@ -118,8 +118,11 @@ pub(super) fn bundle_is_wrong(site: &Site) {
             }
             assert!(replica.log_text().contains("API servers do not accept the certificate"));
         }
+        // Else the replicas could be withdrawn later, and what is published now be of before.
+        site.wait_until_published(0);
         site.set_bundle(&good);
         site.wait_until_published(2);
+        sleep(HEARD);
         let tally = load.stop();
         row(&format!("{name}, seen and restored"), &tally.to_string());
         assert!(tally.failed.closed > 0 && tally.admitted.open > 0, "{tally:?}");

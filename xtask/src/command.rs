@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -16,6 +17,27 @@ pub(crate) fn run_with(command: &mut Command) -> Result<()> {
     println!("    {line}");
     let status = command.status().with_context(|| format!("{line} could not be started"))?;
     ensure!(status.success(), "{line} ended with {status}");
+    Ok(())
+}
+
+/// Runs prepared commands at the same time, and shows what each printed once it has ended.
+pub(crate) fn run_together(commands: impl IntoIterator<Item = Command>) -> Result<()> {
+    let run = |mut command: Command| {
+        let line = shown(&command);
+        println!("    {line}");
+        thread::spawn(move || (command.stdin(Stdio::null()).output(), line))
+    };
+    let running: Vec<_> = commands.into_iter().map(run).collect();
+    let mut failed = Vec::new();
+    for command in running {
+        let Ok((output, line)) = command.join() else { bail!("a command was not waited for") };
+        let output = output.with_context(|| format!("{line} could not be started"))?;
+        print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if !output.status.success() {
+            failed.push(format!("{line} ended with {}", output.status));
+        }
+    }
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
 }
 

@@ -94,7 +94,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
         Task::Manifests => steps.run("manifests", || generate::write("manifests")),
-        Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments).map(|()| Outcome::Passed)),
+        Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments, "release").map(|()| Outcome::Passed)),
         Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
         Task::Cluster(task) => steps.run("cluster", || cluster::run(&task).map(|()| Outcome::Passed)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,

@@ -35,15 +35,16 @@ pub(crate) struct ParityArgs {
     pub against_itself: bool,
 }
 
-/// Builds what is needed, compares, and says how it went. A difference is written down as a case under
-/// `tests/parity/cases/found`, ready to commit.
-pub(crate) fn run(args: &ParityArgs) -> Result<()> {
+/// Builds what is needed with a profile of Cargo's, compares, and says how it went. A difference is written down as a
+/// case under `tests/parity/cases/found`, ready to commit.
+pub(crate) fn run(args: &ParityArgs, profile: &str) -> Result<()> {
     let all = oracle::minors();
     let minors = if args.kubernetes.iter().any(|k| k == "all") { &all } else { &args.kubernetes };
     ensure!(!minors.is_empty(), "no release to compare with");
     let oracles = minors.iter().map(|m| Ok((m, oracle::build(m)?))).collect::<Result<Vec<_>>>()?;
     let mut command = Command::new("cargo");
-    command.args("run --quiet --release --package xtask --features live --bin parity_live --".split(' '));
+    command.args(["run", "--quiet", "--profile", profile]);
+    command.args("--package xtask --features live --bin parity_live --".split(' '));
     command.current_dir(paths::root());
     for (minor, program) in oracles {
         command.arg("--oracle").arg(format!("{minor}={}", program.to_str().context("a path that is not UTF-8")?));

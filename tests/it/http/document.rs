@@ -1,13 +1,19 @@
 //! The `OpenAPI` document: committed, whole, and true.
 
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex},
+};
+
 use axum::http::StatusCode;
 use roster::http::openapi_json;
 use serde_json::{Value, json};
 
 use super::{JSON, app, get, post, state};
 
-fn document() -> Value {
-    serde_json::from_str(&openapi_json()).unwrap()
+fn document() -> &'static Value {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(&openapi_json()).unwrap());
+    &DOCUMENT
 }
 
 #[test]
@@ -30,11 +36,15 @@ fn every_reference_resolves() {
     }
 }
 
-/// A validator of one schema inside the document.
-fn validator(schema: &Value, document: &Value) -> jsonschema::Validator {
-    let mut root = schema.clone();
-    root["components"] = document["components"].clone();
-    jsonschema::validator_for(&root).unwrap()
+/// A validator of one schema inside the document. All the kinds of Kubernetes belong to each, so it is made once.
+fn validator(schema: &Value) -> Arc<jsonschema::Validator> {
+    static MADE: LazyLock<Mutex<HashMap<String, Arc<jsonschema::Validator>>>> = LazyLock::new(Mutex::default);
+    let make = || {
+        let mut root = schema.clone();
+        root["components"] = document()["components"].clone();
+        Arc::new(jsonschema::validator_for(&root).unwrap())
+    };
+    MADE.lock().unwrap().entry(schema.to_string()).or_insert_with(make).clone()
 }
 
 /// The path with an example of each parameter that must be there.
@@ -51,7 +61,7 @@ fn with_query(path: &str, operation: &Value) -> String {
 pub(super) fn fits(path: &str, method: &str, status: &str, content_type: &str, answer: &Value) {
     let document = document();
     let content = &document["paths"][path][method]["responses"][status]["content"][content_type];
-    let valid = validator(&content["schema"], &document);
+    let valid = validator(&content["schema"]);
     valid.validate(answer).unwrap_or_else(|e| panic!("{path} {status}: {e}\n{answer}"));
 }
 
@@ -70,7 +80,7 @@ async fn every_example_runs_and_every_answer_fits_its_schema() {
             assert!(!examples.is_empty(), "{path} {content_type} has no example");
             for example in examples {
                 if let Some(schema) = content.get("schema") {
-                    validator(schema, &document).validate(&example).unwrap_or_else(|e| panic!("{path}: {e}"));
+                    validator(schema).validate(&example).unwrap_or_else(|e| panic!("{path}: {e}"));
                 }
                 let body = match example {
                     Value::String(text) => text,
@@ -82,7 +92,7 @@ async fn every_example_runs_and_every_answer_fits_its_schema() {
                 let schema = ok.get(answer.header("content-type")).map(|c| &c["schema"]);
                 let schema =
                     schema.unwrap_or_else(|| panic!("{path}: {} is not documented", answer.header("content-type")));
-                let validator = validator(schema, &document);
+                let validator = validator(schema);
                 for line in answer.text().lines() {
                     let line: Value = serde_json::from_str(line).unwrap();
                     validator.validate(&line).unwrap_or_else(|e| panic!("{path}: {e}\n{line}"));

@@ -1,7 +1,7 @@
 //! Roster's side of `cargo xtask bench`: plans one state many times and prints how long each took.
 //!
 //! One JSON case a line, with `repeat`, as the Go program beside it reads them; parsing is not timed.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench: it may fail loudly, and it prints")]
+#![expect(clippy::unwrap_used, reason = "a bench: it may fail loudly")]
 
 use std::hint::black_box;
 use std::io::{BufRead, Write};

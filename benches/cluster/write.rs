@@ -3,7 +3,7 @@
 //! indentation, which nearly doubles its size; a third argument, `pretty`, writes that too.
 //!
 //! `cluster_file SERVICES FILE [pretty]`; every Service has fifteen pods. `cargo xtask bench` runs it.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program for benches: it may fail loudly")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a program for benches: it may fail loudly")]
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,7 +1,7 @@
 //! Roster beside a real API server and the real controllers.
 //!
 //! `cargo xtask test cluster` builds the programs and sets `KUBEBUILDER_ASSETS`; without it nothing is tried here.
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,

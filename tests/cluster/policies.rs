@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use super::{
     api::{ApiServer, path},
     assets,
-    control_plane::{ControlPlane, Setup},
-    get, kubectl, wait,
+    control_plane::ControlPlane,
+    get, kubectl, start_without_controllers, wait,
     webhook::{Webhook, manifests},
 };
 
@@ -30,8 +30,7 @@ const STILL: Duration = Duration::from_secs(2);
 fn policies_are_kept_converted_and_spoken_of() {
     let Some(assets) = assets() else { return };
     let dir = tempfile::tempdir().unwrap();
-    let setup = Setup { assets: &assets, dir: dir.path(), api_server: &[], controllers: false };
-    let plane = ControlPlane::start(&setup).unwrap();
+    let plane = start_without_controllers(&assets, dir.path());
     let api = ApiServer::of(&plane);
     // Where the CRD is not installed there are no policies to wait for.
     Webhook::start_in(&plane, &dir.path().join("none")).wait_until_ready();

@@ -4,11 +4,7 @@ use std::{fs, path::Path, process::Output};
 
 use serde_json::{Value, json};
 
-use super::{
-    assets,
-    control_plane::{ControlPlane, Setup},
-    kubectl, roster,
-};
+use super::{assets, control_plane::ControlPlane, kubectl, roster, start_without_controllers};
 
 /// What a run came to: exit code, and all that it printed.
 fn run(kubeconfig: &Path, line: &str) -> (Option<i32>, String) {
@@ -65,8 +61,7 @@ const TRY: &str = "create -f - --dry-run=server";
 fn writes_pass_while_it_is_disabled_and_nothing_else_changes() {
     let Some(assets) = assets() else { return };
     let dir = tempfile::tempdir().unwrap();
-    let plane =
-        ControlPlane::start(&Setup { assets: &assets, dir: dir.path(), api_server: &[], controllers: false }).unwrap();
+    let plane = start_without_controllers(&assets, dir.path());
     let admin = plane.kubeconfig();
     let (code, told) = run(&admin, "disable");
     assert_eq!(code, Some(2), "{told}");

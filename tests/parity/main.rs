@@ -2,9 +2,8 @@
 //!
 //! The committed cases are a compact part of a larger recording; where that lies beside the checkout
 //! (`../shared/vectors`), all of it is compared.
-#![allow(
+#![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "a test: it may fail loudly, it reads files, and it prints"

@@ -50,6 +50,12 @@ const GOAL: f64 = 25.0;
 /// such a state is larger than the processor's caches.
 const LINEAR: f64 = 3.0;
 
+/// Megabytes of a line such as `VmHWM:  123456 kB` in what /proc says of a process.
+fn memory_of(status: &str, key: &str) -> Option<u64> {
+    let line = status.lines().find_map(|l| l.strip_prefix(key))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? / 1000)
+}
+
 /// Measures, prints, and says whether the goals are met.
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let mut goals = Goals::default();

@@ -22,8 +22,7 @@ impl Server {
     pub(crate) fn start() -> Result<Self> {
         // As the tests have it: `cargo build` would compile it anew, with the features that it alone asks for.
         run("cargo", "test --quiet --workspace --no-run")?;
-        // Bound and let go: the server takes the same port a moment later.
-        let address = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")?;
+        let address = free_address()?;
         let program = paths::target().join("debug/roster");
         let mut child = Command::new(&program)
             .args(["serve", "--listen", &address.to_string()])
@@ -70,6 +69,11 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// An address on loopback that is free now: bound and let go, for a server that takes it a moment later.
+pub(crate) fn free_address() -> Result<SocketAddr> {
+    TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")
 }
 
 /// Reads to the end, so that the writer never blocks, and keeps the last lines.

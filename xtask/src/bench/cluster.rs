@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::Goals;
+use super::{Goals, memory_of};
 use crate::command::run;
 use crate::paths;
 
@@ -75,7 +75,7 @@ fn measure(program: &Path, file: &Path) -> Result<Run> {
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     let code = loop {
-        if let Some(mark) = fs::read_to_string(&status).ok().as_deref().and_then(high_water) {
+        if let Some(mark) = fs::read_to_string(&status).ok().and_then(|s| memory_of(&s, "VmHWM:")) {
             peak = mark;
         }
         if let Some(ended) = child.try_wait()? {
@@ -83,11 +83,5 @@ fn measure(program: &Path, file: &Path) -> Result<Run> {
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    Ok(Run { time: began.elapsed(), peak: peak / 1000, code })
-}
-
-/// `VmHWM:  123456 kB`.
-fn high_water(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix(" kB")?.parse().ok()
+    Ok(Run { time: began.elapsed(), peak, code })
 }

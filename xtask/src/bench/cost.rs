@@ -13,9 +13,10 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use super::Goals;
-use super::webhook::{free, roster_program};
+use super::webhook::roster_program;
 use crate::cluster::{ControlPlane, Setup, assets_folder};
 use crate::paths;
+use crate::server::free_address;
 use histogram::Metrics;
 
 /// Services of one turn.
@@ -100,7 +101,7 @@ impl Roster {
         let program = roster_program()?;
         let made = Command::new(&program).args(["certs", "dev", "--dir"]).arg(folder).output()?;
         ensure!(made.status.success(), "roster certs dev: {}", String::from_utf8_lossy(&made.stderr));
-        let (address, admin) = (free()?, free()?);
+        let (address, admin) = (free_address()?.to_string(), free_address()?.to_string());
         let mut command = Command::new(program);
         command.args(["serve", "--webhook-listen", &address, "--admin-listen", &admin, "--cluster", "--kubeconfig"]);
         command.arg(plane.kubeconfig()).arg("--tls-cert-file").arg(folder.join("tls.crt"));

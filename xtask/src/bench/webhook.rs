@@ -15,7 +15,7 @@ use crate::command::run;
 use crate::paths;
 use bodies::Body;
 use servers::Server;
-pub(super) use servers::{free, roster_program};
+pub(super) use servers::roster_program;
 
 /// Connections that are kept alive.
 const CONNECTIONS: &str = "16";

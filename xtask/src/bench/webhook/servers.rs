@@ -1,7 +1,7 @@
 //! The two webhooks, each with the same certificate.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::bench::memory_of;
 use crate::command::run;
+use crate::server::free_address;
 use crate::{oracle, paths};
 
 /// A webhook that runs. It ends with the value.
@@ -21,7 +23,7 @@ pub(super) struct Server {
 impl Server {
     /// Roster, as it is released.
     pub(super) fn roster(folder: &Path) -> Result<Self> {
-        let (address, admin) = (free()?, free()?);
+        let (address, admin) = (free_address()?.to_string(), free_address()?.to_string());
         let mut command = Command::new(roster_program()?);
         command.args(["serve", "--webhook-listen", &address, "--admin-listen", &admin]);
         command
@@ -34,7 +36,7 @@ impl Server {
 
     /// The webhook of `benches/webhook`.
     pub(super) fn go(folder: &Path) -> Result<Self> {
-        let address = free()?;
+        let address = free_address()?.to_string();
         certificate(folder)?;
         let mut command = Command::new(go_program()?);
         command.args(["-port", address.rsplit(':').next().unwrap_or_default()]).arg("-cert-dir").arg(folder);
@@ -48,10 +50,7 @@ impl Server {
     /// Megabytes in memory: now, and at most so far.
     pub(super) fn memory(&self) -> Result<(u64, u64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).context("reading /proc")?;
-        let of = |key: &str| -> Option<u64> {
-            let line = status.lines().find_map(|l| l.strip_prefix(key))?;
-            Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? / 1000)
-        };
+        let of = |key| memory_of(&status, key);
         of("VmRSS:").zip(of("VmHWM:")).context("/proc does not tell how much memory it has")
     }
 
@@ -111,9 +110,4 @@ fn go_program() -> Result<PathBuf> {
         fs::rename(half, &binary)?;
     }
     Ok(binary)
-}
-
-/// An address that is free now.
-pub(in crate::bench) fn free() -> Result<String> {
-    Ok(TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")?.to_string())
 }

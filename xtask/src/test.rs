@@ -105,7 +105,7 @@ fn cluster() -> Result<Outcome> {
     let assets = crate::cluster::assets_folder()?;
     let mut tally = Tally::default();
     // Faults are tried under a load with a pace: other tests beside them would be one more.
-    for line in ["-- --skip faults::", "-- faults::"] {
+    for line in ["-- --ignored --skip faults::", "-- --ignored faults::"] {
         let before = tally.failed;
         let mut command = Command::new("cargo");
         command.args("test --workspace --test cluster".split(' ')).args(line.split(' '));

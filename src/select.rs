@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::{
     compat::Profile,
-    model::{Phase, Pod, Readiness, Service, ServiceType, Text},
+    model::{Phase, Pod, Readiness, Service, ServiceType},
     reason::Reason,
     targets::clip,
 };
@@ -39,11 +39,6 @@ pub(crate) fn serves(service: &Service, profile: &Profile) -> bool {
 /// Whether the Service is a CNAME, and nothing but that for this release (E3, S11).
 pub(crate) fn only_a_name(service: &Service, profile: &Profile) -> bool {
     service.kind == ServiceType::ExternalName && !profile.external_name
-}
-
-/// `FindPort` of the newest release for one pod and one name; [`crate::targets`] does it for many at once.
-pub(crate) fn named_port(pod: &Pod, name: &Text, protocol: &Text) -> Option<i32> {
-    pod.ports.iter().find(|p| p.name == *name && p.protocol == *protocol).map(|p| p.number)
 }
 
 /// Whether the pod's host name is published: `ShouldSetHostname`.

@@ -203,7 +203,11 @@ impl Decision {
         self.warnings.truncate(MAX_WARNINGS);
         for (key, text) in after.audit {
             let note = self.audit.entry(key).or_default();
-            *note = if note.is_empty() { text } else { short(&format!("{note}; {text}"), MAX_TEXT) };
+            if note.is_empty() {
+                *note = text;
+            } else if *note != text {
+                *note = short(&format!("{note}; {text}"), MAX_TEXT);
+            }
         }
         self.findings.extend(after.findings);
         self.denied = after.denied;

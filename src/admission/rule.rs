@@ -143,7 +143,7 @@ rules! {
     SpecialAddress "special-address" ["Endpoints", "EndpointSlice"] Invalid Refuse Enforce "Use the address of the machine that serves.";
     /// The label `managed-by` names a built-in controller, and somebody else writes: the controller will delete or rewrite the object.
     ManagedBy "managed-by-spoofed" ["Endpoints", "EndpointSlice"] Forbidden Refuse Warn "Use a name of your own in the label.";
-    /// An address that belongs to no pod of the namespace, nor to a range that an `EndpointPolicy` allows (CVE-2021-25740); or one in a range that it denies. Needs the cluster, but for denied ranges.
+    /// An address that belongs to no pod of the namespace, nor to a range that an `EndpointPolicy` allows (CVE-2021-25740); or one in a range that it denies. Needs the cluster, but for denied ranges and host names, which no range allows.
     Provenance "address-provenance" ["Endpoints", "EndpointSlice"] Forbidden Refuse Warn "Use the address of a pod of the namespace, or have the range allowed by an EndpointPolicy.";
 }
 

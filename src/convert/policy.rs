@@ -161,7 +161,7 @@ impl<'a> Metadata<'a> {
     /// What waits for the version that the object is converted to, with its annotation removed.
     fn take_rest(&mut self, to: Version) -> Option<Members<'a>> {
         let mut annotations = self.annotations()?;
-        let mut rest = read_rest(annotations.get(annotation_of(to))?)?;
+        let mut rest = read_rest(annotations.get(annotation_of(to))?, to)?;
         let before = rest.take(ANNOTATION);
         match before {
             Some(before) => annotations.set(annotation_of(to), before),
@@ -185,7 +185,7 @@ impl<'a> Metadata<'a> {
         let name = annotation_of(from);
         let mut annotations = self.annotations().unwrap_or_default();
         // Somebody's own annotation of this name would be taken for ours on the way back.
-        let mistaken = annotations.get(name).is_some_and(|a| read_rest(a).is_some());
+        let mistaken = annotations.get(name).is_some_and(|a| read_rest(a, from).is_some());
         if rest.is_empty() && !mistaken {
             return;
         }
@@ -217,8 +217,9 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// The text of our annotation, opened; `None` if it is not one that [`Metadata::put_rest`] wrote.
-fn read_rest<'a>(annotation: &Node<'a>) -> Option<Members<'a>> {
+/// The text of our annotation, opened; `None` if it is not one that [`Metadata::put_rest`] wrote for what only `version`
+/// says.
+fn read_rest<'a>(annotation: &Node<'a>, version: Version) -> Option<Members<'a>> {
     let text = annotation.text()?;
     if !text.starts_with('{') {
         return None;
@@ -226,5 +227,24 @@ fn read_rest<'a>(annotation: &Node<'a>) -> Option<Members<'a>> {
     let raw = Node::Owned(RawValue::from_string(text.into_owned()).ok()?);
     let rest = raw.open()?;
     let known = |name: &str| [SPEC, ANNOTATIONS, ANNOTATION, NO_METADATA].contains(&name);
-    (!rest.is_empty() && rest.names().all(known)).then_some(rest)
+    let spec_is_ours = rest.get(SPEC).is_none_or(|spec| spec.open().is_some_and(|spec| is_rest(spec, version)));
+    (!rest.is_empty() && rest.names().all(known) && spec_is_ours).then_some(rest)
+}
+
+/// Whether [`move_fields`] leaves such a rest of a spec in `version`. What both versions say is never in it: a policy is
+/// what its spec says, and nobody hides an exemption in an annotation.
+fn is_rest(spec: Members<'_>, version: Version) -> bool {
+    spec.into_iter().all(|(name, value)| {
+        let is_group = MOVED.iter().any(|m| m.path[0] == name);
+        let is_flat = MOVED.iter().any(|m| m.flat == name);
+        match version {
+            Version::V1alpha1 => is_group,
+            Version::V1 if is_group => {
+                let mut moved = Members::default();
+                flatten(value, 0, &[name.as_ref()], &mut moved);
+                moved.is_empty()
+            }
+            Version::V1 => is_flat,
+        }
+    })
 }

@@ -29,6 +29,31 @@ fn policies_survive_the_way_there_and_back() {
     assert!(changed > 0, "nothing ever had to wait in an annotation");
 }
 
+/// An annotation of somebody else's is his own, and adds nothing to the spec.
+#[test]
+fn an_annotation_says_nothing_that_a_spec_says() {
+    for (from, rest) in [
+        (Version::V1alpha1, r#"{"spec":{"exempt":{"users":["*"]}}}"#),
+        (Version::V1alpha1, r#"{"spec":{"match":{"later":1,"namespaces":{"names":["x"]}}}}"#),
+        (Version::V1alpha1, r#"{"spec":{"defaultMode":"off"}}"#),
+        (Version::V1, r#"{"spec":{"exemptUsers":["*"]}}"#),
+        (Version::V1, r#"{"spec":{"rules":[]}}"#),
+        (Version::V1, r#"{"spec":"off"}"#),
+    ] {
+        let name = format!("roster.dev/{}-only", from.other().name());
+        let object = serde_json::json!({
+            "apiVersion": from.api_version(), "kind": "EndpointPolicy",
+            "metadata": { "name": "p", "annotations": { name: rest } }, "spec": { "future": 1 },
+        });
+        let raw = serde_json::value::to_raw_value(&object).unwrap();
+        let there = convert(&raw, from.other()).unwrap();
+        let mut wanted = object;
+        wanted["apiVersion"] = from.other().api_version().into();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(there.get()).unwrap(), wanted);
+        assert_eq!(canonical(&convert(&there, from).unwrap()), canonical(&raw));
+    }
+}
+
 /// What an API server holds a conversion to: of the metadata, labels and annotations may differ.
 fn only_annotations_differ(object: &RawValue, there: &RawValue) {
     let rest = |raw| {

@@ -55,6 +55,8 @@ async fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// The policies of `text`. What is only warned of, as a field of a later release, is logged.
 fn parse(text: &[u8], path: &Path) -> anyhow::Result<Vec<EndpointPolicy>> {
     let name = path.display().to_string();
+    // Somebody is about to write it, or could not. No policy at all is an empty list.
+    ensure!(!text.trim_ascii().is_empty(), "{name}: there is nothing in it");
     let (policies, problems) = decode::policies(text, &Source::file(&name))?;
     let (errors, others): (Vec<_>, Vec<_>) = problems.into_iter().partition(|p| p.severity == Severity::Error);
     ensure!(errors.is_empty(), "{}", told(&errors));
@@ -93,5 +95,8 @@ spec:
                 other => panic!("{name}: {other:?}"),
             }
         }
+        let of = |text: &str| parse(text.as_bytes(), Path::new("p.yaml")).map(|all| all.len());
+        assert_eq!(of(" \n").unwrap_err().to_string(), "p.yaml: there is nothing in it");
+        assert_eq!(of("[]").unwrap(), 0);
     }
 }

@@ -1,3 +1,5 @@
+use serde_json::value::RawValue;
+
 use super::*;
 
 const CAPACITY: &str = "/metadata/annotations/endpoints.kubernetes.io~1over-capacity";
@@ -56,7 +58,7 @@ fn too_many_addresses_are_cut_in_the_shares_of_the_controller() {
         (&[[999, 0], [999, 0], [2, 0], [1, 0]], &[[500, 0], [500, 0]], 499 + 499 + 2 + 1),
         (&[[900, 101]], &[[900, 100]], 2),
         // Many are not removed one by one: what stays is written.
-        (&[[2500, 1500]], &[[1000, 0]], 3),
+        (&[[2500, 1500]], &[[1000, 0]], 2),
     ];
     for (given, want, operations) in cases {
         let (patch, patched) = truncated(given);
@@ -67,6 +69,32 @@ fn too_many_addresses_are_cut_in_the_shares_of_the_controller() {
     assert_eq!(patch[0], json!({ "op": "remove", "path": "/subsets/1/addresses/400" }));
     let exact = object("Endpoints", "byhand", &[("/subsets", subsets(&[[600, 100], [300, 0]]))]);
     assert_eq!(mend(&exact, |_| {}).0, json!([]));
+}
+
+#[test]
+fn many_empty_subsets_make_no_long_patch() {
+    let with = |empty: usize, future: &str| {
+        let mut all = vec![json!({}); empty];
+        all.push(subsets(&[[1001, 0]])[0].take());
+        let text = object("Endpoints", "byhand", &[("/subsets", all.into())]).to_string();
+        text.replacen("\"future\":0", &format!("\"future\":{future}"), 1)
+    };
+    let (patch, patched) = mend(&serde_json::from_str(&with(5000, "0")).unwrap(), |_| {});
+    assert_eq!(patch.as_array().unwrap().len(), 2);
+    assert_eq!(counts(&patched), [[1000, 0]]);
+    assert_eq!(patched["subsets"][0]["future"], 0);
+    // A number that no machine holds is kept: nothing is written anew then.
+    let raw = RawValue::from_string(with(1200, "1e400")).unwrap();
+    let request = Request {
+        version: "v1".into(),
+        kind: "Endpoints".into(),
+        operation: Some(Operation::Create),
+        object: Some(&raw),
+        ..Request::default()
+    };
+    let decision = decide(&request, Stage::Mutate, &only(&[(Rule::OverCapacity, Mode::Enforce)]), &Nothing);
+    let removed = decision.patch.iter().filter(|op| matches!(op, PatchOp::Remove { .. })).count();
+    assert_eq!(removed, 1201);
 }
 
 #[test]
@@ -168,6 +196,11 @@ fn addresses_are_listed_once_for_a_port() {
             "in another subset, one port of two",
             json!([subset(&["1"], &[], &[80, 81]), subset(&["1"], &[], &[82]), subset(&[], &["1"], &[81, 83])]),
             vec!["subsets[2].notReadyAddresses[0].ip: 1 is ready and not ready for one port"],
+        ),
+        (
+            "no protocol is TCP",
+            json!([subset(&["1"], &[], &[80]), { "addresses": [{ "ip": "1" }], "ports": [{ "name": "p", "port": 80 }] }]),
+            vec!["subsets[1].addresses[0].ip: 1 is listed twice for one port"],
         ),
         (
             "without ports",

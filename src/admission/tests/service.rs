@@ -220,6 +220,7 @@ fn selectors_and_ports_are_compared_with_the_pods() {
                 vec![selector(json!({ "app": "wbe", "tier": "a" }))],
                 &["spec.selector: no pod in namespace shop has app=wbe,tier=a yet"],
             ),
+            ("an empty one is none", nothing, vec![selector(json!({}))], &[]),
             ("an alias", nothing, vec![selector(json!({ "app": "wbe" })), ("/spec/type", "ExternalName".into())], &[]),
             ("a number", missing, vec![web(), ("/spec/ports/0/targetPort", 9.into())], &[]),
             ("a name that is there", missing, vec![web(), port("http")], &[]),

@@ -1,7 +1,7 @@
 //! More than 1000 addresses.
 
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::{LISTS, Listed};
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
     model::names,
 };
 
-/// Most addresses of one list that are removed one by one. An API server copies the rest of the list for each of
-/// them: where there are more, what stays is written instead.
+/// So much is removed one by one. An API server copies the rest of the list each time: where there is more to remove,
+/// what stays is written instead.
 const MAX_REMOVED: usize = 1000;
 /// What 1.21 wrote, which did not cut.
 const WARNING: &str = "warning";
@@ -48,8 +48,21 @@ pub(super) fn check(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) 
     }
 }
 
-/// Cuts each list to what it keeps, and says so in the annotation. From the end, so that indexes stay right.
+/// Cuts each list to what it keeps, and says so in the annotation.
 fn cut(object: &RawValue, counts: &[[usize; 2]], kept: &[[usize; 2]]) -> Vec<PatchOp> {
+    let mut patch = removals(counts, kept);
+    // What cannot be written anew, such as a number that no machine holds, stays as it is.
+    if patch.len() > MAX_REMOVED
+        && let Some(subsets) = kept_subsets(object, kept)
+    {
+        patch = vec![PatchOp::replace("/subsets", subsets)];
+    }
+    patch.extend(set(object, &["metadata", "annotations", names::OVER_CAPACITY], TRUNCATED));
+    patch
+}
+
+/// Removes what is not kept, one by one: from the end, so that indexes stay right.
+fn removals(counts: &[[usize; 2]], kept: &[[usize; 2]]) -> Vec<PatchOp> {
     let mut patch = Vec::new();
     for (i, (count, kept)) in counts.iter().zip(kept).enumerate().rev() {
         if kept.iter().all(|n| *n == 0) {
@@ -61,34 +74,31 @@ fn cut(object: &RawValue, counts: &[[usize; 2]], kept: &[[usize; 2]]) -> Vec<Pat
             match count - kept {
                 0 => {}
                 _ if *kept == 0 => patch.push(PatchOp::remove(at)),
-                1..=MAX_REMOVED => {
-                    patch.extend((*kept..*count).rev().map(|n| PatchOp::remove(format!("{at}/{n}"))));
-                }
-                _ => patch.extend(first_of(object, i, list, *kept).map(|first| PatchOp::replace(at, first))),
+                _ => patch.extend((*kept..*count).rev().map(|n| PatchOp::remove(format!("{at}/{n}")))),
             }
         }
     }
-    patch.extend(set(object, &["metadata", "annotations", names::OVER_CAPACITY], TRUNCATED));
     patch
 }
 
-/// The first addresses of a list, with all that is in them.
-fn first_of(object: &RawValue, subset: usize, list: &str, kept: usize) -> Option<Vec<Value>> {
+/// The subsets with what they keep, and with all that is in it.
+fn kept_subsets(object: &RawValue, kept: &[[usize; 2]]) -> Option<Vec<Value>> {
     #[derive(Deserialize)]
     struct Object<'a> {
         #[serde(borrow)]
-        subsets: Vec<Subset<'a>>,
+        subsets: Vec<&'a RawValue>,
     }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Subset<'a> {
-        #[serde(borrow, default)]
-        addresses: Option<Vec<&'a RawValue>>,
-        #[serde(borrow, default)]
-        not_ready_addresses: Option<Vec<&'a RawValue>>,
-    }
-    let mut subsets = serde_json::from_str::<Object<'_>>(object.get()).ok()?.subsets;
-    let subset = subsets.get_mut(subset)?;
-    let all = if list == LISTS[0] { subset.addresses.take() } else { subset.not_ready_addresses.take() }?;
-    all.into_iter().take(kept).map(|a| serde_json::from_str(a.get()).ok()).collect()
+    let subsets = serde_json::from_str::<Object<'_>>(object.get()).ok()?.subsets;
+    let left = subsets.into_iter().zip(kept).filter(|(_, kept)| kept.iter().any(|n| *n > 0));
+    left.map(|(subset, kept)| {
+        let mut subset: Map<String, Value> = serde_json::from_str(subset.get()).ok()?;
+        for (list, kept) in LISTS.iter().zip(kept) {
+            match subset.get_mut(*list) {
+                Some(Value::Array(all)) if *kept > 0 => all.truncate(*kept),
+                _ => drop(subset.remove(*list)),
+            }
+        }
+        Some(subset.into())
+    })
+    .collect()
 }

@@ -60,7 +60,11 @@ impl Ports {
         let mut of_subset = Vec::with_capacity(object.subsets.len());
         for subset in &object.subsets {
             let mut ports = Vec::with_capacity(subset.ports.len().max(1));
-            let keys = subset.ports.iter().map(|p| (p.name.as_str(), p.protocol.as_str(), p.port));
+            // A file may leave out what an API server fills in.
+            let keys = subset
+                .ports
+                .iter()
+                .map(|p| (p.name.as_str(), if p.protocol.is_empty() { "TCP" } else { p.protocol.as_str() }, p.port));
             for key in keys.chain(subset.ports.is_empty().then_some(("", "", -1))) {
                 let next = known.len();
                 ports.push(*known.entry(key).or_insert(next));

@@ -6,9 +6,25 @@ use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 
+/// `cargo`, as from a shell. Cargo tells the programs that it runs of which package they are; build scripts look at that
+/// (ring's does), and whatever uses them would be built anew, once by `cargo xtask test` and once by `cargo test`.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new("cargo");
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|n| n.starts_with("CARGO_PKG_") || n.starts_with("CARGO_MANIFEST_")) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
 /// Runs `program` with the words of `line`, its output going to ours.
 pub(crate) fn run(program: &str, line: &str) -> Result<()> {
-    run_with(Command::new(program).args(line.split_whitespace()))
+    run_with(named(program).args(line.split_whitespace()))
+}
+
+fn named(program: &str) -> Command {
+    if program == "cargo" { cargo() } else { Command::new(program) }
 }
 
 /// Runs a prepared command.
@@ -43,7 +59,7 @@ pub(crate) fn run_together(commands: impl IntoIterator<Item = Command>) -> Resul
 
 /// Runs `program` and returns what it printed.
 pub(crate) fn capture(program: &str, line: &str) -> Result<String> {
-    let mut command = Command::new(program);
+    let mut command = named(program);
     command.args(line.split_whitespace());
     let line = shown(&command);
     let output = command.output().with_context(|| format!("{line} could not be started"))?;

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::command::{has, run_with};
+use crate::command::{cargo, has, run_with};
 use crate::paths;
 use crate::steps::{Outcome, Steps};
 
@@ -51,7 +50,7 @@ fn one(name: &str, seconds: u32) -> Result<Outcome> {
     }
     let corpus = paths::cache()?.join("fuzz").join(name);
     fs::create_dir_all(&corpus).with_context(|| format!("creating {}", corpus.display()))?;
-    let mut command = Command::new("cargo");
+    let mut command = cargo();
     // No address sanitizer: there is no unsafe code here to watch, and without it there are several times as many runs.
     command
         .args(["fuzz", "run", "--sanitizer", "none", name])

@@ -2,17 +2,15 @@
 //!
 //! `tests/it/generated.rs` holds the one table of them. With `ROSTER_WRITE=NAME` it writes instead of comparing.
 
-use std::process::Command;
-
 use anyhow::Result;
 
-use crate::command::run_with;
+use crate::command::{cargo, run_with};
 use crate::steps::Outcome;
 
 /// Writes the generated files of one group: `openapi` or `docs`.
 pub(crate) fn write(group: &str) -> Result<Outcome> {
-    let mut command = Command::new("cargo");
-    command.args("test --quiet --test it generated:: -- --nocapture".split(' ')).env("ROSTER_WRITE", group);
+    let mut command = cargo();
+    command.args("test --quiet --workspace --test it generated:: -- --nocapture".split(' ')).env("ROSTER_WRITE", group);
     run_with(&mut command)?;
     Ok(Outcome::Passed)
 }

@@ -1,11 +1,10 @@
 //! Everything that judges the code without running it.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use crate::command::{capture, has, run, run_with};
+use crate::command::{capture, cargo, has, run, run_with};
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
 
@@ -62,7 +61,7 @@ fn check(line: &str) -> Result<Outcome> {
 
 fn rustdoc() -> Result<Outcome> {
     let line = "doc --workspace --all-features --no-deps --document-private-items";
-    run_with(Command::new("cargo").args(line.split(' ')).env("RUSTDOCFLAGS", "-D warnings"))?;
+    run_with(cargo().args(line.split(' ')).env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Outcome::Passed)
 }
 

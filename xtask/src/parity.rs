@@ -1,9 +1,8 @@
 //! `cargo xtask parity`: random states, asked of the real controllers and of Roster.
 
-use std::process::Command;
-
 use anyhow::{Context, Result, ensure};
 
+use crate::command::cargo;
 use crate::{oracle, paths};
 
 /// What to compare.
@@ -42,7 +41,7 @@ pub(crate) fn run(args: &ParityArgs, profile: &str) -> Result<()> {
     let minors = if args.kubernetes.iter().any(|k| k == "all") { &all } else { &args.kubernetes };
     ensure!(!minors.is_empty(), "no release to compare with");
     let oracles = minors.iter().map(|m| Ok((m, oracle::build(m)?))).collect::<Result<Vec<_>>>()?;
-    let mut command = Command::new("cargo");
+    let mut command = cargo();
     command.args(["run", "--quiet", "--profile", profile]);
     command.args("--package xtask --features live --bin parity_live --".split(' '));
     command.current_dir(paths::root());

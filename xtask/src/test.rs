@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
 
-use crate::command::{has, run, run_together, watch};
+use crate::command::{cargo, has, run, run_together, watch};
 use crate::parity::{self, ParityArgs};
 use crate::paths;
 use crate::server::Server;
@@ -55,7 +55,7 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
 
 fn cargo_test() -> Result<Outcome> {
     let mut tally = Tally::default();
-    let mut command = Command::new("cargo");
+    let mut command = cargo();
     command.args("test --workspace --no-fail-fast".split(' '));
     let well = watch(&mut command, |line| {
         if let Some(more) = result_line(line) {
@@ -107,7 +107,7 @@ fn cluster() -> Result<Outcome> {
     // Faults are tried under a load with a pace: other tests beside them would be one more.
     for line in ["-- --ignored --skip faults::", "-- --ignored faults::"] {
         let before = tally.failed;
-        let mut command = Command::new("cargo");
+        let mut command = cargo();
         command.args("test --workspace --test cluster".split(' ')).args(line.split(' '));
         // The control planes are short-lived and have memory: collecting it was a sixth of their processor time.
         command.env("KUBEBUILDER_ASSETS", &assets).env("GOGC", "400");

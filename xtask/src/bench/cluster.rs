@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::{Goals, memory_of};
-use crate::command::run;
+use crate::command::{cargo, run};
 use crate::paths;
 
 /// What a whole cluster may take on two cores.
@@ -50,7 +50,7 @@ fn file(services: usize) -> Result<PathBuf> {
         let half = file.with_extension("part");
         println!("writing {}", file.display());
         let line = "run --quiet --release --package xtask --features live --bin cluster_file --";
-        let mut command = Command::new("cargo");
+        let mut command = cargo();
         command.args(line.split(' ')).arg(services.to_string()).arg(&half).current_dir(paths::root());
         ensure!(command.status()?.success(), "the file could not be written");
         fs::rename(half, &file)?;

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    process::Command,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -13,7 +12,10 @@ use super::{
     assets,
     control_plane::{ControlPlane, Setup},
 };
-use crate::{command::run_with, paths};
+use crate::{
+    command::{cargo, run_with},
+    paths,
+};
 
 const HEAD: &str = "\
 # A small shop, as `kubectl get services,endpoints,endpointslices,pods,nodes -n shop -o yaml` printed it.
@@ -49,8 +51,8 @@ pub(crate) fn shop() -> Result<()> {
 /// The test that asks for every rule in every mode writes down what it hears.
 pub(crate) fn reviews() -> Result<()> {
     assets::check_release()?;
-    let mut command = Command::new("cargo");
-    command.args("test --test cluster matrix::every_rule_in_every_mode -- --ignored".split(' '));
+    let mut command = cargo();
+    command.args("test --workspace --test cluster matrix::every_rule_in_every_mode -- --ignored".split(' '));
     command.env("KUBEBUILDER_ASSETS", assets::folder()?);
     command.env("ROSTER_RECORD_REVIEWS", paths::root().join("tests/data/reviews/rules.jsonl"));
     run_with(&mut command)

@@ -24,10 +24,13 @@ pub(crate) struct Arguments {
     only: Vec<Kind>,
 }
 
+/// Many tests wait for something: so many threads a core keep all cores busy.
+const THREADS: usize = 3;
+
 /// What kinds of tests there are.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Kind {
-    /// cargo test: unit, integration, recorded answers, documentation
+    /// cargo test: unit, integration, recorded answers
     Cargo,
     /// Random states, asked of the real controllers
     Live,
@@ -46,7 +49,7 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
             steps.run(name, test);
         }
     };
-    run(Kind::Cargo, "cargo test: unit, integration, recorded answers, documentation", cargo_test);
+    run(Kind::Cargo, "cargo test: unit, integration, recorded answers", cargo_test);
     run(Kind::Live, "live: random states, asked of the real controllers", live_parity);
     run(Kind::Cluster, "cluster: beside a real API server", cluster);
     run(Kind::Browser, "browser: /docs, offline", browser);
@@ -57,6 +60,10 @@ fn cargo_test() -> Result<Outcome> {
     let mut tally = Tally::default();
     let mut command = cargo();
     command.args("test --workspace --no-fail-fast".split(' '));
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env("RUST_TEST_THREADS", (THREADS * cores).to_string());
+    }
     let well = watch(&mut command, |line| {
         if let Some(more) = result_line(line) {
             tally += more;

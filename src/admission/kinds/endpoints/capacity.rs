@@ -50,21 +50,22 @@ pub(super) fn check(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) 
 
 /// Cuts each list to what it keeps, and says so in the annotation.
 fn cut(object: &RawValue, counts: &[[usize; 2]], kept: &[[usize; 2]]) -> Vec<PatchOp> {
-    let mut patch = removals(counts, kept);
-    // What cannot be written anew, such as a number that no machine holds, stays as it is.
-    if patch.len() > MAX_REMOVED
-        && let Some(subsets) = kept_subsets(object, kept)
-    {
-        patch = vec![PatchOp::replace("/subsets", subsets)];
-    }
+    let mut patch = removals(counts, kept, MAX_REMOVED)
+        .or_else(|| Some(vec![PatchOp::replace("/subsets", kept_subsets(object, kept)?)]))
+        // What cannot be written anew, such as a number that no machine holds, stays as it is.
+        .or_else(|| removals(counts, kept, usize::MAX))
+        .unwrap_or_default();
     patch.extend(set(object, &["metadata", "annotations", names::OVER_CAPACITY], TRUNCATED));
     patch
 }
 
-/// Removes what is not kept, one by one: from the end, so that indexes stay right.
-fn removals(counts: &[[usize; 2]], kept: &[[usize; 2]]) -> Vec<PatchOp> {
+/// Removes what is not kept, one by one: from the end, so that indexes stay right. `None` if that is more than `most`.
+fn removals(counts: &[[usize; 2]], kept: &[[usize; 2]], most: usize) -> Option<Vec<PatchOp>> {
     let mut patch = Vec::new();
     for (i, (count, kept)) in counts.iter().zip(kept).enumerate().rev() {
+        if patch.len() > most {
+            return None;
+        }
         if kept.iter().all(|n| *n == 0) {
             patch.push(PatchOp::remove(format!("/subsets/{i}")));
             continue;
@@ -78,7 +79,7 @@ fn removals(counts: &[[usize; 2]], kept: &[[usize; 2]]) -> Vec<PatchOp> {
             }
         }
     }
-    patch
+    (patch.len() <= most).then_some(patch)
 }
 
 /// The subsets with what they keep, and with all that is in it.

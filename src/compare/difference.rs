@@ -8,6 +8,7 @@ use std::{
 
 use crate::model::{
     Endpoint, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels, ObjectMeta, ObjectRef, SlicePort, names,
+    protocol_or_tcp,
 };
 
 /// So many addresses are named; the others are counted.
@@ -133,7 +134,7 @@ fn slice_port(p: &SlicePort) -> String {
 fn port(name: &str, number: Option<i32>, protocol: &str, app_protocol: Option<&str>) -> String {
     let space = if name.is_empty() { "" } else { " " };
     let number = number.map_or_else(|| "any".to_owned(), |n| n.to_string());
-    let protocol = if protocol.is_empty() { "TCP" } else { protocol };
+    let protocol = protocol_or_tcp(protocol);
     let app = app_protocol.map(|a| format!(" ({a})")).unwrap_or_default();
     format!("{name}{space}{number}/{protocol}{app}")
 }

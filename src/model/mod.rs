@@ -27,6 +27,7 @@ pub use meta::{ObjectKey, ObjectMeta, ObjectRef, OwnerReference, Time};
 pub use node::{Node, Nodes};
 pub use pod::{ContainerPort, NotReady, Phase, Pod, Readiness};
 pub use quantity::nano_value;
+pub(crate) use service::protocol_or_tcp;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};
 pub(crate) use slice::by_name;
 pub use slice::{AddressType, Conditions, Endpoint, EndpointSlice, Hints, Named, SlicePort};

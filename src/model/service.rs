@@ -188,6 +188,11 @@ impl<'de> Deserialize<'de> for Service {
     }
 }
 
+/// The protocol of a port: a file may leave out what an API server fills in.
+pub(crate) fn protocol_or_tcp(protocol: &str) -> &str {
+    if protocol.is_empty() { "TCP" } else { protocol }
+}
+
 #[cfg(test)]
 mod tests {
     use super::parse_bool;

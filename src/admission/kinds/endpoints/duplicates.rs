@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::{Field, Listed};
-use crate::admission::{
-    Rule,
-    findings::{About, Findings},
-    kinds::Subject,
+use crate::{
+    admission::{
+        Rule,
+        findings::{About, Findings},
+        kinds::Subject,
+    },
+    model::protocol_or_tcp,
 };
 
 /// Most pairs of an address and a port that are compared: a fraction of a second. No object that a person
@@ -60,11 +63,7 @@ impl Ports {
         let mut of_subset = Vec::with_capacity(object.subsets.len());
         for subset in &object.subsets {
             let mut ports = Vec::with_capacity(subset.ports.len().max(1));
-            // A file may leave out what an API server fills in.
-            let keys = subset
-                .ports
-                .iter()
-                .map(|p| (p.name.as_str(), if p.protocol.is_empty() { "TCP" } else { p.protocol.as_str() }, p.port));
+            let keys = subset.ports.iter().map(|p| (p.name.as_str(), protocol_or_tcp(&p.protocol), p.port));
             for key in keys.chain(subset.ports.is_empty().then_some(("", "", -1))) {
                 let next = known.len();
                 ports.push(*known.entry(key).or_insert(next));

@@ -8,7 +8,7 @@ use crate::{
         findings::{About, Findings},
         kinds::Subject,
     },
-    model::{Phase, Service, ServicePort, ServiceType, TargetPort},
+    model::{Phase, Service, ServicePort, ServiceType, TargetPort, protocol_or_tcp},
 };
 
 /// Most numbers of one port that are told apart.
@@ -72,9 +72,7 @@ struct Named<'a> {
 impl<'a> Named<'a> {
     fn of((at, port): (usize, &'a ServicePort)) -> Option<Self> {
         let TargetPort::Name(name) = &port.target_port else { return None };
-        // A file may leave out what an API server fills in.
-        let protocol = if port.protocol.is_empty() { "TCP" } else { &port.protocol };
-        Some(Self { at, name, protocol })
+        Some(Self { at, name, protocol: protocol_or_tcp(&port.protocol) })
     }
 
     fn key(&self) -> (&'a str, &'a str) {

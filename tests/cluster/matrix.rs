@@ -9,13 +9,9 @@ mod recorder;
 mod updates;
 mod wanted;
 
-use std::{
-    fs,
-    path::Path,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{fs, path::Path};
 
-use roster::admission::{Mode, Rule};
+use roster::admission::{Mode, Remedy, Rule};
 use serde_json::{Value, json};
 
 use super::{
@@ -58,6 +54,11 @@ impl Cell {
         let mut object = object(self.rule);
         object["metadata"]["labels"][LABEL] = self.name().into();
         object
+    }
+
+    /// Whether it is not stored, be it that the API server itself does not take it.
+    fn is_refused(self) -> bool {
+        self.its_own().is_some() || self.mode == Mode::Enforce && self.rule.remedy() == Remedy::Refuse
     }
 
     /// What the API server says by itself.
@@ -165,21 +166,18 @@ fn by_the_api(api: &ApiServer) -> Vec<(Cell, Told)> {
     all
 }
 
-/// Applies the YAML of each object, as a dry run: then all of them at once do not meet each other.
+/// Applies the YAML of all objects of a mode, as a dry run: nothing is stored, so they do not meet each other.
 fn by_kubectl(plane: &ControlPlane) {
-    let (cells, wanted) = (Cell::all(), Wanted::read());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let yaml = serde_saphyr::to_string(&cell.object()).unwrap();
-            let (well, told) = kubectl(plane, "apply --dry-run=server -f -", &yaml);
-            wanted.check_kubectl(*cell, well, &told);
-        }
-    };
+    let wanted = Wanted::read();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            worker.join().unwrap();
+        for mode in MODES {
+            let wanted = &wanted;
+            scope.spawn(move || {
+                let cells: Vec<Cell> = Cell::all().into_iter().filter(|c| c.mode == mode).collect();
+                let yaml: Vec<String> = cells.iter().map(|c| serde_saphyr::to_string(&c.object()).unwrap()).collect();
+                let (well, told) = kubectl(plane, "apply --dry-run=server -f -", &yaml.join("\n---\n"));
+                wanted.check_kubectl(&cells, well, &told);
+            });
         }
     });
 }

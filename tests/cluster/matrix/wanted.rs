@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::{Cell, Told};
 use crate::api::plural;
 
+/// How kubectl's line about an object ends that would be stored.
+const STORED: &str = " created (server dry run)";
+
 /// What is documented, by the code of the rule.
 pub(super) struct Wanted(BTreeMap<String, Documented>);
 
@@ -51,7 +54,7 @@ impl Wanted {
         }
         let mut warnings = silent.to_vec();
         assert!(silent.iter().all(|w| Rule::ALL.iter().all(|r| !w.contains(&format!("({r})")))), "{name}: {silent:?}");
-        if cell.mode == Mode::Enforce && cell.rule.remedy() == Remedy::Refuse {
+        if cell.is_refused() {
             let (code, reason, message) = documented.denied.as_ref().unwrap();
             let message = denied(cell, message);
             assert_eq!(told.status, *code, "{name}: {told:?}");
@@ -71,27 +74,44 @@ impl Wanted {
         assert_eq!(heard, warnings, "{name}");
     }
 
-    /// Whether kubectl printed it.
-    pub(super) fn check_kubectl(&self, cell: Cell, well: bool, told: &str) {
-        let (name, documented) = (cell.name(), self.of(cell));
-        if let Some(text) = cell.its_own() {
-            assert!(!well && told.contains(text), "{name}: {told}");
-            return;
-        }
-        let refused = cell.mode == Mode::Enforce && cell.rule.remedy() == Remedy::Refuse;
-        assert_eq!(well, !refused, "{name}: {told}");
-        if refused {
-            let (_, reason, message) = documented.denied.as_ref().unwrap();
-            let head = match reason.as_str() {
-                "Forbidden" => "Error from server (Forbidden): ",
-                _ => "is invalid: ",
-            };
-            assert!(told.contains(head) && told.contains(&denied(cell, message)), "{name}: {told}");
-        }
+    /// Whether kubectl printed it, of the cells in their order: what is stored, the warnings, and last the refusals.
+    pub(super) fn check_kubectl(&self, cells: &[Cell], well: bool, told: &str) {
         let of_rules = |line: &&str| Rule::ALL.iter().any(|r| line.ends_with(&format!("({r})")));
         let heard: Vec<&str> =
             told.lines().filter_map(|line| line.strip_prefix("Warning: ")).filter(of_rules).collect();
-        assert_eq!(heard, documented.warnings(cell.mode), "{name}: {told}");
+        let asked = cells.iter().filter(|c| c.its_own().is_none());
+        let warnings: Vec<&String> = asked.flat_map(|c| self.of(*c).warnings(c.mode)).collect();
+        assert_eq!(heard, warnings, "{told}");
+
+        let (refused, stored): (Vec<Cell>, Vec<Cell>) = cells.iter().partition(|c| c.is_refused());
+        let lines: Vec<&str> = told.lines().filter(|line| line.ends_with(STORED)).collect();
+        assert_eq!(lines.len(), stored.len(), "{told}");
+        for (cell, line) in stored.iter().zip(lines) {
+            let name = cell.object()["metadata"]["name"].as_str().unwrap().to_owned();
+            assert!(line.contains(&format!("/{name} ")), "{}: {line}", cell.name());
+        }
+        assert_eq!(well, refused.is_empty(), "{told}");
+        let lines: Vec<&str> =
+            told.lines().filter(|line| !line.starts_with("Warning: ") && !line.ends_with(STORED)).collect();
+        assert_eq!(lines.len(), refused.len(), "{told}");
+        for (cell, line) in refused.iter().zip(lines) {
+            let (reason, text) = self.refusal(*cell);
+            let head = format!("Error from server ({reason}): ");
+            // What is invalid has other words where nothing else is refused.
+            let alone = refused.len() == 1 && reason == "Invalid" && line.contains(" is invalid: ");
+            assert!((line.starts_with(&head) || alone) && line.contains(&text), "{}: {line}", cell.name());
+        }
+    }
+
+    /// The reason and the text of a refusal.
+    fn refusal(&self, cell: Cell) -> (&str, String) {
+        match (cell.its_own(), &self.of(cell).denied) {
+            (Some(text), _) => ("Invalid", text.to_owned()),
+            (None, denial) => {
+                let (_, reason, message) = denial.as_ref().unwrap();
+                (reason, denied(cell, message))
+            }
+        }
     }
 }
 

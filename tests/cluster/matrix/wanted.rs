@@ -96,10 +96,10 @@ impl Wanted {
         assert_eq!(lines.len(), refused.len(), "{told}");
         for (cell, line) in refused.iter().zip(lines) {
             let (reason, text) = self.refusal(*cell);
-            let head = format!("Error from server ({reason}): ");
+            let error = format!("Error from server ({reason}): ");
             // What is invalid has other words where nothing else is refused.
             let alone = refused.len() == 1 && reason == "Invalid" && line.contains(" is invalid: ");
-            assert!((line.starts_with(&head) || alone) && line.contains(&text), "{}: {line}", cell.name());
+            assert!((line.starts_with(&error) || alone) && line.contains(&text), "{}: {line}", cell.name());
         }
     }
 

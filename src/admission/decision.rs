@@ -1,13 +1,13 @@
 //! What comes of the findings: the one place that knows what a mode means.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
     PatchOp, Stage,
-    findings::{All, Finding, Findings},
+    findings::{All, Finding, Findings, More},
     rule::{Mode, Rule},
 };
 
@@ -19,6 +19,8 @@ const MAX_WARNINGS: usize = 32;
 const MIN_FIELD: usize = 12;
 /// Key of the audit annotation that says why nobody looked at the object.
 const UNSEEN: &str = "unseen";
+/// What a refusal calls the object that gives a rule its mode.
+const POLICY: &str = "EndpointPolicy";
 /// Most characters of a refusal or of an audit annotation.
 const MAX_TEXT: usize = 1024;
 
@@ -79,6 +81,12 @@ pub struct Decision {
     /// What was found, for the metrics and for `review`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// What was found besides, and is only counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<More>,
+    /// Rules that could not be looked at, and why.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unchecked: BTreeMap<Rule, &'static str>,
 }
 
 impl Decision {
@@ -123,10 +131,11 @@ impl Decision {
         match stage {
             Stage::Mutate => decision.mend(list),
             Stage::Validate => {
-                decision.judge(list, &more);
-                for (rule, why) in unchecked {
-                    decision.note(rule, &format!("not checked: {why}"));
+                decision.judge(list, more);
+                for (rule, why) in &unchecked {
+                    decision.note(*rule, &format!("not checked: {why}"));
                 }
+                decision.unchecked = unchecked;
             }
         }
         decision.warnings.truncate(MAX_WARNINGS);
@@ -148,20 +157,24 @@ impl Decision {
         }
     }
 
-    fn judge(&mut self, list: Vec<Finding>, more: &[(Rule, bool, usize)]) {
+    fn judge(&mut self, list: Vec<Finding>, more: Vec<More>) {
         let mut refused: Vec<String> = Vec::new();
+        let mut named = BTreeSet::new();
         for finding in &list {
             self.tell(finding);
             if finding.refused {
-                refused.push(format!("{} ({})", said(finding), finding.rule));
+                // Who enforces a rule is told once: the room is limited.
+                let policy = finding.policy.as_ref().filter(|_| named.insert(finding.rule));
+                let by = policy.map(|name| format!(", {POLICY} {name}")).unwrap_or_default();
+                refused.push(format!("{} ({}{by})", said(finding), finding.rule));
             }
         }
-        for (rule, is_refused, n) in more {
-            let text = format!("and {n} more of {rule}");
-            self.note(*rule, &text);
-            if *is_refused {
+        for some in &more {
+            let text = some.to_string();
+            self.note(some.rule, &text);
+            if some.refused {
                 refused.push(text);
-            } else if list.iter().any(|f| f.rule == *rule && f.mode >= Mode::Warn) {
+            } else if list.iter().any(|f| f.rule == some.rule && f.mode >= Mode::Warn) {
                 self.warn(short(&text, MAX_WARNING));
             }
         }
@@ -173,6 +186,7 @@ impl Decision {
             message: short(&refused.join("; "), MAX_TEXT),
         });
         self.findings = list;
+        self.more = more;
     }
 
     /// A warning and an audit annotation, as the mode has it.
@@ -210,6 +224,8 @@ impl Decision {
             }
         }
         self.findings.extend(after.findings);
+        self.more.extend(after.more);
+        self.unchecked.extend(after.unchecked);
         self.denied = after.denied;
         self
     }

@@ -12,6 +12,7 @@ use super::{
     rule::{Mode, Rule},
     settings::Settings,
 };
+use crate::model::Text;
 
 /// Most findings of one rule that are told; the others are counted.
 const MAX_OF_RULE: usize = 10;
@@ -24,6 +25,9 @@ pub struct Finding {
     pub rule: Rule,
     /// What is done about it. What the stored object has already is told, but not refused.
     pub mode: Mode,
+    /// The name of the policy that says so; `None` where the rule's own mode holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Text>,
     /// The field, as Kubernetes writes paths: `spec.externalIPs[0]`.
     pub field: String,
     /// A sentence.
@@ -87,12 +91,28 @@ pub(super) struct Findings<'a> {
     looking_back: bool,
 }
 
+/// Findings of a rule that are counted, and not told one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct More {
+    /// The rule.
+    pub rule: Rule,
+    /// Whether they are reasons to refuse the object.
+    pub refused: bool,
+    /// How many.
+    pub count: usize,
+}
+
+impl fmt::Display for More {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "and {} more of {}", self.count, self.rule)
+    }
+}
+
 /// What was found, and what was not.
 #[derive(Debug)]
 pub(super) struct All {
     pub(super) list: Vec<Finding>,
-    /// Of which rules there were more, refused or not, and how many.
-    pub(super) more: Vec<(Rule, bool, usize)>,
+    pub(super) more: Vec<More>,
     /// Rules that could not be looked at, and why.
     pub(super) unchecked: BTreeMap<Rule, &'static str>,
 }
@@ -164,7 +184,8 @@ impl<'a> Findings<'a> {
         *count += 1;
         if *count <= MAX_OF_RULE {
             let (field, message) = (field.to_string(), message.to_string());
-            self.list.push(Finding { rule, mode, field, message, refused, mend: Vec::new() });
+            let policy = self.settings.policy(rule).cloned();
+            self.list.push(Finding { rule, mode, policy, field, message, refused, mend: Vec::new() });
         }
     }
 
@@ -182,7 +203,8 @@ impl<'a> Findings<'a> {
         let mode = self.settings.mode(rule);
         let mend = if self.stage == Stage::Mutate { mend() } else { Vec::new() };
         let (field, message) = (field.to_string(), message.to_string());
-        self.list.push(Finding { rule, mode, field, message, refused: false, mend });
+        let policy = self.settings.policy(rule).cloned();
+        self.list.push(Finding { rule, mode, policy, field, message, refused: false, mend });
     }
 
     /// Whether some finding is a reason to refuse the object.
@@ -197,7 +219,7 @@ impl<'a> Findings<'a> {
             for refused in [false, true] {
                 let n = self.counts[rule as usize][usize::from(refused)];
                 if n > MAX_OF_RULE {
-                    more.push((rule, refused, n - MAX_OF_RULE));
+                    more.push(More { rule, refused, count: n - MAX_OF_RULE });
                 }
             }
         }

@@ -1,12 +1,14 @@
 //! What holds for one object: the modes of the rules, and their bounds.
 
 use super::rule::{Mode, Rule};
-use crate::model::Cidr;
+use crate::model::{Cidr, Text};
 
 /// What holds for one object. An `EndpointPolicy` makes it; without one, every rule has its default mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     modes: [Mode; Rule::COUNT],
+    /// The policy that gives a rule its mode; none where it is the rule's own.
+    policies: [Option<Text>; Rule::COUNT],
     /// Addresses that need not be those of pods, external IPs, load balancer IPs.
     pub allowed: Vec<Cidr>,
     /// Addresses that are refused even where they are allowed or belong to a pod.
@@ -34,7 +36,14 @@ impl Default for Settings {
         for rule in Rule::ALL {
             modes[*rule as usize] = rule.default_mode();
         }
-        Self { modes, allowed: Vec::new(), denied: Vec::new(), capacity: Capacity::default(), before: None }
+        Self {
+            modes,
+            policies: [const { None }; Rule::COUNT],
+            allowed: Vec::new(),
+            denied: Vec::new(),
+            capacity: Capacity::default(),
+            before: None,
+        }
     }
 }
 
@@ -44,8 +53,19 @@ impl Settings {
         self.modes[rule as usize]
     }
 
+    /// The name of the policy that gives a rule its mode; `None` where it is the rule's own.
+    pub fn policy(&self, rule: Rule) -> Option<&Text> {
+        self.policies[rule as usize].as_ref()
+    }
+
     /// Sets the mode of a rule.
     pub fn set(&mut self, rule: Rule, mode: Mode) {
         self.modes[rule as usize] = mode;
+    }
+
+    /// Sets the mode of a rule, as a policy of this name says.
+    pub fn set_by(&mut self, rule: Rule, mode: Mode, policy: &Text) {
+        self.set(rule, mode);
+        self.policies[rule as usize] = Some(policy.clone());
     }
 }

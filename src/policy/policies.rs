@@ -146,17 +146,19 @@ impl Policies {
     /// What holds for the object.
     pub fn settings(&self, target: &Target<'_>) -> Settings {
         let mut settings = Settings::default();
-        let mut modes = [None; Rule::COUNT];
+        let mut modes: [Option<(Mode, &Text)>; Rule::COUNT] = [None; Rule::COUNT];
         let mut capacity = None;
         for compiled in self.0.iter().filter(|c| c.is_about(target)) {
-            if compiled.exempts(target) {
-                for mode in &mut modes {
-                    *mode = (*mode).max(Some(Mode::Off));
+            let exempts = compiled.exempts(target);
+            let opinions = if exempts { [Some(Mode::Off); Rule::COUNT] } else { compiled.modes };
+            for (strictest, opinion) in modes.iter_mut().zip(opinions) {
+                // Of equally strict ones the first by name counts, so that the answer does not depend on the order.
+                if opinion > strictest.map(|(mode, _)| mode) {
+                    *strictest = opinion.map(|mode| (mode, &compiled.policy.meta.name));
                 }
-                continue;
             }
-            for (mode, opinion) in modes.iter_mut().zip(compiled.modes) {
-                *mode = (*mode).max(opinion);
+            if exempts {
+                continue;
             }
             let spec = &compiled.policy.spec;
             settings.allowed.extend(&spec.addresses.allow);
@@ -167,8 +169,8 @@ impl Policies {
             };
         }
         for rule in Rule::ALL {
-            if let Some(mode) = modes[*rule as usize] {
-                settings.set(*rule, mode);
+            if let Some((mode, policy)) = modes[*rule as usize] {
+                settings.set_by(*rule, mode, policy);
             }
         }
         for ranges in [&mut settings.allowed, &mut settings.denied] {

@@ -3,7 +3,7 @@ use serde_json::{Value, json, value::RawValue};
 use super::*;
 use crate::{
     admission::{Capacity, Mode, Request, Rule, Settings},
-    model::{Labels, Time},
+    model::{Labels, Text, Time},
 };
 
 fn raw(value: &Value) -> Box<RawValue> {
@@ -48,25 +48,37 @@ fn without_policies_every_rule_has_its_own_mode() {
 #[test]
 fn the_strictest_opinion_counts_and_the_order_does_not() {
     let rule = |mode: &str| json!({"rules": [{"name": "external-ip", "mode": mode}]});
-    for (name, specs, want) in [
-        ("a listed mode", vec![rule("off")], Mode::Off),
-        ("stricter than another", vec![rule("audit"), rule("enforce"), rule("off")], Mode::Enforce),
-        ("a default mode", vec![json!({"defaultMode": "audit"})], Mode::Audit),
+    for (name, specs, want, policy) in [
+        ("a listed mode", vec![rule("off")], Mode::Off, Some("p0")),
+        ("stricter than another", vec![rule("audit"), rule("enforce"), rule("off")], Mode::Enforce, Some("p1")),
+        ("a default mode", vec![json!({"defaultMode": "audit"})], Mode::Audit, Some("p0")),
+        ("as strict as another", vec![rule("warn"), rule("warn")], Mode::Warn, Some("p0")),
         (
             "a listed mode of the same policy",
             vec![json!({"defaultMode": "enforce", "rules": rule("off")["rules"]})],
             Mode::Off,
+            Some("p0"),
         ),
-        ("a default mode of another policy", vec![rule("off"), json!({"defaultMode": "audit"})], Mode::Audit),
+        (
+            "a default mode of another policy",
+            vec![rule("off"), json!({"defaultMode": "audit"})],
+            Mode::Audit,
+            Some("p1"),
+        ),
         (
             "no opinion",
             vec![json!({"match": {"namespaces": {"names": ["other"]}}, "defaultMode": "enforce"})],
             Mode::Warn,
+            None,
         ),
     ] {
         let mut list: Vec<Value> = specs.iter().enumerate().map(|(i, s)| v1(&format!("p{i}"), s)).collect();
         let settings = shop_web(&list);
-        assert_eq!(settings.mode(Rule::ExternalIp), want, "{name}");
+        assert_eq!(
+            (settings.mode(Rule::ExternalIp), settings.policy(Rule::ExternalIp).map(Text::as_str)),
+            (want, policy),
+            "{name}"
+        );
         list.reverse();
         assert_eq!(shop_web(&list), settings, "{name}");
     }

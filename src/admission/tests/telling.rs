@@ -68,6 +68,24 @@ fn what_is_not_allowed_outweighs_what_is_wrong() {
 }
 
 #[test]
+fn a_refusal_names_the_policy_behind_each_rule() {
+    let inventory = cluster();
+    let mut settings = only(&[(Rule::SpecialAddress, Mode::Enforce)]);
+    settings.set_by(Rule::Provenance, Mode::Enforce, &"strict".into());
+    let decision = ask(&loopbacks(2), None, Stage::Validate, &settings, &Snapshot::of(&inventory));
+    assert_eq!(
+        decision.denied.unwrap().message,
+        "subsets[0].addresses[0].ip: 127.0.0.0 is a loopback address (special-address); \
+         subsets[0].addresses[1].ip: 127.0.0.1 is a loopback address (special-address); \
+         subsets[0].addresses[0].ip: 127.0.0.0 is no address of a pod in namespace shop \
+         (address-provenance, EndpointPolicy strict); \
+         subsets[0].addresses[1].ip: 127.0.0.1 is no address of a pod in namespace shop (address-provenance)"
+    );
+    let policies: Vec<_> = decision.findings.iter().map(|f| f.policy.as_deref()).collect();
+    assert_eq!(policies, [None, None, Some("strict"), Some("strict")]);
+}
+
+#[test]
 fn texts_are_bounded_whatever_is_in_the_object() {
     let nasty: String = "\u{7}\n\u{85}é\"\\".repeat(300);
     let service = object(

@@ -6,7 +6,7 @@ use super::super::output;
 use crate::{
     admission::{Decision, Finding, Mode, Rule},
     decode::Document,
-    model::ObjectKey,
+    model::{ObjectKey, Text},
     policy::version::KIND,
     reason::{Problem, Reason, Severity},
 };
@@ -84,6 +84,9 @@ pub(super) struct Remark<'a> {
     pub(super) severity: Severity,
     pub(super) effect: Effect,
     pub(super) code: Code,
+    /// The name of the policy that gives the rule its mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) policy: Option<Text>,
     /// As Kubernetes writes paths; empty where it is about all of the object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) field: String,
@@ -118,14 +121,11 @@ impl<'a> Remark<'a> {
     /// What the rules found, and of which of them there was more.
     pub(super) fn of_decision(about: About<'a, '_>, decision: &Decision) -> Vec<Self> {
         let mut all: Vec<Self> = decision.findings.iter().map(|f| Self::of_finding(about, f)).collect();
-        let denied = decision.denied.iter().flat_map(|d| d.message.split("; ")).map(|text| (text, true));
-        for (text, refused) in denied.chain(decision.warnings.iter().map(|w| (w.as_str(), false))) {
-            let rule = text.strip_prefix("and ").and_then(|t| t.rsplit_once(" more of "));
-            let rule = rule.and_then(|(_, code)| Rule::ALL.iter().copied().find(|r| r.code() == code));
-            let like = rule.and_then(|r| decision.findings.iter().rfind(|f| f.rule == r && f.refused == refused));
-            if let Some(finding) = like {
-                let more = Finding { field: String::new(), message: text.to_owned(), ..finding.clone() };
-                all.push(Self::of_finding(about, &more));
+        for more in &decision.more {
+            let like = |f: &&Finding| f.rule == more.rule && f.refused == more.refused;
+            if let Some(finding) = decision.findings.iter().rfind(like) {
+                let counted = Finding { field: String::new(), message: more.to_string(), ..finding.clone() };
+                all.push(Self::of_finding(about, &counted));
             }
         }
         all
@@ -145,6 +145,7 @@ impl<'a> Remark<'a> {
             severity,
             effect,
             code: Code::Rule(finding.rule),
+            policy: finding.policy.clone(),
             field: finding.field.clone(),
             message: finding.message.clone(),
         }
@@ -164,6 +165,7 @@ impl<'a> Remark<'a> {
             severity: problem.severity,
             effect,
             code: Code::Reason(problem.code),
+            policy: None,
             field,
             message: message.to_owned(),
         }
@@ -178,6 +180,7 @@ impl<'a> Remark<'a> {
             severity: Severity::Error,
             effect: Effect::Invalid,
             code: Code::Reason(Reason::InvalidObject),
+            policy: None,
             field: String::new(),
             message,
         }

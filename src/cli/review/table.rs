@@ -19,7 +19,7 @@ use crate::reason::{Severity, counted};
 /// What comes of each object, what to do, and a sentence.
 pub(super) fn reviews(judged: &Judged<'_>, wide: bool, out: &mut Output) -> io::Result<()> {
     let mut table = Table::new(["OBJECT", "ANSWER", "RULE", "MESSAGE"]);
-    let mut full = Table::new(["PLACE", "OBJECT", "OPERATION", "ANSWER", "RULE", "FIELD", "MESSAGE"]);
+    let mut full = Table::new(["PLACE", "OBJECT", "OPERATION", "ANSWER", "RULE", "POLICY", "FIELD", "MESSAGE"]);
     let mut codes = BTreeSet::new();
     for (item, answer) in judged.items.iter().filter_map(|i| Some((i, i.answer.as_ref()?))) {
         let operation = answer.operation.map(|o| format!("{o:?}").to_lowercase()).unwrap_or_default();
@@ -33,13 +33,15 @@ pub(super) fn reviews(judged: &Judged<'_>, wide: bool, out: &mut Output) -> io::
             table.push([object.as_str().into(), word.clone(), code.into(), remark.said().into()]);
             let (field, message) = (remark.field.as_str().into(), remark.message.as_str().into());
             let place = remark.place().into();
-            full.push([place, object.as_str().into(), operation.as_str().into(), word, code.into(), field, message]);
+            let policy = remark.policy.as_deref().unwrap_or_default().into();
+            let (object, operation) = (object.as_str().into(), operation.as_str().into());
+            full.push([place, object, operation, word, code.into(), policy, field, message]);
         }
         if silent {
             let word = Cell::styled("allowed", GREEN);
             table.push([object.as_str().into(), word.clone(), "".into(), "".into()]);
             let place = format!("{}:{}", item.file, item.document.line).into();
-            full.push([place, object.into(), operation.into(), word, "".into(), "".into(), "".into()]);
+            full.push([place, object.into(), operation.into(), word, "".into(), "".into(), "".into(), "".into()]);
         }
     }
     let summary = Summary::of(judged);
@@ -64,13 +66,8 @@ pub(super) fn reviews(judged: &Judged<'_>, wide: bool, out: &mut Output) -> io::
 /// Says on standard error which rules could not be asked, and why: `allowed` means less without them.
 fn warn_of_unchecked(judged: &Judged<'_>) {
     let mut unchecked: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let notes = judged.items.iter().filter_map(|i| i.answer.as_ref()).flat_map(|a| &a.decision.audit);
-    for (rule, note) in notes {
-        // What was found before stands in front of it.
-        let last = note.rsplit_once("; ").map_or(note.as_str(), |(_, last)| last);
-        if let Some(why) = last.strip_prefix("not checked: ") {
-            unchecked.entry(why).or_default().insert(rule);
-        }
+    for (rule, why) in judged.items.iter().filter_map(|i| i.answer.as_ref()).flat_map(|a| &a.decision.unchecked) {
+        unchecked.entry(why).or_default().insert(rule.code());
     }
     for (why, rules) in unchecked {
         let rules: Vec<&str> = rules.into_iter().collect();

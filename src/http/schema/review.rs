@@ -164,12 +164,18 @@ pub(crate) struct ReviewDecision {
     /// What its writer is told.
     #[schema(required = false)]
     warnings: Vec<String>,
-    /// Audit annotations, by the codes of rules. They also tell which rules could not be checked, and why.
+    /// Audit annotations, by the codes of rules.
     #[schema(required = false)]
     audit: BTreeMap<String, String>,
     /// What the rules found.
     #[schema(required = false)]
     findings: Vec<RuleFinding>,
+    /// What they found besides, and is only counted.
+    #[schema(required = false)]
+    more: Vec<MoreFindings>,
+    /// Rules that could not be looked at, by their codes, and why.
+    #[schema(required = false)]
+    unchecked: BTreeMap<String, String>,
 }
 
 /// A refusal.
@@ -194,6 +200,9 @@ pub(crate) struct RuleFinding {
     #[schema(example = "external-ip")]
     rule: String,
     mode: RuleMode,
+    /// The policy that says so, where it is not the rule's own mode.
+    #[schema(required = false, example = "shop")]
+    policy: String,
     /// The field, as Kubernetes writes paths.
     #[schema(example = "spec.externalIPs[0]")]
     field: String,
@@ -204,6 +213,19 @@ pub(crate) struct RuleFinding {
     /// How the object is mended: a JSON Patch.
     #[schema(required = false)]
     mend: Vec<BTreeMap<String, Value>>,
+}
+
+/// Findings of a rule that are counted.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct MoreFindings {
+    /// Code of the rule.
+    #[schema(example = "address-provenance")]
+    rule: String,
+    /// Whether they are reasons to refuse the object.
+    refused: bool,
+    /// How many.
+    count: u64,
 }
 
 /// What is done about a finding.

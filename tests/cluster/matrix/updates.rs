@@ -162,8 +162,12 @@ pub(super) fn check(api: &ApiServer) {
 }
 
 fn held(name: &str, told: &Told, want: &Want) {
-    let codes =
-        |text: &str| Rule::ALL.iter().copied().filter(|r| text.ends_with(&format!("({r})"))).collect::<Vec<_>>();
+    // A refusal names the policy as well.
+    let tells = |text: &str, rule: Rule| {
+        let refused = format!("({rule}, EndpointPolicy {})", case(rule, Mode::Enforce));
+        text.ends_with(&format!("({rule})")) || text.ends_with(&refused)
+    };
+    let codes = |text: &str| Rule::ALL.iter().copied().filter(|r| tells(text, *r)).collect::<Vec<_>>();
     match want {
         Stored(rule) => {
             assert_eq!(told.status, 200, "{name}: {told:?}");

@@ -61,7 +61,7 @@ impl Wanted {
             assert_eq!(told.body["code"], *code, "{name}");
             assert_eq!(told.body["reason"], *reason, "{name}");
             assert_eq!(told.body["message"], message, "{name}");
-            assert!(message.ends_with(&format!("({})", cell.rule)), "{name}: {message}");
+            assert!(message.contains(&format!("({}, EndpointPolicy {name})", cell.rule)), "{name}: {message}");
         } else {
             assert_eq!(told.status, 201, "{name}: {told:?}");
             documented.check_patch(cell, &told.body);
@@ -115,9 +115,11 @@ impl Wanted {
     }
 }
 
-/// A refusal, as the API server passes it on.
+/// A refusal, as the API server passes it on. Here a policy is behind the rule, and the first finding names it.
 fn denied(cell: Cell, message: &str) -> String {
-    format!("admission webhook \"{}.validate.roster.dev\" denied the request: {message}", plural(&cell.object()))
+    let (rule, webhook) = (cell.rule, plural(&cell.object()));
+    let message = message.replacen(&format!("({rule})"), &format!("({rule}, EndpointPolicy {})", cell.name()), 1);
+    format!("admission webhook \"{webhook}.validate.roster.dev\" denied the request: {message}")
 }
 
 impl Documented {

@@ -13,33 +13,37 @@ use crate::{
 };
 
 /// How often the file is looked at: a mounted `ConfigMap` takes about a minute anyway.
-const POLL: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_secs(1);
 /// Most bytes of the file.
 const MAX_FILE: u64 = 16 << 20;
 
 /// Reads the policies of a file; what follows keeps them, and never ends. At the start a file with an error is refused;
-/// later it keeps what was.
+/// later it keeps what was. A change counts once two looks have seen the same: half a file may be good YAML as well.
 pub(super) async fn of_file(path: &Path, in_force: &Arc<InForce>) -> anyhow::Result<impl Future<Output = ()> + use<>> {
-    let mut text = read(path).await?;
+    let text = read(path).await?;
     in_force.set_file(parse(&text, path)?);
     let (path, in_force) = (path.to_owned(), in_force.clone());
     Ok(async move {
+        let mut known = Some(text);
+        let mut seen = known.clone();
         let mut tick = interval(POLL);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tick.tick().await;
-            // A file that is gone for a moment is being replaced.
-            let Ok(now) = read(&path).await else { continue };
-            if now == text {
+            let now = read(&path).await.ok();
+            let is_settled = now == seen;
+            seen = now;
+            if !is_settled || seen == known {
                 continue;
             }
-            text = now;
-            match parse(&text, &path) {
-                Ok(policies) => {
+            known.clone_from(&seen);
+            match known.as_ref().map(|text| parse(text, &path)) {
+                Some(Ok(policies)) => {
                     tracing::info!(policies = policies.len(), "the file of policies was read again");
                     in_force.set_file(policies);
                 }
-                Err(error) => tracing::warn!(error = %format!("{error:#}"), "kept the policies of before"),
+                Some(Err(error)) => tracing::warn!(error = %format!("{error:#}"), "kept the policies of before"),
+                None => tracing::warn!(path = %path.display(), "cannot be read: kept the policies of before"),
             }
         }
     })
@@ -68,7 +72,13 @@ fn parse(text: &[u8], path: &Path) -> anyhow::Result<Vec<EndpointPolicy>> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::sleep;
+
     use super::*;
+    use crate::{
+        admission::{Mode, Request, Rule},
+        webhook::Policies,
+    };
 
     const POLICY: &str = "\
 apiVersion: roster.dev/v1
@@ -77,6 +87,47 @@ metadata: {name: a}
 spec:
   defaultMode: warn
 ";
+
+    /// The time goes on as soon as everybody waits for it.
+    #[tokio::test(start_paused = true)]
+    async fn a_change_of_the_file_holds_once_it_has_settled() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.yaml");
+        let in_force = Arc::new(InForce::new(None));
+        let mode =
+            || in_force.settings(&Request { kind: "Service".into(), ..Request::default() }).mode(Rule::ExternalIp);
+        let enforce = POLICY.replace("warn", "enforce");
+        tokio::fs::write(&path, POLICY).await.unwrap();
+        tokio::spawn(of_file(&path, &in_force).await.unwrap());
+        for (name, text, want) in [
+            ("a change", enforce.as_str(), Mode::Enforce),
+            ("a mistake", "kind: Service", Mode::Enforce),
+            ("nothing", "", Mode::Enforce),
+            ("a change back", POLICY, Mode::Warn),
+        ] {
+            let before = mode();
+            tokio::fs::write(&path, text).await.unwrap();
+            sleep(POLL / 2).await;
+            assert_eq!(mode(), before, "{name}, seen once at most");
+            sleep(3 * POLL).await;
+            assert_eq!(mode(), want, "{name}");
+        }
+        // Between two looks, and one later.
+        sleep(POLL / 2).await;
+        tokio::fs::write(&path, &enforce).await.unwrap();
+        sleep(POLL).await;
+        tokio::fs::write(&path, POLICY).await.unwrap();
+        for _ in 0..6 {
+            assert_eq!(mode(), Mode::Warn, "a change that is seen once never holds");
+            sleep(POLL / 2).await;
+        }
+        tokio::fs::remove_file(&path).await.unwrap();
+        sleep(3 * POLL).await;
+        assert_eq!(mode(), Mode::Warn, "a file that is gone");
+        tokio::fs::write(&path, enforce).await.unwrap();
+        sleep(3 * POLL).await;
+        assert_eq!(mode(), Mode::Enforce, "a file that came back");
+    }
 
     #[test]
     fn only_errors_refuse_a_file() {

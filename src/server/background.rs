@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 
 use super::{Certificates, ServeOptions, Tasks, WebhookOptions, policies, ready::Readiness};
 use crate::{
@@ -32,14 +32,14 @@ pub(super) async fn start(
     tasks: &mut Tasks,
 ) -> anyhow::Result<Started> {
     if let Some(path) = &webhook.client_ca {
-        let files = Files::ClientCa(path.clone()).serve(served.clone()).await.context("the client CA")?;
+        let files = Files::ClientCa(path.clone()).serve(served.clone()).await?;
         tasks.endless("the watch of the client CA", files);
     }
     let (mut own, mut dev_bundle) = (None, None);
     match &webhook.certificates {
         Certificates::Files { certificate, key } => {
             let files = Files::Pair { certificate: certificate.clone(), key: key.clone() };
-            let watch = files.serve(served.clone()).await.context("the certificate")?;
+            let watch = files.serve(served.clone()).await?;
             tasks.endless("the watch of the certificate", watch);
         }
         Certificates::SelfSigned(wanted) => own = Some(wanted.clone()),

@@ -47,8 +47,14 @@ pub enum FileError {
         error: io::Error,
     },
     /// It can be read, and not be served.
-    #[error(transparent)]
-    Use(#[from] PairError),
+    #[error("{files}: {error}")]
+    Use {
+        /// Which one, or both.
+        files: String,
+        /// Why.
+        #[source]
+        error: PairError,
+    },
 }
 
 /// What was read.
@@ -62,7 +68,7 @@ impl Files {
     /// Reads them, serves what they hold, and gives the task that does it again at every change. It never ends.
     pub async fn serve(self, served: Arc<Served>) -> Result<impl Future<Output = ()> + Send + use<>, FileError> {
         let content = self.read().await?;
-        apply(&content, &served)?;
+        self.apply(&content, &served)?;
         Ok(watch(self, content, served))
     }
 
@@ -73,6 +79,24 @@ impl Files {
             }
             Self::ClientCa(path) => Content::ClientCa(read(path).await?),
         })
+    }
+
+    fn apply(&self, content: &Content, served: &Served) -> Result<(), FileError> {
+        let applied = match content {
+            Content::Pair(pair) => served.replace(pair),
+            Content::ClientCa(ca) => served.let_in(ca),
+        };
+        applied.map_err(|error| FileError::Use { files: self.blamed(&error), error })
+    }
+
+    /// Which of them an error is about.
+    fn blamed(&self, error: &PairError) -> String {
+        match (self, error) {
+            (Self::ClientCa(path), _)
+            | (Self::Pair { certificate: path, .. }, PairError::Certificate(_))
+            | (Self::Pair { key: path, .. }, PairError::Key(_)) => path.display().to_string(),
+            (Self::Pair { certificate, key }, _) => format!("{}, {}", certificate.display(), key.display()),
+        }
     }
 
     /// The folders they are in. A Secret volume swaps a symlink there; the files themselves see no event.
@@ -102,13 +126,6 @@ async fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     tokio::fs::read(path).await.map_err(fail)
 }
 
-fn apply(content: &Content, served: &Served) -> Result<(), PairError> {
-    match content {
-        Content::Pair(pair) => served.replace(pair),
-        Content::ClientCa(ca) => served.let_in(ca),
-    }
-}
-
 async fn watch(files: Files, mut last: Content, served: Arc<Served>) {
     let (tell, mut told) = mpsc::channel::<()>(1);
     // Kept as long as it is to watch.
@@ -128,7 +145,7 @@ async fn watch(files: Files, mut last: Content, served: Arc<Served>) {
         match files.read().await {
             Ok(content) if content == last => {}
             Ok(content) => {
-                if let Err(error) = apply(&content, &served) {
+                if let Err(error) = files.apply(&content, &served) {
                     tracing::error!(error = text(&error), "the new files are bad: what was served before stays");
                 }
                 last = content;

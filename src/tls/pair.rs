@@ -83,7 +83,7 @@ impl Pair {
 /// Why there is no key in a PEM text.
 fn unreadable(error: &pem::Error) -> String {
     match error {
-        pem::Error::NoItemsFound => "there is no private key in the file".to_owned(),
+        pem::Error::NoItemsFound => "there is no private key in it".to_owned(),
         error => error.to_string(),
     }
 }

@@ -1,10 +1,12 @@
-//! `serve` as a process: how it ends.
+//! `serve` as a process: how it begins, and how it ends.
 
 use std::{
     io::{BufRead, BufReader, Read},
     net::TcpStream,
     process::{Command, Stdio},
 };
+
+use super::roster;
 
 #[test]
 fn a_signal_right_after_the_announcement_ends_it_in_order() {
@@ -24,4 +26,24 @@ fn a_signal_right_after_the_announcement_ends_it_in_order() {
     let status = process.wait().unwrap();
     assert!(status.success(), "{status}\n{log}");
     assert!(log.contains("stopping") && !log.contains("unanswered"), "{log}");
+}
+
+#[test]
+fn files_that_cannot_be_served_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_str().unwrap();
+    assert_eq!(roster(&["certs", "dev", "--dir", folder]).code, 0);
+    std::fs::write(dir.path().join("bad"), "nothing").unwrap();
+    for (certificate, key, ca, want) in [
+        ("none", "tls.key", "ca.crt", "none: No such file"),
+        ("bad", "tls.key", "ca.crt", "bad: the certificate cannot be read: there is no certificate in it"),
+        ("tls.crt", "bad", "ca.crt", "bad: the key cannot be read: there is no private key in it"),
+        ("tls.crt", "ca.key", "ca.crt", "ca.key: the certificate and the key cannot be used together: "),
+        ("tls.crt", "tls.key", "bad", "bad: the client CA cannot be read: there is no certificate in it"),
+    ] {
+        let [certificate, key, ca] = [certificate, key, ca].map(|name| format!("{folder}/{name}"));
+        let files = ["--tls-cert-file", &certificate, "--tls-private-key-file", &key, "--client-ca-file", &ca];
+        let ran = roster(&[&["serve", "--webhook-listen", "127.0.0.1:0"], &files[..]].concat());
+        assert!(ran.code == 2 && ran.err.contains(&format!("{folder}/{want}")), "{want}: {}", ran.err);
+    }
 }

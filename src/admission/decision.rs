@@ -10,6 +10,7 @@ use super::{
     findings::{All, Finding, Findings, More},
     rule::{Mode, Rule},
 };
+use crate::policy::version::KIND;
 
 /// Most characters of a warning; API servers cut what is longer.
 const MAX_WARNING: usize = 120;
@@ -19,10 +20,15 @@ const MAX_WARNINGS: usize = 32;
 const MIN_FIELD: usize = 12;
 /// Key of the audit annotation that says why nobody looked at the object.
 const UNSEEN: &str = "unseen";
-/// What a refusal calls the object that gives a rule its mode.
-const POLICY: &str = "EndpointPolicy";
-/// Most characters of a refusal or of an audit annotation.
+/// Most characters of an audit annotation.
 const MAX_TEXT: usize = 1024;
+/// Most characters of a refusal: for each rule of a kind there is room for its code, for the longest name of a policy,
+/// and for the begin of what it says.
+const MAX_REFUSAL: usize = 4096;
+/// Of it, for the number of what is left out.
+const MAX_LEFT_OUT: usize = 32;
+/// Of it, for the kind and the name of a policy.
+const MAX_POLICY: usize = ", EndpointPolicy ".len() + 253;
 
 /// How an object is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -158,23 +164,13 @@ impl Decision {
     }
 
     fn judge(&mut self, list: Vec<Finding>, more: Vec<More>) {
-        let mut refused: Vec<String> = Vec::new();
-        let mut named = BTreeSet::new();
         for finding in &list {
             self.tell(finding);
-            if finding.refused {
-                // Who enforces a rule is told once: the room is limited.
-                let policy = finding.policy.as_ref().filter(|_| named.insert(finding.rule));
-                let by = policy.map(|name| format!(", {POLICY} {name}")).unwrap_or_default();
-                refused.push(format!("{} ({}{by})", said(finding), finding.rule));
-            }
         }
         for some in &more {
             let text = some.to_string();
             self.note(some.rule, &text);
-            if some.refused {
-                refused.push(text);
-            } else if list.iter().any(|f| f.rule == some.rule && f.mode >= Mode::Warn) {
+            if !some.refused && list.iter().any(|f| f.rule == some.rule && f.mode >= Mode::Warn) {
                 self.warn(short(&text, MAX_WARNING));
             }
         }
@@ -183,7 +179,7 @@ impl Decision {
         self.denied = refusals.min().map(|refusal| Denial {
             code: refusal.code(),
             reason: refusal.reason(),
-            message: short(&refused.join("; "), MAX_TEXT),
+            message: refusal_text(&list, &more),
         });
         self.findings = list;
         self.more = more;
@@ -229,6 +225,38 @@ impl Decision {
         self.denied = after.denied;
         self
     }
+}
+
+/// Every finding that refuses, with its code; the first of each rule with the policy behind it as well. Where that is
+/// too long, what is left of each rule is its first one, cut before its code.
+fn refusal_text(list: &[Finding], more: &[More]) -> String {
+    struct Part {
+        said: String,
+        code: String,
+        is_first: bool,
+    }
+    let mut seen = BTreeSet::new();
+    let part = |f: &Finding| {
+        let is_first = seen.insert(f.rule);
+        let policy = f.policy.as_ref().filter(|_| is_first).map(|name| format!(", {KIND} {name}"));
+        let code = format!(" ({}{})", f.rule, short(&policy.unwrap_or_default(), MAX_POLICY));
+        Part { said: said(f), code, is_first }
+    };
+    let parts: Vec<Part> = list.iter().filter(|f| f.refused).map(part).collect();
+    let counted = || more.iter().filter(|some| some.refused);
+    let whole = parts.iter().map(|p| format!("{}{}", p.said, p.code)).chain(counted().map(ToString::to_string));
+    let whole = whole.collect::<Vec<_>>().join("; ");
+    if whole.chars().count() <= MAX_REFUSAL {
+        return short(&whole, MAX_REFUSAL);
+    }
+    let room = (MAX_REFUSAL - MAX_LEFT_OUT) / seen.len().max(1) - "; ".len();
+    let cut = |p: &Part| short(&p.said, room.saturating_sub(p.code.chars().count())) + &p.code;
+    let mut texts: Vec<String> = parts.iter().filter(|p| p.is_first).map(cut).collect();
+    let left_out = parts.len() - texts.len() + counted().map(|some| some.count).sum::<usize>();
+    if left_out > 0 {
+        texts.push(format!("and {left_out} more"));
+    }
+    texts.join("; ")
 }
 
 /// A finding as a warning. Where it is too long, its field is cut first: the message and the code tell more.

@@ -25,7 +25,7 @@ pub struct Finding {
     pub rule: Rule,
     /// What is done about it. What the stored object has already is told, but not refused.
     pub mode: Mode,
-    /// The name of the policy that says so; `None` where the rule's own mode holds.
+    /// The name of the policy that gives the rule its mode; `None` where it is the rule's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Text>,
     /// The field, as Kubernetes writes paths: `spec.externalIPs[0]`.

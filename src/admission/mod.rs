@@ -38,7 +38,7 @@ pub use owner::CONTROLLER_USERS;
 pub use patch::{PatchError, PatchOp};
 pub use review::{Context, Review, ReviewError, judge, request, review};
 pub use rule::{Mode, Remedy, Rule};
-pub use settings::{Capacity, Settings};
+pub use settings::{Capacity, Denied, Settings};
 pub use snapshot::Snapshot;
 
 use std::borrow::Cow;

@@ -12,16 +12,27 @@ pub struct Settings {
     /// Addresses that need not be those of pods, external IPs, load balancer IPs.
     pub allowed: Vec<Cidr>,
     /// Addresses that are refused even where they are allowed or belong to a pod.
-    pub denied: Vec<Cidr>,
+    pub denied: Vec<Denied>,
     /// What is done about Endpoints with more than 1000 addresses.
     pub capacity: Capacity,
+    /// The policy that says so; none where no policy does.
+    pub capacity_policy: Option<Text>,
     /// What holds for the stored object, where that is something else: policies choose objects by their labels. What
     /// is fine there is no excuse here.
     pub before: Option<Box<Self>>,
 }
 
-/// What is done about too many addresses, where the rule is enforced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+/// A range that a policy denies.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Denied {
+    /// Its addresses.
+    pub range: Cidr,
+    /// The name of the policy.
+    pub policy: Text,
+}
+
+/// What is done about too many addresses, where the rule is enforced; the stricter one last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum Capacity {
     /// They are cut to 1000, as the controllers do.
     #[default]
@@ -42,6 +53,7 @@ impl Default for Settings {
             allowed: Vec::new(),
             denied: Vec::new(),
             capacity: Capacity::default(),
+            capacity_policy: None,
             before: None,
         }
     }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{EndpointPolicy, spec::Selection};
 use crate::{
-    admission::{Capacity, Mode, Request, Rule, Settings},
+    admission::{Capacity, Denied, Mode, Request, Rule, Settings},
     model::{Labels, ObjectKey, Text, names},
     reason::{Problem, Reason},
 };
@@ -147,7 +147,7 @@ impl Policies {
     pub fn settings(&self, target: &Target<'_>) -> Settings {
         let mut settings = Settings::default();
         let mut modes: [Option<(Mode, &Text)>; Rule::COUNT] = [None; Rule::COUNT];
-        let mut capacity = None;
+        let mut capacity: Option<(Capacity, &Text)> = None;
         for compiled in self.0.iter().filter(|c| c.is_about(target)) {
             let exempts = compiled.exempts(target);
             let opinions = if exempts { [Some(Mode::Off); Rule::COUNT] } else { compiled.modes };
@@ -160,24 +160,28 @@ impl Policies {
             if exempts {
                 continue;
             }
-            let spec = &compiled.policy.spec;
+            let EndpointPolicy { meta, spec } = &compiled.policy;
             settings.allowed.extend(&spec.addresses.allow);
-            settings.denied.extend(&spec.addresses.deny);
-            capacity = match (capacity, spec.capacity.action) {
-                (Some(Capacity::Deny), _) | (_, Some(Capacity::Deny)) => Some(Capacity::Deny),
-                (before, now) => before.or(now),
-            };
+            let denied = spec.addresses.deny.iter().map(|range| Denied { range: *range, policy: meta.name.clone() });
+            settings.denied.extend(denied);
+            if spec.capacity.action > capacity.map(|(action, _)| action) {
+                capacity = spec.capacity.action.map(|action| (action, &meta.name));
+            }
         }
         for rule in Rule::ALL {
             if let Some((mode, policy)) = modes[*rule as usize] {
                 settings.set_by(*rule, mode, policy);
             }
         }
-        for ranges in [&mut settings.allowed, &mut settings.denied] {
-            ranges.sort_unstable();
-            ranges.dedup();
+        settings.allowed.sort_unstable();
+        settings.allowed.dedup();
+        // Of several that deny a range the first by name stays.
+        settings.denied.sort_unstable();
+        settings.denied.dedup_by(|a, b| a.range == b.range);
+        if let Some((action, policy)) = capacity {
+            settings.capacity = action;
+            settings.capacity_policy = Some(policy.clone());
         }
-        settings.capacity = capacity.unwrap_or_default();
         settings
     }
 }

@@ -2,7 +2,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::*;
 use crate::{
-    admission::{Capacity, Mode, Request, Rule, Settings},
+    admission::{Capacity, Denied, Mode, Request, Rule, Settings},
     model::{Labels, Text, Time},
 };
 
@@ -172,12 +172,16 @@ fn ranges_add_up_and_deny_wins_over_truncate() {
     let settings = shop_web(&[
         v1("a", &spec(&["192.0.2.0/24", "10.0.0.0/8"], &["fd00::/8"], "Deny")),
         v1("b", &spec(&["10.0.0.0/8"], &["10.1.0.0/16"], "Truncate")),
-        v1("c", &json!({})),
+        v1("c", &json!({"addresses": {"deny": ["fd00::/8"]}, "capacity": {"action": "Deny"}})),
+        v1("d", &json!({})),
     ]);
     let ranges = |texts: &[&str]| texts.iter().map(|t| t.parse().unwrap()).collect::<Vec<_>>();
     assert_eq!(settings.allowed, ranges(&["10.0.0.0/8", "192.0.2.0/24"]));
-    assert_eq!(settings.denied, ranges(&["10.1.0.0/16", "fd00::/8"]));
-    assert_eq!(settings.capacity, Capacity::Deny);
+    // Each is somebody's: of several the first by name.
+    let denied = |range: &str, policy: &str| Denied { range: range.parse().unwrap(), policy: policy.into() };
+    assert_eq!(settings.denied, [denied("10.1.0.0/16", "b"), denied("fd00::/8", "a")]);
+    assert_eq!((settings.capacity, settings.capacity_policy.as_deref()), (Capacity::Deny, Some("a")));
+    assert_eq!(shop_web(&[v1("d", &json!({}))]).capacity_policy, None);
 }
 
 #[test]

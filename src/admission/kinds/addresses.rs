@@ -1,13 +1,14 @@
 //! Addresses: which of them nobody should publish, and which are whose.
 
-use std::net::IpAddr;
+use std::{fmt, net::IpAddr};
 
 use crate::{
     admission::{
-        Knowledge, Known, Rule, Settings,
+        Denied, Knowledge, Known, Rule, Settings,
         findings::{About, Findings},
     },
     model::parse_lenient,
+    policy::version::KIND,
 };
 
 /// The ranges of a policy.
@@ -19,8 +20,8 @@ impl<'a> Ranges<'a> {
         Self(findings.settings())
     }
 
-    fn denied(self, ip: IpAddr) -> bool {
-        self.0.denied.iter().any(|range| range.contains(ip))
+    fn denied(self, ip: IpAddr) -> Option<Objection<'a>> {
+        self.0.denied.iter().find(|denied| denied.range.contains(ip)).map(Objection::Denied)
     }
 
     fn allowed(self, ip: IpAddr) -> bool {
@@ -28,20 +29,31 @@ impl<'a> Ranges<'a> {
     }
 
     /// Why an address must not be used; `None` if it is allowed. What is denied is denied even where it is allowed.
-    pub(super) fn objection(self, text: &str) -> Option<&'static str> {
-        let Some(ip) = parse_lenient(text) else { return Some(NO_ADDRESS) };
-        if self.denied(ip) {
-            Some(DENIED)
-        } else if self.allowed(ip) {
-            None
-        } else {
-            Some("is in no range that a policy allows")
+    pub(super) fn objection(self, text: &str) -> Option<Objection<'a>> {
+        let Some(ip) = parse_lenient(text) else { return Some(Objection::NoAddress) };
+        self.denied(ip).or_else(|| (!self.allowed(ip)).then_some(Objection::NotAllowed))
+    }
+}
+
+/// Why an address must not be used.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Objection<'a> {
+    NoAddress,
+    Denied(&'a Denied),
+    NotAllowed,
+}
+
+impl fmt::Display for Objection<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAddress => f.write_str(NO_ADDRESS),
+            Self::Denied(Denied { range, policy }) => write!(f, "is in {range}, which {KIND} {policy} denies"),
+            Self::NotAllowed => f.write_str("is in no range that a policy allows"),
         }
     }
 }
 
 const NO_ADDRESS: &str = "is no IP address";
-const DENIED: &str = "is in a range that a policy denies";
 
 /// Why an address is no place that traffic could go to. The first four are `ValidateEndpointIP`'s; upstream lets
 /// global multicast and broadcast pass.
@@ -94,10 +106,11 @@ pub(super) fn check_provenance<'a, F: std::fmt::Display>(
     for Listed { text, field } in all {
         let ip = parse_lenient(text);
         let (field, about) = (format_args!("{field}"), About::Text(text));
+        if let Some(denied) = ip.and_then(|ip| ranges.denied(ip)) {
+            findings.add(Rule::Provenance, about, field, format_args!("{text} {denied}"));
+            continue;
+        }
         match ip {
-            Some(ip) if ranges.denied(ip) => {
-                findings.add(Rule::Provenance, about, field, format_args!("{text} {DENIED}"));
-            }
             Some(ip) if ranges.allowed(ip) => {}
             Some(ip) => match cluster.is_pod_address(namespace, ip) {
                 Known::Yes(true) => {}

@@ -118,6 +118,12 @@ fn a_policy_may_refuse_instead_of_cutting() {
     let deny = |settings: &mut Settings| settings.capacity = Capacity::Deny;
     assert_eq!(mend(&many, deny).0, json!([]));
     assert_eq!(found(Rule::OverCapacity, &many, deny), ["subsets: 1001 addresses; at most 1000 are allowed"]);
+    let strict = |settings: &mut Settings| {
+        deny(settings);
+        settings.capacity_policy = Some("strict".into());
+    };
+    let want = "subsets: 1001 addresses; at most 1000 are allowed by EndpointPolicy strict";
+    assert_eq!(found(Rule::OverCapacity, &many, strict), [want]);
     // What can be cut is not refused, even if nobody cut it.
     assert_eq!(found(Rule::OverCapacity, &many, |_| {}), ["subsets: 1001 addresses; at most 1000 fit"]);
 }
@@ -241,17 +247,17 @@ fn addresses_are_of_pods_or_allowed() {
     };
     let ranges = |settings: &mut Settings| {
         settings.allowed = vec!["192.0.2.0/24".parse().unwrap()];
-        settings.denied = vec!["10.0.0.2".parse().unwrap(), "192.0.2.128/25".parse().unwrap()];
+        settings.denied = vec![denied("10.0.0.2"), denied("192.0.2.128/25")];
     };
     let given = addresses(&["10.0.0.1", "10.0.0.2", "10.0.0.9", "10.9.0.1", "192.0.2.1", "192.0.2.200", "010.0.0.1"]);
     let field = |i: usize| format!("subsets[0].addresses[{i}].ip");
     assert_eq!(
         found(Rule::Provenance, &given, ranges),
         [
-            format!("{}: 10.0.0.2 is in a range that a policy denies", field(1)),
+            format!("{}: 10.0.0.2 is in 10.0.0.2/32, which EndpointPolicy strict denies", field(1)),
             format!("{}: 10.0.0.9 is no address of a pod in namespace shop", field(2)),
             format!("{}: 10.9.0.1 is no address of a pod in namespace shop", field(3)),
-            format!("{}: 192.0.2.200 is in a range that a policy denies", field(5)),
+            format!("{}: 192.0.2.200 is in 192.0.2.128/25, which EndpointPolicy strict denies", field(5)),
         ]
     );
     // Without a cluster only what is denied can be told.

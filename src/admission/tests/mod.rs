@@ -14,6 +14,11 @@ use serde_json::{Value, json};
 use super::*;
 use crate::inventory::Inventory;
 
+/// A range that a policy `strict` denies.
+fn denied(range: &str) -> Denied {
+    Denied { range: range.parse().unwrap(), policy: "strict".into() }
+}
+
 fn all<T: serde::de::DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
     values.into_iter().map(|v| serde_json::from_value(v).unwrap()).collect()
 }

@@ -182,7 +182,7 @@ fn openyurt_reads_one_value() {
 fn external_addresses_need_a_range() {
     let guard = |settings: &mut Settings| {
         settings.allowed = vec!["203.0.113.0/24".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
-        settings.denied = vec!["203.0.113.128/25".parse().unwrap()];
+        settings.denied = vec![denied("203.0.113.128/25")];
     };
     let ips = |list: &[&str]| object("Service", "s", &[("/spec/externalIPs", json!(list))]);
     let external = |list: &[&str]| found(Rule::ExternalIp, &ips(list), guard);
@@ -191,7 +191,7 @@ fn external_addresses_need_a_range() {
         external(&["203.0.113.9", "8.8.8.8", "203.0.113.200", "here"]),
         [
             "spec.externalIPs[1]: 8.8.8.8 is in no range that a policy allows",
-            "spec.externalIPs[2]: 203.0.113.200 is in a range that a policy denies",
+            "spec.externalIPs[2]: 203.0.113.200 is in 203.0.113.128/25, which EndpointPolicy strict denies",
             "spec.externalIPs[3]: here is no IP address",
         ]
     );

@@ -103,11 +103,14 @@ fn texts_are_bounded_whatever_is_in_the_object() {
         ],
     );
     let inventory = cluster();
-    let mut warn = strict();
-    for rule in Rule::ALL {
-        warn.set(*rule, Mode::Warn);
-    }
-    for settings in [strict(), warn] {
+    // As long as names may be.
+    let policy = "p".repeat(253).into();
+    let all = |mode| {
+        let mut settings = strict();
+        Rule::ALL.iter().for_each(|rule| settings.set_by(*rule, mode, &policy));
+        settings
+    };
+    for settings in [all(Mode::Enforce), all(Mode::Warn)] {
         for (object, name) in [(&service, "service"), (&loopbacks(900), "endpoints")] {
             let decision = ask(object, None, Stage::Validate, &settings, &Snapshot::of(&inventory));
             for warning in &decision.warnings {
@@ -117,9 +120,15 @@ fn texts_are_bounded_whatever_is_in_the_object() {
             assert!(decision.warnings.iter().map(|w| w.chars().count()).sum::<usize>() <= 4096);
             let unique: std::collections::BTreeSet<_> = decision.warnings.iter().collect();
             assert_eq!(unique.len(), decision.warnings.len());
-            let denied = decision.denied.iter().map(|d| &d.message);
-            for text in decision.warnings.iter().chain(decision.audit.values()).chain(denied) {
-                assert!(text.chars().count() <= 1024 && !text.chars().any(char::is_control), "{name}: {text:?}");
+            let texts = decision.warnings.iter().chain(decision.audit.values()).map(|text| (text, 1024));
+            for (text, most) in texts.chain(decision.denied.iter().map(|d| (&d.message, 4096))) {
+                assert!(text.chars().count() <= most && !text.chars().any(char::is_control), "{name}: {text:?}");
+            }
+            // However long they are, no rule is lost, nor the policy behind it.
+            for refused in decision.findings.iter().filter(|f| f.refused) {
+                let message = &decision.denied.as_ref().unwrap().message;
+                let policy = refused.policy.as_ref().unwrap();
+                assert!(message.contains(&format!("({}, EndpointPolicy {policy})", refused.rule)), "{name}: {message}");
             }
             assert!(decision.audit.keys().all(|k| Rule::ALL.iter().any(|r| r.code() == k)));
         }

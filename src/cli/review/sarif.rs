@@ -63,7 +63,7 @@ fn rule(code: Code) -> Value {
 }
 
 fn result(remark: &Remark<'_>, rule: usize) -> Value {
-    json!({
+    let mut result = json!({
         "ruleId": remark.code.as_str(),
         "ruleIndex": rule,
         "level": level(remark.severity),
@@ -76,7 +76,11 @@ fn result(remark: &Remark<'_>, rule: usize) -> Value {
             "logicalLocations": [{ "fullyQualifiedName": remark.object.to_string(), "kind": "resource" }],
         }],
         "partialFingerprints": { "roster/v1": fingerprint(remark) },
-    })
+    });
+    if let Some(policy) = &remark.policy {
+        result["properties"] = json!({ "policy": policy });
+    }
+    result
 }
 
 fn level(severity: Severity) -> &'static str {

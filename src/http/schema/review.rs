@@ -200,7 +200,8 @@ pub(crate) struct RuleFinding {
     #[schema(example = "external-ip")]
     rule: String,
     mode: RuleMode,
-    /// The policy that says so, where it is not the rule's own mode.
+    /// The policy that gives the rule its mode, where it is not the rule's own. What the stored object has already is
+    /// only warned of, though the policy may say `enforce`.
     #[schema(required = false, example = "shop")]
     policy: String,
     /// The field, as Kubernetes writes paths.

@@ -137,6 +137,29 @@ async fn what_is_known_decides() {
     }
 }
 
+/// What a program would have to read out of sentences otherwise.
+#[tokio::test]
+async fn findings_name_their_policy_and_what_is_only_counted_or_unchecked_has_its_field() {
+    let (_, router) = app();
+    let external: Vec<String> = (1..=12).map(|i| format!("203.0.113.{i}")).collect();
+    let object = service(
+        &json!({ "externalIPs": external, "selector": { "app": "web" }, "ports": [{ "port": 80 }] }),
+        &json!({ TOLERATE: "true" }),
+    );
+    let policies = [policy("strict", &json!({ "rules": [{ "name": "external-ip", "mode": "enforce" }] }))];
+    let body = json!({ "object": object, "policies": policies });
+    let answer = post(&router, "/v1/review", JSON, body.to_string()).await.json();
+    fits("/v1/review", "post", "200", JSON, &answer);
+    let decision = &answer["decision"];
+    let named: Vec<(&Value, &Value)> =
+        decision["findings"].as_array().unwrap().iter().map(|f| (&f["rule"], &f["policy"])).collect();
+    let (external, own) = (json!("external-ip"), json!("tolerate-unready-annotation"));
+    assert_eq!(named[0], (&own, &Value::Null), "{answer}");
+    assert_eq!(named[1..], vec![(&external, &json!("strict")); 10], "{answer}");
+    assert_eq!(decision["more"], json!([{ "rule": "external-ip", "refused": true, "count": 2 }]));
+    assert_eq!(decision["unchecked"], json!({ "selector-matches-nothing": "no pods were given" }));
+}
+
 #[tokio::test]
 async fn a_recorded_review_is_answered_as_each_webhook_would() {
     let (_, router) = app();

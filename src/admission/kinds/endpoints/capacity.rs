@@ -13,6 +13,7 @@ use crate::{
     },
     endpoints::{TRUNCATED, truncate},
     model::names,
+    policy::version::KIND,
 };
 
 /// So much is removed one by one. An API server copies the rest of the list each time: where there is more to remove,
@@ -27,7 +28,9 @@ pub(super) fn check(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) 
         let total: usize = counts.iter().flatten().sum();
         let field = format_args!("subsets");
         if findings.settings().capacity == Capacity::Deny {
-            let message = format_args!("{total} addresses; at most {} are allowed", truncate::CAPACITY);
+            let by = findings.settings().capacity_policy.as_ref();
+            let by = by.map(|policy| format!(" by {KIND} {policy}")).unwrap_or_default();
+            let message = format_args!("{total} addresses; at most {} are allowed{by}", truncate::CAPACITY);
             findings.add(Rule::OverCapacity, About::Count(total), field, message);
         } else {
             let message = format_args!("{total} addresses; at most {} fit", truncate::CAPACITY);

@@ -12,9 +12,9 @@ use crate::{
     model::protocol_or_tcp,
 };
 
-/// Most pairs of an address and a port that are compared: a fraction of a second. No object that a person
+/// Most pairs of a repeated address and a port that are compared: a millisecond or two. No object that a person
 /// writes comes near.
-const MAX_PAIRS: usize = 4 << 20;
+const MAX_PAIRS: usize = 256 << 10;
 
 /// An address may be in several subsets, with other ports in each: what counts is what is published for one port,
 /// as in `RepackSubsets`.

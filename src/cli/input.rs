@@ -14,8 +14,8 @@ use crate::{
     compat::Minor,
     decode::{self, Source},
     inventory::{Index, Inventory},
-    model::Text,
-    reason::{Problem, Severity},
+    model::{ObjectKey, Text},
+    reason::{Problem, Reason, Severity},
 };
 
 /// Where objects come from, and which Services are meant.
@@ -83,6 +83,10 @@ impl Input {
         let mut failed = Vec::new();
         for path in expand(&self.files)? {
             if let Err(error) = read_one(&path, &mut objects.inventory, &progress) {
+                // An answer without the rest of the file must not look whole.
+                let key =
+                    ObjectKey { kind: "File".into(), name: path.display().to_string().into(), ..ObjectKey::default() };
+                objects.inventory.problems.push(Problem::new(Reason::InvalidObject, key, output::error_text(&error)));
                 failed.push(error);
             }
         }
@@ -114,6 +118,9 @@ impl Input {
             index.retain(|e| e.namespace == namespace);
         }
         if self.services.is_empty() {
+            if index.entries().is_empty() && index.unreadable().next().is_none() {
+                self.tell_of_nothing(index);
+            }
             return Ok(());
         }
         let wanted: Vec<(Option<&str>, &str)> = self
@@ -125,6 +132,11 @@ impl Input {
             called == name && namespace.is_none_or(|n| in_namespace == n)
         };
         for (wish, text) in wanted.iter().zip(&self.services) {
+            ensure!(
+                !index.unreadable().any(|(namespace, name)| is(wish, namespace, name)),
+                "an object of Service {text} cannot be read: {}",
+                index.problems().iter().find(|p| is_unread(p)).map(|p| p.message.as_str()).unwrap_or_default()
+            );
             if !index.entries().iter().any(|e| is(wish, e.namespace, e.name)) {
                 let place = self.namespace.as_ref().map(|n| format!(" in namespace {n}")).unwrap_or_default();
                 bail!("there is no Service {text}{place}{}", nearest(index, wish.1));
@@ -135,9 +147,20 @@ impl Input {
     }
 }
 
+impl Input {
+    /// Says that there is no Service, which a person may not have meant: a namespace is mistyped, or a kind is.
+    fn tell_of_nothing(&self, index: &Index<'_>) {
+        let place = self.namespace.as_ref().map_or("the input".to_owned(), |name| format!("namespace {name}"));
+        let others = index.problems().iter().filter(|p| p.code == Reason::IgnoredObject).map(|p| p.message.as_str());
+        let others: Vec<&str> = others.take(3).collect();
+        let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
+        output::warning(&format!("there is no Service, no Endpoints and no EndpointSlice in {place}{others}"));
+    }
+}
+
 /// Whether a problem says that an object was lost.
 fn is_unread(problem: &Problem) -> bool {
-    problem.code == crate::reason::Reason::InvalidObject && problem.severity == Severity::Error
+    problem.code == Reason::InvalidObject && problem.severity == Severity::Error
 }
 
 /// A name to try instead: one that contains what was typed, or that it contains.

@@ -23,6 +23,7 @@ mod plan;
 mod progress;
 mod raw;
 mod reference;
+mod report;
 mod review;
 #[cfg(feature = "server")]
 mod serve;

@@ -184,6 +184,11 @@ impl Write for Output {
 
 /// Says on standard error why the program gives up. A reader that went away is no error: nothing is said.
 pub(super) fn error(error: &anyhow::Error) {
+    complain("error", RED, &error_text(error));
+}
+
+/// An error with its causes.
+pub(super) fn error_text(error: &anyhow::Error) -> String {
     // Some errors repeat their cause: it is told once.
     let mut text = error.to_string();
     for cause in error.chain().skip(1) {
@@ -197,7 +202,7 @@ pub(super) fn error(error: &anyhow::Error) {
             break;
         }
     }
-    complain("error", RED, &text);
+    text
 }
 
 /// Says on standard error what a user should know of the run.

@@ -89,10 +89,9 @@ pub fn line<'a>(entry: &Entry<'a>, plan: &'a Plan) -> impl Serialize + use<'a> {
     Line { service: Name { namespace: entry.namespace, name: entry.name }, plan }
 }
 
-/// What follows the plans: the summary, and what is wrong with the input.
-pub fn last_line<'a>(summary: &'a Summary, problems: &'a Problems) -> impl Serialize + use<'a> {
-    let summary = SummaryLine { summary, input_problems: problems.as_slice(), more_input_problems: problems.more() };
-    LastLine { summary }
+/// What follows the plans, or other answers for each Service: the summary, and what is wrong with the input.
+pub fn last_line<'a, S: Serialize>(summary: &'a S, problems: &'a Problems) -> impl Serialize + use<'a, S> {
+    LastLine { summary: SummaryLine { summary, problems: InputProblems::of(problems) } }
 }
 
 /// Appends the line of one plan.
@@ -101,20 +100,33 @@ pub(super) fn write(out: &mut Vec<u8>, entry: &Entry<'_>, plan: &Plan) {
 }
 
 #[derive(Serialize)]
-struct LastLine<'a> {
-    summary: SummaryLine<'a>,
+struct LastLine<'a, S> {
+    summary: SummaryLine<'a, S>,
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SummaryLine<'a> {
+struct SummaryLine<'a, S> {
     #[serde(flatten)]
-    summary: &'a Summary,
-    /// What is wrong with the input.
+    summary: &'a S,
+    #[serde(flatten)]
+    problems: InputProblems<'a>,
+}
+
+/// What is wrong with the input, as fields of a summary.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InputProblems<'a> {
     input_problems: &'a [Problem],
     /// How many more of those there are.
     #[serde(skip_serializing_if = "is_zero")]
     more_input_problems: u64,
+}
+
+impl<'a> InputProblems<'a> {
+    /// Those of an input.
+    pub fn of(problems: &'a Problems) -> Self {
+        Self { input_problems: problems.as_slice(), more_input_problems: problems.more() }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]

@@ -12,7 +12,7 @@ mod ordered;
 
 use std::num::NonZeroUsize;
 
-pub use line::{Summary, last_line, line};
+pub use line::{InputProblems, Summary, last_line, line};
 
 use crate::{
     inventory::{Entry, Index},

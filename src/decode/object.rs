@@ -61,10 +61,27 @@ pub(super) fn add(
     for flaw in look.flaws {
         into.problems.add(|| problem(flaw, text, &meta.kind, place));
     }
-    if let Some(object) = look.value {
-        keep(object, text, place.pointer, &mut means.interner, into);
+    match look.value {
+        Some(object) => keep(object, text, place.pointer, &mut means.interner, into),
+        None => lose(kind, text, into),
     }
     Ok(())
+}
+
+/// Notes whose object it is that cannot be read.
+fn lose(kind: Kind, text: &str, into: &mut Inventory) {
+    let named = named(text);
+    let service = match kind {
+        Kind::Service | Kind::Endpoints => plain(named.name),
+        Kind::EndpointSlice | Kind::EndpointSliceBeta => {
+            let labels: Labels = named.labels.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+            labels.get(names::SERVICE_NAME).cloned().unwrap_or_default()
+        }
+        Kind::Pod | Kind::Node | Kind::List | Kind::Other => return,
+    };
+    if !service.is_empty() {
+        into.cannot_read(plain(named.namespace), service);
+    }
 }
 
 /// Adds an object that was read, and what an API server would not like about it.
@@ -208,30 +225,41 @@ struct BetaEndpoint {
     topology: Option<Labels>,
 }
 
-/// The name of an object, whatever else is wrong with it.
-fn name(text: &str) -> ObjectKey {
+/// What an object is called, as text: what stands here may be anything.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NamedMeta<'a> {
+    #[serde(borrow)]
+    namespace: Option<&'a RawValue>,
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    labels: Option<&'a RawValue>,
+}
+
+/// What an object is called, whatever else is wrong with it.
+fn named(text: &str) -> NamedMeta<'_> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Named<'a> {
         #[serde(borrow)]
         metadata: NamedMeta<'a>,
     }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct NamedMeta<'a> {
-        // Kept as text: what stands here may be anything.
-        #[serde(borrow)]
-        namespace: Option<&'a RawValue>,
-        #[serde(borrow)]
-        name: Option<&'a RawValue>,
-    }
     // It keeps nothing that could be many.
     let pool = Pool::new(usize::MAX);
     let named = value::read(PhantomData::<Named<'_>>, text, Pointer::At(""), &Budget::new(&pool));
-    let metadata = named.ok().and_then(|look| look.value).unwrap_or_default().metadata;
-    let part = |raw: Option<&RawValue>| -> Text {
-        let text: Option<String> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
-        shortened(&text.unwrap_or_default()).into()
-    };
-    ObjectKey { kind: Text::default(), namespace: part(metadata.namespace), name: part(metadata.name) }
+    named.ok().and_then(|look| look.value).unwrap_or_default().metadata
+}
+
+/// A JSON text; empty if it is something else.
+fn plain(raw: Option<&RawValue>) -> Text {
+    let text: Option<String> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
+    text.unwrap_or_default().into()
+}
+
+/// The name of an object, for a message.
+fn name(text: &str) -> ObjectKey {
+    let NamedMeta { namespace, name, .. } = named(text);
+    let part = |raw| shortened(&plain(raw)).into();
+    ObjectKey { kind: Text::default(), namespace: part(namespace), name: part(name) }
 }

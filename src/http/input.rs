@@ -103,6 +103,9 @@ fn of_objects<T>(
     decode::read(text.as_bytes(), source, &mut inventory).map_err(|e| decode_error(&e))?;
     let service = which(&inventory, params)?;
     let index = inventory.index();
+    if index.unreadable().any(|key| key == (&service.namespace, &service.name)) {
+        return Err(unreadable(&service, &inventory));
+    }
     let state = match index.get(&service.namespace, &service.name) {
         Some(entry) => index.state(entry),
         // Named by the query, and nothing of that name is there.
@@ -166,28 +169,45 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
     match keys.as_slice() {
         [one] => Ok(one.clone()),
         [] => {
-            let errors: Vec<FieldError> = inventory
-                .problems
-                .into_iter()
-                .filter(|p| p.object.kind == "Service")
-                .map(|p| FieldError::at(p.pointer.clone().unwrap_or_default(), p.message.clone()))
-                .collect();
+            let errors = errors(inventory, |p| p.object.kind == "Service");
             let detail = "there is no Service among the objects that can be read; name one with ?service=namespace/name \
                           to plan for one that was deleted";
             Err(ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) })
         }
         many => {
-            let names: Vec<String> = many.iter().take(5).map(|k| format!("{}/{}", k.namespace, k.name)).collect();
+            let mut names: Vec<String> = many.iter().take(5).map(|k| format!("{}/{}", k.namespace, k.name)).collect();
+            if many.len() > names.len() {
+                names.push("…".to_owned());
+            }
             Err(ApiError::new(
                 Kind::InvalidObject,
                 format!(
-                    "there are {} Services ({}, …): choose one with ?service=namespace/name, or use /v1/cluster",
+                    "there are {} Services ({}): choose one with ?service=namespace/name, or use /v1/cluster",
                     many.len(),
                     names.join(", ")
                 ),
             ))
         }
     }
+}
+
+/// What stands in the way of an answer.
+fn errors(inventory: &Inventory, is_one: impl Fn(&Problem) -> bool) -> Vec<FieldError> {
+    let found = inventory.problems.into_iter().filter(|p| is_one(p));
+    found.map(|p| FieldError::at(p.pointer.clone().unwrap_or_default(), p.message.clone())).collect()
+}
+
+/// Something of the Service that is asked for cannot be read: a plan without it would delete what is there.
+fn unreadable(service: &ObjectKey, inventory: &Inventory) -> ApiError {
+    let errors = errors(inventory, |p| {
+        let kind = p.object.kind.as_str();
+        let is_named = p.object.name == service.name && ["Service", "Endpoints"].contains(&kind);
+        p.code == Reason::InvalidObject
+            && p.object.namespace == service.namespace
+            && (is_named || kind == "EndpointSlice")
+    });
+    let detail = format!("an object of {service} cannot be read");
+    ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) }
 }
 
 /// Why a request cannot be answered, as a refusal.

@@ -1,6 +1,10 @@
 //! What belongs to which Service.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+    sync::Arc,
+};
 
 use super::{Inventory, Problems};
 use crate::{
@@ -10,7 +14,7 @@ use crate::{
 };
 
 /// Each Service (and each name that only Endpoints or slices have) with what belongs to it, sorted by
-/// namespace and name. Borrows the [`Inventory`]; duplicates are gone.
+/// namespace and name; but for those of which something cannot be read. Borrows the [`Inventory`]; duplicates are gone.
 #[derive(Debug)]
 pub struct Index<'a> {
     entries: Vec<Entry<'a>>,
@@ -18,6 +22,7 @@ pub struct Index<'a> {
     postings: Postings<'a>,
     slices: Vec<&'a EndpointSlice>,
     pods: usize,
+    unreadable: &'a BTreeSet<(Text, Text)>,
     problems: Problems,
 }
 
@@ -49,12 +54,16 @@ impl<'a> Index<'a> {
         slices.retain(|s| s.service_name().is_some());
         // Stable: slices of one Service stay in order of their names.
         slices.sort_by_key(|s| (&s.meta.namespace, s.service_name()));
+        let unreadable = &inventory.unreadable;
+        let mut entries = entries(&services, &endpoints, &slices);
+        entries.retain(|e| unreadable.is_empty() || !unreadable.contains(&(e.namespace.clone(), e.name.clone())));
         Self {
-            entries: entries(&services, &endpoints, &slices),
+            entries,
             nodes: nodes.into_iter().cloned().collect(),
             postings: Postings::new(&services, &pods),
             slices,
             pods: pods.len(),
+            unreadable,
             problems,
         }
     }
@@ -73,6 +82,11 @@ impl<'a> Index<'a> {
     pub fn get(&self, namespace: &str, name: &str) -> Option<&Entry<'a>> {
         let place = self.entries.binary_search_by(|e| (e.namespace.as_str(), e.name.as_str()).cmp(&(namespace, name)));
         place.ok().map(|i| &self.entries[i])
+    }
+
+    /// Namespaces and names of Services of which something is there that cannot be read; they have no entry.
+    pub fn unreadable(&self) -> impl Iterator<Item = (&Text, &Text)> {
+        self.unreadable.iter().map(|(namespace, name)| (namespace, name))
     }
 
     /// What is known of `entry`. The pods are all that its Service selects, and some that share a label

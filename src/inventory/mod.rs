@@ -7,7 +7,10 @@ mod check;
 mod index;
 mod intern;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 pub use check::check;
 pub use index::{Entry, Index};
@@ -57,6 +60,8 @@ pub struct Inventory {
     targets: Arc<Targets>,
     /// How many objects of other kinds there were.
     ignored: BTreeMap<Text, u64>,
+    /// Namespaces and names of Services of which an object is there that cannot be read.
+    unreadable: BTreeSet<(Text, Text)>,
 }
 
 /// More kinds than this that Roster does not read are counted under one name.
@@ -79,6 +84,12 @@ impl Inventory {
         self.ignore_many(kind, 1);
     }
 
+    /// Notes that something of this Service is there and cannot be read: itself, its Endpoints or a slice. Nobody knows
+    /// what the controllers would do to it; above all, it is not gone.
+    pub fn cannot_read(&mut self, namespace: Text, service: Text) {
+        self.unreadable.insert((namespace, service));
+    }
+
     fn ignore_many(&mut self, kind: Text, count: u64) {
         let room = self.ignored.len() < MAX_IGNORED_KINDS || self.ignored.contains_key(&kind);
         *self.ignored.entry(if room { kind } else { Text::new_static("other kinds") }).or_default() += count;
@@ -95,6 +106,7 @@ impl Inventory {
         for (kind, count) in other.ignored {
             self.ignore_many(kind, count);
         }
+        self.unreadable.append(&mut other.unreadable);
     }
 
     /// An empty inventory, to be merged into this one: objects of both share what they refer to.
@@ -120,6 +132,7 @@ impl Inventory {
             problems: std::mem::take(&mut self.problems),
             targets: Arc::clone(&self.targets),
             ignored: std::mem::take(&mut self.ignored),
+            unreadable: std::mem::take(&mut self.unreadable),
         }
     }
 

@@ -107,7 +107,9 @@ fn texts_are_bounded_whatever_is_in_the_object() {
     let policy = "p".repeat(253).into();
     let all = |mode| {
         let mut settings = strict();
-        Rule::ALL.iter().for_each(|rule| settings.set_by(*rule, mode, &policy));
+        for rule in Rule::ALL {
+            settings.set_by(*rule, mode, &policy);
+        }
         settings
     };
     for settings in [all(Mode::Enforce), all(Mode::Warn)] {

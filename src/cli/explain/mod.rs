@@ -174,10 +174,6 @@ impl Run<'_> {
     }
 
     fn documents(&self, format: Format, out: &mut Output) -> anyhow::Result<bool> {
-        #[derive(Serialize)]
-        struct Tail {
-            summary: Totals,
-        }
         let mut items = Items::start(out, format)?;
         let (mut totals, mut findings) = (Totals::default(), false);
         self.each(
@@ -192,7 +188,7 @@ impl Run<'_> {
                 items.write(&text)
             },
         )?;
-        items.end(&Tail { summary: totals })?;
+        items.end(&cluster::last_line(&totals, self.index.problems()))?;
         Ok(findings)
     }
 }

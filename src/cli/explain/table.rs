@@ -9,6 +9,7 @@ use super::{Run, Totals, is_finding, said};
 use crate::{
     cli::{
         Output,
+        report::Report,
         table::{BOLD, Cell, DIM, GREEN, RED, Table, YELLOW, printable},
     },
     explain::{Explanation, Finding, PodState, PortName, Row},
@@ -43,6 +44,7 @@ pub(super) fn print(run: &Run<'_>, wide: bool, out: &mut Output) -> anyhow::Resu
         table.print(out, 0)?;
         writeln!(out)?;
     }
+    Report::of_input(run.index.problems(), wide).print(out)?;
     let Totals { services, pod_ports, served } = totals;
     let s = if services == 1 { "" } else { "s" };
     writeln!(

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Run;
 use crate::{
     cli::{Output, output::Items},
-    cluster::{self, Summary},
+    cluster::{self, InputProblems, Summary},
     compare::{Deviation, deviations as differences},
     compat::Minor,
     inventory::Entry,
@@ -45,9 +45,11 @@ struct Deviant<'a> {
 /// Writes the Services to which two releases do not do the same; tells whether there are any.
 pub(super) fn deviations(run: &Run<'_>, against: Minor, out: &mut Output) -> anyhow::Result<bool> {
     #[derive(Serialize)]
-    struct Tail {
+    struct Tail<'a> {
         compat: Minor,
         against: Minor,
+        #[serde(flatten)]
+        problems: InputProblems<'a>,
     }
     let mut items = Items::start(out, run.format)?;
     let mut changed = false;
@@ -63,6 +65,6 @@ pub(super) fn deviations(run: &Run<'_>, against: Minor, out: &mut Output) -> any
         items.write(&text?)
     })?;
     run.progress.finish();
-    items.end(&Tail { compat: run.options.compat, against })?;
+    items.end(&Tail { compat: run.options.compat, against, problems: InputProblems::of(run.index.problems()) })?;
     Ok(changed)
 }

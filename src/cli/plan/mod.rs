@@ -1,7 +1,6 @@
 //! `roster plan`: what the controllers would do to each Service.
 
 mod documents;
-mod report;
 mod table;
 
 use std::io::Write;

@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, io::Write};
 
 use anstyle::Style;
 
-use super::{Run, report::Report};
+use super::Run;
 use crate::{
     cli::{
         Output,
         output::Format,
+        report::Report,
         table::{BOLD, Cell, DIM, GREEN, RED, Table, YELLOW},
     },
     compare::{self, Verb, changes},
@@ -149,6 +150,7 @@ pub(super) fn deviations(run: &Run<'_>, minor: Minor, out: &mut Output) -> anyho
         table.print(out, 0)?;
         writeln!(out)?;
     }
+    Report::of_input(run.index.problems(), run.format == Format::Wide).print(out)?;
     let services = plural(services, "Service");
     if changed == 0 {
         writeln!(out, "{GREEN}{compat} and {minor} do the same{GREEN:#} to {services}")?;

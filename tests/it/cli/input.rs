@@ -77,6 +77,19 @@ fn what_cannot_be_read_is_told_with_its_place() {
         assert!(ran.out.contains(part), "{part}\n{}", ran.out);
     }
 
+    // Whatever is asked, and in whatever form.
+    let forms = ["table", "wide", "json", "yaml", "ndjson"];
+    for command in [&["plan"][..], &["explain"], &["plan", "--compat", "1.30", "--against", "1.37"]] {
+        for form in forms {
+            let ran = roster(&[command, &["-f", &field, "-f", &shop, "-o", form]].concat());
+            assert!(ran.code == 2 && ran.out.contains(&format!("{field}:7:")), "{}", ran.out);
+            let ran = roster(&[command, &["-f", &broken, "-f", &shop, "-o", form]].concat());
+            assert!(ran.code == 2 && ran.err.contains(&broken) && ran.out.contains(&broken), "{}", ran.out);
+        }
+    }
+    let ran = roster(&["plan", "-f", &field, "c"]);
+    assert!(ran.code == 2 && ran.err.contains("an object of Service c cannot be read: "), "{}", ran.err);
+
     // One flaw does not hide the place of another.
     let twice = file(
         "twice.yaml",

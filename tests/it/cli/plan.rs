@@ -145,6 +145,7 @@ shop       web      Endpoints web  none  update  label endpoints.kubernetes.io/m
         }]}],
         "compat": "1.37",
         "against": "1.30",
+        "inputProblems": [],
     });
     assert_eq!(serde_json::from_str::<Value>(&ran.out).unwrap(), want);
 }
@@ -183,7 +184,7 @@ fn one_controller_or_one_service_is_enough() {
             args: &["plan", "-f", &shop, "-n", "default"],
             code: 0,
             out: nothing,
-            err: "",
+            err: "warning: there is no Service, no Endpoints and no EndpointSlice in namespace default\n",
         },
         Case {
             name: "a Service that is not there",

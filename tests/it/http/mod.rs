@@ -159,6 +159,40 @@ async fn what_kubectl_prints_is_taken() {
     }
 }
 
+/// What cannot be read is not gone: nothing is deleted for it.
+#[tokio::test]
+async fn nothing_is_planned_for_a_service_of_which_something_cannot_be_read() {
+    let (_, router) = app();
+    let meta = |name: &str, labels: Value| json!({ "namespace": "shop", "name": name, "labels": labels });
+    let port = json!({ "port": 80, "targetPort": 80, "protocol": "TCP" });
+    let good = [
+        json!({ "kind": "Service", "metadata": meta("web", json!({})), "spec": { "ports": [port] } }),
+        json!({ "kind": "Endpoints", "metadata": meta("web", json!({})),
+                "subsets": [{ "addresses": [{ "ip": "10.0.0.9" }], "ports": [{ "port": 80, "protocol": "TCP" }] }] }),
+        json!({ "kind": "EndpointSlice", "addressType": "IPv4", "metadata": meta("web-m", json!({
+                    "kubernetes.io/service-name": "web",
+                    "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io" })),
+                "endpoints": [{ "addresses": ["10.0.0.9"] }], "ports": [{ "port": 80, "protocol": "TCP" }] }),
+        json!({ "kind": "Service", "metadata": meta("other", json!({})), "spec": { "ports": [port] } }),
+    ];
+    for (at, field) in [(0, "/spec/ports"), (1, "/subsets/0/addresses"), (2, "/endpoints")] {
+        let mut items = good.clone();
+        *items[at].pointer_mut(field).unwrap() = "80".into();
+        let list = json!({ "kind": "List", "items": items }).to_string();
+        for path in ["/v1/plan", "/v1/endpoints", "/v1/endpointslices", "/v1/explain"] {
+            let answer = post(&router, &format!("{path}?service=shop/web"), JSON, list.clone()).await;
+            assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{path}: {}", answer.text());
+            assert_eq!(answer.json()["errors"][0]["pointer"], format!("/items/{at}{field}"), "{}", answer.text());
+        }
+        let answer = post(&router, "/v1/plan?service=shop/other", JSON, list.clone()).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+        let answer = post(&router, "/v1/cluster", JSON, list).await;
+        let lines: Vec<Value> = answer.text().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        assert_eq!((lines.len(), &lines[0]["service"]["name"]), (2, &json!("other")), "{}", answer.text());
+        assert_eq!(lines[1]["summary"]["inputProblems"][0]["pointer"], format!("/items/{at}{field}"));
+    }
+}
+
 #[tokio::test]
 async fn releases_are_listed_and_compared() {
     let (_, router) = app();

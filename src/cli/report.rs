@@ -1,15 +1,15 @@
-//! What a plan says beside its writes: problems, errors and events.
+//! What is told under a table: problems of the input, and what a plan says beside its writes.
 
 use std::{
     collections::BTreeMap,
     io::{self, Write},
 };
 
+use super::{
+    Output,
+    table::{BOLD, Cell, DIM, RED, Table, YELLOW},
+};
 use crate::{
-    cli::{
-        Output,
-        table::{BOLD, Cell, DIM, RED, Table, YELLOW},
-    },
     inventory::{Entry, Problems},
     plan::{EventType, Plan},
     reason::{Problem, Severity},

@@ -28,6 +28,7 @@ pub use discovery::Discovery;
 pub use lost::Lost;
 pub(crate) use objects::key;
 pub use objects::{Converted, Failed, objects};
+pub(crate) use policy::V1_ONLY;
 pub use review::{Unanswerable, review};
 pub use target::Target;
 

@@ -29,7 +29,7 @@ pub use lost::Lost;
 pub(crate) use objects::key;
 pub use objects::{Converted, Failed, objects};
 pub(crate) use policy::V1_ONLY;
-pub use review::{Unanswerable, review};
+pub use review::{Unanswerable, review, review_until};
 pub use target::Target;
 
 use serde_json::value::RawValue;

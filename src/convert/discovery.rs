@@ -90,9 +90,9 @@ impl Place<'_> {
     fn map<'a>(&self, endpoint: &mut Members<'a>, name: &str) -> Result<Option<Members<'a>>, String> {
         let Some(node) = endpoint.take(name).filter(|n| !n.is_null()) else { return Ok(None) };
         let map = node.open().ok_or_else(|| format!("endpoints[{}].{name} is no object", self.index))?;
-        let bad = map.names().find(|key| map.get(key).is_some_and(|v| v.text().is_none()));
+        let bad = map.iter().find(|(_, value)| value.text().is_none());
         match bad {
-            Some(key) => Err(format!("endpoints[{}].{name}[{key:?}] is no text", self.index)),
+            Some((key, _)) => Err(format!("endpoints[{}].{name}[{key:?}] is no text", self.index)),
             None => Ok(Some(map)),
         }
     }

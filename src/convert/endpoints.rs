@@ -1,5 +1,7 @@
 //! EndpointSlices → Endpoints: all slices of a Service in one object, as far as it can hold them.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, value::RawValue};
 
 use super::lost::Losses;
@@ -43,14 +45,16 @@ impl Source {
 pub(super) fn from_slices(sources: &mut [Source]) -> Result<Endpoints, String> {
     sources.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
     let mut meta = ObjectMeta::default();
+    let (mut labels, mut annotations) = (BTreeMap::new(), BTreeMap::new());
     let mut subsets = Vec::with_capacity(sources.len());
     for source in sources {
         (meta.namespace, meta.name) = source.service();
         let Source { meta: of_slice, subset, losses } = source;
-        merge(&mut meta.labels, &of_slice.labels, "metadata.labels", losses);
-        merge(&mut meta.annotations, &of_slice.annotations, "metadata.annotations", losses);
+        merge(&mut labels, &of_slice.labels, "metadata.labels", losses);
+        merge(&mut annotations, &of_slice.annotations, "metadata.annotations", losses);
         subsets.extend(subset.take());
     }
+    (meta.labels, meta.annotations) = (labels.into_iter().collect(), annotations.into_iter().collect());
     let subsets = repack::repack(Minor::NEWEST.profile().hash, &subsets)
         .map_err(|_| "the slices of the Service repeat addresses under too many ports".to_owned())?;
     Ok(Endpoints { meta, subsets })
@@ -67,11 +71,11 @@ fn tell_metadata(meta: &ObjectMeta, losses: &mut Losses) {
 }
 
 /// Adds labels or annotations; where slices differ, the first one counts.
-fn merge(into: &mut Labels, more: &Labels, field: &str, losses: &mut Losses) {
+fn merge(into: &mut BTreeMap<Text, Text>, more: &Labels, field: &str, losses: &mut Losses) {
     let own = [names::SERVICE_NAME, names::SLICE_MANAGED_BY, names::TRIGGER_TIME, names::LAST_APPLIED];
     for (key, value) in more.iter().filter(|(k, _)| !own.contains(&k.as_str())) {
         match into.get(key) {
-            None => into.insert(key.clone(), value.clone()),
+            None => drop(into.insert(key.clone(), value.clone())),
             Some(before) if before == value => {}
             Some(_) => losses.note(format!("{field}[{key:?}]"), "an earlier slice of the Service has another value"),
         }

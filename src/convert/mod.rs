@@ -28,7 +28,8 @@ pub use discovery::Discovery;
 pub use lost::Lost;
 pub(crate) use objects::key;
 pub use objects::{Converted, Failed, objects};
-pub use review::{Unanswerable, review};
+pub(crate) use policy::V1_ONLY;
+pub use review::{Unanswerable, review, review_until};
 pub use target::Target;
 
 use serde_json::value::RawValue;

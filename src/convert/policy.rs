@@ -13,7 +13,7 @@ use super::raw::{Members, Node};
 use crate::policy::version::{KIND, MOVED, Moved, Version};
 
 /// What only v1 says, on an object in v1alpha1.
-const V1_ONLY: &str = "roster.dev/v1-only";
+pub(crate) const V1_ONLY: &str = "roster.dev/v1-only";
 /// What only v1alpha1 says, on an object in v1.
 const V1ALPHA1_ONLY: &str = "roster.dev/v1alpha1-only";
 
@@ -50,7 +50,7 @@ pub(crate) fn convert(raw: &RawValue, to: Version) -> Result<Cow<'_, RawValue>, 
         return Ok(Cow::Borrowed(raw));
     }
     let mut metadata = Metadata::of(&mut object)?;
-    let mut back = Members::default();
+    let mut back = Rest::default();
     let waiting = metadata.take_rest(to);
     if let Some(spec) = object.take("spec") {
         object.set("spec", move_fields(spec, from, &mut back));
@@ -59,7 +59,8 @@ pub(crate) fn convert(raw: &RawValue, to: Version) -> Result<Cow<'_, RawValue>, 
         && let Some(mut spec) = object.get("spec").and_then(Node::open)
     {
         // Where an edit says otherwise in the meantime, the edit counts.
-        spec.fill_from(only);
+        spec.fill_from(only.spec);
+        spec.fill_from(only.no_groups);
         object.set("spec", Node::Object(spec));
     }
     metadata.put_rest(from, back);
@@ -68,8 +69,18 @@ pub(crate) fn convert(raw: &RawValue, to: Version) -> Result<Cow<'_, RawValue>, 
     Ok(Cow::Owned(object.to_raw()))
 }
 
+/// What waits for the way back.
+#[derive(Default)]
+struct Rest<'a> {
+    /// Fields of the spec for which the other version has no place. A group of v1 is an object here at every level.
+    spec: Members<'a>,
+    /// What stands where v1 has a group and is no object, such as null: no policy says anything with it. It waits apart,
+    /// so that a rest of a group is never mistaken for one.
+    no_groups: Members<'a>,
+}
+
 /// `spec` in the other version; what that one cannot say goes into `rest`.
-fn move_fields<'a>(spec: Node<'a>, from: Version, rest: &mut Members<'a>) -> Node<'a> {
+fn move_fields<'a>(spec: Node<'a>, from: Version, rest: &mut Rest<'a>) -> Node<'a> {
     let Some(members) = spec.open() else { return spec };
     let mut out = Members::default();
     for (name, value) in members {
@@ -78,13 +89,17 @@ fn move_fields<'a>(spec: Node<'a>, from: Version, rest: &mut Members<'a>) -> Nod
         match (from, group, flat) {
             (Version::V1alpha1, false, Some(moved)) => put_at(&mut out, moved.path, value),
             (Version::V1, true, None) => {
-                if let Some(left) = flatten(value, 0, &[name.as_ref()], &mut out) {
-                    rest.push(name, left);
+                let (left, no_group) = flatten(value, 0, &[name.as_ref()], &mut out);
+                if let Some(no_group) = no_group {
+                    rest.no_groups.push(name.clone(), no_group);
+                }
+                if let Some(left) = left {
+                    rest.spec.push(name, left);
                 }
             }
             (_, false, None) => out.push(name, value),
             // A name of the other version, where it means something else.
-            _ => rest.push(name, value),
+            _ => rest.spec.push(name, value),
         }
     }
     Node::Object(out)
@@ -103,10 +118,16 @@ fn put_at<'a>(out: &mut Members<'a>, path: &'static [&'static str], value: Node<
     }
 }
 
-/// Moves the fields of a group into `out`; what is left of the group has no place there.
-fn flatten<'a>(group: Node<'a>, depth: usize, path: &[&str], out: &mut Members<'a>) -> Option<Node<'a>> {
-    let Some(members) = group.open() else { return Some(group) };
-    let mut left = Members::default();
+/// Moves the fields of a group into `out`. The first of what comes back is what is left of the group, for which there is
+/// no place there; the second are those parts of it that are to be groups and are none.
+fn flatten<'a>(
+    group: Node<'a>,
+    depth: usize,
+    path: &[&str],
+    out: &mut Members<'a>,
+) -> (Option<Node<'a>>, Option<Node<'a>>) {
+    let Some(members) = group.open() else { return (None, Some(group)) };
+    let (mut left, mut no_groups) = (Members::default(), Members::default());
     let mut moved = 0;
     for (name, value) in members {
         let within = |m: &&Moved| {
@@ -117,15 +138,22 @@ fn flatten<'a>(group: Node<'a>, depth: usize, path: &[&str], out: &mut Members<'
                 out.set(m.flat, value);
                 moved += 1;
             }
-            Some(m) => match flatten(value, depth + 1, &m.path[..depth + 2], out) {
-                Some(rest) => left.push(name, rest),
-                None => moved += 1,
-            },
+            Some(m) => {
+                let (rest, no_group) = flatten(value, depth + 1, &m.path[..depth + 2], out);
+                if let Some(no_group) = no_group {
+                    no_groups.push(name.clone(), no_group);
+                }
+                match rest {
+                    Some(rest) => left.push(name, rest),
+                    None => moved += 1,
+                }
+            }
             None => left.push(name, value),
         }
     }
     // A group of which nothing moved is not made again on the way back: it must be remembered, also empty.
-    (moved == 0 || !left.is_empty()).then_some(Node::Object(left))
+    let left = (moved == 0 || !left.is_empty()).then_some(Node::Object(left));
+    (left, (!no_groups.is_empty()).then_some(Node::Object(no_groups)))
 }
 
 /// The metadata, as far as annotations need it.
@@ -137,6 +165,7 @@ struct Metadata<'a> {
 
 /// Fields of the annotation.
 const SPEC: &str = "spec";
+const NO_GROUPS: &str = "noGroups";
 /// What `annotations` were before the annotation came: empty, or null.
 const ANNOTATIONS: &str = "annotations";
 /// What the annotation of this name was before.
@@ -159,7 +188,7 @@ impl<'a> Metadata<'a> {
     }
 
     /// What waits for the version that the object is converted to, with its annotation removed.
-    fn take_rest(&mut self, to: Version) -> Option<Members<'a>> {
+    fn take_rest(&mut self, to: Version) -> Option<Rest<'a>> {
         let mut annotations = self.annotations()?;
         let mut rest = read_rest(annotations.get(annotation_of(to))?, to)?;
         let before = rest.take(ANNOTATION);
@@ -177,21 +206,23 @@ impl<'a> Metadata<'a> {
         if rest.take(NO_METADATA).is_some() && self.members.is_empty() {
             self.given = false;
         }
-        rest.take(SPEC).and_then(|spec| spec.open())
+        let mut part = |name| rest.take(name).map(Node::into_object).unwrap_or_default();
+        Some(Rest { spec: part(SPEC), no_groups: part(NO_GROUPS) })
     }
 
     /// Keeps what the other version cannot say.
-    fn put_rest(&mut self, from: Version, rest: Members<'a>) {
+    fn put_rest(&mut self, from: Version, rest: Rest<'a>) {
         let name = annotation_of(from);
         let mut annotations = self.annotations().unwrap_or_default();
         // Somebody's own annotation of this name would be taken for ours on the way back.
         let mistaken = annotations.get(name).is_some_and(|a| read_rest(a, from).is_some());
-        if rest.is_empty() && !mistaken {
-            return;
-        }
+        let parts = [(SPEC, rest.spec), (NO_GROUPS, rest.no_groups)].into_iter().filter(|(_, part)| !part.is_empty());
         let mut text = Members::default();
-        if !rest.is_empty() {
-            text.set(SPEC, Node::Object(rest));
+        for (name, part) in parts {
+            text.set(name, Node::Object(part));
+        }
+        if text.is_empty() && !mistaken {
+            return;
         }
         if let Some(before) = annotations.take(name) {
             text.set(ANNOTATION, before);
@@ -226,25 +257,40 @@ fn read_rest<'a>(annotation: &Node<'a>, version: Version) -> Option<Members<'a>>
     }
     let raw = Node::Owned(RawValue::from_string(text.into_owned()).ok()?);
     let rest = raw.open()?;
-    let known = |name: &str| [SPEC, ANNOTATIONS, ANNOTATION, NO_METADATA].contains(&name);
-    let spec_is_ours = rest.get(SPEC).is_none_or(|spec| spec.open().is_some_and(|spec| is_rest(spec, version)));
-    (!rest.is_empty() && rest.names().all(known) && spec_is_ours).then_some(rest)
+    let known = |name: &str| [SPEC, NO_GROUPS, ANNOTATIONS, ANNOTATION, NO_METADATA].contains(&name);
+    if !rest.names().all(known) {
+        return None;
+    }
+    let part = |part: &str, fits: fn(&str, Node<'_>, Version) -> bool| {
+        let fits = |members: Members<'_>| members.into_iter().all(|(name, value)| fits(&name, value, version));
+        rest.get(part).map(|part| part.open().is_some_and(|m| !m.is_empty() && fits(m)))
+    };
+    let ours = match (part(SPEC, is_rest), part(NO_GROUPS, is_no_group)) {
+        // Then it only keeps one that would be mistaken for ours.
+        (None, None) => rest.get(ANNOTATION).is_some_and(|before| read_rest(before, version).is_some()),
+        (spec, no_groups) => spec != Some(false) && no_groups != Some(false),
+    };
+    ours.then_some(rest)
 }
 
-/// Whether [`move_fields`] leaves such a rest of a spec in `version`. What both versions say is never in it: a policy is
+/// Whether [`move_fields`] leaves such a field of a spec in `version`. What both versions say is never in it: a policy is
 /// what its spec says, and nobody hides an exemption in an annotation.
-fn is_rest(spec: Members<'_>, version: Version) -> bool {
-    spec.into_iter().all(|(name, value)| {
-        let is_group = MOVED.iter().any(|m| m.path[0] == name);
-        let is_flat = MOVED.iter().any(|m| m.flat == name);
-        match version {
-            Version::V1alpha1 => is_group,
-            Version::V1 if is_group => {
-                let mut moved = Members::default();
-                flatten(value, 0, &[name.as_ref()], &mut moved);
-                moved.is_empty()
-            }
-            Version::V1 => is_flat,
+fn is_rest(name: &str, value: Node<'_>, version: Version) -> bool {
+    let is_group = MOVED.iter().any(|m| m.path[0] == name);
+    match version {
+        Version::V1alpha1 => is_group,
+        Version::V1 if is_group => {
+            let mut moved = Members::default();
+            let (_, no_group) = flatten(value, 0, &[name], &mut moved);
+            moved.is_empty() && no_group.is_none()
         }
-    })
+        Version::V1 => MOVED.iter().any(|m| m.flat == name),
+    }
+}
+
+/// Whether it stands where `version` has a group, and holds nothing but what is none.
+fn is_no_group(name: &str, value: Node<'_>, version: Version) -> bool {
+    let mut moved = Members::default();
+    let is_group = version == Version::V1 && MOVED.iter().any(|m| m.path[0] == name);
+    is_group && flatten(value, 0, &[name], &mut moved).0.is_none() && moved.is_empty()
 }

@@ -126,6 +126,10 @@ impl<'a> Members<'a> {
         self.0.iter().map(|(name, _)| name.as_ref())
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Node<'a>)> {
+        self.0.iter().map(|(name, value)| (name.as_ref(), value))
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Node<'a>> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
@@ -157,8 +161,11 @@ impl<'a> Members<'a> {
 
     /// Adds what `other` has and this one has not, at every level.
     pub(crate) fn fill_from(&mut self, other: Members<'a>) {
-        for (name, value) in other.0 {
-            let Some((_, slot)) = self.0.iter_mut().find(|(n, _)| *n == name) else {
+        // Both may have very many members: each is looked up in an index, not in a list that grows.
+        let mine: BTreeMap<&str, usize> = self.names().zip(0..).collect();
+        let places: Vec<Option<usize>> = other.names().map(|name| mine.get(name).copied()).collect();
+        for ((name, value), place) in other.0.into_iter().zip(places) {
+            let Some((_, slot)) = place.and_then(|at| self.0.get_mut(at)) else {
                 self.0.push((name, value));
                 continue;
             };
@@ -261,6 +268,7 @@ mod tests {
             (r#"{"a":1}"#, r#"{"a":2,"b":3}"#, r#"{"a":1,"b":3}"#),
             (r#"{"a":{"x":1}}"#, r#"{"a":{"y":2}}"#, r#"{"a":{"x":1,"y":2}}"#),
             (r#"{"a":{}}"#, r#"{"a":null}"#, r#"{"a":{}}"#),
+            (r#"{"b":1,"a":2}"#, r#"{"d":3,"a":4,"c":5}"#, r#"{"b":1,"a":2,"d":3,"c":5}"#),
         ] {
             let mut members = Members::parse(mine).unwrap();
             members.fill_from(Members::parse(other).unwrap());

@@ -72,6 +72,11 @@ struct Outcome {
 
 /// The answer to a review, in its version. A body without an uid has none: that is for the caller to refuse.
 pub fn review(body: &[u8]) -> Result<Vec<u8>, Unanswerable> {
+    review_until(body, &|| false)
+}
+
+/// The same; once it is `late`, which is asked before each object, the review fails: nobody waits for the rest.
+pub fn review_until(body: &[u8], late: &dyn Fn() -> bool) -> Result<Vec<u8>, Unanswerable> {
     let failed = |message: String| {
         let Salvaged { uid, api_version } = admission::salvage(body);
         let uid = uid.ok_or_else(|| Unanswerable(message.clone()))?;
@@ -92,7 +97,7 @@ pub fn review(body: &[u8]) -> Result<Vec<u8>, Unanswerable> {
     match review.request {
         None => failed("there is no request in it".to_owned()),
         Some(request) if request.uid.is_empty() => failed("request.uid is empty".to_owned()),
-        Some(request) => Ok(answer(version, &request.uid, convert_all(&request))),
+        Some(request) => Ok(answer(version, &request.uid, convert_all(&request, late))),
     }
 }
 
@@ -103,9 +108,12 @@ fn known_version(text: &str) -> Option<&'static str> {
     [V1, V1BETA1].into_iter().find(|v| *v == text)
 }
 
-fn convert_all<'a>(request: &Request<'a>) -> Result<Vec<Cow<'a, RawValue>>, String> {
+fn convert_all<'a>(request: &Request<'a>, late: &dyn Fn() -> bool) -> Result<Vec<Cow<'a, RawValue>>, String> {
     let to: Version = request.desired.parse().map_err(|e| format!("desiredAPIVersion: {e}"))?;
     let one = |(i, object): (usize, &&'a RawValue)| {
+        if late() {
+            return Err(format!("the time was over after {i} of {} objects", request.objects.len()));
+        }
         policy::convert(object, to).map_err(|e| format!("objects[{i}], {}: {e}", name_of(object)))
     };
     request.objects.iter().enumerate().map(one).collect()
@@ -219,6 +227,25 @@ mod tests {
             let got = ask(&body(V1, desired, &json!([good, bad])));
             let result = json!({"status": "Failure", "message": format!("roster: {why}")});
             assert_eq!(got, answered(V1, &json!([]), &result));
+        }
+    }
+
+    #[test]
+    fn what_is_late_fails_as_a_whole() {
+        let good = json!({"apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": {"name": "a"}});
+        let body = body(V1, "roster.dev/v1alpha1", &json!([good, good, good])).to_string();
+        for (converted, why) in [
+            (0, Some("roster: the time was over after 0 of 3 objects")),
+            (2, Some("roster: the time was over after 2 of 3 objects")),
+            (3, None),
+        ] {
+            let asked = std::cell::Cell::new(0);
+            let late = || asked.replace(asked.get() + 1) == converted;
+            let got: Value = serde_json::from_slice(&review_until(body.as_bytes(), &late).unwrap()).unwrap();
+            assert_eq!(got["response"]["result"]["message"].as_str(), why);
+            let objects = got["response"]["convertedObjects"].as_array().unwrap();
+            assert_eq!(objects.len(), if why.is_none() { 3 } else { 0 });
+            assert_eq!(asked.get(), if why.is_none() { 3 } else { converted + 1 });
         }
     }
 

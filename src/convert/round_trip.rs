@@ -36,6 +36,28 @@ fn an_annotation_says_nothing_that_a_spec_says() {
         (Version::V1alpha1, r#"{"spec":{"exempt":{"users":["*"]}}}"#),
         (Version::V1alpha1, r#"{"spec":{"match":{"later":1,"namespaces":{"names":["x"]}}}}"#),
         (Version::V1alpha1, r#"{"spec":{"defaultMode":"off"}}"#),
+        // A list might be read as a group, with its fields in order.
+        (Version::V1alpha1, r#"{"spec":{"exempt":[["eve"]],"addresses":[["10.0.0.0/8"]]}}"#),
+        (Version::V1alpha1, r#"{"spec":{"match":{"namespaces":[["shop"]]}}}"#),
+        (Version::V1alpha1, r#"{"spec":{"match":[[["shop"]]]}}"#),
+        (Version::V1alpha1, r#"{"spec":{"match":{"later":1},"capacity":["Deny"]}}"#),
+        (Version::V1alpha1, r#"{"spec":{"exempt":"eve"}}"#),
+        (Version::V1alpha1, r#"{"spec":{"exempt":5}}"#),
+        (Version::V1alpha1, r#"{"spec":{"exempt":null}}"#),
+        (Version::V1alpha1, r#"{"spec":{"match":{"services":null}}}"#),
+        (Version::V1alpha1, r#"{"spec":[{"exempt":{"users":["*"]}}]}"#),
+        (Version::V1alpha1, r#"{"noGroups":{"exempt":{"users":["*"]}}}"#),
+        (Version::V1alpha1, r#"{"noGroups":{"match":{"services":5,"namespaces":{"names":["x"]}}}}"#),
+        (Version::V1alpha1, r#"{"noGroups":{"match":{"services":5,"later":1}}}"#),
+        (Version::V1alpha1, r#"{"noGroups":{"match":{"services":{}}}}"#),
+        (Version::V1alpha1, r#"{"noGroups":{"rules":5}}"#),
+        (Version::V1alpha1, r#"{"noGroups":[["eve"]]}"#),
+        (Version::V1alpha1, r#"{"noGroups":{}}"#),
+        (Version::V1alpha1, r#"{"spec":{}}"#),
+        (Version::V1alpha1, r#"{"annotation":"a"}"#),
+        (Version::V1alpha1, r#"{"annotations":{}}"#),
+        (Version::V1alpha1, r#"[{"exempt":{"users":["*"]}}]"#),
+        (Version::V1, r#"{"noGroups":{"match":5}}"#),
         (Version::V1, r#"{"spec":{"exemptUsers":["*"]}}"#),
         (Version::V1, r#"{"spec":{"rules":[]}}"#),
         (Version::V1, r#"{"spec":"off"}"#),
@@ -170,7 +192,16 @@ impl Random {
         let mut fields = vec![r#""a":"b""#.to_owned()];
         for name in ["roster.dev/v1-only", "roster.dev/v1alpha1-only"] {
             if self.one_in(4) {
-                let text = self.of(&["\"junk\"", "5", r#""{\"x\":1}""#, r#""{}""#, "\"\""]);
+                let text = self.of(&[
+                    "\"junk\"",
+                    "5",
+                    r#""{\"x\":1}""#,
+                    r#""{}""#,
+                    "\"\"",
+                    r#""{\"spec\":{}}""#,
+                    r#""{\"annotation\":\"x\"}""#,
+                    r#""{\"spec\":{\"exempt\":[[\"eve\"]],\"rules\":[]}}""#,
+                ]);
                 fields.push(format!(r#""{name}":{text}"#));
             }
         }

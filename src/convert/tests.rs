@@ -292,3 +292,43 @@ fn slices_of_a_service_become_one_object() {
         ["2 EndpointSlice shop/web-1: it has no label kubernetes.io/service-name: it belongs to no Service",]
     );
 }
+
+/// 40 000 members wherever an object may have any number: with a search among all of them for each one, this would
+/// take a quarter of a minute.
+#[test]
+fn very_many_members_take_no_longer_each() {
+    let many = |prefix: &str, value: &str| {
+        let members: Vec<String> = (0..40_000).map(|i| format!(r#""{prefix}{i}":{value}"#)).collect();
+        members.join(",")
+    };
+    let (numbers, texts) = (many("f", "0"), many("f", r#""""#));
+    let rest = Value::from(format!(r#"{{"spec":{{"match":{{{numbers}}}}}}}"#));
+    let policy = |version: &str, spec: &str, rest: &Value| {
+        format!(
+            r#"{{"apiVersion":"roster.dev/{version}","kind":"EndpointPolicy","spec":{spec},
+                "metadata":{{"annotations":{{"roster.dev/v1-only":{rest}}}}}}}"#
+        )
+    };
+    let slice = |version: &str, name: &str, labels: &str, endpoints: &str| {
+        format!(
+            r#"{{"apiVersion":"discovery.k8s.io/{version}","kind":"EndpointSlice","addressType":"IPv4",
+                "metadata":{{"name":"{name}","labels":{{{labels},"kubernetes.io/service-name":"web"}}}},
+                "endpoints":[{endpoints}]}}"#
+        )
+    };
+    let flat = policy("v1alpha1", r#"{"namespaces":["x"]}"#, &rest);
+    let structured = policy("v1", &format!(r#"{{{numbers},"match":{{{numbers}}}}}"#), &Value::from(""));
+    let topology = slice("v1beta1", "web-1", r#""a":"b""#, &format!(r#"{{"topology":{{{texts}}}}}"#));
+    let slices = [slice("v1", "web-1", &texts, ""), slice("v1", "web-2", &many("e", r#""""#), "")];
+    for (name, texts, to) in [
+        ("a rest that waits in an annotation", &[flat][..], "roster.dev/v1"),
+        ("unknown fields", &[structured], "roster.dev/v1alpha1"),
+        ("topology", &[topology], "discovery.k8s.io/v1"),
+        ("labels of slices, the later ones first", &slices, "Endpoints"),
+    ] {
+        let raws: Vec<&RawValue> = texts.iter().map(|t| serde_json::from_str(t).unwrap()).collect();
+        let converted = objects(&raws, to.parse().unwrap());
+        assert_eq!((converted.items.len(), converted.failed), (1, vec![]), "{name}");
+        assert!(converted.items[0].get().len() > 400_000, "{name}");
+    }
+}

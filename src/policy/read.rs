@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
 };
 use crate::{
     convert,
-    model::{ObjectKey, Text},
+    model::{ObjectKey, ObjectMeta, Text},
     reason::{Problem, Reason},
 };
 
@@ -41,12 +42,40 @@ pub fn read(raw: &RawValue) -> (Option<EndpointPolicy>, Vec<Problem>) {
     if !usable {
         return (None, problems);
     }
-    let policy = convert::policy_as_v1(raw).and_then(|v1| serde_json::from_str(v1.get()).map_err(|e| e.to_string()));
-    match policy {
+    match as_v1(raw, version, &SCHEMAS[Version::V1 as usize]) {
         Ok(policy) => (Some(policy), problems),
-        // The schema says less of metadata than its type does.
-        Err(why) => (None, vec![problem(&value, "/metadata", &why, false)]),
+        Err(wrong) => {
+            let wrong = wrong.into_iter().map(|(at, message)| problem(&value, at, &message, false));
+            (None, wrong.chain(problems).take(MAX_PROBLEMS).collect())
+        }
     }
+}
+
+/// JSON pointer to what waits for v1 in a policy of v1alpha1.
+static WAITING: LazyLock<String> =
+    LazyLock::new(|| format!("/metadata/annotations/{}", convert::V1_ONLY.replace('/', "~1")));
+
+/// What a policy without mistakes says; or what is wrong nevertheless, each with the JSON pointer to its field.
+///
+/// What is read is held to the schema, and not only what was written: an annotation adds to it, and the parser takes a
+/// list for an object with its fields in order.
+fn as_v1(raw: &RawValue, version: Version, schema: &Value) -> Result<EndpointPolicy, Vec<(&'static str, String)>> {
+    let one = |at: &'static str, why: String| vec![(at, why)];
+    let v1 = convert::policy_as_v1(raw).map_err(|why| one("/metadata", why))?;
+    let value: Value = serde_json::from_str(v1.get()).map_err(|e| one(&WAITING, e.to_string()))?;
+    if version != Version::V1 {
+        let mistakes = check::check(schema, &value, Version::V1).into_iter().filter(|m| !m.harmless);
+        let wrong = mistakes.map(|m| format!("does not fit: {} {}", check::field(&m.pointer), m.message));
+        let wrong: Vec<_> = wrong.map(|message| (WAITING.as_str(), message)).collect();
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+    }
+    serde_json::from_str(v1.get()).map_err(|e| {
+        // The schema says less of metadata than its type does. Else, a field is there twice.
+        let metadata = Option::<ObjectMeta>::deserialize(&value["metadata"]);
+        metadata.err().map_or_else(|| one("", e.to_string()), |why| one("/metadata", why.to_string()))
+    })
 }
 
 /// `at` is the JSON pointer to the field.

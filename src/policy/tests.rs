@@ -306,6 +306,56 @@ fn mistakes_are_named_by_their_field() {
     }
 }
 
+/// Whatever waits in an annotation, a policy exempts nobody, allows no range and is about no less than its spec says.
+#[test]
+fn an_annotation_exempts_nobody() {
+    let own = |rest: &str| format!(r#"{{"spec":{rest}}}"#);
+    let forged = |rest: &str| format!(r#"{{"noGroups":{rest}}}"#);
+    let at = "metadata.annotations[\"roster.dev/v1-only\"] does not fit: ";
+    for (rest, why) in [
+        (own(r#"{"exempt":[["alice"]],"addresses":[["10.0.0.0/8"]]}"#), None),
+        (own(r#"{"exempt":{"users":["alice"]}}"#), None),
+        (own(r#"{"exempt":[[["alice"]]]}"#), None),
+        (own(r#"{"match":{"namespaces":[["other"]]}}"#), None),
+        (own(r#"{"match":[1]}"#), None),
+        (own(r#"{"match":5}"#), None),
+        (own(r#"{"exempt":null,"capacity":"Deny"}"#), None),
+        (own(r#"{"match":{"later":1}}"#), None),
+        (forged(r#"{"exempt":null}"#), None),
+        (forged(r#"{"exempt":[["alice"]]}"#), Some("spec.exempt is a list, not an object")),
+        (forged(r#"{"addresses":[["10.0.0.0/8"]]}"#), Some("spec.addresses is a list, not an object")),
+        (forged(r#"{"match":{"namespaces":[["other"]]}}"#), Some("spec.match.namespaces is a list, not an object")),
+    ] {
+        let policy = json!({
+            "apiVersion": "roster.dev/v1alpha1", "kind": "EndpointPolicy",
+            "metadata": {"name": "a", "annotations": {"roster.dev/v1-only": rest}},
+            "spec": {"rules": [{"name": "external-ip", "mode": "enforce"}]},
+        });
+        let (policy, problems) = read(&raw(&policy));
+        let got: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+        let why: Vec<String> = why.iter().map(|why| format!("{at}{why}")).collect();
+        assert_eq!(got, why, "{rest}");
+        assert_eq!(policy.is_none(), !why.is_empty(), "{rest}");
+        let Some(policy) = policy else { continue };
+        assert_eq!((policy.spec.exempt, policy.spec.addresses, policy.spec.matches), Default::default(), "{rest}");
+    }
+}
+
+#[test]
+fn what_the_schema_does_not_tell_is_told_by_its_field() {
+    for (fields, pointer, message) in [
+        (r#""metadata":{"labels":[1]},"spec":{}"#, Some("/metadata"), "metadata invalid type: sequence"),
+        (r#""metadata":{"annotations":5},"spec":{}"#, Some("/metadata"), "metadata invalid type: integer"),
+        (r#""metadata":{},"spec":{"exempt":{},"exempt":{}}"#, None, "duplicate field `exempt`"),
+    ] {
+        let text = format!(r#"{{"apiVersion":"roster.dev/v1","kind":"EndpointPolicy",{fields}}}"#);
+        let (policy, problems) = read(&RawValue::from_string(text).unwrap());
+        assert!(policy.is_none() && problems.len() == 1, "{problems:?}");
+        assert_eq!(problems[0].pointer.as_deref(), pointer, "{problems:?}");
+        assert!(problems[0].message.starts_with(message), "{problems:?}");
+    }
+}
+
 #[test]
 fn a_pointer_leads_to_the_field() {
     for (spec, pointer, message) in [

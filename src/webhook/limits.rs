@@ -27,9 +27,11 @@ pub struct Limits {
     /// Longest time from the head of a request to its decision. An API server waits for 30 s at most; what it says in
     /// `?timeout=` counts if it is less.
     pub request: Duration,
-    /// Reviews over 256 KiB, and conversions, that are computed at once.
+    /// Reviews over 256 KiB that are computed at once.
     pub large: usize,
-    /// Those that wait for their turn; one more is answered at once, without a look.
+    /// Conversions that are computed at once. Anybody may send very large ones: they keep no review from its turn.
+    pub conversions: usize,
+    /// Those of each that wait for their turn; one more is answered at once, without a look.
     pub queue: usize,
 }
 
@@ -41,6 +43,7 @@ impl Default for Limits {
             room: 256 << 20,
             request: Duration::from_secs(30),
             large: 2,
+            conversions: 1,
             queue: 64,
         }
     }

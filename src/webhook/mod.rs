@@ -40,14 +40,21 @@ pub struct Webhook {
     metrics: AdmissionMetrics,
     limits: Limits,
     failure_mode: FailureMode,
-    large: Large,
+    large: Turns,
+    conversions: Turns,
     room: body::Room,
 }
 
-/// Large reviews at once, and those that wait for their turn.
-struct Large {
+/// Requests that are computed at once, and those that wait for their turn.
+struct Turns {
     turns: Arc<Semaphore>,
     queue: Arc<Semaphore>,
+}
+
+impl Turns {
+    fn new(at_once: usize, waiting: usize) -> Self {
+        Self { turns: Arc::new(Semaphore::new(at_once)), queue: Arc::new(Semaphore::new(at_once + waiting)) }
+    }
 }
 
 impl std::fmt::Debug for Webhook {
@@ -65,12 +72,10 @@ impl Webhook {
         limits: Limits,
         failure_mode: FailureMode,
     ) -> Arc<Self> {
-        let large = Large {
-            turns: Arc::new(Semaphore::new(limits.large)),
-            queue: Arc::new(Semaphore::new(limits.large + limits.queue)),
-        };
+        let large = Turns::new(limits.large, limits.queue);
+        let conversions = Turns::new(limits.conversions, limits.queue);
         let room = body::Room::new(limits.room);
-        Arc::new(Self { cluster, policies, metrics, limits, failure_mode, large, room })
+        Arc::new(Self { cluster, policies, metrics, limits, failure_mode, large, conversions, room })
     }
 }
 

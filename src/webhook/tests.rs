@@ -25,6 +25,7 @@ const LIMITS: Limits = Limits {
     room: 4 << 20,
     request: Duration::from_secs(30),
     large: 1,
+    conversions: 1,
     queue: 1,
 };
 
@@ -277,4 +278,47 @@ async fn large_reviews_wait_for_their_turn_and_only_so_many_do() {
     assert_eq!(body["response"], json!({ "uid": "large", "allowed": true }));
     let text = metrics.encode().unwrap();
     assert!(text.contains("roster_admission_shed_total{stage=\"validate\",reason=\"busy\"} 1"), "{text}");
+}
+
+/// An API server takes no part of a list: a conversion that is too late fails as a whole, and says so.
+#[tokio::test]
+async fn a_late_conversion_is_not_begun() {
+    let (webhook, _) = webhook(FailureMode::Open);
+    let conversion = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+        "request": {
+            "uid": "u", "desiredAPIVersion": "roster.dev/v1alpha1",
+            "objects": [{ "apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": { "name": "a" } }],
+        },
+    });
+    for (query, objects, result) in [
+        ("", 1, json!({ "status": "Success" })),
+        ("?timeout=0s", 0, json!({ "status": "Failure", "message": "roster: the time was over after 0 of 1 objects" })),
+    ] {
+        let (status, _, body) = ask(&webhook, post(&format!("/convert{query}"), conversion.to_string())).await;
+        assert_eq!((status.as_u16(), &body["response"]["result"]), (200, &result), "{query}");
+        assert_eq!(body["response"]["convertedObjects"].as_array().unwrap().len(), objects, "{query}");
+    }
+}
+
+/// Conversions, which anybody may send, wait for one another, and for no review; no review waits for them.
+#[tokio::test]
+async fn conversions_have_a_turn_of_their_own() {
+    let (webhook, _) = webhook(FailureMode::Closed);
+    let conversion = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+        "request": { "uid": "u", "desiredAPIVersion": "roster.dev/v1", "objects": [] },
+    })
+    .to_string();
+    let convert = |query: &str| post(&format!("/convert{query}"), conversion.clone());
+    let done = |body: &Value| body["response"]["result"]["status"] == "Success";
+    let turn = webhook.conversions.turns.clone().acquire_owned().await.unwrap();
+    let (_, _, body) = ask(&webhook, post("/validate", review("large", 500_000))).await;
+    assert_eq!(body["response"]["allowed"], true);
+    let (status, _, body) = ask(&webhook, convert("?timeout=50ms")).await;
+    assert_eq!((status.as_u16(), body["reason"].as_str()), (503, Some("ServiceUnavailable")), "{body}");
+    drop(turn);
+    let _turn = webhook.large.turns.clone().acquire_owned().await.unwrap();
+    let (status, _, body) = ask(&webhook, convert("")).await;
+    assert!(status == StatusCode::OK && done(&body), "{body}");
 }

@@ -121,12 +121,12 @@ impl Place {
         let first = length.min(FIRST).div_ceil(FIRST_UNIT).max(1);
         let rest = length.saturating_sub(FIRST).div_ceil(UNIT);
         // If bodies waited for room, each with a part of it, all of them might wait for ever.
-        take(&room.first, &mut self.first, first)
-            .and_then(|()| take(&room.rest, &mut self.rest, rest))
-            .ok_or_else(|| {
+        take(&room.first, &mut self.first, first).and_then(|()| take(&room.rest, &mut self.rest, rest)).ok_or_else(
+            || {
                 let message = "other bodies take all memory";
                 Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
-            })
+            },
+        )
     }
 }
 

@@ -127,13 +127,16 @@ impl Store {
     pub fn take(&self, event: Event) {
         // Built before the lock is taken: reviews go on meanwhile.
         match event {
-            Event::Apply(object) => self.write().apply(object),
+            Event::Apply(object) => {
+                let object = object.slim();
+                self.write().apply(object);
+            }
             Event::Delete(object) => self.write().delete(&object),
             Event::Replace(kind, objects) => {
                 let mut fresh = Inner::default();
                 fresh.begin(kind);
                 for object in objects {
-                    fresh.apply(object);
+                    fresh.apply(object.slim());
                 }
                 self.write().swap(kind, &mut fresh);
             }
@@ -488,6 +491,22 @@ mod tests {
             (left.0.map(HashMap::len), left.1.map(HashMap::len), left.2.map(HashMap::len)),
             (Some(0), Some(0), Some(0))
         );
+    }
+
+    #[test]
+    fn what_is_stored_is_slim() {
+        let text = json!({
+            "metadata": { "namespace": "shop", "name": "a", "annotations": { "note": "x".repeat(200_000) } },
+            "spec": { "clusterIP": "None" },
+        });
+        let object = || Object::Service(Box::new(serde_json::from_value(text.clone()).unwrap()));
+        let store = Store::new();
+        for event in [Event::Replace(Kind::Service, vec![object()]), Event::Apply(object())] {
+            store.take(event);
+            assert!(format!("{store:?}").len() < 2_000);
+            let Known::Yes(Some(service)) = store.service("shop", "a") else { unreachable!() };
+            assert!(service.declared_headless());
+        }
     }
 
     #[test]

@@ -4,15 +4,17 @@
 //! replica may die: first the Secret, then every `caBundle`, then the listener.
 
 use std::{
+    future::Future,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
+use rustls::pki_types::CertificateDer;
 use tokio::{
     sync::watch,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout_at},
 };
 
 use super::{
@@ -23,7 +25,7 @@ use super::{
 use crate::{
     certs::{MakeError, Material, Own, advance, trusts},
     telemetry::metrics::TlsMetrics,
-    tls::{Clock, Current, Served},
+    tls::{Clock, Current, Served, certificates},
 };
 
 /// So often caBundles are compared with a certificate that somebody else makes.
@@ -87,7 +89,7 @@ impl Trust {
 
 /// Why certificates cannot be kept just now.
 #[derive(Debug, thiserror::Error)]
-enum KeepError {
+pub(super) enum KeepError {
     #[error(transparent)]
     Secret(#[from] SecretError),
     #[error("the Lease: {0}")]
@@ -155,22 +157,42 @@ impl Keeper {
         }
     }
 
-    async fn round(&mut self) -> Result<Duration, KeepError> {
+    pub(super) async fn round(&mut self) -> Result<Duration, KeepError> {
         let now = self.clock.now();
-        let read = timeout(WORK, self.bundles.read()).await.map_err(|_| KeepError::Slow);
-        let read = read.and_then(|r| r.map_err(KeepError::Read));
+        let read = self.read().await;
         let mut pause = COMPARE;
         if let Some(own) = &mut self.own {
             // Certificates are made even if nobody may see the bundles; but what is not seen counts as unpublished.
-            let done = own.round(now, &self.bundles, read.as_deref().ok(), &self.served).await?;
-            if done.wrote {
-                // What was read is old.
-                return Ok(Duration::from_millis(100));
+            match own.round(now, &self.bundles, read.as_deref().ok(), &self.served).await {
+                Ok(done) if done.wrote => {
+                    // What was read is old.
+                    return Ok(Duration::from_millis(100));
+                }
+                Ok(done) => pause = done.pause,
+                Err(error) => {
+                    if matches!(error, KeepError::Write(..)) {
+                        self.unwritten(now).await;
+                    }
+                    return Err(error);
+                }
             }
-            pause = done.pause;
         }
         let trusted = self.compare(now, &read?);
         Ok(if trusted { pause } else { pause.min(SOON) })
+    }
+
+    async fn read(&self) -> Result<Vec<Watched>, KeepError> {
+        in_time(WORK, async { self.bundles.read().await.map_err(KeepError::Read) }).await
+    }
+
+    /// A caBundle could not be written. The metrics tell which; but the replica stays: whoever has another caBundle is
+    /// answered, and no other replica could do more.
+    async fn unwritten(&self, now: Timestamp) {
+        self.trust.set(None);
+        if let (Ok(read), Some(current)) = (self.read().await, self.served.current()) {
+            // The log has it from the error.
+            let _ = mismatches(now, &read, &current, self.served.metrics());
+        }
     }
 
     /// Compares every caBundle with what is served; whether all of them accept it.
@@ -184,6 +206,28 @@ impl Keeper {
         self.trust.set(why);
         trusted
     }
+}
+
+/// `work`, or an error after so long.
+async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, KeepError>>) -> Result<T, KeepError> {
+    by(Instant::now() + limit, work).await
+}
+
+async fn by<T>(end: Instant, work: impl Future<Output = Result<T, KeepError>>) -> Result<T, KeepError> {
+    timeout_at(end, work).await.unwrap_or(Err(KeepError::Slow))
+}
+
+/// Whether somebody who accepts the certificate `now_served` would not accept `next`.
+pub(super) fn loses(
+    now: Timestamp,
+    watched: &[Watched],
+    now_served: &[CertificateDer<'_>],
+    next: &[CertificateDer<'_>],
+) -> bool {
+    watched.iter().flat_map(|w| &w.callers).any(|caller| {
+        let accepts = |chain| trusts(&caller.bundle, chain, &caller.server, now).is_ok();
+        accepts(now_served) && !accepts(next)
+    })
 }
 
 /// The first thing that is wrong; all of it goes into the metrics.
@@ -216,7 +260,7 @@ impl Maker {
         watched: Option<&[Watched]>,
         served: &Served,
     ) -> Result<Done, KeepError> {
-        let found = timeout(WORK, self.vault.read()).await.map_err(|_| KeepError::Slow)??;
+        let found = in_time(WORK, async { Ok(self.vault.read().await?) }).await?;
         let stored = found.as_ref().map(|f| f.material.clone()).filter(|m| *m != Material::default());
         let stored = stored.or_else(|| self.last.clone()).unwrap_or_default();
         let published = watched.is_some_and(|all| all.iter().all(|w| w.has(&stored.bundle)));
@@ -227,44 +271,69 @@ impl Maker {
         let poll = positive(life.poll());
         let mut done = Done { pause: poll.min(positive(until.duration_since(now))), wrote: false };
         if !is_stored || watched.iter().any(|w| !w.has(&wanted.bundle)) {
-            let Some(lease) = self.election.take(now).await.map_err(KeepError::Lease)? else {
+            // One limit for both: the Lease counts from the moment in which it is taken.
+            let end = Instant::now() + WORK;
+            let taken = by(end, async { self.election.take(now).await.map_err(KeepError::Lease) });
+            let Some(lease) = taken.await? else {
                 self.load(found.as_ref(), served)?;
                 done.pause = RETRY.min(poll);
                 return Ok(done);
             };
-            let wrote = timeout(WORK, self.write(&wanted, found.as_ref(), bundles, watched)).await;
-            let released = self.election.release(lease).await;
-            done.wrote = wrote.map_err(|_| KeepError::Slow)??;
-            released.map_err(KeepError::Lease)?;
-            if !done.wrote {
+            let stored = by(end, self.store(&wanted, found.as_ref())).await;
+            let written = match &stored {
+                Ok(true) => by(end, self.publish(&wanted, bundles, watched)).await,
+                _ => Ok(()),
+            };
+            let released = in_time(WORK, async { self.election.release(lease).await.map_err(KeepError::Lease) }).await;
+            if !stored? {
+                released?;
                 done.pause = Duration::ZERO;
                 return Ok(done);
             }
+            // One caBundle that cannot be written, perhaps for ever, keeps nobody else waiting. But whoever accepts what is
+            // served must accept what comes next: until then a new CA stays behind.
+            if written.is_ok() || !self.loses(now, watched, &wanted, served) {
+                self.serve(&wanted, served)?;
+            }
+            written?;
+            released?;
+            done.wrote = true;
+            return Ok(done);
         }
         self.serve(&wanted, served)?;
         Ok(done)
     }
 
-    /// First the Secret, then the bundles. `false`: somebody else wrote the Secret.
-    async fn write(
-        &self,
-        wanted: &Material,
-        found: Option<&Found>,
-        bundles: &Bundles,
-        watched: &[Watched],
-    ) -> Result<bool, KeepError> {
-        if found.is_none_or(|f| f.material != *wanted) {
-            if !self.vault.write(wanted, found).await? {
-                return Ok(false);
-            }
+    /// Stores it, if it is not. `false`: somebody else wrote the Secret.
+    async fn store(&self, wanted: &Material, found: Option<&Found>) -> Result<bool, KeepError> {
+        if found.is_some_and(|f| f.material == *wanted) {
+            return Ok(true);
+        }
+        let stored = self.vault.write(wanted, found).await?;
+        if stored {
             tracing::info!(secret = self.options.secret, "new certificates stored");
         }
+        Ok(stored)
+    }
+
+    /// Writes every `caBundle` that is another, and tells the first that cannot be written.
+    async fn publish(&self, wanted: &Material, bundles: &Bundles, watched: &[Watched]) -> Result<(), KeepError> {
+        let mut first = Ok(());
         for object in watched.iter().filter(|w| !w.has(&wanted.bundle)) {
-            let name = || format!("{} {}", object.kind, object.name);
-            bundles.write(object, &wanted.bundle).await.map_err(|e| KeepError::Write(name(), e))?;
-            tracing::info!(kind = object.kind.name(), name = object.name, "caBundle written");
+            match bundles.write(object, &wanted.bundle).await {
+                Ok(()) => tracing::info!(kind = object.kind.name(), name = object.name, "caBundle written"),
+                Err(error) => {
+                    first = first.and(Err(KeepError::Write(format!("{} {}", object.kind, object.name), error)));
+                }
+            }
         }
-        Ok(true)
+        first
+    }
+
+    /// By what was read before: who got the new bundle since accepts both.
+    fn loses(&self, now: Timestamp, watched: &[Watched], wanted: &Material, served: &Served) -> bool {
+        let next = certificates(wanted.certificate.as_bytes()).unwrap_or_default();
+        served.current().is_some_and(|current| loses(now, watched, &current.chain, &next))
     }
 
     fn load(&mut self, found: Option<&Found>, served: &Served) -> Result<(), KeepError> {

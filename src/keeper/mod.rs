@@ -11,6 +11,8 @@ mod secret;
 mod start;
 mod statuses;
 mod streak;
+#[cfg(test)]
+mod tests;
 mod watch;
 mod watched;
 

@@ -84,7 +84,7 @@ where
         match event {
             Ok(None) => return Err(WatchError(name)),
             Ok(Some(watcher::Event::Init)) => listed.clear(),
-            Ok(Some(watcher::Event::InitApply(object))) => listed.push(wrap(object.view)),
+            Ok(Some(watcher::Event::InitApply(object))) => listed.push(wrap(object.view).slim()),
             Ok(Some(watcher::Event::InitDone)) => {
                 tracing::debug!(kind = name, objects = listed.len(), "listed");
                 store.take(Event::Replace(kind, std::mem::take(&mut listed)));

@@ -6,7 +6,7 @@ use axum::{
     body::{Body, HttpBody},
     http::{HeaderMap, StatusCode, header},
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::StreamExt;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -15,17 +15,28 @@ use tokio::{
 
 use super::{deadline::Deadline, status::Refusal};
 
-/// Bytes of each body that need no room.
-const FREE: usize = 64 << 10;
-/// Bytes of one permit.
+/// The first bytes of each body have a part of the room for themselves: nearly every review is no longer, and large
+/// bodies keep none of them out.
+const FIRST: usize = 64 << 10;
+/// What one permit of that part stands for. An open body has one before its first byte has come: the request that waits
+/// for it takes about as much, and over HTTP/2 there are many on one connection.
+const FIRST_UNIT: usize = 4 << 10;
+/// What one permit of the rest stands for.
 const UNIT: usize = 64 << 10;
 
-/// Memory for bodies.
-pub(super) struct Room(Arc<Semaphore>);
+/// Memory for bodies. Each byte of them has its place in it: one connection over HTTP/2 has room for a hundred bodies, and
+/// a thousand connections would have it for more than the memory of a pod. (Fewer requests a connection are no way out:
+/// over HTTP/2 an API server writes on a single one.)
+pub(super) struct Room {
+    first: Arc<Semaphore>,
+    rest: Arc<Semaphore>,
+}
 
 impl Room {
+    /// A quarter is for first bytes: by default 64 MiB, which is all that 1024 clients can open over HTTP/1.
     pub(super) fn new(bytes: usize) -> Self {
-        Self(Arc::new(Semaphore::new((bytes / UNIT).min(Semaphore::MAX_PERMITS))))
+        let permits = |bytes: usize, unit: usize| Arc::new(Semaphore::new((bytes / unit).min(Semaphore::MAX_PERMITS)));
+        Self { first: permits(bytes / 4, FIRST_UNIT), rest: permits(bytes - bytes / 4, UNIT) }
     }
 }
 
@@ -33,7 +44,14 @@ impl Room {
 pub(super) struct Received {
     pub(super) bytes: Bytes,
     #[expect(dead_code, reason = "held, never read")]
-    room: Option<OwnedSemaphorePermit>,
+    place: Place,
+}
+
+/// What is taken of the room.
+#[derive(Default)]
+struct Place {
+    first: Option<OwnedSemaphorePermit>,
+    rest: Option<OwnedSemaphorePermit>,
 }
 
 /// Whether the headers announce JSON as it is.
@@ -61,10 +79,10 @@ pub(super) async fn receive(body: Body, limit: usize, room: &Room, deadline: Dea
     if announced > limit {
         return Err(too_large());
     }
+    let mut place = Place::default();
+    place.hold(room, 0)?;
     let mut pieces = body.into_data_stream();
-    let mut held: Option<OwnedSemaphorePermit> = None;
-    // Nearly every review comes in one piece, which is not copied.
-    let (mut first, mut all) = (Bytes::new(), BytesMut::new());
+    let mut all: Vec<u8> = Vec::new();
     loop {
         let piece = match timeout_at(deadline.0, pieces.next()).await {
             Ok(Some(Ok(piece))) => piece,
@@ -75,40 +93,53 @@ pub(super) async fn receive(body: Body, limit: usize, room: &Room, deadline: Dea
                 return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "Timeout", message));
             }
         };
-        let length = first.len() + all.len() + piece.len();
+        let length = all.len() + piece.len();
         if length > limit {
             return Err(too_large());
         }
-        take(room, &mut held, length)?;
-        if first.is_empty() && all.is_empty() {
-            first = piece;
-        } else {
-            if all.is_empty() {
-                // What was announced is not believed beyond the free part: it has not come yet.
-                all.reserve(announced.min(length.max(FREE) * 4));
-                all.extend_from_slice(&std::mem::take(&mut first));
-            }
-            all.extend_from_slice(&piece);
+        // Nearly every review comes in one piece, which is not copied. One that is not the whole is: a byte may hold the
+        // kilobytes that came with it, uncounted.
+        if all.is_empty() && pieces.is_end_stream() {
+            place.hold(room, length)?;
+            return Ok(Received { bytes: piece, place });
         }
+        if length > all.capacity() {
+            // Memory is taken for what has come, and as much again: what was announced may never come.
+            let most = if announced < length { limit } else { announced };
+            let capacity = (2 * all.capacity()).clamp(length, most);
+            place.hold(room, capacity)?;
+            all.reserve_exact(capacity - all.len());
+        }
+        all.extend_from_slice(&piece);
     }
-    let bytes = if all.is_empty() { first } else { all.freeze() };
-    Ok(Received { bytes, room: held })
+    Ok(Received { bytes: all.into(), place })
 }
 
-/// Sees to it that `held` is enough for `length` bytes.
-fn take(room: &Room, held: &mut Option<OwnedSemaphorePermit>, length: usize) -> Result<(), Refusal> {
-    let needed = length.saturating_sub(FREE).div_ceil(UNIT);
+impl Place {
+    /// Sees to it that it is enough for `length` bytes.
+    fn hold(&mut self, room: &Room, length: usize) -> Result<(), Refusal> {
+        let first = length.min(FIRST).div_ceil(FIRST_UNIT).max(1);
+        let rest = length.saturating_sub(FIRST).div_ceil(UNIT);
+        // If bodies waited for room, each with a part of it, all of them might wait for ever.
+        take(&room.first, &mut self.first, first).and_then(|()| take(&room.rest, &mut self.rest, rest)).ok_or_else(
+            || {
+                let message = "other bodies take all memory";
+                Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+            },
+        )
+    }
+}
+
+/// Sees to it that `held` are so many; `None` if there are none left.
+fn take(permits: &Arc<Semaphore>, held: &mut Option<OwnedSemaphorePermit>, needed: usize) -> Option<()> {
     let missing = needed.saturating_sub(held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
     if missing == 0 {
-        return Ok(());
+        return Some(());
     }
-    // If bodies waited for room, each with a part of it, all of them might wait for ever.
-    let full = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "other bodies take all memory");
-    let missing = u32::try_from(missing).map_err(|_| full())?;
-    let more = room.0.clone().try_acquire_many_owned(missing).map_err(|_| full())?;
+    let more = permits.clone().try_acquire_many_owned(u32::try_from(missing).ok()?).ok()?;
     match held {
         Some(held) => held.merge(more),
         None => *held = Some(more),
     }
-    Ok(())
+    Some(())
 }

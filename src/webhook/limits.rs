@@ -21,8 +21,8 @@ pub struct Limits {
     pub review: usize,
     /// Bytes of a conversion review, which may hold a whole list.
     pub conversion: usize,
-    /// Bytes of bodies that are in memory at once, beyond the first 64 KiB of each; one that would take more is
-    /// answered with 503, without `Retry-After`: the API server's failure policy decides.
+    /// Bytes of bodies that are in memory at once; a quarter of them is for the first 64 KiB of each. A body that would
+    /// take more is answered with 503, without `Retry-After`: the API server's failure policy decides.
     pub room: usize,
     /// Longest time from the head of a request to its decision. An API server waits for 30 s at most; what it says in
     /// `?timeout=` counts if it is less.

@@ -10,7 +10,6 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
@@ -52,64 +51,92 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
     let deadline = Deadline::of(request.uri().query(), began, webhook.limits.request);
     body::check(request.headers())?;
     let received = body::receive(request.into_body(), webhook.limits.review, &webhook.room, deadline).await?;
-    let answer = match received.bytes.len() {
-        ..=SMALL => small(&webhook, stage, &received.bytes, began, deadline).await,
-        _ => large(webhook, stage, received, began, deadline).await,
-    };
+    let answer = looks(&webhook, stage, received, began, deadline).await;
     answer.map(json)
 }
 
-/// Decides at once, or after a second look.
-async fn small(
-    webhook: &Webhook,
-    stage: Stage,
-    body: &[u8],
-    began: Instant,
-    deadline: Deadline,
-) -> Result<Vec<u8>, Refusal> {
-    let (now, latest) = (Instant::now(), deadline.latest_begin(body.len()));
-    if now > latest {
-        return webhook.answer(stage, body, began, |_| webhook.shed(stage, LATE));
-    }
-    let (version, request) = match admission::read(body) {
-        Ok(read) => read,
-        Err(error) => return webhook.unreadable(stage, &error),
-    };
-    let again = now + MOMENT <= latest;
-    let first = (!again || webhook.knows(&request)).then(|| webhook.decide(stage, &request));
-    let decision = match first {
-        Some(decision) if !(again && decision.may_be_early()) => decision,
-        _ => {
-            sleep(MOMENT).await;
-            webhook.decide(stage, &request)
-        }
-    };
-    Ok(webhook.answered(stage, version, &request, &decision, began))
+/// What came of a look.
+enum Looked {
+    Answered(Result<Vec<u8>, Refusal>),
+    /// The copy of the cluster may have more in a moment. The decision, if there is one without that.
+    Early(Option<Decision>),
+    /// There was none.
+    Not(&'static str),
 }
 
-/// Takes its turn, and a thread of its own.
-async fn large(
-    webhook: Arc<Webhook>,
+/// Looks once, and again if that was early.
+async fn looks(
+    webhook: &Arc<Webhook>,
     stage: Stage,
     received: Received,
     began: Instant,
     deadline: Deadline,
 ) -> Result<Vec<u8>, Refusal> {
-    let bytes: &Bytes = &received.bytes;
-    let Ok(place) = webhook.large.queue.clone().try_acquire_owned() else {
-        return webhook.answer(stage, bytes, began, |_| webhook.shed(stage, BUSY));
-    };
-    let turn = timeout_at(deadline.latest_begin(bytes.len()), webhook.large.turns.clone().acquire_owned()).await;
-    let Ok(Ok(turn)) = turn else { return webhook.answer(stage, bytes, began, |_| webhook.shed(stage, LATE)) };
-    let decided = tokio::task::spawn_blocking(move || {
+    let received = Arc::new(received);
+    let (mut early, mut again) = (None, true);
+    loop {
+        match look(webhook, stage, &received, began, deadline, again).await {
+            Looked::Answered(answer) => return answer,
+            Looked::Early(decision) => (early, again) = (decision, false),
+            Looked::Not(why) => {
+                // What the first look gave is better than nothing.
+                let decide = |_: &Review<'_>| early.unwrap_or_else(|| webhook.shed(stage, why));
+                return webhook.answer(stage, &received.bytes, began, decide);
+            }
+        }
+        // Nobody else waits for this: a large review has no turn meanwhile.
+        sleep(MOMENT).await;
+    }
+}
+
+/// One look: a small review is decided here, a large one takes its turn, and a thread of its own.
+async fn look(
+    webhook: &Arc<Webhook>,
+    stage: Stage,
+    received: &Arc<Received>,
+    began: Instant,
+    deadline: Deadline,
+    again: bool,
+) -> Looked {
+    let length = received.bytes.len();
+    let latest = deadline.latest_begin(length);
+    // Whether there is time for two of them.
+    let again = move || again && Instant::now() + MOMENT <= deadline.latest_begin(2 * length);
+    if length <= SMALL {
+        if Instant::now() > latest {
+            return Looked::Not(LATE);
+        }
+        return webhook.look(stage, &received.bytes, began, again());
+    }
+    let Ok(place) = webhook.large.queue.clone().try_acquire_owned() else { return Looked::Not(BUSY) };
+    let turn = timeout_at(latest, webhook.large.turns.clone().acquire_owned()).await;
+    let Ok(Ok(turn)) = turn else { return Looked::Not(LATE) };
+    let (webhook, received) = (webhook.clone(), received.clone());
+    let looked = tokio::task::spawn_blocking(move || {
         let _held = (place, turn);
-        webhook.answer(stage, &received.bytes, began, |request| webhook.decide(stage, request))
+        webhook.look(stage, &received.bytes, began, again())
     });
     // Only a shutdown of the runtime cancels it.
-    decided.await.unwrap_or_else(|_| Err(Refusal::unreadable("the server stops")))
+    looked.await.unwrap_or_else(|_| Looked::Answered(Err(Refusal::unreadable("the server stops"))))
 }
 
 impl Webhook {
+    /// Decides, unless there may be `again` a look that knows more.
+    fn look(&self, stage: Stage, body: &[u8], began: Instant, again: bool) -> Looked {
+        let (version, request) = match admission::read(body) {
+            Ok(read) => read,
+            Err(error) => return Looked::Answered(self.unreadable(stage, &error)),
+        };
+        if again && !self.knows(&request) {
+            return Looked::Early(None);
+        }
+        let decision = self.decide(stage, &request);
+        if again && decision.may_be_early() {
+            return Looked::Early(Some(decision));
+        }
+        Looked::Answered(Ok(self.answered(stage, version, &request, &decision, began)))
+    }
+
     /// The answer to the review in `body`, as `decide` has it.
     fn answer(
         &self,

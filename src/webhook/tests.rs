@@ -1,13 +1,19 @@
 //! The webhook as a table: requests in, answers out, no socket.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use axum::{
-    body::{Body, to_bytes},
+    body::{Body, HttpBody, to_bytes},
     http::{Request, StatusCode, header},
 };
 use bytes::Bytes;
 use futures::StreamExt;
+use hyper::body::{Frame, SizeHint};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use tower::ServiceExt;
@@ -22,7 +28,7 @@ use crate::{
 const LIMITS: Limits = Limits {
     review: 1 << 20,
     conversion: 2 << 20,
-    room: 4 << 20,
+    room: 5 << 20,
     request: Duration::from_secs(30),
     large: 1,
     conversions: 1,
@@ -159,16 +165,24 @@ async fn what_the_copy_of_the_cluster_does_not_have_yet_is_looked_at_again() {
             json!({ "metadata": { "namespace": "shop", "name": "a" }, "status": { "podIPs": [{ "ip": "10.0.0.1" }] } });
         Object::Pod(Box::new(serde_json::from_value(ip).unwrap()))
     };
-    let endpoints = review("early", 0)
-        .replace(r#""Service""#, r#""Endpoints""#)
-        .replace(r#""spec":{"ports":[{"port":80}]}"#, r#""subsets":[{"addresses":[{"ip":"10.0.0.1"}]}]"#);
-    assert!(endpoints.contains("subsets"));
-    for (name, comes, query, allowed) in [
-        ("a pod comes", vec![namespace(), pod()], "", true),
-        ("no time is left for it", vec![namespace(), pod()], "?timeout=200ms", true),
-        ("the namespace comes, and no pod", vec![namespace()], "", false),
-        ("nothing comes", vec![], "", true),
-    ] {
+    let endpoints = |padding: usize| {
+        let text = review("early", padding)
+            .replace(r#""Service""#, r#""Endpoints""#)
+            .replace(r#""spec":{"ports":[{"port":80}]}"#, r#""subsets":[{"addresses":[{"ip":"10.0.0.1"}]}]"#);
+        assert!(text.contains("subsets"));
+        text
+    };
+    // Padding is no way round it: a large review waits for its turn, and is looked at twice as well.
+    let rows = || {
+        [
+            ("a pod comes", vec![namespace(), pod()], "", true),
+            ("no time is left for it", vec![namespace(), pod()], "?timeout=200ms", true),
+            ("the namespace comes, and no pod", vec![namespace()], "", false),
+            ("nothing comes", vec![], "", true),
+        ]
+    };
+    let sizes = [0, 300_000].into_iter();
+    for (padding, (name, comes, query, allowed)) in sizes.flat_map(|size| rows().map(|row| (size, row))) {
         let store = Arc::new(Store::new());
         for kind in [Kind::Pod, Kind::Service, Kind::Node, Kind::Slice, Kind::Namespace] {
             store.take(Event::Replace(kind, Vec::new()));
@@ -193,8 +207,8 @@ async fn what_the_copy_of_the_cluster_does_not_have_yet_is_looked_at_again() {
             }
         };
         let ((_, _, body), ()) =
-            tokio::join!(ask(&webhook, post(&format!("/validate{query}"), endpoints.clone())), later);
-        assert_eq!(body["response"]["allowed"], allowed, "{name}: {body}");
+            tokio::join!(ask(&webhook, post(&format!("/validate{query}"), endpoints(padding))), later);
+        assert_eq!(body["response"]["allowed"], allowed, "{name}, {padding}: {body}");
     }
 }
 
@@ -252,6 +266,63 @@ async fn bodies_together_take_no_more_than_the_room() {
     assert_eq!(answers.iter().filter(|a| **a == 200).count(), 4, "{answers:?}");
     // And is free again.
     assert_eq!(ask(&webhook, post("/validate", review("u", 1_000_000))).await.0, StatusCode::OK);
+}
+
+/// How many of `count` bodies that begin so, and never end, are let in; and whether a small one is beside them.
+async fn open(count: usize, begin: &str, announced: Option<u64>) -> (usize, StatusCode) {
+    let (webhook, _) = webhook(FailureMode::Open);
+    let bodies = (0..count).map(|_| {
+        let (webhook, begin) = (webhook.clone(), Bytes::from(begin.to_owned()));
+        let pieces = futures::stream::iter([Ok::<_, std::io::Error>(begin)]).chain(futures::stream::pending());
+        let body = Announced { body: Body::from_stream(pieces), announced };
+        tokio::spawn(async move { ask(&webhook, post("/validate?timeout=5s", Body::new(body))).await.0.as_u16() })
+    });
+    let bodies: Vec<_> = bodies.collect();
+    sleep(Duration::from_secs(1)).await;
+    let small = ask(&webhook, post("/validate", review("u", 0))).await.0;
+    let answers = futures::future::join_all(bodies).await;
+    (answers.into_iter().filter(|a| matches!(a, Ok(408))).count(), small)
+}
+
+/// A body that says how long it is, as `Content-Length` does.
+struct Announced {
+    body: Body,
+    announced: Option<u64>,
+}
+
+impl HttpBody for Announced {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.announced.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+/// Over HTTP/2 there may be a hundred thousand of them: those that have brought little, or nothing, count as well.
+#[tokio::test(start_paused = true)]
+async fn bodies_that_never_end_take_no_more_than_the_room() {
+    let (kilobyte, full) = ("x".repeat(1 << 10), "x".repeat(64_000));
+    // A quarter of 5 MiB is for first bytes, in steps of 4 KiB: 320 of them.
+    for (name, begin, announced, count, let_in, small) in [
+        ("nothing has come", "", None, 400, 320, 503),
+        ("a kilobyte each", kilobyte.as_str(), None, 400, 320, 503),
+        ("what is announced takes nothing", kilobyte.as_str(), Some(1 << 20), 400, 320, 503),
+        ("just not large", full.as_str(), None, 30, 20, 503),
+        ("no more than there is room for", full.as_str(), None, 19, 19, 200),
+    ] {
+        assert_eq!(open(count, begin, announced).await, (let_in, StatusCode::from_u16(small).unwrap()), "{name}");
+    }
+}
+
+/// What large bodies take is not for small ones, and the other way round.
+#[tokio::test(start_paused = true)]
+async fn large_bodies_keep_no_small_one_out() {
+    assert_eq!(open(6, &"x".repeat(1 << 20), None).await, (4, StatusCode::OK));
 }
 
 #[tokio::test]

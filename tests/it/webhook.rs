@@ -335,17 +335,25 @@ async fn a_client_is_told_to_leave_before_its_connection_ends() {
 #[test]
 fn the_documented_limits_are_those_of_the_code() {
     let document = include_str!("../../docs/webhook.md");
-    let Limits { review, conversion, room, request, large, queue } = Limits::default();
+    let Limits { review, conversion, room, request, large, conversions, queue } = Limits::default();
     let mebibytes = |n: usize| format!("{} MiB", n >> 20);
     for (what, value) in [
         ("an admission review", mebibytes(review)),
         ("a conversion review", mebibytes(conversion)),
-        ("bodies in memory, beyond 64 KiB of each", mebibytes(room)),
+        (
+            "bodies in memory, HTTP/2 or not",
+            format!(
+                "{} for the first 64 KiB of each (at least 4 KiB for each that is open), {}",
+                mebibytes(room / 4),
+                mebibytes(room / 4 * 3)
+            ),
+        ),
         ("from the head of a request to its decision", format!("{} s, or what `?timeout=` says", request.as_secs())),
-        ("reviews over 256 KiB, and conversions, computed at once", large.to_string()),
-        ("those that wait for their turn", queue.to_string()),
+        ("reviews over 256 KiB computed at once", large.to_string()),
+        ("conversions computed at once", conversions.to_string()),
+        ("those of each that wait for their turn", queue.to_string()),
     ] {
-        let row = format!("| {what} | {value} |");
+        let row = format!("| {what} | {value}");
         assert!(document.contains(&row), "docs/webhook.md has no row {row}");
     }
 }

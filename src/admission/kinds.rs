@@ -58,7 +58,7 @@ pub struct Kind {
     pub operations: &'static [Operation],
     /// Whether the mutating webhook is registered for it.
     pub mutates: bool,
-    checks: fn(&Request<'_>, Stage, &Settings, &dyn Knowledge) -> Result<Decision, serde_json::Error>,
+    checks: fn(&Request<'_>, Stage, &Settings, &dyn Knowledge) -> Result<Decision, String>,
 }
 
 /// All kinds.
@@ -205,15 +205,24 @@ fn managed<T: Checked>(
     }
 }
 
+/// Which field cannot be read, and why.
+fn blame<T: Checked>(text: &str, error: &serde_json::Error) -> String {
+    match crate::decode::blame::<T>(text) {
+        Some((pointer, why)) if pointer.is_empty() => why,
+        Some((pointer, why)) => format!("{}: {why}", crate::policy::field(&pointer)),
+        None => error.to_string(),
+    }
+}
+
 fn run<T: Checked>(
     request: &Request<'_>,
     stage: Stage,
     settings: &Settings,
     cluster: &dyn Knowledge,
-) -> Result<Decision, serde_json::Error> {
+) -> Result<Decision, String> {
     let wanted = |check: &Check<T>| check.rules.iter().any(|r| stage.wants(settings, *r));
     let Some(raw) = request.object.filter(|_| T::CHECKS.iter().any(wanted)) else { return Ok(Decision::default()) };
-    let object: T = serde_json::from_str(raw.get())?;
+    let object: T = serde_json::from_str(raw.get()).map_err(|error| blame::<T>(raw.get(), &error))?;
     let stored = Lazy { raw: request.old_object, object: OnceCell::new() };
     let subject =
         Subject { object: &object, raw, stored: &stored, namespace: &request.namespace, name: &request.name, cluster };

@@ -106,8 +106,16 @@ impl Policies {
 
     /// Whether a policy asks for labels of namespaces other than their names: a webhook must know them then.
     pub fn need_namespace_labels(&self) -> bool {
-        let selectors = self.iter().filter_map(|p| p.spec.matches.namespaces.selector.as_ref());
-        selectors.into_iter().any(|s| s.keys().any(|k| k != NAMESPACE_NAME))
+        self.asks_for_namespace_labels().is_some()
+    }
+
+    /// The name of the first policy that asks for labels of namespaces other than their names.
+    pub fn asks_for_namespace_labels(&self) -> Option<&Text> {
+        let asks = |p: &&EndpointPolicy| {
+            let selector = p.spec.matches.namespaces.selector.as_ref();
+            selector.is_some_and(|s| s.keys().any(|k| k != NAMESPACE_NAME))
+        };
+        self.iter().find(asks).map(|p| &p.meta.name)
     }
 
     /// The policies that are about the object, those that exempt it included.

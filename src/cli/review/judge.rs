@@ -73,11 +73,6 @@ pub(super) fn all<'a>(sources: &Sources, given: &'a Given) -> anyhow::Result<Jud
     for problem in problems {
         output::warning(&format!("{}: {}", problem.object, problem.message));
     }
-    if policies.need_namespace_labels() && known.namespaces.is_empty() {
-        output::warning(
-            "a policy asks for labels of namespaces, and there is no Namespace in the input: it holds for none",
-        );
-    }
     let snapshot = Snapshot::of(&known.inventory);
     let reviewer = Reviewer {
         policies: &policies,
@@ -89,6 +84,15 @@ pub(super) fn all<'a>(sources: &Sources, given: &'a Given) -> anyhow::Result<Jud
     };
     for item in items.iter_mut().filter(|i| i.readable) {
         item.review(&reviewer, stored.get(&placed(&item.key, &sources.namespace)).copied());
+    }
+    if let Some(name) = policies.asks_for_namespace_labels()
+        && known.namespaces.is_empty()
+        && items.iter().any(|i| i.answer.is_some())
+    {
+        output::warning(&format!(
+            "{} {name} asks for labels of namespaces, and there is no Namespace in the input: it holds for none",
+            version::KIND
+        ));
     }
     Ok(Judged { items, complete })
 }

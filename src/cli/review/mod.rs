@@ -59,7 +59,7 @@ enum ReviewForm {
     Yaml,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
-    /// All objects of the input as YAML, those that are mended as they would be stored.
+    /// All objects of the input but those that are denied, as YAML; those that are mended as they would be stored.
     Objects,
 }
 
@@ -188,14 +188,17 @@ impl ReviewArgs {
     }
 }
 
-/// All objects, the mended ones as they would be stored; what was said of them goes to standard error.
+/// All objects but those that are denied, the mended ones as they would be stored: what follows in a pipeline may apply
+/// them. What was said of them goes to standard error.
 fn objects(judged: &Judged<'_>) -> anyhow::Result<()> {
     let mended: Vec<Option<Box<RawValue>>> = judged
         .items
         .iter()
         .map(|item| item.answer.as_ref().and_then(|a| a.object.as_ref()).map(to_raw_value).transpose())
         .collect::<Result<_, _>>()?;
-    let all = judged.items.iter().zip(&mended).map(|(item, mended)| mended.as_deref().unwrap_or(&item.document.raw));
+    let allowed = |item: &Item<'_>| item.answer.as_ref().is_none_or(|a| a.allowed);
+    let all = judged.items.iter().zip(&mended).filter(|(item, _)| allowed(item));
+    let all = all.map(|(item, mended)| mended.as_deref().unwrap_or(&item.document.raw));
     raw::print(&all.collect::<Vec<_>>(), Format::Yaml)?;
     judged.remarks().filter(|r| r.severity > Severity::Info).for_each(Remark::complain);
     Ok(())

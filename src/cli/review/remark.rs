@@ -208,7 +208,8 @@ impl<'a> Remark<'a> {
 
     /// Says it on standard error.
     pub(super) fn complain(&self) {
-        let text = format!("{}: {}: {} ({})", self.place(), self.object, self.said(), self.code.as_str());
+        let policy = self.policy.as_ref().map(|name| format!(", {KIND} {name}")).unwrap_or_default();
+        let text = format!("{}: {}: {} ({}{policy})", self.place(), self.object, self.said(), self.code.as_str());
         if self.severity == Severity::Error {
             output::error(&anyhow::Error::msg(text));
         } else {

@@ -266,6 +266,12 @@ impl Problem {
     pub fn new(code: Reason, object: ObjectKey, message: impl Into<String>) -> Self {
         Self { code, severity: code.severity(), message: message.into(), object, pointer: None }
     }
+
+    /// That an object is there again.
+    pub fn duplicate(object: ObjectKey) -> Self {
+        let message = format!("{object} is there more than once; the last one counts");
+        Self::new(Reason::DuplicateObject, object, message)
+    }
 }
 
 /// `1 pod`, `2 pods`: a number of things in a sentence.

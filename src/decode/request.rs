@@ -14,7 +14,7 @@ mod slow;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use serde_json::value::RawValue;
 
@@ -26,8 +26,9 @@ use super::{
 };
 use crate::{
     inventory::{Inventory, Problems},
-    model::Nodes,
+    model::{EndpointSlice, Nodes, ObjectKey, Pod},
     plan::{Controller, Options, PlanRequest},
+    reason::Problem,
 };
 
 /// A request that can be planned.
@@ -166,9 +167,46 @@ pub fn read(text: &str, source: &Source<'_>) -> Result<Requested, RequestError> 
     // The first look sees no versions.
     let quick =
         if memchr::memmem::find(text.as_bytes(), BETA.as_bytes()).is_some() { None } else { quick::read(text, source) };
-    match quick {
-        Some(found) => Ok(found.into()),
-        None => slow::read(text, source, &FIELDS).map(Into::into),
+    let found = quick.map_or_else(|| slow::read(text, source, &FIELDS), Ok)?;
+    let requested = Requested::from(found);
+    fits(&requested.request)?;
+    Ok(requested)
+}
+
+/// Whether the stored Endpoints are those of the Service: a controller reads them by its name.
+fn fits(request: &PlanRequest) -> Result<(), FieldErrors> {
+    let (Some(service), Some(endpoints)) = (&request.service, &request.endpoints) else { return Ok(()) };
+    let mut errors = FieldErrors::default();
+    let ((service_key, key), at) = ((&service.meta, &endpoints.meta), "/endpoints/metadata");
+    for (field, wanted, found) in
+        [("name", &service_key.name, &key.name), ("namespace", &service_key.namespace, &key.namespace)]
+    {
+        if found != wanted {
+            errors.push(format!("{at}/{field}"), format!("{found:?} is not the Service's, {wanted:?}"));
+        }
+    }
+    if errors.first.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Keeps the last object of each name, as a list does: an API server has one.
+fn distinct<T>(objects: &mut Vec<T>, key: impl Fn(&T) -> ObjectKey, problems: &mut Problems) {
+    let mut seen = HashSet::with_capacity(objects.len());
+    let keep: Vec<bool> = objects
+        .iter()
+        .rev()
+        .map(|object| {
+            let key = key(object);
+            // Without a name nobody can tell.
+            let is_last = key.name.is_empty() || seen.insert((key.namespace.clone(), key.name.clone()));
+            if !is_last {
+                problems.add(|| Problem::duplicate(key));
+            }
+            is_last
+        })
+        .collect();
+    if keep.contains(&false) {
+        let mut keep = keep.into_iter().rev();
+        objects.retain(|_| keep.next().unwrap_or(true));
     }
 }
 
@@ -190,6 +228,8 @@ struct Found<'a> {
 impl From<Found<'_>> for Requested {
     fn from(found: Found<'_>) -> Self {
         let Found { mut objects, controllers, options, .. } = found;
+        distinct(&mut objects.pods, Pod::key, &mut objects.problems);
+        distinct(&mut objects.slices, EndpointSlice::key, &mut objects.problems);
         let request = PlanRequest {
             service: objects.services.pop(),
             pods: objects.pods,

@@ -10,7 +10,7 @@ use super::{Inventory, Problems};
 use crate::{
     model::{EndpointSlice, Endpoints, Labels, Node, Nodes, ObjectKey, Pod, Service, Text},
     plan::State,
-    reason::{Problem, Reason},
+    reason::Problem,
 };
 
 /// Each Service (and each name that only Endpoints or slices have) with what belongs to it, sorted by
@@ -131,15 +131,12 @@ impl Distinct<'_> {
         if !sorted.is_sorted_by(|a, b| name(a) < name(b)) {
             sorted.sort_by(|a, b| name(a).cmp(&name(b)));
             sorted.dedup_by(|later, kept| {
-                let same = name(later) == name(kept);
+                // Of objects without a name nobody can tell.
+                let same = name(later) == name(kept) && !name(later).1.is_empty();
                 if same {
                     *kept = later;
-                    self.problems.add(|| {
-                        let (namespace, name) = name(later);
-                        let key = ObjectKey::new(kind, namespace, name);
-                        let message = format!("{key} is there more than once; the last one counts");
-                        Problem::new(Reason::DuplicateObject, key, message)
-                    });
+                    let (namespace, name) = name(later);
+                    self.problems.add(|| Problem::duplicate(ObjectKey::new(kind, namespace, name)));
                 }
                 same
             });

@@ -137,3 +137,30 @@ fn memory_is_bounded_whatever_the_objects_hold() {
     let odd = format!(r#"{{"service":{{"metadata":{{"name":"a","name":"b"}},"x":[{many}],"y":{{{pairs}}}}}}}"#);
     assert_eq!(read(&odd, &source).unwrap().problems.as_slice().len(), 1);
 }
+
+/// Whose an object is counts as much as in a list.
+#[test]
+fn of_objects_of_one_name_the_last_one_counts_and_endpoints_are_the_services() {
+    let pod =
+        |name: &str, ip: &str| POD.replace(r#""name":"a""#, &format!(r#""name":"{name}""#)).replace("10.0.0.1", ip);
+    let pods =
+        [pod("a", "10.0.0.1"), pod("b", "10.0.0.2"), pod("a", "10.0.0.3"), pod("", "10.0.0.4"), pod("", "10.0.0.5")];
+    let requested = read(&format!(r#"{{"pods":[{}]}}"#, pods.join(",")), &source()).unwrap();
+    let ips: Vec<_> = requested.request.pods.iter().map(|p| p.ips[0].raw.as_str()).collect();
+    assert_eq!(ips, ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"]);
+    let twice = requested.problems.iter().filter(|p| p.code == crate::reason::Reason::DuplicateObject);
+    assert_eq!(twice.map(|p| p.object.to_string()).collect::<Vec<_>>(), ["Pod shop/a"]);
+
+    let slice = r#"{"metadata":{"name":"web-1","namespace":"shop"},"addressType":"IPv4"}"#;
+    let want = ["duplicate-object - EndpointSlice shop/web-1 is there more than once; the last one counts"];
+    assert_eq!(told(&format!(r#"{{"endpointSlices":[{slice},{slice}]}}"#)).unwrap(), want);
+
+    for (name, namespace, want) in [
+        ("web", "shop", Ok(vec![])),
+        ("zzz", "shop", Err(r#"/endpoints/metadata/name: "zzz" is not the Service's, "web""#.to_owned())),
+        ("zzz", "other", Err(r#"/endpoints/metadata/name: "zzz" is not the Service's, "web" (and 1 more)"#.to_owned())),
+    ] {
+        let endpoints = format!(r#"{{"metadata":{{"name":"{name}","namespace":"{namespace}"}}}}"#);
+        assert_eq!(told(&format!(r#"{{"service":{SERVICE},"endpoints":{endpoints}}}"#)), want);
+    }
+}

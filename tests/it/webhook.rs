@@ -340,7 +340,7 @@ fn the_documented_limits_are_those_of_the_code() {
     for (what, value) in [
         ("an admission review", mebibytes(review)),
         ("a conversion review", mebibytes(conversion)),
-        ("bodies in memory, beyond 64 KiB of each", mebibytes(room)),
+        ("bodies in memory, a quarter of it for the first 64 KiB of each", mebibytes(room)),
         ("from the head of a request to its decision", format!("{} s, or what `?timeout=` says", request.as_secs())),
         ("reviews over 256 KiB, and conversions, computed at once", large.to_string()),
         ("those that wait for their turn", queue.to_string()),

@@ -108,8 +108,8 @@ mod tests {
 
     use super::*;
 
-    fn read<T: serde::de::DeserializeOwned>(text: &Value) -> Box<T> {
-        Box::new(serde_json::from_value(text.clone()).unwrap())
+    fn read<T: serde::de::DeserializeOwned>(text: &Value) -> T {
+        serde_json::from_value(text.clone()).unwrap()
     }
 
     #[test]
@@ -153,10 +153,10 @@ mod tests {
             "ports": [{ "name": "http", "port": 80 }],
         });
         for (object, kept) in [
-            (Object::Pod(read(&pod)), ["10.0.0.1", "http"].as_slice()),
-            (Object::Service(read(&service)), &["None", "app"]),
-            (Object::Slice(read(&slice)), &["10.0.0.1", "http", names::SERVICE_NAME]),
-            (Object::Node(read(&json!({ "metadata": labelled(names::ZONE) }))), &[names::ZONE]),
+            (Object::Pod(Box::new(read(&pod))), ["10.0.0.1", "http"].as_slice()),
+            (Object::Service(Box::new(read(&service))), &["None", "app"]),
+            (Object::Slice(Box::new(read(&slice))), &["10.0.0.1", "http", names::SERVICE_NAME]),
+            (Object::Node(Box::new(read(&json!({ "metadata": labelled(names::ZONE) })))), &[names::ZONE]),
         ] {
             assert!(format!("{object:?}").len() > 200_000);
             let slim = format!("{:?}", object.slim());

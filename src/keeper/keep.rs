@@ -218,15 +218,11 @@ async fn by<T>(end: Instant, work: impl Future<Output = Result<T, KeepError>>) -
 }
 
 /// Whether somebody who accepts the certificate `now_served` would not accept `next`.
-pub(super) fn loses(
-    now: Timestamp,
-    watched: &[Watched],
-    now_served: &[CertificateDer<'_>],
-    next: &[CertificateDer<'_>],
-) -> bool {
+pub(super) fn loses(now: Timestamp, watched: &[Watched], now_served: &[CertificateDer<'_>], next: &Material) -> bool {
+    let next = certificates(next.certificate.as_bytes()).unwrap_or_default();
     watched.iter().flat_map(|w| &w.callers).any(|caller| {
-        let accepts = |chain| trusts(&caller.bundle, chain, &caller.server, now).is_ok();
-        accepts(now_served) && !accepts(next)
+        let accepts = |chain: &[CertificateDer<'_>]| trusts(&caller.bundle, chain, &caller.server, now).is_ok();
+        accepts(now_served) && !accepts(&next)
     })
 }
 
@@ -291,8 +287,10 @@ impl Maker {
                 return Ok(done);
             }
             // One caBundle that cannot be written, perhaps for ever, keeps nobody else waiting. But whoever accepts what is
-            // served must accept what comes next: until then a new CA stays behind.
-            if written.is_ok() || !self.loses(now, watched, &wanted, served) {
+            // served must accept what comes next: until then a new CA stays behind. That is told from what was read before:
+            // who has got the new bundle since accepts both.
+            let waits = |current: Arc<Current>| loses(now, watched, &current.chain, &wanted);
+            if written.is_ok() || !served.current().is_some_and(waits) {
                 self.serve(&wanted, served)?;
             }
             written?;
@@ -328,12 +326,6 @@ impl Maker {
             }
         }
         first
-    }
-
-    /// By what was read before: who got the new bundle since accepts both.
-    fn loses(&self, now: Timestamp, watched: &[Watched], wanted: &Material, served: &Served) -> bool {
-        let next = certificates(wanted.certificate.as_bytes()).unwrap_or_default();
-        served.current().is_some_and(|current| loses(now, watched, &current.chain, &next))
     }
 
     fn load(&mut self, found: Option<&Found>, served: &Served) -> Result<(), KeepError> {

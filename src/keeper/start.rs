@@ -50,7 +50,7 @@ pub(crate) async fn start(
     let in_force = Arc::new(InForce::new(Some(store.clone())));
     let (api, statuses) = (policies::api(client.clone()), Statuses::new(clock.clone()));
     let known = Arc::new(AtomicBool::new(false));
-    let watched = policies::of_cluster(api.clone(), in_force.clone(), statuses.clone(), known.clone());
+    let watched = policies::of_cluster(api.clone(), in_force.clone(), statuses.clone(), known.clone(), copy.clone());
     tasks.endless("the watch of policies", watched);
     tasks.endless("the status of policies", statuses.write(api));
     readiness.add("policies", move || {

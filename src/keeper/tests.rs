@@ -37,7 +37,7 @@ fn begin() -> Timestamp {
 
 /// Objects by the ends of their paths.
 #[derive(Clone, Default)]
-struct Server {
+struct Cluster {
     objects: Arc<Mutex<BTreeMap<String, Value>>>,
     /// What may not be written.
     forbidden: &'static [&'static str],
@@ -45,7 +45,7 @@ struct Server {
     silent: &'static [&'static str],
 }
 
-impl Server {
+impl Cluster {
     /// One in which everything calls us, without a `caBundle`.
     fn new(forbidden: &'static [&'static str], silent: &'static [&'static str]) -> Self {
         let config = json!({ "service": { "name": "roster-webhook", "namespace": "roster-system" } });
@@ -86,19 +86,19 @@ fn status(code: StatusCode, reason: &str) -> Response {
     (code, Json(text)).into_response()
 }
 
-async fn answer(State(server): State<Server>, request: Request) -> Response {
+async fn answer(State(cluster): State<Cluster>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let segments: Vec<&str> = head.uri.path().split('/').collect();
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let is = |all: &[&str]| segments.iter().any(|s| all.contains(s));
-    if is(server.silent) {
+    if is(cluster.silent) {
         return std::future::pending().await;
     }
-    if is(server.forbidden) && head.method != Method::GET {
+    if is(cluster.forbidden) && head.method != Method::GET {
         return status(StatusCode::FORBIDDEN, "Forbidden");
     }
-    let mut objects = server.objects.lock().unwrap();
+    let mut objects = cluster.objects.lock().unwrap();
     let key = match (&head.method, &body["metadata"]["name"]) {
         (&Method::POST, Value::String(name)) => format!("{}/{name}", segments[segments.len() - 1]),
         _ => segments[segments.len() - 2..].join("/"),
@@ -121,7 +121,7 @@ async fn answer(State(server): State<Server>, request: Request) -> Response {
     }
 }
 
-fn keeper(server: &Server) -> (Keeper, Arc<Served>) {
+fn keeper(cluster: &Cluster) -> (Keeper, Arc<Served>) {
     let own = Own {
         namespace: "roster-system".to_owned(),
         secret: "roster-webhook-tls".to_owned(),
@@ -133,7 +133,7 @@ fn keeper(server: &Server) -> (Keeper, Arc<Served>) {
     let served = Served::new(TlsMetrics::default());
     let configured = Configured { configuration: "roster".to_owned(), crd: "p".to_owned() };
     let options = KeeperOptions { configured, own: Some(own) };
-    (Keeper::new(server.client(), options, served.clone(), Clock::new(begin)), served)
+    (Keeper::new(cluster.client(), options, served.clone(), Clock::new(begin)), served)
 }
 
 /// The first start of the only replica: one `caBundle` that cannot be written must not keep everybody waiting.
@@ -148,24 +148,24 @@ async fn what_cannot_be_written_keeps_no_certificate_back() {
         (&["secrets"], false, vec![], Some("the Secret roster-webhook-tls")),
         (&["leases"], false, vec![], Some("the Lease")),
     ] {
-        let server = Server::new(forbidden, &[]);
-        let (mut keeper, served) = keeper(&server);
+        let cluster = Cluster::new(forbidden, &[]);
+        let (mut keeper, served) = keeper(&cluster);
         for round in 0..2 {
             let done = keeper.round().await.map_err(|e| e.to_string());
             assert_eq!(done.is_err(), error.is_some(), "{forbidden:?}: {done:?}");
             assert!(done.err().unwrap_or_default().starts_with(error.unwrap_or_default()), "{forbidden:?}");
             assert_eq!(
-                (served.current().is_some(), server.written()),
+                (served.current().is_some(), cluster.written()),
                 (serves, written.clone()),
                 "{forbidden:?} {round}"
             );
         }
         assert_eq!(keeper.trust().check(), Ok(()), "{forbidden:?}: nobody else could do more");
         // The Lease is free for others.
-        let lease = server.objects.lock().unwrap().get("leases/roster-certificates").cloned().unwrap_or_default();
+        let lease = cluster.objects.lock().unwrap().get("leases/roster-certificates").cloned().unwrap_or_default();
         assert!(matches!(lease["spec"]["holderIdentity"].as_str(), None | Some("")), "{lease}");
         // A replica that starts later has the same.
-        let (mut later, again) = self::keeper(&server);
+        let (mut later, again) = self::keeper(&cluster);
         let _ = later.round().await;
         let chain = |served: &Served| served.current().map(|c| c.chain.clone());
         assert_eq!(chain(&served), chain(&again), "{forbidden:?}");
@@ -183,13 +183,13 @@ fn nobody_loses_a_certificate_that_he_accepts() {
     let chain = |material: &Material| certificates(material.certificate.as_bytes()).unwrap();
     let both = format!("{}{}", new.bundle, old.bundle);
     for (name, bundles, now_served, next, want) in [
-        ("nothing is served", vec![&old.bundle], vec![], chain(&new), false),
-        ("the same CA", vec![&old.bundle], chain(&old), chain(&old), false),
-        ("a new CA that nobody has", vec![&old.bundle], chain(&old), chain(&new), true),
-        ("a new CA that one has not", vec![&both, &old.bundle], chain(&old), chain(&new), true),
-        ("a new CA that all have", vec![&both, &new.bundle], chain(&old), chain(&new), false),
-        ("what is served has ended", vec![&long_ago.bundle], chain(&long_ago), chain(&new), false),
-        ("nobody accepts anything", vec![&String::new()], chain(&old), chain(&new), false),
+        ("nothing is served", vec![&old.bundle], vec![], &new, false),
+        ("the same CA", vec![&old.bundle], chain(&old), &old, false),
+        ("a new CA that nobody has", vec![&old.bundle], chain(&old), &new, true),
+        ("a new CA that one has not", vec![&both, &old.bundle], chain(&old), &new, true),
+        ("a new CA that all have", vec![&both, &new.bundle], chain(&old), &new, false),
+        ("what is served has ended", vec![&long_ago.bundle], chain(&long_ago), &new, false),
+        ("nobody accepts anything", vec![&String::new()], chain(&old), &new, false),
     ] {
         let caller = |bundle: &&String| Caller {
             webhook: "a.roster.dev".to_owned(),
@@ -198,7 +198,7 @@ fn nobody_loses_a_certificate_that_he_accepts() {
         };
         let callers = bundles.iter().map(caller).collect();
         let watched = [Watched { kind: Kind::Validating, name: "roster".to_owned(), callers }];
-        assert_eq!(loses(begin(), &watched, &now_served, &next), want, "{name}");
+        assert_eq!(loses(begin(), &watched, &now_served, next), want, "{name}");
     }
 }
 
@@ -206,8 +206,8 @@ fn nobody_loses_a_certificate_that_he_accepts() {
 #[tokio::test(start_paused = true)]
 async fn every_step_ends() {
     for silent in [&["leases"] as &'static [&'static str], &["secrets"]] {
-        let server = Server::new(&[], silent);
-        let (mut keeper, _) = keeper(&server);
+        let cluster = Cluster::new(&[], silent);
+        let (mut keeper, _) = keeper(&cluster);
         let began = Instant::now();
         let done = keeper.round().await;
         assert!(matches!(done, Err(KeepError::Slow)), "{silent:?}: {done:?}");

@@ -21,7 +21,7 @@ impl CacheMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "roster_cache_stale",
-            "1 where the copy of a kind is old: its watch has failed for a minute or more",
+            "1 where the copy of a kind is old: its watch has failed for a minute or more, or policies cannot be converted",
             self.stale.clone(),
         );
     }

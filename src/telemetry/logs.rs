@@ -80,7 +80,7 @@ mod tests {
 
     impl Write for Log {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
+            self.0.lock().map_err(|_| io::ErrorKind::Other)?.write(bytes)
         }
 
         fn flush(&mut self) -> io::Result<()> {

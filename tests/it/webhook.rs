@@ -340,14 +340,7 @@ fn the_documented_limits_are_those_of_the_code() {
     for (what, value) in [
         ("an admission review", mebibytes(review)),
         ("a conversion review", mebibytes(conversion)),
-        (
-            "bodies in memory, HTTP/2 or not",
-            format!(
-                "{} for the first 64 KiB of each (at least 4 KiB for each that is open), {}",
-                mebibytes(room / 4),
-                mebibytes(room / 4 * 3)
-            ),
-        ),
+        ("bodies in memory, a quarter of it for the first 64 KiB of each", mebibytes(room)),
         ("from the head of a request to its decision", format!("{} s, or what `?timeout=` says", request.as_secs())),
         ("reviews over 256 KiB computed at once", large.to_string()),
         ("conversions computed at once", conversions.to_string()),

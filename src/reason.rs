@@ -205,6 +205,8 @@ reasons! {
     InvalidPort "invalid-port" Warning "Use a number from 1 to 65535.";
     /// A port names no protocol. An API server fills in TCP; Roster takes objects as they are given, so that it equals no TCP port.
     MissingProtocol "missing-protocol" Warning "Write protocol: TCP, or read the object back from the API server.";
+    /// A port of a Service has no `targetPort`. An API server fills in the number of `port`; Roster takes objects as they are given, and plans port 0.
+    MissingTargetPort "missing-target-port" Warning "Set targetPort; an API server fills in the number of port.";
     /// A setting that has no meaning to any release.
     InvalidSetting "invalid-setting" Warning "Use one of the values that the documentation of the field lists.";
 }

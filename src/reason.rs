@@ -163,6 +163,8 @@ reasons! {
     SharedAddressCollapses "shared-address-collapses" Warning "Spread pods of the host network over nodes; or upgrade to 1.26.";
     /// A setting of a newer release is ignored without a word.
     SettingIgnored "hints-vanish" Warning "Upgrade, or remove the setting.";
+    /// The annotation `service.alpha.kubernetes.io/tolerate-unready-endpoints` says otherwise than `publishNotReadyAddresses`, and is not read any more (from 1.24).
+    TolerateUnreadyDropped "tolerate-unready-dropped" Warning "Set spec.publishNotReadyAddresses to what is meant, and remove the annotation.";
     /// A named port of a native sidecar is in the Endpoints but not in the slices (1.32).
     SidecarPortSplit "sidecar-port-split" Warning "Use the number of the port, or upgrade to 1.33.";
     /// Endpoints without a zone get a hint for the zone `""` (1.31 and 1.32).

@@ -99,6 +99,8 @@ reasons! {
     HintGiven "hint-given" Info "";
     /// The endpoint gets no hint: the detail says why.
     NoHint "no-hint" Info "See the detail: zone hints need ready nodes in two zones with CPU and zone labels, and enough endpoints.";
+    /// A setting of the Service has no effect, because another one counts instead. The detail names both.
+    SettingOverridden "setting-overridden" Warning "Keep one of the two: remove the one that is not meant.";
 
     // --- a Service
     /// The Service does not exist (any more): its Endpoints are deleted, its slices are garbage-collected.

@@ -97,6 +97,35 @@ fn hints_are_explained() {
     assert_eq!(told, [why, why]);
 }
 
+/// A Service that asks for hints and gets none for want of a setting that counts.
+#[test]
+fn hints_that_were_asked_for_in_vain_are_explained() {
+    let (mode, hints) = ("service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints");
+    for (annotations, distribution, why) in [
+        (json!({}), json!(null), None),
+        (json!({mode: "Disabled"}), json!(null), None),
+        (
+            json!({mode: "Auto", hints: "Disabled"}),
+            json!(null),
+            Some(
+                "the annotation service.kubernetes.io/topology-mode is \"Auto\" and has no effect, because the older \
+                 one, service.kubernetes.io/topology-aware-hints, is \"Disabled\"",
+            ),
+        ),
+        (
+            json!({}),
+            json!("Far"),
+            Some("spec.trafficDistribution is \"Far\": it can be PreferClose, PreferSameZone or PreferSameNode"),
+        ),
+    ] {
+        let mut state = state([1], &[]);
+        state["service"]["metadata"]["annotations"] = annotations;
+        state["service"]["spec"]["trafficDistribution"] = distribution;
+        let told: Vec<_> = notes(&state).into_iter().skip(1).map(|n| (n.reason.code(), n.detail)).collect();
+        assert_eq!(told, why.map(|w| ("no-hint", w.to_owned())).into_iter().collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn pods_that_hide_each_other() {
     let mut state = state([1, 1], &[]);
@@ -143,6 +172,16 @@ fn oddities_are_told_where_they_occur() {
         (vec![annotation(mode, "Auto")], "1.26", &["hints-vanish"], "1.27"),
         (vec![distribution("PreferClose")], "1.30", &["hints-vanish"], "1.31"),
         (vec![distribution("PreferSameNode")], "1.33", &["hints-vanish"], "1.34"),
+        (
+            vec![("/service/metadata/annotations", json!({mode: "Auto", hints: "Disabled"}))],
+            "1.37",
+            &["setting-overridden"],
+            "",
+        ),
+        (vec![("/service/metadata/annotations", json!({mode: "Disabled", hints: "Disabled"}))], "1.37", none, "1.27"),
+        (vec![annotation(mode, "Auto"), distribution("PreferClose")], "1.37", &["setting-overridden"], ""),
+        (vec![annotation(hints, "auto"), distribution("PreferSameNode")], "1.27", &["setting-overridden"], ""),
+        (vec![annotation(mode, "Disabled"), distribution("PreferClose")], "1.37", none, "1.31"),
         (vec![distribution("Far")], "1.37", &["invalid-setting"], ""),
         (vec![annotation(mode, "ProportionalZoneCPU")], "1.37", &["invalid-setting"], ""),
         (vec![annotation(mode, "Disabled")], "1.26", none, "1.37"),

@@ -234,6 +234,10 @@ fn address_of<'a>(
     if let Some(why) = select::excluded(pod, include_terminating) {
         return Err(why);
     }
+    // `status.podIP` alone makes a member, but only what is in `status.podIPs` is listed.
+    if pod.ips.is_empty() {
+        return Err(Reason::NoPodIp);
+    }
     let family = family(service, pod);
     let ip = pod.ips.iter().find(|ip| ip.family == family).ok_or(Reason::FamilyMismatch)?;
     // A text that is published as it stands may be empty, which upstream takes for no address at all.
@@ -268,6 +272,8 @@ fn address(service: &Service, pod: &Pod, ip: &PodIp, context: &Context) -> Endpo
 fn absence_detail(service: &Service, pod: &Pod, reason: Reason) -> String {
     match reason {
         Reason::FamilyMismatch => format!("Endpoints list {} addresses only", family(service, pod).as_str()),
+        // Where there is no `status.podIP` either, the reason says all.
+        Reason::NoPodIp if pod.has_pod_ip => "status.podIPs is empty".into(),
         Reason::Terminating => "the pod is being deleted; Endpoints leave it out".into(),
         _ => String::new(),
     }
@@ -313,7 +319,46 @@ impl Desired<'_> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::parse_bool;
+    use crate::{explain::explain, plan::PlanRequest};
+
+    /// Endpoints and slices agree on a pod without an address, and it is counted once.
+    #[test]
+    fn a_pod_without_addresses_has_one_reason() {
+        let empty = "status.podIPs is empty";
+        for (status, code, details) in [
+            (json!({}), "no-pod-ip", ["", ""]),
+            (json!({"podIP": "10.0.0.1"}), "no-pod-ip", [empty, empty]),
+            (json!({"podIP": "10.0.0.1", "podIPs": []}), "no-pod-ip", [empty, empty]),
+            (
+                json!({"podIP": "fd00::1", "podIPs": [{"ip": "fd00::1"}]}),
+                "family-mismatch",
+                ["Endpoints list IPv4 addresses only", "IPv4 is asked for, the pod has fd00::1"],
+            ),
+        ] {
+            let request: PlanRequest = serde_json::from_value(json!({
+                "service": {
+                    "metadata": {"name": "web", "namespace": "ns"},
+                    "spec": {"selector": {"app": "web"}, "clusterIP": "10.96.0.1", "ipFamilies": ["IPv4"],
+                             "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
+                },
+                "pods": [{
+                    "metadata": {"name": "a", "namespace": "ns", "labels": {"app": "web"}},
+                    "spec": {"nodeName": "n"}, "status": status,
+                }],
+                "nodes": [{"metadata": {"name": "n"}}],
+            }))
+            .unwrap();
+            let told = request.with_state(|state, _| explain(state, &request.options));
+            let rows: Vec<_> =
+                told.rows.iter().map(|r| (r.reasons[0].code.code(), r.reasons[0].detail.as_str())).collect();
+            assert_eq!(rows, details.map(|d| (code, d)), "{status}");
+            let unserved: Vec<_> = told.reasons.iter().map(|r| r.detail.as_str()).collect();
+            assert_eq!(unserved, [format!("port 80 (http): {code} in 1 pod")], "{status}");
+        }
+    }
 
     #[test]
     fn booleans_are_read_as_go_reads_them() {

@@ -7,6 +7,7 @@ use crate::{
     model::{Endpoint, EndpointSlice, Family, Pod, ServiceType},
     plan::Report,
     reason::{Problem, Reason},
+    targets::clip,
     uncanonical::Uncanonical,
 };
 
@@ -66,9 +67,11 @@ fn split_sidecar_ports(job: &Job<'_>, members: &Members<'_>, report: &mut Report
         }
     }
     for (port, pod) in split {
+        let port = &job.service.ports[port];
+        let name = if port.name.is_empty() { String::new() } else { format!(" ({})", clip(&port.name)) };
         let message = format!(
-            "port {port} ({:?}) is found in a native sidecar of pod {} and elsewhere by Endpoints only",
-            job.service.ports[port].name,
+            "port {}{name} is found in a native sidecar by the Endpoints only; pod {} has it there",
+            port.port,
             pod.name()
         );
         say(job, report, Reason::SidecarPortSplit, message);

@@ -246,6 +246,20 @@ fn oddities_are_told_where_they_occur() {
 }
 
 #[test]
+fn a_port_of_a_sidecar_is_told_by_its_number() {
+    let mut state = state([1], &[]);
+    state["options"]["compat"] = json!("1.32");
+    state["pods"][0]["spec"]["initContainers"] =
+        json!([{"restartPolicy": "Always", "ports": [{"name": "side", "protocol": "TCP", "containerPort": 9000}]}]);
+    for (name, want) in [("http", "port 80 (http)"), ("", "port 80")] {
+        state["service"]["spec"]["ports"] =
+            json!([{"name": name, "protocol": "TCP", "port": 80, "targetPort": "side"}]);
+        let told: Vec<_> = plan(&state).problems.into_iter().map(|p| p.message).collect();
+        assert_eq!(told, [format!("{want} is found in a native sidecar by the Endpoints only; pod p1 has it there")]);
+    }
+}
+
+#[test]
 fn hints_of_unready_endpoints_are_told() {
     let mut stored = slice("a", &[1]);
     stored["endpoints"][0]["conditions"] = json!({"ready": false, "serving": false, "terminating": false});

@@ -89,8 +89,8 @@ reasons! {
     Truncated "truncated" Warning "Read EndpointSlices instead of Endpoints; they have no such limit.";
     /// Another pod has the same address (and host name): only one of them is published.
     DuplicateAddress "duplicate-address" Warning "Two pods with one address usually share the host network of a node; spread them.";
-    /// The node of the pod does not exist, or the pod has none yet.
-    NodeUnknown "node-unknown" Error "The pod is left out until its node is there; delete the pod if the node is gone for good.";
+    /// The node of the pod does not exist, or the pod has none yet. API servers refuse Endpoints that list a pod without a node.
+    NodeUnknown "node-unknown" Error "Wait until the pod has its node, and the node is there; delete the pod if the node is gone for good.";
     /// One pod on a missing node keeps all slices of this address type from being written (up to 1.23).
     Frozen "missing-node-freezes-slices" Error "Delete pods of nodes that are gone; or upgrade to 1.24.";
 

@@ -5,6 +5,7 @@ use std::{
     ops::Range,
 };
 
+use super::oddities;
 use crate::{
     budget::{self, TooLarge},
     model::{
@@ -45,6 +46,7 @@ pub(super) fn subsets<'a>(
     let mut listed = Vec::new();
     let publish = publishes_not_ready(service, context);
     let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
+    let mut without_node = Vec::new();
     if trace.open() {
         found.keep_places();
     }
@@ -61,6 +63,9 @@ pub(super) fn subsets<'a>(
         let (row, block) = blocks.of_pod(pod, &mut found);
         if let Some(block) = block {
             found.address(address(service, pod, ip, context), block, ready);
+            if pod.node_name.is_empty() {
+                without_node.push(pod);
+            }
         }
         if trace.open() {
             listed.extend(block.map(|_| (index, row)));
@@ -68,6 +73,7 @@ pub(super) fn subsets<'a>(
         }
     }
     uncanonical.tell(|| service.key(), report);
+    oddities::without_node(service, &without_node, report);
     blocks.serve(&mut found)?;
     let Packed { subsets, places } = found.pack(context.profile.hash)?;
     Ok(Desired { subsets, blocks, listed, places })

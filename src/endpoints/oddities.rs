@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::desired::LISTS;
 use crate::{
-    model::{EndpointSubset, Endpoints, Service, ServiceType, TargetPort, names},
+    model::{EndpointSubset, Endpoints, Pod, Service, ServiceType, TargetPort, names},
     plan::{Context, Report},
-    reason::{Problem, Reason},
+    reason::{Problem, Reason, counted},
     uncanonical::Uncanonical,
 };
 
@@ -87,6 +87,19 @@ fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Repor
     }
 }
 
+/// `pods` are listed with the empty name for their node.
+pub(super) fn without_node(service: &Service, pods: &[&Pod], report: &mut Report) {
+    let message = match pods {
+        [] => return,
+        [pod] => format!("pod {} has no node: the Endpoints list it", pod.name()),
+        [first, ..] => {
+            format!("{} have no node, such as {}: the Endpoints list them", counted(pods.len(), "pod"), first.name())
+        }
+    };
+    let message = message + " with nodeName \"\", which API servers refuse";
+    report.problems.push(Problem::new(Reason::NodeUnknown, service.key(), message));
+}
+
 /// Addresses of stored Endpoints that do not look like those that take their place.
 pub(super) fn replaced(stored: &Endpoints, context: &Context, report: &mut Report) {
     let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
@@ -114,6 +127,15 @@ mod tests {
         plan::{Controller, PlanRequest, plan},
     };
 
+    fn pod(name: &str, node: &str) -> Value {
+        json!({
+            "metadata": {"name": name, "namespace": "ns", "labels": {"app": "web"}},
+            "spec": {"nodeName": node},
+            "status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}],
+                       "conditions": [{"type": "Ready", "status": "True"}]},
+        })
+    }
+
     /// The problems of the Endpoints of a Service with one ready pod, after `edits` to that state.
     fn told(edits: &[(&str, Value)], compat: &str) -> Vec<String> {
         let mut state = json!({
@@ -123,12 +145,7 @@ mod tests {
                          "publishNotReadyAddresses": false,
                          "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
             },
-            "pods": [{
-                "metadata": {"name": "a", "namespace": "ns", "labels": {"app": "web"}},
-                "spec": {"nodeName": "n"},
-                "status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}],
-                           "conditions": [{"type": "Ready", "status": "True"}]},
-            }],
+            "pods": [pod("a", "n")],
             "options": {"compat": compat},
         });
         for (pointer, value) in edits {
@@ -159,6 +176,24 @@ mod tests {
             (vec![annotation("yes")], "1.37", vec![]),
         ] {
             assert_eq!(told(&edits, compat), want, "{compat}: {edits:?}");
+        }
+    }
+
+    #[test]
+    fn a_pod_without_a_node_is_told_where_it_is_listed() {
+        let refused = "with nodeName \"\", which API servers refuse";
+        let mut ended = pod("a", "");
+        ended["status"]["phase"] = json!("Failed");
+        for (pods, want) in [
+            (json!([pod("a", "n")]), vec![]),
+            (json!([ended]), vec![]),
+            (json!([pod("a", "")]), vec![format!("node-unknown pod a has no node: the Endpoints list it {refused}")]),
+            (
+                json!([pod("a", "n"), pod("b", ""), pod("c", "")]),
+                vec![format!("node-unknown 2 pods have no node, such as b: the Endpoints list them {refused}")],
+            ),
+        ] {
+            assert_eq!(told(&[("/pods", pods.clone())], "1.37"), want, "{pods}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     budget::{self, TooLarge},
     model::{
         EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, PodIp, Service, ServicePort, TargetPort,
-        Text, names,
+        Text,
     },
     plan::{Context, Report},
     reason::{Note, Problem, Reason, Scope, Trace},
@@ -200,21 +200,8 @@ fn endpoint_port(port: &ServicePort, number: i32) -> EndpointPort {
 
 /// `publishNotReadyAddresses`, or up to 1.23 what the tolerate-unready annotation says instead (E1).
 fn publishes_not_ready(service: &Service, context: &Context) -> bool {
-    context
-        .profile
-        .tolerate_unready_annotation
-        .then(|| service.meta.annotations.get(names::TOLERATE_UNREADY).and_then(|v| parse_bool(v)))
-        .flatten()
-        .unwrap_or(service.publish_not_ready)
-}
-
-/// Go's `strconv.ParseBool`.
-fn parse_bool(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
-        _ => None,
-    }
+    let annotation = context.profile.tolerate_unready_annotation.then(|| service.tolerates_unready());
+    annotation.flatten().unwrap_or(service.publish_not_ready)
 }
 
 /// The family of the one address per pod that Endpoints hold (`podToEndpointAddressForService`). Where
@@ -327,7 +314,6 @@ impl Desired<'_> {
 mod tests {
     use serde_json::json;
 
-    use super::parse_bool;
     use crate::{explain::explain, plan::PlanRequest};
 
     /// Endpoints and slices agree on a pod without an address, and it is counted once.
@@ -363,19 +349,6 @@ mod tests {
             assert_eq!(rows, details.map(|d| (code, d)), "{status}");
             let unserved: Vec<_> = told.reasons.iter().map(|r| r.detail.as_str()).collect();
             assert_eq!(unserved, [format!("port 80 (http): {code} in 1 pod")], "{status}");
-        }
-    }
-
-    #[test]
-    fn booleans_are_read_as_go_reads_them() {
-        for text in ["1", "t", "T", "TRUE", "true", "True"] {
-            assert_eq!(parse_bool(text), Some(true));
-        }
-        for text in ["0", "f", "F", "FALSE", "false", "False"] {
-            assert_eq!(parse_bool(text), Some(false));
-        }
-        for text in ["", "yes", "tRUE", " true"] {
-            assert_eq!(parse_bool(text), None);
         }
     }
 }

@@ -89,8 +89,8 @@ reasons! {
     Truncated "truncated" Warning "Read EndpointSlices instead of Endpoints; they have no such limit.";
     /// Another pod has the same address (and host name): only one of them is published.
     DuplicateAddress "duplicate-address" Warning "Two pods with one address usually share the host network of a node; spread them.";
-    /// The node of the pod does not exist, or the pod has none yet.
-    NodeUnknown "node-unknown" Error "The pod is left out until its node is there; delete the pod if the node is gone for good.";
+    /// The node of the pod does not exist, or the pod has none yet. API servers refuse Endpoints that list a pod without a node.
+    NodeUnknown "node-unknown" Error "Wait until the pod has its node, and the node is there; delete the pod if the node is gone for good.";
     /// One pod on a missing node keeps all slices of this address type from being written (up to 1.23).
     Frozen "missing-node-freezes-slices" Error "Delete pods of nodes that are gone; or upgrade to 1.24.";
 
@@ -99,6 +99,8 @@ reasons! {
     HintGiven "hint-given" Info "";
     /// The endpoint gets no hint: the detail says why.
     NoHint "no-hint" Info "See the detail: zone hints need ready nodes in two zones with CPU and zone labels, and enough endpoints.";
+    /// A setting of the Service has no effect, because another one counts instead. The detail names both.
+    SettingOverridden "setting-overridden" Warning "Keep one of the two: remove the one that is not meant.";
 
     // --- a Service
     /// The Service does not exist (any more): its Endpoints are deleted, its slices are garbage-collected.
@@ -163,6 +165,8 @@ reasons! {
     SharedAddressCollapses "shared-address-collapses" Warning "Spread pods of the host network over nodes; or upgrade to 1.26.";
     /// A setting of a newer release is ignored without a word.
     SettingIgnored "hints-vanish" Warning "Upgrade, or remove the setting.";
+    /// The annotation `service.alpha.kubernetes.io/tolerate-unready-endpoints` says otherwise than `publishNotReadyAddresses`, and is not read any more (from 1.24).
+    TolerateUnreadyDropped "tolerate-unready-dropped" Warning "Set spec.publishNotReadyAddresses to what is meant, and remove the annotation.";
     /// A named port of a native sidecar is in the Endpoints but not in the slices (1.32).
     SidecarPortSplit "sidecar-port-split" Warning "Use the number of the port, or upgrade to 1.33.";
     /// Endpoints without a zone get a hint for the zone `""` (1.31 and 1.32).
@@ -205,6 +209,8 @@ reasons! {
     InvalidPort "invalid-port" Warning "Use a number from 1 to 65535.";
     /// A port names no protocol. An API server fills in TCP; Roster takes objects as they are given, so that it equals no TCP port.
     MissingProtocol "missing-protocol" Warning "Write protocol: TCP, or read the object back from the API server.";
+    /// A port of a Service has no `targetPort`. An API server fills in the number of `port`; Roster takes objects as they are given, and plans port 0.
+    MissingTargetPort "missing-target-port" Warning "Set targetPort; an API server fills in the number of port.";
     /// A setting that has no meaning to any release.
     InvalidSetting "invalid-setting" Warning "Use one of the values that the documentation of the field lists.";
 }

@@ -202,13 +202,14 @@ pub(crate) fn miss(pod: &Pod, wanted: &ServicePort) -> (Reason, String) {
         let have = if have.is_empty() { "none is named".to_owned() } else { format!("there is {have}") };
         return (Reason::NamedPortMissing, format!("no container port is named {:?}; {have}", clip(name)));
     }
-    let reason = if namesakes().any(|p| p.sidecar && p.protocol == wanted.protocol) {
-        Reason::SidecarPortIgnored
-    } else {
-        Reason::ProtocolMismatch
-    };
-    let have = list(&mut namesakes().map(|p| p.protocol.as_str()));
-    (reason, format!("port {:?} is {have} in the pod, {} in the Service", clip(name), clip(&wanted.protocol)))
+    if let Some(port) = namesakes().find(|p| p.sidecar && p.protocol == wanted.protocol) {
+        let detail = format!("port {:?} is {} in a native sidecar, which is not looked at", clip(name), port.number);
+        return (Reason::SidecarPortIgnored, detail);
+    }
+    let said = |protocol| if str::is_empty(protocol) { "without protocol" } else { clip(protocol) };
+    let have = list(&mut namesakes().map(|p| said(p.protocol.as_str())));
+    let asked = said(wanted.protocol.as_str());
+    (Reason::ProtocolMismatch, format!("port {:?} is {have} in the pod, {asked} in the Service", clip(name)))
 }
 
 /// Text that somebody else chose, short enough to be said once for every pod and port.
@@ -216,5 +217,52 @@ pub(crate) fn clip(text: &str) -> &str {
     match text.char_indices().nth(64) {
         Some((end, _)) => &text[..end],
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_miss_says_what_the_pod_has_instead() {
+        let tcp = json!({"name": "http", "protocol": "TCP", "containerPort": 9000});
+        let udp = json!({"name": "http", "protocol": "UDP", "containerPort": 53});
+        let bare = json!({"name": "http", "containerPort": 80});
+        for (containers, sidecars, want) in [
+            (json!([]), json!([]), "named-port-missing no container port is named \"http\"; none is named"),
+            (
+                json!([{"name": "www", "protocol": "TCP", "containerPort": 80}]),
+                json!([]),
+                "named-port-missing no container port is named \"http\"; there is www",
+            ),
+            (json!([udp]), json!([]), "protocol-mismatch port \"http\" is UDP in the pod, TCP in the Service"),
+            (
+                json!([udp, bare]),
+                json!([]),
+                "protocol-mismatch port \"http\" is UDP, without protocol in the pod, TCP in the Service",
+            ),
+            (
+                json!([]),
+                json!([udp, tcp]),
+                "sidecar-port-ignored port \"http\" is 9000 in a native sidecar, which is not looked at",
+            ),
+            (
+                json!([udp]),
+                json!([tcp]),
+                "sidecar-port-ignored port \"http\" is 9000 in a native sidecar, which is not looked at",
+            ),
+        ] {
+            let pod: Pod = serde_json::from_value(json!({"spec": {
+                "containers": [{"ports": containers}],
+                "initContainers": [{"restartPolicy": "Always", "ports": sidecars}],
+            }}))
+            .unwrap();
+            let port = json!({"name": "http", "protocol": "TCP", "port": 80, "targetPort": "http"});
+            let (reason, detail) = miss(&pod, &serde_json::from_value(port).unwrap());
+            assert_eq!(format!("{reason} {detail}"), want);
+        }
     }
 }

@@ -5,11 +5,12 @@ use std::{
     ops::Range,
 };
 
+use super::oddities;
 use crate::{
     budget::{self, TooLarge},
     model::{
         EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, PodIp, Service, ServicePort, TargetPort,
-        Text, names,
+        Text,
     },
     plan::{Context, Report},
     reason::{Note, Problem, Reason, Scope, Trace},
@@ -45,6 +46,7 @@ pub(super) fn subsets<'a>(
     let mut listed = Vec::new();
     let publish = publishes_not_ready(service, context);
     let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
+    let mut without_node = Vec::new();
     if trace.open() {
         found.keep_places();
     }
@@ -61,6 +63,9 @@ pub(super) fn subsets<'a>(
         let (row, block) = blocks.of_pod(pod, &mut found);
         if let Some(block) = block {
             found.address(address(service, pod, ip, context), block, ready);
+            if pod.node_name.is_empty() {
+                without_node.push(pod);
+            }
         }
         if trace.open() {
             listed.extend(block.map(|_| (index, row)));
@@ -68,6 +73,7 @@ pub(super) fn subsets<'a>(
         }
     }
     uncanonical.tell(|| service.key(), report);
+    oddities::without_node(service, &without_node, report);
     blocks.serve(&mut found)?;
     let Packed { subsets, places } = found.pack(context.profile.hash)?;
     Ok(Desired { subsets, blocks, listed, places })
@@ -194,21 +200,8 @@ fn endpoint_port(port: &ServicePort, number: i32) -> EndpointPort {
 
 /// `publishNotReadyAddresses`, or up to 1.23 what the tolerate-unready annotation says instead (E1).
 fn publishes_not_ready(service: &Service, context: &Context) -> bool {
-    context
-        .profile
-        .tolerate_unready_annotation
-        .then(|| service.meta.annotations.get(names::TOLERATE_UNREADY).and_then(|v| parse_bool(v)))
-        .flatten()
-        .unwrap_or(service.publish_not_ready)
-}
-
-/// Go's `strconv.ParseBool`.
-fn parse_bool(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
-        _ => None,
-    }
+    let annotation = context.profile.tolerate_unready_annotation.then(|| service.tolerates_unready());
+    annotation.flatten().unwrap_or(service.publish_not_ready)
 }
 
 /// The family of the one address per pod that Endpoints hold (`podToEndpointAddressForService`). Where
@@ -233,6 +226,10 @@ fn address_of<'a>(
 ) -> Result<&'a PodIp, Reason> {
     if let Some(why) = select::excluded(pod, include_terminating) {
         return Err(why);
+    }
+    // `status.podIP` alone makes a member, but only what is in `status.podIPs` is listed.
+    if pod.ips.is_empty() {
+        return Err(Reason::NoPodIp);
     }
     let family = family(service, pod);
     let ip = pod.ips.iter().find(|ip| ip.family == family).ok_or(Reason::FamilyMismatch)?;
@@ -268,6 +265,8 @@ fn address(service: &Service, pod: &Pod, ip: &PodIp, context: &Context) -> Endpo
 fn absence_detail(service: &Service, pod: &Pod, reason: Reason) -> String {
     match reason {
         Reason::FamilyMismatch => format!("Endpoints list {} addresses only", family(service, pod).as_str()),
+        // Where there is no `status.podIP` either, the reason says all.
+        Reason::NoPodIp if pod.has_pod_ip => "status.podIPs is empty".into(),
         Reason::Terminating => "the pod is being deleted; Endpoints leave it out".into(),
         _ => String::new(),
     }
@@ -313,18 +312,43 @@ impl Desired<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_bool;
+    use serde_json::json;
 
+    use crate::{explain::explain, plan::PlanRequest};
+
+    /// Endpoints and slices agree on a pod without an address, and it is counted once.
     #[test]
-    fn booleans_are_read_as_go_reads_them() {
-        for text in ["1", "t", "T", "TRUE", "true", "True"] {
-            assert_eq!(parse_bool(text), Some(true));
-        }
-        for text in ["0", "f", "F", "FALSE", "false", "False"] {
-            assert_eq!(parse_bool(text), Some(false));
-        }
-        for text in ["", "yes", "tRUE", " true"] {
-            assert_eq!(parse_bool(text), None);
+    fn a_pod_without_addresses_has_one_reason() {
+        let empty = "status.podIPs is empty";
+        for (status, code, details) in [
+            (json!({}), "no-pod-ip", ["", ""]),
+            (json!({"podIP": "10.0.0.1"}), "no-pod-ip", [empty, empty]),
+            (json!({"podIP": "10.0.0.1", "podIPs": []}), "no-pod-ip", [empty, empty]),
+            (
+                json!({"podIP": "fd00::1", "podIPs": [{"ip": "fd00::1"}]}),
+                "family-mismatch",
+                ["Endpoints list IPv4 addresses only", "IPv4 is asked for, the pod has fd00::1"],
+            ),
+        ] {
+            let request: PlanRequest = serde_json::from_value(json!({
+                "service": {
+                    "metadata": {"name": "web", "namespace": "ns"},
+                    "spec": {"selector": {"app": "web"}, "clusterIP": "10.96.0.1", "ipFamilies": ["IPv4"],
+                             "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
+                },
+                "pods": [{
+                    "metadata": {"name": "a", "namespace": "ns", "labels": {"app": "web"}},
+                    "spec": {"nodeName": "n"}, "status": status,
+                }],
+                "nodes": [{"metadata": {"name": "n"}}],
+            }))
+            .unwrap();
+            let told = request.with_state(|state, _| explain(state, &request.options));
+            let rows: Vec<_> =
+                told.rows.iter().map(|r| (r.reasons[0].code.code(), r.reasons[0].detail.as_str())).collect();
+            assert_eq!(rows, details.map(|d| (code, d)), "{status}");
+            let unserved: Vec<_> = told.reasons.iter().map(|r| r.detail.as_str()).collect();
+            assert_eq!(unserved, [format!("port 80 (http): {code} in 1 pod")], "{status}");
         }
     }
 }

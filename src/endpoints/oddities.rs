@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::desired::LISTS;
 use crate::{
-    model::{EndpointSubset, Endpoints, Service, ServiceType, TargetPort, names},
+    model::{EndpointSubset, Endpoints, Pod, Service, ServiceType, TargetPort, names},
     plan::{Context, Report},
-    reason::{Problem, Reason},
+    reason::{Problem, Reason, counted},
     uncanonical::Uncanonical,
 };
 
@@ -47,12 +47,15 @@ pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context:
             format!("{} publishes endpoints for this ExternalName Service", context.minor),
         );
     }
-    if !context.profile.tolerate_unready_annotation && service.meta.annotations.contains_key(names::TOLERATE_UNREADY) {
+    if !context.profile.tolerate_unready_annotation
+        && let Some(meant) = service.tolerates_unready().filter(|meant| *meant != service.publish_not_ready)
+    {
         say(
-            Reason::SettingIgnored,
+            Reason::TolerateUnreadyDropped,
             format!(
-                "the annotation {} has no effect since 1.24: set spec.publishNotReadyAddresses",
-                names::TOLERATE_UNREADY
+                "the annotation {} says {meant}, and has no effect since 1.24: spec.publishNotReadyAddresses is {}",
+                names::TOLERATE_UNREADY,
+                service.publish_not_ready
             ),
         );
     }
@@ -84,6 +87,19 @@ fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Repor
     }
 }
 
+/// `pods` are listed with the empty name for their node.
+pub(super) fn without_node(service: &Service, pods: &[&Pod], report: &mut Report) {
+    let message = match pods {
+        [] => return,
+        [pod] => format!("pod {} has no node: the Endpoints list it", pod.name()),
+        [first, ..] => {
+            format!("{} have no node, such as {}: the Endpoints list them", counted(pods.len(), "pod"), first.name())
+        }
+    };
+    let message = message + " with nodeName \"\", which API servers refuse";
+    report.problems.push(Problem::new(Reason::NodeUnknown, service.key(), message));
+}
+
 /// Addresses of stored Endpoints that do not look like those that take their place.
 pub(super) fn replaced(stored: &Endpoints, context: &Context, report: &mut Report) {
     let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
@@ -100,4 +116,84 @@ pub(super) fn over_capacity(service: &Service, kept: usize, total: usize, report
         service.key(),
         format!("{kept} of {total} addresses are listed, and the Endpoints are updated at every sync"),
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::{
+        model::names,
+        plan::{Controller, PlanRequest, plan},
+    };
+
+    fn pod(name: &str, node: &str) -> Value {
+        json!({
+            "metadata": {"name": name, "namespace": "ns", "labels": {"app": "web"}},
+            "spec": {"nodeName": node},
+            "status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}],
+                       "conditions": [{"type": "Ready", "status": "True"}]},
+        })
+    }
+
+    /// The problems of the Endpoints of a Service with one ready pod, after `edits` to that state.
+    fn told(edits: &[(&str, Value)], compat: &str) -> Vec<String> {
+        let mut state = json!({
+            "service": {
+                "metadata": {"name": "web", "namespace": "ns", "annotations": {}},
+                "spec": {"selector": {"app": "web"}, "clusterIP": "10.96.0.1", "ipFamilies": ["IPv4"],
+                         "publishNotReadyAddresses": false,
+                         "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
+            },
+            "pods": [pod("a", "n")],
+            "options": {"compat": compat},
+        });
+        for (pointer, value) in edits {
+            *state.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
+        }
+        let request: PlanRequest = serde_json::from_value(state).unwrap();
+        let plan = request.with_state(|s, _| plan(s, &[Controller::Endpoints], &request.options));
+        plan.problems.iter().map(|p| format!("{} {}", p.code, p.message)).collect()
+    }
+
+    #[test]
+    fn an_annotation_that_is_not_read_any_more_is_told_where_it_would_matter() {
+        let annotation = |value: &str| ("/service/metadata/annotations", json!({names::TOLERATE_UNREADY: value}));
+        let publish = || ("/service/spec/publishNotReadyAddresses", json!(true));
+        let says = |annotation: bool, field: bool| {
+            format!(
+                "tolerate-unready-dropped the annotation {} says {annotation}, and has no effect since 1.24: \
+                 spec.publishNotReadyAddresses is {field}",
+                names::TOLERATE_UNREADY
+            )
+        };
+        for (edits, compat, want) in [
+            (vec![annotation("true")], "1.37", vec![says(true, false)]),
+            (vec![annotation("f"), publish()], "1.24", vec![says(false, true)]),
+            (vec![annotation("true")], "1.23", vec![]),
+            (vec![annotation("true"), publish()], "1.37", vec![]),
+            // No release read that.
+            (vec![annotation("yes")], "1.37", vec![]),
+        ] {
+            assert_eq!(told(&edits, compat), want, "{compat}: {edits:?}");
+        }
+    }
+
+    #[test]
+    fn a_pod_without_a_node_is_told_where_it_is_listed() {
+        let refused = "with nodeName \"\", which API servers refuse";
+        let mut ended = pod("a", "");
+        ended["status"]["phase"] = json!("Failed");
+        for (pods, want) in [
+            (json!([pod("a", "n")]), vec![]),
+            (json!([ended]), vec![]),
+            (json!([pod("a", "")]), vec![format!("node-unknown pod a has no node: the Endpoints list it {refused}")]),
+            (
+                json!([pod("a", "n"), pod("b", ""), pod("c", "")]),
+                vec![format!("node-unknown 2 pods have no node, such as b: the Endpoints list them {refused}")],
+            ),
+        ] {
+            assert_eq!(told(&[("/pods", pods.clone())], "1.37"), want, "{pods}");
+        }
+    }
 }

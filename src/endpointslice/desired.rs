@@ -5,6 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
+    compat::Profile,
     model::{Conditions, Endpoint, Family, ObjectRef, Pod, Text},
     plan::Report,
     reason::Trace,
@@ -79,27 +80,58 @@ impl<'a> Candidate<'a> {
         Arc::new(ObjectRef { resource_version, ..(*self.pod.reference).clone() })
     }
 
-    /// Whether a stored endpoint of the same identity needs no write (`EndpointsEqualBeyondHash`).
+    /// What [`Self::endpoint`] says beyond its identity.
+    fn said(&self, job: &Job<'_>) -> Said<'_> {
+        Said {
+            conditions: self.conditions(job),
+            topology: (self.node_name(), self.zone),
+            target: Some(&self.pod.reference),
+        }
+    }
+
+    /// Whether a stored endpoint of the same identity needs no write.
     pub(super) fn same_as(&self, stored: &Endpoint, job: &Job<'_>) -> bool {
-        // S3: up to 1.23 the comparison looks at one side twice.
-        (!job.profile.compare_topology || self.same_topology(stored))
-            && self.same_conditions(stored.conditions, job)
-            && stored.target_ref.as_ref().is_some_and(|t| t.same_target(&self.pod.reference))
+        self.said(job).same_as(&stored.said(), job.profile)
     }
 
     /// Whether node name and zone are up to date.
     pub(super) fn same_topology(&self, stored: &Endpoint) -> bool {
-        stored.node_name.as_ref() == self.node_name() && stored.zone.as_ref() == self.zone
+        (self.node_name(), self.zone) == stored.said().topology
     }
+}
 
-    fn same_conditions(&self, stored: Conditions, job: &Job<'_>) -> bool {
-        let mut wanted = self.conditions(job);
-        if !job.profile.compare_missing_conditions {
-            // S10: up to 1.25 a condition that is not stored is no difference.
-            wanted.serving = wanted.serving.filter(|_| stored.serving.is_some());
-            wanted.terminating = wanted.terminating.filter(|_| stored.terminating.is_some());
+/// What an endpoint says beyond its identity. Mirroring compares by it too.
+pub(crate) struct Said<'a> {
+    conditions: Conditions,
+    /// Name and zone of the node.
+    topology: (Option<&'a Text>, Option<&'a Text>),
+    target: Option<&'a ObjectRef>,
+}
+
+impl Said<'_> {
+    /// Whether two endpoints of one identity say the same (`EndpointsEqualBeyondHash`).
+    pub(crate) fn same_as(&self, other: &Said<'_>, profile: &Profile) -> bool {
+        let same = |a: Option<bool>, b: Option<bool>| {
+            // S10: up to 1.25 a condition that one side lacks is not compared.
+            a == b || (!profile.compare_missing_conditions && (a.is_none() || b.is_none()))
+        };
+        // S3: up to 1.23 node name and zone are compared with themselves.
+        (!profile.compare_topology || self.topology == other.topology)
+            && self.conditions.ready == other.conditions.ready
+            && same(self.conditions.serving, other.conditions.serving)
+            && same(self.conditions.terminating, other.conditions.terminating)
+            && ObjectRef::same_targets(self.target, other.target)
+    }
+}
+
+impl Endpoint {
+    /// What it says beyond its identity.
+    pub(crate) fn said(&self) -> Said<'_> {
+        Said {
+            conditions: self.conditions,
+            topology: (self.node_name.as_ref(), self.zone.as_ref()),
+            target: self.target_ref.as_deref(),
         }
-        wanted == stored
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::{
     compat::MissingNode,
-    model::{Endpoint, EndpointSlice, Family, Pod, ServiceType, names},
+    model::{Endpoint, EndpointSlice, Family, Pod, ServiceType},
     plan::Report,
     reason::{Problem, Reason},
+    targets::clip,
     uncanonical::Uncanonical,
 };
 
@@ -22,7 +23,7 @@ fn say(job: &Job<'_>, report: &mut Report, code: Reason, message: String) {
     report.problems.push(Problem::new(code, job.service.key(), message));
 }
 
-/// Settings of the Service that this release ignores, or that no release knows.
+/// A type that this release should not publish, and settings that have no effect.
 pub(super) fn of_service(job: &Job<'_>, report: &mut Report) {
     let (service, profile, minor) = (job.service, job.profile, job.context.minor);
     let known = report.problems.iter().any(|p| p.code == Reason::ExternalNamePublishes);
@@ -30,28 +31,8 @@ pub(super) fn of_service(job: &Job<'_>, report: &mut Report) {
         let message = format!("{minor} publishes endpoints for this ExternalName Service");
         say(job, report, Reason::ExternalNamePublishes, message);
     }
-    let auto = |v: &str| v == "Auto" || v == "auto";
-    for (annotation, honoured) in
-        [(names::TOPOLOGY_HINTS, profile.hints), (names::TOPOLOGY_MODE, profile.hints && profile.topology_mode)]
-    {
-        let Some(value) = service.meta.annotations.get(annotation) else { continue };
-        if auto(value) && !honoured {
-            say(job, report, Reason::SettingIgnored, format!("{minor} ignores the annotation {annotation}"));
-        } else if !auto(value) && !["", "Disabled", "disabled"].contains(&value.as_str()) {
-            let message = format!("the annotation {annotation} is {value:?}: it can be \"Auto\" or \"Disabled\"");
-            say(job, report, Reason::InvalidSetting, message);
-        }
-    }
-    if let Some(value) = &service.traffic_distribution {
-        if !["PreferClose", "PreferSameZone", "PreferSameNode"].contains(&value.as_str()) {
-            let message = format!(
-                "spec.trafficDistribution is {value:?}: it can be PreferClose, PreferSameZone or PreferSameNode"
-            );
-            say(job, report, Reason::InvalidSetting, message);
-        } else if Asked::of(service, profile) == Asked::Nothing {
-            let message = format!("{minor} ignores spec.trafficDistribution: {value}");
-            say(job, report, Reason::SettingIgnored, message);
-        }
+    for (code, message) in hints::without_effect(service, profile, minor) {
+        say(job, report, code, message);
     }
 }
 
@@ -86,9 +67,11 @@ fn split_sidecar_ports(job: &Job<'_>, members: &Members<'_>, report: &mut Report
         }
     }
     for (port, pod) in split {
+        let port = &job.service.ports[port];
+        let name = if port.name.is_empty() { String::new() } else { format!(" ({})", clip(&port.name)) };
         let message = format!(
-            "port {port} ({:?}) is found in a native sidecar of pod {} and elsewhere by Endpoints only",
-            job.service.ports[port].name,
+            "port {}{name} is found in a native sidecar by the Endpoints only; pod {} has it there",
+            port.port,
             pod.name()
         );
         say(job, report, Reason::SidecarPortSplit, message);

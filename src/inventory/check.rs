@@ -6,7 +6,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::{Object, Problems};
 use crate::{
-    model::{ObjectKey, Pod, TargetPort, dns},
+    model::{ObjectKey, Pod, Service, ServiceType, TargetPort, dns},
     reason::{Problem, Reason},
 };
 
@@ -19,12 +19,7 @@ pub fn check(object: &Object, text: &str, at: &dyn fmt::Display, problems: &mut 
             found.name(&s.meta.name, Rule::Label);
             for (i, port) in s.ports.iter().enumerate() {
                 found.port(i64::from(port.port), || format!("/spec/ports/{i}/port"));
-                // 0 stands for a missing targetPort, which an API server fills in.
-                if let TargetPort::Number(n) = port.target_port
-                    && n != 0
-                {
-                    found.port(i64::from(n), || format!("/spec/ports/{i}/targetPort"));
-                }
+                found.target(s, &port.target_port, || format!("/spec/ports/{i}/targetPort"));
                 found.protocol(&port.protocol, || format!("/spec/ports/{i}"));
             }
         }
@@ -108,6 +103,17 @@ impl Found<'_> {
         }
     }
 
+    /// 0 and the empty name stand for a missing one: an API server fills in all three.
+    fn target(&mut self, service: &Service, target: &TargetPort, place: impl FnOnce() -> String) {
+        match target {
+            TargetPort::Number(n) if *n != 0 => self.port(i64::from(*n), place),
+            TargetPort::Name(name) if !name.is_empty() => {}
+            // Without pods to look at, nothing is made of it.
+            _ if service.selector.is_none() || service.kind == ServiceType::ExternalName => {}
+            _ => self.push(Reason::MissingTargetPort, || ("the port has no targetPort".to_owned(), place())),
+        }
+    }
+
     /// `place` leads to the port.
     fn protocol(&mut self, protocol: &str, place: impl FnOnce() -> String) {
         if protocol.is_empty() {
@@ -184,6 +190,43 @@ fn shorten(key: &mut ObjectKey) {
     for text in [&mut key.namespace, &mut key.name] {
         if text.len() > 300 {
             *text = text.chars().take(300).chain(['…']).collect::<String>().into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a Service with this `spec`: code and place.
+    fn said(spec: &str) -> Vec<String> {
+        let text = format!(r#"{{"metadata":{{"name":"web"}},"spec":{spec}}}"#);
+        let mut problems = Problems::default();
+        check(&Object::Service(serde_json::from_str(&text).unwrap()), &text, &"", &mut problems);
+        let place = |p: &Problem| format!("{} {}", p.code, p.pointer.as_deref().unwrap_or_default());
+        problems.as_slice().iter().map(place).collect()
+    }
+
+    #[test]
+    fn a_missing_target_port_is_told_where_pods_are_looked_at() {
+        let missing = "missing-target-port /spec/ports/0/targetPort";
+        let none = &[][..];
+        for (spec, port, want) in [
+            (r#""selector":{"a":"b"}"#, "", &[missing][..]),
+            // What an API server fills in likewise.
+            (r#""selector":{"a":"b"}"#, r#","targetPort":0"#, &[missing]),
+            (r#""selector":{"a":"b"}"#, r#","targetPort":"""#, &[missing]),
+            (r#""selector":{"a":"b"}"#, r#","targetPort":null"#, &[missing]),
+            (r#""selector":{"a":"b"},"clusterIP":"None""#, "", &[missing]),
+            (r#""selector":{}"#, "", &[missing]),
+            (r#""selector":{"a":"b"}"#, r#","targetPort":80"#, none),
+            (r#""selector":{"a":"b"}"#, r#","targetPort":"http""#, none),
+            (r#""selector":{"a":"b"}"#, r#","targetPort":-1"#, &["invalid-port /spec/ports/0/targetPort"]),
+            (r#""clusterIP":"None""#, "", none),
+            (r#""selector":{"a":"b"},"type":"ExternalName""#, "", none),
+        ] {
+            let spec = format!(r#"{{{spec},"ports":[{{"port":80,"protocol":"TCP"{port}}}]}}"#);
+            assert_eq!(said(&spec), want, "{spec}");
         }
     }
 }

@@ -2,17 +2,20 @@
 
 mod allocation;
 mod auto;
+mod settings;
 mod traffic;
 mod zones;
 
 use crate::{
     compat::{HashKind, Profile, TrafficDistribution},
-    model::{EndpointSlice, Family, Service, Text, names},
+    model::{EndpointSlice, Family, Service},
     plan::{Event, EventType, Report},
     reason::Trace,
 };
 
 use super::{Job, blank, notes, packing::Draft};
+pub(super) use settings::without_effect;
+pub(crate) use settings::{asks_for_zones, knows_distribution};
 pub(super) use traffic::is_ready;
 use zones::Zones;
 
@@ -47,28 +50,6 @@ impl Asked {
     }
 }
 
-/// Whether an annotation asks for hints in proportion to the CPU of zones (`hintsEnabled`).
-pub(crate) fn asks_for_zones(service: &Service, profile: &Profile) -> bool {
-    profile.hints && mode(service, profile).is_some_and(|m| m == "Auto" || m == "auto")
-}
-
-/// Whether a release knows this value of `spec.trafficDistribution` (`canUseTrafficDistribution`).
-pub(crate) fn knows_distribution(value: &str, profile: &Profile) -> bool {
-    match profile.traffic_distribution {
-        TrafficDistribution::Ignored => false,
-        TrafficDistribution::CloseWithEmptyZone | TrafficDistribution::Close => value == "PreferClose",
-        TrafficDistribution::Same => matches!(value, "PreferClose" | "PreferSameZone" | "PreferSameNode"),
-    }
-}
-
-/// The value of the annotation that counts (`hintsEnabled`): the deprecated one, if it is there at all.
-fn mode<'a>(service: &'a Service, profile: &Profile) -> Option<&'a Text> {
-    let annotations = &service.meta.annotations;
-    annotations
-        .get(names::TOPOLOGY_HINTS)
-        .or_else(|| annotations.get(names::TOPOLOGY_MODE).filter(|_| profile.topology_mode))
-}
-
 /// The hints of one sync. What upstream remembers in its topology cache between address types is kept here.
 pub(super) struct Hinting<'a> {
     pub(super) asked: Asked,
@@ -96,7 +77,12 @@ impl<'a> Hinting<'a> {
     ) {
         let mut refused = None;
         match self.asked {
-            Asked::Nothing => strip(draft, job.profile.hash),
+            Asked::Nothing => {
+                strip(draft, job.profile.hash);
+                // A Service that asked in vain is told so at its pods too.
+                let said = trace.open().then(|| without_effect(job.service, job.profile, job.context.minor));
+                refused = said.into_iter().flatten().next().map(|(_, why)| why);
+            }
             Asked::Close(close) => close.apply(draft, job.profile.hash),
             Asked::Auto => {
                 let answer = auto::apply(self.zones.as_ref(), draft, job.profile.hash);
@@ -104,7 +90,7 @@ impl<'a> Hinting<'a> {
                 refused = answer.err();
             }
         }
-        if self.asked != Asked::Nothing {
+        if self.asked != Asked::Nothing || refused.is_some() {
             notes::hints(job, family, draft, refused.as_deref(), trace);
         }
     }

@@ -97,6 +97,35 @@ fn hints_are_explained() {
     assert_eq!(told, [why, why]);
 }
 
+/// A Service that asks for hints and gets none for want of a setting that counts.
+#[test]
+fn hints_that_were_asked_for_in_vain_are_explained() {
+    let (mode, hints) = ("service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints");
+    for (annotations, distribution, why) in [
+        (json!({}), json!(null), None),
+        (json!({mode: "Disabled"}), json!(null), None),
+        (
+            json!({mode: "Auto", hints: "Disabled"}),
+            json!(null),
+            Some(
+                "the annotation service.kubernetes.io/topology-mode is \"Auto\" and has no effect, because the older \
+                 one, service.kubernetes.io/topology-aware-hints, is \"Disabled\"",
+            ),
+        ),
+        (
+            json!({}),
+            json!("Far"),
+            Some("spec.trafficDistribution is \"Far\": it can be PreferClose, PreferSameZone or PreferSameNode"),
+        ),
+    ] {
+        let mut state = state([1], &[]);
+        state["service"]["metadata"]["annotations"] = annotations;
+        state["service"]["spec"]["trafficDistribution"] = distribution;
+        let told: Vec<_> = notes(&state).into_iter().skip(1).map(|n| (n.reason.code(), n.detail)).collect();
+        assert_eq!(told, why.map(|w| ("no-hint", w.to_owned())).into_iter().collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn pods_that_hide_each_other() {
     let mut state = state([1, 1], &[]);
@@ -104,10 +133,12 @@ fn pods_that_hide_each_other() {
     assert_eq!(codes(&state), ["0 - ready", "1 - ready", "0 - duplicate-address"]);
 }
 
-/// Each oddity, with the release that shows it and the one that does not any more, or not yet.
-#[test]
-fn oddities_are_told_where_they_occur() {
-    let edit = |edits: &[(&str, Value)]| {
+/// What is edited, the release that shows an oddity, its codes, and the release that does not, if there is one.
+type Odd<'a> = (Vec<(&'a str, Value)>, &'a str, &'a [&'a str], &'a str);
+
+/// One pod and its slice, with places that can be edited.
+fn told_where_it_occurs(cases: &[Odd<'_>]) {
+    for (edits, with, codes, without) in cases {
         let mut state = state([1], &[slice("a", &[1])]);
         state["service"]["metadata"]["annotations"] = json!({"x": "y"});
         state["service"]["spec"]["type"] = json!("ClusterIP");
@@ -115,15 +146,28 @@ fn oddities_are_told_where_they_occur() {
         for (pointer, value) in edits {
             *state.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
         }
-        state
-    };
-    let annotation = |key: &str, value: &str| ("/service/metadata/annotations", json!({key: value}));
-    let (mode, hints) = ("service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints");
-    let distribution = |value: &str| ("/service/spec/trafficDistribution", json!(value));
+        let mut told = |compat: &str| -> Vec<&str> {
+            state["options"]["compat"] = json!(compat);
+            plan(&state).problems.iter().map(|p| p.code.code()).collect()
+        };
+        assert_eq!(told(with), *codes, "{with}: {edits:?}");
+        if !without.is_empty() {
+            assert!(told(without).is_empty(), "{without}: {edits:?}");
+        }
+    }
+}
+
+fn distribution(value: &str) -> (&'static str, Value) {
+    ("/service/spec/trafficDistribution", json!(value))
+}
+
+/// Each oddity, with the release that shows it and the one that does not any more, or not yet.
+#[test]
+fn oddities_are_told_where_they_occur() {
     let mut twin = pod(2, "n");
     twin["status"]["podIPs"][0]["ip"] = json!("10.0.0.1");
     let none = &[][..];
-    for (edits, with, codes, without) in [
+    told_where_it_occurs(&[
         (vec![], "1.22", none, "1.37"),
         (vec![("/nodes", json!([]))], "1.23", &["missing-node-freezes-slices"], ""),
         (vec![("/nodes", json!([]))], "1.24", &["missing-node-retries"], ""),
@@ -139,13 +183,6 @@ fn oddities_are_told_where_they_occur() {
         ),
         (vec![("/endpointSlices/0/endpoints/0/zone", json!("old"))], "1.23", &["stale-node-or-zone"], "1.24"),
         (vec![("/pods", json!([pod(1, "n"), twin]))], "1.25", &["shared-address-collapses"], "1.26"),
-        (vec![annotation(hints, "Auto")], "1.23", &["hints-vanish"], "1.24"),
-        (vec![annotation(mode, "Auto")], "1.26", &["hints-vanish"], "1.27"),
-        (vec![distribution("PreferClose")], "1.30", &["hints-vanish"], "1.31"),
-        (vec![distribution("PreferSameNode")], "1.33", &["hints-vanish"], "1.34"),
-        (vec![distribution("Far")], "1.37", &["invalid-setting"], ""),
-        (vec![annotation(mode, "ProportionalZoneCPU")], "1.37", &["invalid-setting"], ""),
-        (vec![annotation(mode, "Disabled")], "1.26", none, "1.37"),
         (
             vec![("/nodes", json!([node("n", "", "1")])), distribution("PreferClose")],
             "1.32",
@@ -193,16 +230,42 @@ fn oddities_are_told_where_they_occur() {
             &["sidecar-port-split"],
             "1.33",
         ),
-    ] {
-        let mut state = edit(&edits);
-        let mut told = |compat: &str| -> Vec<&str> {
-            state["options"]["compat"] = json!(compat);
-            plan(&state).problems.iter().map(|p| p.code.code()).collect()
-        };
-        assert_eq!(told(with), codes, "{with}: {edits:?}");
-        if !without.is_empty() {
-            assert_eq!(told(without), none, "{without}: {edits:?}");
-        }
+    ]);
+}
+
+#[test]
+fn settings_without_effect_are_told() {
+    let annotations = |all: Value| ("/service/metadata/annotations", all);
+    let annotation = |key: &str, value: &str| annotations(json!({key: value}));
+    let (mode, hints) = ("service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints");
+    let none = &[][..];
+    told_where_it_occurs(&[
+        (vec![annotation(hints, "Auto")], "1.23", &["hints-vanish"], "1.24"),
+        (vec![annotation(mode, "Auto")], "1.26", &["hints-vanish"], "1.27"),
+        (vec![distribution("PreferClose")], "1.30", &["hints-vanish"], "1.31"),
+        (vec![distribution("PreferSameNode")], "1.33", &["hints-vanish"], "1.34"),
+        (vec![annotations(json!({mode: "Auto", hints: "Disabled"}))], "1.37", &["setting-overridden"], ""),
+        (vec![annotations(json!({mode: "Disabled", hints: "Disabled"}))], "1.37", none, "1.27"),
+        (vec![annotation(mode, "Auto"), distribution("PreferClose")], "1.37", &["setting-overridden"], ""),
+        (vec![annotation(hints, "auto"), distribution("PreferSameNode")], "1.27", &["setting-overridden"], ""),
+        (vec![annotation(mode, "Disabled"), distribution("PreferClose")], "1.37", none, "1.31"),
+        (vec![distribution("Far")], "1.37", &["invalid-setting"], ""),
+        (vec![annotation(mode, "ProportionalZoneCPU")], "1.37", &["invalid-setting"], ""),
+        (vec![annotation(mode, "Disabled")], "1.26", none, "1.37"),
+    ]);
+}
+
+#[test]
+fn a_port_of_a_sidecar_is_told_by_its_number() {
+    let mut state = state([1], &[]);
+    state["options"]["compat"] = json!("1.32");
+    state["pods"][0]["spec"]["initContainers"] =
+        json!([{"restartPolicy": "Always", "ports": [{"name": "side", "protocol": "TCP", "containerPort": 9000}]}]);
+    for (name, want) in [("http", "port 80 (http)"), ("", "port 80")] {
+        state["service"]["spec"]["ports"] =
+            json!([{"name": name, "protocol": "TCP", "port": 80, "targetPort": "side"}]);
+        let told: Vec<_> = plan(&state).problems.into_iter().map(|p| p.message).collect();
+        assert_eq!(told, [format!("{want} is found in a native sidecar by the Endpoints only; pod p1 has it there")]);
     }
 }
 

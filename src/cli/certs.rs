@@ -34,7 +34,8 @@ pub(super) struct Certs {
 enum Command {
     /// Show for whom certificates are and when they end. Exit code 1: one of them has ended, or will within 14 days.
     Show(Show),
-    /// Write a CA and a certificate into a folder: ca.crt, ca.key, tls.crt and tls.key. Files that are there are kept.
+    /// Write a CA and a certificate into a folder: ca.crt, ca.key, tls.crt and tls.key. Where one of them is there
+    /// already, that is an error, and nothing is written but with --force.
     Dev(Dev),
 }
 

@@ -35,8 +35,8 @@ pub(super) struct ConvertArgs {
     /// What to convert to: a kind, or a version of EndpointSlice or `EndpointPolicy`.
     #[arg(long, value_name = "KIND|VERSION", value_parser = targets())]
     to: Target,
-    /// Read objects from this file, from all *.yaml, *.yml and *.json (also .gz) of this directory, or from
-    /// standard input (-). Several may be given.
+    /// Read objects from this file, from all *.yaml, *.yml and *.json (also .gz) of this directory and of those
+    /// below it, or from standard input (-). Several may be given.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-", required = true)]
     files: Vec<PathBuf>,
     /// Form of the objects.

@@ -24,8 +24,8 @@ pub(super) struct Input {
     /// Services to look at, as NAME or NAMESPACE/NAME; all of them if none is given.
     #[arg(value_name = "SERVICE")]
     services: Vec<String>,
-    /// Read objects from this file, from all *.yaml, *.yml and *.json (also .gz) of this directory, or from
-    /// standard input (-). Several may be given. Files hold what `kubectl get -o yaml|json` prints: objects, lists,
+    /// Read objects from this file, from all *.yaml, *.yml and *.json (also .gz) of this directory and of those
+    /// below it, or from standard input (-). Several may be given. Files hold what `kubectl get -o yaml|json` prints: objects, lists,
     /// several documents, gzip or not.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,

@@ -1,6 +1,11 @@
 //! `roster serve`: the flags of the REST server.
 
-use std::{fmt, io::Write, net::SocketAddr, time::Duration};
+use std::{
+    fmt,
+    io::{self, ErrorKind, Write},
+    net::SocketAddr,
+    time::Duration,
+};
 
 use clap::{Args, ValueEnum};
 
@@ -158,8 +163,21 @@ impl Serve {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         // Nobody may be there to read it: that is no error.
         let announce = |text: &str| drop(Output::stdout(Format::Table).write_all(text.as_bytes()));
-        server::run(self.options()?, announce)?;
+        server::run(self.options()?, announce).map_err(|e| self.elsewhere(e))?;
         Ok(Outcome::Fine)
+    }
+
+    /// Where an address is taken, the flag that chooses another one.
+    fn elsewhere(&self, error: anyhow::Error) -> anyhow::Error {
+        let cause = error.root_cause().downcast_ref::<io::Error>().map(io::Error::kind);
+        if cause != Some(ErrorKind::AddrInUse) {
+            return error;
+        }
+        let text = error.to_string();
+        let others = [("--admin-listen", self.admin_listen), ("--webhook-listen", self.webhook.listen())];
+        let is = |address: SocketAddr| text.ends_with(&format!(" {address}"));
+        let flag = others.iter().find(|(_, address)| address.is_some_and(is)).map_or("--listen", |(flag, _)| flag);
+        anyhow::anyhow!("{error:#}; choose another address with {flag}")
     }
 
     fn options(&self) -> anyhow::Result<ServeOptions> {
@@ -227,6 +245,22 @@ mod tests {
             ("10250", None),
         ] {
             assert_eq!(address(text).ok().map(|a| a.to_string()).as_deref(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn where_an_address_is_taken_its_flag_is_named() {
+        let args = ["serve", "--admin-listen", ":8081", "--webhook-listen", "127.0.0.1:8443"];
+        let serve = Program::try_parse_from(args).unwrap().serve;
+        for (kind, address, want) in [
+            (ErrorKind::AddrInUse, "127.0.0.1:8080", "; choose another address with --listen"),
+            (ErrorKind::AddrInUse, "[::]:8081", "; choose another address with --admin-listen"),
+            (ErrorKind::AddrInUse, "127.0.0.1:8443", "; choose another address with --webhook-listen"),
+            (ErrorKind::PermissionDenied, "127.0.0.1:8080", ""),
+        ] {
+            let bare = || anyhow::Error::from(io::Error::from(kind)).context(format!("cannot listen on {address}"));
+            let got = format!("{:#}", serve.elsewhere(bare()));
+            assert_eq!(got, format!("{:#}{want}", bare()));
         }
     }
 

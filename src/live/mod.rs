@@ -29,11 +29,11 @@ pub struct Target {
     pub timeout: Duration,
 }
 
-/// Why a cluster could not be read.
+/// Why a cluster could not be read, or reached at all.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// There is no usable configuration.
-    #[error("cannot tell which cluster to read: {0}")]
+    #[error("cannot tell which cluster is meant: {0}")]
     Config(String),
     /// The client cannot be set up.
     #[error("cannot set up the client of {0}")]

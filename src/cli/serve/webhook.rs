@@ -137,6 +137,11 @@ impl WebhookArgs {
         }))
     }
 
+    /// Where the webhook is to listen, if that is said.
+    pub(super) fn listen(&self) -> Option<SocketAddr> {
+        self.webhook_listen
+    }
+
     pub(super) fn cluster(&self) -> Option<ClusterOptions> {
         self.cluster.then(|| ClusterOptions {
             context: self.context.clone(),

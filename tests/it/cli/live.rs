@@ -173,7 +173,7 @@ fn what_the_cluster_refuses_is_told() {
 
     let (ran, _) = against(shop, &["plan", "--context", "elsewhere"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.starts_with("error: cannot tell which cluster to read: "), "{}", ran.err);
+    assert!(ran.err.starts_with("error: cannot tell which cluster is meant: "), "{}", ran.err);
 
     let (ran, _) = against(shop, &["plan", "--context", "here", "-f", "x.json"]);
     assert_eq!((ran.code, ran.err.as_str()), (2, "error: -f and a cluster exclude each other: read one of them\n"));

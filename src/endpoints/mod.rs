@@ -3,6 +3,7 @@
 //! Upstream: `pkg/controller/endpoint/endpoints_controller.go`, `syncService`.
 
 mod desired;
+pub(crate) mod kept;
 mod labels;
 mod oddities;
 pub(crate) mod truncate;

@@ -55,6 +55,11 @@ impl Engine {
         Ok(Self { request, name: name.clone(), last: None })
     }
 
+    /// The state, and how it is planned.
+    pub(crate) fn request(&mut self) -> &mut PlanRequest {
+        &mut self.request
+    }
+
     /// What Roster would do as release `version`.
     pub(crate) fn answer(&mut self, version: &str) -> Result<Value, String> {
         self.request.options.compat = version.parse().map_err(|e| format!("{e}"))?;

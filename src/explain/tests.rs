@@ -342,9 +342,24 @@ fn pair() -> Value {
     })
 }
 
-/// What the plan does not carry out, or does otherwise than pod by pod, is not told as done.
+/// A name, what is changed in [`pair`], and the rows.
+type Published<'a> = (&'a str, Vec<(&'a str, Value)>, &'a [&'a str]);
+
+fn published(cases: &[Published<'_>]) {
+    for (name, edits, want) in cases {
+        let mut request = pair();
+        for (pointer, value) in edits {
+            let (parent, key) = pointer.rsplit_once('/').unwrap();
+            request.pointer_mut(parent).unwrap()[key] = value.clone();
+        }
+        let request: PlanRequest = serde_json::from_value(request).unwrap();
+        let told = request.with_state(|state, _| explain(state, &request.options));
+        assert_eq!(told.rows.iter().map(short).collect::<Vec<_>>(), *want, "{name}");
+    }
+}
+
 #[test]
-fn rows_say_what_is_published() {
+fn what_is_not_written_is_not_told_as_written() {
     // What was stored when `b` was ready, `a` was on its way out, and the Service published it all the same.
     let target = |name: &str| json!({"kind": "Pod", "namespace": "ns", "name": name, "uid": name});
     let stored = json!([{
@@ -359,18 +374,9 @@ fn rows_say_what_is_published() {
     }]);
     let subsets = json!([{"ports": [{"name": "http", "port": 8080}], "addresses": [{"ip": "10.0.0.2", "targetRef": target("b")}]}]);
     let endpoints = json!({"metadata": {"namespace": "ns", "name": "web", "resourceVersion": "1"}, "subsets": subsets});
-    let (slices, gone) = (("/endpointSlices", stored.clone()), ("/pods/1/spec/nodeName", json!("gone")));
+    let (slices, gone) = (("/endpointSlices", stored), ("/pods/1/spec/nodeName", json!("gone")));
     let (release, big) = (("/options/compat", json!("1.23")), json!("x".repeat(80 << 20)));
-    let named = json!([{"ports": [{"name": "www", "protocol": "TCP", "containerPort": 8080}]}]);
-    let twins = |edits: &[(&'static str, Value)]| {
-        let twin = [
-            ("/pods/0/metadata/uid", json!("")),
-            ("/pods/1/metadata/uid", json!("")),
-            ("/pods/1/status/podIPs/0/ip", json!("10.0.0.1")),
-        ];
-        [&twin, edits].concat()
-    };
-    let cases: &[(&str, Vec<(&str, Value)>, &[&str])] = &[
+    published(&[
         (
             "a Service that is being deleted",
             vec![
@@ -425,6 +431,21 @@ fn rows_say_what_is_published() {
                 "b http EndpointSlice IPv4: served Ready: ready plan-too-large",
             ],
         ),
+    ]);
+}
+
+#[test]
+fn pods_that_endpoints_take_for_one() {
+    let named = json!([{"ports": [{"name": "www", "protocol": "TCP", "containerPort": 8080}]}]);
+    let twins = |edits: &[(&'static str, Value)]| {
+        let twin = [
+            ("/pods/0/metadata/uid", json!("")),
+            ("/pods/1/metadata/uid", json!("")),
+            ("/pods/1/status/podIPs/0/ip", json!("10.0.0.1")),
+        ];
+        [&twin, edits].concat()
+    };
+    published(&[
         (
             "two pods with one address, and nothing that tells them apart",
             twins(&[]),
@@ -459,17 +480,7 @@ fn rows_say_what_is_published() {
                 "b more EndpointSlice IPv4: Absent: node-unknown",
             ],
         ),
-    ];
-    for (name, edits, want) in cases {
-        let mut request = pair();
-        for (pointer, value) in edits {
-            let (parent, key) = pointer.rsplit_once('/').unwrap();
-            request.pointer_mut(parent).unwrap()[key] = value.clone();
-        }
-        let request: PlanRequest = serde_json::from_value(request).unwrap();
-        let told = request.with_state(|state, _| explain(state, &request.options));
-        assert_eq!(told.rows.iter().map(short).collect::<Vec<_>>(), *want, "{name}");
-    }
+    ]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ struct Body<'a> {
 
 /// A case that is parsed once and planned for many releases.
 pub(crate) struct Engine {
-    request: PlanRequest,
+    pub(crate) request: PlanRequest,
     /// What a deleted Endpoints object was called.
     name: Value,
     /// The last plan, and the answer that it is: most releases plan the same.
@@ -53,11 +53,6 @@ impl Engine {
         let stored = &case["endpoints"]["metadata"]["name"];
         let name = if stored.is_null() { &case["service"]["metadata"]["name"] } else { stored };
         Ok(Self { request, name: name.clone(), last: None })
-    }
-
-    /// The state, and how it is planned.
-    pub(crate) fn request(&mut self) -> &mut PlanRequest {
-        &mut self.request
     }
 
     /// What Roster would do as release `version`.

@@ -114,8 +114,8 @@ impl Told {
         for (what, state) in states(&case) {
             let Ok(mut engine) = Engine::new(&state, &state.to_string()) else { continue };
             for release in RELEASES {
-                engine.request().options.compat = release.parse().unwrap();
-                self.compare(&format!("{} {what} as {release}", case["id"]), engine.request());
+                engine.request.options.compat = release.parse().unwrap();
+                self.compare(&format!("{} {what} as {release}", case["id"]), &engine.request);
             }
         }
     }

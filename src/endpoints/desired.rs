@@ -1,9 +1,6 @@
 //! The subsets that a Service's pods make.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Range,
-};
+use std::{collections::BTreeMap, ops::Range};
 
 use super::oddities;
 use crate::{
@@ -13,12 +10,14 @@ use crate::{
         Text,
     },
     plan::{Context, Report},
-    reason::{Note, Problem, Reason, Scope, Trace},
+    reason::{Problem, Reason, Trace},
     repack::{BlockId, Packed, Places, Repack, no_port},
     select,
-    targets::{NameId, Targets, miss},
+    targets::{NameId, Targets},
     uncanonical::Uncanonical,
 };
+
+use super::notes;
 
 /// What this controller writes, in a sentence.
 pub(super) const LISTS: &str = "Endpoints";
@@ -27,10 +26,23 @@ pub(super) const LISTS: &str = "Endpoints";
 pub(super) struct Desired<'a> {
     /// In canonical form.
     pub(super) subsets: Vec<EndpointSubset>,
-    blocks: Blocks<'a>,
-    /// Index of the pod of each address, and the row of its ports.
-    listed: Vec<(usize, usize)>,
-    places: Places,
+    pub(super) blocks: Blocks<'a>,
+    /// The pods that have an address, if somebody reads of them.
+    pub(super) entries: Vec<Entry>,
+    pub(super) places: Places,
+}
+
+/// A pod that has an address.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    /// Index among the selected pods.
+    pub(super) pod: usize,
+    /// The row of its ports.
+    pub(super) row: usize,
+    /// Whether it is put in as ready.
+    pub(super) ready: bool,
+    /// Which of the addresses it is; `None` if it serves nothing.
+    pub(super) address: Option<usize>,
 }
 
 /// The canonical subsets of a Service: addresses grouped by the ports they serve.
@@ -43,18 +55,20 @@ pub(super) fn subsets<'a>(
 ) -> Result<Desired<'a>, TooLarge> {
     let mut found = Repack::with_capacity(pods.len());
     let mut blocks = Blocks::new(service, context.profile.sidecar_ports_endpoints);
-    let mut listed = Vec::new();
+    let mut entries = Vec::new();
     let publish = publishes_not_ready(service, context);
     let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
     let mut without_node = Vec::new();
-    if trace.open() {
+    let traced = trace.open();
+    if traced {
         found.keep_places();
     }
+    let mut addresses = 0..;
     for (index, &pod) in pods.iter().enumerate() {
         let ip = match address_of(service, pod, publish, context, report) {
             Ok(ip) => ip,
             Err(reason) => {
-                trace.note(|| Note::of_pod(Scope::Endpoints, index, reason, absence_detail(service, pod, reason)));
+                notes::left_out(service, index, pod, reason, trace);
                 continue;
             }
         };
@@ -67,28 +81,28 @@ pub(super) fn subsets<'a>(
                 without_node.push(pod);
             }
         }
-        if trace.open() {
-            listed.extend(block.map(|_| (index, row)));
-            blocks.trace(index, pod, row, publish, trace);
+        if traced {
+            let address = block.and_then(|_| addresses.next());
+            entries.push(Entry { pod: index, row, ready, address });
         }
     }
     uncanonical.tell(|| service.key(), report);
     oddities::without_node(service, &without_node, report);
     blocks.serve(&mut found)?;
     let Packed { subsets, places } = found.pack(context.profile.hash)?;
-    Ok(Desired { subsets, blocks, listed, places })
+    Ok(Desired { subsets, blocks, entries, places })
 }
 
 /// The blocks of addresses that serve the same ports: one for each row, and the sets of them that have the same
 /// number under one name.
-struct Blocks<'a> {
-    service: &'a Service,
-    targets: Targets<'a>,
+pub(super) struct Blocks<'a> {
+    pub(super) service: &'a Service,
+    pub(super) targets: Targets<'a>,
     /// The block of each row, unless it serves nothing.
     of_row: Vec<Option<BlockId>>,
     by_number: BTreeMap<(NameId, i32), Vec<BlockId>>,
     /// For each port that was served its place; `None` stands for "no port at all".
-    served: Vec<Option<usize>>,
+    pub(super) served: Vec<Option<usize>>,
     /// Which of those all pods serve.
     by_all: Range<usize>,
     /// Which of those the pods serve that have a number.
@@ -109,7 +123,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Whether pods are listed without a port.
-    fn portless(&self) -> bool {
+    pub(super) fn portless(&self) -> bool {
         self.service.declared_headless() && self.service.ports.is_empty()
     }
 
@@ -165,27 +179,9 @@ impl<'a> Blocks<'a> {
     }
 
     /// Which ports a row serves, by the order in which they were served.
-    fn served_by(&self, row: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn served_by(&self, row: usize) -> impl Iterator<Item = usize> {
         let some = self.targets.rows()[row].iter().filter_map(|number| self.by_some.get(number));
         self.by_all.clone().chain(some.cloned().flatten())
-    }
-
-    /// Writes down how a pod is listed, and which ports it does not have.
-    fn trace(&self, index: usize, pod: &Pod, row: usize, publish: bool, trace: &mut impl Trace) {
-        if self.service.ports.is_empty() && !self.portless() {
-            trace.note(|| Note::of_pod(Scope::Endpoints, index, Reason::NoPorts, String::new()));
-            return;
-        }
-        trace.note(|| state_note(index, pod, publish));
-        for port in self.targets.missing(&self.targets.rows()[row]) {
-            if !trace.open() {
-                break;
-            }
-            trace.note(|| {
-                let (reason, detail) = miss(pod, &self.service.ports[port]);
-                Note { scope: Scope::Endpoints, pod: index, port: Some(port), reason, detail }
-            });
-        }
     }
 }
 
@@ -206,7 +202,7 @@ fn publishes_not_ready(service: &Service, context: &Context) -> bool {
 
 /// The family of the one address per pod that Endpoints hold (`podToEndpointAddressForService`). Where
 /// early patches of 1.33 to 1.36 crash for want of `ipFamilies`, it is inferred as in all others (E7).
-fn family(service: &Service, pod: &Pod) -> Family {
+pub(super) fn family(service: &Service, pod: &Pod) -> Family {
     if let Some(first) = service.families.first() {
         *first
     } else if service.headless() {
@@ -259,54 +255,6 @@ fn address(service: &Service, pod: &Pod, ip: &PodIp, context: &Context) -> Endpo
         hostname: select::published_hostname(pod, service).cloned().unwrap_or_default(),
         node_name: Some(pod.node_name.clone()),
         target_ref: Some(target_ref),
-    }
-}
-
-fn absence_detail(service: &Service, pod: &Pod, reason: Reason) -> String {
-    match reason {
-        Reason::FamilyMismatch => format!("Endpoints list {} addresses only", family(service, pod).as_str()),
-        // Where there is no `status.podIP` either, the reason says all.
-        Reason::NoPodIp if pod.has_pod_ip => "status.podIPs is empty".into(),
-        Reason::Terminating => "the pod is being deleted; Endpoints leave it out".into(),
-        _ => String::new(),
-    }
-}
-
-/// How a pod is listed, on every port that it has.
-fn state_note(pod: usize, of: &Pod, publish: bool) -> Note {
-    let (reason, detail) = match (of.ready(), publish) {
-        (true, _) => (Reason::Ready, String::new()),
-        (false, true) => (Reason::PublishedNotReady, select::not_ready_detail(of)),
-        (false, false) => (Reason::NotReady, select::not_ready_detail(of)),
-    };
-    Note::of_pod(Scope::Endpoints, pod, reason, detail)
-}
-
-impl Desired<'_> {
-    /// Writes down whom truncation cut: what is behind the first `kept` addresses of each subset, ready and not.
-    pub(super) fn trace_truncated(&self, kept: &[[usize; 2]], trace: &mut impl Trace) {
-        // The subsets that an address is cut from, by the address that stands for it.
-        let mut cut: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        for (subset, (listed, kept)) in self.places.listed.iter().zip(kept).enumerate() {
-            for (addresses, kept) in listed.iter().zip(kept) {
-                for address in addresses.iter().skip(*kept) {
-                    cut.entry(*address).or_default().insert(subset);
-                }
-            }
-        }
-        for (&(pod, row), stands_for) in self.listed.iter().zip(&self.places.stands_for) {
-            let Some(cut) = cut.get(stands_for) else { continue };
-            for served in self.blocks.served_by(row) {
-                if !trace.open() {
-                    return;
-                }
-                if self.places.subset_of[served].is_some_and(|s| cut.contains(&s)) {
-                    let detail = "the Endpoints hold 1000 other addresses".to_owned();
-                    let (port, reason) = (self.blocks.served[served], Reason::Truncated);
-                    trace.note(|| Note { scope: Scope::Endpoints, pod, port, reason, detail });
-                }
-            }
-        }
     }
 }
 

@@ -3,14 +3,16 @@
 //! Upstream: `pkg/controller/endpoint/endpoints_controller.go`, `syncService`.
 
 mod desired;
+pub(crate) mod kept;
 mod labels;
+mod notes;
 mod oddities;
 pub(crate) mod truncate;
 
 use crate::{
     model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Pod, Service, names},
     plan::{Context, EndpointsAction, Report, State},
-    reason::{Note, Reason, Scope, Trace},
+    reason::Trace,
     repack, select,
 };
 
@@ -35,12 +37,11 @@ pub(crate) fn sync(
         Ok(desired) => desired,
         Err(too_large) => {
             too_large.tell(desired::LISTS, service.key(), report);
-            for pod in 0..pods.len() {
-                trace.note(|| Note::of_pod(Scope::Endpoints, pod, Reason::PlanTooLarge, String::new()));
-            }
+            notes::too_large(service, pods, state.endpoints, trace);
             return EndpointsAction::None;
         }
     };
+    notes::listed(&desired, pods, trace);
     let subsets = std::mem::take(&mut desired.subsets);
     oddities::of_service(service, &subsets, context, report);
     // An object without a resource version was never stored: the controller would create it.
@@ -55,9 +56,7 @@ pub(crate) fn sync(
     if let Some(kept) = truncate::truncate(&mut object.subsets) {
         object.meta.annotations.insert(names::OVER_CAPACITY, TRUNCATED);
         oddities::over_capacity(service, count(&object.subsets), total, report);
-        if trace.open() {
-            desired.trace_truncated(&kept, trace);
-        }
+        notes::truncated(&desired, &kept, trace);
     }
     match stored {
         Some(stored) => {

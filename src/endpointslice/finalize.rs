@@ -1,11 +1,17 @@
 //! From the draft of an address type to the writes (`finalize`).
 
-use crate::plan::SliceChanges;
+use crate::{model::Family, plan::SliceChanges, reason::Trace};
 
-use super::{Job, packing::Draft, stored};
+use super::{Job, notes, packing::Draft, stored};
 
 /// Turns deletions into updates where something is to be created, and sets the trigger time.
-pub(super) fn finalize(job: &Job<'_>, draft: Draft<'_>, changes: &mut SliceChanges) {
+pub(super) fn finalize(
+    job: &Job<'_>,
+    family: Family,
+    draft: Draft<'_>,
+    changes: &mut SliceChanges,
+    trace: &mut impl Trace,
+) {
     let Draft { mut create, mut update, delete, unchanged, .. } = draft;
     for stored in delete {
         // Slices of an earlier Service of this name are being garbage-collected: their names are of no use.
@@ -20,6 +26,7 @@ pub(super) fn finalize(job: &Job<'_>, draft: Draft<'_>, changes: &mut SliceChang
     }
     if job.service.meta.deleting() {
         // Otherwise the controller would race with the garbage collector.
+        notes::not_created(job, family, &create, trace);
         create.clear();
     }
     update.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));

@@ -93,7 +93,7 @@ pub(crate) fn sync(
         Ok(members) => members,
         Err(too_large) => {
             too_large.tell(LISTS, service.key(), report);
-            notes::too_large(&job, trace);
+            notes::too_large(&job, &stored, trace);
             let unchanged = stored.iter().map(|s| s.meta.name.clone()).collect();
             return SliceChanges { unchanged, ..SliceChanges::default() };
         }
@@ -129,14 +129,14 @@ fn reconcile(
         let address_type = AddressType::from(family);
         let existing: Vec<&EndpointSlice> = stored.iter().copied().filter(|s| s.address_type == address_type).collect();
         if frozen {
-            notes::frozen(job, family, members, trace);
+            notes::frozen(job, family, members, &existing, trace);
             changes.unchanged.extend(existing.iter().map(|s| s.meta.name.clone()));
             continue;
         }
         let mut draft = reconcile_family(job, family, &existing, members, report, trace);
         hints.apply(job, family, &mut draft, report, trace);
         oddities::of_draft(job, &draft, &hints, report);
-        finalize::finalize(job, draft, &mut changes);
+        finalize::finalize(job, family, draft, &mut changes, trace);
     }
     let served = |s: &EndpointSlice| job.families.iter().any(|f| s.address_type == AddressType::from(*f));
     changes.delete.extend(stored.iter().filter(|s| !served(s)).map(|s| s.meta.name.clone()));

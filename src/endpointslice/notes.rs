@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    model::{Family, Hints, Pod},
+    endpoints::kept::{self, Block, Listing},
+    model::{AddressType, Endpoint, EndpointSlice, Family, Hints, Pod, Text},
     reason::{Note, Reason, Scope, Trace},
     select,
     targets::{Targets, clip, miss},
@@ -26,11 +27,55 @@ pub(super) fn excluded(job: &Job<'_>, index: usize, why: Reason, trace: &mut imp
     }
 }
 
-/// All pods, where nothing is planned.
-pub(super) fn too_large(job: &Job<'_>, trace: &mut impl Trace) {
+/// All pods, where nothing is planned: what is stored stays.
+pub(super) fn too_large(job: &Job<'_>, stored: &[&EndpointSlice], trace: &mut impl Trace) {
     for index in 0..job.pods.len() {
         excluded(job, index, Reason::PlanTooLarge, trace);
     }
+    for &family in &job.families {
+        let address_type = AddressType::from(family);
+        kept(job, family, stored.iter().copied().filter(|s| s.address_type == address_type), trace);
+    }
+}
+
+/// What slices say of the pods that they list, where they are left alone.
+fn kept<'a>(job: &Job<'_>, family: Family, slices: impl Iterator<Item = &'a EndpointSlice>, trace: &mut impl Trace) {
+    if !trace.open() {
+        return;
+    }
+    let unnamed = Text::default();
+    let listing = |e: &'a Endpoint| Listing {
+        target: e.target_ref.as_deref(),
+        ready: e.ready(),
+        terminating: e.conditions.terminating == Some(true),
+        hints: e.hints.as_deref().map(hinted),
+    };
+    let block = |slice: &'a EndpointSlice| Block {
+        object: format!("slice {}", slice.meta.name),
+        ports: slice.ports.iter().flatten().map(|p| p.name.as_ref().unwrap_or(&unnamed)).collect(),
+        listings: slice.endpoints.iter().map(listing).collect(),
+    };
+    kept::tell(scope(family), job.service, job.pods, &slices.map(block).collect::<Vec<_>>(), trace);
+}
+
+/// Pods that would have been listed in slices which are not made.
+pub(super) fn not_created(job: &Job<'_>, family: Family, create: &[EndpointSlice], trace: &mut impl Trace) {
+    if !trace.open() || create.is_empty() {
+        return;
+    }
+    let by_name = by_name(job);
+    for endpoint in create.iter().flat_map(|s| &s.endpoints) {
+        let Some(&index) = endpoint.target_ref.as_ref().and_then(|t| by_name.get(t.name.as_str())) else { continue };
+        trace.note(|| {
+            let detail = "no slice is created for it any more".to_owned();
+            Note::of_pod(scope(family), index, Reason::ServiceDeleting, detail)
+        });
+    }
+}
+
+/// The place of each selected pod.
+fn by_name<'a>(job: &Job<'a>) -> BTreeMap<&'a str, usize> {
+    job.pods.iter().enumerate().map(|(i, p)| (p.name().as_str(), i)).collect()
 }
 
 /// Service ports that the pod does not have.
@@ -66,16 +111,23 @@ pub(super) fn missing_node(pod: &Pod) -> String {
     }
 }
 
-/// All pods of an address type of which nothing is written.
-pub(super) fn frozen(job: &Job<'_>, family: Family, members: &Members<'_>, trace: &mut impl Trace) {
+/// All pods of an address type of which nothing is written: the `existing` slices stay.
+pub(super) fn frozen(
+    job: &Job<'_>,
+    family: Family,
+    members: &Members<'_>,
+    existing: &[&EndpointSlice],
+    trace: &mut impl Trace,
+) {
     let Some(&first) = members.missing.first().filter(|_| trace.open()) else { return };
     let culprit = job.pods[first];
-    for index in members.list.iter().map(|m| m.index) {
+    for index in 0..job.pods.len() {
         trace.note(|| {
             let detail = format!("because of pod {}: {}", culprit.name(), missing_node(culprit));
             Note::of_pod(scope(family), index, Reason::Frozen, detail)
         });
     }
+    kept(job, family, existing.iter().copied(), trace);
 }
 
 /// A pod without an address that could be listed.
@@ -136,7 +188,7 @@ pub(super) fn hints(job: &Job<'_>, family: Family, draft: &Draft<'_>, refused: O
     if !trace.open() {
         return;
     }
-    let by_name: BTreeMap<&str, usize> = job.pods.iter().enumerate().map(|(i, p)| (p.name().as_str(), i)).collect();
+    let by_name = by_name(job);
     for endpoint in draft.all().flat_map(|s| &s.endpoints) {
         let Some(&index) = endpoint.target_ref.as_ref().and_then(|t| by_name.get(t.name.as_str())) else { continue };
         trace.note(|| match (&endpoint.hints, refused) {

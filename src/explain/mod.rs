@@ -63,7 +63,9 @@ pub struct Summary {
     pub pods: usize,
     /// Ports of the Service.
     pub ports: usize,
-    /// Pods × ports that clients get, by Endpoints or by slices.
+    /// Pods × ports that are ready in one list at least: in Endpoints, or in the slices of some address type. Each
+    /// counts once, though clients that read another list may not get it (kube-proxy reads slices only): `scopes`
+    /// counts each list by itself.
     pub served: usize,
     /// Rows of each list, by state.
     pub scopes: Vec<ScopeCounts>,
@@ -79,7 +81,7 @@ pub struct Summary {
 pub struct ScopeCounts {
     /// The list.
     pub scope: Scope,
-    /// Clients get it.
+    /// Clients that read this list get it.
     pub served: usize,
     /// Published as ready.
     pub ready: usize,
@@ -101,7 +103,7 @@ pub struct Row {
     pub port: Option<PortName>,
     /// The list.
     pub scope: Scope,
-    /// Whether clients get it.
+    /// Whether clients that read this list get it.
     pub served: bool,
     /// How it is published.
     pub state: PodState,

@@ -85,6 +85,10 @@ impl Table {
         let (state, mut notes) = verdict(first.scope, whole.iter().chain(own));
         let served = match state {
             PodState::Ready => true,
+            // A stored endpoint was written for what the Service said then.
+            PodState::Terminating if kept(&notes) => {
+                notes.iter().any(|n| means(n.reason, first.scope) == Some(PodState::Ready))
+            }
             // The only terminating endpoints that are ready (spec B.3).
             PodState::Terminating => place.service.publish_not_ready,
             PodState::NotReady | PodState::Absent => false,
@@ -160,14 +164,22 @@ impl Row {
 }
 
 /// The state that the notes of a row add up to, and those that matter then. What leaves a pod out wins;
-/// after it nothing is true any more that was said of a published pod.
+/// after it nothing is true any more that was said of a published pod. Where stored objects stay as they are, it is
+/// they that publish: what would leave the pod out of others is told, and changes nothing.
 fn verdict<'a>(scope: Scope, notes: impl Iterator<Item = &'a Note>) -> (PodState, Vec<&'a Note>) {
     let mut notes: Vec<&Note> = notes.collect();
-    let state = notes.iter().filter_map(|n| means(n.reason, scope)).max().unwrap_or(PodState::Absent);
+    let kept = kept(&notes);
+    let states = notes.iter().filter_map(|n| means(n.reason, scope));
+    let state = states.filter(|s| !kept || *s != PodState::Absent).max().unwrap_or(PodState::Absent);
     if state == PodState::Absent && notes.iter().any(|n| means(n.reason, scope) == Some(state)) {
         notes.retain(|n| means(n.reason, scope) == Some(state));
     }
     (state, notes)
+}
+
+/// Whether stored objects stay as they are: what publishes the pod is then said of those.
+fn kept(notes: &[&Note]) -> bool {
+    notes.iter().any(|n| matches!(n.reason, Reason::Frozen | Reason::PlanTooLarge))
 }
 
 /// The state that a reason stands for; `None` if it only adds to another one.
@@ -189,7 +201,8 @@ fn means(reason: Reason, scope: Scope) -> Option<PodState> {
         | Reason::DuplicateAddress
         | Reason::NodeUnknown
         | Reason::Frozen
-        | Reason::PlanTooLarge => PodState::Absent,
+        | Reason::PlanTooLarge
+        | Reason::ServiceDeleting => PodState::Absent,
         _ => return None,
     })
 }

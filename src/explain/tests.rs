@@ -26,13 +26,14 @@ fn note(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Note {
 fn rows(service: &Service, pods: usize, notes: Vec<Note>) -> (Vec<String>, rows::Table) {
     let pods: Vec<Pod> = ["a", "b", "c"][..pods].iter().map(|n| pod("ns", n, &json!({}))).collect();
     let table = rows::table(Some(service), &pods.iter().collect::<Vec<_>>(), pods.len(), notes);
-    let short = |r: &Row| {
-        let port = r.port.as_ref().map_or("-", |p| &p.name);
-        let reasons: Vec<&str> = r.reasons.iter().map(|f| f.code.code()).collect();
-        let served = if r.served { "served " } else { "" };
-        format!("{} {port} {}: {served}{:?}: {}", r.pod, r.scope, r.state, reasons.join(" "))
-    };
     (table.rows.iter().map(short).collect(), table)
+}
+
+fn short(r: &Row) -> String {
+    let port = r.port.as_ref().map_or("-", |p| &p.name);
+    let reasons: Vec<&str> = r.reasons.iter().map(|f| f.code.code()).collect();
+    let served = if r.served { "served " } else { "" };
+    format!("{} {port} {}: {served}{:?}: {}", r.pod, r.scope, r.state, reasons.join(" "))
 }
 
 #[test]
@@ -319,6 +320,167 @@ fn crowd(pods: usize, ports: usize) -> PlanRequest {
     let nodes = json!([{"metadata": {"name": "n"}}]);
     serde_json::from_value(json!({"service": {"metadata": {"name": "s"}, "spec": spec}, "pods": pods, "nodes": nodes}))
         .unwrap()
+}
+
+/// A Service on one port that has two pods on node `n`: `a`, which is ready, and `b`, which is not.
+fn pair() -> Value {
+    let pod = |name: &str, ip: &str, ready: &str| {
+        json!({
+            "metadata": {"namespace": "ns", "name": name, "uid": name, "labels": {"app": "web"}}, "spec": {"nodeName": "n"},
+            "status": {"podIPs": [{"ip": ip}], "conditions": [{"type": "Ready", "status": ready}]},
+        })
+    };
+    json!({
+        "service": {
+            "metadata": {"namespace": "ns", "name": "web", "uid": "u"},
+            "spec": {"selector": {"app": "web"}, "ipFamilies": ["IPv4"], "clusterIP": "10.96.0.1",
+                     "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
+        },
+        "pods": [pod("a", "10.0.0.1", "True"), pod("b", "10.0.0.2", "False")],
+        "nodes": [{"metadata": {"name": "n"}}],
+        "options": {},
+    })
+}
+
+/// A name, what is changed in [`pair`], and the rows.
+type Published<'a> = (&'a str, Vec<(&'a str, Value)>, &'a [&'a str]);
+
+fn published(cases: &[Published<'_>]) {
+    for (name, edits, want) in cases {
+        let mut request = pair();
+        for (pointer, value) in edits {
+            let (parent, key) = pointer.rsplit_once('/').unwrap();
+            request.pointer_mut(parent).unwrap()[key] = value.clone();
+        }
+        let request: PlanRequest = serde_json::from_value(request).unwrap();
+        let told = request.with_state(|state, _| explain(state, &request.options));
+        assert_eq!(told.rows.iter().map(short).collect::<Vec<_>>(), *want, "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_written_is_not_told_as_written() {
+    // What was stored when `b` was ready, `a` was on its way out, and the Service published it all the same.
+    let target = |name: &str| json!({"kind": "Pod", "namespace": "ns", "name": name, "uid": name});
+    let stored = json!([{
+        "metadata": {"namespace": "ns", "name": "web-1", "labels": {
+            "kubernetes.io/service-name": "web", "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}},
+        "addressType": "IPv4",
+        "ports": [{"name": "http", "protocol": "TCP", "port": 8080}],
+        "endpoints": [
+            {"addresses": ["10.0.0.1"], "conditions": {"ready": true, "terminating": true}, "targetRef": target("a")},
+            {"addresses": ["10.0.0.2"], "conditions": {}, "targetRef": target("b")},
+        ],
+    }]);
+    let subsets = json!([{"ports": [{"name": "http", "port": 8080}], "addresses": [{"ip": "10.0.0.2", "targetRef": target("b")}]}]);
+    let endpoints = json!({"metadata": {"namespace": "ns", "name": "web", "resourceVersion": "1"}, "subsets": subsets});
+    let (slices, gone) = (("/endpointSlices", stored), ("/pods/1/spec/nodeName", json!("gone")));
+    let (release, big) = (("/options/compat", json!("1.23")), json!("x".repeat(80 << 20)));
+    published(&[
+        (
+            "a Service that is being deleted",
+            vec![
+                ("/service/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")),
+                ("/service/spec/trafficDistribution", json!("PreferClose")),
+            ],
+            &[
+                "a http Endpoints: served Ready: ready",
+                "a http EndpointSlice IPv4: Absent: service-deleting",
+                "b http Endpoints: NotReady: not-ready",
+                "b http EndpointSlice IPv4: Absent: service-deleting",
+            ],
+        ),
+        (
+            "frozen slices that list pods",
+            vec![release.clone(), slices.clone(), gone.clone()],
+            &[
+                "a http Endpoints: served Ready: ready",
+                "a http EndpointSlice IPv4: served Terminating: terminating missing-node-freezes-slices ready",
+                "b http Endpoints: NotReady: not-ready",
+                "b http EndpointSlice IPv4: served Ready: ready node-unknown missing-node-freezes-slices",
+            ],
+        ),
+        (
+            "frozen slices that list other pods of these names",
+            vec![
+                release,
+                slices.clone(),
+                gone,
+                ("/pods/0/metadata/uid", json!("new")),
+                ("/pods/1/metadata/uid", json!("new")),
+            ],
+            &[
+                "a http Endpoints: served Ready: ready",
+                "a http EndpointSlice IPv4: Absent: missing-node-freezes-slices",
+                "b http Endpoints: NotReady: not-ready",
+                "b http EndpointSlice IPv4: Absent: node-unknown missing-node-freezes-slices",
+            ],
+        ),
+        (
+            "nothing is planned, and something is stored",
+            vec![
+                slices,
+                ("/endpoints", endpoints),
+                ("/service/spec/ports/0/appProtocol", big),
+                ("/pods/0/status/phase", json!("Failed")),
+            ],
+            &[
+                "a http Endpoints: Absent: pod-ended plan-too-large",
+                "a http EndpointSlice IPv4: served Terminating: terminating pod-ended plan-too-large ready",
+                "b http Endpoints: served Ready: ready plan-too-large",
+                "b http EndpointSlice IPv4: served Ready: ready plan-too-large",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn pods_that_endpoints_take_for_one() {
+    let named = json!([{"ports": [{"name": "www", "protocol": "TCP", "containerPort": 8080}]}]);
+    let twins = |edits: &[(&'static str, Value)]| {
+        let twin = [
+            ("/pods/0/metadata/uid", json!("")),
+            ("/pods/1/metadata/uid", json!("")),
+            ("/pods/1/status/podIPs/0/ip", json!("10.0.0.1")),
+        ];
+        [&twin, edits].concat()
+    };
+    published(&[
+        (
+            "two pods with one address, and nothing that tells them apart",
+            twins(&[]),
+            &[
+                "a http Endpoints: NotReady: not-ready",
+                "a http EndpointSlice IPv4: served Ready: ready",
+                "b http Endpoints: Absent: duplicate-address",
+                "b http EndpointSlice IPv4: NotReady: not-ready",
+            ],
+        ),
+        (
+            "the same, where only the second has one of two ports",
+            twins(&[
+                (
+                    "/service/spec/ports",
+                    json!([
+                        {"name": "http", "protocol": "TCP", "port": 80, "targetPort": "www"},
+                        {"name": "more", "protocol": "TCP", "port": 81, "targetPort": 8081},
+                    ]),
+                ),
+                ("/pods/1/spec/containers", named),
+                ("/nodes", json!([])),
+            ]),
+            &[
+                "a http Endpoints: NotReady: not-ready",
+                "a more Endpoints: NotReady: not-ready",
+                "a http EndpointSlice IPv4: Absent: node-unknown named-port-missing",
+                "a more EndpointSlice IPv4: Absent: node-unknown",
+                "b http Endpoints: Absent: duplicate-address",
+                "b more Endpoints: Absent: duplicate-address",
+                "b http EndpointSlice IPv4: Absent: node-unknown",
+                "b more EndpointSlice IPv4: Absent: node-unknown",
+            ],
+        ),
+    ]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ struct Body<'a> {
 
 /// A case that is parsed once and planned for many releases.
 pub(crate) struct Engine {
-    request: PlanRequest,
+    pub(crate) request: PlanRequest,
     /// What a deleted Endpoints object was called.
     name: Value,
     /// The last plan, and the answer that it is: most releases plan the same.

@@ -82,7 +82,29 @@ fn one_missing_node_freezes_all() {
     let mut state = state([1], &[]);
     state["pods"].as_array_mut().unwrap().push(pod(2, "gone"));
     state["options"]["compat"] = json!("1.23");
-    assert_eq!(codes(&state), ["1 - node-unknown", "0 - missing-node-freezes-slices"]);
+    let frozen = ["1 - node-unknown", "0 - missing-node-freezes-slices", "1 - missing-node-freezes-slices"];
+    assert_eq!(codes(&state), frozen);
+    // What is stored stays.
+    let mut stored = slice("a", &[2, 3]);
+    stored["endpoints"][0]["conditions"]["ready"] = json!(false);
+    state["endpointSlices"] = json!([slice("b", &[1]), stored]);
+    let kept = notes(&state).into_iter().skip(3);
+    let told: Vec<_> = kept.map(|n| format!("{} {:?} {}: {}", n.pod, n.port, n.reason, n.detail)).collect();
+    assert_eq!(
+        told,
+        [
+            "0 Some(0) ready: slice b lists it so, and stays as it is",
+            "1 Some(0) not-ready: slice a lists it so, and stays as it is",
+        ]
+    );
+}
+
+#[test]
+fn nothing_is_created_for_a_service_that_is_being_deleted() {
+    let mut state = state([1, 2], &[slice("a", &[1])]);
+    state["service"]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    state["options"]["maxEndpointsPerSlice"] = json!(1);
+    assert_eq!(codes(&state), ["0 - ready", "1 - ready", "1 - service-deleting"]);
 }
 
 #[test]

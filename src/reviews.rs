@@ -150,7 +150,7 @@ pub fn note_namespace(object: &RawValue, key: &ObjectKey, into: &mut Namespaces)
 /// Whether a problem is about what an API server fills in, or makes: it is missing by right in what is written.
 pub fn is_filled_in(problem: &Problem, object: &RawValue) -> bool {
     match problem.code {
-        Reason::MissingProtocol => true,
+        Reason::MissingProtocol | Reason::MissingTargetPort => true,
         Reason::InvalidName => problem.object.name.is_empty() && !convert::key(object).name.is_empty(),
         _ => false,
     }

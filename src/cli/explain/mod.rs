@@ -27,6 +27,9 @@ use crate::{
 ///
 /// Accounts for every pod that a Service selects and for every port, in Endpoints and in EndpointSlices: what is
 /// published, what is not, the reason, and what can be done. Where a selector matches nothing, the nearest miss is named.
+///
+/// A pod and port count as served if they are ready in one list at least: in Endpoints, or in the slices of some address
+/// type. Clients that read another list may not get them: kube-proxy reads slices only. The rows tell the lists apart.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 all is as it should be, 1 there are warnings or errors, 2 wrong use or unreadable input."
@@ -52,7 +55,7 @@ struct Totals {
     services: usize,
     /// Pods × ports of Services.
     pod_ports: usize,
-    /// How many of those clients get, by Endpoints or by slices.
+    /// How many of those are ready in one list at least: in Endpoints, or in the slices of some address type.
     served: usize,
 }
 

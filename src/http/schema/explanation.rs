@@ -31,7 +31,9 @@ pub(crate) struct ExplanationSummary {
     pods: u64,
     /// Ports of the Service.
     ports: u64,
-    /// Pods × ports that clients get, by Endpoints or by slices.
+    /// Pods × ports that are ready in one list at least: in Endpoints, or in the slices of some address type. Each
+    /// counts once, though clients that read another list may not get it (kube-proxy reads slices only): `scopes`
+    /// counts each list by itself.
     served: u64,
     /// Rows of each list, by state.
     scopes: Vec<ScopeCounts>,
@@ -48,7 +50,7 @@ pub(crate) struct ExplanationSummary {
 pub(crate) struct ScopeCounts {
     #[schema(example = "EndpointSlice IPv4")]
     scope: String,
-    /// Clients get it.
+    /// Clients that read this list get it.
     served: u64,
     ready: u64,
     not_ready: u64,
@@ -69,7 +71,7 @@ pub(crate) struct Row {
     /// The list.
     #[schema(example = "Endpoints")]
     scope: String,
-    /// Whether clients get it.
+    /// Whether clients that read this list get it.
     served: bool,
     state: PodState,
     /// At least one, the decisive one first.

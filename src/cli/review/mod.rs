@@ -100,8 +100,8 @@ enum ValidateForm {
 /// What is looked at, and what holds for it.
 #[derive(Debug, Args)]
 struct Sources {
-    /// Read objects from this file, from all *.yaml, *.yml and *.json (also .gz) of this directory, or from
-    /// standard input (-). Several may be given.
+    /// Read objects from this file, from all *.yaml, *.yml and *.json (also .gz) of this directory and of those
+    /// below it, or from standard input (-). Several may be given.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-", required = true)]
     files: Vec<PathBuf>,
     /// `EndpointPolicies` that hold, as for `roster serve`; one of the same name among the objects wins.

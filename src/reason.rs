@@ -201,6 +201,8 @@ reasons! {
     DuplicateKey "duplicate-key" Warning "Write each field once.";
     /// There is another object of this kind, namespace and name; the last one counts.
     DuplicateObject "duplicate-object" Warning "Send each object once.";
+    /// Endpoints of another name or namespace than the Service's were sent as its own; they are left out.
+    ForeignEndpoints "foreign-endpoints" Warning "Send the Endpoints of the Service's namespace and name.";
     /// An address has leading zeros, maps IPv4 into IPv6, or is written in another form than the canonical one.
     AddressNotCanonical "address-not-canonical" Warning "Write the address in its canonical form: API servers warn of others since 1.33, and other programs may read them differently.";
     /// A name that the API would refuse.

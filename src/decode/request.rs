@@ -26,9 +26,9 @@ use super::{
 };
 use crate::{
     inventory::{Inventory, Problems},
-    model::{EndpointSlice, Nodes, ObjectKey, Pod},
+    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod},
     plan::{Controller, Options, PlanRequest},
-    reason::Problem,
+    reason::{Problem, Reason},
 };
 
 /// A request that can be planned.
@@ -168,24 +168,21 @@ pub fn read(text: &str, source: &Source<'_>) -> Result<Requested, RequestError> 
     let quick =
         if memchr::memmem::find(text.as_bytes(), BETA.as_bytes()).is_some() { None } else { quick::read(text, source) };
     let found = quick.map_or_else(|| slow::read(text, source, &FIELDS), Ok)?;
-    let requested = Requested::from(found);
-    fits(&requested.request)?;
+    let mut requested = Requested::from(found);
+    requested.leave_out_foreign_endpoints();
     Ok(requested)
 }
 
-/// Whether the stored Endpoints are those of the Service: a controller reads them by its name.
-fn fits(request: &PlanRequest) -> Result<(), FieldErrors> {
-    let (Some(service), Some(endpoints)) = (&request.service, &request.endpoints) else { return Ok(()) };
-    let mut errors = FieldErrors::default();
-    let ((service_key, key), at) = ((&service.meta, &endpoints.meta), "/endpoints/metadata");
-    for (field, wanted, found) in
-        [("name", &service_key.name, &key.name), ("namespace", &service_key.namespace, &key.namespace)]
-    {
-        if found != wanted {
-            errors.push(format!("{at}/{field}"), format!("{found:?} is not the Service's, {wanted:?}"));
+impl Requested {
+    /// A controller reads Endpoints by the name of the Service: others are nothing to it.
+    fn leave_out_foreign_endpoints(&mut self) {
+        let Some(service) = self.request.service.as_ref().map(|s| &s.meta) else { return };
+        let is_its_own = |e: &mut Endpoints| e.meta.name == service.name && e.meta.namespace == service.namespace;
+        if let Some(foreign) = self.request.endpoints.take_if(|e| !is_its_own(e)) {
+            let message = format!("they are not those of Service {}/{}", service.namespace, service.name);
+            self.problems.push(Problem::new(Reason::ForeignEndpoints, foreign.key(), message));
         }
     }
-    if errors.first.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Keeps the last object of each name, as a list does: an API server has one.

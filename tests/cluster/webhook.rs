@@ -117,14 +117,14 @@ const CASES: &[Case] = &[
             "annotations":{"service.alpha.kubernetes.io/tolerate-unready-endpoints":"true"}},
             "spec":{"selector":{"app":"x"},"ports":[{"port":80}]}}"#,
         default: Some("mended (tolerate-unready-annotation)"),
-        enforced: Some("(selector-matches-nothing)"),
+        enforced: Some("(selector-matches-nothing, EndpointPolicy strict)"),
     },
     Case {
         name: "a label of the controllers",
         object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"reserved",
             "labels":{"service.kubernetes.io/headless":""}},"spec":{"ports":[{"port":80}]}}"#,
         default: Some("denied the request: metadata.labels[service.kubernetes.io/headless]"),
-        enforced: Some("(reserved-label)"),
+        enforced: Some("(reserved-label, EndpointPolicy strict)"),
     },
     Case {
         name: "an external address",
@@ -139,7 +139,7 @@ const CASES: &[Case] = &[
             "annotations":{"control-plane.alpha.kubernetes.io/leader":"{}"}},
             "subsets":[{"addresses":[{"ip":"239.255.0.1"}],"ports":[{"port":80}]}]}"#,
         default: Some("denied the request: subsets[0].addresses[0].ip: 239.255.0.1 is a multicast address"),
-        enforced: Some("(special-address)"),
+        enforced: Some("(special-address, EndpointPolicy strict)"),
     },
     Case {
         name: "an allowed external address",

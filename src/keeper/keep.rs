@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    Bundles, Configured, Watched,
+    Bundles, Configured, Kind, Watched,
     lease::{Election, HELD},
     secret::{Found, SecretError, Vault},
 };
@@ -62,6 +62,8 @@ pub struct Keeper {
     said: String,
     /// How long to wait after the next failure.
     retry: Duration,
+    /// Whether some webhook configuration was there.
+    registered: bool,
 }
 
 struct Maker {
@@ -117,7 +119,17 @@ impl Keeper {
         });
         let bundles = Bundles::new(client, options.configured);
         let loaded = served.subscribe();
-        Self { bundles, own, served, clock, trust: Trust::default(), loaded, said: String::new(), retry: RETRY }
+        Self {
+            bundles,
+            own,
+            served,
+            clock,
+            trust: Trust::default(),
+            loaded,
+            said: String::new(),
+            retry: RETRY,
+            registered: true,
+        }
     }
 
     /// What `/readyz` asks.
@@ -177,12 +189,24 @@ impl Keeper {
                 }
             }
         }
-        let trusted = self.compare(now, &read?);
+        let read = read?;
+        self.tell_of_nobody(&read);
+        let trusted = self.compare(now, &read);
         Ok(if trusted { pause } else { pause.min(SOON) })
     }
 
     async fn read(&self) -> Result<Vec<Watched>, KeepError> {
         in_time(WORK, async { self.bundles.read().await.map_err(KeepError::Read) }).await
+    }
+
+    /// Says, once, that no API server asks: either nothing is applied yet, or a name is mistyped. That is no matter of
+    /// readiness, as nobody's write depends on it.
+    fn tell_of_nobody(&mut self, watched: &[Watched]) {
+        let registered = watched.iter().any(|w| w.kind != Kind::Crd);
+        if self.registered && !registered {
+            tracing::warn!("there is no webhook configuration of the names that are watched: no API server asks");
+        }
+        self.registered = registered;
     }
 
     /// A caBundle could not be written. The metrics tell which; but the replica stays: whoever has another caBundle is

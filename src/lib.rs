@@ -29,6 +29,7 @@ mod hash;
 pub mod http;
 pub mod installed;
 pub mod inventory;
+mod json_message;
 #[cfg(all(feature = "server", feature = "controller"))]
 pub mod keeper;
 #[cfg(all(feature = "server", not(feature = "controller")))]

@@ -12,9 +12,12 @@ use super::{
     findings::{About, Findings},
     owner,
 };
-use crate::model::{
-    Labels, Service,
-    wire::{Present, nullable},
+use crate::{
+    json_message::message,
+    model::{
+        Labels, Service,
+        wire::{Present, nullable},
+    },
 };
 
 mod addresses;
@@ -205,17 +208,6 @@ fn managed<T: Checked>(
     }
 }
 
-/// Which field cannot be read, and why: as the reader of files says it, where it is built in.
-fn blame<T: Checked>(text: &str, error: &serde_json::Error) -> String {
-    #[cfg(feature = "decode")]
-    if let Some((pointer, why)) = crate::decode::blame::<T>(text) {
-        let field = crate::policy::field(&pointer);
-        return if field.is_empty() { why } else { format!("{field}: {why}") };
-    }
-    let _ = text;
-    error.to_string()
-}
-
 fn run<T: Checked>(
     request: &Request<'_>,
     stage: Stage,
@@ -224,7 +216,7 @@ fn run<T: Checked>(
 ) -> Result<Decision, String> {
     let wanted = |check: &Check<T>| check.rules.iter().any(|r| stage.wants(settings, *r));
     let Some(raw) = request.object.filter(|_| T::CHECKS.iter().any(wanted)) else { return Ok(Decision::default()) };
-    let object: T = serde_json::from_str(raw.get()).map_err(|error| blame::<T>(raw.get(), &error))?;
+    let object: T = serde_json::from_str(raw.get()).map_err(|error| message(&error))?;
     let stored = Lazy { raw: request.old_object, object: OnceCell::new() };
     let subject =
         Subject { object: &object, raw, stored: &stored, namespace: &request.namespace, name: &request.name, cluster };

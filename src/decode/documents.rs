@@ -12,7 +12,6 @@ use super::{
     error::{DecodeError, DecodeReason, read_error},
     input, is_json,
     kind::TypeMeta,
-    message::message,
     object::{self, Means, Place},
     pointer::Pointer,
     position::Position,
@@ -21,6 +20,7 @@ use super::{
 use crate::{
     convert::raw::{Members, Node},
     inventory::{Interner, Inventory},
+    json_message::message,
     policy::{
         Policies,
         version::{GROUP, KIND},

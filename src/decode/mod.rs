@@ -15,7 +15,6 @@ mod documents;
 mod error;
 mod input;
 mod kind;
-mod message;
 mod object;
 mod pointer;
 mod position;
@@ -29,7 +28,7 @@ mod tests;
 mod value;
 mod yaml;
 
-use std::{io::Read, marker::PhantomData, num::NonZeroUsize};
+use std::{io::Read, num::NonZeroUsize};
 
 pub use documents::{Document, documents, objects, policies, text};
 pub use error::{DecodeError, DecodeReason};
@@ -136,14 +135,4 @@ fn is_json(start: &[u8], format: Format) -> bool {
         Format::Yaml => false,
         Format::Auto => matches!(text.first(), Some(b'{' | b'[')),
     }
-}
-
-/// The field of a JSON text that is no `T`, as a pointer, and why, in words of JSON; `None` if it can be read.
-pub(crate) fn blame<T: serde::de::DeserializeOwned>(text: &str) -> Option<(String, String)> {
-    let pool = budget::Pool::new(usize::MAX);
-    let flaw = match value::read(PhantomData::<T>, text, pointer::Pointer::At(""), &budget::Budget::new(&pool)) {
-        Ok(mut look) => look.flaws.pop()?,
-        Err(broken) => broken,
-    };
-    Some((flaw.pointer, flaw.why))
 }

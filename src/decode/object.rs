@@ -9,13 +9,13 @@ use super::{
     budget::{Budget, Pool},
     error::{DecodeError, DecodeReason},
     kind::{Kind, TypeMeta},
-    message::shortened,
     pointer::Pointer,
     position::Position,
     value::{self, Flaw, Look},
 };
 use crate::{
     inventory::{Interner, Inventory, Object, check},
+    json_message::shortened,
     model::{EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Service, Text, names},
     reason::{Problem, Reason},
 };

@@ -11,10 +11,10 @@ use super::{
     error::{DecodeError, DecodeReason, read_error},
     input::fill,
     kind::TypeMeta,
-    message::message,
     position::Position,
     scan::Scan,
 };
+use crate::json_message::message;
 
 /// How much is read at once: large enough to make the hand-over cheap, small enough for the cache.
 const BATCH: usize = 1 << 20;

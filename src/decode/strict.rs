@@ -187,7 +187,9 @@ mod tests {
     use super::*;
     use crate::{
         decode::budget::Pool,
-        model::{EndpointSlice, Service},
+        json_message::message,
+        model::{EndpointSlice, Node, Service},
+        plan::{Controller, Options},
     };
 
     #[test]
@@ -223,5 +225,36 @@ mod tests {
             let read = from_str(PhantomData::<EndpointSlice>, &text, &budget);
             assert_eq!((read.is_ok(), budget.is_spent()), (ok, !ok), "{name}");
         }
+    }
+
+    #[test]
+    fn messages_name_json_and_not_rust() {
+        fn said<T: serde::de::DeserializeOwned>(text: &str) -> String {
+            let pool = Pool::new(1 << 20);
+            let read = from_str(PhantomData::<T>, text, &Budget::new(&pool));
+            read.err().map(|e| message(&e)).unwrap_or_default()
+        }
+        for (got, want) in [
+            (said::<Service>("5"), "invalid type: integer `5`, expected an object"),
+            (said::<Service>(r#"{"spec":{"ports":5}}"#), "invalid type: integer `5`, expected a list"),
+            (
+                said::<Service>(r#"{"spec":{"ports":[{"port":"80"}]}}"#),
+                "invalid type: string \"80\", expected an integer of 32 bits",
+            ),
+            (
+                said::<Service>(r#"{"metadata":{"name":", expected struct X"}, "spec":[[1]]}"#),
+                "invalid type: list, expected an object",
+            ),
+            (said::<Service>(r#"{"spec":{"ports":[{"targetPort":[]}]}}"#), "targetPort must be a number or a string"),
+            (said::<Node>(r#"{"status":{"allocatable":{"cpu":[]}}}"#), "cpu must be a number or a string"),
+            (said::<Options>(r#"{"maxEndpointsPerSlice":0}"#), "0 is not from 1 to 1000"),
+            (said::<Vec<Controller>>("[5]"), "invalid type: integer `5`, expected a string"),
+            (said::<Vec<Controller>>("[{}]"), "invalid type: object, expected a string"),
+            (said::<Service>(r#"{"metadata":{"name":"a","name":"b"}}"#), "duplicate field `name`"),
+        ] {
+            assert_eq!(got, want);
+        }
+        let long = said::<Service>(&format!("\"{}\"", "x".repeat(1000)));
+        assert!(long.chars().count() < 350 && long.ends_with("…, expected an object"), "{long}");
     }
 }

@@ -14,10 +14,10 @@ use serde_json::{error::Category, value::RawValue};
 
 use super::{
     budget::Budget,
-    message::message,
     pointer::Pointer,
     strict::{self, Strict},
 };
+use crate::json_message::message;
 use crate::reason::Reason;
 
 /// A field that is to blame.

@@ -198,7 +198,7 @@ fn an_object_that_cannot_be_read_is_allowed_and_told() {
     };
     let decision = decide(&request, Stage::Validate, &strict(), &Nothing);
     assert!(decision.allowed());
-    let want = "roster: the Service cannot be read: spec.ports: invalid type: string \"none\", expected a list";
+    let want = "roster: the Service cannot be read: invalid type: string \"none\", expected a list";
     assert_eq!(decision.warnings, [want]);
     assert!(decision.audit.contains_key("unseen"));
 }

@@ -1,0 +1,33 @@
+//! What a parser says, in words of JSON: without places, which it tells relative to a part of the text, and
+//! without this program's types.
+
+use std::{borrow::Cow, fmt::Display};
+
+/// The message of an error of `serde_json`.
+pub(crate) fn message(error: &impl Display) -> String {
+    let text = error.to_string();
+    let text = text.rfind(" at line ").map_or(text.as_str(), |i| &text[..i]);
+    let Some((found, expected)) = text.rsplit_once(", expected ") else { return shortened(text).into_owned() };
+    let found = match found {
+        "invalid type: sequence" => "invalid type: list",
+        "invalid type: map" => "invalid type: object",
+        other => other,
+    };
+    let expected = match expected {
+        "i32" => "an integer of 32 bits",
+        "i64" => "an integer",
+        "map" | "a map" => "an object",
+        "sequence" | "a sequence" => "a list",
+        e if e.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("{}, expected {expected}", shortened(found))
+}
+
+/// `text`, if it is of bearable length, else its beginning: input may hold values of any size.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(300) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+    }
+}

@@ -104,9 +104,10 @@ pub(super) async fn receive(body: Body, limit: usize, room: &Room, deadline: Dea
             return Ok(Received { bytes: piece, place });
         }
         if length > all.capacity() {
-            // Memory is taken for what has come, and as much again: what was announced may never come.
+            // Memory is taken for what has come, and some times as much: what was announced may never come, but small steps
+            // would leave pieces of memory behind.
             let most = if announced < length { limit } else { announced };
-            let capacity = (2 * all.capacity()).clamp(length, most);
+            let capacity = (4 * all.capacity()).clamp(length, most);
             place.hold(room, capacity)?;
             all.reserve_exact(capacity - all.len());
         }

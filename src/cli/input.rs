@@ -132,11 +132,10 @@ impl Input {
             called == name && namespace.is_none_or(|n| in_namespace == n)
         };
         for (wish, text) in wanted.iter().zip(&self.services) {
-            ensure!(
-                !index.unreadable().any(|(namespace, name)| is(wish, namespace, name)),
-                "an object of Service {text} cannot be read: {}",
-                index.problems().iter().find(|p| is_unread(p)).map(|p| p.message.as_str()).unwrap_or_default()
-            );
+            if let Some((namespace, name)) = index.unreadable().find(|(namespace, name)| is(wish, namespace, name)) {
+                let why = index.why_unreadable(namespace, name).next().map(|p| p.message.as_str()).unwrap_or_default();
+                bail!("an object of Service {text} cannot be read: {why}");
+            }
             if !index.entries().iter().any(|e| is(wish, e.namespace, e.name)) {
                 let place = self.namespace.as_ref().map(|n| format!(" in namespace {n}")).unwrap_or_default();
                 bail!("there is no Service {text}{place}{}", nearest(index, wish.1));
@@ -145,9 +144,7 @@ impl Input {
         index.retain(|e| wanted.iter().any(|wish| is(wish, e.namespace, e.name)));
         Ok(())
     }
-}
 
-impl Input {
     /// Says that there is no Service, which a person may not have meant: a namespace is mistyped, or a kind is.
     fn tell_of_nothing(&self, index: &Index<'_>) {
         let place = self.namespace.as_ref().map_or("the input".to_owned(), |name| format!("namespace {name}"));

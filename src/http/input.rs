@@ -13,7 +13,7 @@ use crate::{
         self, DecodeError, DecodeReason, Source,
         request::{self, RequestError, Requested},
     },
-    inventory::{Inventory, Problems},
+    inventory::{Index, Inventory, Problems},
     model::{ObjectKey, Pod, Text},
     plan::{self, Controller, Options, State},
     reason::{Problem, Reason},
@@ -104,7 +104,7 @@ fn of_objects<T>(
     let service = which(&inventory, params)?;
     let index = inventory.index();
     if index.unreadable().any(|key| key == (&service.namespace, &service.name)) {
-        return Err(unreadable(&service, &inventory));
+        return Err(unreadable(&service, &index));
     }
     let state = match index.get(&service.namespace, &service.name) {
         Some(entry) => index.state(entry),
@@ -169,7 +169,7 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
     match keys.as_slice() {
         [one] => Ok(one.clone()),
         [] => {
-            let errors = errors(inventory, |p| p.object.kind == "Service");
+            let errors = errors(inventory.problems.iter().filter(|p| p.object.kind == "Service"));
             let detail = "there is no Service among the objects that can be read; name one with ?service=namespace/name \
                           to plan for one that was deleted";
             Err(ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) })
@@ -192,20 +192,13 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
 }
 
 /// What stands in the way of an answer.
-fn errors(inventory: &Inventory, is_one: impl Fn(&Problem) -> bool) -> Vec<FieldError> {
-    let found = inventory.problems.into_iter().filter(|p| is_one(p));
+fn errors<'a>(found: impl Iterator<Item = &'a Problem>) -> Vec<FieldError> {
     found.map(|p| FieldError::at(p.pointer.clone().unwrap_or_default(), p.message.clone())).collect()
 }
 
 /// Something of the Service that is asked for cannot be read: a plan without it would delete what is there.
-fn unreadable(service: &ObjectKey, inventory: &Inventory) -> ApiError {
-    let errors = errors(inventory, |p| {
-        let kind = p.object.kind.as_str();
-        let is_named = p.object.name == service.name && ["Service", "Endpoints"].contains(&kind);
-        p.code == Reason::InvalidObject
-            && p.object.namespace == service.namespace
-            && (is_named || kind == "EndpointSlice")
-    });
+fn unreadable(service: &ObjectKey, index: &Index<'_>) -> ApiError {
+    let errors = errors(index.why_unreadable(&service.namespace, &service.name));
     let detail = format!("an object of {service} cannot be read");
     ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) }
 }

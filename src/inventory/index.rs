@@ -10,7 +10,7 @@ use super::{Inventory, Problems};
 use crate::{
     model::{EndpointSlice, Endpoints, Labels, Node, Nodes, ObjectKey, Pod, Service, Text},
     plan::State,
-    reason::Problem,
+    reason::{Problem, Reason},
 };
 
 /// Each Service (and each name that only Endpoints or slices have) with what belongs to it, sorted by
@@ -87,6 +87,17 @@ impl<'a> Index<'a> {
     /// Namespaces and names of Services of which something is there that cannot be read; they have no entry.
     pub fn unreadable(&self) -> impl Iterator<Item = (&Text, &Text)> {
         self.unreadable.iter().map(|(namespace, name)| (namespace, name))
+    }
+
+    /// What says of a Service in [`unreadable`](Self::unreadable) why it is there. Which slice is whose such a problem does
+    /// not tell: those of the namespace are all among them.
+    pub fn why_unreadable(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(move |p| {
+            let is_named = p.object.name == name && ["Service", "Endpoints"].contains(&p.object.kind.as_str());
+            p.code == Reason::InvalidObject
+                && p.object.namespace == namespace
+                && (is_named || p.object.kind == "EndpointSlice")
+        })
     }
 
     /// What is known of `entry`. The pods are all that its Service selects, and some that share a label

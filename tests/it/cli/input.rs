@@ -89,6 +89,13 @@ fn what_cannot_be_read_is_told_with_its_place() {
     }
     let ran = roster(&["plan", "-f", &field, "c"]);
     assert!(ran.code == 2 && ran.err.contains("an object of Service c cannot be read: "), "{}", ran.err);
+    // Its own flaw is told, not that of whatever else cannot be read.
+    let two = file(
+        "two.yaml",
+        "kind: Service\nmetadata: {name: a, namespace: d}\nspec: 5\n---\nkind: Service\nmetadata: {name: c, namespace: d}\nspec:\n  ports: 80\n",
+    );
+    let ran = roster(&["plan", "-f", &two, "c"]);
+    assert!(ran.code == 2 && ran.err.contains(&format!("Service c cannot be read: {two}:8:")), "{}", ran.err);
 
     // One flaw does not hide the place of another.
     let twice = file(

@@ -7,8 +7,8 @@
 
 use crate::{
     model::{EndpointAddress, Labels, ObjectKey, ObjectMeta, Text},
-    plan::Report,
     reason::{Problem, Reason},
+    state::Report,
 };
 
 /// 64 MiB of repetition: as much as the largest body that the server takes unless it is told otherwise.
@@ -78,7 +78,8 @@ mod tests {
     use super::*;
     use crate::{
         explain::{self, PodState},
-        plan::{Plan, PlanRequest},
+        plan::PlanRequest,
+        state::Plan,
     };
 
     fn request(service: &Value, pods: &[Value]) -> Value {

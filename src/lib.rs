@@ -48,6 +48,7 @@ pub mod reviews;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+pub mod state;
 #[cfg(feature = "controller")]
 pub mod switch;
 mod targets;

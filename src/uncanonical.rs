@@ -7,8 +7,8 @@ use std::net::Ipv4Addr;
 
 use crate::{
     model::{ObjectKey, Pod, PodIp, Text},
-    plan::Report,
     reason::{Problem, Reason, counted},
+    state::Report,
     targets::clip,
 };
 
@@ -82,10 +82,7 @@ impl Uncanonical {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::{
-        plan::{Controller, PlanRequest},
-        reason::Reason,
-    };
+    use crate::{plan::PlanRequest, reason::Reason, state::Controller};
 
     fn pod(i: usize, ip: &str) -> Value {
         json!({

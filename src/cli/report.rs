@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     inventory::{Entry, Problems},
-    plan::{EventType, Plan},
     reason::{Problem, Severity},
+    state::{EventType, Plan},
 };
 
 /// What is printed under a table.

@@ -6,8 +6,8 @@ use crate::{
     compare::{Tally, Writes},
     inventory::{Entry, Index, Problems},
     model::Text,
-    plan::{Plan, State},
     reason::Problem,
+    state::{Plan, State},
 };
 
 /// What a whole cluster came to.

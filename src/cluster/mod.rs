@@ -17,8 +17,9 @@ pub use line::{InputProblems, Summary, last_line, line};
 use crate::{
     inventory::{Entry, Index},
     model::names,
-    plan::{Controller, Options, Plan, plan},
+    plan::plan,
     reason::{Problem, Reason},
+    state::{Controller, Options, Plan},
 };
 
 /// All cores.

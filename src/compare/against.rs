@@ -8,7 +8,7 @@ use super::{
     change::{Change, Object, Verb, changes},
     difference,
 };
-use crate::plan::{Plan, State};
+use crate::state::{Plan, State};
 
 /// An object to which two releases do not do the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::difference;
 use crate::{
     model::{EndpointSlice, Endpoints},
-    plan::{EndpointsAction, Plan, State},
     reason::{Endless, Reason},
+    state::{EndpointsAction, Plan, State},
 };
 
 /// What happens to an object.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::difference;
 use crate::{
     model::EndpointSlice,
-    plan::{EndpointsAction, Plan, State},
+    state::{EndpointsAction, Plan, State},
 };
 
 /// The writes of a plan, by kind.

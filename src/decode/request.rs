@@ -27,8 +27,9 @@ use super::{
 use crate::{
     inventory::{Inventory, Problems},
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod},
-    plan::{Controller, Options, PlanRequest},
+    plan::PlanRequest,
     reason::{Problem, Reason},
+    state::{Controller, Options},
 };
 
 /// A request that can be planned.

@@ -189,7 +189,7 @@ mod tests {
         decode::budget::Pool,
         json_message::message,
         model::{EndpointSlice, Node, Service},
-        plan::{Controller, Options},
+        state::{Controller, Options},
     };
 
     #[test]

@@ -454,9 +454,9 @@ fn the_sample_is_a_cluster_at_rest() {
     read(&include_bytes!("../../examples/shop.yaml")[..], &one_thread(), &mut inventory).unwrap();
     let index = inventory.index();
     assert!(index.problems().is_empty());
-    let options = plan::Options::default();
+    let options = crate::state::Options::default();
     let writes =
-        |e: &crate::inventory::Entry<'_>| !cluster::plan_of(&index, e, &plan::Controller::ALL, &options).is_noop();
+        |e: &crate::inventory::Entry<'_>| !cluster::plan_of(&index, e, &crate::state::Controller::ALL, &options).is_noop();
     let changed: Vec<_> = index.entries().iter().filter(|e| writes(e)).map(|e| e.name).collect();
     assert_eq!(changed, ["search"]);
 }

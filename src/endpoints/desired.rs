@@ -9,10 +9,10 @@ use crate::{
         EndpointAddress, EndpointPort, EndpointSubset, Family, ObjectRef, Pod, PodIp, Service, ServicePort, TargetPort,
         Text,
     },
-    plan::{Context, Report},
     reason::{Problem, Reason, Trace},
     repack::{BlockId, Packed, Places, Repack, no_port},
     select,
+    state::{Context, Report},
     targets::{NameId, Targets},
     uncanonical::Uncanonical,
 };

@@ -11,9 +11,9 @@ pub(crate) mod truncate;
 
 use crate::{
     model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Pod, Service, names},
-    plan::{Context, EndpointsAction, Report, State},
     reason::Trace,
     repack, select,
+    state::{Context, EndpointsAction, Report, State},
 };
 
 /// The text that marks Endpoints cut to 1000 addresses.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::desired::LISTS;
 use crate::{
     model::{EndpointSubset, Endpoints, Pod, Service, ServiceType, TargetPort, names},
-    plan::{Context, Report},
     reason::{Problem, Reason, counted},
+    state::{Context, Report},
     uncanonical::Uncanonical,
 };
 
@@ -124,7 +124,8 @@ mod tests {
 
     use crate::{
         model::names,
-        plan::{Controller, PlanRequest, plan},
+        plan::{PlanRequest, plan},
+        state::Controller,
     };
 
     fn pod(name: &str, node: &str) -> Value {

@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 use crate::{
     compat::Profile,
     model::{Conditions, Endpoint, Family, ObjectRef, Pod, Text},
-    plan::Report,
     reason::Trace,
     select,
+    state::Report,
     uncanonical::Uncanonical,
 };
 

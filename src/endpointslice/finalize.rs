@@ -1,6 +1,6 @@
 //! From the draft of an address type to the writes (`finalize`).
 
-use crate::{model::Family, plan::SliceChanges, reason::Trace};
+use crate::{model::Family, reason::Trace, state::SliceChanges};
 
 use super::{Job, notes, packing::Draft, stored};
 

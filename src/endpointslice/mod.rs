@@ -39,9 +39,9 @@ mod tests;
 use crate::{
     compat::{MissingNode, Profile},
     model::{AddressType, EndpointSlice, Family, Labels, Nodes, Pod, Service},
-    plan::{Context, Event, EventType, Report, SliceChanges, State},
     reason::{Problem, Reason, Trace},
     select,
+    state::{Context, Event, EventType, Report, SliceChanges, State},
     uncanonical::Uncanonical,
 };
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     compat::MissingNode,
     model::{Endpoint, EndpointSlice, Family, Pod, ServiceType},
-    plan::Report,
     reason::{Problem, Reason},
+    state::Report,
     targets::clip,
     uncanonical::Uncanonical,
 };

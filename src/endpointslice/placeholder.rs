@@ -2,7 +2,7 @@
 
 use crate::{
     model::{EndpointSlice, Family, Labels},
-    plan::Report,
+    state::Report,
 };
 
 use super::{Job, blank, oddities, packing::Draft};

@@ -2,8 +2,8 @@
 
 use crate::{
     model::{EndpointSlice, Service, by_name, names},
-    plan::Report,
     reason::{Problem, Reason},
+    state::Report,
 };
 
 use super::Job;

@@ -21,8 +21,9 @@ pub use near::Kinds;
 use crate::{
     compat::Minor,
     model::{ObjectKey, TargetPort, Text},
-    plan::{self, Controller, Options, Plan, State},
+    plan,
     reason::{Note, Problem, Reason, Scope, Severity, Trace},
+    state::{Controller, Options, Plan, State},
 };
 
 /// The most rows that are listed.

@@ -3,9 +3,9 @@
 use super::{Finding, near, rows::Table};
 use crate::{
     model::{ObjectKey, Pod, Service, names},
-    plan::{Options, State},
     reason::{Reason, counted},
     select,
+    state::{Options, State},
 };
 
 /// The Service, or the name that its Endpoints or slices have left of it.

@@ -40,7 +40,7 @@ use crate::{
     cluster::{all_cores, plan_all},
     decode::{self, Source},
     inventory::Inventory,
-    plan::{Controller, Options},
+    state::{Controller, Options},
 };
 
 /// Plan a whole cluster

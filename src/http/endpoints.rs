@@ -17,7 +17,7 @@ use super::{
         request::{self, PlanBody},
     },
 };
-use crate::plan::Controller;
+use crate::state::Controller;
 
 /// The desired Endpoints
 ///

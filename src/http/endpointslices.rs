@@ -18,7 +18,7 @@ use super::{
         request::{self, PlanBody},
     },
 };
-use crate::{model::EndpointSlice, plan::Controller};
+use crate::{model::EndpointSlice, state::Controller};
 
 /// The desired slices
 ///

@@ -15,8 +15,9 @@ use crate::{
     },
     inventory::{Index, Inventory, Problems},
     model::{ObjectKey, Pod, Text},
-    plan::{self, Controller, Options, State},
+    plan,
     reason::{Problem, Reason},
+    state::{Controller, Options, State},
 };
 
 /// What was asked: a state, whose work to plan, and how.

@@ -9,7 +9,7 @@ use super::problem::{ApiError, FieldError, Kind};
 use crate::{
     compat::Minor,
     model::Text,
-    plan::{Controller, Limit, Options},
+    state::{Controller, Limit, Options},
 };
 
 /// What the query says. Each setting wins over the one in the body.

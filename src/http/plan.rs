@@ -19,7 +19,8 @@ use super::{
 };
 use crate::{
     compare::{self, Deviation, Tally},
-    plan::{self, Controller, Options, Plan},
+    plan,
+    state::{Controller, Options, Plan},
 };
 
 /// Plan one Service

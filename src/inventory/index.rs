@@ -9,8 +9,8 @@ use std::{
 use super::{Inventory, Problems};
 use crate::{
     model::{EndpointSlice, Endpoints, Labels, Node, Nodes, ObjectKey, Pod, Service, Text},
-    plan::State,
     reason::{Problem, Reason},
+    state::State,
 };
 
 /// Each Service (and each name that only Endpoints or slices have) with what belongs to it, sorted by

@@ -10,8 +10,8 @@ use crate::{
         AddressType, Conditions, Endpoint, EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Family, PodIp,
         SlicePort, Text,
     },
-    plan::Context,
     repack,
+    state::Context,
 };
 
 /// What tells slices apart: address type and ports, sorted by value; `None` where a stored slice has no port

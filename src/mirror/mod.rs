@@ -14,8 +14,8 @@ mod tests;
 use crate::{
     compat::Minor,
     model::{EndpointSlice, Endpoints, Text, by_name, names},
-    plan::{Context, Report, SliceChanges, State},
     reason::{Problem, Reason},
+    state::{Context, Report, SliceChanges, State},
 };
 
 /// What the mirroring controller does to one Endpoints object (`syncEndpoints`).

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     model::{EndpointSlice, Endpoints, SlicePort},
-    plan::{Context, Report},
     reason::{Problem, Reason, counted},
+    state::{Context, Report},
     uncanonical::Uncanonical,
 };
 

@@ -11,8 +11,8 @@ use crate::{
     compat::Profile,
     endpointslice::{Identity, generate_name},
     model::{AddressType, EndpointSlice, Endpoints, Labels, ObjectMeta, OwnerReference, Text, names},
-    plan::{Context, Event, EventType, Report, SliceChanges},
     reason::{Problem, Reason},
+    state::{Context, Event, EventType, Report, SliceChanges},
 };
 
 /// Labels of a slice that are not copied from the Endpoints.

@@ -3,7 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::plan::{Controller, Plan, PlanRequest};
+use crate::{
+    plan::PlanRequest,
+    state::{Controller, Plan},
+};
 
 /// One sync of the Endpoints `ns/web`, whose Service has no selector.
 fn mirrored(minor: &str, metadata: &Value, subsets: &Value, slices: &Value) -> Plan {

@@ -4,7 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use roster::compare::{Tally, Verb, changes};
 use roster::decode::{Source, request};
-use roster::plan::{Plan, PlanRequest, State};
+use roster::{
+    plan::PlanRequest,
+    state::{Plan, State},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -6,8 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use roster::explain::{PodState, explain};
 use roster::model::{AddressType, Family, ObjectRef, Pod, Text, names};
-use roster::plan::{Controller, Plan, PlanRequest, State, plan, selected_pods};
 use roster::reason::{Reason, Scope};
+use roster::{
+    plan::{PlanRequest, plan, selected_pods},
+    state::{Controller, Plan, State},
+};
 use serde_json::{Value, json};
 
 use crate::engine::Engine;

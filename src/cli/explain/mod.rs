@@ -19,8 +19,9 @@ use crate::{
     explain::{Explanation, Finding, Focus, Kinds, explain, explain_only},
     inventory::{Entry, Index},
     model::Pod,
-    plan::{Options, State, selected_pods},
+    plan::selected_pods,
     reason::{Reason, Severity},
+    state::{Options, State},
 };
 
 /// Show for each pod and port of a Service whether clients get it, and why.

@@ -17,7 +17,7 @@ use crate::{
     cluster,
     compat::Minor,
     inventory::{Entry, Index},
-    plan::{Controller, Limit, Options, Plan},
+    state::{Controller, Limit, Options, Plan},
 };
 
 /// Show what the controllers would do to each Service.

@@ -9,8 +9,8 @@ mod zones;
 use crate::{
     compat::{HashKind, Profile, TrafficDistribution},
     model::{EndpointSlice, Family, Service},
-    plan::{Event, EventType, Report},
     reason::Trace,
+    state::{Event, EventType, Report},
 };
 
 use super::{Job, blank, notes, packing::Draft};

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{
     model::EndpointSlice,
-    plan::{Controller, Plan, PlanRequest, plan_traced},
+    plan::{PlanRequest, plan_traced},
     reason::{Note, Silent, Trace},
+    state::{Controller, Plan},
 };
 
 /// The Service `ns/web` with one port.

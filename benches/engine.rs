@@ -8,7 +8,7 @@ use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use roster::decode::{Source, request};
-use roster::state::{Controller, Limit};
+use roster::engine::state::{Controller, Limit};
 use serde::Deserialize;
 
 // The allocator of the shipped program.

@@ -9,53 +9,18 @@
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
 pub mod admission;
-mod budget;
-pub mod cache;
-#[cfg(feature = "server")]
-pub mod certs;
-#[cfg(feature = "cli")]
+#[cfg(feature = "shell")]
 pub mod cli;
-pub mod cluster;
-pub mod compare;
-pub mod compat;
 pub mod convert;
 #[cfg(feature = "decode")]
 pub mod decode;
-pub mod endpoints;
-pub mod endpointslice;
-pub mod explain;
-mod hash;
-#[cfg(feature = "server")]
-pub mod http;
-pub mod installed;
+pub mod deploy;
+pub mod engine;
 pub mod inventory;
-mod json_message;
-#[cfg(all(feature = "server", feature = "controller"))]
-pub mod keeper;
-#[cfg(all(feature = "server", not(feature = "controller")))]
-#[path = "keeper_absent.rs"]
-pub mod keeper;
-#[cfg(feature = "controller")]
-pub mod live;
-pub mod manifests;
-pub mod mirror;
+#[cfg(feature = "shell")]
+pub mod kube_api;
 pub mod model;
-pub mod plan;
-pub mod policy;
-pub mod reason;
-mod repack;
-pub mod reviews;
-mod select;
-#[cfg(feature = "server")]
-pub mod server;
-pub mod state;
-#[cfg(feature = "controller")]
-pub mod switch;
-mod targets;
-#[cfg(feature = "server")]
-pub mod telemetry;
-#[cfg(feature = "server")]
-pub mod tls;
-mod uncanonical;
-#[cfg(feature = "server")]
-pub mod webhook;
+#[cfg(feature = "shell")]
+pub mod runtime;
+#[cfg(feature = "shell")]
+pub mod servers;

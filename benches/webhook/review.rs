@@ -6,7 +6,7 @@ use std::{hint::black_box, time::Instant};
 use anyhow::{Context, Result, ensure};
 use roster::{
     admission::{self, Mode, Rule, Settings, Stage},
-    cache::{Event, Kind, Object, Store},
+    inventory::cache::{Event, Kind, Object, Store},
 };
 use serde_json::{Value, json};
 

@@ -2,11 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::{
-    convert::{self, Target},
-    decode::{self, Source},
-    policy,
-};
+use roster::{admission::policy, convert::{self, Target}, decode::{self, Source}};
 use serde_json::value::RawValue;
 
 fuzz_target!(|bytes: &[u8]| {

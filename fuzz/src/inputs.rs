@@ -3,10 +3,10 @@
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
 
-use roster::cluster;
+use roster::inventory::whole;
 use roster::decode::{self, Format, Source, request};
 use roster::inventory::Inventory;
-use roster::state::{Controller, Options, Plan};
+use roster::engine::state::{Controller, Options, Plan};
 
 /// Reads `bytes`, and plans whatever was understood. Every line of the answer is JSON, whatever came in.
 pub fn read_and_plan(bytes: &[u8], format: Format) {

@@ -10,7 +10,7 @@ use super::{
     findings::{All, Finding, Findings, More},
     rule::{Mode, Rule},
 };
-use crate::policy::version::KIND;
+use crate::admission::policy::version::KIND;
 
 /// Most characters of a warning; API servers cut what is longer.
 const MAX_WARNING: usize = 120;

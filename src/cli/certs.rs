@@ -18,8 +18,8 @@ use super::{
     output::Format,
     table::{Cell, GREEN, RED, Table, YELLOW},
 };
-use crate::{
-    certs::{Life, Material, advance},
+use crate::runtime::{
+    certificates::{Life, Material, advance},
     tls::{Clock, Facts},
 };
 
@@ -148,8 +148,8 @@ impl Row {
         let state = match facts.valid(now) {
             Ok(()) if days_left < SOON_DAYS => "ends soon",
             Ok(()) => "valid",
-            Err(crate::tls::Invalid::Expired(_)) => "expired",
-            Err(crate::tls::Invalid::NotYet(_)) => "not valid yet",
+            Err(crate::runtime::tls::Invalid::Expired(_)) => "expired",
+            Err(crate::runtime::tls::Invalid::NotYet(_)) => "not valid yet",
         };
         let Facts { not_before, not_after, names, subject, issuer } = facts;
         Self { file, subject, issuer, names, not_before, not_after, days_left, state }

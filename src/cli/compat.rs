@@ -11,7 +11,7 @@ use super::{
     output::Format,
     table::{BOLD, Cell, DIM, Table},
 };
-use crate::compat::{self, Difference, MEANINGS, Minor, Profile};
+use crate::engine::compat::{self, Difference, MEANINGS, Minor, Profile};
 
 /// List the Kubernetes releases that Roster can act like, and what differs.
 ///

@@ -11,11 +11,13 @@ use clap::Args;
 
 use super::{live, output, progress::Progress};
 use crate::{
-    compat::Minor,
     decode::{self, Source},
+    engine::{
+        compat::Minor,
+        reason::{Problem, Reason, Severity},
+    },
     inventory::{Index, Inventory},
     model::{ObjectKey, Text},
-    reason::{Problem, Reason, Severity},
 };
 
 /// Where objects come from, and which Services are meant.

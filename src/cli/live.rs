@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::{output, progress::Progress};
 use crate::{
-    compat::Minor,
+    engine::compat::Minor,
     inventory::Inventory,
-    live::{self, Target},
+    kube_api::{self, Target},
 };
 
 /// Said where there is nothing to read.
@@ -46,7 +46,7 @@ pub(super) fn read(
         namespace: namespace.map(str::to_owned),
         timeout: std::time::Duration::from_secs(args.request_timeout),
     };
-    let release = live::read(&target, into, |bytes| progress.add(bytes))?;
+    let release = kube_api::read(&target, into, |bytes| progress.add(bytes))?;
     if release.is_none() {
         output::warning(&format!("the cluster's release has no profile: acting like {}", Minor::default()));
     }

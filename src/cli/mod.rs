@@ -6,17 +6,12 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-#[cfg(feature = "server")]
 mod certs;
 mod compat;
 mod completions;
 mod convert;
 mod explain;
 mod input;
-#[cfg(feature = "controller")]
-mod live;
-#[cfg(not(feature = "controller"))]
-#[path = "live_absent.rs"]
 mod live;
 mod output;
 mod plan;
@@ -25,9 +20,7 @@ mod raw;
 mod reference;
 mod report;
 mod review;
-#[cfg(feature = "server")]
 mod serve;
-#[cfg(feature = "controller")]
 mod switch;
 mod table;
 mod texts;
@@ -59,13 +52,9 @@ enum Command {
     Validate(review::ValidateArgs),
     Convert(convert::ConvertArgs),
     Compat(compat::Compat),
-    #[cfg(feature = "server")]
     Serve(Box<serve::Serve>),
-    #[cfg(feature = "server")]
     Certs(certs::Certs),
-    #[cfg(feature = "controller")]
     Disable(switch::Disable),
-    #[cfg(feature = "controller")]
     Enable(switch::Enable),
     Completions(completions::Completions),
     #[command(hide = true)]
@@ -121,13 +110,9 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Validate(args) => args.run(),
         Command::Convert(args) => args.run(),
         Command::Compat(args) => args.run(),
-        #[cfg(feature = "server")]
         Command::Serve(args) => args.run(),
-        #[cfg(feature = "server")]
         Command::Certs(args) => args.run(),
-        #[cfg(feature = "controller")]
         Command::Disable(args) => args.run(),
-        #[cfg(feature = "controller")]
         Command::Enable(args) => args.run(),
         Command::Completions(args) => args.run(&mut definition(false)),
         Command::Man(args) => args.run(&definition(false)),

@@ -10,9 +10,11 @@ use super::{
     table::{BOLD, Cell, DIM, RED, Table, YELLOW},
 };
 use crate::{
+    engine::{
+        reason::{Problem, Severity},
+        state::{EventType, Plan},
+    },
     inventory::{Entry, Problems},
-    reason::{Problem, Severity},
-    state::{EventType, Plan},
 };
 
 /// What is printed under a table.

@@ -11,10 +11,10 @@ use super::{
     table::{BOLD, GREEN, Table},
 };
 use crate::{
-    installed::NAME,
-    live::Target,
-    reason::counted,
-    switch::{self, Change, Direction, Kind, Order, SwitchError, Turned},
+    engine::reason::counted,
+    kube_api::Target,
+    model::installed::NAME,
+    servers::webhook::emergency::{self, Change, Direction, Kind, Order, SwitchError, Turned},
 };
 
 /// Let writes pass while the webhook does not answer.
@@ -92,7 +92,7 @@ struct Rows<'a> {
 impl SwitchArgs {
     fn run(&self, direction: Direction) -> anyhow::Result<Outcome> {
         let name = &self.webhook_configuration;
-        let all = switch::turn(&Order {
+        let all = emergency::turn(&Order {
             target: Target {
                 context: self.context.clone(),
                 kubeconfig: self.kubeconfig.clone(),

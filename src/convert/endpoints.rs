@@ -6,12 +6,11 @@ use serde_json::{Value, value::RawValue};
 
 use super::lost::Losses;
 use crate::{
-    compat::Minor,
+    engine::{compat::Minor, subsets},
     model::{
         AddressType, Endpoint, EndpointAddress, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels,
         ObjectMeta, SlicePort, Text, names,
     },
-    repack,
 };
 
 /// A slice that was read: what of it Endpoints can hold, and what is lost.
@@ -55,7 +54,7 @@ pub(super) fn from_slices(sources: &mut [Source]) -> Result<Endpoints, String> {
         subsets.extend(subset.take());
     }
     (meta.labels, meta.annotations) = (labels.into_iter().collect(), annotations.into_iter().collect());
-    let subsets = repack::repack(Minor::NEWEST.profile().hash, &subsets)
+    let subsets = subsets::repack(Minor::NEWEST.profile().hash, &subsets)
         .map_err(|_| "the slices of the Service repeat addresses under too many ports".to_owned())?;
     Ok(Endpoints { meta, subsets })
 }

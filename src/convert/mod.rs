@@ -36,7 +36,7 @@ use serde_json::value::RawValue;
 
 /// A policy of either version, as v1.
 pub(crate) fn policy_as_v1(raw: &RawValue) -> Result<std::borrow::Cow<'_, RawValue>, String> {
-    policy::convert(raw, crate::policy::version::Version::V1).map_err(|e| e.to_string())
+    policy::convert(raw, crate::admission::policy::version::Version::V1).map_err(|e| e.to_string())
 }
 
 /// A slice of either version, as v1: what an API server sends a webhook that asks for v1.

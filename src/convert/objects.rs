@@ -14,8 +14,8 @@ use super::{
     slices,
 };
 use crate::{
+    admission::policy::version::KIND,
     model::{ObjectKey, Text},
-    policy::version::KIND,
 };
 
 /// Longest text of an object that becomes another kind, which takes many times of that in memory. An API server stores

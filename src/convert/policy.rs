@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::raw::{Members, Node};
-use crate::policy::version::{KIND, MOVED, Moved, Version};
+use crate::admission::policy::version::{KIND, MOVED, Moved, Version};
 
 /// What only v1 says, on an object in v1alpha1.
 pub(crate) const V1_ONLY: &str = "roster.dev/v1-only";

@@ -13,9 +13,8 @@ use super::{
     raw::{Members, Node},
 };
 use crate::{
-    admission::{self, Salvaged},
+    admission::{self, Salvaged, policy::version::Version},
     model::wire::nullable,
-    policy::version::Version,
 };
 
 /// Most characters of a message.

@@ -8,7 +8,7 @@ use super::{
     policy::convert,
     raw::{Members, Node, text_of},
 };
-use crate::policy::version::{MOVED, Version};
+use crate::admission::policy::version::{MOVED, Version};
 
 /// Objects, half of them in each direction. `ROSTER_ROUND_TRIPS` asks for another number, such as 100000.
 const OBJECTS: u64 = 10_000;

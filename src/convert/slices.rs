@@ -4,9 +4,8 @@ use serde_json::{Value, value::RawValue};
 
 use super::lost::Losses;
 use crate::{
-    mirror,
+    engine::{mirror, reason::Reason},
     model::{EndpointAddress, EndpointSlice, Endpoints, Text, names},
-    reason::Reason,
 };
 
 /// Most endpoints of a slice that an API server takes.

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::discovery::Discovery;
-use crate::policy::version::Version;
+use crate::admission::policy::version::Version;
 
 /// What objects are converted to. Objects that it says nothing about stay as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,14 +18,14 @@ use super::{
     yaml_as_json,
 };
 use crate::{
-    convert::raw::{Members, Node},
-    inventory::{Interner, Inventory},
-    json_message::message,
-    policy::{
+    admission::policy::{
         Policies,
         version::{GROUP, KIND},
     },
-    reason::{Problem, Reason},
+    convert::raw::{Members, Node},
+    engine::reason::{Problem, Reason},
+    inventory::{Interner, Inventory},
+    model::json::message::message,
 };
 
 /// How deep lists may be nested; deeper ones are objects of no known kind.
@@ -226,7 +226,7 @@ pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policie
         let of = TypeMeta::of(document.raw.get(), true);
         let group = of.api_version.split_once('/').map_or("", |(group, _)| group);
         let (policy, found) = if of.kind == KIND && group == GROUP {
-            crate::policy::read(&document.raw)
+            crate::admission::policy::read(&document.raw)
         } else {
             let kind: String = of.kind.chars().take(80).collect();
             let key = crate::model::ObjectKey { kind: kind.as_str().into(), ..Default::default() };

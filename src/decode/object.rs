@@ -14,10 +14,9 @@ use super::{
     value::{self, Flaw, Look},
 };
 use crate::{
+    engine::reason::{Problem, Reason},
     inventory::{Interner, Inventory, Object, check},
-    json_message::shortened,
-    model::{EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Service, Text, names},
-    reason::{Problem, Reason},
+    model::{EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Service, Text, json::message::shortened, names},
 };
 
 /// Where an object stands.

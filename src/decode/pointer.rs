@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::json_message::shortened;
+use crate::model::json::message::shortened;
 
 /// A pointer that is written only when it is asked for: each part knows the one around it.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use super::{
     position::Position,
     scan::Scan,
 };
-use crate::json_message::message;
+use crate::model::json::message::message;
 
 /// How much is read at once: large enough to make the hand-over cheap, small enough for the cache.
 const BATCH: usize = 1 << 20;

@@ -187,9 +187,8 @@ mod tests {
     use super::*;
     use crate::{
         decode::budget::Pool,
-        json_message::message,
-        model::{EndpointSlice, Node, Service},
-        state::{Controller, Options},
+        engine::state::{Controller, Options},
+        model::{EndpointSlice, Node, Service, json::message::message},
     };
 
     #[test]

@@ -449,14 +449,15 @@ fn many_threads_read_what_one_reads() {
 /// `examples/shop.yaml` is at rest, but for the Service that was just created.
 #[test]
 fn the_sample_is_a_cluster_at_rest() {
-    use crate::{cluster, plan};
+    use crate::inventory::whole;
     let mut inventory = Inventory::default();
     read(&include_bytes!("../../examples/shop.yaml")[..], &one_thread(), &mut inventory).unwrap();
     let index = inventory.index();
     assert!(index.problems().is_empty());
-    let options = crate::state::Options::default();
-    let writes =
-        |e: &crate::inventory::Entry<'_>| !cluster::plan_of(&index, e, &crate::state::Controller::ALL, &options).is_noop();
+    let options = crate::engine::state::Options::default();
+    let writes = |e: &crate::inventory::Entry<'_>| {
+        !whole::plan_of(&index, e, &crate::engine::state::Controller::ALL, &options).is_noop()
+    };
     let changed: Vec<_> = index.entries().iter().filter(|e| writes(e)).map(|e| e.name).collect();
     assert_eq!(changed, ["search"]);
 }

@@ -17,8 +17,8 @@ use super::{
     pointer::Pointer,
     strict::{self, Strict},
 };
-use crate::json_message::message;
-use crate::reason::Reason;
+use crate::engine::reason::Reason;
+use crate::model::json::message::message;
 
 /// A field that is to blame.
 #[derive(Clone, Debug, PartialEq, Eq)]

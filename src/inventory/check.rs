@@ -6,8 +6,8 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::{Object, Problems};
 use crate::{
+    engine::reason::{Problem, Reason},
     model::{ObjectKey, Pod, Service, ServiceType, TargetPort, dns},
-    reason::{Problem, Reason},
 };
 
 /// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input, `text` is the object

@@ -8,9 +8,11 @@ use std::{
 
 use super::{Inventory, Problems};
 use crate::{
+    engine::{
+        reason::{Problem, Reason},
+        state::State,
+    },
     model::{EndpointSlice, Endpoints, Labels, Node, Nodes, ObjectKey, Pod, Service, Text},
-    reason::{Problem, Reason},
-    state::State,
 };
 
 /// Each Service (and each name that only Endpoints or slices have) with what belongs to it, sorted by

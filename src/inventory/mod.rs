@@ -3,9 +3,11 @@
 //! [`Inventory`] holds the objects as they came; [`Index`] borrows it, drops duplicates, sorts, and
 //! knows for each Service which pods, Endpoints and slices belong to it.
 
+pub mod cache;
 mod check;
 mod index;
 mod intern;
+pub mod whole;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,8 +19,8 @@ pub use index::{Entry, Index};
 pub use intern::{Interner, Targets};
 
 use crate::{
+    engine::reason::{Problem, Reason},
     model::{EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text},
-    reason::{Problem, Reason},
 };
 
 /// An object of a kind that Roster reads.

@@ -8,6 +8,8 @@ mod address;
 mod cidr;
 pub(crate) mod dns;
 mod endpoints;
+pub mod installed;
+pub mod json;
 mod labels;
 mod meta;
 mod node;

@@ -128,7 +128,7 @@ fn fill(plane: &ControlPlane, dir: &Path) -> (Webhook, Option<Recorder>) {
 
 /// The CRD. Its versions are not converted here: there is nobody yet who would.
 fn crd() -> Value {
-    let mut crd = roster::policy::crd();
+    let mut crd = roster::admission::policy::crd();
     crd["spec"]["conversion"] = json!({ "strategy": "None" });
     crd
 }

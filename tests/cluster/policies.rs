@@ -7,9 +7,8 @@ use std::{
 };
 
 use roster::{
-    admission::Rule,
+    admission::{Rule, policy::version::Version},
     convert::{Target, objects},
-    policy::version::Version,
 };
 use serde_json::{Value, json};
 

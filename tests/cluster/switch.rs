@@ -19,7 +19,7 @@ const CONFIGURATIONS: [&str; 2] = ["mutatingwebhookconfiguration", "validatingwe
 /// others let pass. One of somebody else is beside them.
 fn configurations() -> String {
     let mut items = Vec::new();
-    let files = roster::manifests::files();
+    let files = roster::deploy::files();
     let documents = files.iter().filter(|f| f.path == "base/webhooks.yaml").flat_map(|f| &f.documents);
     for mut document in documents.cloned() {
         for (i, webhook) in document["webhooks"].as_array_mut().unwrap().iter_mut().enumerate() {
@@ -92,7 +92,7 @@ fn writes_pass_while_it_is_disabled_and_nothing_else_changes() {
         let name = item["webhooks"][0]["name"].as_str().unwrap().to_owned();
         item["webhooks"][0]["failurePolicy"] = "Ignore".into();
         let annotation = json!({ name: "Fail" }).to_string();
-        item["metadata"]["annotations"] = json!({ roster::switch::ANNOTATION: annotation });
+        item["metadata"]["annotations"] = json!({ roster::servers::webhook::emergency::ANNOTATION: annotation });
     }
     assert_eq!(stored(&plane), disabled);
 

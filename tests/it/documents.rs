@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use roster::{
+use roster::engine::{
     compat::{Minor, PATTERN},
     reason::Reason,
 };

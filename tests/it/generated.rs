@@ -23,7 +23,7 @@ const FILES: &[Generated] = &[
     #[cfg(all(feature = "cli", feature = "server", feature = "controller"))]
     Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
     #[cfg(feature = "server")]
-    Generated { group: "openapi", path: "openapi/v1.json", text: roster::http::openapi_json },
+    Generated { group: "openapi", path: "openapi/v1.json", text: roster::servers::rest::openapi_json },
 ];
 
 #[test]

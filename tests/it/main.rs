@@ -1,13 +1,13 @@
 //! Roster from outside: every door, one test binary, so that it links once.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "shell")]
 mod cli;
 mod documents;
 mod generated;
-#[cfg(feature = "server")]
+#[cfg(feature = "shell")]
 mod http;
 #[cfg(feature = "decode")]
 mod rules;
-#[cfg(feature = "server")]
+#[cfg(feature = "shell")]
 mod webhook;

@@ -16,10 +16,12 @@ use std::{
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use jiff::{SignedDuration, Timestamp};
 use roster::{
-    certs::{Life, Material, advance},
-    server::{Certificates, ServeOptions, Server, WebhookOptions},
-    tls::Clock,
-    webhook::{FailureMode, Limits},
+    runtime::{
+        certificates::{Life, Material, advance},
+        net::{Certificates, ServeOptions, Server, WebhookOptions},
+        tls::Clock,
+    },
+    servers::webhook::{FailureMode, Limits},
 };
 use serde_json::json;
 use tokio::{

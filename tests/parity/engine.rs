@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use roster::compare::{Tally, Verb, changes};
 use roster::decode::{Source, request};
-use roster::{
+use roster::engine::compare::{Tally, Verb, changes};
+use roster::engine::{
     plan::PlanRequest,
     state::{Plan, State},
 };

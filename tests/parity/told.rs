@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use roster::explain::{PodState, explain};
-use roster::model::{AddressType, Family, ObjectRef, Pod, Text, names};
-use roster::reason::{Reason, Scope};
-use roster::{
+use roster::engine::explain::{PodState, explain};
+use roster::engine::reason::{Reason, Scope};
+use roster::engine::{
     plan::{PlanRequest, plan, selected_pods},
     state::{Controller, Plan, State},
 };
+use roster::model::{AddressType, Family, ObjectRef, Pod, Text, names};
 use serde_json::{Value, json};
 
 use crate::engine::Engine;

@@ -39,7 +39,7 @@ const IMPURE: &[&str] = &[
 const OTHER_CRYPTO: &[&str] = &["aws-lc-rs", "aws-lc-sys", "native-tls", "openssl", "openssl-sys"];
 
 /// The features that must build alone.
-const FEATURES: &[&str] = &["decode", "cli", "server", "controller"];
+const FEATURES: &[&str] = &["decode", "shell"];
 
 /// All lints, the quick ones first.
 pub(crate) fn all(steps: &mut Steps) {

@@ -6,9 +6,9 @@ use crate::{
     admission::{
         Denied, Knowledge, Known, Rule, Settings,
         findings::{About, Findings},
+        policy::version::KIND,
     },
     model::parse_lenient,
-    policy::version::KIND,
 };
 
 /// The ranges of a policy.

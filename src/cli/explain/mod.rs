@@ -15,13 +15,14 @@ use super::{
     progress::Progress,
 };
 use crate::{
-    cluster,
-    explain::{Explanation, Finding, Focus, Kinds, explain, explain_only},
-    inventory::{Entry, Index},
+    engine::{
+        explain::{Explanation, Finding, Focus, Kinds, explain, explain_only},
+        plan::selected_pods,
+        reason::{Reason, Severity},
+        state::{Options, State},
+    },
+    inventory::{Entry, Index, whole},
     model::Pod,
-    plan::selected_pods,
-    reason::{Reason, Severity},
-    state::{Options, State},
 };
 
 /// Show for each pod and port of a Service whether clients get it, and why.
@@ -166,9 +167,9 @@ impl Run<'_> {
         mut sink: impl FnMut(T) -> anyhow::Result<()> + Send,
     ) -> anyhow::Result<()> {
         let progress = Progress::start("explaining");
-        cluster::each(
+        whole::each(
             self.index,
-            cluster::all_cores(),
+            whole::all_cores(),
             |entry| f(entry, self.explain(entry)),
             |done| {
                 progress.add(1);
@@ -192,7 +193,7 @@ impl Run<'_> {
                 items.write(&text)
             },
         )?;
-        items.end(&cluster::last_line(&totals, self.index.problems()))?;
+        items.end(&whole::last_line(&totals, self.index.problems()))?;
         Ok(findings)
     }
 }

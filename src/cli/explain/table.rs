@@ -12,9 +12,11 @@ use crate::{
         report::Report,
         table::{BOLD, Cell, DIM, GREEN, RED, Table, YELLOW, printable},
     },
-    explain::{Explanation, Finding, PodState, PortName, Row},
+    engine::{
+        explain::{Explanation, Finding, PodState, PortName, Row},
+        reason::{Scope, Severity},
+    },
     model::{TargetPort, Text},
-    reason::{Scope, Severity},
 };
 
 /// So many pods of one verdict are named; the others are counted.

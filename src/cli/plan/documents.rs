@@ -5,10 +5,14 @@ use serde::Serialize;
 use super::Run;
 use crate::{
     cli::{Output, output::Items},
-    cluster::{self, InputProblems, Summary},
-    compare::{Deviation, deviations as differences},
-    compat::Minor,
-    inventory::Entry,
+    engine::{
+        compare::{Deviation, deviations as differences},
+        compat::Minor,
+    },
+    inventory::{
+        Entry,
+        whole::{self, InputProblems, Summary},
+    },
     model::Text,
 };
 
@@ -21,7 +25,7 @@ pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
             let plan = run.plan(entry);
             let mut part = Summary::default();
             part.count(&run.index.state(entry), &plan);
-            Items::item(run.format, &cluster::line(entry, &plan)).map(|text| (text, part))
+            Items::item(run.format, &whole::line(entry, &plan)).map(|text| (text, part))
         },
         |done| {
             let (text, part) = done?;
@@ -30,7 +34,7 @@ pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
         },
     )?;
     run.progress.finish();
-    items.end(&cluster::last_line(&summary, run.index.problems()))?;
+    items.end(&whole::last_line(&summary, run.index.problems()))?;
     Ok(summary.changed > 0)
 }
 

@@ -14,10 +14,11 @@ use super::{
     progress::Progress,
 };
 use crate::{
-    cluster,
-    compat::Minor,
-    inventory::{Entry, Index},
-    state::{Controller, Limit, Options, Plan},
+    engine::{
+        compat::Minor,
+        state::{Controller, Limit, Options, Plan},
+    },
+    inventory::{Entry, Index, whole},
 };
 
 /// Show what the controllers would do to each Service.
@@ -126,12 +127,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn plan(&self, entry: &Entry<'_>) -> Plan {
-        cluster::plan_of(self.index, entry, &self.controllers, &self.options)
+        whole::plan_of(self.index, entry, &self.controllers, &self.options)
     }
 
     /// The plan of another release.
     fn plan_as(&self, entry: &Entry<'_>, compat: Minor) -> Plan {
-        cluster::plan_of(self.index, entry, &self.controllers, &Options { compat, ..self.options })
+        whole::plan_of(self.index, entry, &self.controllers, &Options { compat, ..self.options })
     }
 
     /// Plans every Service on all cores; `sink` gets what `f` makes of each, in order.
@@ -140,7 +141,7 @@ impl Run<'_> {
         f: impl Fn(&Entry<'_>) -> T + Sync,
         mut sink: impl FnMut(T) -> anyhow::Result<()> + Send,
     ) -> anyhow::Result<()> {
-        cluster::each(self.index, cluster::all_cores(), f, |done| {
+        whole::each(self.index, whole::all_cores(), f, |done| {
             self.progress.add(1);
             sink(done)
         })

@@ -12,9 +12,11 @@ use crate::{
         report::Report,
         table::{BOLD, Cell, DIM, GREEN, RED, Table, YELLOW},
     },
-    compare::{self, Verb, changes},
-    compat::Minor,
-    reason::Reason,
+    engine::{
+        compare::{self, Verb, changes},
+        compat::Minor,
+        reason::Reason,
+    },
 };
 
 /// What is counted of all Services.

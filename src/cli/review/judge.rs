@@ -10,14 +10,16 @@ use super::{
     remark::{About, Remark},
 };
 use crate::{
-    admission::Snapshot,
+    admission::{
+        Snapshot,
+        offline::{self, Answer, CannotReview, Namespaces, Reviewer},
+        policy::{self, EndpointPolicy, Policies, version},
+    },
     convert,
     decode::{self, Document, Source},
+    engine::reason::{Problem, Severity},
     inventory::Inventory,
     model::{ObjectKey, Text},
-    policy::{self, EndpointPolicy, Policies, version},
-    reason::{Problem, Severity},
-    reviews::{self, Answer, CannotReview, Namespaces, Reviewer},
 };
 
 /// All objects of the input, and whether that was all of it.
@@ -140,8 +142,8 @@ impl Known {
                 problems.append(&mut more);
                 self.policies.extend(policy);
             }
-            reviews::note_namespace(&document.raw, &key, &mut self.namespaces);
-            let problems = problems.iter().filter(|p| !reviews::is_filled_in(p, &document.raw));
+            offline::note_namespace(&document.raw, &key, &mut self.namespaces);
+            let problems = problems.iter().filter(|p| !offline::is_filled_in(p, &document.raw));
             let of_input: Vec<Remark<'a>> = problems.map(|p| Remark::of_problem(about, p)).collect();
             let readable = of_input.iter().all(|r| r.severity < Severity::Error);
             items.push(Item { file: name, document, key, answer: None, remarks: Vec::new(), of_input, readable });
@@ -163,7 +165,7 @@ impl Known {
             let mut rest = Vec::new();
             for document in documents {
                 let key = convert::key(&document.raw);
-                reviews::note_namespace(&document.raw, &key, &mut self.namespaces);
+                offline::note_namespace(&document.raw, &key, &mut self.namespaces);
                 let replaced = || self.policies.iter().any(|p| p.meta.name == key.name);
                 if is_policy(&key, &document.raw) && !replaced() {
                     complete &= self.hold(About::of(name, document, &key));

@@ -18,9 +18,9 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::{Outcome, Output, output, output::Format, raw, texts::Texts};
 use crate::{
+    admission::offline::Answer,
+    engine::reason::{Severity, counted},
     model::ObjectKey,
-    reason::{Severity, counted},
-    reviews::Answer,
 };
 use judge::{Item, Judged};
 use remark::Remark;

@@ -4,11 +4,10 @@ use serde::{Serialize, Serializer};
 
 use super::super::output;
 use crate::{
-    admission::{Decision, Finding, Mode, Rule},
+    admission::{Decision, Finding, Mode, Rule, policy::version::KIND},
     decode::Document,
+    engine::reason::{Problem, Reason, Severity},
     model::{ObjectKey, Text},
-    policy::version::KIND,
-    reason::{Problem, Reason, Severity},
 };
 
 /// Whose code it is.
@@ -157,7 +156,7 @@ impl<'a> Remark<'a> {
         let pointer = problem.pointer.as_deref().unwrap_or_default();
         let effect = if problem.severity == Severity::Error { Effect::Invalid } else { Effect::Warned };
         // A policy says the field in its message.
-        let field = if problem.object.kind == KIND { String::new() } else { crate::policy::field(pointer) };
+        let field = if problem.object.kind == KIND { String::new() } else { crate::admission::policy::field(pointer) };
         Self {
             file: about.file,
             line: line.unwrap_or_else(|| about.line_of(pointer)),

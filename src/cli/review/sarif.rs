@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::remark::{Code, Remark};
 use crate::{
     admission::{Mode, Rule},
-    reason::Severity,
+    engine::reason::Severity,
 };
 
 /// The log of one run. `complete`: all of the input could be read.

@@ -14,7 +14,7 @@ use super::{
     judge::Judged,
     remark::{Code, Effect, Remark},
 };
-use crate::reason::{Severity, counted};
+use crate::engine::reason::{Severity, counted};
 
 /// What comes of each object, what to do, and a sentence.
 pub(super) fn reviews(judged: &Judged<'_>, wide: bool, out: &mut Output) -> io::Result<()> {

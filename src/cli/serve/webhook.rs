@@ -6,10 +6,12 @@ use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
 
 use crate::{
-    certs::{Life, Own},
-    installed::{NAME, NAMESPACE},
-    server::{Certificates, ClusterOptions, ServeOptions, WebhookOptions},
-    webhook::{FailureMode, Limits},
+    model::installed::{NAME, NAMESPACE},
+    runtime::{
+        certificates::{Life, Own},
+        net::{Certificates, ClusterOptions, ServeOptions, WebhookOptions},
+    },
+    servers::webhook::{FailureMode, Limits},
 };
 
 /// The flags of the webhook.

@@ -19,10 +19,12 @@ use crate::{
         position::Position,
         value::offset_of,
     },
+    engine::reason::{Problem, Reason},
     inventory::Interner,
-    json_message::{message, shortened},
-    model::ObjectKey,
-    reason::{Problem, Reason},
+    model::{
+        ObjectKey,
+        json::message::{message, shortened},
+    },
 };
 
 /// What a request is called in problems that are about no object.

@@ -17,8 +17,9 @@ const POD: &str = r#"{"metadata":{"name":"a","namespace":"shop","labels":{"app":
 /// `code pointer message` of each problem; or the error.
 fn told(text: &str) -> Result<Vec<String>, String> {
     let requested = read(text, &source()).map_err(|e| e.to_string())?;
-    let problem =
-        |p: &crate::reason::Problem| format!("{} {} {}", p.code, p.pointer.as_deref().unwrap_or("-"), p.message);
+    let problem = |p: &crate::engine::reason::Problem| {
+        format!("{} {} {}", p.code, p.pointer.as_deref().unwrap_or("-"), p.message)
+    };
     Ok(requested.problems.iter().map(problem).collect())
 }
 
@@ -148,7 +149,7 @@ fn of_objects_of_one_name_the_last_one_counts_and_endpoints_are_the_services() {
     let requested = read(&format!(r#"{{"pods":[{}]}}"#, pods.join(",")), &source()).unwrap();
     let ips: Vec<_> = requested.request.pods.iter().map(|p| p.ips[0].raw.as_str()).collect();
     assert_eq!(ips, ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"]);
-    let twice = requested.problems.iter().filter(|p| p.code == crate::reason::Reason::DuplicateObject);
+    let twice = requested.problems.iter().filter(|p| p.code == crate::engine::reason::Reason::DuplicateObject);
     assert_eq!(twice.map(|p| p.object.to_string()).collect::<Vec<_>>(), ["Pod shop/a"]);
 
     let slice = r#"{"metadata":{"name":"web-1","namespace":"shop"},"addressType":"IPv4"}"#;

@@ -9,9 +9,11 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, KeyPair, KeyUsagePurpose};
 use roster::{
-    certs::{Action, Life, Material, advance, step},
-    installed::{NAMESPACE, SECRET},
-    tls::Facts,
+    model::installed::{NAMESPACE, SECRET},
+    runtime::{
+        certificates::{Action, Life, Material, advance, step},
+        tls::Facts,
+    },
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde_json::json;

@@ -19,8 +19,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use roster::{
-    certs::Material,
-    installed::{ADMIN_PORT, CRD, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT},
+    model::installed::{ADMIN_PORT, CRD, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT},
+    runtime::certificates::Material,
 };
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -229,7 +229,7 @@ fn twice(webhook: &Value, bundle: &str) -> [Value; 2] {
 
 /// All of `manifests/base`.
 fn documents() -> Vec<Value> {
-    let base = roster::manifests::files().into_iter().filter(|f| f.path.starts_with("base/"));
+    let base = roster::deploy::files().into_iter().filter(|f| f.path.starts_with("base/"));
     base.filter(|f| !f.path.ends_with("kustomization.yaml")).flat_map(|f| f.documents).collect()
 }
 

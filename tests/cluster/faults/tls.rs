@@ -3,8 +3,8 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use roster::{
-    certs::Material,
-    installed::{NAMESPACE, SERVICE},
+    model::installed::{NAMESPACE, SERVICE},
+    runtime::certificates::Material,
 };
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore,

@@ -1,10 +1,10 @@
-//! `manifests/`: what `roster::manifests` says, as YAML.
+//! `manifests/`: what `roster::deploy` says, as YAML.
 
-use roster::manifests::{self, File};
+use roster::deploy::{self, File};
 
 /// The files below `manifests/`.
 pub(super) fn files() -> Vec<(String, String)> {
-    manifests::files().into_iter().map(|file| (format!("manifests/{}", file.path), text(&file))).collect()
+    deploy::files().into_iter().map(|file| (format!("manifests/{}", file.path), text(&file))).collect()
 }
 
 fn text(file: &File) -> String {

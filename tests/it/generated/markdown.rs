@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use roster::{
+use roster::engine::{
     compat::{MEANINGS, Minor},
     reason::{Reason, Severity},
 };

@@ -7,7 +7,7 @@ use axum::{
     http::{Method, Request, StatusCode},
 };
 use flate2::{Compression, write::GzEncoder};
-use roster::http::Limits;
+use roster::servers::rest::Limits;
 use serde_json::{Value, json};
 
 use super::{JSON, YAML, app, app_with, pod, post, send, state};

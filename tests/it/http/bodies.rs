@@ -8,7 +8,7 @@ use axum::{
     http::{Request, StatusCode},
 };
 use futures::{StreamExt, channel::mpsc};
-use roster::http::Limits;
+use roster::servers::rest::Limits;
 use tokio::{task::JoinHandle, time::Instant};
 
 use super::{Answer, JSON, app, app_with, post, send, state};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::http::StatusCode;
-use roster::http::openapi_json;
+use roster::servers::rest::openapi_json;
 use serde_json::{Value, json};
 
 use super::{JSON, app, get, post, state};

@@ -16,7 +16,7 @@ use axum::{
     http::{HeaderMap, Request, StatusCode},
 };
 use http_body_util::BodyExt;
-use roster::http::{App, Limits, router};
+use roster::servers::rest::{App, Limits, router};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use roster::{
-    http::Limits,
-    server::{ServeOptions, Server},
+    runtime::net::{ServeOptions, Server},
+    servers::rest::Limits,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use roster::certs::Material;
+use roster::runtime::certificates::Material;
 
 pub(super) struct Folder {
     folder: tempfile::TempDir,

@@ -10,10 +10,9 @@ use axum::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use roster::{
-    admission::{Remedy, Rule, Snapshot},
-    policy,
-    telemetry::metrics::Metrics,
-    webhook::{FailureMode, InForce, Limits, Webhook, router},
+    admission::{Remedy, Rule, Snapshot, policy},
+    runtime::telemetry::metrics::Metrics,
+    servers::webhook::{FailureMode, InForce, Limits, Webhook, router},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -10,10 +10,10 @@ use crate::{
         findings::{About, Findings},
         kinds::Subject,
         patch::{pointer, set},
+        policy::version::KIND,
     },
-    endpoints::{TRUNCATED, truncate},
+    engine::endpoints::{TRUNCATED, truncate},
     model::names,
-    policy::version::KIND,
 };
 
 /// So much is removed one by one. An API server copies the rest of the list each time: where there is more to remove,

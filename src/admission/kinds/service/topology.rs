@@ -6,8 +6,10 @@ use crate::{
         findings::{About, Findings},
         kinds::Subject,
     },
-    compat::Minor,
-    endpointslice::{asks_for_zones, knows_distribution},
+    engine::{
+        compat::Minor,
+        endpointslice::{asks_for_zones, knows_distribution},
+    },
     model::{Service, ServiceType, dns, names},
 };
 

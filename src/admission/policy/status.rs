@@ -1,0 +1,77 @@
+//! What Roster says of a policy: the `status` that its user reads.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    engine::reason::{Problem, Severity},
+    model::{Text, Time, wire::nullable},
+};
+
+/// What is said of a policy that cannot be read. Half a policy protects nobody, so that what it said before stays in
+/// force; but nobody remembers that after a start.
+const NOT_IN_FORCE: &str = "this generation is not in force; what was before, is until the next start";
+
+/// `status` of a policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Status {
+    /// The generation that this is about.
+    #[serde(deserialize_with = "nullable")]
+    pub observed_generation: i64,
+    /// `Accepted` and `Ready`.
+    #[serde(deserialize_with = "nullable")]
+    pub conditions: Vec<Condition>,
+}
+
+/// `metav1.Condition`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are Kubernetes' own")]
+pub struct Condition {
+    #[serde(rename = "type")]
+    pub kind: Text,
+    pub status: Text,
+    #[serde(default, deserialize_with = "nullable")]
+    pub observed_generation: i64,
+    pub last_transition_time: Time,
+    pub reason: Text,
+    pub message: String,
+}
+
+impl Status {
+    /// The status of a policy of this generation with these problems, at `now`. A condition that has not changed
+    /// since `before` keeps its time, so that writing it again changes nothing.
+    pub fn of(generation: i64, problems: &[Problem], before: &Self, now: Time) -> Self {
+        let errors = problems.iter().filter(|p| p.severity == Severity::Error);
+        let bad: Vec<&str> = errors.map(|p| p.message.as_str()).collect();
+        let told: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+        let accepted = if bad.is_empty() {
+            ("Accepted", "True", if told.is_empty() { "Valid" } else { "ValidWithWarnings" }, told.join("; "))
+        } else {
+            ("Accepted", "False", "Invalid", bad.join("; "))
+        };
+        let ready = if bad.is_empty() {
+            ("Ready", "True", "InForce", String::new())
+        } else {
+            ("Ready", "False", "Invalid", NOT_IN_FORCE.to_owned())
+        };
+        let conditions = [accepted, ready].map(|(kind, status, reason, message)| {
+            let same = before.conditions.iter().find(|c| c.kind == kind && c.status == status);
+            Condition {
+                kind: kind.into(),
+                status: status.into(),
+                observed_generation: generation,
+                last_transition_time: same.map_or(now, |c| c.last_transition_time),
+                reason: reason.into(),
+                message: message.chars().take(1024).collect(),
+            }
+        });
+        Self { observed_generation: generation, conditions: conditions.into() }
+    }
+
+    /// Whether it says all of this already, whatever others say beside it.
+    pub fn says(&self, wanted: &Self) -> bool {
+        self.observed_generation == wanted.observed_generation
+            && wanted.conditions.iter().all(|c| self.conditions.contains(c))
+    }
+}

@@ -1,0 +1,147 @@
+//! What a plan does to each object of a Service.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::difference;
+use crate::{
+    engine::{
+        reason::{Endless, Reason},
+        state::{EndpointsAction, Plan, State},
+    },
+    model::{EndpointSlice, Endpoints},
+};
+
+/// What happens to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    /// It is written for the first time.
+    Create,
+    /// It is written again, with something new.
+    Update,
+    /// It goes.
+    Delete,
+    /// It is written again at every sync, for ever, with nothing new.
+    Rewrite,
+    /// It stays.
+    None,
+}
+
+impl Verb {
+    /// The word in the table.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Rewrite => "rewrite",
+            Self::None => "none",
+        }
+    }
+
+    /// Whether the cluster is another one afterwards.
+    pub fn is_change(self) -> bool {
+        matches!(self, Self::Create | Self::Update | Self::Delete)
+    }
+}
+
+/// An object as it is afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object<'a> {
+    /// The Endpoints.
+    Endpoints(&'a Endpoints),
+    /// A slice.
+    Slice(&'a EndpointSlice),
+}
+
+/// What happens to one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// Kind.
+    pub kind: &'static str,
+    /// Name; of a slice that is created the start of it, and a star.
+    pub name: String,
+    /// What happens to it.
+    pub action: Verb,
+    /// What is new about it.
+    pub detail: String,
+    /// The object afterwards; `None` if it is gone.
+    pub after: Option<Object<'a>>,
+}
+
+/// What `plan` does to each object of `state`; objects that stay as they are only `with_unchanged`.
+pub fn changes<'a>(state: &State<'a>, plan: &'a Plan, with_unchanged: bool) -> Vec<Change<'a>> {
+    if plan.is_noop() && !with_unchanged {
+        return Vec::new();
+    }
+    let mut all: Vec<Change<'a>> = of_endpoints(state, plan).into_iter().collect();
+    all.extend(of_slices(state, plan));
+    all.retain(|c| with_unchanged || c.action != Verb::None);
+    all
+}
+
+fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<Change<'a>> {
+    let stored = state.endpoints;
+    let name = stored.map(|e| &e.meta.name).or(state.service.map(|s| &s.meta.name))?;
+    let (action, detail, after) = match (&plan.endpoints, stored) {
+        (EndpointsAction::None, None) => return None,
+        (EndpointsAction::None, Some(old)) => (Verb::None, difference::endpoints_in_short(old), stored),
+        (EndpointsAction::Create(new), _) => (Verb::Create, difference::endpoints_in_short(new), Some(&**new)),
+        (EndpointsAction::Update(new), None) => (Verb::Update, difference::endpoints_in_short(new), Some(&**new)),
+        (EndpointsAction::Update(new), Some(old)) => {
+            let (action, detail) = updated(difference::endpoints(old, new), Endless::Endpoints, plan);
+            (action, detail, Some(&**new))
+        }
+        (EndpointsAction::Delete, old) => {
+            (Verb::Delete, old.map(difference::endpoints_in_short).unwrap_or_default(), None)
+        }
+    };
+    Some(Change { kind: "Endpoints", name: name.to_string(), action, detail, after: after.map(Object::Endpoints) })
+}
+
+fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Change<'a>> {
+    let stored: BTreeMap<&str, &'a EndpointSlice> = state.slices.iter().map(|s| (s.meta.name.as_str(), *s)).collect();
+    let slices = &plan.endpoint_slices;
+    let change = |name: String, action, detail, after: Option<&'a EndpointSlice>| Change {
+        kind: "EndpointSlice",
+        name,
+        action,
+        detail,
+        after: after.map(Object::Slice),
+    };
+    let mut all = Vec::new();
+    for new in &slices.create {
+        let name = format!("{}*", new.meta.generate_name);
+        all.push(change(name, Verb::Create, difference::slice_in_short(new), Some(new)));
+    }
+    for new in &slices.update {
+        let (action, detail) = match stored.get(new.meta.name.as_str()) {
+            None => (Verb::Update, difference::slice_in_short(new)),
+            Some(old) => updated(difference::slices(old, new), Endless::Slices, plan),
+        };
+        all.push(change(new.meta.name.to_string(), action, detail, Some(new)));
+    }
+    for (names, action) in [(&slices.delete, Verb::Delete), (&slices.unchanged, Verb::None)] {
+        for name in names {
+            let old = stored.get(name.as_str()).copied();
+            let detail = old.map(difference::slice_in_short).unwrap_or_default();
+            all.push(change(name.to_string(), action, detail, old.filter(|_| action == Verb::None)));
+        }
+    }
+    all.into_iter()
+}
+
+/// An update, or one that changes nothing: the controllers do not see that what they want is stored
+/// already, and will not see it after the write either.
+fn updated(difference: Option<String>, kind: Endless, plan: &Plan) -> (Verb, String) {
+    if let Some(detail) = difference {
+        return (Verb::Update, detail);
+    }
+    let said = |code: &Reason| plan.problems.iter().any(|p| p.code == *code);
+    let codes: Vec<&str> =
+        Reason::ALL.iter().filter(|c| c.endless() == Some(kind) && said(c)).map(|c| c.code()).collect();
+    let colon = if codes.is_empty() { "" } else { ": " };
+    (Verb::Rewrite, format!("endless update by upstream{colon}{}", codes.join(", ")))
+}

@@ -1,0 +1,81 @@
+//! How much a plan changes, without a word about it: what is counted of thousands of Services.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::difference;
+use crate::{
+    engine::state::{EndpointsAction, Plan, State},
+    model::EndpointSlice,
+};
+
+/// The writes of a plan, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// What is done to Endpoints.
+    pub endpoints: Writes,
+    /// What is done to slices.
+    pub endpoint_slices: Writes,
+    /// Writes that bring nothing new: upstream repeats them at every sync.
+    pub endless: u64,
+}
+
+/// Writes that bring something new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are the writes")]
+pub struct Writes {
+    pub create: u64,
+    pub update: u64,
+    pub delete: u64,
+}
+
+impl Writes {
+    fn any(self) -> bool {
+        self != Self::default()
+    }
+
+    /// Adds other writes.
+    pub fn add(&mut self, other: Self) {
+        self.create += other.create;
+        self.update += other.update;
+        self.delete += other.delete;
+    }
+}
+
+impl Tally {
+    /// Counts what `plan` does to `state`.
+    pub fn of(state: &State<'_>, plan: &Plan) -> Self {
+        let mut tally = Self::default();
+        match (&plan.endpoints, state.endpoints) {
+            (EndpointsAction::None, _) => {}
+            (EndpointsAction::Create(_), _) => tally.endpoints.create = 1,
+            (EndpointsAction::Delete, _) => tally.endpoints.delete = 1,
+            (EndpointsAction::Update(new), Some(old)) if difference::endpoints(old, new).is_none() => tally.endless = 1,
+            (EndpointsAction::Update(_), _) => tally.endpoints.update = 1,
+        }
+        let slices = &plan.endpoint_slices;
+        tally.endpoint_slices.create = count(slices.create.len());
+        tally.endpoint_slices.delete = count(slices.delete.len());
+        if !slices.update.is_empty() {
+            let stored: BTreeMap<&str, &EndpointSlice> =
+                state.slices.iter().map(|s| (s.meta.name.as_str(), *s)).collect();
+            let same = |new: &&EndpointSlice| {
+                stored.get(new.meta.name.as_str()).is_some_and(|old| difference::slices(old, new).is_none())
+            };
+            let endless = count(slices.update.iter().filter(same).count());
+            tally.endless += endless;
+            tally.endpoint_slices.update = count(slices.update.len()) - endless;
+        }
+        tally
+    }
+
+    /// Whether the cluster is another one afterwards.
+    pub fn is_change(&self) -> bool {
+        self.endpoints.any() || self.endpoint_slices.any()
+    }
+}
+
+fn count(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}

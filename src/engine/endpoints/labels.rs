@@ -1,0 +1,62 @@
+//! Labels of Endpoints: the Service's, with a few of the controller's own.
+
+use crate::{
+    engine::compat::Profile,
+    model::{Labels, Service, names},
+};
+
+/// The labels that are written.
+pub(super) fn desired(service: &Service, profile: &Profile) -> Labels {
+    let mut labels = service.meta.labels.clone();
+    if service.headless() {
+        labels.insert(names::HEADLESS, "");
+    } else {
+        labels.remove(names::HEADLESS);
+    }
+    if profile.managed_by_label {
+        labels.insert(names::ENDPOINTS_MANAGED_BY, names::ENDPOINTS_CONTROLLER);
+    }
+    labels
+}
+
+/// Whether stored labels need no write (`labelsCorrectForEndpoints`; E6).
+///
+/// The headless label is not looked at on the stored side, but counts on the Service's side: a Service
+/// that carries it is never correct. From 1.33 the same is true of the managed-by label.
+pub(super) fn correct(stored: &Labels, service: &Labels, profile: &Profile) -> bool {
+    let own = |key: &str| key == names::HEADLESS || (profile.managed_by_label && key == names::ENDPOINTS_MANAGED_BY);
+    if profile.managed_by_label
+        && stored.get(names::ENDPOINTS_MANAGED_BY).is_none_or(|v| v != names::ENDPOINTS_CONTROLLER)
+    {
+        return false;
+    }
+    stored.iter().filter(|(k, _)| !own(k)).eq(service.iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::compat::Minor;
+
+    #[test]
+    fn labels_are_judged_as_upstream_judges_them() {
+        const MANAGED: (&str, &str) = (names::ENDPOINTS_MANAGED_BY, names::ENDPOINTS_CONTROLLER);
+        type Pairs = &'static [(&'static str, &'static str)];
+        let cases: &[(&str, Pairs, Pairs, bool)] = &[
+            ("1.32", &[("a", "1")], &[("a", "1")], true),
+            ("1.32", &[("a", "1"), (names::HEADLESS, "")], &[("a", "1")], true),
+            ("1.32", &[("a", "1"), MANAGED], &[("a", "1")], false),
+            ("1.32", &[(names::HEADLESS, "")], &[(names::HEADLESS, "")], false),
+            ("1.33", &[("a", "1")], &[("a", "1")], false),
+            ("1.33", &[("a", "1"), MANAGED], &[("a", "1")], true),
+            ("1.33", &[("a", "1"), MANAGED], &[("a", "2")], false),
+            ("1.33", &[MANAGED], &[("a", "2")], false),
+            ("1.33", &[MANAGED], &[MANAGED], false),
+        ];
+        for (minor, stored, service, want) in cases {
+            let labels = |pairs: Pairs| pairs.iter().copied().collect::<Labels>();
+            let profile = minor.parse::<Minor>().unwrap().profile();
+            assert_eq!(correct(&labels(stored), &labels(service), profile), *want, "{minor} {stored:?} {service:?}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The Endpoints controller: one Service, its pods, and the one object that lists them.
+//!
+//! Upstream: `pkg/controller/endpoint/endpoints_controller.go`, `syncService`.
+
+mod desired;
+pub(crate) mod kept;
+mod labels;
+mod notes;
+mod oddities;
+pub(crate) mod truncate;
+
+use crate::{
+    engine::{
+        membership,
+        reason::Trace,
+        state::{Context, EndpointsAction, Report, State},
+        subsets,
+    },
+    model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Pod, Service, names},
+};
+
+/// The text that marks Endpoints cut to 1000 addresses.
+pub(crate) const TRUNCATED: &str = "truncated";
+
+/// What the Endpoints controller does to one Service.
+pub(crate) fn sync(
+    state: &State<'_>,
+    pods: &[&Pod],
+    context: &Context,
+    report: &mut Report,
+    trace: &mut impl Trace,
+) -> EndpointsAction {
+    let Some(service) = state.service else {
+        return if state.endpoints.is_some() { EndpointsAction::Delete } else { EndpointsAction::None };
+    };
+    if !membership::serves(service, context.profile) {
+        return EndpointsAction::None;
+    }
+    let mut desired = match desired::subsets(service, pods, context, report, trace) {
+        Ok(desired) => desired,
+        Err(too_large) => {
+            too_large.tell(desired::LISTS, service.key(), report);
+            notes::too_large(service, pods, state.endpoints, trace);
+            return EndpointsAction::None;
+        }
+    };
+    notes::listed(&desired, pods, trace);
+    let subsets = std::mem::take(&mut desired.subsets);
+    oddities::of_service(service, &subsets, context, report);
+    // An object without a resource version was never stored: the controller would create it.
+    let stored = state.endpoints.filter(|e| !e.meta.resource_version.is_empty());
+    if let Some(stored) = stored
+        && is_current(stored, service, &subsets, context)
+    {
+        return EndpointsAction::None;
+    }
+    let mut object = Endpoints { meta: metadata(state.endpoints, service, context), subsets };
+    let total = count(&object.subsets);
+    if let Some(kept) = truncate::truncate(&mut object.subsets) {
+        object.meta.annotations.insert(names::OVER_CAPACITY, TRUNCATED);
+        oddities::over_capacity(service, count(&object.subsets), total, report);
+        notes::truncated(&desired, &kept, trace);
+    }
+    match stored {
+        Some(stored) => {
+            oddities::replaced(stored, context, report);
+            EndpointsAction::Update(Box::new(object))
+        }
+        None => EndpointsAction::Create(Box::new(object)),
+    }
+}
+
+/// Whether the stored object needs no write.
+fn is_current(stored: &Endpoints, service: &Service, subsets: &[EndpointSubset], context: &Context) -> bool {
+    // Judged on the stored object: one that was truncated has the annotation, and is never current.
+    let capacity =
+        count(&stored.subsets) <= truncate::CAPACITY && !stored.meta.annotations.contains_key(names::OVER_CAPACITY);
+    capacity
+        && labels::correct(&stored.meta.labels, &service.meta.labels, context.profile)
+        && (same_subsets(&stored.subsets, subsets)
+            // E9: a stored object in another order, or split otherwise, says the same.
+            || (context.profile.compare_repacked
+                && subsets::repack(context.profile.hash, &stored.subsets).is_ok_and(|s| same_subsets(&s, subsets))))
+}
+
+/// Equal in list order, but for the resource versions of the targets.
+fn same_subsets(a: &[EndpointSubset], b: &[EndpointSubset]) -> bool {
+    let same_address = |(a, b): (&EndpointAddress, &EndpointAddress)| {
+        a.ip == b.ip
+            && a.hostname == b.hostname
+            && a.node_name == b.node_name
+            && ObjectRef::same_targets(a.target_ref.as_deref(), b.target_ref.as_deref())
+    };
+    let same_addresses =
+        |a: &[EndpointAddress], b: &[EndpointAddress]| a.len() == b.len() && a.iter().zip(b).all(same_address);
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| {
+            a.ports == b.ports
+                && same_addresses(&a.addresses, &b.addresses)
+                && same_addresses(&a.not_ready_addresses, &b.not_ready_addresses)
+        })
+}
+
+/// Metadata of the object that is written: the stored one's, with the controller's labels and annotations.
+fn metadata(stored: Option<&Endpoints>, service: &Service, context: &Context) -> ObjectMeta {
+    let mut meta = stored.map_or_else(
+        || ObjectMeta {
+            name: service.meta.name.clone(),
+            namespace: service.meta.namespace.clone(),
+            ..ObjectMeta::default()
+        },
+        |e| e.meta.clone(),
+    );
+    meta.labels = labels::desired(service, context.profile);
+    context.set_trigger_time(&mut meta);
+    meta.annotations.remove(names::OVER_CAPACITY);
+    meta
+}
+
+fn count(subsets: &[EndpointSubset]) -> usize {
+    subsets.iter().map(|s| s.addresses.len() + s.not_ready_addresses.len()).sum()
+}

@@ -1,0 +1,204 @@
+//! What upstream does to Endpoints that a user would not expect (`docs/versions.md`, oddities).
+
+use std::collections::BTreeMap;
+
+use super::desired::LISTS;
+use crate::{
+    engine::{
+        canonical_ips::Uncanonical,
+        reason::{Problem, Reason, counted},
+        state::{Context, Report},
+    },
+    model::{EndpointSubset, Endpoints, Pod, Service, ServiceType, TargetPort, names},
+};
+
+/// Problems that the Service itself brings about.
+pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context: &Context, report: &mut Report) {
+    let mut say = |code, message: String| report.problems.push(Problem::new(code, service.key(), message));
+    let labels = &service.meta.labels;
+    if labels.contains_key(names::HEADLESS) {
+        say(
+            Reason::ServiceCarriesHeadlessLabel,
+            format!("the Service carries the label {}: its Endpoints are updated at every sync", names::HEADLESS),
+        );
+    }
+    if context.profile.managed_by_label && labels.contains_key(names::ENDPOINTS_MANAGED_BY) {
+        say(
+            Reason::ServiceCarriesManagedByLabel,
+            format!(
+                "the Service carries the label {}: its Endpoints are updated at every sync",
+                names::ENDPOINTS_MANAGED_BY
+            ),
+        );
+    }
+    if service.families.is_empty() && !subsets.is_empty() && context.profile.some_patch_panics {
+        say(
+            Reason::EmptyIpFamiliesPanic,
+            format!("spec.ipFamilies is empty: early patches of {} crash here", context.minor),
+        );
+    }
+    if context.profile.target_resource_version && subsets.len() > 1 {
+        say(
+            Reason::PodUpdateReordersSubsets,
+            format!("{} subsets, whose order depends on the resource versions of the pods", subsets.len()),
+        );
+    }
+    if service.kind == ServiceType::ExternalName {
+        say(
+            Reason::ExternalNamePublishes,
+            format!("{} publishes endpoints for this ExternalName Service", context.minor),
+        );
+    }
+    if !context.profile.tolerate_unready_annotation
+        && let Some(meant) = service.tolerates_unready().filter(|meant| *meant != service.publish_not_ready)
+    {
+        say(
+            Reason::TolerateUnreadyDropped,
+            format!(
+                "the annotation {} says {meant}, and has no effect since 1.24: spec.publishNotReadyAddresses is {}",
+                names::TOLERATE_UNREADY,
+                service.publish_not_ready
+            ),
+        );
+    }
+    named_ports(service, subsets, report);
+}
+
+/// A named port that stands for several numbers.
+fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Report) {
+    if subsets.len() < 2 {
+        return;
+    }
+    // One pass over the subsets: there can be as many of them as pods, and as many ports in each as the Service has.
+    let mut numbers: BTreeMap<(&str, &str), BTreeMap<i32, usize>> = BTreeMap::new();
+    for subset in subsets {
+        let pods = subset.addresses.len() + subset.not_ready_addresses.len();
+        for port in &subset.ports {
+            *numbers.entry((&port.name, &port.protocol)).or_default().entry(port.port).or_default() += pods;
+        }
+    }
+    for port in &service.ports {
+        let TargetPort::Name(target) = &port.target_port else { continue };
+        let Some(numbers) = numbers.get(&(port.name.as_str(), port.protocol.as_str())) else { continue };
+        if numbers.len() > 1 {
+            let shown: Vec<String> = numbers.iter().take(5).map(|(n, pods)| format!("{n} in {pods}")).collect();
+            let more = if numbers.len() > shown.len() { ", …" } else { "" };
+            let message = format!("targetPort {target:?} is {}{more} pods", shown.join(", "));
+            report.problems.push(Problem::new(Reason::NamedPortDiffers, service.key(), message));
+        }
+    }
+}
+
+/// `pods` are listed with the empty name for their node.
+pub(super) fn without_node(service: &Service, pods: &[&Pod], report: &mut Report) {
+    let message = match pods {
+        [] => return,
+        [pod] => format!("pod {} has no node: the Endpoints list it", pod.name()),
+        [first, ..] => {
+            format!("{} have no node, such as {}: the Endpoints list them", counted(pods.len(), "pod"), first.name())
+        }
+    };
+    let message = message + " with nodeName \"\", which API servers refuse";
+    report.problems.push(Problem::new(Reason::NodeUnknown, service.key(), message));
+}
+
+/// Addresses of stored Endpoints that do not look like those that take their place.
+pub(super) fn replaced(stored: &Endpoints, context: &Context, report: &mut Report) {
+    let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
+    for address in stored.subsets.iter().flat_map(|s| s.addresses.iter().chain(&s.not_ready_addresses)) {
+        uncanonical.of_object(|| stored.key(), &address.ip);
+    }
+    uncanonical.tell(|| stored.key(), report);
+}
+
+/// Truncated Endpoints are never current (A.7), so upstream writes them at every sync.
+pub(super) fn over_capacity(service: &Service, kept: usize, total: usize, report: &mut Report) {
+    report.problems.push(Problem::new(
+        Reason::OverCapacityRewrite,
+        service.key(),
+        format!("{kept} of {total} addresses are listed, and the Endpoints are updated at every sync"),
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::{
+        engine::{
+            plan::{PlanRequest, plan},
+            state::Controller,
+        },
+        model::names,
+    };
+
+    fn pod(name: &str, node: &str) -> Value {
+        json!({
+            "metadata": {"name": name, "namespace": "ns", "labels": {"app": "web"}},
+            "spec": {"nodeName": node},
+            "status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}],
+                       "conditions": [{"type": "Ready", "status": "True"}]},
+        })
+    }
+
+    /// The problems of the Endpoints of a Service with one ready pod, after `edits` to that state.
+    fn told(edits: &[(&str, Value)], compat: &str) -> Vec<String> {
+        let mut state = json!({
+            "service": {
+                "metadata": {"name": "web", "namespace": "ns", "annotations": {}},
+                "spec": {"selector": {"app": "web"}, "clusterIP": "10.96.0.1", "ipFamilies": ["IPv4"],
+                         "publishNotReadyAddresses": false,
+                         "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
+            },
+            "pods": [pod("a", "n")],
+            "options": {"compat": compat},
+        });
+        for (pointer, value) in edits {
+            *state.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
+        }
+        let request: PlanRequest = serde_json::from_value(state).unwrap();
+        let plan = request.with_state(|s, _| plan(s, &[Controller::Endpoints], &request.options));
+        plan.problems.iter().map(|p| format!("{} {}", p.code, p.message)).collect()
+    }
+
+    #[test]
+    fn an_annotation_that_is_not_read_any_more_is_told_where_it_would_matter() {
+        let annotation = |value: &str| ("/service/metadata/annotations", json!({names::TOLERATE_UNREADY: value}));
+        let publish = || ("/service/spec/publishNotReadyAddresses", json!(true));
+        let says = |annotation: bool, field: bool| {
+            format!(
+                "tolerate-unready-dropped the annotation {} says {annotation}, and has no effect since 1.24: \
+                 spec.publishNotReadyAddresses is {field}",
+                names::TOLERATE_UNREADY
+            )
+        };
+        for (edits, compat, want) in [
+            (vec![annotation("true")], "1.37", vec![says(true, false)]),
+            (vec![annotation("f"), publish()], "1.24", vec![says(false, true)]),
+            (vec![annotation("true")], "1.23", vec![]),
+            (vec![annotation("true"), publish()], "1.37", vec![]),
+            // No release read that.
+            (vec![annotation("yes")], "1.37", vec![]),
+        ] {
+            assert_eq!(told(&edits, compat), want, "{compat}: {edits:?}");
+        }
+    }
+
+    #[test]
+    fn a_pod_without_a_node_is_told_where_it_is_listed() {
+        let refused = "with nodeName \"\", which API servers refuse";
+        let mut ended = pod("a", "");
+        ended["status"]["phase"] = json!("Failed");
+        for (pods, want) in [
+            (json!([pod("a", "n")]), vec![]),
+            (json!([ended]), vec![]),
+            (json!([pod("a", "")]), vec![format!("node-unknown pod a has no node: the Endpoints list it {refused}")]),
+            (
+                json!([pod("a", "n"), pod("b", ""), pod("c", "")]),
+                vec![format!("node-unknown 2 pods have no node, such as b: the Endpoints list them {refused}")],
+            ),
+        ] {
+            assert_eq!(told(&[("/pods", pods.clone())], "1.37"), want, "{pods}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What makes two endpoints the same one.
+
+use std::cmp::Ordering;
+
+use smallvec::SmallVec;
+
+use crate::{
+    engine::compat::Profile,
+    model::{Endpoint, ObjectRef, Text, head},
+};
+
+/// The identity of an endpoint (`hashEndpoint`): addresses, host name, and since 1.26 (S9) the namespace and name of
+/// its target. Neither the target's uid nor the conditions: a pod that was replaced under its old name
+/// and address is an update in place.
+///
+/// Upstream compares hashes. A total order does the same, gives the sequence in which endpoints are
+/// listed, and leaves no room for input that was made to collide.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity<'a> {
+    /// Sorted.
+    addresses: SmallVec<[&'a Text; 1]>,
+    hostname: Option<&'a Text>,
+    target: Option<&'a ObjectRef>,
+}
+
+impl<'a> Identity<'a> {
+    /// The identity of what has these addresses, host name and target.
+    pub(crate) fn new(
+        mut addresses: SmallVec<[&'a Text; 1]>,
+        hostname: Option<&'a Text>,
+        target: Option<&'a ObjectRef>,
+        profile: &Profile,
+    ) -> Self {
+        addresses.sort_unstable();
+        Self { addresses, hostname, target: target.filter(|_| profile.target_in_identity) }
+    }
+
+    /// The identity of a stored endpoint.
+    pub(crate) fn of(endpoint: &'a Endpoint, profile: &Profile) -> Self {
+        let addresses = endpoint.addresses.iter().collect();
+        Self::new(addresses, endpoint.hostname.as_ref(), endpoint.target_ref.as_deref(), profile)
+    }
+
+    /// Sorted.
+    pub(crate) fn addresses(&self) -> &[&'a Text] {
+        &self.addresses
+    }
+
+    /// The host name that is published.
+    pub(crate) fn hostname(&self) -> Option<&'a Text> {
+        self.hostname
+    }
+
+    /// The head of the first address, which is in the same order as [`Self::order`].
+    pub(crate) fn head(&self) -> u128 {
+        self.addresses.first().map_or(0, |address| head(address))
+    }
+
+    /// A total order: by address, then host name, then target.
+    pub(crate) fn order(&self, other: &Identity<'_>) -> Ordering {
+        let by_address = self.addresses.iter().map(|a| a.as_str()).cmp(other.addresses.iter().map(|a| a.as_str()));
+        by_address
+            .then_with(|| text(self.hostname).cmp(text(other.hostname)))
+            .then_with(|| target(self.target).cmp(&target(other.target)))
+    }
+}
+
+fn text(text: Option<&Text>) -> &str {
+    text.map_or("", Text::as_str)
+}
+
+fn target(target: Option<&ObjectRef>) -> (&str, &str) {
+    target.map_or(("", ""), |t| (&t.namespace, &t.name))
+}

@@ -1,0 +1,119 @@
+//! Which pods take part, with what ports, and in which zone: all that does not depend on the address type.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    engine::{
+        budget::{self, TooLarge},
+        compat::MissingNode,
+        membership,
+        ports::Targets,
+        reason::Trace,
+    },
+    model::{Pod, Text},
+};
+
+use super::{Job, notes, ports::Groups};
+
+/// A pod that takes part.
+pub(super) struct Member<'a> {
+    /// Index among the selected pods.
+    pub index: usize,
+    /// The pod.
+    pub pod: &'a Pod,
+    /// The row of its ports.
+    pub row: usize,
+    /// The zone of its node.
+    pub zone: Option<&'a Text>,
+}
+
+/// The pods of a Service that take part.
+pub(super) struct Members<'a> {
+    /// In the order given.
+    pub list: Vec<Member<'a>>,
+    /// The ports of the Service, and the rows of the pods.
+    pub targets: Targets<'a>,
+    /// A group exists as soon as one pod has its ports, even if nothing of that pod can be published.
+    pub groups: Groups,
+    /// Indices of the pods that are left out because their node is not there.
+    pub missing: Vec<usize>,
+}
+
+/// The first half of `reconcileByAddressType`: `ShouldPodBeInEndpoints`, ports and node of each pod. `stored` is
+/// how many slices there are.
+pub(super) fn of_service<'a>(job: &Job<'a>, stored: usize, trace: &mut impl Trace) -> Result<Members<'a>, TooLarge> {
+    let mut members = Members {
+        list: Vec::with_capacity(job.pods.len()),
+        targets: Targets::new(&job.service.ports, job.profile.sidecar_ports_slices),
+        groups: Groups::default(),
+        missing: Vec::new(),
+    };
+    // S1: up to 1.23 publishNotReadyAddresses does not help against a missing node.
+    let needs_node = !job.service.publish_not_ready || job.profile.missing_node == MissingNode::Abort;
+    let mut zones = 0usize;
+    for (index, &pod) in job.pods.iter().enumerate() {
+        // Pods that are being deleted stay listed, as terminating.
+        if let Some(why) = membership::excluded(pod, true) {
+            notes::excluded(job, index, why, trace);
+            continue;
+        }
+        let row = members.targets.row_of(pod);
+        notes::port_misses(job, &members.targets, row, index, trace);
+        let node = job.nodes.get(&pod.node_name);
+        if node.is_none() && needs_node {
+            notes::node_unknown(job, index, pod, trace);
+            members.missing.push(index);
+            continue;
+        }
+        let zone = node.and_then(|n| n.zone());
+        zones = zones.saturating_add(zone.map_or(0, Text::len));
+        members.list.push(Member { index, pod, row, zone });
+    }
+    budget::check(members.weight(job, stored, zones))?;
+    members.groups = Groups::of(&members.targets, job.profile);
+    Ok(members)
+}
+
+impl Members<'_> {
+    /// What is repeated at most: in slices what the Service says of itself and the ports of the group, in endpoints
+    /// the zone, which a hint may repeat, and in errors the name.
+    fn weight(&self, job: &Job<'_>, stored: usize, zones: usize) -> usize {
+        let rows = self.targets.rows();
+        let mut pods = vec![0usize; rows.len()];
+        self.list.iter().for_each(|m| pods[m.row] += 1);
+        let families = job.families.len();
+        let (mut slices, mut ports) = (stored, 0usize);
+        for (row, pods) in rows.iter().zip(pods) {
+            let of_row = families * pods.div_ceil(job.context.per_slice).max(1);
+            slices += of_row;
+            ports = ports.saturating_add(self.targets.weight_of_row(row).saturating_mul(of_row));
+        }
+        // The first slice repeats nothing.
+        let owner = budget::owner(&job.service.meta);
+        let texts = (owner + budget::labels(&job.labels)).saturating_mul(slices.saturating_sub(1));
+        let zones = zones.saturating_mul(2 * families);
+        let missing = owner.saturating_mul(self.missing.len());
+        [ports, texts, zones, missing].into_iter().fold(0, usize::saturating_add)
+    }
+
+    /// What the sync returns for pods on missing nodes, as upstream puts it together (`NewAggregate`: each text
+    /// once, whatever the address type).
+    pub(super) fn error(&self, job: &Job<'_>) -> Option<String> {
+        let first = job.pods[*self.missing.first()?];
+        if job.profile.missing_node == MissingNode::Abort {
+            return Some(format!("node {:?} not found", first.node_name));
+        }
+        let (namespace, name) = (&job.service.meta.namespace, &job.service.meta.name);
+        let mut seen = BTreeSet::new();
+        let texts: Vec<String> = self
+            .missing
+            .iter()
+            .map(|i| job.pods[*i])
+            .filter(|p| seen.insert((p.name(), &p.node_name)))
+            .map(|p| {
+                format!("skipping Pod {} for Service {namespace}/{name}: Node {} Not Found", p.name(), p.node_name)
+            })
+            .collect();
+        Some(if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) })
+    }
+}

@@ -1,0 +1,154 @@
+//! What upstream does to slices that a user would not expect (`docs/versions.md`, oddities).
+
+use std::collections::BTreeMap;
+
+use crate::{
+    engine::{
+        canonical_ips::Uncanonical,
+        compat::MissingNode,
+        ports::clip,
+        reason::{Problem, Reason},
+        state::Report,
+    },
+    model::{Endpoint, EndpointSlice, Family, Pod, ServiceType},
+};
+
+use super::{
+    Job,
+    hints::{self, Asked, Hinting},
+    members::{Member, Members},
+    notes,
+    packing::Draft,
+};
+
+fn say(job: &Job<'_>, report: &mut Report, code: Reason, message: String) {
+    report.problems.push(Problem::new(code, job.service.key(), message));
+}
+
+/// A type that this release should not publish, and settings that have no effect.
+pub(super) fn of_service(job: &Job<'_>, report: &mut Report) {
+    let (service, profile, minor) = (job.service, job.profile, job.context.minor);
+    let known = report.problems.iter().any(|p| p.code == Reason::ExternalNamePublishes);
+    if service.kind == ServiceType::ExternalName && !known {
+        let message = format!("{minor} publishes endpoints for this ExternalName Service");
+        say(job, report, Reason::ExternalNamePublishes, message);
+    }
+    for (code, message) in hints::without_effect(service, profile, minor) {
+        say(job, report, code, message);
+    }
+}
+
+/// Pods on missing nodes, and ports that only the Endpoints have.
+pub(super) fn of_members(job: &Job<'_>, members: &Members<'_>, report: &mut Report) {
+    if let Some(&first) = members.missing.first() {
+        let (count, pod) = (members.missing.len(), job.pods[first]);
+        let why = format!("{count} pods have no node that exists; pod {}: {}", pod.name(), notes::missing_node(pod));
+        let (code, message) = match job.profile.missing_node {
+            MissingNode::Abort => (Reason::Frozen, format!("no slice is written: {why}")),
+            MissingNode::Skip => (Reason::MissingNodeRetries, format!("the sync fails and is tried again: {why}")),
+        };
+        say(job, report, code, message);
+    }
+    if job.profile.sidecar_ports_endpoints && !job.profile.sidecar_ports_slices {
+        split_sidecar_ports(job, members, report);
+    }
+}
+
+/// Ports that some pod has in a native sidecar only, each with the first such pod.
+fn split_sidecar_ports(job: &Job<'_>, members: &Members<'_>, report: &mut Report) {
+    let targets = &members.targets;
+    let mut split: BTreeMap<usize, &Pod> = BTreeMap::new();
+    for member in &members.list {
+        let row = &targets.rows()[member.row];
+        let names = member.pod.ports.iter().filter(|p| p.sidecar).filter_map(|p| targets.name_of(p));
+        for name in names.filter(|name| row.binary_search_by_key(name, |(known, _)| *known).is_err()) {
+            // All that ask for a name are met at once.
+            if targets.askers(name).first().is_some_and(|port| !split.contains_key(port)) {
+                split.extend(targets.askers(name).iter().map(|port| (*port, member.pod)));
+            }
+        }
+    }
+    for (port, pod) in split {
+        let port = &job.service.ports[port];
+        let name = if port.name.is_empty() { String::new() } else { format!(" ({})", clip(&port.name)) };
+        let message = format!(
+            "port {}{name} is found in a native sidecar by the Endpoints only; pod {} has it there",
+            port.port,
+            pod.name()
+        );
+        say(job, report, Reason::SidecarPortSplit, message);
+    }
+}
+
+/// A pod with an address that cannot be printed, or is not canonical.
+pub(super) fn addresses(
+    job: &Job<'_>,
+    family: Family,
+    member: &Member<'_>,
+    uncanonical: &mut Uncanonical,
+    report: &mut Report,
+) {
+    let of_family = member.pod.ips.iter().filter(|ip| ip.family == family);
+    of_family.for_each(|ip| uncanonical.of_pod(member.pod, ip));
+    if !notes::unparsable(job, family, member.pod) {
+        return;
+    }
+    let raw: Vec<_> = member.pod.ips.iter().filter(|ip| ip.canonical.is_none()).map(|ip| ip.raw.as_str()).collect();
+    let message = format!("status.podIPs holds {raw:?}, which is no IP address and is left out of the slices");
+    report.problems.push(Problem::new(Reason::UnparsablePodIp, member.pod.key(), message));
+}
+
+/// Pods, each with the one that hides it.
+pub(super) fn shared_addresses(job: &Job<'_>, family: Family, twice: &[(usize, usize)], report: &mut Report) {
+    let Some(&(lost, kept)) = twice.first().filter(|_| !job.profile.target_in_identity) else { return };
+    let message = format!(
+        "{} pods are hidden in the {} slices by others with the same address, such as {} by {}; which one is listed \
+         is random upstream",
+        twice.len(),
+        family.as_str(),
+        job.pods[lost].name(),
+        job.pods[kept].name()
+    );
+    say(job, report, Reason::SharedAddressCollapses, message);
+}
+
+/// A placeholder slice that is written again.
+pub(super) fn placeholder_churn(job: &Job<'_>, stored: &EndpointSlice, report: &mut Report) {
+    let message =
+        format!("{} writes this slice again at every sync, as the Service has no endpoints", job.context.minor);
+    report.problems.push(Problem::new(Reason::PlaceholderChurn, stored.key(), message));
+}
+
+/// A slice whose missing port list counts as another one than the empty list.
+pub(super) fn portless_churn(job: &Job<'_>, slice: &EndpointSlice, members: &Members<'_>, report: &mut Report) {
+    if slice.ports.is_none() && members.groups.portless() {
+        let message = format!("{} writes this slice again whenever it reads it without a port list", job.context.minor);
+        report.problems.push(Problem::new(Reason::PortlessChurn, slice.key(), message));
+    }
+}
+
+/// What stays in the slices of one address type though it should not.
+pub(super) fn of_draft(job: &Job<'_>, draft: &Draft<'_>, hinting: &Hinting<'_>, report: &mut Report) {
+    for (slice, count) in &draft.stale {
+        let message = format!("{count} endpoints of the slice name an outdated node or zone, and go on doing so");
+        report.problems.push(Problem::new(Reason::StaleNodeOrZone, slice.key(), message));
+    }
+    if hinting.asked == Asked::Nothing {
+        return;
+    }
+    for slice in draft.update.iter().chain(draft.unchanged.iter().copied()) {
+        let unready = slice.endpoints.iter().filter(|e| !hints::is_ready(e) && e.hints.is_some()).count();
+        if unready > 0 {
+            let message = format!("{unready} endpoints that are not ready keep their hints");
+            report.problems.push(Problem::new(Reason::StaleHintOnUnready, slice.key(), message));
+        }
+    }
+    if hinting.asked.hints_empty_zone() {
+        let hinted = |e: &&Endpoint| e.hints.as_ref().is_some_and(|h| h.for_zones.iter().any(|z| z.name.is_empty()));
+        let count = draft.all().flat_map(|s| &s.endpoints).filter(hinted).count();
+        if count > 0 {
+            let message = format!("{count} endpoints are hinted for the zone \"\": their nodes have no zone label");
+            say(job, report, Reason::EmptyZoneHint, message);
+        }
+    }
+}

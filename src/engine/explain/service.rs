@@ -1,0 +1,97 @@
+//! What there is to say of a Service as a whole.
+
+use super::{Finding, near, rows::Table};
+use crate::{
+    engine::{
+        membership,
+        reason::{Reason, counted},
+        state::{Options, State},
+    },
+    model::{ObjectKey, Pod, Service, names},
+};
+
+/// The Service, or the name that its Endpoints or slices have left of it.
+pub(super) fn key(state: &State<'_>) -> Option<ObjectKey> {
+    let service = state.service.map(Service::key);
+    let endpoints = || state.endpoints.map(|e| ObjectKey { kind: "Service".into(), ..e.key() });
+    let slices = || {
+        let named = |s: &&crate::model::EndpointSlice| {
+            s.service_name().map(|name| ObjectKey::new("Service", &s.meta.namespace, name))
+        };
+        state.slices.iter().find_map(named)
+    };
+    service.or_else(endpoints).or_else(slices)
+}
+
+/// What the Service itself, its selector and its ports give to say.
+pub(super) fn findings(
+    state: &State<'_>,
+    options: &Options,
+    selected: &[&Pod],
+    kinds: Option<&near::Kinds<'_>>,
+) -> Vec<Finding> {
+    let Some(service) = state.service else { return vec![Finding::new(Reason::ServiceMissing, "")] };
+    let mut out = Vec::new();
+    if service.meta.deleting() {
+        out.push(Finding::new(Reason::ServiceDeleting, ""));
+    }
+    let idle = membership::only_a_name(service, options.compat.profile());
+    if idle {
+        out.push(Finding::new(Reason::ExternalName, ""));
+    }
+    match &service.selector {
+        None => out.push(Finding::new(Reason::NoSelector, who_writes(state, service))),
+        Some(_) if idle => {}
+        Some(selector) if !selector.is_empty() && selected.is_empty() => {
+            out.extend(match kinds {
+                Some(kinds) => near::misses(service, selector, kinds),
+                None => near::misses(service, selector, &state.pods.iter().copied().collect()),
+            });
+        }
+        Some(selector) if selector.is_empty() => {
+            let detail = format!("{} of namespace {}", counted(selected.len(), "pod"), service.meta.namespace);
+            out.push(Finding::new(Reason::SelectsEverything, detail));
+        }
+        Some(_) => {}
+    }
+    out
+}
+
+/// Where the endpoints of a Service without selector come from.
+fn who_writes(state: &State<'_>, service: &Service) -> String {
+    let meta = &service.meta;
+    let by_others = |s: &&&crate::model::EndpointSlice| {
+        s.meta.namespace == meta.namespace
+            && s.service_name() == Some(&meta.name)
+            && s.managed_by().is_none_or(|by| by != names::MIRROR_CONTROLLER)
+    };
+    let slices = state.slices.iter().filter(by_others).count();
+    let addresses: Option<usize> =
+        state.endpoints.map(|e| e.subsets.iter().map(|s| s.addresses.len() + s.not_ready_addresses.len()).sum());
+    let endpoints = match addresses {
+        Some(n) => format!("there are hand-made Endpoints with {}", counted(n, "address")),
+        None => "there are no Endpoints of its name".to_owned(),
+    };
+    match slices {
+        0 => endpoints,
+        n => format!("{endpoints}, and {} not mirrored from them", counted(n, "slice")),
+    }
+}
+
+/// Ports that are served by none of the selected pods.
+pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a Table) -> impl Iterator<Item = Finding> + 'a {
+    let ports = state.service.map_or(&[][..], |s| &s.ports);
+    let unserved = table.ports.iter().enumerate().filter(|(_, t)| !t.served && !t.reasons.is_empty());
+    unserved.map(|(index, tally)| {
+        let port = match ports.get(index) {
+            Some(p) if p.name.is_empty() => format!("port {}", p.port),
+            Some(p) => format!("port {} ({})", p.port, p.name),
+            None => "the Service".to_owned(),
+        };
+        let mut why: Vec<(usize, Reason)> = tally.reasons.iter().map(|(r, (pods, _))| (*pods, *r)).collect();
+        why.sort_by_key(|(pods, _)| std::cmp::Reverse(*pods));
+        let why: Vec<String> =
+            why.iter().take(4).map(|(pods, r)| format!("{r} in {}", counted(*pods, "pod"))).collect();
+        Finding::new(Reason::PortUnserved, format!("{port}: {}", why.join(", ")))
+    })
+}

@@ -1,0 +1,85 @@
+//! Membership: which pods a Service selects, and which of them can be published at all. Shared by Endpoints
+//! and slices.
+
+use std::fmt::Write;
+
+use crate::{
+    engine::{compat::Profile, ports::clip, reason::Reason},
+    model::{Phase, Pod, Readiness, Service, ServiceType},
+};
+
+/// The pods that `service` selects: same namespace, labels that match. Without a selector, none.
+pub(crate) fn selected<'a>(service: &Service, pods: &[&'a Pod]) -> Vec<&'a Pod> {
+    let Some(selector) = &service.selector else { return Vec::new() };
+    pods.iter().copied().filter(|p| *p.namespace() == service.meta.namespace && selector.selects(&p.labels)).collect()
+}
+
+/// Why a pod is no candidate, whatever the ports (`ShouldPodBeInEndpoints`).
+#[inline]
+pub(crate) fn excluded(pod: &Pod, include_terminating: bool) -> Option<Reason> {
+    if pod.phase != Phase::Live {
+        return Some(Reason::PodEnded);
+    }
+    if !pod.has_pod_ip && pod.ips.is_empty() {
+        return Some(Reason::NoPodIp);
+    }
+    if pod.deleting && !include_terminating {
+        return Some(Reason::Terminating);
+    }
+    None
+}
+
+/// Whether the controllers of pods take care of this Service at all.
+pub(crate) fn serves(service: &Service, profile: &Profile) -> bool {
+    service.selector.is_some() && !only_a_name(service, profile)
+}
+
+/// Whether the Service is a CNAME, and nothing but that for this release (E3, S11).
+pub(crate) fn only_a_name(service: &Service, profile: &Profile) -> bool {
+    service.kind == ServiceType::ExternalName && !profile.external_name
+}
+
+/// Whether the pod's host name is published: `ShouldSetHostname`.
+#[inline]
+pub(crate) fn published_hostname<'a>(pod: &'a Pod, service: &Service) -> Option<&'a crate::model::Text> {
+    (!pod.hostname.is_empty() && pod.subdomain == service.meta.name && *pod.namespace() == service.meta.namespace)
+        .then_some(&pod.hostname)
+}
+
+/// So many containers and readiness gates of a pod are named.
+const NAMED: usize = 4;
+
+/// What the pod tells of why it is not ready, in a sentence; empty if it is ready.
+pub(crate) fn not_ready_detail(pod: &Pod) -> String {
+    let Readiness::NotReady(why) = &pod.readiness else { return String::new() };
+    let mut said = match (clip(&why.status), clip(&why.reason)) {
+        ("", _) => "it has no Ready condition".to_owned(),
+        (status, "") => format!("condition Ready is {status}"),
+        (status, reason) => format!("condition Ready is {status} ({reason})"),
+    };
+    if why.unscheduled {
+        said.push_str("; it waits for a node");
+    }
+    for (container, reason) in why.containers.iter().take(NAMED) {
+        said.push_str("; container ");
+        said.push_str(clip(container));
+        said.push_str(" is not ready");
+        if !reason.is_empty() {
+            said.push_str(" (");
+            said.push_str(clip(reason));
+            said.push(')');
+        }
+    }
+    for gate in why.gates.iter().take(NAMED) {
+        said.push_str("; readiness gate ");
+        said.push_str(clip(gate));
+        said.push_str(" is not true");
+    }
+    match why.containers.len().saturating_sub(NAMED) + why.gates.len().saturating_sub(NAMED) {
+        0 => {}
+        more => {
+            let _ = write!(said, "; and {more} more");
+        }
+    }
+    said
+}

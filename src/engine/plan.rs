@@ -1,0 +1,138 @@
+//! What the controllers would do to one Service: decide first, act last.
+
+#[cfg(test)]
+use serde::Deserialize;
+
+use crate::{
+    engine::{
+        endpoints, endpointslice, membership, mirror,
+        reason::{Silent, Trace},
+        state::{Context, Controller, Options, Plan, Report, State},
+    },
+    model::{EndpointSlice, Endpoints, Nodes, Pod, Service},
+};
+
+/// What `controllers` would do to one Service.
+pub fn plan(state: &State<'_>, controllers: &[Controller], options: &Options) -> Plan {
+    plan_traced(state, controllers, options, &mut Silent)
+}
+
+/// [`plan`], with every decision written down. The index of a pod in a note is its place among
+/// [`selected_pods`].
+pub fn plan_traced(state: &State<'_>, controllers: &[Controller], options: &Options, trace: &mut impl Trace) -> Plan {
+    let context = Context {
+        profile: options.compat.profile(),
+        minor: options.compat,
+        per_slice: options.per_slice(),
+        per_subset: options.per_subset(),
+        // A controller that has not seen a Service before takes its creation for the change.
+        trigger: state.service.and_then(|s| s.meta.creation_timestamp),
+    };
+    let pods = selected_pods(state);
+    let mut report = Report::default();
+    let mut plan = Plan::default();
+    let wanted = |c| controllers.contains(&c);
+    if wanted(Controller::Endpoints) {
+        plan.endpoints = endpoints::sync(state, &pods, &context, &mut report, trace);
+    }
+    if wanted(Controller::EndpointSlices) {
+        plan.endpoint_slices = endpointslice::sync(state, &pods, &context, &mut report, trace);
+    }
+    if wanted(Controller::Mirroring) {
+        plan.endpoint_slices.append(mirror::sync(state, &context, &mut report));
+    }
+    Plan { events: report.events, errors: report.errors, problems: report.problems, ..plan }
+}
+
+/// The pods that the Service of `state` selects, in the order given.
+pub fn selected_pods<'a>(state: &State<'a>) -> Vec<&'a Pod> {
+    state.service.map(|s| membership::selected(s, state.pods)).unwrap_or_default()
+}
+
+/// The state of one Service, and how to plan it: the body of `/v1/plan`, which `decode::request` reads.
+#[derive(Clone, Debug, Default)]
+// The tests of the core build without that reader.
+#[cfg_attr(test, derive(Deserialize), serde(rename_all = "camelCase", default))]
+pub struct PlanRequest {
+    /// The Service; missing if it was deleted.
+    pub service: Option<Service>,
+    /// Pods.
+    pub pods: Vec<Pod>,
+    /// Nodes.
+    pub nodes: Nodes,
+    /// The Endpoints that the cluster holds.
+    pub endpoints: Option<Endpoints>,
+    /// The slices that the cluster holds.
+    pub endpoint_slices: Vec<EndpointSlice>,
+    /// Whose work to plan; all three if not given.
+    pub controllers: Option<Vec<Controller>>,
+    /// How to decide.
+    pub options: Options,
+}
+
+impl PlanRequest {
+    /// What the controllers would do.
+    pub fn plan(&self) -> Plan {
+        self.with_state(|state, controllers| plan(state, controllers, &self.options))
+    }
+
+    /// Runs `f` on the state, borrowed.
+    pub fn with_state<T>(&self, f: impl FnOnce(&State<'_>, &[Controller]) -> T) -> T {
+        let pods: Vec<&Pod> = self.pods.iter().collect();
+        let slices: Vec<&EndpointSlice> = self.endpoint_slices.iter().collect();
+        let state = State {
+            service: self.service.as_ref(),
+            pods: &pods,
+            nodes: &self.nodes,
+            endpoints: self.endpoints.as_ref(),
+            slices: &slices,
+        };
+        f(&state, self.controllers.as_deref().unwrap_or(&Controller::ALL))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::state::{EndpointsAction, SliceChanges};
+
+    #[test]
+    fn what_is_desired_is_what_is_stored_afterwards() {
+        let meta = |name: &str, namespace: &str| json!({ "metadata": { "name": name, "namespace": namespace } });
+        let state = json!({
+            "service": meta("web", "shop"),
+            "endpoints": meta("web", "shop"),
+            "endpointSlices": [meta("web-1", "shop"), meta("web-2", "shop"), meta("web-3", "shop"), meta("web-1", "other")],
+        });
+        let request: PlanRequest = serde_json::from_value(state).unwrap();
+        let written = |name: &str| Endpoints {
+            meta: crate::model::ObjectMeta { name: name.into(), ..Default::default() },
+            ..Default::default()
+        };
+        let slice = |name: &str| EndpointSlice {
+            meta: crate::model::ObjectMeta { name: name.into(), ..Default::default() },
+            ..Default::default()
+        };
+        for (action, want) in [
+            (EndpointsAction::None, Some("web")),
+            (EndpointsAction::Create(Box::new(written("new"))), Some("new")),
+            (EndpointsAction::Update(Box::new(written("newer"))), Some("newer")),
+            (EndpointsAction::Delete, None),
+        ] {
+            let endpoint_slices = SliceChanges {
+                create: vec![slice("")],
+                update: vec![slice("web-3")],
+                delete: vec!["web-2".into()],
+                unchanged: vec!["web-1".into()],
+            };
+            let plan = Plan { endpoints: action, endpoint_slices, ..Plan::default() };
+            request.with_state(|state, _| {
+                assert_eq!(plan.desired_endpoints(state).map(|e| e.meta.name.as_str()), want);
+                let slices: Vec<_> = plan.desired_slices(state).into_iter().map(|s| s.meta.name.as_str()).collect();
+                assert_eq!(slices, ["", "web-3", "web-1"]);
+            });
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Which number each port of a Service has in a pod (`FindPort`). Shared by Endpoints and slices.
+//!
+//! A Service port means a number, which is the same for every pod, or a container port by name and protocol. Of
+//! a pod only those container ports matter that the Service asks for: they are its [`Row`]. Pods of one row
+//! serve the same ports. No row is longer than the pod's own list of ports, so that all of them together are as
+//! long as the input, however many ports the Service has.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use smallvec::SmallVec;
+
+use crate::{
+    engine::{budget, reason::Reason},
+    model::{ContainerPort, Pod, ServicePort, TargetPort, Text},
+};
+
+/// The names that a pod has, each with its number, sorted by name.
+pub(crate) type Row = SmallVec<[(NameId, i32); 2]>;
+
+/// A name and protocol that some Service port asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NameId(u32);
+
+/// The Service ports that mean the same thing in every pod.
+#[derive(Default)]
+struct Askers {
+    /// Places among the Service's ports.
+    ports: Vec<usize>,
+    /// What they weigh where they are written.
+    weight: usize,
+}
+
+impl Askers {
+    fn add(&mut self, place: usize, port: &ServicePort) {
+        self.ports.push(place);
+        self.weight += budget::port(&port.name, &port.protocol, port.app_protocol.as_ref());
+    }
+}
+
+/// What the ports of a Service mean, and the rows of the pods that were looked at.
+pub(crate) struct Targets<'a> {
+    service_ports: &'a [ServicePort],
+    /// Whether native sidecars are looked at.
+    sidecars: bool,
+    names: BTreeMap<(&'a str, &'a str), NameId>,
+    /// The same by id.
+    wanted: Vec<(&'a Text, &'a Text)>,
+    by_name: Vec<Askers>,
+    /// Those that mean a number.
+    numbered: Askers,
+    rows: Vec<Row>,
+    by_row: BTreeMap<Row, usize>,
+    /// Pods of one workload have equal lists, and mostly come one after the other.
+    last: Option<(&'a Arc<[ContainerPort]>, usize)>,
+}
+
+impl<'a> Targets<'a> {
+    /// Those of these Service ports; no pod was looked at yet.
+    pub(crate) fn new(service_ports: &'a [ServicePort], sidecars: bool) -> Self {
+        let mut names = BTreeMap::new();
+        let mut wanted = Vec::new();
+        let mut by_name: Vec<Askers> = Vec::new();
+        let mut numbered = Askers::default();
+        for (place, port) in service_ports.iter().enumerate() {
+            let askers = match &port.target_port {
+                TargetPort::Number(_) => &mut numbered,
+                TargetPort::Name(name) => {
+                    // There are fewer ports than bytes of input.
+                    let next = NameId(u32::try_from(by_name.len()).unwrap_or(u32::MAX));
+                    let id = *names.entry((name.as_str(), port.protocol.as_str())).or_insert(next);
+                    if id == next {
+                        wanted.push((name, &port.protocol));
+                        by_name.push(Askers::default());
+                    }
+                    &mut by_name[id.0 as usize]
+                }
+            };
+            askers.add(place, port);
+        }
+        let (rows, by_row) = (Vec::new(), BTreeMap::new());
+        Self { service_ports, sidecars, names, wanted, by_name, numbered, rows, by_row, last: None }
+    }
+
+    /// The place of the pod's row among [`Self::rows`], which is made if it is a new one.
+    #[inline]
+    pub(crate) fn row_of(&mut self, pod: &'a Pod) -> usize {
+        if let Some((ports, row)) = self.last
+            && (Arc::ptr_eq(ports, &pod.ports) || self.is_row_of(row, ports, &pod.ports))
+        {
+            return row;
+        }
+        let row = self.find(&pod.ports);
+        let at = *self.by_row.entry(row).or_insert_with_key(|row| {
+            self.rows.push(row.clone());
+            self.rows.len() - 1
+        });
+        self.last = Some((&pod.ports, at));
+        at
+    }
+
+    /// Whether `ports` make the row that `known` made. It may be denied wrongly: that only costs time.
+    #[inline]
+    fn is_row_of(&self, row: usize, known: &[ContainerPort], ports: &[ContainerPort]) -> bool {
+        /// A few names are looked for one by one in a short list; of more, the whole lists are compared.
+        const FEW: usize = 4;
+        if self.wanted.len() > FEW || ports.len() > FEW * FEW {
+            return known == ports;
+        }
+        let mut row = self.rows[row].as_slice();
+        for (id, &(name, protocol)) in self.wanted.iter().enumerate() {
+            // Texts of this kind are compared faster with each other than with a `str`.
+            let found =
+                ports.iter().find(|p| p.name == *name && p.protocol == *protocol && (self.sidecars || !p.sidecar));
+            let known = match row {
+                [(known, number), rest @ ..] if known.0 as usize == id => {
+                    row = rest;
+                    Some(*number)
+                }
+                _ => None,
+            };
+            if found.map(|p| p.number) != known {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The container ports that count, in the order of look-up: of several with one name the first.
+    fn find(&self, ports: &[ContainerPort]) -> Row {
+        let looked_at = ports.iter().filter(|p| self.sidecars || !p.sidecar);
+        let mut row: Row = looked_at.filter_map(|p| Some((self.name_of(p)?, p.number))).collect();
+        row.sort_by_key(|(name, _)| *name);
+        row.dedup_by_key(|(name, _)| *name);
+        row
+    }
+
+    /// The name that a container port has for the Service, if it asks for it.
+    pub(crate) fn name_of(&self, port: &ContainerPort) -> Option<NameId> {
+        self.names.get(&(port.name.as_str(), port.protocol.as_str())).copied()
+    }
+
+    /// The rows that were met, in this order.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Places of the Service ports that mean a number.
+    pub(crate) fn numbered(&self) -> &[usize] {
+        &self.numbered.ports
+    }
+
+    /// Places of the Service ports that ask for `name`.
+    pub(crate) fn askers(&self, name: NameId) -> &[usize] {
+        &self.by_name[name.0 as usize].ports
+    }
+
+    /// What the ports weigh that mean a number.
+    pub(crate) fn weight_of_numbered(&self) -> usize {
+        self.numbered.weight
+    }
+
+    /// What the ports weigh that ask for `name`.
+    pub(crate) fn weight_of(&self, name: NameId) -> usize {
+        self.by_name[name.0 as usize].weight
+    }
+
+    /// What the ports of a row weigh.
+    pub(crate) fn weight_of_row(&self, row: &Row) -> usize {
+        row.iter().fold(self.numbered.weight, |sum, (name, _)| sum.saturating_add(self.weight_of(*name)))
+    }
+
+    /// The Service ports that a pod of this row has, each with its number.
+    pub(crate) fn ports_of<'b>(&'b self, row: &'b Row) -> impl Iterator<Item = (&'a ServicePort, i32)> + 'b {
+        let numbered =
+            self.numbered.ports.iter().map(|i| &self.service_ports[*i]).filter_map(|p| match p.target_port {
+                TargetPort::Number(number) => Some((p, number)),
+                TargetPort::Name(_) => None,
+            });
+        let named = row.iter().flat_map(|(name, n)| self.askers(*name).iter().map(|i| (&self.service_ports[*i], *n)));
+        numbered.chain(named)
+    }
+
+    /// Places of the Service ports that a pod of this row does not have.
+    pub(crate) fn missing<'b>(&'b self, row: &'b Row) -> impl Iterator<Item = usize> + 'b {
+        let mut have = row.iter().map(|(name, _)| name.0 as usize).peekable();
+        let absent = self.by_name.iter().enumerate().filter(move |(name, _)| have.next_if_eq(name).is_none());
+        absent.flat_map(|(_, askers)| askers.ports.iter().copied())
+    }
+}
+
+/// So many names of ports are listed in a sentence, each cut to what a valid one may be long.
+const NAMED: usize = 8;
+
+/// Why a pod does not have the Service port that is missing in its row, and what it has instead.
+pub(crate) fn miss(pod: &Pod, wanted: &ServicePort) -> (Reason, String) {
+    let TargetPort::Name(name) = &wanted.target_port else { return (Reason::NamedPortMissing, String::new()) };
+    let namesakes = || pod.ports.iter().filter(|p| p.name == *name);
+    let list = |texts: &mut dyn Iterator<Item = &str>| texts.take(NAMED).map(clip).collect::<Vec<_>>().join(", ");
+    if namesakes().next().is_none() {
+        let have = list(&mut pod.ports.iter().map(|p| p.name.as_str()).filter(|name| !name.is_empty()));
+        let have = if have.is_empty() { "none is named".to_owned() } else { format!("there is {have}") };
+        return (Reason::NamedPortMissing, format!("no container port is named {:?}; {have}", clip(name)));
+    }
+    if let Some(port) = namesakes().find(|p| p.sidecar && p.protocol == wanted.protocol) {
+        let detail = format!("port {:?} is {} in a native sidecar, which is not looked at", clip(name), port.number);
+        return (Reason::SidecarPortIgnored, detail);
+    }
+    let said = |protocol| if str::is_empty(protocol) { "without protocol" } else { clip(protocol) };
+    let have = list(&mut namesakes().map(|p| said(p.protocol.as_str())));
+    let asked = said(wanted.protocol.as_str());
+    (Reason::ProtocolMismatch, format!("port {:?} is {have} in the pod, {asked} in the Service", clip(name)))
+}
+
+/// Text that somebody else chose, short enough to be said once for every pod and port.
+pub(crate) fn clip(text: &str) -> &str {
+    match text.char_indices().nth(64) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_miss_says_what_the_pod_has_instead() {
+        let tcp = json!({"name": "http", "protocol": "TCP", "containerPort": 9000});
+        let udp = json!({"name": "http", "protocol": "UDP", "containerPort": 53});
+        let bare = json!({"name": "http", "containerPort": 80});
+        for (containers, sidecars, want) in [
+            (json!([]), json!([]), "named-port-missing no container port is named \"http\"; none is named"),
+            (
+                json!([{"name": "www", "protocol": "TCP", "containerPort": 80}]),
+                json!([]),
+                "named-port-missing no container port is named \"http\"; there is www",
+            ),
+            (json!([udp]), json!([]), "protocol-mismatch port \"http\" is UDP in the pod, TCP in the Service"),
+            (
+                json!([udp, bare]),
+                json!([]),
+                "protocol-mismatch port \"http\" is UDP, without protocol in the pod, TCP in the Service",
+            ),
+            (
+                json!([]),
+                json!([udp, tcp]),
+                "sidecar-port-ignored port \"http\" is 9000 in a native sidecar, which is not looked at",
+            ),
+            (
+                json!([udp]),
+                json!([tcp]),
+                "sidecar-port-ignored port \"http\" is 9000 in a native sidecar, which is not looked at",
+            ),
+        ] {
+            let pod: Pod = serde_json::from_value(json!({"spec": {
+                "containers": [{"ports": containers}],
+                "initContainers": [{"restartPolicy": "Always", "ports": sidecars}],
+            }}))
+            .unwrap();
+            let port = json!({"name": "http", "protocol": "TCP", "port": 80, "targetPort": "http"});
+            let (reason, detail) = miss(&pod, &serde_json::from_value(port).unwrap());
+            assert_eq!(format!("{reason} {detail}"), want);
+        }
+    }
+}

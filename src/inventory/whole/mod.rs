@@ -1,0 +1,98 @@
+//! A whole cluster: the plan of every Service, on all cores, in order, while memory stays bounded.
+//!
+//! ```text
+//! let mut inventory = Inventory::default();
+//! decode::read(input, &source, &mut inventory)?;       // as often as there are inputs
+//! let index = inventory.index();
+//! cluster::plan_all(&index, &Controller::ALL, &options, threads, |lines| out.write_all(lines))?;
+//! ```
+
+mod line;
+mod ordered;
+
+use std::num::NonZeroUsize;
+
+pub use line::{InputProblems, Summary, last_line, line};
+
+use crate::{
+    engine::{
+        plan::plan,
+        reason::{Problem, Reason},
+        state::{Controller, Options, Plan},
+    },
+    inventory::{Entry, Index},
+    model::names,
+};
+
+/// All cores.
+pub fn all_cores() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+/// What the controllers would do to one entry of a cluster at work.
+///
+/// Endpoints without a Service are written by hand, or left over from a Service that went while no
+/// controller ran: nothing brings them to a controller's notice before its next start, when upstream's
+/// `checkLeftoverEndpoints` has them deleted. Only that one Service was deleted just now can make them go at
+/// once, and a whole cluster does not tell that.
+pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller], options: &Options) -> Plan {
+    let state = index.state(entry);
+    let (None, Some(endpoints)) = (entry.service, entry.endpoints) else { return plan(&state, controllers, options) };
+    let others: Vec<Controller> = controllers.iter().copied().filter(|c| *c != Controller::Endpoints).collect();
+    let mut plan = plan(&state, &others, options);
+    // Endpoints that serve as a lock of leader election never have a Service, and are never deleted.
+    if others.len() < controllers.len() && !endpoints.meta.annotations.contains_key(names::LEADER) {
+        let message = "these Endpoints have no Service: they are deleted when kube-controller-manager starts again";
+        plan.problems.push(Problem::new(Reason::ServiceMissing, endpoints.key(), message));
+    }
+    plan
+}
+
+/// Plans every entry of `index` on `threads` threads and hands NDJSON to `sink`, in order of namespace
+/// and name: one line for each Service (`{"service":{"namespace":…,"name":…},` and the fields of a
+/// [`Plan`]), and a last line `{"summary":{…}}`. Each call of `sink` gets whole lines.
+///
+/// Only a few dozen plans are in memory at once: a slow `sink` slows the computation down. An error of
+/// `sink` ends it, and is returned.
+pub fn plan_all<E: Send>(
+    index: &Index<'_>,
+    controllers: &[Controller],
+    options: &Options,
+    threads: NonZeroUsize,
+    mut sink: impl FnMut(&[u8]) -> Result<(), E> + Send,
+) -> Result<Summary, E> {
+    let mut summary = Summary::new(index);
+    let chunk = |entries: &[Entry<'_>]| {
+        let mut part = (Vec::new(), Summary::default());
+        for entry in entries {
+            let plan = plan_of(index, entry, controllers, options);
+            part.1.count(&index.state(entry), &plan);
+            line::write(&mut part.0, entry, &plan);
+        }
+        part
+    };
+    ordered::map(index.entries(), CHUNK, threads, chunk, |(lines, counted)| {
+        summary.add(&counted);
+        sink(&lines)
+    })?;
+    let mut last = Vec::new();
+    line::write_summary(&mut last, &summary, index.problems());
+    sink(&last)?;
+    Ok(summary)
+}
+
+/// Applies `f` to every entry of `index` on `threads` threads, and hands the results to `sink` in order of
+/// namespace and name, with bounded memory. An error of `sink` ends it, and is returned.
+pub fn each<T: Send, E: Send>(
+    index: &Index<'_>,
+    threads: NonZeroUsize,
+    f: impl Fn(&Entry<'_>) -> T + Sync,
+    mut sink: impl FnMut(T) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    let chunk = |entries: &[Entry<'_>]| -> Vec<T> { entries.iter().map(&f).collect() };
+    ordered::map(index.entries(), CHUNK, threads, chunk, |part| part.into_iter().try_for_each(&mut sink))
+}
+
+/// Entries that a thread takes at once: enough to make the counter cheap, few enough that the last
+/// thread is not left alone for long.
+const CHUNK: usize = 16;

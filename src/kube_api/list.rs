@@ -1,0 +1,173 @@
+//! Lists, page by page.
+
+use std::{fmt::Write, time::Duration};
+
+use kube::Client;
+use serde::Deserialize;
+
+use super::{LiveError, Target};
+use crate::{
+    decode::{self, Format, Source},
+    engine::compat::Minor,
+    inventory::Inventory,
+};
+
+/// Objects in a page: as `kubectl` asks for. A page of pods is then a few megabytes.
+const PAGE: usize = 500;
+
+/// One kind: where its list is.
+struct Kind {
+    /// What is being done, for messages.
+    doing: &'static str,
+    group: &'static str,
+    plural: &'static str,
+    namespaced: bool,
+}
+
+const fn kind(doing: &'static str, group: &'static str, plural: &'static str, namespaced: bool) -> Kind {
+    Kind { doing, group, plural, namespaced }
+}
+
+const KINDS: [Kind; 5] = [
+    kind("listing services", "/api/v1", "services", true),
+    kind("listing pods", "/api/v1", "pods", true),
+    kind("listing nodes", "/api/v1", "nodes", false),
+    kind("listing endpoints", "/api/v1", "endpoints", true),
+    kind("listing endpointslices", "/apis/discovery.k8s.io/v1", "endpointslices", true),
+];
+
+/// What a page says beside its objects.
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: PageMeta,
+}
+
+#[derive(Default, Deserialize)]
+struct PageMeta {
+    #[serde(default, rename = "continue")]
+    next: Option<String>,
+}
+
+/// Reads the lists of all kinds.
+pub(super) async fn all(
+    client: &Client,
+    target: &Target,
+    into: &mut Inventory,
+    progress: impl Fn(u64),
+) -> Result<(), LiveError> {
+    for kind in &KINDS {
+        match list(client, target, kind, Some(PAGE), into.sibling(), &progress).await {
+            Ok(part) => into.merge(part),
+            // The list is older than what the API server remembers: it must be read again, in one piece.
+            Err(LiveError::Request(_, kube::Error::Api(status))) if status.code == 410 => {
+                into.merge(list(client, target, kind, None, into.sibling(), &progress).await?);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Adds all objects of a kind to `all`.
+async fn list(
+    client: &Client,
+    target: &Target,
+    kind: &Kind,
+    limit: Option<usize>,
+    mut all: Inventory,
+    progress: &impl Fn(u64),
+) -> Result<Inventory, LiveError> {
+    let mut next: Option<String> = None;
+    loop {
+        let path = path(kind, target.namespace.as_deref(), limit, next.as_deref());
+        let text = get(client, &path, kind.doing, target.timeout).await?;
+        progress(u64::try_from(text.len()).unwrap_or_default());
+        // The list names the kind of its items: they read like any other list.
+        let source = Source { format: Format::Json, ..Source::file(&path) };
+        decode::read(text.as_bytes(), &source, &mut all).map_err(|e| LiveError::List(kind.doing, e))?;
+        let page: Page = serde_json::from_str(&text).map_err(|e| LiveError::Answer(kind.doing, e))?;
+        next = page.metadata.next.filter(|n| !n.is_empty());
+        if next.is_none() {
+            return Ok(all);
+        }
+    }
+}
+
+/// Path and query of a page.
+fn path(kind: &Kind, namespace: Option<&str>, limit: Option<usize>, next: Option<&str>) -> String {
+    let mut path = kind.group.to_owned();
+    if let Some(namespace) = namespace.filter(|_| kind.namespaced) {
+        path.push_str("/namespaces/");
+        path.push_str(&escaped(namespace));
+    }
+    path.push('/');
+    path.push_str(kind.plural);
+    let query = [limit.map(|n| format!("limit={n}")), next.map(|n| format!("continue={}", escaped(n)))];
+    for (i, part) in query.into_iter().flatten().enumerate() {
+        path.push(if i == 0 { '?' } else { '&' });
+        path.push_str(&part);
+    }
+    path
+}
+
+/// Percent-encodes everything but what RFC 3986 leaves unreserved.
+fn escaped(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut out, b| {
+        if b.is_ascii_alphanumeric() || b"-._~".contains(&b) {
+            out.push(char::from(b));
+        } else {
+            let _ = write!(out, "%{b:02X}");
+        }
+        out
+    })
+}
+
+async fn get(client: &Client, path: &str, doing: &'static str, timeout: Duration) -> Result<String, LiveError> {
+    let request = http::Request::get(path)
+        .header(http::header::ACCEPT, "application/json")
+        .body(Vec::new())
+        .map_err(|e| LiveError::Request(doing, kube::Error::HttpError(e)))?;
+    match tokio::time::timeout(timeout, client.request_text(request)).await {
+        Ok(answer) => answer.map_err(|e| LiveError::Request(doing, e)),
+        Err(_) => Err(LiveError::Timeout(doing, timeout.as_secs())),
+    }
+}
+
+/// Which release the API server is, if there is a profile of it.
+pub(super) async fn release(client: &Client, timeout: Duration) -> Result<Option<Minor>, LiveError> {
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Version {
+        git_version: String,
+    }
+    const DOING: &str = "asking for the version";
+    let text = get(client, "/version", DOING, timeout).await?;
+    let version: Version = serde_json::from_str(&text).map_err(|e| LiveError::Answer(DOING, e))?;
+    // v1.30.4-gke.100, v1.28.5+k3s1: what follows the numbers is a vendor's.
+    let end = version.git_version.find(['-', '+']).unwrap_or(version.git_version.len());
+    Ok(version.git_version[..end].parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_asked_for_as_the_api_wants_it() {
+        for (kind, namespace, limit, next, want) in [
+            (&KINDS[1], None, Some(500), None, "/api/v1/pods?limit=500"),
+            (&KINDS[1], Some("a b"), None, None, "/api/v1/namespaces/a%20b/pods"),
+            (&KINDS[2], Some("shop"), Some(500), None, "/api/v1/nodes?limit=500"),
+            (
+                &KINDS[4],
+                Some("shop"),
+                Some(2),
+                Some("eyJ2=="),
+                "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices?limit=2&continue=eyJ2%3D%3D",
+            ),
+        ] {
+            assert_eq!(path(kind, namespace, limit, next), want);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! JSON as text: messages of its parser.
+
+pub mod message;

@@ -1,0 +1,4 @@
+//! The servers: the REST API and the webhook. Neither knows the other; `cli/serve` puts them together.
+
+pub mod rest;
+pub mod webhook;

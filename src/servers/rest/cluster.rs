@@ -1,0 +1,266 @@
+//! `POST /v1/cluster`: every Service of a cluster, read as it arrives and answered as it is computed.
+//!
+//! ```text
+//! connection ─ pieces ─► feed() ─ channel ─► [thread: decode::read → whole::plan_all] ─ channel ─► answer
+//! ```
+//! Both channels are short: a slow client slows the computation down, and nothing piles up.
+
+use std::{
+    io::{self, Read},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use bytes::{Buf, Bytes};
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+    time::{Instant, timeout, timeout_at},
+};
+
+use super::{
+    App,
+    body::{self, Encoding, Format, Pieces},
+    input::decode_error,
+    params::{ControllersParam, OF_OPTIONS, OptionParams, Params},
+    problem::{ApiError, Kind},
+    refusals,
+    schema::{
+        answer::ClusterLine,
+        request::{ClusterBody, cluster_example},
+    },
+};
+use crate::{
+    decode::{self, Source},
+    engine::state::{Controller, Options},
+    inventory::{
+        Inventory,
+        whole::{all_cores, plan_all},
+    },
+};
+
+/// Plan a whole cluster
+///
+/// Takes Services, pods, nodes, Endpoints and EndpointSlices of any number of namespaces: a `kind: List` as
+/// kubectl prints it, or one object a line. Answers one line of JSON for each Service, in order of namespace
+/// and name, while it computes: `{"service": {…}}` and the fields of a plan. The last line is
+/// `{"summary": {…}}`, with what is wrong with the input; an answer without it is not complete.
+#[utoipa::path(
+    post,
+    path = "/v1/cluster",
+    tag = "compute",
+    params(OptionParams, ControllersParam),
+    request_body(
+        description = "All objects of a cluster, of mixed kinds.",
+        content(
+            (ClusterBody = "application/json", example = cluster_example),
+            (Option<ClusterBody> = "application/yaml", example = cluster_example),
+            (ClusterBody = "application/x-ndjson", example = cluster_example),
+        ),
+    ),
+    responses(
+        (status = 200, description = "One line per Service, and a summary.", body = ClusterLine,
+            content_type = "application/x-ndjson"),
+        refusals::OfBody,
+    ),
+)]
+pub(super) async fn cluster(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+    let params = Params::read(request.uri(), &[OF_OPTIONS])?;
+    let Ok(slot) = app.cluster_requests.clone().try_acquire_owned() else {
+        app.metrics.shed.inc();
+        let detail = format!("{} clusters are being computed", app.limits.cluster_requests);
+        return Err(ApiError::new(Kind::Busy, detail));
+    };
+    let format = match body::format(request.headers())? {
+        Format::Json | Format::Ndjson => decode::Format::Json,
+        Format::Yaml => decode::Format::Yaml,
+    };
+    let encoding = body::encoding(request.headers())?;
+    let pieces = Pieces::new(request.into_body(), &app.limits, app.limits.cluster_body)?;
+
+    let (pieces_in, pieces_out) = mpsc::channel(8);
+    let (lines_in, lines_out) = mpsc::channel(8);
+    let (head_in, head_out) = oneshot::channel();
+    let deadline = Instant::now() + app.limits.cluster_request;
+    let work = Work { app: app.clone(), params, format, encoding, deadline, lines: lines_in };
+    let runtime = Handle::current();
+    tokio::task::spawn_blocking(move || {
+        let _slot = slot;
+        work.run(pieces_out, head_in, &runtime);
+    });
+
+    let answer = async {
+        let ((), head) = tokio::join!(feed(pieces, pieces_in), head_out);
+        // The thread ended without a word: it panicked.
+        head.unwrap_or_else(|_| Err(ApiError::new(Kind::Internal, "this is a bug: please report it with the instance")))
+    };
+    let late =
+        |_| ApiError::new(Kind::Timeout, format!("not read after {} s", app.limits.cluster_request.as_secs_f32()));
+    timeout_at(deadline, answer).await.map_err(late)??;
+    let mut response = Body::from_stream(lines(lines_out)).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    Ok(response)
+}
+
+/// A part of the body, or its end: a channel that closes without one was cut off.
+enum Piece {
+    Data(Bytes),
+    End,
+    Failed(ApiError),
+}
+
+/// Passes the body on until it ends, fails, or nobody listens any more.
+async fn feed(mut pieces: Pieces, to: mpsc::Sender<Piece>) {
+    loop {
+        let (piece, last) = match pieces.next().await {
+            Ok(Some(bytes)) => (Piece::Data(bytes), false),
+            Ok(None) => (Piece::End, true),
+            Err(e) => (Piece::Failed(e), true),
+        };
+        if to.send(piece).await.is_err() || last {
+            return;
+        }
+    }
+}
+
+/// The body, for a thread that may block.
+struct Incoming {
+    from: mpsc::Receiver<Piece>,
+    current: Bytes,
+    ended: bool,
+    encoding: Encoding,
+    /// Why it broke off; the decoder only sees an I/O error.
+    failed: Arc<Mutex<Option<ApiError>>>,
+    bytes: u64,
+}
+
+impl Incoming {
+    fn fail(&self, e: ApiError) -> io::Error {
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
+        io::ErrorKind::UnexpectedEof.into()
+    }
+}
+
+/// Holds a body to what `Content-Encoding` says, as the other calls do: the decoder goes by the first bytes alone.
+/// The first byte is enough: neither JSON nor YAML may begin with that of gzip.
+fn is_encoded(first: u8, encoding: Encoding) -> Result<(), ApiError> {
+    let detail = match (encoding, first == 0x1f) {
+        (Encoding::Gzip, false) => "Content-Encoding is gzip, and the body is not",
+        (Encoding::Identity, true) => "the body is gzip, and Content-Encoding does not say so",
+        (Encoding::Gzip, true) | (Encoding::Identity, false) => return Ok(()),
+    };
+    Err(ApiError::new(Kind::MalformedBody, detail))
+}
+
+impl Read for Incoming {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        while self.current.is_empty() && !self.ended {
+            match self.from.blocking_recv() {
+                Some(Piece::Data(bytes)) => {
+                    if let (0, Some(first)) = (self.bytes, bytes.first()) {
+                        is_encoded(*first, self.encoding).map_err(|e| self.fail(e))?;
+                    }
+                    self.current = bytes;
+                }
+                Some(Piece::End) => self.ended = true,
+                Some(Piece::Failed(e)) => return Err(self.fail(e)),
+                None => return Err(io::ErrorKind::ConnectionAborted.into()),
+            }
+        }
+        let n = buf.len().min(self.current.len());
+        self.current.copy_to_slice(&mut buf[..n]);
+        self.bytes += n as u64;
+        Ok(n)
+    }
+}
+
+/// What the thread needs.
+struct Work {
+    app: Arc<App>,
+    params: Params,
+    format: decode::Format,
+    encoding: Encoding,
+    deadline: Instant,
+    /// Lines; `None` is the end of a whole answer.
+    lines: mpsc::Sender<Option<Bytes>>,
+}
+
+impl Work {
+    fn run(self, from: mpsc::Receiver<Piece>, head: oneshot::Sender<Result<(), ApiError>>, runtime: &Handle) {
+        let inventory = match self.read(from) {
+            Ok(inventory) => inventory,
+            Err(e) => {
+                // Nobody is there if the request timed out.
+                let _ = head.send(Err(e));
+                return;
+            }
+        };
+        if head.send(Ok(())).is_err() {
+            return;
+        }
+        let options = self.params.over(Options::default());
+        let controllers = self.params.controllers.as_deref().unwrap_or(&Controller::ALL);
+        let send = |lines: Option<Bytes>| {
+            let left = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            match runtime.block_on(async { timeout(left, self.lines.send(lines)).await }) {
+                Ok(Ok(())) => Ok(()),
+                _ => Err(Gone),
+            }
+        };
+        let index = inventory.index();
+        let done =
+            plan_all(&index, controllers, &options, all_cores(), |lines| send(Some(Bytes::copy_from_slice(lines))));
+        if let Ok(summary) = done {
+            let planned = summary.services + summary.orphans;
+            self.app.metrics.planned_many(planned - summary.changed.min(planned), summary.changed);
+            let _ = send(None);
+        } else {
+            tracing::warn!("the client took too long, or went away, while a cluster was answered");
+        }
+    }
+
+    fn read(&self, from: mpsc::Receiver<Piece>) -> Result<Inventory, ApiError> {
+        let failed = Arc::new(Mutex::new(None));
+        let (encoding, current) = (self.encoding, Bytes::new());
+        let mut body = Incoming { from, current, ended: false, encoding, failed: failed.clone(), bytes: 0 };
+        let source = Source {
+            format: self.format,
+            max_bytes: Some(self.app.limits.cluster_body),
+            // Half a million pods take about half of this.
+            max_memory: 1 << 30,
+            ..Source::body()
+        };
+        let mut inventory = Inventory::default();
+        let read = decode::read(&mut body, &source, &mut inventory);
+        self.app.metrics.body_bytes.inc_by(body.bytes);
+        let failed = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match (failed, read) {
+            (Some(e), _) => Err(e),
+            (None, Err(e)) => Err(decode_error(&e)),
+            (None, Ok(())) if body.bytes == 0 => Err(ApiError::new(Kind::MalformedBody, "the body is empty")),
+            (None, Ok(())) => Ok(inventory),
+        }
+    }
+}
+
+/// Nobody takes the answer.
+struct Gone;
+
+/// The answer as a stream. It ends with an error where the thread did not say that it is whole, so that
+/// the client sees a broken connection and not a short answer.
+fn lines(from: mpsc::Receiver<Option<Bytes>>) -> impl futures::Stream<Item = io::Result<Bytes>> {
+    futures::stream::unfold(Some(from), |from| async {
+        let mut from = from?;
+        match from.recv().await {
+            Some(Some(lines)) => Some((Ok(lines), Some(from))),
+            Some(None) => None,
+            None => Some((Err(io::ErrorKind::BrokenPipe.into()), None)),
+        }
+    })
+}

@@ -1,0 +1,61 @@
+//! `GET /v1/compat`: the releases that Roster can act like.
+
+use axum::{
+    extract::Request,
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use super::{compute::Answer, params::Params, problem::ApiError, refusals, schema::answer::ReleasesOrDifferences};
+use crate::engine::compat::{self, Difference, Minor, Profile};
+
+/// Releases and their differences
+///
+/// Every Kubernetes release with a profile, and the switches of each. With `from` or `to` (the other one is
+/// the newest): what differs between the two.
+#[utoipa::path(
+    get,
+    path = "/v1/compat",
+    tag = "about",
+    params(
+        ("from" = Option<String>, Query, description = "A release.", example = "1.30",
+            pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$"),
+        ("to" = Option<String>, Query, description = "Another one.", example = "1.37",
+            pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$"),
+    ),
+    responses(
+        (status = 200, description = "All releases; or, with `from` or `to`, what differs.",
+            body = ReleasesOrDifferences),
+        refusals::OfQuery,
+    ),
+)]
+pub(super) async fn compat(request: Request) -> Result<Response, ApiError> {
+    let params = Params::read(request.uri(), &[&["from", "to"]])?;
+    let answer = if params.from.is_none() && params.to.is_none() {
+        let items = Minor::all().map(|minor| Release { minor, profile: minor.profile() }).collect();
+        Answer::json(&All { default: Minor::default(), items })?
+    } else {
+        let (from, to) = (params.from.unwrap_or_default(), params.to.unwrap_or_default());
+        Answer::json(&Between { from, to, differences: compat::differences(from, to) })?
+    };
+    Ok(answer.into_response())
+}
+
+#[derive(Serialize)]
+struct All {
+    default: Minor,
+    items: Vec<Release>,
+}
+
+#[derive(Serialize)]
+struct Release {
+    minor: Minor,
+    profile: &'static Profile,
+}
+
+#[derive(Serialize)]
+struct Between {
+    from: Minor,
+    to: Minor,
+    differences: Vec<Difference>,
+}

@@ -1,0 +1,67 @@
+//! `POST /v1/explain`: which pods serve which ports of a Service, and why the others do not.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+
+use super::{
+    App,
+    compute::{Answer, compute},
+    input,
+    params::{OF_LIMITS, OptionParams, Params, ServiceParam},
+    problem::ApiError,
+    refusals,
+    schema::{
+        explanation::ExplanationAnswer,
+        request::{self, PlanBody},
+    },
+};
+use crate::engine::{
+    explain::{self, Finding, MAX_REASONS},
+    reason::Problem,
+};
+
+/// Explain one Service
+///
+/// One row per selected pod, Service port and list (Endpoints, and the slices of each address type): whether
+/// clients get it, and why not. Each reason has a stable code and, where something can be done, a fix. Where
+/// the selector matches nothing, the reasons of the Service name the nearest miss: post all pods of the
+/// namespace, or of all, to hear of it.
+#[utoipa::path(
+    post,
+    path = "/v1/explain",
+    tag = "compute",
+    params(ServiceParam, OptionParams),
+    request_body(
+        description = "The state of one Service, as for `/v1/plan`; `controllers` makes no difference.",
+        content(
+            (PlanBody = "application/json", example = request::example),
+            (PlanBody = "application/yaml", example = request::example),
+        ),
+    ),
+    responses(
+        (status = 200, description = "What is said of the Service, and of each pod.", body = ExplanationAnswer),
+        refusals::OfBody,
+    ),
+)]
+pub(super) async fn explain(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
+    let params = Params::read(request.uri(), &[&["service"], OF_LIMITS])?;
+    compute(&app, request, move |_, posted| {
+        input::answer(&posted, &params, |asked| {
+            let mut explanation = asked.with_all_pods(|state| explain::explain(state, &asked.options));
+            explanation.reasons.extend(asked.input_problems().into_iter().map(finding));
+            let more = explanation.reasons.len().saturating_sub(MAX_REASONS);
+            explanation.summary.omitted_reasons += more;
+            explanation.reasons.truncate(MAX_REASONS);
+            Answer::json(&explanation)
+        })
+    })
+    .await
+}
+
+/// What is wrong with the input, as a reason.
+fn finding(problem: Problem) -> Finding {
+    let place = problem.pointer.map(|p| format!("{p}: ")).unwrap_or_default();
+    let detail = format!("{place}{}", problem.message);
+    Finding { severity: problem.severity, object: Some(problem.object), ..Finding::new(problem.code, detail) }
+}

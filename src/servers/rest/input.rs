@@ -1,0 +1,231 @@
+//! From a body to the state of one Service.
+
+use std::borrow::Cow;
+
+use super::{
+    body::Format,
+    compute::Posted,
+    params::Params,
+    problem::{ApiError, FieldError, Kind},
+};
+use crate::{
+    decode::{
+        self, DecodeError, DecodeReason, Source,
+        request::{self, RequestError, Requested},
+    },
+    engine::{
+        plan,
+        reason::{Problem, Reason},
+        state::{Controller, Options, State},
+    },
+    inventory::{Index, Inventory, Problems},
+    model::{ObjectKey, Pod, Text},
+};
+
+/// What was asked: a state, whose work to plan, and how.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    pub state: State<'a>,
+    /// All pods of a list: one that the Service does not select may be a near miss.
+    others: Option<&'a [Pod]>,
+    /// Whose work, if that is said.
+    pub controllers: Option<Vec<Controller>>,
+    pub options: Options,
+    /// What is wrong with the input.
+    problems: &'a Problems,
+    /// The Service that the query names.
+    named: Option<(&'a Text, &'a Text)>,
+}
+
+/// Reads a body, and answers what it asks for. The answer is made here since the state only borrows what was read.
+pub(super) fn answer<T>(
+    posted: &Posted,
+    params: &Params,
+    answer: impl FnOnce(&Asked<'_>) -> Result<T, ApiError>,
+) -> Result<T, ApiError> {
+    let (text, source) = text(posted)?;
+    if posted.format != Format::Ndjson {
+        match request::read(&json(text, &source)?, &source) {
+            Ok(requested) => return of_request(&requested, params, answer),
+            Err(RequestError::Objects) => {}
+            Err(error) => return Err(request_error(error)),
+        }
+    }
+    of_objects(text, &source, params, answer)
+}
+
+/// The text of a body, and how to read it.
+pub(super) fn text(posted: &Posted) -> Result<(&str, Source<'static>), ApiError> {
+    let text = std::str::from_utf8(&posted.bytes).map_err(|e| {
+        let at = e.valid_up_to();
+        ApiError::new(Kind::MalformedBody, format!("the body is not UTF-8: byte {at} begins no character"))
+    })?;
+    // No JSON, but harmless: some editors write it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim_start().is_empty() {
+        return Err(ApiError::new(Kind::MalformedBody, "the body is empty"));
+    }
+    let format = if posted.format == Format::Yaml { decode::Format::Yaml } else { decode::Format::Json };
+    // The limit of the server held already.
+    Ok((text, Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() }))
+}
+
+/// The text as JSON.
+pub(super) fn json<'t>(text: &'t str, source: &Source<'_>) -> Result<Cow<'t, str>, ApiError> {
+    if source.format != decode::Format::Yaml {
+        return Ok(Cow::Borrowed(text));
+    }
+    decode::yaml_as_json(text, source.name).map(Cow::Owned).map_err(|e| decode_error(&e))
+}
+
+fn of_request<T>(
+    requested: &Requested,
+    params: &Params,
+    answer: impl FnOnce(&Asked<'_>) -> Result<T, ApiError>,
+) -> Result<T, ApiError> {
+    let Requested { request, problems } = requested;
+    request.with_state(|state, _| {
+        answer(&Asked {
+            state: *state,
+            others: None,
+            controllers: params.controllers.clone().or_else(|| request.controllers.clone()),
+            options: params.over(request.options),
+            problems,
+            named: None,
+        })
+    })
+}
+
+fn of_objects<T>(
+    text: &str,
+    source: &Source<'_>,
+    params: &Params,
+    answer: impl FnOnce(&Asked<'_>) -> Result<T, ApiError>,
+) -> Result<T, ApiError> {
+    let mut inventory = Inventory::default();
+    decode::read(text.as_bytes(), source, &mut inventory).map_err(|e| decode_error(&e))?;
+    let service = which(&inventory, params)?;
+    let index = inventory.index();
+    if index.unreadable().any(|key| key == (&service.namespace, &service.name)) {
+        return Err(unreadable(&service, &index));
+    }
+    let state = match index.get(&service.namespace, &service.name) {
+        Some(entry) => index.state(entry),
+        // Named by the query, and nothing of that name is there.
+        None => State { service: None, pods: &[], nodes: index.nodes(), endpoints: None, slices: &[] },
+    };
+    answer(&Asked {
+        state,
+        others: Some(&inventory.pods),
+        controllers: params.controllers.clone(),
+        options: params.over(Options::default()),
+        problems: index.problems(),
+        named: params.service.as_ref().map(|(namespace, name)| (namespace, name)),
+    })
+}
+
+impl Asked<'_> {
+    /// That the query names a Service of which nothing is there: it was deleted, or its name is mistyped.
+    pub(super) fn service_missing(&self) -> Option<Problem> {
+        let State { service, endpoints, slices, .. } = self.state;
+        let (namespace, name) = self.named.filter(|_| service.is_none() && endpoints.is_none() && slices.is_empty())?;
+        let message = "there is no Service, no Endpoints object and no slice of this name";
+        Some(Problem::new(Reason::ServiceMissing, ObjectKey::new("Service", namespace, name), message))
+    }
+
+    /// What is wrong with the input, for the answer.
+    pub(super) fn input_problems(&self) -> Vec<Problem> {
+        listed(self.problems)
+    }
+
+    /// Runs `f` on the state with all pods, if the Service selects none: they may be near misses.
+    pub(super) fn with_all_pods<T>(&self, f: impl FnOnce(&State<'_>) -> T) -> T {
+        match self.others {
+            Some(others) if plan::selected_pods(&self.state).is_empty() => {
+                let pods: Vec<&Pod> = others.iter().collect();
+                f(&State { pods: &pods, ..self.state })
+            }
+            _ => f(&self.state),
+        }
+    }
+}
+
+/// Problems for an answer, with how many more there are.
+pub(super) fn listed(problems: &Problems) -> Vec<Problem> {
+    let mut list = problems.as_slice().to_vec();
+    if problems.more() > 0 {
+        let key = ObjectKey { kind: "Request".into(), ..ObjectKey::default() };
+        let message = format!("and {} more like these", problems.more());
+        list.push(Problem::new(Reason::InvalidObject, key, message));
+    }
+    list
+}
+
+/// The Service that is asked for: the one that the query names, or the only one.
+fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> {
+    if let Some((namespace, name)) = &params.service {
+        return Ok(ObjectKey::new("Service", namespace, name));
+    }
+    let mut keys: Vec<ObjectKey> = inventory.services.iter().map(crate::model::Service::key).collect();
+    keys.sort();
+    keys.dedup();
+    match keys.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => {
+            let errors = errors(inventory.problems.iter().filter(|p| p.object.kind == "Service"));
+            let detail = "there is no Service among the objects that can be read; name one with ?service=namespace/name \
+                          to plan for one that was deleted";
+            Err(ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) })
+        }
+        many => {
+            let mut names: Vec<String> = many.iter().take(5).map(|k| format!("{}/{}", k.namespace, k.name)).collect();
+            if many.len() > names.len() {
+                names.push("…".to_owned());
+            }
+            Err(ApiError::new(
+                Kind::InvalidObject,
+                format!(
+                    "there are {} Services ({}): choose one with ?service=namespace/name, or use /v1/cluster",
+                    many.len(),
+                    names.join(", ")
+                ),
+            ))
+        }
+    }
+}
+
+/// What stands in the way of an answer.
+fn errors<'a>(found: impl Iterator<Item = &'a Problem>) -> Vec<FieldError> {
+    found.map(|p| FieldError::at(p.pointer.clone().unwrap_or_default(), p.message.clone())).collect()
+}
+
+/// Something of the Service that is asked for cannot be read: a plan without it would delete what is there.
+fn unreadable(service: &ObjectKey, index: &Index<'_>) -> ApiError {
+    let errors = errors(index.why_unreadable(&service.namespace, &service.name));
+    let detail = format!("an object of {service} cannot be read");
+    ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) }
+}
+
+/// Why a request cannot be answered, as a refusal.
+pub(super) fn request_error(error: RequestError) -> ApiError {
+    match error {
+        RequestError::Decode(error) => decode_error(&error),
+        RequestError::Fields(fields) => {
+            let detail = fields.to_string();
+            let errors = fields.first.into_iter().map(|e| FieldError::at(e.pointer, e.message)).collect();
+            ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) }
+        }
+        error => ApiError::new(Kind::MalformedBody, format!("the body is {error}")),
+    }
+}
+
+/// Why reading ended early, as a refusal.
+pub(super) fn decode_error(error: &DecodeError) -> ApiError {
+    match &error.reason {
+        DecodeReason::TooLarge(limit) => super::body::too_large(limit),
+        DecodeReason::ObjectTooLarge(_) | DecodeReason::TooManyObjects(_) | DecodeReason::TooMuchMemory(_) => {
+            ApiError::new(Kind::TooLarge, error.reason.to_string())
+        }
+        reason => ApiError::new(Kind::MalformedBody, format!("line {}, column {}: {reason}", error.line, error.column)),
+    }
+}

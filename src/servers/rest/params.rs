@@ -1,0 +1,189 @@
+//! Query parameters: what is asked of a body that has no room for it, such as a `kind: List`.
+
+use std::collections::BTreeSet;
+
+use axum::{extract::Query, http::Uri};
+use utoipa::IntoParams;
+
+use super::problem::{ApiError, FieldError, Kind};
+use crate::{
+    engine::{
+        compat::Minor,
+        state::{Controller, Limit, Options},
+    },
+    model::Text,
+};
+
+/// What the query says. Each setting wins over the one in the body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Params {
+    /// Namespace and name.
+    pub service: Option<(Text, Text)>,
+    pub compat: Option<Minor>,
+    pub against: Option<Minor>,
+    pub controllers: Option<Vec<Controller>>,
+    pub max_endpoints_per_slice: Option<Limit>,
+    pub max_endpoints_per_subset: Option<Limit>,
+    pub from: Option<Minor>,
+    pub to: Option<Minor>,
+}
+
+/// The settings of a plan.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only its documentation is used")]
+pub(crate) struct OptionParams {
+    /// Kubernetes release to act like, `1.22` to `1.37`; wins over `options.compat`. Default: the newest.
+    #[param(required = false, nullable = false, example = "1.37", pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$")]
+    compat: Option<String>,
+    /// `--max-endpoints-per-slice` of kube-controller-manager. Default: 100.
+    #[param(rename = "maxEndpointsPerSlice", required = false, nullable = false, minimum = 1, maximum = 1000)]
+    max_endpoints_per_slice: Option<i32>,
+    /// `--mirroring-max-endpoints-per-subset` of kube-controller-manager.
+    #[param(rename = "maxEndpointsPerSubset", required = false, nullable = false, minimum = 1, maximum = 1000)]
+    max_endpoints_per_subset: Option<i32>,
+}
+
+/// Whose work.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only its documentation is used")]
+pub(crate) struct ControllersParam {
+    /// Whose work to plan, separated by commas; wins over `controllers` in the body.
+    #[param(required = false, nullable = false, style = Form, explode = false, min_items = 1)]
+    controllers: Option<Vec<ControllerName>>,
+}
+
+/// Which Service of a list.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only its documentation is used")]
+pub(crate) struct ServiceParam {
+    /// `namespace/name` of the Service, where the body is a list with several of them.
+    #[param(required = false, nullable = false, example = "shop/web", pattern = "^[^/]+/[^/]+$", max_length = 500)]
+    service: Option<String>,
+}
+
+/// One of the three controllers.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase", as = Controller)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum ControllerName {
+    Endpoints,
+    EndpointSlices,
+    Mirroring,
+}
+
+/// The names of [`OptionParams`].
+pub(crate) const OF_LIMITS: &[&str] = &["compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
+
+/// The names of [`OptionParams`] and [`ControllersParam`].
+pub(crate) const OF_OPTIONS: &[&str] = &["controllers", "compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
+
+impl Params {
+    /// Reads the query of `uri`. Names that are not among `known` are refused: a typing error must not
+    /// turn into a plan with default settings.
+    pub(crate) fn read(uri: &Uri, known: &[&[&str]]) -> Result<Self, ApiError> {
+        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
+            .map_err(|e| ApiError::new(Kind::InvalidQuery, e.to_string()))?;
+        let (mut params, mut seen) = (Self::default(), BTreeSet::new());
+        for (name, value) in pairs {
+            let known_here = known.iter().any(|k| k.contains(&name.as_str()));
+            let set = if !known_here {
+                Err("there is no such parameter here".into())
+            } else if !seen.insert(name.clone()) {
+                Err("it is there twice".into())
+            } else {
+                params.set(&name, &value)
+            };
+            if let Err(detail) = set {
+                let name: String = name.chars().take(80).collect();
+                let error = FieldError { pointer: None, parameter: Some(name), detail: detail.clone() };
+                return Err(ApiError { errors: vec![error], ..ApiError::new(Kind::InvalidQuery, detail) });
+            }
+        }
+        Ok(params)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "service" => {
+                let parts = value.split_once('/').filter(|(namespace, name)| {
+                    !namespace.is_empty() && !name.is_empty() && !name.contains('/') && value.chars().count() <= 500
+                });
+                let (namespace, name) = parts.ok_or("expected namespace/name")?;
+                self.service = Some((namespace.into(), name.into()));
+            }
+            "compat" => self.compat = Some(minor(value)?),
+            "against" => self.against = Some(minor(value)?),
+            "from" => self.from = Some(minor(value)?),
+            "to" => self.to = Some(minor(value)?),
+            "controllers" => self.controllers = Some(value.split(',').map(controller).collect::<Result<_, _>>()?),
+            "maxEndpointsPerSlice" => self.max_endpoints_per_slice = Some(limit(value)?),
+            "maxEndpointsPerSubset" => self.max_endpoints_per_subset = Some(limit(value)?),
+            _ => return Err("there is no such parameter here".into()),
+        }
+        Ok(())
+    }
+
+    /// `options`, with what the query says.
+    pub(crate) fn over(&self, options: Options) -> Options {
+        Options {
+            compat: self.compat.unwrap_or(options.compat),
+            max_endpoints_per_slice: self.max_endpoints_per_slice.or(options.max_endpoints_per_slice),
+            max_endpoints_per_subset: self.max_endpoints_per_subset.or(options.max_endpoints_per_subset),
+        }
+    }
+}
+
+fn minor(value: &str) -> Result<Minor, String> {
+    value.parse().map_err(|e: crate::engine::compat::UnknownMinor| e.to_string())
+}
+
+fn controller(value: &str) -> Result<Controller, String> {
+    use serde::{
+        Deserialize,
+        de::value::{Error, StrDeserializer},
+    };
+    Controller::deserialize(StrDeserializer::<Error>::new(value))
+        .map_err(|_| "expected endpoints, endpointslices or mirroring, separated by commas".into())
+}
+
+fn limit(value: &str) -> Result<Limit, String> {
+    value.parse().ok().and_then(Limit::new).ok_or_else(|| "expected a number from 1 to 1000".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_read_whole_or_refused() {
+        let known: &[&[&str]] = &[&["service"], OF_OPTIONS];
+        for (query, want) in [
+            ("", Ok(Params::default())),
+            (
+                "service=a%2Fb&compat=v1.30.1&controllers=endpoints,mirroring&maxEndpointsPerSlice=7",
+                Ok(Params {
+                    service: Some(("a".into(), "b".into())),
+                    compat: "1.30".parse().ok(),
+                    controllers: Some(vec![Controller::Endpoints, Controller::Mirroring]),
+                    max_endpoints_per_slice: Limit::new(7),
+                    ..Params::default()
+                }),
+            ),
+            ("service=b", Err("service")),
+            ("service=a/b/c", Err("service")),
+            ("compat=2", Err("compat")),
+            ("controllers=", Err("controllers")),
+            ("maxEndpointsPerSlice=1001", Err("maxEndpointsPerSlice")),
+            ("from=1.30", Err("from")),
+            ("compt=1.30", Err("compt")),
+            ("compat=1.30&compat=1.31", Err("compat")),
+        ] {
+            let uri: Uri = format!("/?{query}").parse().unwrap();
+            let got = Params::read(&uri, known).map_err(|e| e.errors[0].parameter.clone().unwrap());
+            assert_eq!(got, want.map_err(str::to_owned), "{query}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `POST /v1/plan`: what the controllers would do to one Service.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use serde::Serialize;
+
+use super::{
+    App,
+    compute::{Answer, compute},
+    input::{self, Asked},
+    params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
+    problem::ApiError,
+    refusals,
+    schema::{
+        answer::PlanOrComparison,
+        request::{self, PlanBody},
+    },
+};
+use crate::engine::{
+    compare::{self, Deviation, Tally},
+    plan,
+    state::{Controller, Options, Plan},
+};
+
+/// Plan one Service
+///
+/// Tells what Kubernetes' controllers would create, update and delete for one Service in the posted
+/// state. `endpoints` and `endpointSlices` are what the cluster holds now; a missing `service` means that
+/// it was deleted. `apiVersion`, `kind` and `managedFields` never count as a difference.
+///
+/// Instead of the object below, the body may be what `kubectl get svc,pods,nodes,endpoints,endpointslices
+/// -o yaml` prints: a `kind: List`, or several YAML documents. With several Services in it, `service`
+/// names one.
+///
+/// A pod, node or slice that cannot be read becomes an entry of `problems`; the others count. A Service,
+/// an Endpoints object or a setting that cannot be read refuses the call.
+#[utoipa::path(
+    post,
+    path = "/v1/plan",
+    tag = "compute",
+    params(
+        ServiceParam,
+        OptionParams,
+        ControllersParam,
+        ("against" = Option<String>, Query, description = "A second release: the answer has both plans.",
+            pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$"),
+    ),
+    request_body(
+        description = "The state of one Service.",
+        content(
+            (PlanBody = "application/json", examples(
+                ("plan" = (summary = "A Service and its pods", value = json!(request::example()))),
+                ("list" = (summary = "As kubectl prints it", value = json!(request::list_example()))),
+            )),
+            (PlanBody = "application/yaml", example = request::example),
+        ),
+    ),
+    responses(
+        (status = 200, description = "What would be written, and what a user should know. With `against`: two plans.",
+            body = PlanOrComparison),
+        refusals::OfBody,
+    ),
+)]
+pub(super) async fn plan(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
+    let params = Params::read(request.uri(), &[&["service", "against"], OF_OPTIONS])?;
+    compute(&app, request, move |app, posted| {
+        input::answer(&posted, &params, |asked| {
+            let mut first = one(app, asked, &Controller::ALL, asked.options);
+            first.problems.extend(asked.service_missing());
+            let Some(compat) = params.against else {
+                first.problems.splice(0..0, asked.input_problems());
+                return Answer::json(&first);
+            };
+            let mut second = one(app, asked, &Controller::ALL, Options { compat, ..asked.options });
+            let differences = compare::deviations(&asked.state, &first, &second);
+            first.problems.splice(0..0, asked.input_problems());
+            second.problems.splice(0..0, asked.input_problems());
+            Answer::json(&Comparison { differs: !differences.is_empty(), differences, plan: first, against: second })
+        })
+    })
+    .await
+}
+
+/// The same state, planned as two releases would.
+#[derive(Serialize)]
+struct Comparison {
+    plan: Plan,
+    against: Plan,
+    /// As `roster plan --against` tells it: what the two do to the objects, whatever they say of it.
+    differences: Vec<Deviation>,
+    differs: bool,
+}
+
+/// Plans once. `default` is whose work it is where neither body nor query says so.
+pub(super) fn one(app: &App, asked: &Asked<'_>, default: &[Controller], options: Options) -> Plan {
+    let controllers = asked.controllers.as_deref().unwrap_or(default);
+    let plan = plan::plan(&asked.state, controllers, &options);
+    app.metrics.planned(!Tally::of(&asked.state, &plan).is_change());
+    plan
+}

@@ -1,0 +1,200 @@
+//! `POST /v1/review`: what the admission webhook would say of an object.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{
+    App,
+    compute::{Answer, Posted, compute},
+    input,
+    params::Params,
+    problem::{ApiError, FieldError, Kind},
+    refusals,
+    schema::review::{ReviewAnswer, ReviewBody},
+};
+use crate::{
+    admission::{
+        Snapshot,
+        offline::{self, CannotReview, MAX_TEXT, Namespaces, Reviewer},
+        policy::{self, Policies},
+    },
+    convert,
+    decode::{
+        self, Document, Source,
+        request::{RequestError, ReviewRequest, read_review},
+    },
+    engine::reason::{Problem, Reason},
+    inventory::{Inventory, Problems},
+};
+
+/// Review an object
+///
+/// Tells what the admission webhook would say of a Service, an Endpoints object or an `EndpointSlice`: it is mended
+/// as the mutating webhook does, then judged as the validating one does. The rules are in `docs/rules.md`; `policies`
+/// say which hold, and in which mode. With `oldObject` it is an update, and not refused for what is stored already.
+/// Of the kinds that are not posted nothing is known: rules that need them do nothing, and the audit annotations say so.
+///
+/// Instead of the object below, the body may be the object itself, or an `AdmissionReview` as an API server sends it:
+/// then `answers` has what each webhook would answer.
+///
+/// What cannot be read, and a policy that an API server would refuse, becomes an entry of `problems`.
+#[utoipa::path(
+    post,
+    path = "/v1/review",
+    tag = "compute",
+    request_body(
+        description = "An object, who writes it, and what is known of its cluster.",
+        content(
+            (ReviewBody = "application/json", examples(
+                ("review" = (summary = "A Service, with a policy", value = json!(ReviewBody::example()))),
+                ("object" = (summary = "An object alone", value = json!(ReviewBody::object_example()))),
+                ("recorded" = (summary = "What an API server sent", value = json!(ReviewBody::recorded_example()))),
+            )),
+            (ReviewBody = "application/yaml", example = ReviewBody::example),
+        ),
+    ),
+    responses(
+        (status = 200, description = "What comes of the object.", body = ReviewAnswer),
+        refusals::OfBody,
+    ),
+)]
+pub(super) async fn review(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
+    Params::read(request.uri(), &[])?;
+    compute(&app, request, move |_, posted| of_body(&posted)).await
+}
+
+/// How many bytes of memory lists and maps within the objects may take, all together.
+const MAX_MEMORY: usize = 128 << 20;
+
+/// A review, and what is wrong with the input.
+#[derive(Serialize)]
+struct Reviewed {
+    #[serde(flatten)]
+    answer: offline::Answer,
+    problems: Vec<Problem>,
+}
+
+fn of_body(posted: &Posted) -> Result<Answer, ApiError> {
+    let (text, source) = input::text(posted)?;
+    // Beside the objects there are indexes of what is in them.
+    let source = Source { max_memory: MAX_MEMORY, ..source };
+    let json = input::json(text, &source)?;
+    match read_review(&json, &source) {
+        Ok(request) => {
+            let object = Document::within(&json, request.object);
+            of_request(request, &object, "/object", &source)
+        }
+        Err(RequestError::Objects) => {
+            let documents = decode::documents(&json, &source).map_err(|e| input::decode_error(&e))?;
+            let [one] = documents.as_slice() else {
+                let detail =
+                    format!("there are {} objects: post one as `object`, and with it what is known", documents.len());
+                return Err(ApiError::new(Kind::InvalidObject, detail));
+            };
+            of_request(bare(&one.raw), one, "", &source)
+        }
+        Err(error) => Err(input::request_error(error)),
+    }
+}
+
+/// An object of which nothing else is said.
+fn bare(object: &RawValue) -> ReviewRequest<'_> {
+    ReviewRequest {
+        object,
+        old_object: None,
+        user: String::new(),
+        groups: Vec::new(),
+        namespace: String::new(),
+        policies: Vec::new(),
+        namespaces: Vec::new(),
+        known: Inventory::default(),
+    }
+}
+
+/// `at` is the JSON pointer to the object.
+fn of_request(
+    request: ReviewRequest<'_>,
+    object: &Document<'_>,
+    at: &str,
+    source: &Source<'_>,
+) -> Result<Answer, ApiError> {
+    let ReviewRequest { object: raw, old_object, user, groups, namespace, policies, namespaces, known } = request;
+    let mut problems = known.problems.clone();
+    let policies = read_policies(&policies, &mut problems)?;
+    let mut labels = Namespaces::new();
+    if policies.need_namespace_labels() {
+        for raw in namespaces {
+            bounded("namespaces", raw)?;
+            offline::note_namespace(raw, &convert::key(raw), &mut labels);
+        }
+    }
+    let one = std::slice::from_ref(object);
+    let tell = |_, found: &[Problem]| {
+        let found = found.iter().filter(|p| !offline::is_filled_in(p, raw));
+        problems.extend(found.cloned().map(|p| within(at, p)));
+    };
+    // The object itself is not what is known of the cluster.
+    decode::objects(one, source, &mut Inventory::default(), tell).map_err(|e| input::decode_error(&e))?;
+
+    let snapshot = Snapshot::of(&known);
+    let (user, groups, namespace) = (user.as_str(), groups.as_slice(), namespace.as_str());
+    let reviewer = Reviewer { policies: &policies, cluster: &snapshot, namespaces: &labels, user, groups, namespace };
+    let answer = if convert::key(raw).kind == "AdmissionReview" {
+        reviewer.recorded(raw).map(|(_, answer)| answer)
+    } else {
+        reviewer.object(raw, old_object)
+    };
+    let answer = match answer {
+        Ok(answer) => answer,
+        // As the webhook does, unless it fails closed.
+        Err(CannotReview::Envelope(error)) => {
+            let why = error.to_string();
+            problems.push(within(at, Problem::new(Reason::InvalidObject, convert::key(raw), why.as_str())));
+            offline::Answer::unseen(&why)
+        }
+        Err(error) => return Err(refused(at, &error)),
+    };
+    Answer::json(&Reviewed { answer, problems: input::listed(&problems) })
+}
+
+/// One that an API server would refuse is told, and left out.
+fn read_policies(list: &[&RawValue], problems: &mut Problems) -> Result<Policies, ApiError> {
+    let mut policies = Vec::new();
+    for (i, raw) in list.iter().enumerate() {
+        bounded("policies", raw)?;
+        let (policy, found) = policy::read(raw);
+        policies.extend(policy);
+        problems.extend(found.into_iter().map(|p| within(&format!("/policies/{i}"), p)));
+    }
+    let (policies, found) = Policies::new(policies);
+    problems.extend(found);
+    Ok(policies)
+}
+
+/// What is read as a whole takes many times of its text.
+fn bounded(field: &str, raw: &RawValue) -> Result<(), ApiError> {
+    if raw.get().len() <= MAX_TEXT {
+        return Ok(());
+    }
+    Err(ApiError::new(Kind::TooLarge, format!("one of {field} has more than {MAX_TEXT} bytes")))
+}
+
+fn within(at: &str, problem: Problem) -> Problem {
+    let pointer = problem.pointer.unwrap_or_default();
+    Problem { pointer: Some(format!("{at}{pointer}")).filter(|p| !p.is_empty()), ..problem }
+}
+
+fn refused(at: &str, error: &CannotReview) -> ApiError {
+    if let CannotReview::TooLarge = error {
+        return ApiError::new(Kind::TooLarge, error.to_string());
+    }
+    let pointer = match error {
+        CannotReview::Object(crate::admission::ReviewError::Unreadable("old object", _)) => "/oldObject",
+        _ => at,
+    };
+    let detail = error.to_string();
+    ApiError { errors: vec![FieldError::at(pointer, detail.clone())], ..ApiError::new(Kind::InvalidObject, detail) }
+}

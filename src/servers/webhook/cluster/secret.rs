@@ -1,0 +1,120 @@
+//! The Secret in which replicas share what was made.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{Api, Client, api::PostParams};
+
+use crate::runtime::certificates::Material;
+
+/// Says that the Secret is ours: one of cert-manager, or of a person, is never written to.
+const OURS: &str = "roster.dev/self-signed";
+
+/// Why the Secret cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SecretError {
+    #[error("the Secret {0} holds something that Roster did not write: remove it, or serve it with --tls-cert-file")]
+    Foreign(String),
+    #[error("the Secret {0}: {1}")]
+    Request(String, #[source] Box<kube::Error>),
+}
+
+/// What is stored, and as which version.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub(super) material: Material,
+    version: Option<String>,
+}
+
+pub(super) struct Vault {
+    api: Api<Secret>,
+    name: String,
+}
+
+impl Vault {
+    pub(super) fn new(client: Client, namespace: &str, name: &str) -> Self {
+        Self { api: Api::namespaced(client, namespace), name: name.to_owned() }
+    }
+
+    /// What is there; `None` if there is no Secret, or an empty one.
+    pub(super) async fn read(&self) -> Result<Option<Found>, SecretError> {
+        let secret = self.api.get_opt(&self.name).await.map_err(|e| self.failed(e))?;
+        let Some(secret) = secret else { return Ok(None) };
+        open(secret).ok_or_else(|| SecretError::Foreign(self.name.clone())).map(Some)
+    }
+
+    /// Writes over what was found. `false`: somebody else was quicker.
+    pub(super) async fn write(&self, material: &Material, found: Option<&Found>) -> Result<bool, SecretError> {
+        let secret = close(&self.name, material, found.and_then(|f| f.version.clone()));
+        let params = PostParams::default();
+        let done = match found {
+            Some(_) => self.api.replace(&self.name, &params, &secret).await,
+            None => self.api.create(&params, &secret).await,
+        };
+        match done {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(false),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn failed(&self, error: kube::Error) -> SecretError {
+        SecretError::Request(self.name.clone(), Box::new(error))
+    }
+}
+
+/// `None` if it is not ours.
+fn open(secret: Secret) -> Option<Found> {
+    let ours = secret.metadata.annotations.is_some_and(|a| a.contains_key(OURS));
+    let data = secret.data.unwrap_or_default();
+    let filled = data.values().any(|v| !v.0.is_empty());
+    if filled && !ours {
+        return None;
+    }
+    let text = |key: &str| data.get(key).map(|v| String::from_utf8_lossy(&v.0).into_owned()).unwrap_or_default();
+    let material =
+        Material { bundle: text("ca.crt"), ca_key: text("ca.key"), certificate: text("tls.crt"), key: text("tls.key") };
+    Some(Found { material, version: secret.metadata.resource_version })
+}
+
+fn close(name: &str, material: &Material, version: Option<String>) -> Secret {
+    let data = [
+        ("ca.crt", &material.bundle),
+        ("ca.key", &material.ca_key),
+        ("tls.crt", &material.certificate),
+        ("tls.key", &material.key),
+    ];
+    Secret {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            resource_version: version,
+            labels: Some(BTreeMap::from([(
+                "app.kubernetes.io/name".to_owned(),
+                crate::model::installed::NAME.to_owned(),
+            )])),
+            annotations: Some(BTreeMap::from([(OURS.to_owned(), "true".to_owned())])),
+            ..ObjectMeta::default()
+        },
+        type_: Some("kubernetes.io/tls".to_owned()),
+        data: Some(data.map(|(k, v)| (k.to_owned(), ByteString(v.clone().into_bytes()))).into()),
+        ..Secret::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_closed_is_opened_and_what_is_foreign_is_not() {
+        let text = |s: &str| s.to_owned();
+        let material = Material { bundle: text("a"), ca_key: text("b"), certificate: text("c"), key: text("d") };
+        let mut secret = close("s", &material, None);
+        assert_eq!(open(secret.clone()).map(|f| f.material), Some(material));
+        secret.metadata.annotations = None;
+        assert!(open(secret.clone()).is_none());
+        // A Secret that somebody made for us to fill.
+        secret.data = None;
+        assert_eq!(open(secret).map(|f| f.material), Some(Material::default()));
+    }
+}

@@ -1,0 +1,171 @@
+//! Where settings come from.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use crate::{
+    admission::{
+        Request, Settings,
+        policy::{self, EndpointPolicy},
+    },
+    engine::reason::Problem,
+    inventory::cache::Store,
+};
+
+/// Gives the settings that hold for an object. It is asked once for every review, so an answer is shared, not made.
+pub trait Policies: Send + Sync {
+    /// The settings for this request: by its kind, namespace, name, user, and the labels of its object.
+    fn settings(&self, request: &Request<'_>) -> Arc<Settings>;
+
+    /// Whether all is known that the settings depend on. The namespace may be too new for the copy of the cluster.
+    fn know(&self, _request: &Request<'_>) -> bool {
+        true
+    }
+}
+
+impl<F> Policies for F
+where
+    F: Fn(&Request<'_>) -> Arc<Settings> + Send + Sync,
+{
+    fn settings(&self, request: &Request<'_>) -> Arc<Settings> {
+        self(request)
+    }
+}
+
+/// The first few problems, for a log line.
+pub(crate) fn told(problems: &[Problem]) -> String {
+    problems.iter().take(5).map(|p| p.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// The policies in force: those of a file, and those of the cluster. Replaced while reviews go on.
+#[derive(Debug, Default)]
+pub struct InForce {
+    sources: RwLock<Sources>,
+    /// What holds where no policy is.
+    default: Arc<Settings>,
+    /// Knows the labels of namespaces.
+    cluster: Option<Arc<Store>>,
+}
+
+#[derive(Debug, Default)]
+struct Sources {
+    file: Vec<EndpointPolicy>,
+    cluster: BTreeMap<String, EndpointPolicy>,
+    all: Arc<policy::Policies>,
+}
+
+impl InForce {
+    /// No policies yet. Labels of namespaces are known if there is a copy of the cluster.
+    pub fn new(cluster: Option<Arc<Store>>) -> Self {
+        Self { cluster, ..Self::default() }
+    }
+
+    /// The policies of the file, instead of those it had before.
+    pub fn set_file(&self, policies: Vec<EndpointPolicy>) -> Vec<Problem> {
+        self.change(|sources| sources.file = policies)
+    }
+
+    /// All policies of the cluster, instead of those it had before. One that is there and cannot be read (`None`) stays
+    /// as it was.
+    pub fn set_cluster(&self, policies: BTreeMap<String, Option<EndpointPolicy>>) -> Vec<Problem> {
+        self.change(|sources| {
+            let mut before = std::mem::take(&mut sources.cluster);
+            let kept = policies.into_iter().filter_map(|(name, policy)| {
+                let policy = policy.or_else(|| before.remove(&name))?;
+                Some((name, policy))
+            });
+            sources.cluster = kept.collect();
+        })
+    }
+
+    /// A policy of the cluster; `None` if it is gone.
+    pub fn set_one(&self, name: &str, policy: Option<EndpointPolicy>) -> Vec<Problem> {
+        // Most events of a policy are about its status.
+        let same = |sources: &Sources| sources.cluster.get(name).map(|p| &p.spec) == policy.as_ref().map(|p| &p.spec);
+        if same(&self.sources.read().unwrap_or_else(PoisonError::into_inner)) {
+            return Vec::new();
+        }
+        self.change(|sources| match policy {
+            Some(policy) => drop(sources.cluster.insert(name.to_owned(), policy)),
+            None => drop(sources.cluster.remove(name)),
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Sources)) -> Vec<Problem> {
+        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut sources);
+        // Of one name, that of the cluster counts: it is the last.
+        let list = sources.file.iter().chain(sources.cluster.values()).cloned().collect();
+        let (all, problems) = policy::Policies::new(list);
+        sources.all = Arc::new(all);
+        problems
+    }
+}
+
+impl Policies for InForce {
+    fn settings(&self, request: &Request<'_>) -> Arc<Settings> {
+        let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
+        if policies.is_empty() {
+            return self.default.clone();
+        }
+        let namespace_labels = match &self.cluster {
+            Some(store) if policies.need_namespace_labels() => store.namespace_labels(&request.namespace),
+            _ => None,
+        };
+        Arc::new(policies.settings_of(request, namespace_labels.as_ref()))
+    }
+
+    fn know(&self, request: &Request<'_>) -> bool {
+        let Some(store) = &self.cluster else { return true };
+        let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
+        !policies.need_namespace_labels() || store.namespace_labels(&request.namespace).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::admission::{Mode, Rule};
+
+    fn policy(name: &str, mode: &str) -> EndpointPolicy {
+        let text = json!({
+            "apiVersion": "roster.dev/v1",
+            "kind": "EndpointPolicy",
+            "metadata": { "name": name },
+            "spec": { "rules": [{ "name": "external-ip", "mode": mode }] },
+        });
+        let raw = serde_json::value::to_raw_value(&text).unwrap();
+        let (policy, problems) = policy::read(&raw);
+        assert_eq!(problems, vec![]);
+        policy.unwrap()
+    }
+
+    #[test]
+    fn policies_of_file_and_cluster_come_and_go() {
+        let in_force = InForce::new(None);
+        let mode = || {
+            let request = Request { kind: "Service".into(), namespace: "shop".into(), ..Request::default() };
+            in_force.settings(&request).mode(Rule::ExternalIp)
+        };
+        let default = Rule::ExternalIp.default_mode();
+        assert_eq!(mode(), default);
+        in_force.set_file(vec![policy("a", "off")]);
+        assert_eq!(mode(), Mode::Off);
+        in_force.set_one("b", Some(policy("b", "enforce")));
+        assert_eq!(mode(), Mode::Enforce);
+        // One of the cluster stands for that of the file of the same name.
+        in_force.set_cluster([("a".to_owned(), Some(policy("a", "audit")))].into());
+        assert_eq!(mode(), Mode::Audit);
+        // Listed anew, one that cannot be read any more stays in force, and no other comes of it.
+        in_force.set_cluster([("a".to_owned(), None), ("b".to_owned(), None)].into());
+        assert_eq!(mode(), Mode::Audit);
+        in_force.set_one("a", None);
+        assert_eq!(mode(), Mode::Off);
+        in_force.set_file(Vec::new());
+        assert_eq!(mode(), default);
+    }
+}

@@ -1,0 +1,395 @@
+//! The webhook as a table: requests in, answers out, no socket.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    body::{Body, HttpBody, to_bytes},
+    http::{Request, StatusCode, header},
+};
+use bytes::Bytes;
+use futures::StreamExt;
+use hyper::body::{Frame, SizeHint};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use tower::ServiceExt;
+
+use super::{FailureMode, InForce, Limits, Webhook, router};
+use crate::{
+    admission::{Nothing, Request as Review, Settings},
+    inventory::cache::{Event, Kind, Object, Store},
+    runtime::telemetry::metrics::Metrics,
+};
+
+const LIMITS: Limits = Limits {
+    review: 1 << 20,
+    conversion: 2 << 20,
+    room: 5 << 20,
+    request: Duration::from_secs(30),
+    large: 1,
+    conversions: 1,
+    queue: 1,
+};
+
+fn webhook(failure_mode: FailureMode) -> (Arc<Webhook>, Metrics) {
+    let metrics = Metrics::default();
+    let policies = Arc::new(InForce::default());
+    (Webhook::new(Arc::new(Nothing), policies, metrics.admission.clone(), LIMITS, failure_mode), metrics)
+}
+
+/// A review of a Service whose annotations take `padding` bytes.
+fn review(uid: &str, padding: usize) -> String {
+    json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": uid,
+            "kind": { "group": "", "version": "v1", "kind": "Service" },
+            "namespace": "shop",
+            "name": "web",
+            "operation": "CREATE",
+            "userInfo": { "username": "me" },
+            "object": {
+                "metadata": { "name": "web", "namespace": "shop", "annotations": { "note": "x".repeat(padding) } },
+                "spec": { "ports": [{ "port": 80 }] },
+            },
+            "oldObject": null,
+        },
+    })
+    .to_string()
+}
+
+async fn ask(webhook: &Arc<Webhook>, request: Request<Body>) -> (StatusCode, Option<String>, Value) {
+    let response = router(webhook.clone()).oneshot(request).await.unwrap();
+    let allow = response.headers().get(header::ALLOW).map(|v| v.to_str().unwrap().to_owned());
+    assert!(response.headers().get(header::CONTENT_ENCODING).is_none());
+    assert!(response.headers().get(header::RETRY_AFTER).is_none(), "an API server would ask again within its time");
+    let status = response.status();
+    let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+    (status, allow, serde_json::from_slice(&body).unwrap())
+}
+
+fn post(path: &str, body: impl Into<Body>) -> Request<Body> {
+    Request::post(path).header(header::CONTENT_TYPE, "application/json").body(body.into()).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_no_review_gets_a_status() {
+    let (webhook, _) = webhook(FailureMode::Open);
+    let typed = |kind: &str| Request::post("/validate").header(header::CONTENT_TYPE, kind).body(review("u", 0).into());
+    let gzip = Request::post("/validate").header(header::CONTENT_ENCODING, "gzip").body(review("u", 0).into());
+    for (name, request, want, reason) in [
+        ("GET", Request::get("/mutate").body(Body::empty()).unwrap(), 405, "MethodNotAllowed"),
+        ("PUT", Request::put("/convert").body(Body::empty()).unwrap(), 405, "MethodNotAllowed"),
+        ("another path", post("/validate/x", review("u", 0)), 404, "NotFound"),
+        ("YAML", typed("application/yaml").unwrap(), 415, "UnsupportedMediaType"),
+        ("gzip", gzip.unwrap(), 415, "UnsupportedMediaType"),
+        ("no JSON", post("/validate", "nonsense"), 400, "BadRequest"),
+        ("nothing", post("/validate", ""), 400, "BadRequest"),
+        ("an empty uid", post("/validate", review("", 0)), 400, "BadRequest"),
+        ("over the limit", post("/validate", review("u", 1 << 20)), 413, "RequestEntityTooLarge"),
+    ] {
+        let (status, allow, body) = ask(&webhook, request).await;
+        assert_eq!((status.as_u16(), body["reason"].as_str()), (want, Some(reason)), "{name}: {body}");
+        assert_eq!((&body["kind"], &body["apiVersion"], &body["code"]), (&"Status".into(), &"v1".into(), &want.into()));
+        assert_eq!(allow.as_deref(), (want == 405).then_some("POST"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_review_gets_a_review() {
+    let (webhook, metrics) = webhook(FailureMode::Closed);
+    let typeless = Request::post("/mutate?timeout=10s&x=y").body(review("no type", 0).into()).unwrap();
+    let charset = Request::post("/mutate").header(header::CONTENT_TYPE, "Application/JSON; charset=utf-8");
+    for (uid, request) in [
+        ("mutate", post("/mutate", review("mutate", 0))),
+        ("validate", post("/validate?timeout=2s", review("validate", 0))),
+        ("no type", typeless),
+        ("charset", charset.body(review("charset", 0).into()).unwrap()),
+        ("large", post("/validate", review("large", 500_000))),
+    ] {
+        let (status, _, body) = ask(&webhook, request).await;
+        assert_eq!((status, &body["response"]), (StatusCode::OK, &json!({ "uid": uid, "allowed": true })), "{uid}");
+        assert_eq!((&body["kind"], &body["apiVersion"]), (&"AdmissionReview".into(), &"admission.k8s.io/v1".into()));
+    }
+    let text = metrics.encode().unwrap();
+    for line in [
+        "roster_admission_decisions_total{stage=\"mutate\",kind=\"Service\",operation=\"CREATE\",allowed=\"true\",patched=\"false\"} 3",
+        "roster_admission_duration_seconds_count{stage=\"validate\"} 2",
+        "roster_admission_in_flight 0",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
+    }
+}
+
+/// What cannot be looked at is allowed by the mutating webhook, and by the validating one as it was told.
+#[tokio::test]
+async fn an_uid_gets_an_answer_whatever_else_is_broken() {
+    let cut = review("cut", 0).trim_end_matches('}').to_owned();
+    let foreign = review("foreign", 0).replace("admission.k8s.io/v1", "admission.k8s.io/v7");
+    let (twice, number) = (
+        review("twice", 0).replace(r#""spec":{"#, r#""spec":{},"spec":{"#),
+        review("number", 0).replace(r#""ports":[{"port":80}]"#, r#""ports":[{"port":80},null]"#),
+    );
+    for (uid, path, body, said) in [
+        ("twice", "/mutate", twice.clone(), "cannot be read"),
+        ("twice", "/validate", twice, "cannot be read"),
+        ("number", "/validate", number, "cannot be read"),
+        ("late", "/mutate?timeout=0s", review("late", 0), "too little time"),
+        ("late", "/validate?timeout=0s", review("late", 0), "too little time"),
+        ("cut", "/mutate", cut.clone(), "cannot be read"),
+        ("cut", "/validate", cut, "cannot be read"),
+        ("foreign", "/validate", foreign, "neither"),
+    ] {
+        for mode in [FailureMode::Open, FailureMode::Closed] {
+            let (webhook, _) = webhook(mode);
+            let (status, _, body) = ask(&webhook, post(path, body.clone())).await;
+            let allowed = mode == FailureMode::Open || path.starts_with("/mutate");
+            assert_eq!((status.as_u16(), &body["response"]["uid"]), (200, &uid.into()), "{body}");
+            assert_eq!(body["response"]["allowed"], allowed, "{path} {mode:?}: {body}");
+            assert!(body["response"]["warnings"][0].as_str().unwrap().contains(said), "{path} {mode:?}: {body}");
+        }
+    }
+}
+
+/// The copy of the cluster is a moment behind; where there is no time for it, nobody waits.
+#[tokio::test(start_paused = true)]
+async fn what_the_copy_of_the_cluster_does_not_have_yet_is_looked_at_again() {
+    let namespace = || Object::Namespace("shop".into(), [("team", "a")].into_iter().collect());
+    let pod = || {
+        let ip =
+            json!({ "metadata": { "namespace": "shop", "name": "a" }, "status": { "podIPs": [{ "ip": "10.0.0.1" }] } });
+        Object::Pod(Box::new(serde_json::from_value(ip).unwrap()))
+    };
+    let endpoints = |padding: usize| {
+        let text = review("early", padding)
+            .replace(r#""Service""#, r#""Endpoints""#)
+            .replace(r#""spec":{"ports":[{"port":80}]}"#, r#""subsets":[{"addresses":[{"ip":"10.0.0.1"}]}]"#);
+        assert!(text.contains("subsets"));
+        text
+    };
+    // Padding is no way round it: a large review waits for its turn, and is looked at twice as well.
+    let rows = || {
+        [
+            ("a pod comes", vec![namespace(), pod()], "", true),
+            ("no time is left for it", vec![namespace(), pod()], "?timeout=200ms", true),
+            ("the namespace comes, and no pod", vec![namespace()], "", false),
+            ("nothing comes", vec![], "", true),
+        ]
+    };
+    let sizes = [0, 300_000].into_iter();
+    for (padding, (name, comes, query, allowed)) in sizes.flat_map(|size| rows().map(|row| (size, row))) {
+        let store = Arc::new(Store::new());
+        for kind in [Kind::Pod, Kind::Service, Kind::Node, Kind::Slice, Kind::Namespace] {
+            store.take(Event::Replace(kind, Vec::new()));
+        }
+        let policies = InForce::new(Some(store.clone()));
+        let policy = json!({
+            "apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": { "name": "a" },
+            "spec": {
+                "rules": [{ "name": "address-provenance", "mode": "enforce" }],
+                "match": { "namespaces": { "selector": { "matchLabels": { "team": "a" } } } },
+            },
+        });
+        let (policy, _) = crate::admission::policy::read(&serde_json::value::to_raw_value(&policy).unwrap());
+        policies.set_file(policy.into_iter().collect());
+        let metrics = Metrics::default();
+        let webhook =
+            Webhook::new(store.clone(), Arc::new(policies), metrics.admission.clone(), LIMITS, FailureMode::Open);
+        let later = async {
+            sleep(Duration::from_millis(100)).await;
+            for object in comes {
+                store.take(Event::Apply(object));
+            }
+        };
+        let ((_, _, body), ()) =
+            tokio::join!(ask(&webhook, post(&format!("/validate{query}"), endpoints(padding))), later);
+        assert_eq!(body["response"]["allowed"], allowed, "{name}, {padding}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_bug_in_a_rule_is_an_answer_too() {
+    let metrics = Metrics::default();
+    let bug = |_: &Review<'_>| -> Arc<Settings> { panic!("on purpose") };
+    let webhook =
+        Webhook::new(Arc::new(Nothing), Arc::new(bug), metrics.admission.clone(), LIMITS, FailureMode::Closed);
+    let (status, _, body) = ask(&webhook, post("/validate", review("u", 0))).await;
+    assert_eq!((status.as_u16(), &body["response"]["status"]["code"]), (200, &500.into()), "{body}");
+    let (_, _, body) = ask(&webhook, post("/mutate", review("u", 0))).await;
+    assert_eq!(body["response"]["allowed"], true);
+    assert!(metrics.encode().unwrap().contains("roster_admission_shed_total{stage=\"mutate\",reason=\"bug\"} 1"));
+}
+
+/// A body that comes in pieces, one each second.
+fn slow(pieces: Vec<String>) -> Body {
+    Body::from_stream(futures::stream::iter(pieces).then(|piece| async move {
+        sleep(Duration::from_secs(1)).await;
+        Ok::<_, std::io::Error>(Bytes::from(piece))
+    }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_body_has_the_time_that_the_api_server_gives() {
+    let (webhook, _) = webhook(FailureMode::Open);
+    let text = review("slow", 0);
+    let pieces = || text.as_bytes().chunks(100).map(|c| String::from_utf8(c.to_vec()).unwrap()).collect::<Vec<_>>();
+    let seconds = pieces().len();
+    for (path, want) in [
+        ("/validate".to_owned(), 200),
+        (format!("/validate?timeout={}s", seconds + 1), 200),
+        ("/validate?timeout=2s".to_owned(), 408),
+    ] {
+        let (status, _, body) = ask(&webhook, post(&path, slow(pieces()))).await;
+        assert_eq!(status.as_u16(), want, "{path}: {body}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_together_take_no_more_than_the_room() {
+    let (webhook, _) = webhook(FailureMode::Open);
+    // Five bodies of nearly a mebibyte, whose ends are a long time coming: the room is for four.
+    let open: Vec<_> = (0..5)
+        .map(|_| {
+            let webhook = webhook.clone();
+            let (text, rest) = (review("u", 1_000_000), "  ".to_owned());
+            tokio::spawn(async move { ask(&webhook, post("/validate", slow(vec![text, rest]))).await.0 })
+        })
+        .collect();
+    let answers = futures::future::join_all(open).await;
+    let answers: Vec<u16> = answers.into_iter().map(|a| a.unwrap().as_u16()).collect();
+    assert_eq!(answers.iter().filter(|a| **a == 503).count(), 1, "{answers:?}");
+    assert_eq!(answers.iter().filter(|a| **a == 200).count(), 4, "{answers:?}");
+    // And is free again.
+    assert_eq!(ask(&webhook, post("/validate", review("u", 1_000_000))).await.0, StatusCode::OK);
+}
+
+/// How many of `count` bodies that begin so, and never end, are let in; and whether a small one is beside them.
+async fn open(count: usize, begin: &str, announced: Option<u64>) -> (usize, StatusCode) {
+    let (webhook, _) = webhook(FailureMode::Open);
+    let bodies = (0..count).map(|_| {
+        let (webhook, begin) = (webhook.clone(), Bytes::from(begin.to_owned()));
+        let pieces = futures::stream::iter([Ok::<_, std::io::Error>(begin)]).chain(futures::stream::pending());
+        let body = Announced { body: Body::from_stream(pieces), announced };
+        tokio::spawn(async move { ask(&webhook, post("/validate?timeout=5s", Body::new(body))).await.0.as_u16() })
+    });
+    let bodies: Vec<_> = bodies.collect();
+    sleep(Duration::from_secs(1)).await;
+    let small = ask(&webhook, post("/validate", review("u", 0))).await.0;
+    let answers = futures::future::join_all(bodies).await;
+    (answers.into_iter().filter(|a| matches!(a, Ok(408))).count(), small)
+}
+
+/// A body that says how long it is, as `Content-Length` does.
+struct Announced {
+    body: Body,
+    announced: Option<u64>,
+}
+
+impl HttpBody for Announced {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.announced.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+/// Over HTTP/2 there may be a hundred thousand of them: those that have brought little, or nothing, count as well.
+#[tokio::test(start_paused = true)]
+async fn bodies_that_never_end_take_no_more_than_the_room() {
+    let (kilobyte, full) = ("x".repeat(1 << 10), "x".repeat(64_000));
+    // A quarter of 5 MiB is for first bytes, in steps of 4 KiB: 320 of them.
+    for (name, begin, announced, count, let_in, small) in [
+        ("nothing has come", "", None, 400, 320, 503),
+        ("a kilobyte each", kilobyte.as_str(), None, 400, 320, 503),
+        ("what is announced takes nothing", kilobyte.as_str(), Some(1 << 20), 400, 320, 503),
+        ("just not large", full.as_str(), None, 30, 20, 503),
+        ("no more than there is room for", full.as_str(), None, 19, 19, 200),
+    ] {
+        assert_eq!(open(count, begin, announced).await, (let_in, StatusCode::from_u16(small).unwrap()), "{name}");
+    }
+}
+
+/// What large bodies take is not for small ones, and the other way round.
+#[tokio::test(start_paused = true)]
+async fn large_bodies_keep_no_small_one_out() {
+    assert_eq!(open(6, &"x".repeat(1 << 20), None).await, (4, StatusCode::OK));
+}
+
+#[tokio::test]
+async fn large_reviews_wait_for_their_turn_and_only_so_many_do() {
+    let (webhook, metrics) = webhook(FailureMode::Closed);
+    let large = || post("/validate", review("large", 500_000));
+    let turn = webhook.large.turns.clone().acquire_owned().await.unwrap();
+    let working = webhook.large.queue.clone().acquire_owned().await.unwrap();
+    let waiting = tokio::spawn({
+        let webhook = webhook.clone();
+        async move { ask(&webhook, large()).await }
+    });
+    while webhook.large.queue.available_permits() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let (status, _, body) = ask(&webhook, large()).await;
+    assert_eq!((status.as_u16(), &body["response"]["status"]["code"]), (200, &503.into()), "{body}");
+    // One that cannot wait does not.
+    drop(working);
+    let (_, _, body) = ask(&webhook, post("/validate?timeout=50ms", review("large", 500_000))).await;
+    assert!(body["response"]["warnings"][0].as_str().unwrap().contains("too little time"), "{body}");
+    drop(turn);
+    let (_, _, body) = waiting.await.unwrap();
+    assert_eq!(body["response"], json!({ "uid": "large", "allowed": true }));
+    let text = metrics.encode().unwrap();
+    assert!(text.contains("roster_admission_shed_total{stage=\"validate\",reason=\"busy\"} 1"), "{text}");
+}
+
+/// An API server takes no part of a list: a conversion that is too late fails as a whole, and says so.
+#[tokio::test]
+async fn a_late_conversion_is_not_begun() {
+    let (webhook, _) = webhook(FailureMode::Open);
+    let conversion = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+        "request": {
+            "uid": "u", "desiredAPIVersion": "roster.dev/v1alpha1",
+            "objects": [{ "apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": { "name": "a" } }],
+        },
+    });
+    for (query, objects, result) in [
+        ("", 1, json!({ "status": "Success" })),
+        ("?timeout=0s", 0, json!({ "status": "Failure", "message": "roster: the time was over after 0 of 1 objects" })),
+    ] {
+        let (status, _, body) = ask(&webhook, post(&format!("/convert{query}"), conversion.to_string())).await;
+        assert_eq!((status.as_u16(), &body["response"]["result"]), (200, &result), "{query}");
+        assert_eq!(body["response"]["convertedObjects"].as_array().unwrap().len(), objects, "{query}");
+    }
+}
+
+/// Conversions, which anybody may send, wait for one another, and for no review; no review waits for them.
+#[tokio::test]
+async fn conversions_have_a_turn_of_their_own() {
+    let (webhook, _) = webhook(FailureMode::Closed);
+    let conversion = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+        "request": { "uid": "u", "desiredAPIVersion": "roster.dev/v1", "objects": [] },
+    })
+    .to_string();
+    let convert = |query: &str| post(&format!("/convert{query}"), conversion.clone());
+    let done = |body: &Value| body["response"]["result"]["status"] == "Success";
+    let turn = webhook.conversions.turns.clone().acquire_owned().await.unwrap();
+    let (_, _, body) = ask(&webhook, post("/validate", review("large", 500_000))).await;
+    assert_eq!(body["response"]["allowed"], true);
+    let (status, _, body) = ask(&webhook, convert("?timeout=50ms")).await;
+    assert_eq!((status.as_u16(), body["reason"].as_str()), (503, Some("ServiceUnavailable")), "{body}");
+    drop(turn);
+    let _turn = webhook.large.turns.clone().acquire_owned().await.unwrap();
+    let (status, _, body) = ask(&webhook, convert("")).await;
+    assert!(status == StatusCode::OK && done(&body), "{body}");
+}

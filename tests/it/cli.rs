@@ -4,11 +4,11 @@ mod compat;
 mod convert;
 mod explain;
 mod input;
-#[cfg(feature = "controller")]
+#[cfg(feature = "shell")]
 mod live;
 mod plan;
 mod review;
-#[cfg(feature = "server")]
+#[cfg(feature = "shell")]
 mod serve;
 
 use std::path::PathBuf;

@@ -20,9 +20,9 @@ const FILES: &[Generated] = &[
     #[cfg(feature = "decode")]
     Generated { group: "docs", path: "docs/rules.md", text: crate::rules::markdown },
     // The committed reference is that of a build with everything.
-    #[cfg(all(feature = "cli", feature = "server", feature = "controller"))]
+    #[cfg(feature = "shell")]
     Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
-    #[cfg(feature = "server")]
+    #[cfg(feature = "shell")]
     Generated { group: "openapi", path: "openapi/v1.json", text: roster::servers::rest::openapi_json },
 ];
 

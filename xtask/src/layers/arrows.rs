@@ -1,7 +1,7 @@
 //! The arrows between files: who names what, where, and whether it needs it.
 
-use super::names::{Found, Names, Place};
-use super::syntax::{Binds, Mention, Path, Role, Use};
+use super::names::{Lookup, Names, Place};
+use super::syntax::{Binding, Mention, Path, Role, Use};
 use super::tree::Tree;
 
 /// One import or mention of what another file defines.
@@ -43,14 +43,14 @@ fn of_import(tree: &Tree, names: &Names<'_>, at: Place, import: &Use) -> Option<
     let item = names.item(at, &import.path);
     let module = || names.module(at, &import.path);
     let (to, through, needs, rest) = match (&import.binds, item) {
-        (Binds::Name(_), Found::Ours { what, through }) => (what, through, true, ""),
-        (Binds::Name(_), _) => match module() {
-            Found::Ours { what, through } => (tree.modules[what].file, through, false, ""),
+        (Binding::Name(_), Lookup::Ours { what, through }) => (what, through, true, ""),
+        (Binding::Name(_), _) => match module() {
+            Lookup::Ours { what, through } => (tree.modules[what].file, through, false, ""),
             _ => return None,
         },
-        (Binds::Glob, item) => match (module(), item) {
-            (Found::Ours { what, through }, _) => (tree.modules[what].file, through, true, "::*"),
-            (_, Found::Ours { what, through }) => (what, through, true, "::*"),
+        (Binding::Glob, item) => match (module(), item) {
+            (Lookup::Ours { what, through }, _) => (tree.modules[what].file, through, true, "::*"),
+            (_, Lookup::Ours { what, through }) => (what, through, true, "::*"),
             _ => return None,
         },
     };
@@ -68,10 +68,10 @@ fn of_mention(tree: &Tree, names: &Names<'_>, file: usize, mention: &Mention) ->
         _ => names.item(at, path),
     };
     let (to, through) = match found {
-        Found::Ours { what, through } => (what, through),
+        Lookup::Ours { what, through } => (what, through),
         // A whole module, such as in `#[serde(with = "crate::time")]`. A name alone is something else.
         _ if path.single().is_none() => match names.module(at, path) {
-            Found::Ours { what, through } => (tree.modules[what].file, through),
+            Lookup::Ours { what, through } => (tree.modules[what].file, through),
             _ => return None,
         },
         _ => return None,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::syntax::{Binds, Path, Scope};
+use self::Lookup::{Foreign, Nothing, Ours};
+use super::syntax::{Binding, Path, Scope};
 use super::tree::Tree;
 
 /// The name of the library, as the program writes it.
@@ -16,7 +17,7 @@ pub(super) struct Place {
 }
 
 /// The answer for one name or path.
-pub(super) enum Found<T> {
+pub(super) enum Lookup<T> {
     Ours {
         what: T,
         /// The files that hand it on, by `use`.
@@ -26,8 +27,6 @@ pub(super) enum Found<T> {
     Foreign,
     Nothing,
 }
-
-use Found::{Foreign, Nothing, Ours};
 
 /// How far a path leads through modules.
 enum Walk {
@@ -46,14 +45,16 @@ enum Walk {
 }
 
 /// What is being looked up, so that a circle of imports ends.
-type Trail = Vec<(Place, String, Kind)>;
+type Trail = Vec<(Place, String, Namespace)>;
 
+/// A module and an item may have the same name: `use engine::plan` brings in both.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Namespace {
     Item,
     Module,
 }
 
+/// The names of both crates.
 pub(super) struct Names<'a> {
     tree: &'a Tree,
     exported: BTreeMap<&'a str, usize>,
@@ -66,19 +67,19 @@ impl<'a> Names<'a> {
         Self { tree, exported: exported.collect() }
     }
 
-    /// The file that defines the item at this path. What a macro makes cannot be seen: it is of the module that is
-    /// named before it.
-    pub(super) fn item(&self, at: Place, path: &Path) -> Found<usize> {
+    /// The file that defines the item at this path. An item that a macro makes cannot be seen, so a name that is found
+    /// nowhere counts for the file of the module before it.
+    pub(super) fn item(&self, at: Place, path: &Path) -> Lookup<usize> {
         self.item_at(at, path, &mut Trail::new())
     }
 
     /// The module at this path.
-    pub(super) fn module(&self, at: Place, path: &Path) -> Found<usize> {
+    pub(super) fn module(&self, at: Place, path: &Path) -> Lookup<usize> {
         self.module_at(at, path, &mut Trail::new())
     }
 
     /// The file that defines a macro which is called by its name alone: it is imported, or defined further out.
-    pub(super) fn macro_named(&self, at: Place, name: &str) -> Found<usize> {
+    pub(super) fn macro_named(&self, at: Place, name: &str) -> Lookup<usize> {
         if let found @ Ours { .. } = self.item_in(&self.around(at), name, &mut Trail::new()) {
             return found;
         }
@@ -97,7 +98,7 @@ impl<'a> Names<'a> {
         self.around(at).into_iter().any(|place| self.scope(place).uses.iter().any(|u| u.binds(name)))
     }
 
-    fn item_at(&self, at: Place, path: &Path, trail: &mut Trail) -> Found<usize> {
+    fn item_at(&self, at: Place, path: &Path, trail: &mut Trail) -> Lookup<usize> {
         let Some((last, before)) = path.segments.split_last() else { return Nothing };
         if matches!(last.as_str(), "crate" | "self" | "super") {
             return Nothing;
@@ -117,7 +118,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn module_at(&self, at: Place, path: &Path, trail: &mut Trail) -> Found<usize> {
+    fn module_at(&self, at: Place, path: &Path, trail: &mut Trail) -> Lookup<usize> {
         match self.walk(at, path, &path.segments, trail) {
             Walk::To { module: Some(what), through, .. } => Ours { what, through },
             Walk::To { module: None, .. } | Walk::Item { .. } => Nothing,
@@ -173,23 +174,23 @@ impl<'a> Names<'a> {
         (module, rest)
     }
 
-    fn item_in(&self, scopes: &[Place], name: &str, trail: &mut Trail) -> Found<usize> {
+    fn item_in(&self, scopes: &[Place], name: &str, trail: &mut Trail) -> Lookup<usize> {
         let own = |place: Place| {
             let scope = self.scope(place);
             let exported = self.tree.library.filter(|root| self.place(*root) == place);
             let exported = exported.and_then(|_| self.exported.get(name).copied());
             (scope.items.contains(name) || scope.macros.contains(name)).then_some(place.file).or(exported)
         };
-        self.lookup(scopes, name, Kind::Item, trail, own)
+        self.lookup(scopes, name, Namespace::Item, trail, own)
     }
 
-    fn module_in(&self, scopes: &[Place], name: &str, trail: &mut Trail) -> Found<usize> {
+    fn module_in(&self, scopes: &[Place], name: &str, trail: &mut Trail) -> Lookup<usize> {
         let own = |place: Place| {
             let module = self.module_of(place);
             let children = &self.tree.modules[module].children;
             if self.place(module) == place { children.get(name).copied() } else { None }
         };
-        self.lookup(scopes, name, Kind::Module, trail, own)
+        self.lookup(scopes, name, Namespace::Module, trail, own)
     }
 
     /// The innermost scope that has the name counts; in it, what it defines, then what it imports, then its globs.
@@ -197,20 +198,20 @@ impl<'a> Names<'a> {
         &self,
         scopes: &[Place],
         name: &str,
-        kind: Kind,
+        namespace: Namespace,
         trail: &mut Trail,
         own: impl Fn(Place) -> Option<usize>,
-    ) -> Found<usize> {
+    ) -> Lookup<usize> {
         for place in scopes.iter().copied() {
             if let Some(what) = own(place) {
                 return Ours { what, through: Vec::new() };
             }
-            let step = (place, name.to_owned(), kind);
+            let step = (place, name.to_owned(), namespace);
             if trail.contains(&step) {
                 continue;
             }
             trail.push(step);
-            let found = self.imported(place, name, kind, trail);
+            let found = self.imported(place, name, namespace, trail);
             trail.pop();
             if !matches!(found, Nothing) {
                 return found;
@@ -219,12 +220,12 @@ impl<'a> Names<'a> {
         Nothing
     }
 
-    fn imported(&self, place: Place, name: &str, kind: Kind, trail: &mut Trail) -> Found<usize> {
+    fn imported(&self, place: Place, name: &str, namespace: Namespace, trail: &mut Trail) -> Lookup<usize> {
         let mut foreign = false;
         for import in self.scope(place).uses.iter().filter(|u| u.binds(name)) {
-            let found = match kind {
-                Kind::Item => self.item_at(place, &import.path, trail),
-                Kind::Module => self.module_at(place, &import.path, trail),
+            let found = match namespace {
+                Namespace::Item => self.item_at(place, &import.path, trail),
+                Namespace::Module => self.module_at(place, &import.path, trail),
             };
             match found {
                 Ours { .. } => return found.handed_on(vec![place.file]),
@@ -235,12 +236,12 @@ impl<'a> Names<'a> {
         if foreign {
             return Foreign;
         }
-        for glob in self.scope(place).uses.iter().filter(|u| u.binds == Binds::Glob) {
+        for glob in self.scope(place).uses.iter().filter(|u| u.binds == Binding::Glob) {
             let Ours { what: module, .. } = self.module_at(place, &glob.path, trail) else { continue };
             let scopes = [self.place(module)];
-            let found = match kind {
-                Kind::Item => self.item_in(&scopes, name, trail),
-                Kind::Module => self.module_in(&scopes, name, trail),
+            let found = match namespace {
+                Namespace::Item => self.item_in(&scopes, name, trail),
+                Namespace::Module => self.module_in(&scopes, name, trail),
             };
             if matches!(found, Ours { .. }) {
                 return found.handed_on(vec![place.file]);
@@ -278,7 +279,7 @@ impl<'a> Names<'a> {
     }
 }
 
-impl<T> Found<T> {
+impl<T> Lookup<T> {
     /// The same, handed on by these files too.
     fn handed_on(mut self, more: Vec<usize>) -> Self {
         if let Ours { through, .. } = &mut self {

@@ -8,9 +8,9 @@ use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, Stmt, TraitItem, UseTree, Visibility};
 
-use super::syntax::{Binds, Declaration, Mention, Path, Role, Scope, Syntax, Use};
+use super::syntax::{Binding, Declaration, Mention, Path, Role, Scope, Syntax, Use};
 use super::test_code::only_tests;
-use super::tokens::{Written, name, written};
+use super::tokens::{Fragment, fragments, name};
 
 /// Reads the text of a file; none if the whole file is for tests.
 pub(super) fn read(text: &str) -> syn::Result<Option<Syntax>> {
@@ -38,7 +38,7 @@ impl Reader {
     fn finish(self) -> Syntax {
         let Syntax { scopes, mut mentions, exported } = self.syntax;
         let uses = || scopes.iter().flat_map(|scope| &scope.uses);
-        let globs = uses().any(|u| u.binds == Binds::Glob);
+        let globs = uses().any(|u| u.binds == Binding::Glob);
         mentions.retain(|mention| {
             let reexported = |name| uses().any(|u| u.reexport && u.binds(name));
             mention.path.single().is_none_or(|name| globs || mention.role == Role::Macro || reexported(name))
@@ -75,10 +75,10 @@ impl Reader {
     }
 
     fn tokens(&mut self, stream: TokenStream, line: Option<usize>) {
-        for found in written(stream) {
+        for found in fragments(stream) {
             match found {
-                Written::Path(path, role) => self.mention(Path { line: line.unwrap_or(path.line), ..path }, role),
-                Written::Use(item) => self.visit_item_use(&item),
+                Fragment::Path(path, role) => self.mention(Path { line: line.unwrap_or(path.line), ..path }, role),
+                Fragment::Use(item) => self.visit_item_use(&item),
             }
         }
     }
@@ -117,16 +117,16 @@ impl Reader {
         let (path, binds) = match tree {
             UseTree::Group(group) => return group.items.iter().for_each(|tree| self.leaves(tree, path, reexport)),
             UseTree::Path(part) => return self.leaves(&part.tree, &with(name(&part.ident), line), reexport),
-            UseTree::Glob(_) => (Path { line, ..path.clone() }, Binds::Glob),
+            UseTree::Glob(_) => (Path { line, ..path.clone() }, Binding::Glob),
             UseTree::Name(leaf) if leaf.ident == "self" && !path.segments.is_empty() => {
                 let bound = path.segments.last().cloned().unwrap_or_default();
-                (Path { line, ..path.clone() }, Binds::Name(bound))
+                (Path { line, ..path.clone() }, Binding::Name(bound))
             }
-            UseTree::Name(leaf) => (with(name(&leaf.ident), line), Binds::Name(name(&leaf.ident))),
+            UseTree::Name(leaf) => (with(name(&leaf.ident), line), Binding::Name(name(&leaf.ident))),
             UseTree::Rename(leaf) if leaf.ident == "self" && !path.segments.is_empty() => {
-                (Path { line, ..path.clone() }, Binds::Name(name(&leaf.rename)))
+                (Path { line, ..path.clone() }, Binding::Name(name(&leaf.rename)))
             }
-            UseTree::Rename(leaf) => (with(name(&leaf.ident), line), Binds::Name(name(&leaf.rename))),
+            UseTree::Rename(leaf) => (with(name(&leaf.ident), line), Binding::Name(name(&leaf.rename))),
         };
         self.here().uses.push(Use { path, binds, reexport });
     }

@@ -41,20 +41,20 @@ pub(super) struct Declaration {
 #[derive(Debug)]
 pub(super) struct Use {
     pub path: Path,
-    pub binds: Binds,
+    pub binds: Binding,
     /// `pub use`, with any restriction: it hands a name on.
     pub reexport: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Binds {
+pub(super) enum Binding {
     Name(String),
     Glob,
 }
 
 impl Use {
     pub(super) fn binds(&self, name: &str) -> bool {
-        matches!(&self.binds, Binds::Name(bound) if bound == name)
+        matches!(&self.binds, Binding::Name(bound) if bound == name)
     }
 }
 

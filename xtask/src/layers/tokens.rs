@@ -5,20 +5,20 @@ use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
 use super::syntax::{Path, Role};
 
 /// What is found among tokens.
-pub(super) enum Written {
+pub(super) enum Fragment {
     Path(Path, Role),
     Use(syn::ItemUse),
 }
 
 /// Every path of two names or more, and the names that stand alone and cannot be a variable or a field: types, calls
 /// of functions, macros.
-pub(super) fn written(stream: TokenStream) -> Vec<Written> {
+pub(super) fn fragments(stream: TokenStream) -> Vec<Fragment> {
     let mut found = Vec::new();
     read(stream, &mut found);
     found
 }
 
-fn read(stream: TokenStream, found: &mut Vec<Written>) {
+fn read(stream: TokenStream, found: &mut Vec<Fragment>) {
     let tokens: Vec<TokenTree> = stream.into_iter().collect();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -26,7 +26,7 @@ fn read(stream: TokenStream, found: &mut Vec<Written>) {
             TokenTree::Group(group) => read(group.stream(), found),
             TokenTree::Ident(ident) if ident == "use" => {
                 if let Some((item, next)) = import(&tokens, at) {
-                    found.push(Written::Use(item));
+                    found.push(Fragment::Use(item));
                     at = next;
                     continue;
                 }
@@ -34,7 +34,7 @@ fn read(stream: TokenStream, found: &mut Vec<Written>) {
             TokenTree::Ident(ident) => {
                 let (path, next) = path(&tokens, at, ident);
                 if let Some(role) = role(&tokens, at, next, &path) {
-                    found.push(Written::Path(path, role));
+                    found.push(Fragment::Path(path, role));
                 }
                 at = next;
                 continue;

@@ -21,6 +21,7 @@ pub(super) struct Tree {
     pub library: Option<usize>,
 }
 
+/// One file of a crate.
 pub(super) struct File {
     pub path: String,
     pub syntax: Syntax,
@@ -28,6 +29,7 @@ pub(super) struct File {
     pub modules: Vec<usize>,
 }
 
+/// A module: which scope of which file it is, and what is around it and in it.
 pub(super) struct Module {
     pub file: usize,
     pub scope: usize,
@@ -38,7 +40,7 @@ pub(super) struct Module {
 }
 
 /// A file that is to be read, and where it belongs.
-struct Pending {
+struct NextFile {
     path: String,
     /// The folder in which its children are.
     folder: String,
@@ -50,28 +52,28 @@ impl Tree {
     /// Reads the files of both crates. A file that does not parse and a module without a file are errors.
     pub(super) fn read(sources: &Sources) -> Result<Self> {
         let mut tree = Self::default();
-        let root = |path: &str| Pending { path: path.to_owned(), folder: "src".to_owned(), declared: None };
+        let root = |path: &str| NextFile { path: path.to_owned(), folder: "src".to_owned(), declared: None };
         let roots = ["src/lib.rs", "src/main.rs"].into_iter().filter(|path| sources.contains_key(*path));
-        let mut pending: Vec<Pending> = roots.map(root).collect();
-        let mut seen: BTreeSet<String> = pending.iter().map(|p| p.path.clone()).collect();
-        while !pending.is_empty() {
-            let read = parse(sources, &pending);
+        let mut queue: Vec<NextFile> = roots.map(root).collect();
+        let mut seen: BTreeSet<String> = queue.iter().map(|p| p.path.clone()).collect();
+        while !queue.is_empty() {
+            let read = parse(sources, &queue);
             let mut next = Vec::new();
-            for (file, syntax) in pending.into_iter().zip(read) {
+            for (file, syntax) in queue.into_iter().zip(read) {
                 if let Some(syntax) = syntax? {
                     next.extend(tree.add(sources, file, syntax)?);
                 }
             }
             // Two declarations, under different features, may name one file.
             next.retain(|p| seen.insert(p.path.clone()));
-            pending = next;
+            queue = next;
         }
         Ok(tree)
     }
 
     /// Adds a file with the modules in it, and returns the files that it declares.
-    fn add(&mut self, sources: &Sources, pending: Pending, syntax: Syntax) -> Result<Vec<Pending>> {
-        let Pending { path, folder, declared } = pending;
+    fn add(&mut self, sources: &Sources, next: NextFile, syntax: Syntax) -> Result<Vec<NextFile>> {
+        let NextFile { path, folder, declared } = next;
         let file = self.files.len();
         let mut modules: Vec<usize> = Vec::new();
         let mut folders: Vec<String> = Vec::new();
@@ -123,7 +125,7 @@ struct Home<'a> {
 
 impl Home<'_> {
     /// Finds the file of a declaration, by the rules of Rust.
-    fn locate(&self, sources: &Sources, declaration: &Declaration) -> Result<Pending> {
+    fn locate(&self, sources: &Sources, declaration: &Declaration) -> Result<NextFile> {
         let Declaration { name, path, line } = declaration;
         let declared = Some((name.clone(), self.module));
         if let Some(given) = path {
@@ -131,12 +133,12 @@ impl Home<'_> {
             let path = plain(&format!("{base}/{given}"));
             ensure!(sources.contains_key(&path), "{}:{line}: mod {name}: there is no {path}", self.file);
             let folder = parent_of(&path).to_owned();
-            return Ok(Pending { path, folder, declared });
+            return Ok(NextFile { path, folder, declared });
         }
         let folder = format!("{}/{name}", self.folder);
         let places = [format!("{folder}.rs"), format!("{folder}/mod.rs")];
         match places.iter().find(|place| sources.contains_key(*place)) {
-            Some(path) => Ok(Pending { path: path.clone(), folder, declared }),
+            Some(path) => Ok(NextFile { path: path.clone(), folder, declared }),
             None => bail!("{}:{line}: mod {name}: there is neither {} nor {}", self.file, places[0], places[1]),
         }
     }
@@ -162,16 +164,16 @@ fn plain(path: &str) -> String {
 }
 
 /// Parses files on all cores, in order.
-fn parse(sources: &Sources, pending: &[Pending]) -> Vec<Result<Option<Syntax>>> {
-    let one = |pending: &Pending| {
-        let path = &pending.path;
+fn parse(sources: &Sources, queue: &[NextFile]) -> Vec<Result<Option<Syntax>>> {
+    let one = |next: &NextFile| {
+        let path = &next.path;
         let text = sources.get(path).with_context(|| format!("there is no {path}"))?;
         reader::read(text).map_err(|error| anyhow!("{path}:{}: {error}", error.span().start().line))
     };
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let share = pending.len().div_ceil(threads).max(1);
+    let share = queue.len().div_ceil(threads).max(1);
     thread::scope(|scope| {
-        let parts = pending.chunks(share).map(|part| scope.spawn(move || part.iter().map(one).collect::<Vec<_>>()));
+        let parts = queue.chunks(share).map(|part| scope.spawn(move || part.iter().map(one).collect::<Vec<_>>()));
         let running: Vec<_> = parts.collect();
         running
             .into_iter()

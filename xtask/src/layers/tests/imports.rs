@@ -194,9 +194,9 @@ fn nothing_but_the_program_takes_from_the_roots() {
 #[test]
 fn rooms_that_the_table_lacks_are_named() {
     let found = violations(&[
-        ("src/keeper/mod.rs", "mod lease;"),
-        ("src/keeper/lease.rs", ""),
-        ("src/door.rs", ""),
+        ("src/scheduler/mod.rs", "mod lease;"),
+        ("src/scheduler/lease.rs", ""),
+        ("src/page.rs", ""),
         ("src/servers/edge/proxy.rs", ""),
         ("src/servers/shared.rs", ""),
     ]);
@@ -206,8 +206,8 @@ fn rooms_that_the_table_lacks_are_named() {
     assert_eq!(
         found,
         [
-            lacks("src/door.rs", "door"),
-            lacks("src/keeper/mod.rs", "keeper"),
+            lacks("src/page.rs", "page"),
+            lacks("src/scheduler/mod.rs", "scheduler"),
             lacks("src/servers/edge/proxy.rs", "servers/edge"),
             lacks("src/servers/shared.rs", "servers/shared"),
         ]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, ensure};
 
 use crate::command::{capture, cargo, has, run, run_with};
+use crate::layers;
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
 
@@ -45,6 +46,7 @@ const FEATURES: &[&str] = &["decode", "shell"];
 pub(crate) fn all(steps: &mut Steps) {
     steps.run("fmt", || check("fmt --all --check"));
     steps.run("tidy", tidy::check);
+    steps.run("layers", layers::check);
     steps.run("core purity", core_is_pure);
     steps.run("one crypto provider", one_crypto_provider);
     steps.run("clippy, core alone", || check("clippy --no-default-features --lib -- -D warnings"));

@@ -14,6 +14,7 @@ mod cluster;
 mod command;
 mod fuzz;
 mod generate;
+mod layers;
 mod lint;
 mod oracle;
 mod parity;
@@ -41,17 +42,19 @@ struct Arguments {
 enum Task {
     /// What continuous integration runs: lint, then test; there, no test may be skipped for want of a browser
     Ci,
-    /// Format, clippy, purity of the core, one crypto provider, rustdoc, licences, tidiness
+    /// Format, tidiness, layers, purity of the core, one crypto provider, clippy, rustdoc, licences
     Lint,
     /// All tests: unit, integration, doc, parity; and, where the tools are there, browser and schemathesis
     Test(test::Arguments),
     /// Orphan files, dead paths in documents, keys, machine paths, files that are too long
     Tidy,
+    /// The layers of src/: what each room may import, and that there is no circle
+    Layers(layers::Arguments),
     /// Licences, banned crates and sources of all dependencies (cargo-deny)
     Deny,
     /// Write openapi/v1.json anew
     Openapi,
-    /// Write the generated documents anew (reasons, command line)
+    /// Write the generated documents anew (reasons, rules, releases, command line, table of rooms)
     Docs,
     /// Write manifests/ anew
     Manifests,
@@ -90,6 +93,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Lint => lint::all(&mut steps),
         Task::Test(arguments) => test::all(&mut steps, &arguments),
         Task::Tidy => steps.run("tidy", tidy::check),
+        Task::Layers(arguments) => steps.run("layers", || layers::run(&arguments)),
         Task::Deny => steps.run("deny", lint::deny),
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),

@@ -14,7 +14,7 @@ use crate::{
     decode::{self, Source},
     engine::{
         compat::Minor,
-        reason::{Problem, Reason, Severity},
+        reason::{Finding, Reason, Severity},
     },
     inventory::{Index, Inventory},
     model::{ObjectKey, Text},
@@ -88,7 +88,7 @@ impl Input {
                 // An answer without the rest of the file must not look whole.
                 let key =
                     ObjectKey { kind: "File".into(), name: path.display().to_string().into(), ..ObjectKey::default() };
-                objects.inventory.problems.push(Problem::new(Reason::InvalidObject, key, output::error_text(&error)));
+                objects.inventory.problems.push(Finding::new(Reason::InvalidObject, key, output::error_text(&error)));
                 failed.push(error);
             }
         }
@@ -158,7 +158,7 @@ impl Input {
 }
 
 /// Whether a problem says that an object was lost.
-fn is_unread(problem: &Problem) -> bool {
+fn is_unread(problem: &Finding) -> bool {
     problem.code == Reason::InvalidObject && problem.severity == Severity::Error
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::{
-        reason::{Problem, Severity},
+        reason::{Finding, Severity},
         state::{EventType, Plan},
     },
     inventory::{Entry, Problems},
@@ -20,7 +20,7 @@ use crate::{
 /// What is printed under a table.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    problems: Vec<Problem>,
+    problems: Vec<Finding>,
     more: u64,
     /// Service, and what its controller would return.
     errors: Vec<(String, String)>,

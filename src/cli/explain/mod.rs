@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     engine::{
-        explain::{Explanation, Finding, Focus, Kinds, explain, explain_only},
+        explain::{Cause, Explanation, Focus, Kinds, explain, explain_only},
         plan::selected_pods,
         reason::{Reason, Severity},
         state::{Options, State},
@@ -199,7 +199,7 @@ impl Run<'_> {
 }
 
 /// All that is said in an explanation.
-fn said(explanation: &Explanation) -> impl Iterator<Item = &Finding> {
+fn said(explanation: &Explanation) -> impl Iterator<Item = &Cause> {
     explanation.reasons.iter().chain(explanation.rows.iter().flat_map(|r| &r.reasons))
 }
 

@@ -13,7 +13,7 @@ use crate::{
         table::{BOLD, Cell, DIM, GREEN, RED, Table, YELLOW, printable},
     },
     engine::{
-        explain::{Explanation, Finding, PodState, PortName, Row},
+        explain::{Cause, Explanation, PodState, PortName, Row},
         reason::{Scope, Severity},
     },
     model::{TargetPort, Text},
@@ -58,7 +58,7 @@ pub(super) fn print(run: &Run<'_>, wide: bool, out: &mut Output) -> anyhow::Resu
 }
 
 /// Whether a finding is worth its place: what is only good to know is told `wide`, but for what names the cause.
-fn told(finding: &Finding, wide: bool) -> bool {
+fn told(finding: &Cause, wide: bool) -> bool {
     wide || finding.severity > Severity::Info || finding.object.is_some()
 }
 
@@ -117,7 +117,7 @@ struct Group<'a> {
 struct Verdict<'a> {
     state: PodState,
     served: bool,
-    reasons: Vec<&'a Finding>,
+    reasons: Vec<&'a Cause>,
 }
 
 /// The rows of a Service, those together that say the same: first of the lists of one pod and port, then of the

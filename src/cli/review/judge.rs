@@ -17,7 +17,7 @@ use crate::{
     },
     convert,
     decode::{self, Document, Source},
-    engine::reason::{Problem, Severity},
+    engine::reason::{Finding, Severity},
     inventory::Inventory,
     model::{ObjectKey, Text},
 };
@@ -128,7 +128,7 @@ impl Known {
     /// The objects of a file. Policies among them hold, namespaces and the kinds that are read are known.
     fn objects_of<'a>(&mut self, file: File<'a>) -> anyhow::Result<Vec<Item<'a>>> {
         let File { name, documents } = file;
-        let mut told: BTreeMap<usize, Vec<Problem>> = BTreeMap::new();
+        let mut told: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
         decode::objects(&documents, &Source::file(name), &mut self.inventory, |i, problems| {
             told.insert(i, problems.to_vec());
         })?;
@@ -177,7 +177,7 @@ impl Known {
                     rest.push(document.clone());
                 }
             }
-            let tell = |_, problems: &[Problem]| {
+            let tell = |_, problems: &[Finding]| {
                 for problem in problems.iter().filter(|p| p.severity == Severity::Error) {
                     output::warning(&problem.message);
                 }

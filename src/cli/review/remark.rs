@@ -4,9 +4,9 @@ use serde::{Serialize, Serializer};
 
 use super::super::output;
 use crate::{
-    admission::{Decision, Finding, Mode, Rule, policy::version::KIND},
+    admission::{Decision, Mode, Rule, RuleFinding, policy::version::KIND},
     decode::Document,
-    engine::reason::{Problem, Reason, Severity},
+    engine::reason::{Finding, Reason, Severity},
     model::{ObjectKey, Text},
 };
 
@@ -121,16 +121,16 @@ impl<'a> Remark<'a> {
     pub(super) fn of_decision(about: About<'a, '_>, decision: &Decision) -> Vec<Self> {
         let mut all: Vec<Self> = decision.findings.iter().map(|f| Self::of_finding(about, f)).collect();
         for more in &decision.more {
-            let like = |f: &&Finding| f.rule == more.rule && f.refused == more.refused;
+            let like = |f: &&RuleFinding| f.rule == more.rule && f.refused == more.refused;
             if let Some(finding) = decision.findings.iter().rfind(like) {
-                let counted = Finding { field: String::new(), message: more.to_string(), ..finding.clone() };
+                let counted = RuleFinding { field: String::new(), message: more.to_string(), ..finding.clone() };
                 all.push(Self::of_finding(about, &counted));
             }
         }
         all
     }
 
-    fn of_finding(about: About<'a, '_>, finding: &Finding) -> Self {
+    fn of_finding(about: About<'a, '_>, finding: &RuleFinding) -> Self {
         let (severity, effect) = match finding.mode {
             _ if finding.refused => (Severity::Error, Effect::Denied),
             _ if !finding.mend.is_empty() => (Severity::Warning, Effect::Mended),
@@ -151,7 +151,7 @@ impl<'a> Remark<'a> {
     }
 
     /// What the reader of objects, or the check of policies, says.
-    pub(super) fn of_problem(about: About<'a, '_>, problem: &Problem) -> Self {
+    pub(super) fn of_problem(about: About<'a, '_>, problem: &Finding) -> Self {
         let (line, message) = placed(about.file, &problem.message);
         let pointer = problem.pointer.as_deref().unwrap_or_default();
         let effect = if problem.severity == Severity::Error { Effect::Invalid } else { Effect::Warned };

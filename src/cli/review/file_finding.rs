@@ -1,23 +1,23 @@
-//! One thing that is said of one object: by a rule, by the reader of objects, or by the check of policies.
+//! One finding about one object of a file: from a rule, from the decoder, or from the validation of policies.
 
 use serde::{Serialize, Serializer};
 
-use super::super::output;
 use crate::{
     admission::{Decision, Mode, Rule, RuleFinding, policy::version::KIND},
+    cli::messages,
     decode::Document,
     engine::reason::{Finding, Reason, Severity},
     model::{ObjectKey, Text},
 };
 
-/// Whose code it is.
+/// The code of a rule or of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Code {
+pub(super) enum FindingCode {
     Rule(Rule),
     Reason(Reason),
 }
 
-impl Code {
+impl FindingCode {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Rule(rule) => rule.code(),
@@ -40,69 +40,69 @@ impl Code {
     }
 }
 
-impl Serialize for Code {
+impl Serialize for FindingCode {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(self.as_str())
     }
 }
 
-/// What comes of it.
+/// What the finding means for the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Effect {
-    /// It is no object, or none that an API server would store.
+pub(super) enum FindingEffect {
+    /// It cannot be read, or an API server would not store it.
     Invalid,
-    /// A rule refuses it.
+    /// A rule denies it.
     Denied,
-    /// A rule mends it, and says so.
-    Mended,
-    /// Its writer is warned.
+    /// A rule changes it and warns its writer.
+    Changed,
+    /// A rule warns its writer.
     Warned,
-    /// It is written into the audit log.
-    Noted,
+    /// A rule writes an audit annotation.
+    Audited,
 }
 
-impl Effect {
+impl FindingEffect {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
             Self::Denied => "denied",
-            Self::Mended => "mended",
+            Self::Changed => "changed",
             Self::Warned => "warned",
-            Self::Noted => "noted",
+            Self::Audited => "audited",
         }
     }
 }
 
-/// One thing that is said of one object.
+/// A finding about one object of a file.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Remark<'a> {
+pub(super) struct FileFinding<'a> {
     pub(super) file: &'a str,
     pub(super) line: usize,
     pub(super) object: ObjectKey,
     pub(super) severity: Severity,
-    pub(super) effect: Effect,
-    pub(super) code: Code,
+    pub(super) effect: FindingEffect,
+    pub(super) code: FindingCode,
     /// The name of the policy that gives the rule its mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) policy: Option<Text>,
-    /// As Kubernetes writes paths; empty where it is about all of the object.
+    /// The field, as Kubernetes writes paths; empty if the finding is about the whole object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) field: String,
     pub(super) message: String,
 }
 
-/// The document that is remarked on.
+/// The document that a finding is about.
 #[derive(Clone, Copy)]
-pub(super) struct About<'a, 'd> {
+pub(super) struct FileObject<'a, 'd> {
     pub(super) file: &'a str,
     pub(super) document: &'d Document<'a>,
     pub(super) key: &'d ObjectKey,
-    /// Where in the document the object is, if it is not all of it.
+    /// The path of the object in the document; empty if it is the whole document.
     pub(super) root: &'static str,
 }
 
-impl<'a, 'd> About<'a, 'd> {
+impl<'a, 'd> FileObject<'a, 'd> {
     pub(super) fn of(file: &'a str, document: &'d Document<'a>, key: &'d ObjectKey) -> Self {
         Self { file, document, key, root: "" }
     }
@@ -116,79 +116,79 @@ impl<'a, 'd> About<'a, 'd> {
     }
 }
 
-impl<'a> Remark<'a> {
-    /// What the rules found, and of which of them there was more.
-    pub(super) fn of_decision(about: About<'a, '_>, decision: &Decision) -> Vec<Self> {
-        let mut all: Vec<Self> = decision.findings.iter().map(|f| Self::of_finding(about, f)).collect();
+impl<'a> FileFinding<'a> {
+    /// The findings of the rules, and for rules with more findings than are recorded, their number.
+    pub(super) fn of_decision(at: FileObject<'a, '_>, decision: &Decision) -> Vec<Self> {
+        let mut all: Vec<Self> = decision.findings.iter().map(|f| Self::of_finding(at, f)).collect();
         for more in &decision.more {
             let like = |f: &&RuleFinding| f.rule == more.rule && f.refused == more.refused;
             if let Some(finding) = decision.findings.iter().rfind(like) {
                 let counted = RuleFinding { field: String::new(), message: more.to_string(), ..finding.clone() };
-                all.push(Self::of_finding(about, &counted));
+                all.push(Self::of_finding(at, &counted));
             }
         }
         all
     }
 
-    fn of_finding(about: About<'a, '_>, finding: &RuleFinding) -> Self {
+    fn of_finding(at: FileObject<'a, '_>, finding: &RuleFinding) -> Self {
         let (severity, effect) = match finding.mode {
-            _ if finding.refused => (Severity::Error, Effect::Denied),
-            _ if !finding.mend.is_empty() => (Severity::Warning, Effect::Mended),
-            Mode::Enforce | Mode::Warn => (Severity::Warning, Effect::Warned),
-            Mode::Audit | Mode::Off => (Severity::Info, Effect::Noted),
+            _ if finding.refused => (Severity::Error, FindingEffect::Denied),
+            _ if !finding.mend.is_empty() => (Severity::Warning, FindingEffect::Changed),
+            Mode::Enforce | Mode::Warn => (Severity::Warning, FindingEffect::Warned),
+            Mode::Audit | Mode::Off => (Severity::Info, FindingEffect::Audited),
         };
         Self {
-            file: about.file,
-            line: about.line_of(&finding.field),
-            object: about.key.clone(),
+            file: at.file,
+            line: at.line_of(&finding.field),
+            object: at.key.clone(),
             severity,
             effect,
-            code: Code::Rule(finding.rule),
+            code: FindingCode::Rule(finding.rule),
             policy: finding.policy.clone(),
             field: finding.field.clone(),
             message: finding.message.clone(),
         }
     }
 
-    /// What the reader of objects, or the check of policies, says.
-    pub(super) fn of_problem(about: About<'a, '_>, problem: &Finding) -> Self {
-        let (line, message) = placed(about.file, &problem.message);
-        let pointer = problem.pointer.as_deref().unwrap_or_default();
-        let effect = if problem.severity == Severity::Error { Effect::Invalid } else { Effect::Warned };
-        // A policy says the field in its message.
-        let field = if problem.object.kind == KIND { String::new() } else { crate::admission::policy::field(pointer) };
+    /// A finding of the decoder, or of the validation of policies.
+    pub(super) fn of_input(at: FileObject<'a, '_>, input: &Finding) -> Self {
+        let (line, message) = split_line(at.file, &input.message);
+        let pointer = input.pointer.as_deref().unwrap_or_default();
+        let effect = if input.severity == Severity::Error { FindingEffect::Invalid } else { FindingEffect::Warned };
+        // The message about a policy names the field.
+        let field = if input.object.kind == KIND { String::new() } else { crate::admission::policy::field(pointer) };
         Self {
-            file: about.file,
-            line: line.unwrap_or_else(|| about.line_of(pointer)),
-            object: about.key.clone(),
-            severity: problem.severity,
+            file: at.file,
+            line: line.unwrap_or_else(|| at.line_of(pointer)),
+            object: at.key.clone(),
+            severity: input.severity,
             effect,
-            code: Code::Reason(problem.code),
+            code: FindingCode::Reason(input.code),
             policy: None,
             field,
             message: message.to_owned(),
         }
     }
 
-    /// Something that makes the object as a whole useless.
-    pub(super) fn invalid(about: About<'a, '_>, message: String) -> Self {
+    /// A finding that makes the whole object invalid.
+    pub(super) fn invalid(at: FileObject<'a, '_>, message: String) -> Self {
         Self {
-            file: about.file,
-            line: about.document.line,
-            object: about.key.clone(),
+            file: at.file,
+            line: at.document.line,
+            object: at.key.clone(),
             severity: Severity::Error,
-            effect: Effect::Invalid,
-            code: Code::Reason(Reason::InvalidObject),
+            effect: FindingEffect::Invalid,
+            code: FindingCode::Reason(Reason::InvalidObject),
             policy: None,
             field: String::new(),
             message,
         }
     }
 
-    /// Where files are only checked, nothing is mended.
-    pub(super) fn not_mended(&mut self) {
-        if let Some(said) = self.message.strip_suffix("; mended").filter(|_| self.effect == Effect::Mended) {
-            self.message = format!("{said}; would be mended");
+    /// Says that the object would be changed: a validation changes nothing.
+    pub(super) fn set_not_applied(&mut self) {
+        if let Some(text) = self.message.strip_suffix("; mended").filter(|_| self.effect == FindingEffect::Changed) {
+            self.message = format!("{text}; would be changed");
         }
     }
 
@@ -200,25 +200,25 @@ impl<'a> Remark<'a> {
         format!("{}:{}", self.file, self.line)
     }
 
-    /// Field and message in a sentence.
-    pub(super) fn said(&self) -> String {
+    /// The field and the message.
+    pub(super) fn text(&self) -> String {
         if self.field.is_empty() { self.message.clone() } else { format!("{}: {}", self.field, self.message) }
     }
 
-    /// Says it on standard error.
-    pub(super) fn complain(&self) {
+    /// Prints the finding on standard error.
+    pub(super) fn print_message(&self) {
         let policy = self.policy.as_ref().map(|name| format!(", {KIND} {name}")).unwrap_or_default();
-        let text = format!("{}: {}: {} ({}{policy})", self.place(), self.object, self.said(), self.code.as_str());
+        let text = format!("{}: {}: {} ({}{policy})", self.place(), self.object, self.text(), self.code.as_str());
         if self.severity == Severity::Error {
-            output::error(&anyhow::Error::msg(text));
+            messages::error(&anyhow::Error::msg(text));
         } else {
-            output::warning(&text);
+            messages::warning(&text);
         }
     }
 }
 
-/// The line at the begin of a message of the reader, and the rest of it.
-fn placed<'m>(file: &str, message: &'m str) -> (Option<usize>, &'m str) {
+/// Splits the line off a message of the decoder.
+fn split_line<'m>(file: &str, message: &'m str) -> (Option<usize>, &'m str) {
     let split = || {
         let (line, rest) = message.strip_prefix(file)?.strip_prefix(':')?.split_once(':')?;
         let (column, rest) = rest.split_once(": ")?;
@@ -240,7 +240,7 @@ mod tests {
             ("other.yaml:3:14: x", (None, "other.yaml:3:14: x")),
             ("plain", (None, "plain")),
         ] {
-            assert_eq!(placed("a:b.yaml", message), want);
+            assert_eq!(split_line("a:b.yaml", message), want);
         }
     }
 }

@@ -18,6 +18,7 @@ mod lint;
 mod oracle;
 mod parity;
 mod paths;
+mod phrases;
 mod server;
 mod steps;
 mod test;

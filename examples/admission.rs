@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The webhook's answer to [`REVIEW`] in a cluster with the objects of a file.
-pub fn answer(path: &str) -> Result<String, Box<dyn Error>> {
+pub(crate) fn answer(path: &str) -> Result<String, Box<dyn Error>> {
     // Rules ask the cluster which pods, nodes and Services there are.
     let mut inventory = Inventory::default();
     #[expect(clippy::disallowed_methods, reason = "only the core has no I/O")]

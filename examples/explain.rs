@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// One line for each Service without pods, and for each pod and port that a list does not publish as ready.
-pub fn unserved_pods(path: &str) -> Result<String, Box<dyn Error>> {
+pub(crate) fn unserved_pods(path: &str) -> Result<String, Box<dyn Error>> {
     let mut inventory = Inventory::default();
     #[expect(clippy::disallowed_methods, reason = "only the core has no I/O")]
     decode::read(File::open(path)?, &Source::file(path), &mut inventory)?;

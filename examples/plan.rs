@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// One line for each object that the controllers would write.
-pub fn planned_changes(path: &str) -> Result<String, Box<dyn Error>> {
+pub(crate) fn planned_changes(path: &str) -> Result<String, Box<dyn Error>> {
     // Decode all objects of the file, and index them by Service.
     let mut inventory = Inventory::default();
     #[expect(clippy::disallowed_methods, reason = "only the core has no I/O")]

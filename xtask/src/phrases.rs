@@ -27,7 +27,8 @@ const PHRASES: &[(&str, &str)] = &[
 ];
 
 /// Words before "is no" and after it with which the sentence is plain English.
-const PLAIN_NO: &[&str] = &["there is no ", "there are no ", "there was no ", "there were no ", " no longer", " no more than"];
+const PLAIN_NO: &[&str] =
+    &["there is no ", "there are no ", "there was no ", "there were no ", " no longer", " no more than"];
 
 /// Lines in which a phrase is right: a file, and a part of the line.
 const ALLOWED: &[(&str, &str)] = &[];

@@ -17,7 +17,7 @@ use crate::{
         table::{Cell, Table},
     },
     engine::{
-        explain::{Explanation, Cause, PodState, PortName, Row},
+        explain::{Cause, Explanation, PodState, PortName, Row},
         reason::{Scope, Severity},
     },
     model::{TargetPort, Text},

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::engine::{
-    explain::{Explanation, Cause},
+    explain::{Cause, Explanation},
     reason::{Reason, Severity},
 };
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     PatchOp, Stage,
-    findings::{All, Finding, Findings, More},
+    findings::{All, Findings, More, RuleFinding},
     rule::{Mode, Rule},
 };
 use crate::admission::policy::version::KIND;
@@ -86,7 +86,7 @@ pub struct Decision {
     pub audit: BTreeMap<String, String>,
     /// What was found, for the metrics and for `review`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<RuleFinding>,
     /// What was found besides, and is only counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<More>,
@@ -148,7 +148,7 @@ impl Decision {
         decision
     }
 
-    fn mend(&mut self, list: Vec<Finding>) {
+    fn mend(&mut self, list: Vec<RuleFinding>) {
         for mut finding in list.into_iter().filter(|f| !f.mend.is_empty()) {
             finding.message.push_str("; mended");
             for op in &finding.mend {
@@ -163,7 +163,7 @@ impl Decision {
         }
     }
 
-    fn judge(&mut self, list: Vec<Finding>, more: Vec<More>) {
+    fn judge(&mut self, list: Vec<RuleFinding>, more: Vec<More>) {
         for finding in &list {
             self.tell(finding);
         }
@@ -186,7 +186,7 @@ impl Decision {
     }
 
     /// A warning and an audit annotation, as the mode has it.
-    fn tell(&mut self, finding: &Finding) {
+    fn tell(&mut self, finding: &RuleFinding) {
         if finding.mode >= Mode::Warn && !finding.refused {
             self.warn(warning(finding));
         }
@@ -229,14 +229,14 @@ impl Decision {
 
 /// Every finding that refuses, with its code; the first of each rule with the policy behind it as well. Where that is
 /// too long, what is left of each rule is its first one, cut before its code.
-fn refusal_text(list: &[Finding], more: &[More]) -> String {
+fn refusal_text(list: &[RuleFinding], more: &[More]) -> String {
     struct Part {
         said: String,
         code: String,
         is_first: bool,
     }
     let mut seen = BTreeSet::new();
-    let part = |f: &Finding| {
+    let part = |f: &RuleFinding| {
         let is_first = seen.insert(f.rule);
         let policy = f.policy.as_ref().filter(|_| is_first).map(|name| format!(", {KIND} {name}"));
         let code = format!(" ({}{})", f.rule, short(&policy.unwrap_or_default(), MAX_POLICY));
@@ -260,7 +260,7 @@ fn refusal_text(list: &[Finding], more: &[More]) -> String {
 }
 
 /// A finding as a warning. Where it is too long, its field is cut first: the message and the code tell more.
-fn warning(finding: &Finding) -> String {
+fn warning(finding: &RuleFinding) -> String {
     let code = format!(" ({})", finding.rule);
     let room = MAX_WARNING - code.len();
     let left = room.saturating_sub(finding.message.chars().count() + ": ".len());
@@ -273,7 +273,7 @@ fn warning(finding: &Finding) -> String {
 }
 
 /// A finding in a sentence.
-fn said(finding: &Finding) -> String {
+fn said(finding: &RuleFinding) -> String {
     if finding.field.is_empty() {
         return finding.message.clone();
     }

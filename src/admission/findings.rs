@@ -20,7 +20,7 @@ const MAX_OF_RULE: usize = 10;
 /// Something a rule has against an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finding {
+pub struct RuleFinding {
     /// The rule.
     pub rule: Rule,
     /// What is done about it. What the stored object has already is told, but not refused.
@@ -81,7 +81,7 @@ impl Stored {
 pub(super) struct Findings<'a> {
     settings: &'a Settings,
     stage: Stage,
-    list: Vec<Finding>,
+    list: Vec<RuleFinding>,
     /// Of each rule, how many are not refused, and how many are.
     counts: [[usize; 2]; Rule::COUNT],
     /// Rules that could not be looked at, and why.
@@ -111,7 +111,7 @@ impl fmt::Display for More {
 /// What was found, and what was not.
 #[derive(Debug)]
 pub(super) struct All {
-    pub(super) list: Vec<Finding>,
+    pub(super) list: Vec<RuleFinding>,
     pub(super) more: Vec<More>,
     /// Rules that could not be looked at, and why.
     pub(super) unchecked: BTreeMap<Rule, &'static str>,
@@ -185,7 +185,7 @@ impl<'a> Findings<'a> {
         if *count <= MAX_OF_RULE {
             let (field, message) = (field.to_string(), message.to_string());
             let policy = self.settings.policy(rule).cloned();
-            self.list.push(Finding { rule, mode, policy, field, message, refused, mend: Vec::new() });
+            self.list.push(RuleFinding { rule, mode, policy, field, message, refused, mend: Vec::new() });
         }
     }
 
@@ -204,7 +204,7 @@ impl<'a> Findings<'a> {
         let mend = if self.stage == Stage::Mutate { mend() } else { Vec::new() };
         let (field, message) = (field.to_string(), message.to_string());
         let policy = self.settings.policy(rule).cloned();
-        self.list.push(Finding { rule, mode, policy, field, message, refused: false, mend });
+        self.list.push(RuleFinding { rule, mode, policy, field, message, refused: false, mend });
     }
 
     /// Whether some finding is a reason to refuse the object.

@@ -32,7 +32,7 @@ pub use decision::{Decision, Denial, Refusal};
 pub use document::{Example, rules_markdown};
 pub use envelope::{EnvelopeError, ReviewVersion, answer, read};
 pub(crate) use envelope::{Salvaged, salvage};
-pub use findings::{Finding, More};
+pub use findings::{More, RuleFinding};
 pub use kinds::{KINDS, Kind, Operation};
 pub(crate) use knowledge::addresses_of;
 pub use knowledge::{Knowledge, Known, Nothing, Place};

@@ -16,7 +16,7 @@ use crate::{
         policy::{self, Policies},
     },
     convert,
-    engine::reason::{Problem, Reason},
+    engine::reason::{Finding, Reason},
     model::{Labels, ObjectKey, Text},
 };
 
@@ -150,7 +150,7 @@ pub fn note_namespace(object: &RawValue, key: &ObjectKey, into: &mut Namespaces)
 }
 
 /// Whether a problem is about what an API server fills in, or makes: it is missing by right in what is written.
-pub fn is_filled_in(problem: &Problem, object: &RawValue) -> bool {
+pub fn is_filled_in(problem: &Finding, object: &RawValue) -> bool {
     match problem.code {
         Reason::MissingProtocol | Reason::MissingTargetPort => true,
         Reason::InvalidName => problem.object.name.is_empty() && !convert::key(object).name.is_empty(),

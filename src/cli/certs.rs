@@ -14,9 +14,10 @@ use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde::Serialize;
 
 use super::{
-    Outcome, Output,
-    output::Format,
-    table::{Cell, GREEN, RED, Table, YELLOW},
+    outcome::Outcome,
+    output::{Output, OutputFormat},
+    style::{GREEN, RED, YELLOW},
+    table::{Cell, Table},
 };
 use crate::runtime::{
     certificates::{Life, Material, advance},
@@ -46,7 +47,7 @@ struct Show {
     files: Vec<PathBuf>,
     /// Form of the answer.
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Format,
+    output: OutputFormat,
 }
 
 #[derive(Debug, Args)]
@@ -124,7 +125,7 @@ impl Show {
             out.document(self.output, &Rows { items })?;
         }
         out.flush()?;
-        Ok(if findings { Outcome::Findings } else { Outcome::Fine })
+        Ok(if findings { Outcome::Findings } else { Outcome::Success })
     }
 }
 
@@ -175,7 +176,7 @@ impl Dev {
             let path = self.dir.join(name);
             write(&path, text, mode).with_context(|| path.display().to_string())?;
         }
-        let mut out = Output::stdout(Format::Table);
+        let mut out = Output::stdout(OutputFormat::Table);
         let dir = self.dir.display();
         writeln!(out, "wrote ca.crt, ca.key, tls.crt and tls.key into {dir}, for {}", self.name.join(", "))?;
         writeln!(
@@ -183,7 +184,7 @@ impl Dev {
             "\n  roster serve --webhook-listen 127.0.0.1:8443 --tls-cert-file {dir}/tls.crt --tls-private-key-file {dir}/tls.key"
         )?;
         out.flush()?;
-        Ok(Outcome::Fine)
+        Ok(Outcome::Success)
     }
 }
 

@@ -1,4 +1,4 @@
-//! `roster compat`: the releases with a profile, and what differs between them.
+//! `roster compat`: the releases that Roster can act like, and what differs between them.
 
 use std::io::{self, Write};
 
@@ -7,78 +7,81 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Outcome, Output,
-    output::Format,
-    table::{BOLD, Cell, DIM, Table},
+    outcome::Outcome,
+    output::{Output, OutputFormat},
+    style::{BOLD, DIM},
+    table::{Cell, Table},
 };
 use crate::engine::compat::{self, Difference, MEANINGS, Minor, Profile};
 
 /// List the Kubernetes releases that Roster can act like, and what differs.
 ///
-/// Without a release: what each one changed. With one: all its switches. With --against: what differs between the two.
+/// Without a release: what each release changed. With a release: all its switches. With --against: what differs between
+/// the two releases.
 #[derive(Debug, Args)]
-pub(super) struct Compat {
+pub(super) struct CompatArgs {
     /// A release, such as 1.30.
     minor: Option<Minor>,
-    /// Show what differs between the release (or else the newest) and this one.
+    /// Show what differs between MINOR [default: the newest] and this release.
     #[arg(long, value_name = "MINOR")]
     against: Option<Minor>,
-    /// Form of the answer.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Format,
+    output: OutputFormat,
 }
 
 /// A release and its switches.
 #[derive(Serialize)]
-struct Release {
+struct ReleaseProfile {
     minor: Minor,
     profile: &'static Profile,
 }
 
 /// All releases.
 #[derive(Serialize)]
-struct All {
+struct ReleaseList {
     default: Minor,
-    items: Vec<Release>,
+    items: Vec<ReleaseProfile>,
 }
 
 /// What differs between two releases.
 #[derive(Serialize)]
-struct Between {
+struct ReleaseDifferences {
     from: Minor,
     to: Minor,
     differences: Vec<Difference>,
 }
 
-impl Compat {
+impl CompatArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let mut out = Output::stdout(self.output);
         match (self.minor, self.against) {
             (None, None) if self.output.is_table() => changes_of_each(&mut out)?,
             (None, None) => self.all(&mut out)?,
             (Some(minor), None) if self.output.is_table() => switches(&mut out, minor)?,
-            (Some(minor), None) => out.document(self.output, &Release { minor, profile: minor.profile() })?,
+            (Some(minor), None) => out.document(self.output, &ReleaseProfile { minor, profile: minor.profile() })?,
             (from, Some(to)) => self.between(&mut out, from.unwrap_or_default(), to)?,
         }
         out.flush()?;
-        Ok(Outcome::Fine)
+        Ok(Outcome::Success)
     }
 
     fn all(&self, out: &mut Output) -> anyhow::Result<()> {
-        let items: Vec<Release> = Minor::all().map(|minor| Release { minor, profile: minor.profile() }).collect();
-        if self.output == Format::Ndjson {
+        let items: Vec<ReleaseProfile> =
+            Minor::all().map(|minor| ReleaseProfile { minor, profile: minor.profile() }).collect();
+        if self.output == OutputFormat::Ndjson {
             return items.iter().try_for_each(|item| out.document(self.output, item));
         }
-        out.document(self.output, &All { default: Minor::default(), items })
+        out.document(self.output, &ReleaseList { default: Minor::default(), items })
     }
 
     fn between(&self, out: &mut Output, from: Minor, to: Minor) -> anyhow::Result<()> {
         let differences = compat::differences(from, to);
         if !self.output.is_table() {
-            return out.document(self.output, &Between { from, to, differences });
+            return out.document(self.output, &ReleaseDifferences { from, to, differences });
         }
         if differences.is_empty() {
-            return Ok(writeln!(out, "{from} and {to} write the same")?);
+            return Ok(writeln!(out, "{from} and {to} have the same switches")?);
         }
         let (before, after) = (from.to_string(), to.to_string());
         let mut table = Table::new(["SWITCH", &before, &after, "MEANING"]);
@@ -101,7 +104,7 @@ fn changes_of_each(out: &mut Output) -> io::Result<()> {
             continue;
         }
         for d in changed {
-            // Each release is named once.
+            // Name each release only in its first row.
             let minor = std::mem::take(&mut minor);
             table.push([minor.into(), d.switch.into(), plain(&d.from).into(), plain(&d.to).into(), d.meaning.into()]);
         }
@@ -121,7 +124,7 @@ fn switches(out: &mut Output, minor: Minor) -> anyhow::Result<()> {
     Ok(table.print(out, 0)?)
 }
 
-/// A value as people write it.
+/// The value of a switch, for a table.
 fn plain(value: &Value) -> String {
     match value {
         Value::Bool(true) => "yes".to_owned(),

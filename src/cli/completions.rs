@@ -1,26 +1,28 @@
-//! `roster completions` and `roster man`: made from the arguments' definition.
+//! `roster completions` and `roster man`, generated from the definition of the arguments.
 
 use std::io::Write;
 
 use clap::Args;
 use clap_complete::Shell;
 
-use super::{Outcome, Output};
-use crate::cli::output::Format;
+use super::{
+    outcome::Outcome,
+    output::{Output, OutputFormat},
+};
 
-/// Print the completion script of a shell.
+/// Print the completion script for a shell.
 ///
 /// For bash: `roster completions bash > /etc/bash_completion.d/roster`.
 #[derive(Debug, Args)]
-pub(super) struct Completions {
+pub(super) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
     shell: Shell,
 }
 
-impl Completions {
+impl CompletionsArgs {
     pub(super) fn run(&self, definition: &mut clap::Command) -> anyhow::Result<Outcome> {
-        // The generator panics where it cannot write: it gets memory, and a closed pipe is ours to handle.
+        // The generator panics on a write error, such as a closed pipe, so it writes into memory.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, definition, "roster", &mut script);
         print(&script)
@@ -29,9 +31,9 @@ impl Completions {
 
 /// Print the manual page, for `man -l -`.
 #[derive(Debug, Args)]
-pub(super) struct Man {}
+pub(super) struct ManArgs {}
 
-impl Man {
+impl ManArgs {
     #[expect(clippy::unused_self, reason = "subcommands look alike")]
     pub(super) fn run(&self, definition: &clap::Command) -> anyhow::Result<Outcome> {
         let mut page = Vec::new();
@@ -41,8 +43,8 @@ impl Man {
 }
 
 fn print(bytes: &[u8]) -> anyhow::Result<Outcome> {
-    let mut out = Output::stdout(Format::Json);
+    let mut out = Output::stdout(OutputFormat::Json);
     out.write_all(bytes)?;
     out.flush()?;
-    Ok(Outcome::Fine)
+    Ok(Outcome::Success)
 }

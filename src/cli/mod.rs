@@ -1,49 +1,53 @@
-//! The command line: reads the arguments, calls the engine, prints.
+//! The command line: reads the arguments, calls the engine, prints the answer.
 //!
-//! One subcommand is one file. Which of them a build has is decided here, by features, and nowhere else.
+//! One file or folder for each subcommand. The files below are shared:
+//! input (`input_*`, `cluster_args`), output (`output`, `table`, `style`, `exact_json`, `findings_report`), messages.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod certs;
+mod cluster_args;
 mod compat;
 mod completions;
 mod convert;
+mod emergency_switch;
+mod exact_json;
 mod explain;
-mod input;
-mod live;
+mod findings_report;
+mod input_objects;
+mod input_paths;
+mod input_texts;
+mod messages;
+mod outcome;
 mod output;
 mod plan;
-mod progress;
-mod raw;
+mod progress_line;
 mod reference;
-mod report;
 mod review;
 mod serve;
-mod switch;
+mod style;
 mod table;
-mod texts;
 
-pub use reference::cli_reference;
-
-use output::{Color, Output};
+use outcome::Outcome;
+use output::Color;
 
 /// Which pods serve a Service, for whom, and why.
 ///
 /// Roster decides as Kubernetes' own controllers do, offline, and gives a reason for every decision.
 #[derive(Debug, Parser)]
 #[command(name = "roster", version, propagate_version = false, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 all is well, 1 there are findings, 2 wrong use or unreadable input.")]
+#[command(after_help = "Exit codes: 0 nothing to report, 1 there are findings, 2 wrong use or unreadable input.")]
 struct Cli {
-    /// When to use colours; `NO_COLOR` is respected.
+    /// When to use colours. The variable `NO_COLOR` is respected.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
     #[command(subcommand)]
     command: Command,
 }
 
-/// What to do. The order is that of the help.
+/// The subcommands, in the order of the help.
 #[derive(Debug, Subcommand)]
 enum Command {
     Plan(plan::PlanArgs),
@@ -51,35 +55,19 @@ enum Command {
     Review(review::ReviewArgs),
     Validate(review::ValidateArgs),
     Convert(convert::ConvertArgs),
-    Compat(compat::Compat),
+    Compat(compat::CompatArgs),
     Serve(Box<serve::Serve>),
     Certs(certs::Certs),
-    Disable(switch::Disable),
-    Enable(switch::Enable),
-    Completions(completions::Completions),
+    Disable(emergency_switch::DisableArgs),
+    Enable(emergency_switch::EnableArgs),
+    Completions(completions::CompletionsArgs),
     #[command(hide = true)]
-    Man(completions::Man),
+    Man(completions::ManArgs),
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    /// Nothing to report.
-    Fine,
-    /// There is something to change or to look at.
-    Findings,
-    /// Part of the input could not be read; the rest was answered.
-    BadInput,
-}
-
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        Self::from(match outcome {
-            Outcome::Fine => 0,
-            Outcome::Findings => 1,
-            Outcome::BadInput => 2,
-        })
-    }
+/// The reference of the command line in Markdown: the text of `docs/cli.md`.
+pub fn cli_reference() -> String {
+    reference::markdown(definition(false))
 }
 
 /// Runs the program with the arguments of the process.
@@ -88,15 +76,15 @@ pub fn main() -> ExitCode {
     let plugin = is_plugin(arguments.first());
     let cli = match parse(arguments, plugin) {
         Ok(cli) => cli,
-        // Help goes to standard output with 0, wrong use to standard error with 2.
+        // Help goes to standard output with exit code 0, wrong use to standard error with 2.
         Err(error) => error.exit(),
     };
     cli.color.apply();
     match run(&cli.command, plugin) {
         Ok(outcome) => outcome.into(),
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if messages::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output::error(&error);
+            messages::error(&error);
             Outcome::BadInput.into()
         }
     }
@@ -119,7 +107,7 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
     }
 }
 
-/// The arguments' definition, under the name the program was called by.
+/// The definition of the arguments, under the name by which the program was called.
 fn definition(plugin: bool) -> clap::Command {
     let command = Cli::command();
     if plugin { command.name("kubectl-roster").bin_name("kubectl roster") } else { command }
@@ -142,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_definition_is_sound() {
+    fn the_definition_is_valid() {
         definition(false).debug_assert();
         definition(true).debug_assert();
     }

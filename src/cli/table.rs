@@ -1,14 +1,18 @@
 //! Tables for people: columns two spaces apart, as `kubectl` prints them.
 //!
-//! On a terminal the last column is wrapped to the width; anywhere else a row is a line, for `grep` and `awk`.
+//! On a terminal the last column wraps at the terminal's width. Elsewhere a row is one line, for `grep` and `awk`.
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
-use super::Output;
+use super::{
+    output::Output,
+    style::{BOLD, DIM, RED, YELLOW, printable},
+};
+use crate::engine::reason::Severity;
 
-/// One field of a row: text and its style.
+/// One cell of a row: text and its style.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
     text: String,
@@ -16,9 +20,18 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// A field in a style.
+    /// A cell in a style.
     pub(super) fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
+    }
+
+    /// A severity in its colour.
+    pub(super) fn severity(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::styled("error", RED),
+            Severity::Warning => Self::styled("warning", YELLOW),
+            Severity::Info => Self::styled("info", DIM),
+        }
     }
 }
 
@@ -28,23 +41,12 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Good.
-pub(super) const GREEN: Style = AnsiColor::Green.on_default();
-/// Look here.
-pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
-/// Bad.
-pub(super) const RED: Style = AnsiColor::Red.on_default();
-/// Less important.
-pub(super) const DIM: Style = Style::new().dimmed();
-/// A heading.
-pub(super) const BOLD: Style = Style::new().bold();
-
-/// Between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
-/// The last column is not wrapped to less than this.
+/// The least width of the last column.
 const NARROWEST: usize = 24;
 
-/// A table: a heading and rows of as many fields.
+/// A table: a heading, and rows with as many cells.
 #[derive(Clone, Debug)]
 pub(super) struct Table<'a, const N: usize> {
     heading: [&'a str; N],
@@ -73,8 +75,8 @@ impl<'a, const N: usize> Table<'a, N> {
         self.print_to(out, indent, width)
     }
 
-    /// Prints the table to standard error, for what is told beside an answer.
-    pub(super) fn print_beside(&self) -> io::Result<()> {
+    /// Prints the table to standard error.
+    pub(super) fn print_to_stderr(&self) -> io::Result<()> {
         self.print_to(&mut anstream::stderr(), 0, None)
     }
 
@@ -89,7 +91,7 @@ impl<'a, const N: usize> Table<'a, N> {
         }
         let before = indent + widths[..N - 1].iter().map(|w| w + GAP).sum::<usize>();
         let last = width.map_or(usize::MAX, |w| w.saturating_sub(before).max(NARROWEST));
-        let layout = Layout { indent, widths, before, last };
+        let layout = TableLayout { indent, widths, before, last };
         layout.line(out, &self.heading.map(str::to_owned), &[BOLD; N])?;
         for (texts, row) in rows.iter().zip(&self.rows) {
             layout.line(out, texts, &std::array::from_fn(|i| row[i].style))?;
@@ -98,20 +100,20 @@ impl<'a, const N: usize> Table<'a, N> {
     }
 }
 
-/// Where the columns of a table are.
-struct Layout<const N: usize> {
+/// The positions and widths of a table's columns.
+struct TableLayout<const N: usize> {
     indent: usize,
     widths: [usize; N],
     /// Where the last column begins.
     before: usize,
-    /// How wide it may be.
+    /// The width at which the last column wraps.
     last: usize,
 }
 
-impl<const N: usize> Layout<N> {
+impl<const N: usize> TableLayout<N> {
     fn line(&self, out: &mut dyn Write, texts: &[String; N], styles: &[Style; N]) -> io::Result<()> {
         write!(out, "{:indent$}", "", indent = self.indent)?;
-        // No spaces at the end of a line: empty fields at its end are left out.
+        // No spaces at the end of a line: empty cells at the end are left out.
         let filled = texts.iter().rposition(|t| !t.is_empty()).unwrap_or(0);
         for (i, (text, style)) in texts.iter().zip(styles).enumerate().take(filled + 1) {
             if i + 1 < N {
@@ -130,26 +132,6 @@ impl<const N: usize> Layout<N> {
         }
         writeln!(out)
     }
-}
-
-/// Text with control characters made visible: a name from a file must not steer the terminal.
-pub(super) fn printable(text: &str) -> String {
-    // Invisible characters that reverse or hide text count as control characters here.
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    if !text.contains(hidden) {
-        return text.to_owned();
-    }
-    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
-        if hidden(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-        out
-    })
 }
 
 /// How many columns a text takes. Names in Kubernetes are ASCII; a wide character elsewhere may shift its row.
@@ -202,11 +184,5 @@ mod tests {
         assert_eq!(wrap("aaaaaaaaaa bb", 4), ["aaaaaaaaaa", "bb"]);
         assert_eq!(wrap("", 4), [""]);
         assert_eq!(wrap("ä ö ü", 3), ["ä ö", "ü"]);
-    }
-
-    #[test]
-    fn control_characters_are_shown() {
-        assert_eq!(printable("a\u{1b}[31mb\nc\u{202e}"), "a\\u{1b}[31mb\\nc\\u{202e}");
-        assert_eq!(printable("日本"), "日本");
     }
 }

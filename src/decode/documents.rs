@@ -23,7 +23,7 @@ use crate::{
         version::{GROUP, KIND},
     },
     convert::raw::{Members, Node},
-    engine::reason::{Problem, Reason},
+    engine::reason::{Finding, Reason},
     inventory::{Interner, Inventory},
     model::json::message::message,
 };
@@ -102,7 +102,7 @@ pub fn objects(
     documents: &[Document<'_>],
     source: &Source<'_>,
     into: &mut Inventory,
-    mut each: impl FnMut(usize, &[Problem]),
+    mut each: impl FnMut(usize, &[Finding]),
 ) -> Result<(), DecodeError> {
     let (pool, targets) = (Pool::new(source.max_memory), into.targets());
     let (interner, budget) = (Interner::new(&targets), Budget::new(&pool));
@@ -219,7 +219,7 @@ fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
 }
 
 /// Reads the policies of a file. Each object of another kind is a mistake; every message begins with the place.
-pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policies, Vec<Problem>), DecodeError> {
+pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policies, Vec<Finding>), DecodeError> {
     let text = text(input, source)?;
     let (mut list, mut problems) = (Vec::new(), Vec::new());
     for document in documents(&text, source)? {
@@ -230,12 +230,12 @@ pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policie
         } else {
             let kind: String = of.kind.chars().take(80).collect();
             let key = crate::model::ObjectKey { kind: kind.as_str().into(), ..Default::default() };
-            (None, vec![Problem::new(Reason::InvalidObject, key, format!("{kind:?} is no {KIND}"))])
+            (None, vec![Finding::new(Reason::InvalidObject, key, format!("{kind:?} is no {KIND}"))])
         };
         list.extend(policy);
-        let place = |p: Problem| {
+        let place = |p: Finding| {
             let line = document.line_of(p.pointer.as_deref().unwrap_or_default());
-            Problem { message: format!("{}:{line}: {}", source.name, p.message), ..p }
+            Finding { message: format!("{}:{line}: {}", source.name, p.message), ..p }
         };
         problems.extend(found.into_iter().map(place));
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! input ─ gunzip ─► JSON ──────────► split ─► batches ─► threads: kind, parse, share ─► Inventory
-//!                   YAML ─ as JSON ──┘ (stream.rs has the lock)   └► Problem, where one object is bad
+//!                   YAML ─ as JSON ──┘ (stream.rs has the lock)   └► Finding, where one object is bad
 //! ```
 //!
 //! [`request`] reads the body of a plan request, with the same reader for each object.

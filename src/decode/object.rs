@@ -14,7 +14,7 @@ use super::{
     value::{self, Flaw, Look},
 };
 use crate::{
-    engine::reason::{Problem, Reason},
+    engine::reason::{Finding, Reason},
     inventory::{Interner, Inventory, Object, check},
     model::{EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Service, Text, json::message::shortened, names},
 };
@@ -91,7 +91,7 @@ pub(super) fn keep(mut object: Object, text: &str, at: Pointer<'_>, interner: &m
 }
 
 /// A problem of an object that could not be read.
-pub(super) fn invalid(text: &str, meta: &TypeMeta, place: Place<'_>, why: &str) -> Problem {
+pub(super) fn invalid(text: &str, meta: &TypeMeta, place: Place<'_>, why: &str) -> Finding {
     let pointer = place.pointer.to_string();
     problem(Flaw { reason: Reason::InvalidObject, pointer, offset: 0, why: why.to_owned() }, text, &meta.kind, place)
 }
@@ -114,7 +114,7 @@ where
 }
 
 /// A flaw as a problem of the object in `text`.
-pub(super) fn problem(flaw: Flaw, text: &str, kind: &str, place: Place<'_>) -> Problem {
+pub(super) fn problem(flaw: Flaw, text: &str, kind: &str, place: Place<'_>) -> Finding {
     let at = at(text, flaw.offset, place);
     let mut places = format!("{}:{}:{}", place.input, at.line, at.column);
     if place.document > 0 {
@@ -122,7 +122,7 @@ pub(super) fn problem(flaw: Flaw, text: &str, kind: &str, place: Place<'_>) -> P
     }
     let key = ObjectKey { kind: shortened(kind).into(), ..name(text) };
     let pointer = Some(flaw.pointer).filter(|p| !p.is_empty());
-    Problem { pointer, ..Problem::new(flaw.reason, key, format!("{places}: {}", flaw.why)) }
+    Finding { pointer, ..Finding::new(flaw.reason, key, format!("{places}: {}", flaw.why)) }
 }
 
 fn at(text: &str, offset: usize, place: Place<'_>) -> Position {

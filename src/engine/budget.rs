@@ -7,7 +7,7 @@
 
 use crate::{
     engine::{
-        reason::{Problem, Reason},
+        reason::{Finding, Reason},
         state::Report,
     },
     model::{EndpointAddress, Labels, ObjectKey, ObjectMeta, Text},
@@ -41,7 +41,7 @@ impl TooLarge {
             MAX_WEIGHT >> 20
         );
         report.errors.push(format!("{object}: {message}"));
-        report.problems.push(Problem::new(Reason::PlanTooLarge, object, message));
+        report.problems.push(Finding::new(Reason::PlanTooLarge, object, message));
     }
 }
 

@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use crate::{
     engine::{
         ports::clip,
-        reason::{Problem, Reason, counted},
+        reason::{Finding, Reason, counted},
         state::Report,
     },
     model::{ObjectKey, Pod, PodIp, Text},
@@ -23,7 +23,7 @@ pub(crate) struct Uncanonical {
     lists: &'static str,
     /// Whether the release writes the canonical form.
     rewritten: bool,
-    found: Vec<Problem>,
+    found: Vec<Finding>,
     more: usize,
     last: Option<ObjectKey>,
 }
@@ -67,7 +67,7 @@ impl Uncanonical {
         let (raw, canonical) = (clip(&ip.raw), ip.canonical.as_deref().unwrap_or_default());
         let how = if self.rewritten { "list it as" } else { "list it as it is, and from 1.33 as" };
         let message = format!("{holds} {raw:?}: the {} {how} {canonical}", self.lists);
-        self.found.push(Problem::new(Reason::AddressNotCanonical, object, message));
+        self.found.push(Finding::new(Reason::AddressNotCanonical, object, message));
     }
 
     /// Says what was found; what is not named is counted for `of`.
@@ -75,7 +75,7 @@ impl Uncanonical {
         report.problems.append(&mut self.found);
         if self.more > 0 {
             let message = format!("{} have such addresses", counted(self.more, "more object"));
-            report.problems.push(Problem::new(Reason::AddressNotCanonical, of(), message));
+            report.problems.push(Finding::new(Reason::AddressNotCanonical, of(), message));
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::{
     engine::{
         endpoints, endpointslice, membership, mirror,
-        reason::{Silent, Trace},
+        reason::{Discard, Recorder},
         state::{Context, Controller, Options, Plan, Report, State},
     },
     model::{EndpointSlice, Endpoints, Nodes, Pod, Service},
@@ -14,12 +14,17 @@ use crate::{
 
 /// What `controllers` would do to one Service.
 pub fn plan(state: &State<'_>, controllers: &[Controller], options: &Options) -> Plan {
-    plan_traced(state, controllers, options, &mut Silent)
+    plan_recorded(state, controllers, options, &mut Discard)
 }
 
 /// [`plan`], with every decision written down. The index of a pod in a note is its place among
 /// [`selected_pods`].
-pub fn plan_traced(state: &State<'_>, controllers: &[Controller], options: &Options, trace: &mut impl Trace) -> Plan {
+pub fn plan_recorded(
+    state: &State<'_>,
+    controllers: &[Controller],
+    options: &Options,
+    recorder: &mut impl Recorder,
+) -> Plan {
     let context = Context {
         profile: options.compat.profile(),
         minor: options.compat,
@@ -33,10 +38,10 @@ pub fn plan_traced(state: &State<'_>, controllers: &[Controller], options: &Opti
     let mut plan = Plan::default();
     let wanted = |c| controllers.contains(&c);
     if wanted(Controller::Endpoints) {
-        plan.endpoints = endpoints::sync(state, &pods, &context, &mut report, trace);
+        plan.endpoints = endpoints::sync(state, &pods, &context, &mut report, recorder);
     }
     if wanted(Controller::EndpointSlices) {
-        plan.endpoint_slices = endpointslice::sync(state, &pods, &context, &mut report, trace);
+        plan.endpoint_slices = endpointslice::sync(state, &pods, &context, &mut report, recorder);
     }
     if wanted(Controller::Mirroring) {
         plan.endpoint_slices.append(mirror::sync(state, &context, &mut report));

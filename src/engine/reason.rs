@@ -255,7 +255,7 @@ impl Serialize for Reason {
 
 /// Something a user should know of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct Finding {
     /// Stable code.
     pub code: Reason,
     /// How much it matters.
@@ -269,7 +269,7 @@ pub struct Problem {
     pub pointer: Option<String>,
 }
 
-impl Problem {
+impl Finding {
     /// A problem of `object`, with the severity of its code.
     pub fn new(code: Reason, object: ObjectKey, message: impl Into<String>) -> Self {
         Self { code, severity: code.severity(), message: message.into(), object, pointer: None }
@@ -317,7 +317,7 @@ impl Serialize for Scope {
 
 /// One decision about one pod, and one Service port where it is about one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct Record {
     /// Which list.
     pub scope: Scope,
     /// Index among the selected pods.
@@ -330,7 +330,7 @@ pub struct Note {
     pub detail: String,
 }
 
-impl Note {
+impl Record {
     /// A decision about a pod as a whole.
     pub fn of_pod(scope: Scope, pod: usize, reason: Reason, detail: String) -> Self {
         Self { scope, pod, port: None, reason, detail }
@@ -338,25 +338,25 @@ impl Note {
 }
 
 /// Where decisions are written down as they fall. Generic, so that a plan without reasons pays nothing.
-pub trait Trace {
+pub trait Recorder {
     /// Whether anything more is written down. Loops over pods × ports ask, and end when nothing is.
     fn open(&self) -> bool;
     /// Writes a decision down.
-    fn note(&mut self, note: impl FnOnce() -> Note);
+    fn record(&mut self, record: impl FnOnce() -> Record);
 }
 
 /// Nobody reads.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct Discard;
 
-impl Trace for Silent {
+impl Recorder for Discard {
     #[inline]
     fn open(&self) -> bool {
         false
     }
 
     #[inline]
-    fn note(&mut self, _: impl FnOnce() -> Note) {}
+    fn record(&mut self, _: impl FnOnce() -> Record) {}
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use crate::{
     engine::{
         compat::{Minor, Profile},
-        reason::Problem,
+        reason::Finding,
     },
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, ObjectMeta, Pod, Service, Text, Time, names},
 };
@@ -222,7 +222,7 @@ pub struct Report {
     /// What the reference controller would return, and retry.
     pub errors: Vec<String>,
     /// What a user should know.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Finding>,
 }
 
 /// What the controllers would do.
@@ -238,7 +238,7 @@ pub struct Plan {
     /// Errors that a controller would return, and retry.
     pub errors: Vec<String>,
     /// What a user should know.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Finding>,
 }
 
 impl Plan {

@@ -6,7 +6,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::{Object, Problems};
 use crate::{
-    engine::reason::{Problem, Reason},
+    engine::reason::{Finding, Reason},
     model::{ObjectKey, Pod, Service, ServiceType, TargetPort, dns},
 };
 
@@ -138,7 +138,7 @@ impl Found<'_> {
             let (message, place) = what();
             let mut key: ObjectKey = self.object.key();
             shorten(&mut key);
-            Problem { pointer: Some(format!("{}{place}", self.at)), ..Problem::new(reason, key, message) }
+            Finding { pointer: Some(format!("{}{place}", self.at)), ..Finding::new(reason, key, message) }
         });
     }
 }
@@ -203,7 +203,7 @@ mod tests {
         let text = format!(r#"{{"metadata":{{"name":"web"}},"spec":{spec}}}"#);
         let mut problems = Problems::default();
         check(&Object::Service(serde_json::from_str(&text).unwrap()), &text, &"", &mut problems);
-        let place = |p: &Problem| format!("{} {}", p.code, p.pointer.as_deref().unwrap_or_default());
+        let place = |p: &Finding| format!("{} {}", p.code, p.pointer.as_deref().unwrap_or_default());
         problems.as_slice().iter().map(place).collect()
     }
 

@@ -9,7 +9,7 @@ use std::{
 use super::{Inventory, Problems};
 use crate::{
     engine::{
-        reason::{Problem, Reason},
+        reason::{Finding, Reason},
         state::State,
     },
     model::{EndpointSlice, Endpoints, Labels, Node, Nodes, ObjectKey, Pod, Service, Text},
@@ -93,7 +93,7 @@ impl<'a> Index<'a> {
 
     /// What says of a Service in [`unreadable`](Self::unreadable) why it is there. Which slice is whose such a problem does
     /// not tell: those of the namespace are all among them.
-    pub fn why_unreadable(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Problem> {
+    pub fn why_unreadable(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Finding> {
         self.problems.iter().filter(move |p| {
             let is_named = p.object.name == name && ["Service", "Endpoints"].contains(&p.object.kind.as_str());
             p.code == Reason::InvalidObject
@@ -149,7 +149,7 @@ impl Distinct<'_> {
                 if same {
                     *kept = later;
                     let (namespace, name) = name(later);
-                    self.problems.add(|| Problem::duplicate(ObjectKey::new(kind, namespace, name)));
+                    self.problems.add(|| Finding::duplicate(ObjectKey::new(kind, namespace, name)));
                 }
                 same
             });

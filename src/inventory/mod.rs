@@ -19,7 +19,7 @@ pub use index::{Entry, Index};
 pub use intern::{Interner, Targets};
 
 use crate::{
-    engine::reason::{Problem, Reason},
+    engine::reason::{Finding, Reason},
     model::{EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text},
 };
 
@@ -163,11 +163,11 @@ impl Inventory {
     }
 
     /// One problem for each kind that is not read.
-    fn ignored_problems(&self) -> impl Iterator<Item = Problem> + '_ {
+    fn ignored_problems(&self) -> impl Iterator<Item = Finding> + '_ {
         self.ignored.iter().map(|(kind, &count)| {
             let (s, are) = if count == 1 { ("", "is") } else { ("s", "are") };
             let key = ObjectKey { kind: kind.clone(), ..ObjectKey::default() };
-            Problem::new(Reason::IgnoredObject, key, format!("{count} object{s} of kind {kind} {are} not read"))
+            Finding::new(Reason::IgnoredObject, key, format!("{count} object{s} of kind {kind} {are} not read"))
         })
     }
 }
@@ -175,7 +175,7 @@ impl Inventory {
 /// A list of problems that hostile input cannot make long: what is over the limit is only counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    list: Vec<Problem>,
+    list: Vec<Finding>,
     more: u64,
 }
 
@@ -184,13 +184,13 @@ impl Problems {
     pub const LIMIT: usize = 1000;
 
     /// Adds a problem, or counts it.
-    pub fn push(&mut self, problem: Problem) {
+    pub fn push(&mut self, problem: Finding) {
         self.add(|| problem);
     }
 
     /// Adds a problem, or counts it: then it is not even made. What millions of objects have wrong must not
     /// cost more than to find it.
-    pub fn add(&mut self, problem: impl FnOnce() -> Problem) {
+    pub fn add(&mut self, problem: impl FnOnce() -> Finding) {
         if self.list.len() < Self::LIMIT {
             self.list.push(problem());
         } else {
@@ -207,12 +207,12 @@ impl Problems {
     }
 
     /// Those that are kept.
-    pub fn as_slice(&self) -> &[Problem] {
+    pub fn as_slice(&self) -> &[Finding] {
         &self.list
     }
 
     /// Those that are kept, one by one.
-    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+    pub fn iter(&self) -> std::slice::Iter<'_, Finding> {
         self.list.iter()
     }
 
@@ -228,15 +228,15 @@ impl Problems {
 }
 
 impl<'a> IntoIterator for &'a Problems {
-    type Item = &'a Problem;
-    type IntoIter = std::slice::Iter<'a, Problem>;
+    type Item = &'a Finding;
+    type IntoIter = std::slice::Iter<'a, Finding>;
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
 
-impl Extend<Problem> for Problems {
-    fn extend<I: IntoIterator<Item = Problem>>(&mut self, problems: I) {
+impl Extend<Finding> for Problems {
+    fn extend<I: IntoIterator<Item = Finding>>(&mut self, problems: I) {
         problems.into_iter().for_each(|p| self.push(p));
     }
 }

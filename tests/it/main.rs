@@ -4,6 +4,8 @@
 #[cfg(feature = "shell")]
 mod cli;
 mod documents;
+#[cfg(feature = "decode")]
+mod examples;
 mod generated;
 #[cfg(feature = "shell")]
 mod http;

@@ -19,6 +19,7 @@ mod lint;
 mod oracle;
 mod parity;
 mod paths;
+mod phrases;
 mod server;
 mod steps;
 mod test;

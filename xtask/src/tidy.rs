@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::command::capture;
+use crate::phrases::Phrases;
 use crate::steps::Outcome;
 
 /// Longer files are worth a look.
@@ -20,11 +21,18 @@ pub(crate) fn check() -> Result<Outcome> {
     let mut findings = Vec::new();
     orphans(&files, &mut findings);
     dead_paths(&files, &mut findings);
+    let phrases = Phrases::new()?;
+    let mut wording = Vec::new();
     for (path, text) in &files.texts {
         secrets(path, text, &mut findings);
         machine(path, text, &mut findings);
         length(path, text, &mut findings);
         features(path, text, &mut findings);
+        phrases.check(path, text, &mut wording);
+    }
+    // Reported only, until the tree has none of them.
+    for finding in &wording {
+        println!("    note: {finding}");
     }
     if findings.is_empty() {
         println!("    {} files", files.all.len());

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{EndpointPolicy, spec::Selection};
 use crate::{
     admission::{Capacity, Denied, Mode, Request, Rule, Settings},
-    engine::reason::{Problem, Reason},
+    engine::reason::{Finding, Reason},
     model::{Labels, ObjectKey, Text, names},
 };
 
@@ -64,14 +64,14 @@ struct Compiled {
 impl Policies {
     /// All of these policies. Of several with one name the last counts; of a rule that one lists twice, the strictest
     /// mode.
-    pub fn new(list: Vec<EndpointPolicy>) -> (Self, Vec<Problem>) {
+    pub fn new(list: Vec<EndpointPolicy>) -> (Self, Vec<Finding>) {
         let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         let mut all: Vec<Compiled> = Vec::with_capacity(list.len());
         for policy in list.into_iter().rev() {
             if !seen.insert(policy.meta.name.clone()) {
                 let key = ObjectKey::new(super::version::KIND, &Text::default(), &policy.meta.name);
                 let message = "there are several policies of this name; the last one counts";
-                problems.push(Problem::new(Reason::DuplicateObject, key, message));
+                problems.push(Finding::new(Reason::DuplicateObject, key, message));
                 continue;
             }
             all.push(Compiled::new(policy));
@@ -82,7 +82,7 @@ impl Policies {
     }
 
     /// Reads and gathers policies; those that cannot be read are left out, and told.
-    pub fn read<'a>(objects: impl IntoIterator<Item = &'a RawValue>) -> (Self, Vec<Problem>) {
+    pub fn read<'a>(objects: impl IntoIterator<Item = &'a RawValue>) -> (Self, Vec<Finding>) {
         let (mut list, mut problems) = (Vec::new(), Vec::new());
         for raw in objects {
             let (policy, mut more) = super::read(raw);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     convert,
-    engine::reason::{Problem, Reason},
+    engine::reason::{Finding, Reason},
     model::{ObjectKey, ObjectMeta, Text},
 };
 
@@ -20,7 +20,7 @@ const MAX_PROBLEMS: usize = 20;
 
 /// Reads a policy of either version. Fields that are not known are told and ignored; any other mistake means that
 /// there is no policy, and all of them are told.
-pub fn read(raw: &RawValue) -> (Option<EndpointPolicy>, Vec<Problem>) {
+pub fn read(raw: &RawValue) -> (Option<EndpointPolicy>, Vec<Finding>) {
     static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| Version::ALL.map(schema::object));
     let value: Value = match serde_json::from_str(raw.get()) {
         Ok(value) => value,
@@ -34,7 +34,7 @@ pub fn read(raw: &RawValue) -> (Option<EndpointPolicy>, Vec<Problem>) {
     };
     let mistakes = check::check(&SCHEMAS[version as usize], &value, version);
     let usable = mistakes.iter().all(|m| m.harmless);
-    let mut problems: Vec<Problem> =
+    let mut problems: Vec<Finding> =
         mistakes.into_iter().map(|m| problem(&value, &m.pointer, &m.message, m.harmless)).collect();
     // What stops the policy comes first; the order is kept otherwise.
     problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
@@ -79,11 +79,11 @@ fn as_v1(raw: &RawValue, version: Version, schema: &Value) -> Result<EndpointPol
 }
 
 /// `at` is the JSON pointer to the field.
-fn problem(value: &Value, at: &str, message: &str, harmless: bool) -> Problem {
+fn problem(value: &Value, at: &str, message: &str, harmless: bool) -> Finding {
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     let name: Text = name.chars().take(253).collect::<String>().into();
     let code = if harmless { Reason::InvalidSetting } else { Reason::InvalidObject };
     let message: String = format!("{} {message}", check::field(at)).trim_start().chars().take(400).collect();
     let pointer = Some(at.to_owned()).filter(|p| !p.is_empty());
-    Problem { pointer, ..Problem::new(code, ObjectKey::new(KIND, &Text::default(), &name), message) }
+    Finding { pointer, ..Finding::new(code, ObjectKey::new(KIND, &Text::default(), &name), message) }
 }

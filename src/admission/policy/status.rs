@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engine::reason::{Problem, Severity},
+    engine::reason::{Finding, Severity},
     model::{Text, Time, wire::nullable},
 };
 
@@ -41,7 +41,7 @@ pub struct Condition {
 impl Status {
     /// The status of a policy of this generation with these problems, at `now`. A condition that has not changed
     /// since `before` keeps its time, so that writing it again changes nothing.
-    pub fn of(generation: i64, problems: &[Problem], before: &Self, now: Time) -> Self {
+    pub fn of(generation: i64, problems: &[Finding], before: &Self, now: Time) -> Self {
         let errors = problems.iter().filter(|p| p.severity == Severity::Error);
         let bad: Vec<&str> = errors.map(|p| p.message.as_str()).collect();
         let told: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();

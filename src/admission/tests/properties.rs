@@ -166,7 +166,7 @@ proptest! {
         }
         // What is enforced and can be mended, is: the validating webhook has nothing left to tell of it.
         let judged = ask(&patched, None, Stage::Validate, &settings, &cluster);
-        let mended = |f: &&Finding| decision.findings.iter().any(|d| d.rule == f.rule);
+        let mended = |f: &&RuleFinding| decision.findings.iter().any(|d| d.rule == f.rule);
         prop_assert_eq!(judged.findings.iter().find(mended), None);
         // And what is stored may be written again.
         prop_assert!(ask(&patched, Some(&patched), Stage::Validate, &settings, &cluster).allowed());

@@ -1,44 +1,43 @@
 //! `roster plan`: what the controllers would do to each Service.
 
-mod documents;
-mod table;
+mod plan_documents;
+mod plan_table;
+mod planner;
 
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
 
 use super::{
-    Outcome, Output,
-    input::{Input, Release},
-    output::Format,
-    progress::Progress,
+    input_objects::{InputArgs, ReleaseArgs},
+    outcome::Outcome,
+    output::{Output, OutputFormat},
+    progress_line::ProgressLine,
 };
-use crate::{
-    engine::{
-        compat::Minor,
-        state::{Controller, Limit, Options, Plan},
-    },
-    inventory::{Entry, Index, whole},
+use crate::engine::{
+    compat::Minor,
+    state::{Controller, Limit, Options},
 };
+use planner::Planner;
 
 /// Show what the controllers would do to each Service.
 ///
 /// Reads Services, Pods, Nodes, Endpoints and EndpointSlices, and shows what Kubernetes' controllers would write.
-/// States that the controllers themselves write again for ever are named ("endless update by upstream") and count as
-/// nothing to do.
+/// Some states make the controllers write the same object again at every sync: these are listed as "endless update by
+/// upstream" and do not count as changes.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 nothing to do, 1 there is something to do, 2 wrong use or unreadable input.")]
+#[command(after_help = "Exit codes: 0 nothing to do, 1 something to do, 2 wrong use or unreadable input.")]
 pub(super) struct PlanArgs {
     #[command(flatten)]
-    input: Input,
+    input: InputArgs,
     #[command(flatten)]
-    release: Release,
-    /// Show what this release would do otherwise: what an upgrade to it would change.
+    release: ReleaseArgs,
+    /// Show what an upgrade to this release would change.
     #[arg(long, value_name = "MINOR")]
     against: Option<Minor>,
-    /// Plan the work of this controller only; may be given several times.
+    /// Plan only the work of this controller. May be given several times.
     #[arg(long = "controller", value_enum, value_name = "CONTROLLER", value_delimiter = ',')]
-    controllers: Vec<Which>,
+    controllers: Vec<ControllerArg>,
     /// --max-endpoints-per-slice of kube-controller-manager, 1 to 1000 [default: 100]
     #[arg(long, value_name = "N", value_parser = limit)]
     max_endpoints_per_slice: Option<Limit>,
@@ -46,29 +45,29 @@ pub(super) struct PlanArgs {
     /// --max-endpoints-per-slice, else 1000]
     #[arg(long, value_name = "N", value_parser = limit)]
     max_endpoints_per_subset: Option<Limit>,
-    /// Form of the answer.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Format,
+    output: OutputFormat,
 }
 
-/// One of the three controllers, as an argument.
+/// A controller, as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Which {
+enum ControllerArg {
     /// v1 Endpoints
     Endpoints,
     /// EndpointSlices of Services with a selector
     #[value(alias = "slices")]
     Endpointslices,
-    /// EndpointSlices of hand-made Endpoints
+    /// EndpointSlices that mirror Endpoints of Services without a selector
     Mirroring,
 }
 
-impl From<Which> for Controller {
-    fn from(which: Which) -> Self {
+impl From<ControllerArg> for Controller {
+    fn from(which: ControllerArg) -> Self {
         match which {
-            Which::Endpoints => Self::Endpoints,
-            Which::Endpointslices => Self::EndpointSlices,
-            Which::Mirroring => Self::Mirroring,
+            ControllerArg::Endpoints => Self::Endpoints,
+            ControllerArg::Endpointslices => Self::EndpointSlices,
+            ControllerArg::Mirroring => Self::Mirroring,
         }
     }
 }
@@ -83,7 +82,7 @@ impl PlanArgs {
         let mut index = objects.inventory.index();
         self.input.select(&mut index)?;
         let mut out = Output::stdout(self.output);
-        let run = Run {
+        let planner = Planner {
             index: &index,
             controllers: self.controllers(),
             options: Options {
@@ -92,20 +91,16 @@ impl PlanArgs {
                 max_endpoints_per_subset: self.max_endpoints_per_subset,
             },
             format: self.output,
-            progress: Progress::start("planning"),
+            progress: ProgressLine::start("planning"),
         };
-        let findings = match (self.output.is_table(), self.against) {
-            (true, None) => table::plans(&run, &mut out)?,
-            (true, Some(minor)) => table::deviations(&run, minor, &mut out)?,
-            (false, None) => documents::plans(&run, &mut out)?,
-            (false, Some(minor)) => documents::deviations(&run, minor, &mut out)?,
+        let changes = match (self.output.is_table(), self.against) {
+            (true, None) => plan_table::plans(&planner, &mut out)?,
+            (true, Some(minor)) => plan_table::deviations(&planner, minor, &mut out)?,
+            (false, None) => plan_documents::plans(&planner, &mut out)?,
+            (false, Some(minor)) => plan_documents::deviations(&planner, minor, &mut out)?,
         };
         out.flush()?;
-        Ok(match (objects.complete, findings) {
-            (false, _) => Outcome::BadInput,
-            (true, true) => Outcome::Findings,
-            (true, false) => Outcome::Fine,
-        })
+        Ok(Outcome::of(objects.complete, changes))
     }
 
     fn controllers(&self) -> Vec<Controller> {
@@ -113,37 +108,5 @@ impl PlanArgs {
             return Controller::ALL.to_vec();
         }
         self.controllers.iter().copied().map(Controller::from).collect()
-    }
-}
-
-/// One run over all Services that were asked for.
-struct Run<'a> {
-    index: &'a Index<'a>,
-    controllers: Vec<Controller>,
-    options: Options,
-    format: Format,
-    progress: Progress,
-}
-
-impl Run<'_> {
-    fn plan(&self, entry: &Entry<'_>) -> Plan {
-        whole::plan_of(self.index, entry, &self.controllers, &self.options)
-    }
-
-    /// The plan of another release.
-    fn plan_as(&self, entry: &Entry<'_>, compat: Minor) -> Plan {
-        whole::plan_of(self.index, entry, &self.controllers, &Options { compat, ..self.options })
-    }
-
-    /// Plans every Service on all cores; `sink` gets what `f` makes of each, in order.
-    fn each<T: Send>(
-        &self,
-        f: impl Fn(&Entry<'_>) -> T + Sync,
-        mut sink: impl FnMut(T) -> anyhow::Result<()> + Send,
-    ) -> anyhow::Result<()> {
-        whole::each(self.index, whole::all_cores(), f, |done| {
-            self.progress.add(1);
-            sink(done)
-        })
     }
 }

@@ -1,27 +1,27 @@
-//! SARIF 2.1.0, in the part of it that code scanning reads.
+//! SARIF 2.1.0: the part that code scanning reads.
 //!
-//! Every result has a place, as GitHub asks: a line of a file, or of standard input.
+//! Every result has a line of a file or of standard input, as GitHub requires.
 
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
-use super::remark::{Code, Remark};
+use super::file_finding::{FileFinding, FindingCode};
 use crate::{
     admission::{Mode, Rule},
     engine::reason::Severity,
 };
 
-/// The log of one run. `complete`: all of the input could be read.
-pub(super) fn log<'a>(remarks: impl Iterator<Item = &'a Remark<'a>>, complete: bool) -> Value {
-    // All rules, so that a tool can tell what was looked for; of the reasons those that are told.
-    let mut codes: Vec<Code> = Rule::ALL.iter().copied().map(Code::Rule).collect();
+/// The log of one run. `complete`: all of the input was read.
+pub(super) fn log<'a>(findings: impl Iterator<Item = &'a FileFinding<'a>>, complete: bool) -> Value {
+    // Lists all rules, so that a tool knows what was checked, and the reasons that occur.
+    let mut codes: Vec<FindingCode> = Rule::ALL.iter().copied().map(FindingCode::Rule).collect();
     let mut results = Vec::new();
-    for remark in remarks {
-        let index = codes.iter().position(|c| *c == remark.code).unwrap_or_else(|| {
-            codes.push(remark.code);
+    for finding in findings {
+        let index = codes.iter().position(|c| *c == finding.code).unwrap_or_else(|| {
+            codes.push(finding.code);
             codes.len() - 1
         });
-        results.push(result(remark, index));
+        results.push(result(finding, index));
     }
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -39,16 +39,16 @@ pub(super) fn log<'a>(remarks: impl Iterator<Item = &'a Remark<'a>>, complete: b
     })
 }
 
-fn rule(code: Code) -> Value {
+fn rule(code: FindingCode) -> Value {
     let meaning = code.meaning();
     let (short, _) = meaning.split_once(". ").unwrap_or((meaning, ""));
     let level = match code {
-        Code::Rule(rule) => match rule.default_mode() {
+        FindingCode::Rule(rule) => match rule.default_mode() {
             Mode::Enforce => "error",
             Mode::Warn => "warning",
             Mode::Audit | Mode::Off => "note",
         },
-        Code::Reason(reason) => level(reason.severity()),
+        FindingCode::Reason(reason) => level(reason.severity()),
     };
     json!({
         "id": code.as_str(),
@@ -62,22 +62,22 @@ fn rule(code: Code) -> Value {
     })
 }
 
-fn result(remark: &Remark<'_>, rule: usize) -> Value {
+fn result(finding: &FileFinding<'_>, rule: usize) -> Value {
     let mut result = json!({
-        "ruleId": remark.code.as_str(),
+        "ruleId": finding.code.as_str(),
         "ruleIndex": rule,
-        "level": level(remark.severity),
-        "message": { "text": format!("{}: {}", remark.object, remark.said()) },
+        "level": level(finding.severity),
+        "message": { "text": format!("{}: {}", finding.object, finding.text()) },
         "locations": [{
             "physicalLocation": {
-                "artifactLocation": { "uri": uri(remark.file) },
-                "region": { "startLine": remark.line },
+                "artifactLocation": { "uri": uri(finding.file) },
+                "region": { "startLine": finding.line },
             },
-            "logicalLocations": [{ "fullyQualifiedName": remark.object.to_string(), "kind": "resource" }],
+            "logicalLocations": [{ "fullyQualifiedName": finding.object.to_string(), "kind": "resource" }],
         }],
-        "partialFingerprints": { "roster/v1": fingerprint(remark) },
+        "partialFingerprints": { "roster/v1": fingerprint(finding) },
     });
-    if let Some(policy) = &remark.policy {
+    if let Some(policy) = &finding.policy {
         result["properties"] = json!({ "policy": policy });
     }
     result
@@ -91,17 +91,17 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// What stays the same when lines move: code, object, field.
-fn fingerprint(remark: &Remark<'_>) -> String {
+/// A hash of what stays the same when lines move: code, object, field, message.
+fn fingerprint(finding: &FileFinding<'_>) -> String {
     let mut hash = Md5::new();
-    for part in [remark.code.as_str(), &remark.object.to_string(), &remark.field, &remark.message] {
+    for part in [finding.code.as_str(), &finding.object.to_string(), &finding.field, &finding.message] {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
     format!("{:032x}", u128::from_be_bytes(hash.finalize().into()))
 }
 
-/// A file as a URI: relative ones stay relative, to the root of the repository as a rule.
+/// A file as a URI. A relative path stays relative, usually to the root of the repository.
 fn uri(file: &str) -> String {
     if file == "<stdin>" {
         return "stdin".to_owned();

@@ -9,7 +9,10 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, Output, output::Format};
+use super::{
+    outcome::Outcome,
+    output::{Output, OutputFormat},
+};
 use crate::{
     runtime::{
         net::{self, ServeOptions},
@@ -164,9 +167,9 @@ fn within(text: &str, least: usize, most: usize) -> Result<usize, String> {
 impl Serve {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         // Nobody may be there to read it: that is no error.
-        let announce = |text: &str| drop(Output::stdout(Format::Table).write_all(text.as_bytes()));
+        let announce = |text: &str| drop(Output::stdout(OutputFormat::Table).write_all(text.as_bytes()));
         net::run(self.options()?, announce).map_err(|e| self.elsewhere(e))?;
-        Ok(Outcome::Fine)
+        Ok(Outcome::Success)
     }
 
     /// Where an address is taken, the flag that chooses another one.

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     engine::{
         plan::PlanRequest,
-        reason::{Problem, Reason},
+        reason::{Finding, Reason},
         state::{Controller, Options},
     },
     inventory::{Inventory, Problems},
@@ -183,7 +183,7 @@ impl Requested {
         let is_its_own = |e: &mut Endpoints| e.meta.name == service.name && e.meta.namespace == service.namespace;
         if let Some(foreign) = self.request.endpoints.take_if(|e| !is_its_own(e)) {
             let message = format!("they are not those of Service {}/{}", service.namespace, service.name);
-            self.problems.push(Problem::new(Reason::ForeignEndpoints, foreign.key(), message));
+            self.problems.push(Finding::new(Reason::ForeignEndpoints, foreign.key(), message));
         }
     }
 }
@@ -199,7 +199,7 @@ fn distinct<T>(objects: &mut Vec<T>, key: impl Fn(&T) -> ObjectKey, problems: &m
             // Without a name nobody can tell.
             let is_last = key.name.is_empty() || seen.insert((key.namespace.clone(), key.name.clone()));
             if !is_last {
-                problems.add(|| Problem::duplicate(key));
+                problems.add(|| Finding::duplicate(key));
             }
             is_last
         })

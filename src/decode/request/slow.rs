@@ -19,7 +19,7 @@ use crate::{
         position::Position,
         value::offset_of,
     },
-    engine::reason::{Problem, Reason},
+    engine::reason::{Finding, Reason},
     inventory::Interner,
     model::{
         ObjectKey,
@@ -159,7 +159,7 @@ impl<'a> Slow<'a, '_> {
         let about = |reason, name: &str, message| {
             let key = ObjectKey { kind: REQUEST.into(), ..ObjectKey::default() };
             let pointer = Some(Pointer::Key(&Pointer::At(""), name).to_string());
-            Problem { pointer, ..Problem::new(reason, key, message) }
+            Finding { pointer, ..Finding::new(reason, key, message) }
         };
         for ((name, _), _) in fields.table.iter().zip(&fields.twice).filter(|(_, twice)| **twice) {
             let message = format!("{name} is there twice; the last one counts");

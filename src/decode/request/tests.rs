@@ -17,7 +17,7 @@ const POD: &str = r#"{"metadata":{"name":"a","namespace":"shop","labels":{"app":
 /// `code pointer message` of each problem; or the error.
 fn told(text: &str) -> Result<Vec<String>, String> {
     let requested = read(text, &source()).map_err(|e| e.to_string())?;
-    let problem = |p: &crate::engine::reason::Problem| {
+    let problem = |p: &crate::engine::reason::Finding| {
         format!("{} {} {}", p.code, p.pointer.as_deref().unwrap_or("-"), p.message)
     };
     Ok(requested.problems.iter().map(problem).collect())

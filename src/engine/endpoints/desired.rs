@@ -9,7 +9,7 @@ use crate::{
         canonical_ips::Uncanonical,
         membership,
         ports::{NameId, Targets},
-        reason::{Problem, Reason, Trace},
+        reason::{Finding, Reason, Recorder},
         state::{Context, Report},
         subsets::{BlockId, Packed, Places, Repack, no_port},
     },
@@ -53,7 +53,7 @@ pub(super) fn subsets<'a>(
     pods: &[&'a Pod],
     context: &Context,
     report: &mut Report,
-    trace: &mut impl Trace,
+    recorder: &mut impl Recorder,
 ) -> Result<Desired<'a>, TooLarge> {
     let mut found = Repack::with_capacity(pods.len());
     let mut blocks = Blocks::new(service, context.profile.sidecar_ports_endpoints);
@@ -61,7 +61,7 @@ pub(super) fn subsets<'a>(
     let publish = publishes_not_ready(service, context);
     let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
     let mut without_node = Vec::new();
-    let traced = trace.open();
+    let traced = recorder.open();
     if traced {
         found.keep_places();
     }
@@ -70,7 +70,7 @@ pub(super) fn subsets<'a>(
         let ip = match address_of(service, pod, publish, context, report) {
             Ok(ip) => ip,
             Err(reason) => {
-                notes::left_out(service, index, pod, reason, trace);
+                notes::left_out(service, index, pod, reason, recorder);
                 continue;
             }
         };
@@ -233,7 +233,7 @@ fn address_of<'a>(
     let ip = pod.ips.iter().find(|ip| ip.family == family).ok_or(Reason::FamilyMismatch)?;
     // A text that is published as it stands may be empty, which upstream takes for no address at all.
     if ip.published(context.profile.canonical_ips).is_none_or(Text::is_empty) {
-        report.problems.push(Problem::new(
+        report.problems.push(Finding::new(
             Reason::UnparsablePodIp,
             pod.key(),
             format!(

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::reason::{Note, Reason, Scope, Trace},
+    engine::reason::{Reason, Record, Recorder, Scope},
     model::{ObjectRef, Pod, Service, Text},
 };
 
@@ -35,8 +35,8 @@ pub(crate) struct Block<'a> {
 
 /// Writes down how stored objects list the selected pods, under the ports that the Service has. Each pod must have
 /// its note on why they are left alone.
-pub(crate) fn tell(scope: Scope, service: &Service, pods: &[&Pod], blocks: &[Block<'_>], trace: &mut impl Trace) {
-    if !trace.open() {
+pub(crate) fn tell(scope: Scope, service: &Service, pods: &[&Pod], blocks: &[Block<'_>], recorder: &mut impl Recorder) {
+    if !recorder.open() {
         return;
     }
     let mut of_name: BTreeMap<&Text, Vec<usize>> = BTreeMap::new();
@@ -61,17 +61,17 @@ pub(crate) fn tell(scope: Scope, service: &Service, pods: &[&Pod], blocks: &[Blo
             let block = &blocks[block];
             if service.ports.is_empty() {
                 if block.ports.is_empty() {
-                    note(scope, pod, None, block, listing, trace);
+                    note(scope, pod, None, block, listing, recorder);
                     break;
                 }
                 continue;
             }
             for &place in block.ports.iter().filter_map(|name| of_name.get(name)).flatten() {
-                if !trace.open() {
+                if !recorder.open() {
                     return;
                 }
                 if !std::mem::replace(&mut seen[place], true) {
-                    note(scope, pod, Some(place), block, listing, trace);
+                    note(scope, pod, Some(place), block, listing, recorder);
                 }
             }
         }
@@ -84,9 +84,9 @@ fn note(
     port: Option<usize>,
     block: &Block<'_>,
     listing: &Listing<'_>,
-    trace: &mut impl Trace,
+    recorder: &mut impl Recorder,
 ) {
-    let mut say = |reason, detail| trace.note(|| Note { scope, pod, port, reason, detail });
+    let mut say = |reason, detail| recorder.record(|| Record { scope, pod, port, reason, detail });
     let detail = format!("{} lists it so, and stays as it is", block.object);
     match (listing.terminating, listing.ready) {
         (false, true) => say(Reason::Ready, detail),

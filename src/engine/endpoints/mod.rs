@@ -12,7 +12,7 @@ pub(crate) mod truncate;
 use crate::{
     engine::{
         membership,
-        reason::Trace,
+        reason::Recorder,
         state::{Context, EndpointsAction, Report, State},
         subsets,
     },
@@ -28,7 +28,7 @@ pub(crate) fn sync(
     pods: &[&Pod],
     context: &Context,
     report: &mut Report,
-    trace: &mut impl Trace,
+    recorder: &mut impl Recorder,
 ) -> EndpointsAction {
     let Some(service) = state.service else {
         return if state.endpoints.is_some() { EndpointsAction::Delete } else { EndpointsAction::None };
@@ -36,15 +36,15 @@ pub(crate) fn sync(
     if !membership::serves(service, context.profile) {
         return EndpointsAction::None;
     }
-    let mut desired = match desired::subsets(service, pods, context, report, trace) {
+    let mut desired = match desired::subsets(service, pods, context, report, recorder) {
         Ok(desired) => desired,
         Err(too_large) => {
             too_large.tell(desired::LISTS, service.key(), report);
-            notes::too_large(service, pods, state.endpoints, trace);
+            notes::too_large(service, pods, state.endpoints, recorder);
             return EndpointsAction::None;
         }
     };
-    notes::listed(&desired, pods, trace);
+    notes::listed(&desired, pods, recorder);
     let subsets = std::mem::take(&mut desired.subsets);
     oddities::of_service(service, &subsets, context, report);
     // An object without a resource version was never stored: the controller would create it.
@@ -59,7 +59,7 @@ pub(crate) fn sync(
     if let Some(kept) = truncate::truncate(&mut object.subsets) {
         object.meta.annotations.insert(names::OVER_CAPACITY, TRUNCATED);
         oddities::over_capacity(service, count(&object.subsets), total, report);
-        notes::truncated(&desired, &kept, trace);
+        notes::truncated(&desired, &kept, recorder);
     }
     match stored {
         Some(stored) => {

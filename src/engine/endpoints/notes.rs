@@ -6,7 +6,7 @@ use crate::{
     engine::{
         membership,
         ports::miss,
-        reason::{Note, Reason, Scope, Trace},
+        reason::{Reason, Record, Recorder, Scope},
     },
     model::{EndpointAddress, Endpoints, Pod, Service},
 };
@@ -16,13 +16,13 @@ use super::{
     kept::{self, Block, Listing},
 };
 
-fn of_pod(pod: usize, reason: Reason, detail: String) -> Note {
-    Note::of_pod(Scope::Endpoints, pod, reason, detail)
+fn of_pod(pod: usize, reason: Reason, detail: String) -> Record {
+    Record::of_pod(Scope::Endpoints, pod, reason, detail)
 }
 
 /// A pod that is not listed at all.
-pub(super) fn left_out(service: &Service, index: usize, pod: &Pod, reason: Reason, trace: &mut impl Trace) {
-    trace.note(|| {
+pub(super) fn left_out(service: &Service, index: usize, pod: &Pod, reason: Reason, recorder: &mut impl Recorder) {
+    recorder.record(|| {
         let detail = match reason {
             Reason::FamilyMismatch => format!("Endpoints list {} addresses only", family(service, pod).as_str()),
             // Where there is no `status.podIP` either, the reason says all.
@@ -35,11 +35,11 @@ pub(super) fn left_out(service: &Service, index: usize, pod: &Pod, reason: Reaso
 }
 
 /// All pods, where nothing is planned: what is stored stays.
-pub(super) fn too_large(service: &Service, pods: &[&Pod], stored: Option<&Endpoints>, trace: &mut impl Trace) {
+pub(super) fn too_large(service: &Service, pods: &[&Pod], stored: Option<&Endpoints>, recorder: &mut impl Recorder) {
     for pod in 0..pods.len() {
-        trace.note(|| of_pod(pod, Reason::PlanTooLarge, String::new()));
+        recorder.record(|| of_pod(pod, Reason::PlanTooLarge, String::new()));
     }
-    let Some(stored) = stored.filter(|_| trace.open()) else { return };
+    let Some(stored) = stored.filter(|_| recorder.open()) else { return };
     let listing = |a, ready| {
         let a: &EndpointAddress = a;
         Listing { target: a.target_ref.as_deref(), ready, terminating: false, hints: None }
@@ -51,12 +51,12 @@ pub(super) fn too_large(service: &Service, pods: &[&Pod], stored: Option<&Endpoi
             .chain(s.not_ready_addresses.iter().map(|a| listing(a, false)))
             .collect(),
     });
-    kept::tell(Scope::Endpoints, service, pods, &blocks.collect::<Vec<_>>(), trace);
+    kept::tell(Scope::Endpoints, service, pods, &blocks.collect::<Vec<_>>(), recorder);
 }
 
 /// How the pods that have an address are listed, and which ports they do not have.
-pub(super) fn listed(desired: &Desired<'_>, pods: &[&Pod], trace: &mut impl Trace) {
-    if !trace.open() {
+pub(super) fn listed(desired: &Desired<'_>, pods: &[&Pod], recorder: &mut impl Recorder) {
+    if !recorder.open() {
         return;
     }
     let Desired { blocks, entries, .. } = desired;
@@ -64,46 +64,58 @@ pub(super) fn listed(desired: &Desired<'_>, pods: &[&Pod], trace: &mut impl Trac
     for entry in entries {
         let index = entry.pod;
         if blocks.service.ports.is_empty() && !blocks.portless() {
-            trace.note(|| of_pod(index, Reason::NoPorts, String::new()));
+            recorder.record(|| of_pod(index, Reason::NoPorts, String::new()));
         } else if let Some(kept) = merged.kept_for(entry) {
             let kept = pods[kept].name();
-            trace.note(|| of_pod(index, Reason::DuplicateAddress, format!("the address of pod {kept} is listed")));
+            recorder.record(|| of_pod(index, Reason::DuplicateAddress, format!("the address of pod {kept} is listed")));
         } else if let Some(all) = merged.all_of(entry) {
-            listed_for_several(desired, pods, entry, all, trace);
+            listed_for_several(desired, pods, entry, all, recorder);
         } else {
-            trace.note(|| state(index, None, pods[index], entry.ready));
-            misses(desired, pods, entry, |_| true, trace);
+            recorder.record(|| state(index, None, pods[index], entry.ready));
+            misses(desired, pods, entry, |_| true, recorder);
         }
     }
 }
 
 /// How a pod is listed by itself, on one port or on every one that it has.
-fn state(index: usize, port: Option<usize>, pod: &Pod, ready: bool) -> Note {
+fn state(index: usize, port: Option<usize>, pod: &Pod, ready: bool) -> Record {
     let (reason, detail) = match (pod.ready(), ready) {
         (true, _) => (Reason::Ready, String::new()),
         (false, true) => (Reason::PublishedNotReady, membership::not_ready_detail(pod)),
         (false, false) => (Reason::NotReady, membership::not_ready_detail(pod)),
     };
-    Note { scope: Scope::Endpoints, pod: index, port, reason, detail }
+    Record { scope: Scope::Endpoints, pod: index, port, reason, detail }
 }
 
 /// Service ports that a pod does not have, as far as they are asked for.
-fn misses(desired: &Desired<'_>, pods: &[&Pod], entry: &Entry, asked: impl Fn(usize) -> bool, trace: &mut impl Trace) {
+fn misses(
+    desired: &Desired<'_>,
+    pods: &[&Pod],
+    entry: &Entry,
+    asked: impl Fn(usize) -> bool,
+    recorder: &mut impl Recorder,
+) {
     let targets = &desired.blocks.targets;
     for port in targets.missing(&targets.rows()[entry.row]).filter(|port| asked(*port)) {
-        if !trace.open() {
+        if !recorder.open() {
             return;
         }
-        trace.note(|| {
+        recorder.record(|| {
             let (reason, detail) = miss(pods[entry.pod], &desired.blocks.service.ports[port]);
-            Note { scope: Scope::Endpoints, pod: entry.pod, port: Some(port), reason, detail }
+            Record { scope: Scope::Endpoints, pod: entry.pod, port: Some(port), reason, detail }
         });
     }
 }
 
 /// How a pod is listed whose address stands for that of others as well: on every port that any of them has, and as
 /// ready only if all that have it are.
-fn listed_for_several(desired: &Desired<'_>, pods: &[&Pod], entry: &Entry, all: &[Entry], trace: &mut impl Trace) {
+fn listed_for_several(
+    desired: &Desired<'_>,
+    pods: &[&Pod],
+    entry: &Entry,
+    all: &[Entry],
+    recorder: &mut impl Recorder,
+) {
     let blocks = &desired.blocks;
     // For each port who decides: the first that is not ready, or else the first of all.
     let mut decides: BTreeMap<usize, &Entry> = BTreeMap::new();
@@ -124,10 +136,10 @@ fn listed_for_several(desired: &Desired<'_>, pods: &[&Pod], entry: &Entry, all: 
         }
     }
     for (port, one) in &told {
-        if !trace.open() {
+        if !recorder.open() {
             return;
         }
-        trace.note(|| {
+        recorder.record(|| {
             let note = state(entry.pod, *port, pods[one.pod], one.ready);
             if one.pod == entry.pod {
                 return note;
@@ -135,15 +147,15 @@ fn listed_for_several(desired: &Desired<'_>, pods: &[&Pod], entry: &Entry, all: 
             let colon = if note.detail.is_empty() { "" } else { ": " };
             let name = pods[one.pod].name();
             let detail = format!("as pod {name}, which has the same address{colon}{}", note.detail);
-            Note { detail, ..note }
+            Record { detail, ..note }
         });
     }
-    misses(desired, pods, entry, |port| !told.contains_key(&Some(port)), trace);
+    misses(desired, pods, entry, |port| !told.contains_key(&Some(port)), recorder);
 }
 
 /// Whom truncation cut: what is behind the first `kept` addresses of each subset, ready and not.
-pub(super) fn truncated(desired: &Desired<'_>, kept: &[[usize; 2]], trace: &mut impl Trace) {
-    if !trace.open() {
+pub(super) fn truncated(desired: &Desired<'_>, kept: &[[usize; 2]], recorder: &mut impl Recorder) {
+    if !recorder.open() {
         return;
     }
     let Desired { blocks, entries, places, .. } = desired;
@@ -164,7 +176,7 @@ pub(super) fn truncated(desired: &Desired<'_>, kept: &[[usize; 2]], trace: &mut 
             Some(all) => all.iter().map(|e| e.row).collect(),
             None => [entry.row].into(),
         };
-        if !trace.open() {
+        if !recorder.open() {
             return;
         }
         // One port may have several numbers, if the address is that of several pods: it is cut where none is left.
@@ -174,9 +186,9 @@ pub(super) fn truncated(desired: &Desired<'_>, kept: &[[usize; 2]], trace: &mut 
             *ports.entry(blocks.served[served]).or_insert(true) &= gone;
         }
         for (port, _) in ports.into_iter().filter(|(_, gone)| *gone) {
-            trace.note(|| {
+            recorder.record(|| {
                 let detail = "the Endpoints hold 1000 other addresses".to_owned();
-                Note { scope: Scope::Endpoints, pod: entry.pod, port, reason: Reason::Truncated, detail }
+                Record { scope: Scope::Endpoints, pod: entry.pod, port, reason: Reason::Truncated, detail }
             });
         }
     }

@@ -6,7 +6,7 @@ use super::desired::LISTS;
 use crate::{
     engine::{
         canonical_ips::Uncanonical,
-        reason::{Problem, Reason, counted},
+        reason::{Finding, Reason, counted},
         state::{Context, Report},
     },
     model::{EndpointSubset, Endpoints, Pod, Service, ServiceType, TargetPort, names},
@@ -14,7 +14,7 @@ use crate::{
 
 /// Problems that the Service itself brings about.
 pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context: &Context, report: &mut Report) {
-    let mut say = |code, message: String| report.problems.push(Problem::new(code, service.key(), message));
+    let mut say = |code, message: String| report.problems.push(Finding::new(code, service.key(), message));
     let labels = &service.meta.labels;
     if labels.contains_key(names::HEADLESS) {
         say(
@@ -84,7 +84,7 @@ fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Repor
             let shown: Vec<String> = numbers.iter().take(5).map(|(n, pods)| format!("{n} in {pods}")).collect();
             let more = if numbers.len() > shown.len() { ", …" } else { "" };
             let message = format!("targetPort {target:?} is {}{more} pods", shown.join(", "));
-            report.problems.push(Problem::new(Reason::NamedPortDiffers, service.key(), message));
+            report.problems.push(Finding::new(Reason::NamedPortDiffers, service.key(), message));
         }
     }
 }
@@ -99,7 +99,7 @@ pub(super) fn without_node(service: &Service, pods: &[&Pod], report: &mut Report
         }
     };
     let message = message + " with nodeName \"\", which API servers refuse";
-    report.problems.push(Problem::new(Reason::NodeUnknown, service.key(), message));
+    report.problems.push(Finding::new(Reason::NodeUnknown, service.key(), message));
 }
 
 /// Addresses of stored Endpoints that do not look like those that take their place.
@@ -113,7 +113,7 @@ pub(super) fn replaced(stored: &Endpoints, context: &Context, report: &mut Repor
 
 /// Truncated Endpoints are never current (A.7), so upstream writes them at every sync.
 pub(super) fn over_capacity(service: &Service, kept: usize, total: usize, report: &mut Report) {
-    report.problems.push(Problem::new(
+    report.problems.push(Finding::new(
         Reason::OverCapacityRewrite,
         service.key(),
         format!("{kept} of {total} addresses are listed, and the Endpoints are updated at every sync"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::{canonical_ips::Uncanonical, compat::Profile, membership, reason::Trace, state::Report},
+    engine::{canonical_ips::Uncanonical, compat::Profile, membership, reason::Recorder, state::Report},
     model::{Conditions, Endpoint, Family, ObjectRef, Pod, Text},
 };
 
@@ -218,7 +218,7 @@ pub(super) fn of_family<'a>(
     family: Family,
     members: &Members<'a>,
     report: &mut Report,
-    trace: &mut impl Trace,
+    trace: &mut impl Recorder,
 ) -> Vec<Desired<'a>> {
     let mut lists: Vec<Vec<Candidate<'_>>> = Vec::new();
     lists.resize_with(members.groups.len(), Vec::new);

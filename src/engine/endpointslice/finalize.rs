@@ -1,7 +1,7 @@
 //! From the draft of an address type to the writes (`finalize`).
 
 use crate::{
-    engine::{reason::Trace, state::SliceChanges},
+    engine::{reason::Recorder, state::SliceChanges},
     model::Family,
 };
 
@@ -13,7 +13,7 @@ pub(super) fn finalize(
     family: Family,
     draft: Draft<'_>,
     changes: &mut SliceChanges,
-    trace: &mut impl Trace,
+    trace: &mut impl Recorder,
 ) {
     let Draft { mut create, mut update, delete, unchanged, .. } = draft;
     for stored in delete {

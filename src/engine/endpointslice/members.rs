@@ -8,7 +8,7 @@ use crate::{
         compat::MissingNode,
         membership,
         ports::Targets,
-        reason::Trace,
+        reason::Recorder,
     },
     model::{Pod, Text},
 };
@@ -41,7 +41,7 @@ pub(super) struct Members<'a> {
 
 /// The first half of `reconcileByAddressType`: `ShouldPodBeInEndpoints`, ports and node of each pod. `stored` is
 /// how many slices there are.
-pub(super) fn of_service<'a>(job: &Job<'a>, stored: usize, trace: &mut impl Trace) -> Result<Members<'a>, TooLarge> {
+pub(super) fn of_service<'a>(job: &Job<'a>, stored: usize, trace: &mut impl Recorder) -> Result<Members<'a>, TooLarge> {
     let mut members = Members {
         list: Vec::with_capacity(job.pods.len()),
         targets: Targets::new(&job.service.ports, job.profile.sidecar_ports_slices),

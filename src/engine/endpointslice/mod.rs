@@ -41,7 +41,7 @@ use crate::{
         canonical_ips::Uncanonical,
         compat::{MissingNode, Profile},
         membership,
-        reason::{Problem, Reason, Trace},
+        reason::{Finding, Reason, Recorder},
         state::{Context, Event, EventType, Report, SliceChanges, State},
     },
     model::{AddressType, EndpointSlice, Family, Labels, Nodes, Pod, Service},
@@ -76,7 +76,7 @@ pub(crate) fn sync(
     pods: &[&Pod],
     context: &Context,
     report: &mut Report,
-    trace: &mut impl Trace,
+    trace: &mut impl Recorder,
 ) -> SliceChanges {
     let profile = context.profile;
     let Some(service) = state.service.filter(|s| membership::serves(s, profile)) else {
@@ -123,7 +123,7 @@ fn reconcile(
     stored: &[&EndpointSlice],
     members: &Members<'_>,
     report: &mut Report,
-    trace: &mut impl Trace,
+    trace: &mut impl Recorder,
 ) -> SliceChanges {
     let mut changes = SliceChanges::default();
     // S1: up to 1.23 one missing node ends the work on every address type, before anything is written.
@@ -154,14 +154,14 @@ fn reconcile_family<'a>(
     existing: &[&'a EndpointSlice],
     members: &Members<'a>,
     report: &mut Report,
-    trace: &mut impl Trace,
+    trace: &mut impl Recorder,
 ) -> Draft<'a> {
     let mut draft = Draft::default();
     let mut by_group: Vec<Vec<&EndpointSlice>> = vec![Vec::new(); members.groups.len()];
     let mut undesired = Vec::new();
     for &slice in existing {
         if !stored::owned(slice, job.service) {
-            report.problems.push(Problem::new(
+            report.problems.push(Finding::new(
                 Reason::WrongOwner,
                 slice.key(),
                 format!("no owner reference of the slice names {} with its uid", job.service.key()),

@@ -7,7 +7,7 @@ use crate::{
         endpoints::kept::{self, Block, Listing},
         membership,
         ports::{Targets, clip, miss},
-        reason::{Note, Reason, Scope, Trace},
+        reason::{Reason, Record, Recorder, Scope},
     },
     model::{AddressType, Endpoint, EndpointSlice, Family, Hints, Pod, Text},
 };
@@ -23,14 +23,14 @@ fn scope(family: Family) -> Scope {
 }
 
 /// A pod that is never listed.
-pub(super) fn excluded(job: &Job<'_>, index: usize, why: Reason, trace: &mut impl Trace) {
+pub(super) fn excluded(job: &Job<'_>, index: usize, why: Reason, trace: &mut impl Recorder) {
     for &family in &job.families {
-        trace.note(|| Note::of_pod(scope(family), index, why, String::new()));
+        trace.record(|| Record::of_pod(scope(family), index, why, String::new()));
     }
 }
 
 /// All pods, where nothing is planned: what is stored stays.
-pub(super) fn too_large(job: &Job<'_>, stored: &[&EndpointSlice], trace: &mut impl Trace) {
+pub(super) fn too_large(job: &Job<'_>, stored: &[&EndpointSlice], trace: &mut impl Recorder) {
     for index in 0..job.pods.len() {
         excluded(job, index, Reason::PlanTooLarge, trace);
     }
@@ -41,7 +41,7 @@ pub(super) fn too_large(job: &Job<'_>, stored: &[&EndpointSlice], trace: &mut im
 }
 
 /// What slices say of the pods that they list, where they are left alone.
-fn kept<'a>(job: &Job<'_>, family: Family, slices: impl Iterator<Item = &'a EndpointSlice>, trace: &mut impl Trace) {
+fn kept<'a>(job: &Job<'_>, family: Family, slices: impl Iterator<Item = &'a EndpointSlice>, trace: &mut impl Recorder) {
     if !trace.open() {
         return;
     }
@@ -61,16 +61,16 @@ fn kept<'a>(job: &Job<'_>, family: Family, slices: impl Iterator<Item = &'a Endp
 }
 
 /// Pods that would have been listed in slices which are not made.
-pub(super) fn not_created(job: &Job<'_>, family: Family, create: &[EndpointSlice], trace: &mut impl Trace) {
+pub(super) fn not_created(job: &Job<'_>, family: Family, create: &[EndpointSlice], trace: &mut impl Recorder) {
     if !trace.open() || create.is_empty() {
         return;
     }
     let by_name = by_name(job);
     for endpoint in create.iter().flat_map(|s| &s.endpoints) {
         let Some(&index) = endpoint.target_ref.as_ref().and_then(|t| by_name.get(t.name.as_str())) else { continue };
-        trace.note(|| {
+        trace.record(|| {
             let detail = "no slice is created for it any more".to_owned();
-            Note::of_pod(scope(family), index, Reason::ServiceDeleting, detail)
+            Record::of_pod(scope(family), index, Reason::ServiceDeleting, detail)
         });
     }
 }
@@ -81,7 +81,7 @@ fn by_name<'a>(job: &Job<'a>) -> BTreeMap<&'a str, usize> {
 }
 
 /// Service ports that the pod does not have.
-pub(super) fn port_misses(job: &Job<'_>, targets: &Targets<'_>, row: usize, index: usize, trace: &mut impl Trace) {
+pub(super) fn port_misses(job: &Job<'_>, targets: &Targets<'_>, row: usize, index: usize, trace: &mut impl Recorder) {
     if !trace.open() {
         return;
     }
@@ -92,15 +92,15 @@ pub(super) fn port_misses(job: &Job<'_>, targets: &Targets<'_>, row: usize, inde
         let (reason, detail) = miss(job.pods[index], &job.service.ports[port]);
         for &family in &job.families {
             let detail = detail.clone();
-            trace.note(|| Note { scope: scope(family), pod: index, port: Some(port), reason, detail });
+            trace.record(|| Record { scope: scope(family), pod: index, port: Some(port), reason, detail });
         }
     }
 }
 
 /// A pod that is left out because its node is not there.
-pub(super) fn node_unknown(job: &Job<'_>, index: usize, pod: &Pod, trace: &mut impl Trace) {
+pub(super) fn node_unknown(job: &Job<'_>, index: usize, pod: &Pod, trace: &mut impl Recorder) {
     for &family in &job.families {
-        trace.note(|| Note::of_pod(scope(family), index, Reason::NodeUnknown, missing_node(pod)));
+        trace.record(|| Record::of_pod(scope(family), index, Reason::NodeUnknown, missing_node(pod)));
     }
 }
 
@@ -119,22 +119,22 @@ pub(super) fn frozen(
     family: Family,
     members: &Members<'_>,
     existing: &[&EndpointSlice],
-    trace: &mut impl Trace,
+    trace: &mut impl Recorder,
 ) {
     let Some(&first) = members.missing.first().filter(|_| trace.open()) else { return };
     let culprit = job.pods[first];
     for index in 0..job.pods.len() {
-        trace.note(|| {
+        trace.record(|| {
             let detail = format!("because of pod {}: {}", culprit.name(), missing_node(culprit));
-            Note::of_pod(scope(family), index, Reason::Frozen, detail)
+            Record::of_pod(scope(family), index, Reason::Frozen, detail)
         });
     }
     kept(job, family, existing.iter().copied(), trace);
 }
 
 /// A pod without an address that could be listed.
-pub(super) fn no_address(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut impl Trace) {
-    trace.note(|| {
+pub(super) fn no_address(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut impl Recorder) {
+    trace.record(|| {
         let ips: Vec<_> = member.pod.ips.iter().map(|ip| clip(&ip.raw)).take(8).collect();
         let (reason, detail) = if ips.is_empty() {
             (Reason::NoPodIp, "status.podIPs is empty".to_owned())
@@ -143,7 +143,7 @@ pub(super) fn no_address(job: &Job<'_>, family: Family, member: &Member<'_>, tra
         } else {
             (Reason::FamilyMismatch, format!("{} is asked for, the pod has {}", family.as_str(), ips.join(", ")))
         };
-        Note::of_pod(scope(family), member.index, reason, detail)
+        Record::of_pod(scope(family), member.index, reason, detail)
     });
 }
 
@@ -154,7 +154,7 @@ pub(super) fn unparsable(job: &Job<'_>, family: Family, pod: &Pod) -> bool {
 }
 
 /// A pod that is listed, on every port that it has; without ports, in a slice that has none.
-pub(super) fn published(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut impl Trace) {
+pub(super) fn published(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut impl Recorder) {
     if !trace.open() {
         return;
     }
@@ -174,31 +174,37 @@ pub(super) fn published(job: &Job<'_>, family: Family, member: &Member<'_>, trac
         let more = "listed as ready all the same, as the Service says publishNotReadyAddresses";
         detail = [detail.as_str(), more].iter().filter(|d| !d.is_empty()).copied().collect::<Vec<_>>().join("; ");
     }
-    trace.note(|| Note::of_pod(scope(family), member.index, reason, detail));
+    trace.record(|| Record::of_pod(scope(family), member.index, reason, detail));
 }
 
 /// A pod that disappears behind another one.
-pub(super) fn duplicate(job: &Job<'_>, family: Family, lost: usize, kept: usize, trace: &mut impl Trace) {
-    trace.note(|| {
+pub(super) fn duplicate(job: &Job<'_>, family: Family, lost: usize, kept: usize, trace: &mut impl Recorder) {
+    trace.record(|| {
         let detail = format!("the endpoint of pod {} is listed", job.pods[kept].name());
-        Note::of_pod(scope(family), lost, Reason::DuplicateAddress, detail)
+        Record::of_pod(scope(family), lost, Reason::DuplicateAddress, detail)
     });
 }
 
 /// Which of the listed pods got hints; `refused` says why nobody did.
-pub(super) fn hints(job: &Job<'_>, family: Family, draft: &Draft<'_>, refused: Option<&str>, trace: &mut impl Trace) {
+pub(super) fn hints(
+    job: &Job<'_>,
+    family: Family,
+    draft: &Draft<'_>,
+    refused: Option<&str>,
+    trace: &mut impl Recorder,
+) {
     if !trace.open() {
         return;
     }
     let by_name = by_name(job);
     for endpoint in draft.all().flat_map(|s| &s.endpoints) {
         let Some(&index) = endpoint.target_ref.as_ref().and_then(|t| by_name.get(t.name.as_str())) else { continue };
-        trace.note(|| match (&endpoint.hints, refused) {
-            (Some(hints), _) => Note::of_pod(scope(family), index, Reason::HintGiven, hinted(hints)),
-            (None, Some(why)) => Note::of_pod(scope(family), index, Reason::NoHint, why.to_owned()),
+        trace.record(|| match (&endpoint.hints, refused) {
+            (Some(hints), _) => Record::of_pod(scope(family), index, Reason::HintGiven, hinted(hints)),
+            (None, Some(why)) => Record::of_pod(scope(family), index, Reason::NoHint, why.to_owned()),
             (None, None) => {
                 let why = if endpoint.ready() { "its node has no zone" } else { "only ready endpoints get hints" };
-                Note::of_pod(scope(family), index, Reason::NoHint, why.to_owned())
+                Record::of_pod(scope(family), index, Reason::NoHint, why.to_owned())
             }
         });
     }

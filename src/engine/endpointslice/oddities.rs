@@ -7,7 +7,7 @@ use crate::{
         canonical_ips::Uncanonical,
         compat::MissingNode,
         ports::clip,
-        reason::{Problem, Reason},
+        reason::{Finding, Reason},
         state::Report,
     },
     model::{Endpoint, EndpointSlice, Family, Pod, ServiceType},
@@ -22,7 +22,7 @@ use super::{
 };
 
 fn say(job: &Job<'_>, report: &mut Report, code: Reason, message: String) {
-    report.problems.push(Problem::new(code, job.service.key(), message));
+    report.problems.push(Finding::new(code, job.service.key(), message));
 }
 
 /// A type that this release should not publish, and settings that have no effect.
@@ -95,7 +95,7 @@ pub(super) fn addresses(
     }
     let raw: Vec<_> = member.pod.ips.iter().filter(|ip| ip.canonical.is_none()).map(|ip| ip.raw.as_str()).collect();
     let message = format!("status.podIPs holds {raw:?}, which is no IP address and is left out of the slices");
-    report.problems.push(Problem::new(Reason::UnparsablePodIp, member.pod.key(), message));
+    report.problems.push(Finding::new(Reason::UnparsablePodIp, member.pod.key(), message));
 }
 
 /// Pods, each with the one that hides it.
@@ -116,14 +116,14 @@ pub(super) fn shared_addresses(job: &Job<'_>, family: Family, twice: &[(usize, u
 pub(super) fn placeholder_churn(job: &Job<'_>, stored: &EndpointSlice, report: &mut Report) {
     let message =
         format!("{} writes this slice again at every sync, as the Service has no endpoints", job.context.minor);
-    report.problems.push(Problem::new(Reason::PlaceholderChurn, stored.key(), message));
+    report.problems.push(Finding::new(Reason::PlaceholderChurn, stored.key(), message));
 }
 
 /// A slice whose missing port list counts as another one than the empty list.
 pub(super) fn portless_churn(job: &Job<'_>, slice: &EndpointSlice, members: &Members<'_>, report: &mut Report) {
     if slice.ports.is_none() && members.groups.portless() {
         let message = format!("{} writes this slice again whenever it reads it without a port list", job.context.minor);
-        report.problems.push(Problem::new(Reason::PortlessChurn, slice.key(), message));
+        report.problems.push(Finding::new(Reason::PortlessChurn, slice.key(), message));
     }
 }
 
@@ -131,7 +131,7 @@ pub(super) fn portless_churn(job: &Job<'_>, slice: &EndpointSlice, members: &Mem
 pub(super) fn of_draft(job: &Job<'_>, draft: &Draft<'_>, hinting: &Hinting<'_>, report: &mut Report) {
     for (slice, count) in &draft.stale {
         let message = format!("{count} endpoints of the slice name an outdated node or zone, and go on doing so");
-        report.problems.push(Problem::new(Reason::StaleNodeOrZone, slice.key(), message));
+        report.problems.push(Finding::new(Reason::StaleNodeOrZone, slice.key(), message));
     }
     if hinting.asked == Asked::Nothing {
         return;
@@ -140,7 +140,7 @@ pub(super) fn of_draft(job: &Job<'_>, draft: &Draft<'_>, hinting: &Hinting<'_>, 
         let unready = slice.endpoints.iter().filter(|e| !hints::is_ready(e) && e.hints.is_some()).count();
         if unready > 0 {
             let message = format!("{unready} endpoints that are not ready keep their hints");
-            report.problems.push(Problem::new(Reason::StaleHintOnUnready, slice.key(), message));
+            report.problems.push(Finding::new(Reason::StaleHintOnUnready, slice.key(), message));
         }
     }
     if hinting.asked.hints_empty_zone() {

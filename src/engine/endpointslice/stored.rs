@@ -2,7 +2,7 @@
 
 use crate::{
     engine::{
-        reason::{Problem, Reason},
+        reason::{Finding, Reason},
         state::Report,
     },
     model::{EndpointSlice, Service, by_name, names},
@@ -27,7 +27,7 @@ pub(super) fn of_service<'a>(
             Some(by) if by == names::SLICE_CONTROLLER => {
                 if slice.meta.deleting() {
                     let message = "the slice is being deleted: its endpoints are listed anew";
-                    report.problems.push(Problem::new(Reason::SliceDeleting, slice.key(), message));
+                    report.problems.push(Finding::new(Reason::SliceDeleting, slice.key(), message));
                 } else {
                     found.push(slice);
                 }
@@ -37,7 +37,7 @@ pub(super) fn of_service<'a>(
             other => {
                 let by = other.map_or_else(|| "nobody".to_owned(), |by| format!("{by:?}"));
                 let message = format!("the slice belongs to {by}: the controller leaves it alone, consumers use it");
-                report.problems.push(Problem::new(Reason::ForeignSlice, slice.key(), message));
+                report.problems.push(Finding::new(Reason::ForeignSlice, slice.key(), message));
             }
         }
     }

@@ -5,7 +5,7 @@
 //! the Service as a whole ([`Explanation::reasons`]).
 //!
 //! Bounds, so that no input makes the answer boundless: [`MAX_ROWS`] rows of [`MAX_TEXT`] are listed and
-//! [`MAX_VERDICTS`] counted, of [`MAX_NOTES`] decisions; what is left out is counted in
+//! [`MAX_VERDICTS`] counted, of [`MAX_RECORDS`] decisions; what is left out is counted in
 //! [`Summary::omitted_rows`]. At most [`MAX_REASONS`] things are said of the Service.
 
 mod near;
@@ -22,7 +22,7 @@ use crate::{
     engine::{
         compat::Minor,
         plan,
-        reason::{Note, Problem, Reason, Scope, Severity, Trace},
+        reason::{Finding, Reason, Record, Recorder, Scope, Severity},
         state::{Controller, Options, Plan, State},
     },
     model::{ObjectKey, TargetPort, Text},
@@ -37,7 +37,7 @@ pub const MAX_TEXT: usize = 60_000_000;
 pub const MAX_VERDICTS: usize = 1 << 24;
 /// The most decisions that are remembered: those of 700 000 pods in three lists, or three ports that they all miss
 /// in 200 000.
-pub const MAX_NOTES: usize = 1 << 21;
+pub const MAX_RECORDS: usize = 1 << 21;
 /// The most things that are said of the Service as a whole.
 pub const MAX_REASONS: usize = 1000;
 
@@ -53,7 +53,7 @@ pub struct Explanation {
     /// Counts.
     pub summary: Summary,
     /// What there is to say of the Service as a whole; last the problems of the plan.
-    pub reasons: Vec<Finding>,
+    pub reasons: Vec<Cause>,
     /// One row per selected pod, list and Service port, in this order; pods as they were given.
     pub rows: Vec<Row>,
 }
@@ -111,7 +111,7 @@ pub struct Row {
     /// How it is published.
     pub state: PodState,
     /// Why: at least one reason, the decisive one first.
-    pub reasons: Vec<Finding>,
+    pub reasons: Vec<Cause>,
 }
 
 /// A Service port in a [`Row`].
@@ -143,7 +143,7 @@ pub enum PodState {
 /// Something to say, with what can be done about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finding {
+pub struct Cause {
     /// Stable code.
     pub code: Reason,
     /// How much it matters.
@@ -162,7 +162,7 @@ pub struct Finding {
     pub labels: Vec<LabelMiss>,
 }
 
-impl Finding {
+impl Cause {
     /// A finding with the severity and fix of its code.
     pub fn new(code: Reason, detail: impl Into<String>) -> Self {
         let detail = detail.into();
@@ -174,7 +174,7 @@ impl Finding {
         self.detail.len() + self.fix.len()
     }
 
-    fn of_problem(problem: Problem, service: Option<&ObjectKey>) -> Self {
+    fn of_problem(problem: Finding, service: Option<&ObjectKey>) -> Self {
         let object = Some(problem.object).filter(|o| Some(o) != service);
         Self { severity: problem.severity, object, ..Self::new(problem.code, problem.message) }
     }
@@ -210,23 +210,23 @@ pub fn explain(state: &State<'_>, options: &Options) -> Explanation {
 
 /// [`explain`], as far as it is asked.
 pub fn explain_only(state: &State<'_>, options: &Options, focus: Focus<'_>) -> Explanation {
-    let mut notes = Recorder { only: focus.pod, notes: Vec::new(), seen: 0, text: 0 };
-    let plan = plan::plan_traced(state, &Controller::ALL, options, &mut notes);
-    arrange(state, options, focus, notes.notes, plan)
+    let mut records = RecordList { only: focus.pod, list: Vec::new(), seen: 0, text: 0 };
+    let plan = plan::plan_recorded(state, &Controller::ALL, options, &mut records);
+    arrange(state, options, focus, records.list, plan)
 }
 
 /// Arranges what the engine wrote down.
-fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, notes: Vec<Note>, plan: Plan) -> Explanation {
+fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, records: Vec<Record>, plan: Plan) -> Explanation {
     let pods = plan::selected_pods(state);
     let known = if focus.pod.is_some() { pods.len().min(1) } else { pods.len() };
-    let table = rows::table(state.service, &pods, known, notes);
+    let table = rows::table(state.service, &pods, known, records);
     let key = service::key(state);
     let mut reasons = service::findings(state, options, &pods, focus.kinds);
     if focus.pod.is_none() {
         // Of one pod nothing can be told of the others.
         reasons.extend(service::unserved_ports(state, &table));
     }
-    reasons.extend(plan.problems.into_iter().map(|p| Finding::of_problem(p, key.as_ref())));
+    reasons.extend(plan.problems.into_iter().map(|p| Cause::of_problem(p, key.as_ref())));
     let omitted_reasons = reasons.len().saturating_sub(MAX_REASONS);
     reasons.truncate(MAX_REASONS);
     Explanation {
@@ -245,30 +245,30 @@ fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, notes: Vec<No
     }
 }
 
-/// Remembers the first [`MAX_NOTES`] decisions, as far as [`MAX_TEXT`] goes, of all pods or of one.
-struct Recorder {
+/// Remembers the first [`MAX_RECORDS`] decisions, as far as [`MAX_TEXT`] goes, of all pods or of one.
+struct RecordList {
     only: Option<usize>,
-    notes: Vec<Note>,
+    list: Vec<Record>,
     /// How many there were.
     seen: usize,
     /// How long the details are that are remembered.
     text: usize,
 }
 
-impl Trace for Recorder {
+impl Recorder for RecordList {
     fn open(&self) -> bool {
-        self.notes.len() < MAX_NOTES && self.seen < MAX_VERDICTS && self.text < MAX_TEXT
+        self.list.len() < MAX_RECORDS && self.seen < MAX_VERDICTS && self.text < MAX_TEXT
     }
 
-    fn note(&mut self, note: impl FnOnce() -> Note) {
+    fn record(&mut self, record: impl FnOnce() -> Record) {
         if !self.open() {
             return;
         }
         self.seen += 1;
-        let note = note();
-        if self.only.is_none_or(|pod| pod == note.pod) {
-            self.text += note.detail.len();
-            self.notes.push(note);
+        let record = record();
+        if self.only.is_none_or(|pod| pod == record.pod) {
+            self.text += record.detail.len();
+            self.list.push(record);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Finding, LabelMiss};
+use super::{Cause, LabelMiss};
 use crate::{
     engine::{
         ports::clip,
@@ -87,13 +87,13 @@ impl<'a> Kinds<'a> {
 
 /// That nothing matches, then the nearest misses: the pods of the namespace that have most of the
 /// selector's pairs, and the namespaces in which it would match.
-pub(super) fn misses(service: &Service, selector: &Labels, kinds: &Kinds<'_>) -> Vec<Finding> {
+pub(super) fn misses(service: &Service, selector: &Labels, kinds: &Kinds<'_>) -> Vec<Cause> {
     let namespace = &service.meta.namespace;
     let nothing = match kinds.of_namespace(namespace).map(|k| k.count).sum() {
         0 => format!("no pod of namespace {namespace} is known"),
         n => format!("none of {} in namespace {namespace}", counted(n, "pod")),
     };
-    let mut out = vec![Finding::new(Reason::SelectorMatchesNothing, nothing)];
+    let mut out = vec![Cause::new(Reason::SelectorMatchesNothing, nothing)];
     out.extend(differences(selector, kinds.of_namespace(namespace)));
     out.extend(other_namespaces(selector, kinds));
     out
@@ -119,7 +119,7 @@ fn compare(selector: &Labels, labels: &Labels) -> Nearness {
 }
 
 /// The nearest pods, those with the same difference together.
-fn differences<'a>(selector: &Labels, kinds: impl Iterator<Item = &'a Kind<'a>>) -> Vec<Finding> {
+fn differences<'a>(selector: &Labels, kinds: impl Iterator<Item = &'a Kind<'a>>) -> Vec<Cause> {
     let mut best: Nearness = (0, 0);
     let mut groups: BTreeMap<View<'a>, (usize, &Pod)> = BTreeMap::new();
     for kind in kinds.take(MAX_COMPARED) {
@@ -139,7 +139,7 @@ fn differences<'a>(selector: &Labels, kinds: impl Iterator<Item = &'a Kind<'a>>)
     groups.sort_by_cached_key(|(view, (count, _))| (Reverse(likeness(selector, view)), Reverse(*count)));
     let more = groups.len().saturating_sub(MAX_DIFFERENCES);
     let shown = groups.iter().take(MAX_DIFFERENCES);
-    let mut out: Vec<Finding> = shown.map(|(_, (count, pod))| finding(selector, *count, pod)).collect();
+    let mut out: Vec<Cause> = shown.map(|(_, (count, pod))| finding(selector, *count, pod)).collect();
     if let Some(last) = out.last_mut().filter(|_| more > 0) {
         let _ = write!(last.detail, " (other pods differ in {})", counted(more, "other way"));
     }
@@ -164,7 +164,7 @@ fn alike(a: &str, b: &str) -> usize {
     common * 2000 / (a.len() + b.len()).max(1)
 }
 
-fn finding(selector: &Labels, count: usize, pod: &Pod) -> Finding {
+fn finding(selector: &Labels, count: usize, pod: &Pod) -> Cause {
     let differs = selector.iter().map(|(key, wanted)| (key, wanted, pod.labels.get(key)));
     let differs: Vec<_> = differs.filter(|(_, wanted, found)| *found != Some(*wanted)).take(MAX_DIFFERENCES).collect();
     let texts: Vec<String> = differs
@@ -180,15 +180,15 @@ fn finding(selector: &Labels, count: usize, pod: &Pod) -> Finding {
         wanted: wanted.clone(),
         found: found.cloned(),
     };
-    Finding {
+    Cause {
         object: Some(pod.key()),
         labels: differs.into_iter().map(label).collect(),
-        ..Finding::new(Reason::LabelDiffers, format!("pod {}{more}: {}", pod.name(), texts.join("; ")))
+        ..Cause::new(Reason::LabelDiffers, format!("pod {}{more}: {}", pod.name(), texts.join("; ")))
     }
 }
 
 /// No kind of its own namespace matches: it selects nothing.
-fn other_namespaces(selector: &Labels, kinds: &Kinds<'_>) -> Option<Finding> {
+fn other_namespaces(selector: &Labels, kinds: &Kinds<'_>) -> Option<Cause> {
     let mut counts: BTreeMap<&Text, usize> = BTreeMap::new();
     for kind in kinds.matching(selector) {
         *counts.entry(kind.first.namespace()).or_default() += kind.count;
@@ -205,5 +205,5 @@ fn other_namespaces(selector: &Labels, kinds: &Kinds<'_>) -> Option<Finding> {
         0 => String::new(),
         n => format!(", and in {} more", counted(n, "namespace")),
     };
-    Some(Finding::new(Reason::OtherNamespace, format!("it would match pods: {}{more}", named.join(", "))))
+    Some(Cause::new(Reason::OtherNamespace, format!("it would match pods: {}{more}", named.join(", "))))
 }

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{Finding, MAX_ROWS, MAX_TEXT, MAX_VERDICTS, PodState, PortName, Row, ScopeCounts};
+use super::{Cause, MAX_ROWS, MAX_TEXT, MAX_VERDICTS, PodState, PortName, Row, ScopeCounts};
 use crate::{
-    engine::reason::{Note, Reason, Scope},
+    engine::reason::{Reason, Record, Scope},
     model::{Pod, Service, TargetPort},
 };
 
@@ -34,7 +34,7 @@ pub(super) struct PortTally {
 
 /// Arranges the notes: by pod, list and port. Notes on a whole pod count for each port. `known` is of how many
 /// pods there should be notes.
-pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut notes: Vec<Note>) -> Table {
+pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut notes: Vec<Record>) -> Table {
     let Some(service) = service else { return Table::default() };
     let ports = service.ports.len().max(1);
     let mut table = Table { ports: vec![PortTally::default(); ports], ..Table::default() };
@@ -76,7 +76,7 @@ struct Place<'a> {
 
 impl Table {
     /// Adds rows that have the same reasons. Says how many rows it took care of.
-    fn add(&mut self, place: &Place<'_>, ports: Range<usize>, whole: &[Note], own: &[Note]) -> usize {
+    fn add(&mut self, place: &Place<'_>, ports: Range<usize>, whole: &[Record], own: &[Record]) -> usize {
         let Some(first) = whole.first().or(own.first()) else { return 0 };
         let asked = ports.len();
         let ports = ports.start..ports.start + asked.min(MAX_VERDICTS.saturating_sub(self.seen));
@@ -111,7 +111,7 @@ impl Table {
                 scope: first.scope,
                 served,
                 state,
-                reasons: notes.iter().map(|n| Finding::new(n.reason, n.detail.clone())).collect(),
+                reasons: notes.iter().map(|n| Cause::new(n.reason, n.detail.clone())).collect(),
             };
             self.text += row.text();
             self.rows.push(row);
@@ -159,15 +159,15 @@ impl Row {
             TargetPort::Name(target) => p.name.len() + target.len(),
             TargetPort::Number(_) => p.name.len(),
         });
-        self.pod.len() + port + self.reasons.iter().map(Finding::text).sum::<usize>()
+        self.pod.len() + port + self.reasons.iter().map(Cause::text).sum::<usize>()
     }
 }
 
 /// The state that the notes of a row add up to, and those that matter then. What leaves a pod out wins;
 /// after it nothing is true any more that was said of a published pod. Where stored objects stay as they are, it is
 /// they that publish: what would leave the pod out of others is told, and changes nothing.
-fn verdict<'a>(scope: Scope, notes: impl Iterator<Item = &'a Note>) -> (PodState, Vec<&'a Note>) {
-    let mut notes: Vec<&Note> = notes.collect();
+fn verdict<'a>(scope: Scope, notes: impl Iterator<Item = &'a Record>) -> (PodState, Vec<&'a Record>) {
+    let mut notes: Vec<&Record> = notes.collect();
     let kept = kept(&notes);
     let states = notes.iter().filter_map(|n| means(n.reason, scope));
     let state = states.filter(|s| !kept || *s != PodState::Absent).max().unwrap_or(PodState::Absent);
@@ -178,7 +178,7 @@ fn verdict<'a>(scope: Scope, notes: impl Iterator<Item = &'a Note>) -> (PodState
 }
 
 /// Whether stored objects stay as they are: what publishes the pod is then said of those.
-fn kept(notes: &[&Note]) -> bool {
+fn kept(notes: &[&Record]) -> bool {
     notes.iter().any(|n| matches!(n.reason, Reason::Frozen | Reason::PlanTooLarge))
 }
 

@@ -1,6 +1,6 @@
 //! What there is to say of a Service as a whole.
 
-use super::{Finding, near, rows::Table};
+use super::{Cause, near, rows::Table};
 use crate::{
     engine::{
         membership,
@@ -29,18 +29,18 @@ pub(super) fn findings(
     options: &Options,
     selected: &[&Pod],
     kinds: Option<&near::Kinds<'_>>,
-) -> Vec<Finding> {
-    let Some(service) = state.service else { return vec![Finding::new(Reason::ServiceMissing, "")] };
+) -> Vec<Cause> {
+    let Some(service) = state.service else { return vec![Cause::new(Reason::ServiceMissing, "")] };
     let mut out = Vec::new();
     if service.meta.deleting() {
-        out.push(Finding::new(Reason::ServiceDeleting, ""));
+        out.push(Cause::new(Reason::ServiceDeleting, ""));
     }
     let idle = membership::only_a_name(service, options.compat.profile());
     if idle {
-        out.push(Finding::new(Reason::ExternalName, ""));
+        out.push(Cause::new(Reason::ExternalName, ""));
     }
     match &service.selector {
-        None => out.push(Finding::new(Reason::NoSelector, who_writes(state, service))),
+        None => out.push(Cause::new(Reason::NoSelector, who_writes(state, service))),
         Some(_) if idle => {}
         Some(selector) if !selector.is_empty() && selected.is_empty() => {
             out.extend(match kinds {
@@ -50,7 +50,7 @@ pub(super) fn findings(
         }
         Some(selector) if selector.is_empty() => {
             let detail = format!("{} of namespace {}", counted(selected.len(), "pod"), service.meta.namespace);
-            out.push(Finding::new(Reason::SelectsEverything, detail));
+            out.push(Cause::new(Reason::SelectsEverything, detail));
         }
         Some(_) => {}
     }
@@ -79,7 +79,7 @@ fn who_writes(state: &State<'_>, service: &Service) -> String {
 }
 
 /// Ports that are served by none of the selected pods.
-pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a Table) -> impl Iterator<Item = Finding> + 'a {
+pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a Table) -> impl Iterator<Item = Cause> + 'a {
     let ports = state.service.map_or(&[][..], |s| &s.ports);
     let unserved = table.ports.iter().enumerate().filter(|(_, t)| !t.served && !t.reasons.is_empty());
     unserved.map(|(index, tally)| {
@@ -92,6 +92,6 @@ pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a Table) -> impl It
         why.sort_by_key(|(pods, _)| std::cmp::Reverse(*pods));
         let why: Vec<String> =
             why.iter().take(4).map(|(pods, r)| format!("{r} in {}", counted(*pods, "pod"))).collect();
-        Finding::new(Reason::PortUnserved, format!("{port}: {}", why.join(", ")))
+        Cause::new(Reason::PortUnserved, format!("{port}: {}", why.join(", ")))
     })
 }

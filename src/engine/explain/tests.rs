@@ -18,12 +18,12 @@ fn pod(namespace: &str, name: &str, labels: &Value) -> Pod {
     serde_json::from_value(json!({"metadata": {"namespace": namespace, "name": name, "labels": labels}})).unwrap()
 }
 
-fn note(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Note {
-    Note { scope, pod, port, reason, detail: String::new() }
+fn note(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Record {
+    Record { scope, pod, port, reason, detail: String::new() }
 }
 
 /// The rows that these notes on pods `a`, `b`, … make, in short.
-fn rows(service: &Service, pods: usize, notes: Vec<Note>) -> (Vec<String>, rows::Table) {
+fn rows(service: &Service, pods: usize, notes: Vec<Record>) -> (Vec<String>, rows::Table) {
     let pods: Vec<Pod> = ["a", "b", "c"][..pods].iter().map(|n| pod("ns", n, &json!({}))).collect();
     let table = rows::table(Some(service), &pods.iter().collect::<Vec<_>>(), pods.len(), notes);
     (table.rows.iter().map(short).collect(), table)
@@ -130,7 +130,7 @@ fn said(request: Value) -> Vec<String> {
     let explanation = request.with_state(|state, _| explain(state, &request.options));
     assert_eq!(explanation.summary.omitted_rows, 0);
     assert!(explanation.rows.iter().all(|r| !r.reasons.is_empty()));
-    let object = |f: &Finding| f.object.as_ref().map(|o| format!(" ({o})")).unwrap_or_default();
+    let object = |f: &Cause| f.object.as_ref().map(|o| format!(" ({o})")).unwrap_or_default();
     explanation.reasons.iter().map(|f| format!("{}{}: {}", f.code, object(f), f.detail)).collect()
 }
 

@@ -14,7 +14,7 @@ mod tests;
 use crate::{
     engine::{
         compat::Minor,
-        reason::{Problem, Reason},
+        reason::{Finding, Reason},
         state::{Context, Report, SliceChanges, State},
     },
     model::{EndpointSlice, Endpoints, Text, by_name, names},
@@ -31,7 +31,7 @@ pub(crate) fn sync(state: &State<'_>, context: &Context, report: &mut Report) ->
     if let Some((endpoints, why)) = why_not
         && (why.worth_telling || !stored.is_empty())
     {
-        report.problems.push(Problem::new(Reason::NotMirrored, endpoints.key(), why.text));
+        report.problems.push(Finding::new(Reason::NotMirrored, endpoints.key(), why.text));
     }
     SliceChanges { delete: stored.iter().map(|s| s.meta.name.clone()).collect(), ..SliceChanges::default() }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     engine::{
         canonical_ips::Uncanonical,
-        reason::{Problem, Reason, counted},
+        reason::{Finding, Reason, counted},
         state::{Context, Report},
     },
     model::{EndpointSlice, Endpoints, SlicePort},
@@ -32,7 +32,7 @@ pub(super) fn of_endpoints(
 ) {
     let wanted = || desired.slices.values().filter(|w| !w.endpoints.is_empty());
     let count: usize = wanted().map(|w| w.endpoints.len().min(context.per_subset)).sum();
-    let mut say = |code, message: String| report.problems.push(Problem::new(code, endpoints.key(), message));
+    let mut say = |code, message: String| report.problems.push(Finding::new(code, endpoints.key(), message));
     if count == 0 {
         say(Reason::NotMirrored, "the Endpoints hold no address that can be mirrored".into());
         return;
@@ -76,7 +76,7 @@ pub(super) fn of_slice(
     report: &mut Report,
 ) {
     let profile = context.profile;
-    let mut say = |code, message: &str| report.problems.push(Problem::new(code, slice.key(), message));
+    let mut say = |code, message: &str| report.problems.push(Finding::new(code, slice.key(), message));
     let current = is_current(endpoints, wanted, slice, profile);
     if slice.meta.deleting() {
         say(Reason::MirrorCountsDyingSlice, "the slice is being deleted, and nothing replaces it until it is gone");

@@ -11,7 +11,7 @@ use crate::{
     engine::{
         compat::Profile,
         endpointslice::{Identity, generate_name},
-        reason::{Problem, Reason},
+        reason::{Finding, Reason},
         state::{Context, Event, EventType, Report, SliceChanges},
     },
     model::{AddressType, EndpointSlice, Endpoints, Labels, ObjectMeta, OwnerReference, Text, names},
@@ -58,7 +58,7 @@ fn tell_what_is_left_out(endpoints: &Endpoints, desired: &desired::Desired, cont
     let (invalid, skipped, max) = (desired.invalid, desired.skipped, context.per_subset);
     let mut tell = |event, message: String, code, detail: String| {
         report.events.push(Event { kind: EventType::Warning, reason: event, message, object: endpoints.key() });
-        report.problems.push(Problem::new(code, endpoints.key(), detail));
+        report.problems.push(Finding::new(code, endpoints.key(), detail));
     };
     if invalid > 0 {
         let first: String = desired.first_invalid.chars().take(60).collect();

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::{
     engine::{
         compare::{Tally, Writes},
-        reason::Problem,
+        reason::Finding,
         state::{Plan, State},
     },
     inventory::{Entry, Index, Problems},
@@ -118,7 +118,7 @@ struct SummaryLine<'a, S> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputProblems<'a> {
-    input_problems: &'a [Problem],
+    input_problems: &'a [Finding],
     /// How many more of those there are.
     #[serde(skip_serializing_if = "is_zero")]
     more_input_problems: u64,

@@ -17,7 +17,7 @@ pub use line::{InputProblems, Summary, last_line, line};
 use crate::{
     engine::{
         plan::plan,
-        reason::{Problem, Reason},
+        reason::{Finding, Reason},
         state::{Controller, Options, Plan},
     },
     inventory::{Entry, Index},
@@ -43,7 +43,7 @@ pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller],
     // Endpoints that serve as a lock of leader election never have a Service, and are never deleted.
     if others.len() < controllers.len() && !endpoints.meta.annotations.contains_key(names::LEADER) {
         let message = "these Endpoints have no Service: they are deleted when kube-controller-manager starts again";
-        plan.problems.push(Problem::new(Reason::ServiceMissing, endpoints.key(), message));
+        plan.problems.push(Finding::new(Reason::ServiceMissing, endpoints.key(), message));
     }
     plan
 }

@@ -17,8 +17,8 @@ use super::{
     },
 };
 use crate::engine::{
-    explain::{self, Finding, MAX_REASONS},
-    reason::Problem,
+    explain::{self, Cause, MAX_REASONS},
+    reason::Finding,
 };
 
 /// Explain one Service
@@ -60,8 +60,8 @@ pub(super) async fn explain(State(app): State<Arc<App>>, request: Request) -> Re
 }
 
 /// What is wrong with the input, as a reason.
-fn finding(problem: Problem) -> Finding {
+fn finding(problem: Finding) -> Cause {
     let place = problem.pointer.map(|p| format!("{p}: ")).unwrap_or_default();
     let detail = format!("{place}{}", problem.message);
-    Finding { severity: problem.severity, object: Some(problem.object), ..Finding::new(problem.code, detail) }
+    Cause { severity: problem.severity, object: Some(problem.object), ..Cause::new(problem.code, detail) }
 }

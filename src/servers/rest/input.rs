@@ -15,7 +15,7 @@ use crate::{
     },
     engine::{
         plan,
-        reason::{Problem, Reason},
+        reason::{Finding, Reason},
         state::{Controller, Options, State},
     },
     inventory::{Index, Inventory, Problems},
@@ -126,15 +126,15 @@ fn of_objects<T>(
 
 impl Asked<'_> {
     /// That the query names a Service of which nothing is there: it was deleted, or its name is mistyped.
-    pub(super) fn service_missing(&self) -> Option<Problem> {
+    pub(super) fn service_missing(&self) -> Option<Finding> {
         let State { service, endpoints, slices, .. } = self.state;
         let (namespace, name) = self.named.filter(|_| service.is_none() && endpoints.is_none() && slices.is_empty())?;
         let message = "there is no Service, no Endpoints object and no slice of this name";
-        Some(Problem::new(Reason::ServiceMissing, ObjectKey::new("Service", namespace, name), message))
+        Some(Finding::new(Reason::ServiceMissing, ObjectKey::new("Service", namespace, name), message))
     }
 
     /// What is wrong with the input, for the answer.
-    pub(super) fn input_problems(&self) -> Vec<Problem> {
+    pub(super) fn input_problems(&self) -> Vec<Finding> {
         listed(self.problems)
     }
 
@@ -151,12 +151,12 @@ impl Asked<'_> {
 }
 
 /// Problems for an answer, with how many more there are.
-pub(super) fn listed(problems: &Problems) -> Vec<Problem> {
+pub(super) fn listed(problems: &Problems) -> Vec<Finding> {
     let mut list = problems.as_slice().to_vec();
     if problems.more() > 0 {
         let key = ObjectKey { kind: "Request".into(), ..ObjectKey::default() };
         let message = format!("and {} more like these", problems.more());
-        list.push(Problem::new(Reason::InvalidObject, key, message));
+        list.push(Finding::new(Reason::InvalidObject, key, message));
     }
     list
 }
@@ -195,7 +195,7 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
 }
 
 /// What stands in the way of an answer.
-fn errors<'a>(found: impl Iterator<Item = &'a Problem>) -> Vec<FieldError> {
+fn errors<'a>(found: impl Iterator<Item = &'a Finding>) -> Vec<FieldError> {
     found.map(|p| FieldError::at(p.pointer.clone().unwrap_or_default(), p.message.clone())).collect()
 }
 

@@ -26,7 +26,7 @@ use crate::{
         self, Document, Source,
         request::{RequestError, ReviewRequest, read_review},
     },
-    engine::reason::{Problem, Reason},
+    engine::reason::{Finding, Reason},
     inventory::{Inventory, Problems},
 };
 
@@ -74,7 +74,7 @@ const MAX_MEMORY: usize = 128 << 20;
 struct Reviewed {
     #[serde(flatten)]
     answer: offline::Answer,
-    problems: Vec<Problem>,
+    problems: Vec<Finding>,
 }
 
 fn of_body(posted: &Posted) -> Result<Answer, ApiError> {
@@ -132,7 +132,7 @@ fn of_request(
         }
     }
     let one = std::slice::from_ref(object);
-    let tell = |_, found: &[Problem]| {
+    let tell = |_, found: &[Finding]| {
         let found = found.iter().filter(|p| !offline::is_filled_in(p, raw));
         problems.extend(found.cloned().map(|p| within(at, p)));
     };
@@ -152,7 +152,7 @@ fn of_request(
         // As the webhook does, unless it fails closed.
         Err(CannotReview::Envelope(error)) => {
             let why = error.to_string();
-            problems.push(within(at, Problem::new(Reason::InvalidObject, convert::key(raw), why.as_str())));
+            problems.push(within(at, Finding::new(Reason::InvalidObject, convert::key(raw), why.as_str())));
             offline::Answer::unseen(&why)
         }
         Err(error) => return Err(refused(at, &error)),
@@ -182,9 +182,9 @@ fn bounded(field: &str, raw: &RawValue) -> Result<(), ApiError> {
     Err(ApiError::new(Kind::TooLarge, format!("one of {field} has more than {MAX_TEXT} bytes")))
 }
 
-fn within(at: &str, problem: Problem) -> Problem {
+fn within(at: &str, problem: Finding) -> Finding {
     let pointer = problem.pointer.unwrap_or_default();
-    Problem { pointer: Some(format!("{at}{pointer}")).filter(|p| !p.is_empty()), ..problem }
+    Finding { pointer: Some(format!("{at}{pointer}")).filter(|p| !p.is_empty()), ..problem }
 }
 
 fn refused(at: &str, error: &CannotReview) -> ApiError {

@@ -10,7 +10,7 @@ use crate::{
         Request, Settings,
         policy::{self, EndpointPolicy},
     },
-    engine::reason::Problem,
+    engine::reason::Finding,
     inventory::cache::Store,
 };
 
@@ -35,7 +35,7 @@ where
 }
 
 /// The first few problems, for a log line.
-pub(crate) fn told(problems: &[Problem]) -> String {
+pub(crate) fn told(problems: &[Finding]) -> String {
     problems.iter().take(5).map(|p| p.message.as_str()).collect::<Vec<_>>().join("; ")
 }
 
@@ -63,13 +63,13 @@ impl InForce {
     }
 
     /// The policies of the file, instead of those it had before.
-    pub fn set_file(&self, policies: Vec<EndpointPolicy>) -> Vec<Problem> {
+    pub fn set_file(&self, policies: Vec<EndpointPolicy>) -> Vec<Finding> {
         self.change(|sources| sources.file = policies)
     }
 
     /// All policies of the cluster, instead of those it had before. One that is there and cannot be read (`None`) stays
     /// as it was.
-    pub fn set_cluster(&self, policies: BTreeMap<String, Option<EndpointPolicy>>) -> Vec<Problem> {
+    pub fn set_cluster(&self, policies: BTreeMap<String, Option<EndpointPolicy>>) -> Vec<Finding> {
         self.change(|sources| {
             let mut before = std::mem::take(&mut sources.cluster);
             let kept = policies.into_iter().filter_map(|(name, policy)| {
@@ -81,7 +81,7 @@ impl InForce {
     }
 
     /// A policy of the cluster; `None` if it is gone.
-    pub fn set_one(&self, name: &str, policy: Option<EndpointPolicy>) -> Vec<Problem> {
+    pub fn set_one(&self, name: &str, policy: Option<EndpointPolicy>) -> Vec<Finding> {
         // Most events of a policy are about its status.
         let same = |sources: &Sources| sources.cluster.get(name).map(|p| &p.spec) == policy.as_ref().map(|p| &p.spec);
         if same(&self.sources.read().unwrap_or_else(PoisonError::into_inner)) {
@@ -93,7 +93,7 @@ impl InForce {
         })
     }
 
-    fn change(&self, change: impl FnOnce(&mut Sources)) -> Vec<Problem> {
+    fn change(&self, change: impl FnOnce(&mut Sources)) -> Vec<Finding> {
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         change(&mut sources);
         // Of one name, that of the cluster counts: it is the last.

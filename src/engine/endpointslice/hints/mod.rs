@@ -9,7 +9,7 @@ mod zones;
 use crate::{
     engine::{
         compat::{HashKind, Profile, TrafficDistribution},
-        reason::Trace,
+        reason::Recorder,
         state::{Event, EventType, Report},
     },
     model::{EndpointSlice, Family, Service},
@@ -75,7 +75,7 @@ impl<'a> Hinting<'a> {
         family: Family,
         draft: &mut Draft<'_>,
         report: &mut Report,
-        trace: &mut impl Trace,
+        trace: &mut impl Recorder,
     ) {
         let mut refused = None;
         match self.asked {

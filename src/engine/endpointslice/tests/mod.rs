@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{
     engine::{
-        plan::{PlanRequest, plan_traced},
-        reason::{Note, Silent, Trace},
+        plan::{PlanRequest, plan_recorded},
+        reason::{Discard, Record, Recorder},
         state::{Controller, Plan},
     },
     model::EndpointSlice,
@@ -84,27 +84,27 @@ fn request(state: &Value) -> PlanRequest {
 /// What the controller does.
 fn plan(state: &Value) -> Plan {
     let request = request(state);
-    request.with_state(|s, _| plan_traced(s, &[Controller::EndpointSlices], &request.options, &mut Silent))
+    request.with_state(|s, _| plan_recorded(s, &[Controller::EndpointSlices], &request.options, &mut Discard))
 }
 
 /// Everything that is written down.
-struct Notes(Vec<Note>);
+struct Notes(Vec<Record>);
 
-impl Trace for Notes {
+impl Recorder for Notes {
     fn open(&self) -> bool {
         true
     }
 
-    fn note(&mut self, note: impl FnOnce() -> Note) {
-        self.0.push(note());
+    fn record(&mut self, record: impl FnOnce() -> Record) {
+        self.0.push(record());
     }
 }
 
 /// What the controller writes down.
-fn notes(state: &Value) -> Vec<Note> {
+fn notes(state: &Value) -> Vec<Record> {
     let request = request(state);
     let mut notes = Notes(Vec::new());
-    request.with_state(|s, _| plan_traced(s, &[Controller::EndpointSlices], &request.options, &mut notes));
+    request.with_state(|s, _| plan_recorded(s, &[Controller::EndpointSlices], &request.options, &mut notes));
     notes.0
 }
 

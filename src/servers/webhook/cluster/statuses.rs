@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::{
     admission::policy::{Status, version},
-    engine::reason::Problem,
+    engine::reason::Finding,
     model::{Time, installed::POLICIES_MANAGER},
     runtime::tls::Clock,
 };
@@ -80,7 +80,7 @@ impl Statuses {
     }
 
     /// A policy as it is stored now, and what is wrong with it.
-    pub(super) fn see(&self, object: &DynamicObject, problems: &[Problem]) {
+    pub(super) fn see(&self, object: &DynamicObject, problems: &[Finding]) {
         let due = due(object, problems, Time(self.clock.now()));
         let mut book = self.book();
         if book.take(&object.name_any(), due) {
@@ -152,7 +152,7 @@ impl Book {
 }
 
 /// What is to be said of a policy; `None` if it says so already, or is on its way out.
-fn due(object: &DynamicObject, problems: &[Problem], now: Time) -> Option<Due> {
+fn due(object: &DynamicObject, problems: &[Finding], now: Time) -> Option<Due> {
     let meta = &object.metadata;
     let before: Status = serde_json::from_value(object.data["status"].clone()).unwrap_or_default();
     let generation = Generation { uid: meta.uid.clone()?, number: meta.generation? };

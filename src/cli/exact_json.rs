@@ -1,4 +1,4 @@
-//! Raw JSON, printed as JSON or YAML with the digits it was written with.
+//! Raw JSON, printed as JSON or YAML with every number exactly as it was written.
 
 use std::io::Write;
 
@@ -8,15 +8,16 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{Output, output::Format};
+use super::output::{Output, OutputFormat};
 use crate::convert::raw::{Members, Node};
 
 /// Prints objects as YAML documents, as one JSON document, or as lines.
-pub(super) fn print(items: &[&RawValue], format: Format) -> anyhow::Result<()> {
-    let items: Vec<Exact<'_>> = items.iter().map(|raw| Exact { raw, json: format != Format::Yaml }).collect();
+pub(super) fn print(items: &[&RawValue], format: OutputFormat) -> anyhow::Result<()> {
+    let items: Vec<ExactJson<'_>> =
+        items.iter().map(|raw| ExactJson { raw, json: format != OutputFormat::Yaml }).collect();
     let mut out = Output::stdout(format);
     match (format, items.as_slice()) {
-        (Format::Yaml, items) => {
+        (OutputFormat::Yaml, items) => {
             for (i, item) in items.iter().enumerate() {
                 if i > 0 {
                     out.write_all(b"---\n")?;
@@ -24,17 +25,17 @@ pub(super) fn print(items: &[&RawValue], format: Format) -> anyhow::Result<()> {
                 out.document(format, item)?;
             }
         }
-        (Format::Ndjson, items) => items.iter().try_for_each(|item| out.document(format, item))?,
+        (OutputFormat::Ndjson, items) => items.iter().try_for_each(|item| out.document(format, item))?,
         (_, [one]) => out.document(format, one)?,
-        (_, items) => out.document(format, &List(items))?,
+        (_, items) => out.document(format, &ListDocument(items))?,
     }
     Ok(out.flush()?)
 }
 
 /// `v1 List`, as kubectl prints several objects.
-struct List<'a>(&'a [Exact<'a>]);
+struct ListDocument<'a>(&'a [ExactJson<'a>]);
 
-impl Serialize for List<'_> {
+impl Serialize for ListDocument<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut list = s.serialize_struct("List", 3)?;
         list.serialize_field("apiVersion", "v1")?;
@@ -44,24 +45,24 @@ impl Serialize for List<'_> {
     }
 }
 
-/// A value that is printed as it was read.
+/// A value that prints exactly as it was read.
 #[derive(Clone, Copy)]
-pub(super) struct Exact<'a> {
+pub(super) struct ExactJson<'a> {
     pub(super) raw: &'a RawValue,
-    /// Whether the serializer is one of JSON: it takes any number as it stands.
+    /// Whether the serializer writes JSON, which takes any number verbatim.
     pub(super) json: bool,
 }
 
-impl Serialize for Exact<'_> {
+impl Serialize for ExactJson<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let inner = |raw| Exact { raw, json: self.json };
+        let inner = |raw| ExactJson { raw, json: self.json };
         let text = self.raw.get();
         match text.as_bytes().first() {
             Some(b'{') => {
                 let members = Members::read(self.raw).map_err(S::Error::custom)?;
                 s.collect_map(members.into_iter().filter_map(|(name, value)| match value {
                     Node::Raw(raw) => Some((name, inner(raw))),
-                    // What was just read is raw.
+                    // Members that were just read are raw.
                     _ => None,
                 }))
             }
@@ -79,7 +80,7 @@ impl Serialize for Exact<'_> {
     }
 }
 
-/// YAML is written by value: a number that no type holds is refused, not rounded.
+/// Writes a number as YAML, by value: a number that no type can hold is an error, not rounded.
 fn number<S: Serializer>(text: &str, s: S) -> Result<S::Ok, S::Error> {
     if let Ok(n) = text.parse::<i64>() {
         return s.serialize_i64(n);
@@ -89,7 +90,7 @@ fn number<S: Serializer>(text: &str, s: S) -> Result<S::Ok, S::Error> {
     }
     match text.parse::<f64>() {
         Ok(n) if n.is_finite() && text.contains(['.', 'e', 'E']) => s.serialize_f64(n),
-        _ => Err(S::Error::custom(format_args!("the number {text:.60} cannot be written as YAML: ask for JSON"))),
+        _ => Err(S::Error::custom(format_args!("the number {text:.60} cannot be written as YAML; use -o json"))),
     }
 }
 
@@ -101,11 +102,11 @@ mod tests {
     fn numbers_keep_their_digits() {
         let text = r#"{"a":9007199254740993,"b":12345678901234567890123,"c":[1.5,-0],"d":"off","e":null,"f":{}}"#;
         let raw = RawValue::from_string(text.to_owned()).unwrap();
-        assert_eq!(serde_json::to_string(&Exact { raw: &raw, json: true }).unwrap(), text);
-        let yaml = serde_saphyr::to_string(&Exact { raw: &raw, json: false }).unwrap();
+        assert_eq!(serde_json::to_string(&ExactJson { raw: &raw, json: true }).unwrap(), text);
+        let yaml = serde_saphyr::to_string(&ExactJson { raw: &raw, json: false }).unwrap();
         let want = "a: 9007199254740993\nb: 12345678901234567890123\nc:\n- 1.5\n- 0\nd: \"off\"\ne: null\nf: {}\n";
         assert_eq!(yaml, want);
         let huge = RawValue::from_string("[1e400]".to_owned()).unwrap();
-        assert!(serde_saphyr::to_string(&Exact { raw: &huge, json: false }).is_err());
+        assert!(serde_saphyr::to_string(&ExactJson { raw: &huge, json: false }).is_err());
     }
 }

@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, io::Write};
 
 use anstyle::Style;
 
-use super::Run;
+use super::planner::Planner;
 use crate::{
     cli::{
-        Output,
-        output::Format,
-        report::Report,
-        table::{BOLD, Cell, DIM, GREEN, RED, Table, YELLOW},
+        findings_report::FindingsReport,
+        output::{Output, OutputFormat},
+        style::{BOLD, DIM, GREEN, RED, YELLOW},
+        table::{Cell, Table},
     },
     engine::{
         compare::{self, Verb, changes},
@@ -19,43 +19,43 @@ use crate::{
     },
 };
 
-/// What is counted of all Services.
+/// Counts over all Services, for the last line.
 #[derive(Default)]
-struct Counts {
+struct PlanTotals {
     services: usize,
-    /// Endpoints without a Service, which go when the controllers start again.
+    /// Endpoints without a Service, which the controllers delete when they restart.
     leftover: usize,
     changed: usize,
     verbs: BTreeMap<&'static str, usize>,
-    /// Endless updates by their cause.
+    /// Endless updates, by cause.
     endless: BTreeMap<String, usize>,
 }
 
-/// Prints what is done to each object, what a user should know, and a sentence; tells whether something changes.
-pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
-    let wide = run.format == Format::Wide;
+/// Prints what changes in each object, the findings, and the totals. Returns whether anything changes.
+pub(super) fn plans(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<bool> {
+    let wide = planner.format == OutputFormat::Wide;
     let mut table = Table::new(["NAMESPACE", "SERVICE", "OBJECT", "ACTION", "DETAIL"]);
-    let mut report = Report::of_input(run.index.problems(), wide);
-    let mut counts = Counts::default();
-    run.each(
+    let mut report = FindingsReport::of_input(planner.index.problems(), wide);
+    let mut totals = PlanTotals::default();
+    planner.each(
         |entry| {
-            let plan = run.plan(entry);
-            let rows: Vec<_> = changes(&run.index.state(entry), &plan, wide)
+            let plan = planner.plan(entry);
+            let rows: Vec<_> = changes(&planner.index.state(entry), &plan, wide)
                 .into_iter()
                 .map(|c| (format!("{} {}", c.kind, c.name), c.action, c.detail))
                 .collect();
             let leftover = plan.problems.iter().any(|p| p.code == Reason::ServiceMissing);
-            let report = Report::of_plan(entry, plan, wide);
+            let report = FindingsReport::of_plan(entry, plan, wide);
             (entry.namespace.clone(), entry.name.clone(), entry.service.is_some(), leftover, rows, report)
         },
         |(namespace, name, service, leftover, rows, part)| {
-            counts.services += usize::from(service);
-            counts.leftover += usize::from(leftover);
-            counts.changed += usize::from(rows.iter().any(|(_, verb, _)| verb.is_change()));
+            totals.services += usize::from(service);
+            totals.leftover += usize::from(leftover);
+            totals.changed += usize::from(rows.iter().any(|(_, verb, _)| verb.is_change()));
             for (object, verb, detail) in rows {
-                *counts.verbs.entry(verb.word()).or_default() += 1;
+                *totals.verbs.entry(verb.word()).or_default() += 1;
                 if verb == Verb::Rewrite {
-                    *counts.endless.entry(detail.clone()).or_default() += 1;
+                    *totals.endless.entry(detail.clone()).or_default() += 1;
                 }
                 table.push([
                     namespace.as_str().into(),
@@ -69,17 +69,17 @@ pub(super) fn plans(run: &Run<'_>, out: &mut Output) -> anyhow::Result<bool> {
             Ok(())
         },
     )?;
-    run.progress.finish();
+    planner.progress.finish();
     if !table.is_empty() {
         table.print(out, 0)?;
         writeln!(out)?;
     }
     report.print(out)?;
-    counts.print(out)?;
-    Ok(counts.changed > 0)
+    totals.print(out)?;
+    Ok(totals.changed > 0)
 }
 
-impl Counts {
+impl PlanTotals {
     fn print(&self, out: &mut Output) -> std::io::Result<()> {
         let services = plural(self.services, "Service");
         let endless: usize = self.endless.values().sum();
@@ -89,16 +89,16 @@ impl Counts {
             let of = format!("{} of {services}", self.changed);
             write!(out, "{BOLD}{of}: {create} to create, {update} to update, {delete} to delete{BOLD:#}")?;
             if endless > 0 {
-                write!(out, "; beside that, {}", plural(endless, "endless update"))?;
+                write!(out, "; also {}", plural(endless, "endless update"))?;
             }
         } else {
             write!(out, "{GREEN}nothing to do{GREEN:#} for {services}")?;
             if endless > 0 {
-                write!(out, ", but for {}", plural(endless, "endless update"))?;
+                write!(out, ", apart from {}", plural(endless, "endless update"))?;
             }
         }
         if endless > 0 {
-            write!(out, " by upstream, which writes the same again at every sync")?;
+            write!(out, " by upstream, which writes the same object again at every sync")?;
             let causes: Vec<String> = self
                 .endless
                 .iter()
@@ -111,7 +111,7 @@ impl Counts {
         if self.leftover > 0 {
             write!(
                 out,
-                "\n{} Endpoints without a Service: deleted when kube-controller-manager starts again",
+                "\n{} Endpoints without a Service: deleted when kube-controller-manager restarts",
                 self.leftover
             )?;
         }
@@ -119,15 +119,15 @@ impl Counts {
     }
 }
 
-/// Prints to which objects two releases do not do the same; tells whether there are any.
-pub(super) fn deviations(run: &Run<'_>, minor: Minor, out: &mut Output) -> anyhow::Result<bool> {
-    let (before, after) = (run.options.compat.to_string(), minor.to_string());
+/// Prints the objects that two releases treat differently. Returns whether there are any.
+pub(super) fn deviations(planner: &Planner<'_>, minor: Minor, out: &mut Output) -> anyhow::Result<bool> {
+    let (before, after) = (planner.options.compat.to_string(), minor.to_string());
     let mut table = Table::new(["NAMESPACE", "SERVICE", "OBJECT", &before, &after, "DETAIL"]);
     let (mut services, mut changed) = (0, 0);
-    run.each(
+    planner.each(
         |entry| {
-            let state = run.index.state(entry);
-            let found = compare::deviations(&state, &run.plan(entry), &run.plan_as(entry, minor));
+            let state = planner.index.state(entry);
+            let found = compare::deviations(&state, &planner.plan(entry), &planner.plan_as(entry, minor));
             (entry.namespace.clone(), entry.name.clone(), entry.service.is_some(), found)
         },
         |(namespace, name, service, found)| {
@@ -146,19 +146,20 @@ pub(super) fn deviations(run: &Run<'_>, minor: Minor, out: &mut Output) -> anyho
             Ok(())
         },
     )?;
-    run.progress.finish();
-    let compat = run.options.compat;
+    planner.progress.finish();
+    let compat = planner.options.compat;
     if !table.is_empty() {
         table.print(out, 0)?;
         writeln!(out)?;
     }
-    Report::of_input(run.index.problems(), run.format == Format::Wide).print(out)?;
+    FindingsReport::of_input(planner.index.problems(), planner.format == OutputFormat::Wide).print(out)?;
     let services = plural(services, "Service");
+    let change = if minor < compat { "Downgrading" } else { "Upgrading" };
     if changed == 0 {
-        writeln!(out, "{GREEN}{compat} and {minor} do the same{GREEN:#} to {services}")?;
+        writeln!(out, "{change} from {compat} to {minor} changes {GREEN}none{GREEN:#} of {services}")?;
     } else {
-        writeln!(out, "{BOLD}{minor} does otherwise than {compat}{BOLD:#} to {changed} of {services}")?;
-        writeln!(out, "`roster compat {compat} --against {minor}` tells what differs between the two")?;
+        writeln!(out, "{change} from {compat} to {minor} changes {BOLD}{changed}{BOLD:#} of {services}")?;
+        writeln!(out, "`roster compat {compat} --against {minor}` lists what differs between the two releases")?;
     }
     Ok(changed > 0)
 }

@@ -1,70 +1,76 @@
-//! The answer of `roster explain` for people: one block for each Service.
+//! The tables of `roster explain`: one block for each Service.
 
 use std::{
     collections::BTreeMap,
     io::{self, Write},
 };
 
-use super::{Run, Totals, is_finding, said};
+use super::{
+    explainer::Explainer,
+    served_totals::{ServedTotals, findings, needs_attention},
+};
 use crate::{
     cli::{
-        Output,
-        report::Report,
-        table::{BOLD, Cell, DIM, GREEN, RED, Table, YELLOW, printable},
+        findings_report::FindingsReport,
+        output::Output,
+        style::{BOLD, DIM, GREEN, RED, YELLOW, printable},
+        table::{Cell, Table},
     },
     engine::{
-        explain::{Explanation, Finding, PodState, PortName, Row},
+        explain::{Cause, Explanation, PodState, PortName, Row},
         reason::{Scope, Severity},
     },
     model::{TargetPort, Text},
 };
 
-/// So many pods of one verdict are named; the others are counted.
-const NAMED: usize = 3;
+/// How many pods with the same verdict are named; the others are counted.
+const NAMED_PODS: usize = 3;
 
-/// Prints all blocks and the account of all pods × ports; tells whether a person should look at something.
-pub(super) fn print(run: &Run<'_>, wide: bool, out: &mut Output) -> anyhow::Result<bool> {
-    let mut totals = Totals::default();
-    let mut findings = false;
+/// Prints all blocks and the totals. Returns whether there is a warning or an error.
+pub(super) fn print(explainer: &Explainer<'_>, wide: bool, out: &mut Output) -> anyhow::Result<bool> {
+    let mut totals = ServedTotals::default();
+    let mut attention = false;
     let mut fixes: BTreeMap<&'static str, &'static str> = BTreeMap::new();
-    run.each(
+    explainer.each(
         |entry, explanation| (format!("{}/{}", entry.namespace, entry.name), explanation),
         |(name, explanation)| {
-            totals.add(Totals::of(&explanation));
-            findings |= is_finding(&explanation);
+            totals.add(ServedTotals::of(&explanation));
+            attention |= needs_attention(&explanation);
             fixes.extend(
-                said(&explanation).filter(|f| told(f, wide) && !f.fix.is_empty()).map(|f| (f.code.code(), f.fix)),
+                findings(&explanation)
+                    .filter(|f| is_shown(f, wide) && !f.fix.is_empty())
+                    .map(|f| (f.code.code(), f.fix)),
             );
             Ok(block(out, &name, &explanation, wide)?)
         },
     )?;
     if !fixes.is_empty() {
-        let mut table = Table::new(["CODE", "WHAT TO DO"]);
+        let mut table = Table::new(["CODE", "FIX"]);
         for (code, fix) in fixes {
             table.push([code.into(), fix.into()]);
         }
         table.print(out, 0)?;
         writeln!(out)?;
     }
-    Report::of_input(run.index.problems(), wide).print(out)?;
-    let Totals { services, pod_ports, served } = totals;
+    FindingsReport::of_input(explainer.index.problems(), wide).print(out)?;
+    let ServedTotals { services, pod_ports, served } = totals;
     let s = if services == 1 { "" } else { "s" };
     writeln!(
         out,
-        "{BOLD}{services} Service{s}, {pod_ports} pods x ports: {served} served, {} not{BOLD:#}",
+        "{BOLD}{services} Service{s}, {pod_ports} pods x ports: {served} served, {} not served{BOLD:#}",
         pod_ports - served
     )?;
-    Ok(findings)
+    Ok(attention)
 }
 
-/// Whether a finding is worth its place: what is only good to know is told `wide`, but for what names the cause.
-fn told(finding: &Finding, wide: bool) -> bool {
+/// Whether a finding is shown: those of severity info only if `wide` or if they name an object as the cause.
+fn is_shown(finding: &Cause, wide: bool) -> bool {
     wide || finding.severity > Severity::Info || finding.object.is_some()
 }
 
 fn block(out: &mut Output, name: &str, explanation: &Explanation, wide: bool) -> io::Result<()> {
-    let Totals { pod_ports, served, .. } = Totals::of(explanation);
-    let style = if served == pod_ports && !is_finding(explanation) { GREEN } else { YELLOW };
+    let ServedTotals { pod_ports, served, .. } = ServedTotals::of(explanation);
+    let style = if served == pod_ports && !needs_attention(explanation) { GREEN } else { YELLOW };
     let account =
         if pod_ports == 0 { "no pods".to_owned() } else { format!("{served} of {pod_ports} pods x ports served") };
     writeln!(out, "{BOLD}{}{BOLD:#}: {style}{account}{style:#}", printable(name))?;
@@ -72,7 +78,7 @@ fn block(out: &mut Output, name: &str, explanation: &Explanation, wide: bool) ->
     for finding in &explanation.reasons {
         let object = finding.object.as_ref().filter(|_| finding.detail.is_empty()).map(ToString::to_string);
         table.push([
-            severity(finding.severity),
+            Cell::severity(finding.severity),
             finding.code.code().into(),
             object.unwrap_or(finding.detail.clone()).into(),
         ]);
@@ -89,45 +95,37 @@ fn block(out: &mut Output, name: &str, explanation: &Explanation, wide: bool) ->
     }
     let omitted = explanation.summary.omitted_rows + explanation.summary.omitted_reasons;
     if omitted > 0 {
-        writeln!(out, "  and {omitted} more, which are counted only")?;
+        writeln!(out, "  and {omitted} more, counted but not listed")?;
     }
     writeln!(out)
 }
 
-fn severity(severity: Severity) -> Cell {
-    match severity {
-        Severity::Error => Cell::styled("error", RED),
-        Severity::Warning => Cell::styled("warning", YELLOW),
-        Severity::Info => Cell::styled("info", DIM),
-    }
-}
-
-/// Rows that say the same.
-struct Group<'a> {
+/// Rows with the same verdict.
+struct RowGroup<'a> {
     pods: Vec<&'a Text>,
     ports: Vec<String>,
     lists: Vec<&'a Scope>,
-    verdict: Verdict<'a>,
+    verdict: RowVerdict<'a>,
     /// Whether every pod is named.
     wide: bool,
 }
 
-/// What a row says of its pod, port and list.
+/// The state and the reasons of a row.
 #[derive(Clone, PartialEq, Eq)]
-struct Verdict<'a> {
+struct RowVerdict<'a> {
     state: PodState,
     served: bool,
-    reasons: Vec<&'a Finding>,
+    reasons: Vec<&'a Cause>,
 }
 
-/// The rows of a Service, those together that say the same: first of the lists of one pod and port, then of the
-/// ports of one pod, then of pods in a row.
-fn groups(explanation: &Explanation, wide: bool) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+/// The rows of a Service, grouped by verdict: first the lists of one pod and port, then the ports of one pod, then the
+/// pods.
+fn groups(explanation: &Explanation, wide: bool) -> Vec<RowGroup<'_>> {
+    let mut groups: Vec<RowGroup<'_>> = Vec::new();
     for rows in explanation.rows.chunk_by(|a, b| a.pod == b.pod) {
-        for mut group in of_pod(rows, wide) {
+        for mut group in groups_of_pod(rows, wide) {
             let same =
-                |g: &&mut Group<'_>| g.verdict == group.verdict && g.ports == group.ports && g.lists == group.lists;
+                |g: &&mut RowGroup<'_>| g.verdict == group.verdict && g.ports == group.ports && g.lists == group.lists;
             match groups.iter_mut().rev().take(RECENT).find(same) {
                 Some(known) if !wide => known.pods.append(&mut group.pods),
                 _ => groups.push(group),
@@ -137,15 +135,15 @@ fn groups(explanation: &Explanation, wide: bool) -> Vec<Group<'_>> {
     groups
 }
 
-/// A row is compared with the last few groups only: thousands of different verdicts must not take the square of
-/// that.
+/// How many of the last groups a row is compared with, so that thousands of different verdicts do not take quadratic
+/// time.
 const RECENT: usize = 32;
 
-/// The verdicts on one port, each with the lists it holds for.
-type OfPort<'a> = Vec<(Verdict<'a>, Vec<&'a Scope>)>;
+/// The verdicts on one port, each with its lists.
+type PortVerdicts<'a> = Vec<(RowVerdict<'a>, Vec<&'a Scope>)>;
 
-fn of_pod(rows: &[Row], wide: bool) -> Vec<Group<'_>> {
-    let mut ports: Vec<(&Option<PortName>, OfPort<'_>)> = Vec::new();
+fn groups_of_pod(rows: &[Row], wide: bool) -> Vec<RowGroup<'_>> {
+    let mut ports: Vec<(&Option<PortName>, PortVerdicts<'_>)> = Vec::new();
     let mut place: BTreeMap<Option<(&str, i32)>, usize> = BTreeMap::new();
     for row in rows {
         let key = row.port.as_ref().map(|p| (p.name.as_str(), p.port));
@@ -155,31 +153,31 @@ fn of_pod(rows: &[Row], wide: bool) -> Vec<Group<'_>> {
         });
         let of_port = &mut ports[at].1;
         let reasons =
-            row.reasons.iter().enumerate().filter(|(i, f)| *i == 0 || told(f, wide)).map(|(_, f)| f).collect();
-        let verdict = Verdict { state: row.state, served: row.served, reasons };
+            row.reasons.iter().enumerate().filter(|(i, f)| *i == 0 || is_shown(f, wide)).map(|(_, f)| f).collect();
+        let verdict = RowVerdict { state: row.state, served: row.served, reasons };
         match of_port.iter_mut().find(|(known, _)| *known == verdict) {
             Some((_, lists)) => lists.push(&row.scope),
             None => of_port.push((verdict, vec![&row.scope])),
         }
     }
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<RowGroup<'_>> = Vec::new();
     for (port, of_port) in ports {
         for (verdict, lists) in of_port {
-            let port = spelled(port.as_ref());
-            let same = |g: &&mut Group<'_>| g.verdict == verdict && g.lists == lists;
+            let port = port_text(port.as_ref());
+            let same = |g: &&mut RowGroup<'_>| g.verdict == verdict && g.lists == lists;
             if let Some(group) = groups.iter_mut().rev().take(RECENT).find(same) {
                 group.ports.push(port);
                 continue;
             }
             let pods = rows.first().map(|r| &r.pod).into_iter().collect();
-            groups.push(Group { pods, ports: vec![port], lists, verdict, wide });
+            groups.push(RowGroup { pods, ports: vec![port], lists, verdict, wide });
         }
     }
     groups
 }
 
-/// `http 80 -> 8080`.
-fn spelled(port: Option<&PortName>) -> String {
+/// A port and its target, as `http 80 -> 8080`.
+fn port_text(port: Option<&PortName>) -> String {
     let Some(port) = port else { return "-".to_owned() };
     let space = if port.name.is_empty() { "" } else { " " };
     let target = match &port.target_port {
@@ -189,9 +187,9 @@ fn spelled(port: Option<&PortName>) -> String {
     format!("{}{space}{} -> {target}", port.name, port.port)
 }
 
-impl Group<'_> {
+impl RowGroup<'_> {
     fn cells(self) -> [Cell; 6] {
-        let named = if self.wide { self.pods.len() } else { NAMED };
+        let named = if self.wide { self.pods.len() } else { NAMED_PODS };
         let mut pods = self.pods.iter().take(named).map(|p| p.as_str()).collect::<Vec<_>>().join(", ");
         if self.pods.len() > named {
             pods = format!("{pods} and {} more", self.pods.len() - named);

@@ -1,4 +1,4 @@
-//! `roster disable` and `roster enable`: the webhook of a live cluster.
+//! `roster disable` and `roster enable`: the emergency switch of the webhook in a live cluster.
 
 use std::{io::Write, path::PathBuf, time::Duration};
 
@@ -6,9 +6,11 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    Outcome, Output, output,
-    output::Format,
-    table::{BOLD, GREEN, Table},
+    messages,
+    outcome::Outcome,
+    output::{Output, OutputFormat},
+    style::{BOLD, GREEN},
+    table::Table,
 };
 use crate::{
     engine::reason::counted,
@@ -17,65 +19,66 @@ use crate::{
     servers::webhook::emergency::{self, Change, Direction, Kind, Order, SwitchError, Turned},
 };
 
-/// Let writes pass while the webhook does not answer.
+/// Allow writes while the webhook does not answer.
 ///
-/// Sets failurePolicy of Roster's webhooks to Ignore, and remembers in an annotation what it was; `roster enable` sets
-/// it back. A webhook that does answer is still heard. Only the two webhook configurations are written, and only these
-/// fields of them.
+/// Sets the failurePolicy of Roster's webhooks to Ignore and stores the previous value in an annotation; `roster enable`
+/// restores it. The answers of a webhook that does answer still count. Only these fields of the two webhook
+/// configurations are written.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 it is done, or was so already, 2 wrong use, or something could not be done.")]
-pub(super) struct Disable {
+#[command(after_help = "Exit codes: 0 done, or nothing to do, 2 wrong use, or a change failed.")]
+pub(super) struct DisableArgs {
     #[command(flatten)]
-    args: SwitchArgs,
+    args: EmergencyArgs,
 }
 
-/// Set back what `roster disable` changed.
+/// Undo what `roster disable` changed.
 ///
-/// Sets failurePolicy of Roster's webhooks to what it was before. What somebody set to something else meanwhile stays.
+/// Restores the previous failurePolicy of Roster's webhooks. A failurePolicy that was changed in the meantime is left
+/// alone.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 it is done, or was so already, 2 wrong use, or something could not be done.")]
-pub(super) struct Enable {
+#[command(after_help = "Exit codes: 0 done, or nothing to do, 2 wrong use, or a change failed.")]
+pub(super) struct EnableArgs {
     #[command(flatten)]
-    args: SwitchArgs,
+    args: EmergencyArgs,
 }
 
 #[derive(Debug, Args)]
-struct SwitchArgs {
-    /// The kubeconfig context; the current one if it is not given.
+struct EmergencyArgs {
+    /// The kubeconfig context [default: the current context]
     #[arg(long, value_name = "CONTEXT")]
     context: Option<String>,
-    /// The kubeconfig file; else KUBECONFIG, ~/.kube/config, or the pod's own account.
+    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Longest wait for one answer of the API server, in seconds.
+    /// How many seconds to wait for one answer of the API server.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     request_timeout: u64,
-    /// Name of the mutating and of the validating webhook configuration.
+    /// The name of the mutating and the validating webhook configuration.
     #[arg(long, value_name = "NAME", default_value = NAME)]
     webhook_configuration: String,
-    /// Ask the API server whether it would do it, and change nothing.
+    /// Send the changes to the API server as a dry run, and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Form of the answer.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Format,
+    output: OutputFormat,
 }
 
-impl Disable {
+impl DisableArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         self.args.run(Direction::Disable)
     }
 }
 
-impl Enable {
+impl EnableArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         self.args.run(Direction::Enable)
     }
 }
 
-/// A webhook that was changed.
+/// A webhook whose failurePolicy was changed.
 #[derive(Serialize)]
-struct Row<'a> {
+struct ChangedWebhook<'a> {
     kind: Kind,
     name: &'a str,
     #[serde(flatten)]
@@ -84,12 +87,12 @@ struct Row<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Rows<'a> {
-    items: &'a [Row<'a>],
+struct ChangedWebhooks<'a> {
+    items: &'a [ChangedWebhook<'a>],
     dry_run: bool,
 }
 
-impl SwitchArgs {
+impl EmergencyArgs {
     fn run(&self, direction: Direction) -> anyhow::Result<Outcome> {
         let name = &self.webhook_configuration;
         let all = emergency::turn(&Order {
@@ -105,43 +108,43 @@ impl SwitchArgs {
         })?;
         if all.iter().all(|t| matches!(t.result, Err(SwitchError::Missing(..)))) {
             anyhow::bail!(
-                "there is no webhook configuration {name}, neither mutating nor validating: is this the cluster, and is \
-                 Roster registered under this name (--webhook-configuration)?"
+                "no webhook configuration {name} found, neither mutating nor validating; check the cluster (--context) \
+                 and the name (--webhook-configuration)"
             );
         }
         let mut rows = Vec::new();
         for Turned { kind, result } in &all {
             let changes = result.as_ref().map(Vec::as_slice).unwrap_or_default();
-            rows.extend(changes.iter().map(|change| Row { kind: *kind, name, change }));
+            rows.extend(changes.iter().map(|change| ChangedWebhook { kind: *kind, name, change }));
         }
-        // Where nothing could be read, nobody knows that there is nothing to do.
+        // If a configuration could not be read, "nothing to do" would be a guess.
         let failed = all.iter().any(|t| !matches!(t.result, Ok(_) | Err(SwitchError::Missing(..))));
         if !(failed && rows.is_empty() && self.output.is_table()) {
             self.print(&rows, direction)?;
         }
-        let mut outcome = Outcome::Fine;
+        let mut outcome = Outcome::Success;
         for Turned { result, .. } in all {
             match result {
                 Ok(_) => {}
-                // Whoever registers only one of them means it so.
-                Err(error @ SwitchError::Missing(..)) => output::warning(&error.to_string()),
+                // A cluster may register only one of the two on purpose.
+                Err(error @ SwitchError::Missing(..)) => messages::warning(&error.to_string()),
                 Err(error) => {
                     outcome = Outcome::BadInput;
-                    output::error(&error.into());
+                    messages::error(&error.into());
                 }
             }
         }
         Ok(outcome)
     }
 
-    fn print(&self, rows: &[Row<'_>], direction: Direction) -> anyhow::Result<()> {
+    fn print(&self, rows: &[ChangedWebhook<'_>], direction: Direction) -> anyhow::Result<()> {
         let mut out = Output::stdout(self.output);
         if !self.output.is_table() {
-            out.document(self.output, &Rows { items: rows, dry_run: self.dry_run })?;
+            out.document(self.output, &ChangedWebhooks { items: rows, dry_run: self.dry_run })?;
             return Ok(out.flush()?);
         }
         let mut table = Table::new(["CONFIGURATION", "WEBHOOK", "BEFORE", "AFTER"]);
-        for Row { kind, name, change } in rows {
+        for ChangedWebhook { kind, name, change } in rows {
             let Change { webhook, before, after } = change;
             table.push([
                 format!("{kind}/{name}").into(),
@@ -152,8 +155,8 @@ impl SwitchArgs {
         }
         if table.is_empty() {
             let why = match direction {
-                Direction::Disable => "no webhook refuses what it does not answer",
-                Direction::Enable => "nothing is disabled",
+                Direction::Disable => "no webhook has the failurePolicy Fail",
+                Direction::Enable => "no webhook is disabled",
             };
             writeln!(out, "{GREEN}nothing to do{GREEN:#}: {why}")?;
         } else {

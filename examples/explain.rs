@@ -1,0 +1,38 @@
+//! Which pods of a Service clients do not reach, and why: `cargo run --example explain [FILE]`.
+
+use std::{error::Error, fmt::Write, fs::File};
+
+use roster::{
+    decode::{self, Source},
+    engine::{explain::explain, state::Options},
+    inventory::Inventory,
+};
+
+#[expect(clippy::print_stdout, reason = "an example prints its result")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let file = std::env::args().nth(1);
+    print!("{}", unserved_pods(file.as_deref().unwrap_or("examples/shop.yaml"))?);
+    Ok(())
+}
+
+/// One line for each Service without pods, and for each pod and port that a list does not publish as ready.
+pub(crate) fn unserved_pods(path: &str) -> Result<String, Box<dyn Error>> {
+    let mut inventory = Inventory::default();
+    #[expect(clippy::disallowed_methods, reason = "only the core has no I/O")]
+    decode::read(File::open(path)?, &Source::file(path), &mut inventory)?;
+    let index = inventory.index();
+
+    let mut lines = String::new();
+    for entry in index.entries() {
+        let explanation = explain(&index.state(entry), &Options::default());
+        // The reasons of the Service as a whole, such as a selector that matches no pod.
+        for reason in &explanation.reasons {
+            writeln!(lines, "{}: {} {}", entry.name, reason.code.code(), reason.detail)?;
+        }
+        for row in explanation.rows.iter().filter(|row| !row.served) {
+            let codes: Vec<&str> = row.reasons.iter().map(|r| r.code.code()).collect();
+            writeln!(lines, "{}: pod {} in {}: {}", entry.name, row.pod, row.scope, codes.join(", "))?;
+        }
+    }
+    Ok(lines)
+}

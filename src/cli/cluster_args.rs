@@ -1,0 +1,51 @@
+//! `--context` and `--kubeconfig`: a live cluster, which is only read.
+
+use std::path::PathBuf;
+
+use super::{messages, progress_line::ProgressLine};
+use crate::{
+    engine::compat::Minor,
+    inventory::Inventory,
+    kube_api::{self, Target},
+};
+
+/// Arguments that choose a cluster.
+#[derive(Debug, clap::Args)]
+pub(super) struct ClusterArgs {
+    /// Read the cluster of this kubeconfig context; nothing is written to it. `kubectl roster` without -f reads the
+    /// current context.
+    #[arg(long, value_name = "CONTEXT", help_heading = "Live cluster")]
+    context: Option<String>,
+    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
+    #[arg(long, value_name = "FILE", help_heading = "Live cluster")]
+    kubeconfig: Option<PathBuf>,
+    /// How many seconds to wait for one answer of the API server.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Live cluster")]
+    request_timeout: u64,
+}
+
+impl ClusterArgs {
+    pub(super) fn is_given(&self) -> bool {
+        self.context.is_some() || self.kubeconfig.is_some()
+    }
+}
+
+/// Reads the objects of the cluster, or of one of its namespaces, and returns the cluster's release.
+pub(super) fn read(
+    args: &ClusterArgs,
+    namespace: Option<&str>,
+    into: &mut Inventory,
+    progress: &ProgressLine,
+) -> anyhow::Result<Option<Minor>> {
+    let target = Target {
+        context: args.context.clone(),
+        kubeconfig: args.kubeconfig.clone(),
+        namespace: namespace.map(str::to_owned),
+        timeout: std::time::Duration::from_secs(args.request_timeout),
+    };
+    let release = kube_api::read(&target, into, |bytes| progress.add(bytes))?;
+    if release.is_none() {
+        messages::warning(&format!("the cluster's release has no profile; using {}", Minor::default()));
+    }
+    Ok(release)
+}

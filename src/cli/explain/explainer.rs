@@ -1,0 +1,70 @@
+//! One run of `roster explain`: what to explain, with which options.
+
+use std::sync::OnceLock;
+
+use crate::{
+    cli::progress_line::ProgressLine,
+    engine::{
+        explain::{Explanation, Focus, Kinds, explain, explain_only},
+        plan::selected_pods,
+        reason::Reason,
+        state::{Options, State},
+    },
+    inventory::{Entry, Index, whole},
+    model::Pod,
+};
+
+/// Explains every chosen Service.
+pub(super) struct Explainer<'a> {
+    pub(super) index: &'a Index<'a>,
+    pub(super) pods: Vec<&'a Pod>,
+    /// All pods by their labels; built when a selector matches no pod.
+    pub(super) kinds: OnceLock<Kinds<'a>>,
+    /// The only pod to look at.
+    pub(super) pod: Option<&'a Pod>,
+    /// Whether Services were given by name.
+    pub(super) by_name: bool,
+    pub(super) options: Options,
+}
+
+impl Explainer<'_> {
+    /// Explains one Service: all its pods, or only the chosen pod.
+    fn explain(&self, entry: &Entry<'_>) -> Explanation {
+        let state = self.index.state(entry);
+        let selected = selected_pods(&state);
+        let Some(pod) = self.pod else {
+            // The pods that a selector was meant to match are searched among all pods.
+            let all = || self.kinds.get_or_init(|| self.pods.iter().copied().collect());
+            let kinds = selected.is_empty().then(all);
+            return explain_only(&state, &self.options, Focus { kinds, ..Focus::default() });
+        };
+        match selected.iter().position(|p| p.name() == pod.name()) {
+            // The Service does not select the pod: explain only how their labels differ.
+            None => {
+                let mut one = explain(&State { pods: &[pod], ..state }, &self.options);
+                // Among all Services, most are not meant to select this pod: that is not a finding.
+                one.reasons.retain(|f| self.by_name || f.code != Reason::SelectorMatchesNothing);
+                one
+            }
+            at => explain_only(&state, &self.options, Focus { pod: at, ..Focus::default() }),
+        }
+    }
+
+    /// Explains every Service on all cores, applies `f`, and passes the results to `sink` in the order of the Services.
+    pub(super) fn each<T: Send>(
+        &self,
+        f: impl Fn(&Entry<'_>, Explanation) -> T + Sync,
+        mut sink: impl FnMut(T) -> anyhow::Result<()> + Send,
+    ) -> anyhow::Result<()> {
+        let progress = ProgressLine::start("explaining");
+        whole::each(
+            self.index,
+            whole::all_cores(),
+            |entry| f(entry, self.explain(entry)),
+            |result| {
+                progress.add(1);
+                sink(result)
+            },
+        )
+    }
+}

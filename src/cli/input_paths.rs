@@ -1,0 +1,73 @@
+//! The files that arguments name: directories replaced by the files in them, and standard input.
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal, Read},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, ensure};
+
+use super::messages;
+
+/// The files that the arguments name, with directories replaced by the files in them.
+pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let before = files.len();
+            walk(path, &mut files)?;
+            ensure!(files.len() > before, "{}: contains no *.yaml, *.yml or *.json files", path.display());
+        } else {
+            files.push(path.clone());
+        }
+    }
+    ensure!(files.iter().filter(|f| is_stdin(f)).count() <= 1, "standard input (-) can be read only once");
+    Ok(files)
+}
+
+/// Adds the files below a directory in order of their names. Links to directories are not followed: they may form a
+/// circle.
+fn walk(directory: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let context = || format!("cannot read {}", directory.display());
+    let mut entries = directory.read_dir().and_then(Iterator::collect::<io::Result<Vec<_>>>).with_context(context)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        if entry.file_type().with_context(context)?.is_dir() {
+            walk(&path, files)?;
+        } else if has_known_extension(&path) && path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn has_known_extension(path: &Path) -> bool {
+    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    [".yaml", ".yml", ".json", ".ndjson"].iter().any(|extension| name.ends_with(extension))
+}
+
+/// Whether the path is `-`.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Opens a file or standard input, and returns its name for messages.
+pub(super) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read + Send>)> {
+    if is_stdin(path) {
+        let stdin = io::stdin();
+        if stdin.is_terminal() {
+            messages::warning("reading standard input; press Ctrl-D to end it");
+        }
+        return Ok(("<stdin>".to_owned(), Box::new(stdin)));
+    }
+    let name = path.display().to_string();
+    #[expect(clippy::disallowed_methods, reason = "the command line is a shell: it reads files")]
+    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    Ok((name, Box::new(file)))
+}

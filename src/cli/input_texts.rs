@@ -1,0 +1,88 @@
+//! Input files as texts, for commands that work on objects as they are written.
+
+use std::path::PathBuf;
+
+use anyhow::ensure;
+
+use super::{
+    input_paths::{expand, open},
+    messages,
+};
+use crate::decode::{self, Document, Source};
+
+/// The texts of all input files, as JSON with the same line numbers as the file.
+#[derive(Debug)]
+pub(super) struct InputTexts {
+    texts: Vec<InputText>,
+    /// Whether all files were read.
+    pub(super) complete: bool,
+}
+
+#[derive(Debug)]
+struct InputText {
+    name: String,
+    json: String,
+}
+
+/// One input file and its objects.
+#[derive(Debug)]
+pub(super) struct InputFile<'a> {
+    pub(super) name: &'a str,
+    pub(super) documents: Vec<Document<'a>>,
+}
+
+impl InputTexts {
+    /// Reads files, directories and standard input. A file that cannot be read is reported on standard error; if none
+    /// can be read, that is an error.
+    pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let (texts, mut failed) = Self::read_each(paths)?;
+        let last = if texts.is_empty() { failed.pop() } else { None };
+        failed.iter().for_each(messages::error);
+        last.map_or(Ok(Self { texts, complete: failed.is_empty() }), Err)
+    }
+
+    /// As [`Self::read`], but reading no file is not an error: `-o json` still prints a document.
+    pub(super) fn read_any(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let (texts, failed) = Self::read_each(paths)?;
+        failed.iter().for_each(messages::error);
+        Ok(Self { texts, complete: failed.is_empty() })
+    }
+
+    /// The texts that can be read, and the errors of the others.
+    fn read_each(paths: &[PathBuf]) -> anyhow::Result<(Vec<InputText>, Vec<anyhow::Error>)> {
+        let (mut texts, mut failed) = (Vec::new(), Vec::new());
+        for path in expand(paths)? {
+            let read = open(&path).and_then(|(name, input)| {
+                let json = decode::text(input, &Source::file(&name))?;
+                // A command that fails before a pipe prints nothing.
+                ensure!(!json.trim_ascii().is_empty(), "{name}: is empty");
+                Ok(InputText { name, json })
+            });
+            match read {
+                Ok(text) => texts.push(text),
+                Err(error) => failed.push(error),
+            }
+        }
+        Ok((texts, failed))
+    }
+
+    /// No files at all.
+    pub(super) fn none() -> Self {
+        Self { texts: Vec::new(), complete: true }
+    }
+
+    /// The objects of all files, and whether that is all of them. A file that is not JSON is reported and left out.
+    pub(super) fn files(&self) -> (Vec<InputFile<'_>>, bool) {
+        let (mut files, mut complete) = (Vec::new(), self.complete);
+        for InputText { name, json } in &self.texts {
+            match decode::documents(json, &Source::file(name)) {
+                Ok(documents) => files.push(InputFile { name, documents }),
+                Err(error) => {
+                    complete = false;
+                    messages::error(&error.into());
+                }
+            }
+        }
+        (files, complete)
+    }
+}

@@ -1,0 +1,59 @@
+//! Errors and warnings on standard error.
+
+use std::io::{self, Write};
+
+use super::style::{RED, YELLOW, printable};
+
+/// Prints why the program gives up.
+pub(super) fn error(error: &anyhow::Error) {
+    print("error", RED, &error_text(error));
+}
+
+/// Prints what a user should know about the run.
+pub(super) fn warning(text: &str) {
+    print("warning", YELLOW, text);
+}
+
+/// The text of an error with its causes.
+pub(super) fn error_text(error: &anyhow::Error) -> String {
+    // Some errors repeat their cause: it is printed once.
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1) {
+        let refusal = api_server_refusal(cause);
+        let reason = refusal.map_or_else(|| cause.to_string(), str::to_owned);
+        if !reason.is_empty() && !text.ends_with(&reason) {
+            text = format!("{text}: {reason}");
+        }
+        // Further causes repeat the refusal.
+        if refusal.is_some() {
+            break;
+        }
+    }
+    text
+}
+
+/// Whether the only error is that the reader of standard output has closed the pipe.
+pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .is_some_and(|e| e.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
+    })
+}
+
+/// The message of an API server that refused a request. The error itself would show every field of the answer as well.
+fn api_server_refusal<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> {
+    let boxed = || cause.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
+    match cause.downcast_ref::<kube::Error>().or_else(boxed)? {
+        kube::Error::Api(status) if !status.message.is_empty() => Some(&status.message),
+        _ => None,
+    }
+}
+
+fn print(kind: &str, style: anstyle::Style, text: &str) {
+    // Line ends of the text stay: messages of the argument parser have several lines.
+    let text = text.trim_end().split('\n').map(printable).collect::<Vec<_>>().join("\n");
+    // If standard error is closed, there is nowhere left to report to.
+    let _ = writeln!(anstream::stderr(), "{style}{kind}:{style:#} {text}");
+}

@@ -1,0 +1,246 @@
+//! One finding about one object of a file: from a rule, from the decoder, or from the validation of policies.
+
+use serde::{Serialize, Serializer};
+
+use crate::{
+    admission::{Decision, Mode, Rule, RuleFinding, policy::version::KIND},
+    cli::messages,
+    decode::Document,
+    engine::reason::{Finding, Reason, Severity},
+    model::{ObjectKey, Text},
+};
+
+/// The code of a rule or of a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FindingCode {
+    Rule(Rule),
+    Reason(Reason),
+}
+
+impl FindingCode {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Rule(rule) => rule.code(),
+            Self::Reason(reason) => reason.code(),
+        }
+    }
+
+    pub(super) fn meaning(self) -> &'static str {
+        match self {
+            Self::Rule(rule) => rule.meaning(),
+            Self::Reason(reason) => reason.meaning(),
+        }
+    }
+
+    pub(super) fn fix(self) -> &'static str {
+        match self {
+            Self::Rule(rule) => rule.fix(),
+            Self::Reason(reason) => reason.fix(),
+        }
+    }
+}
+
+impl Serialize for FindingCode {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.as_str())
+    }
+}
+
+/// What the finding means for the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum FindingEffect {
+    /// It cannot be read, or an API server would not store it.
+    Invalid,
+    /// A rule denies it.
+    Denied,
+    /// A rule changes it and warns its writer.
+    Changed,
+    /// A rule warns its writer.
+    Warned,
+    /// A rule writes an audit annotation.
+    Audited,
+}
+
+impl FindingEffect {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::Denied => "denied",
+            Self::Changed => "changed",
+            Self::Warned => "warned",
+            Self::Audited => "audited",
+        }
+    }
+}
+
+/// A finding about one object of a file.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FileFinding<'a> {
+    pub(super) file: &'a str,
+    pub(super) line: usize,
+    pub(super) object: ObjectKey,
+    pub(super) severity: Severity,
+    pub(super) effect: FindingEffect,
+    pub(super) code: FindingCode,
+    /// The name of the policy that gives the rule its mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) policy: Option<Text>,
+    /// The field, as Kubernetes writes paths; empty if the finding is about the whole object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) field: String,
+    pub(super) message: String,
+}
+
+/// The document that a finding is about.
+#[derive(Clone, Copy)]
+pub(super) struct FileObject<'a, 'd> {
+    pub(super) file: &'a str,
+    pub(super) document: &'d Document<'a>,
+    pub(super) key: &'d ObjectKey,
+    /// The path of the object in the document; empty if it is the whole document.
+    pub(super) root: &'static str,
+}
+
+impl<'a, 'd> FileObject<'a, 'd> {
+    pub(super) fn of(file: &'a str, document: &'d Document<'a>, key: &'d ObjectKey) -> Self {
+        Self { file, document, key, root: "" }
+    }
+
+    fn line_of(self, field: &str) -> usize {
+        match (self.root, field) {
+            ("", field) => self.document.line_of(field),
+            (root, "") => self.document.line_of(root),
+            (root, field) => self.document.line_of(&format!("{root}.{field}")),
+        }
+    }
+}
+
+impl<'a> FileFinding<'a> {
+    /// The findings of the rules, and for rules with more findings than are recorded, their number.
+    pub(super) fn of_decision(at: FileObject<'a, '_>, decision: &Decision) -> Vec<Self> {
+        let mut all: Vec<Self> = decision.findings.iter().map(|f| Self::of_finding(at, f)).collect();
+        for more in &decision.more {
+            let like = |f: &&RuleFinding| f.rule == more.rule && f.refused == more.refused;
+            if let Some(finding) = decision.findings.iter().rfind(like) {
+                let counted = RuleFinding { field: String::new(), message: more.to_string(), ..finding.clone() };
+                all.push(Self::of_finding(at, &counted));
+            }
+        }
+        all
+    }
+
+    fn of_finding(at: FileObject<'a, '_>, finding: &RuleFinding) -> Self {
+        let (severity, effect) = match finding.mode {
+            _ if finding.refused => (Severity::Error, FindingEffect::Denied),
+            _ if !finding.mend.is_empty() => (Severity::Warning, FindingEffect::Changed),
+            Mode::Enforce | Mode::Warn => (Severity::Warning, FindingEffect::Warned),
+            Mode::Audit | Mode::Off => (Severity::Info, FindingEffect::Audited),
+        };
+        Self {
+            file: at.file,
+            line: at.line_of(&finding.field),
+            object: at.key.clone(),
+            severity,
+            effect,
+            code: FindingCode::Rule(finding.rule),
+            policy: finding.policy.clone(),
+            field: finding.field.clone(),
+            message: finding.message.clone(),
+        }
+    }
+
+    /// A finding of the decoder, or of the validation of policies.
+    pub(super) fn of_input(at: FileObject<'a, '_>, input: &Finding) -> Self {
+        let (line, message) = split_line(at.file, &input.message);
+        let pointer = input.pointer.as_deref().unwrap_or_default();
+        let effect = if input.severity == Severity::Error { FindingEffect::Invalid } else { FindingEffect::Warned };
+        // The message about a policy names the field.
+        let field = if input.object.kind == KIND { String::new() } else { crate::admission::policy::field(pointer) };
+        Self {
+            file: at.file,
+            line: line.unwrap_or_else(|| at.line_of(pointer)),
+            object: at.key.clone(),
+            severity: input.severity,
+            effect,
+            code: FindingCode::Reason(input.code),
+            policy: None,
+            field,
+            message: message.to_owned(),
+        }
+    }
+
+    /// A finding that makes the whole object invalid.
+    pub(super) fn invalid(at: FileObject<'a, '_>, message: String) -> Self {
+        Self {
+            file: at.file,
+            line: at.document.line,
+            object: at.key.clone(),
+            severity: Severity::Error,
+            effect: FindingEffect::Invalid,
+            code: FindingCode::Reason(Reason::InvalidObject),
+            policy: None,
+            field: String::new(),
+            message,
+        }
+    }
+
+    /// Says that the object would be changed: a validation changes nothing.
+    pub(super) fn set_not_applied(&mut self) {
+        if let Some(text) = self.message.strip_suffix("; mended").filter(|_| self.effect == FindingEffect::Changed) {
+            self.message = format!("{text}; would be changed");
+        }
+    }
+
+    pub(super) fn is_of_policy(&self) -> bool {
+        self.object.kind == KIND
+    }
+
+    pub(super) fn place(&self) -> String {
+        format!("{}:{}", self.file, self.line)
+    }
+
+    /// The field and the message.
+    pub(super) fn text(&self) -> String {
+        if self.field.is_empty() { self.message.clone() } else { format!("{}: {}", self.field, self.message) }
+    }
+
+    /// Prints the finding on standard error.
+    pub(super) fn print_message(&self) {
+        let policy = self.policy.as_ref().map(|name| format!(", {KIND} {name}")).unwrap_or_default();
+        let text = format!("{}: {}: {} ({}{policy})", self.place(), self.object, self.text(), self.code.as_str());
+        if self.severity == Severity::Error {
+            messages::error(&anyhow::Error::msg(text));
+        } else {
+            messages::warning(&text);
+        }
+    }
+}
+
+/// Splits the line off a message of the decoder.
+fn split_line<'m>(file: &str, message: &'m str) -> (Option<usize>, &'m str) {
+    let split = || {
+        let (line, rest) = message.strip_prefix(file)?.strip_prefix(':')?.split_once(':')?;
+        let (column, rest) = rest.split_once(": ")?;
+        column.parse::<usize>().ok()?;
+        Some((line.parse().ok()?, rest))
+    };
+    split().map_or((None, message), |(line, rest)| (Some(line), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_taken_from_messages() {
+        for (message, want) in [
+            ("a:b.yaml:3:14: no list", (Some(3), "no list")),
+            ("a:b.yaml:3: no column", (None, "a:b.yaml:3: no column")),
+            ("other.yaml:3:14: x", (None, "other.yaml:3:14: x")),
+            ("plain", (None, "plain")),
+        ] {
+            assert_eq!(split_line("a:b.yaml", message), want);
+        }
+    }
+}

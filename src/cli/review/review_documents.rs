@@ -1,0 +1,98 @@
+//! The JSON and YAML of `roster review` and `roster validate`, and the counts in them.
+
+use serde::Serialize;
+
+use super::{
+    file_finding::FileFinding,
+    reviewed_input::{ReviewedInput, ReviewedObject},
+};
+use crate::{
+    admission::offline::Answer,
+    engine::reason::{Severity, counted},
+    model::ObjectKey,
+};
+
+/// A validation, as a document.
+#[derive(Serialize)]
+pub(super) struct ValidationDocument<'a> {
+    pub(super) items: Vec<&'a FileFinding<'a>>,
+    pub(super) summary: FindingCounts,
+}
+
+/// How many documents were checked, and how many errors and warnings they have.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct FindingCounts {
+    pub(super) documents: usize,
+    pub(super) errors: usize,
+    pub(super) warnings: usize,
+}
+
+impl FindingCounts {
+    pub(super) fn of<'a>(documents: usize, findings: impl Iterator<Item = &'a FileFinding<'a>>) -> Self {
+        let mut counts = Self { documents, errors: 0, warnings: 0 };
+        for finding in findings {
+            match finding.severity {
+                Severity::Error => counts.errors += 1,
+                Severity::Warning => counts.warnings += 1,
+                Severity::Info => {}
+            }
+        }
+        counts
+    }
+}
+
+/// Reviews, as a document.
+#[derive(Serialize)]
+pub(super) struct ReviewDocument<'a> {
+    items: Vec<ReviewItem<'a>>,
+    summary: ReviewSummary,
+}
+
+/// The review of one object.
+#[derive(Serialize)]
+struct ReviewItem<'a> {
+    file: &'a str,
+    line: usize,
+    #[serde(flatten)]
+    key: &'a ObjectKey,
+    #[serde(flatten)]
+    answer: &'a Answer,
+}
+
+impl<'a> ReviewDocument<'a> {
+    pub(super) fn of(input: &'a ReviewedInput<'a>) -> Self {
+        let item = |object: &'a ReviewedObject<'a>| {
+            let answer = object.answer.as_ref()?;
+            Some(ReviewItem { file: object.file, line: object.document.line, key: &object.key, answer })
+        };
+        Self { items: input.objects.iter().filter_map(item).collect(), summary: ReviewSummary::of(input) }
+    }
+}
+
+/// How many objects were reviewed, and how many of them are denied, changed or have warnings.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct ReviewSummary {
+    pub(super) objects: usize,
+    pub(super) denied: usize,
+    changed: usize,
+    warned: usize,
+}
+
+impl ReviewSummary {
+    pub(super) fn of(input: &ReviewedInput<'_>) -> Self {
+        let mut summary = Self::default();
+        for (object, answer) in input.answers() {
+            summary.objects += 1;
+            summary.denied += usize::from(!answer.allowed);
+            summary.changed += usize::from(answer.object.is_some());
+            summary.warned += usize::from(object.rule_findings.iter().any(|f| f.severity == Severity::Warning));
+        }
+        summary
+    }
+
+    /// The summary as a sentence.
+    pub(super) fn text(self) -> String {
+        let Self { objects, denied, changed, warned } = self;
+        format!("{}: {denied} denied, {changed} changed, {warned} with warnings", counted(objects, "object"))
+    }
+}

@@ -1,0 +1,129 @@
+//! The tables of `roster review` and `roster validate`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, Write},
+};
+
+use super::{
+    file_finding::{FileFinding, FindingCode, FindingEffect},
+    review_documents::{FindingCounts, ReviewSummary},
+    reviewed_input::ReviewedInput,
+};
+use crate::{
+    cli::{
+        messages,
+        output::Output,
+        style::{BOLD, DIM, GREEN, RED, YELLOW},
+        table::{Cell, Table},
+    },
+    engine::reason::{Severity, counted},
+};
+
+/// Prints the answer for each object, the fixes, and a summary.
+pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Output) -> io::Result<()> {
+    let mut table = Table::new(["OBJECT", "ANSWER", "RULE", "MESSAGE"]);
+    let mut full = Table::new(["PLACE", "OBJECT", "OPERATION", "ANSWER", "RULE", "POLICY", "FIELD", "MESSAGE"]);
+    let mut codes = BTreeSet::new();
+    for (object, answer) in input.answers() {
+        let operation = answer.operation.map(|o| format!("{o:?}").to_lowercase()).unwrap_or_default();
+        let key = object.key.to_string();
+        let mut findings = object.rule_findings.iter().filter(|f| wide || f.severity > Severity::Info).peekable();
+        if findings.peek().is_none() {
+            let word = Cell::styled("allowed", GREEN);
+            table.push([key.as_str().into(), word.clone(), "".into(), "".into()]);
+            let place = format!("{}:{}", object.file, object.document.line).into();
+            let [key, operation] = [key.as_str().into(), operation.as_str().into()];
+            full.push([place, key, operation, word, "".into(), "".into(), "".into(), "".into()]);
+        }
+        for finding in findings {
+            codes.insert(finding.code);
+            let (word, code) = (effect_cell(finding.effect), finding.code.as_str());
+            table.push([key.as_str().into(), word.clone(), code.into(), finding.text().into()]);
+            let (field, message) = (finding.field.as_str().into(), finding.message.as_str().into());
+            let place = finding.place().into();
+            let policy = finding.policy.as_deref().unwrap_or_default().into();
+            let [key, operation] = [key.as_str().into(), operation.as_str().into()];
+            full.push([place, key, operation, word, code.into(), policy, field, message]);
+        }
+    }
+    let summary = ReviewSummary::of(input);
+    if !table.is_empty() {
+        if wide {
+            full.print(out, 0)?;
+        } else {
+            table.print(out, 0)?;
+        }
+        writeln!(out)?;
+    }
+    print_fixes(codes, out)?;
+    if summary.objects == 0 {
+        messages::warning("no Service, Endpoints or EndpointSlice to review");
+    }
+    warn_of_skipped_rules(input);
+    if summary.objects > 0 {
+        let style = if summary.denied > 0 { BOLD } else { GREEN };
+        writeln!(out, "{style}{}{style:#}", summary.text())?;
+    }
+    Ok(())
+}
+
+/// Warns on standard error about rules that could not be checked, and why: `allowed` means less without them.
+fn warn_of_skipped_rules(input: &ReviewedInput<'_>) {
+    let mut skipped: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (rule, why) in input.answers().flat_map(|(_, answer)| &answer.decision.unchecked) {
+        skipped.entry(why).or_default().insert(rule.code());
+    }
+    for (why, rules) in skipped {
+        let rules: Vec<&str> = rules.into_iter().collect();
+        messages::warning(&format!("not checked: {}: {why}", rules.join(", ")));
+    }
+}
+
+/// Prints the findings of a validation, the fixes, and the counts.
+pub(super) fn print_findings<'a>(
+    findings: impl Iterator<Item = &'a FileFinding<'a>>,
+    counts: &FindingCounts,
+    out: &mut Output,
+) -> io::Result<()> {
+    let mut table = Table::new(["PLACE", "SEVERITY", "OBJECT", "CODE", "MESSAGE"]);
+    let mut codes = BTreeSet::new();
+    for finding in findings {
+        codes.insert(finding.code);
+        let (object, code) = (finding.object.to_string(), finding.code.as_str());
+        let severity = Cell::severity(finding.severity);
+        table.push([finding.place().into(), severity, object.into(), code.into(), finding.text().into()]);
+    }
+    if !table.is_empty() {
+        table.print(out, 0)?;
+        writeln!(out)?;
+    }
+    print_fixes(codes, out)?;
+    let FindingCounts { documents, errors, warnings } = *counts;
+    let style = if errors > 0 { BOLD } else { GREEN };
+    let (documents, errors) = (counted(documents, "document"), counted(errors, "error"));
+    writeln!(out, "{style}{documents}: {errors}, {}{style:#}", counted(warnings, "warning"))
+}
+
+/// Prints the fix for each code.
+fn print_fixes(codes: BTreeSet<FindingCode>, out: &mut Output) -> io::Result<()> {
+    let mut table = Table::new(["CODE", "FIX"]);
+    for code in codes.into_iter().filter(|c| !c.fix().is_empty()) {
+        table.push([code.as_str().into(), code.fix().into()]);
+    }
+    if table.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{BOLD}What to do{BOLD:#}")?;
+    table.print(out, 0)?;
+    writeln!(out)
+}
+
+fn effect_cell(effect: FindingEffect) -> Cell {
+    let style = match effect {
+        FindingEffect::Invalid | FindingEffect::Denied => RED,
+        FindingEffect::Changed | FindingEffect::Warned => YELLOW,
+        FindingEffect::Audited => DIM,
+    };
+    Cell::styled(effect.word(), style)
+}

@@ -1,0 +1,245 @@
+//! All objects of the input, with the answers and findings for each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::value::RawValue;
+
+use super::{
+    file_finding::{FileFinding, FileObject},
+    source_args::{SourceArgs, SourceTexts},
+};
+use crate::{
+    admission::{
+        Snapshot,
+        offline::{self, Answer, CannotReview, Namespaces, Reviewer},
+        policy::{self, EndpointPolicy, Policies, version},
+    },
+    cli::{input_texts::InputFile, messages},
+    convert,
+    decode::{self, Document, Source},
+    engine::reason::{Finding, Severity},
+    inventory::Inventory,
+    model::{ObjectKey, Text},
+};
+
+/// All objects of the input.
+pub(super) struct ReviewedInput<'a> {
+    pub(super) objects: Vec<ReviewedObject<'a>>,
+    /// Whether all of the input was read.
+    pub(super) complete: bool,
+}
+
+/// An object of the input.
+pub(super) struct ReviewedObject<'a> {
+    pub(super) file: &'a str,
+    pub(super) document: Document<'a>,
+    pub(super) key: ObjectKey,
+    /// The answer; `None` if no rule reviews the kind, or the object cannot be read.
+    pub(super) answer: Option<Answer>,
+    /// The findings of the rules.
+    pub(super) rule_findings: Vec<FileFinding<'a>>,
+    /// The findings of the decoder and of the validation of policies.
+    pub(super) input_findings: Vec<FileFinding<'a>>,
+    /// Whether the object could be decoded as its kind.
+    readable: bool,
+}
+
+impl<'a> ReviewedInput<'a> {
+    /// The findings of the rules about all objects.
+    pub(super) fn rule_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+        self.objects.iter().flat_map(|o| &o.rule_findings)
+    }
+
+    /// The objects that have an answer, with it.
+    pub(super) fn answers(&self) -> impl Iterator<Item = (&ReviewedObject<'a>, &Answer)> {
+        self.objects.iter().filter_map(|o| Some((o, o.answer.as_ref()?)))
+    }
+}
+
+/// The policies in force and the cluster around the reviewed objects, while they are collected.
+#[derive(Default)]
+struct ReviewContext {
+    policies: Vec<EndpointPolicy>,
+    inventory: Inventory,
+    namespaces: Namespaces,
+}
+
+/// Decodes all objects, and reviews those of the kinds that have rules.
+pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::Result<ReviewedInput<'a>> {
+    let mut context = ReviewContext::default();
+    let complete_policies = context.read_policies(texts)?;
+    let (files, mut complete) = texts.files.files();
+    let (old, complete_old) = texts.stored.files();
+    complete &= complete_policies && complete_old;
+    let mut items = Vec::new();
+    for file in files {
+        items.append(&mut context.objects_of(file)?);
+    }
+    let (stored, complete_stored) = context.stored(sources, &old, &items)?;
+    complete &= complete_stored;
+    let (policies, findings) = Policies::new(context.policies);
+    for finding in findings {
+        messages::warning(&format!("{}: {}", finding.object, finding.message));
+    }
+    let snapshot = Snapshot::of(&context.inventory);
+    let reviewer = Reviewer {
+        policies: &policies,
+        cluster: &snapshot,
+        namespaces: &context.namespaces,
+        user: sources.user.as_deref().unwrap_or_default(),
+        groups: &sources.group,
+        namespace: &sources.namespace,
+    };
+    for item in items.iter_mut().filter(|i| i.readable) {
+        item.review(&reviewer, stored.get(&placed(&item.key, &sources.namespace)).copied());
+    }
+    if let Some(name) = policies.asks_for_namespace_labels()
+        && context.namespaces.is_empty()
+        && items.iter().any(|i| i.answer.is_some())
+    {
+        messages::warning(&format!(
+            "{} {name} selects namespaces by label, and the input has no Namespace: the policy applies to no object",
+            version::KIND
+        ));
+    }
+    Ok(ReviewedInput { objects: items, complete })
+}
+
+impl ReviewContext {
+    /// Reads the policies of `--policy`. Returns whether all of them can be read.
+    fn read_policies(&mut self, texts: &SourceTexts) -> anyhow::Result<bool> {
+        let (files, mut complete) = texts.policies.files();
+        for InputFile { name, documents } in files {
+            for document in documents {
+                let key = convert::key(&document.raw);
+                let at = FileObject::of(name, &document, &key);
+                if !is_policy(&key, &document.raw) {
+                    anyhow::bail!("{name}:{}: {:?} is not an EndpointPolicy", document.line, key.kind.as_str());
+                }
+                complete &= self.add_policy(at);
+            }
+        }
+        Ok(complete)
+    }
+
+    /// Puts a policy in force. Returns whether it can be read.
+    fn add_policy(&mut self, at: FileObject<'_, '_>) -> bool {
+        let (policy, problems) = policy::read(&at.document.raw);
+        problems.iter().map(|p| FileFinding::of_input(at, p)).for_each(|f| f.print_message());
+        let readable = policy.is_some();
+        self.policies.extend(policy);
+        readable
+    }
+
+    /// The objects of a file. Policies among them are put in force; Namespaces and decoded kinds describe the cluster.
+    fn objects_of<'a>(&mut self, file: InputFile<'a>) -> anyhow::Result<Vec<ReviewedObject<'a>>> {
+        let InputFile { name, documents } = file;
+        let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
+        decode::objects(&documents, &Source::file(name), &mut self.inventory, |i, problems| {
+            findings_of.insert(i, problems.to_vec());
+        })?;
+        let mut items = Vec::with_capacity(documents.len());
+        for (i, document) in documents.into_iter().enumerate() {
+            let key = convert::key(&document.raw);
+            let at = FileObject::of(name, &document, &key);
+            let mut problems = findings_of.remove(&i).unwrap_or_default();
+            if is_policy(&key, &document.raw) {
+                let (policy, mut more) = policy::read(&document.raw);
+                problems.append(&mut more);
+                self.policies.extend(policy);
+            }
+            offline::note_namespace(&document.raw, &key, &mut self.namespaces);
+            let problems = problems.iter().filter(|p| !offline::is_filled_in(p, &document.raw));
+            let input_findings: Vec<FileFinding<'a>> = problems.map(|p| FileFinding::of_input(at, p)).collect();
+            let readable = input_findings.iter().all(|f| f.severity < Severity::Error);
+            items.push(ReviewedObject {
+                file: name,
+                document,
+                key,
+                answer: None,
+                rule_findings: Vec::new(),
+                input_findings,
+                readable,
+            });
+        }
+        Ok(items)
+    }
+
+    /// The stored objects that the input updates, by key, and whether all stored policies can be read. The other stored
+    /// objects describe the cluster, and policies among them are put in force.
+    fn stored<'o>(
+        &mut self,
+        sources: &SourceArgs,
+        old: &'o [InputFile<'_>],
+        items: &[ReviewedObject<'_>],
+    ) -> anyhow::Result<(BTreeMap<ObjectKey, &'o RawValue>, bool)> {
+        let new: BTreeSet<ObjectKey> = items.iter().map(|i| placed(&i.key, &sources.namespace)).collect();
+        let (mut stored, mut complete) = (BTreeMap::new(), true);
+        for InputFile { name, documents } in old {
+            let mut rest = Vec::new();
+            for document in documents {
+                let key = convert::key(&document.raw);
+                offline::note_namespace(&document.raw, &key, &mut self.namespaces);
+                let replaced = || self.policies.iter().any(|p| p.meta.name == key.name);
+                if is_policy(&key, &document.raw) && !replaced() {
+                    complete &= self.add_policy(FileObject::of(name, document, &key));
+                }
+                let key = placed(&key, &sources.namespace);
+                if new.contains(&key) {
+                    stored.insert(key, document.raw.as_ref());
+                } else {
+                    rest.push(document.clone());
+                }
+            }
+            let warn = |_, problems: &[Finding]| {
+                for problem in problems.iter().filter(|p| p.severity == Severity::Error) {
+                    messages::warning(&problem.message);
+                }
+            };
+            decode::objects(&rest, &Source::file(name), &mut self.inventory, warn)?;
+        }
+        Ok((stored, complete))
+    }
+}
+
+impl ReviewedObject<'_> {
+    fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>) {
+        let recorded = self.key.kind == "AdmissionReview";
+        let answered: Result<Answer, CannotReview> = if recorded {
+            reviewer.recorded(&self.document.raw).map(|(key, answer)| {
+                self.key = key;
+                answer
+            })
+        } else {
+            reviewer.object(&self.document.raw, old)
+        };
+        let root = if recorded { "request.object" } else { "" };
+        let at = FileObject { root, ..FileObject::of(self.file, &self.document, &self.key) };
+        let answer = match answered {
+            Ok(answer) if answer.reviewed || recorded => answer,
+            Ok(_) => return,
+            Err(error) => {
+                self.input_findings.push(FileFinding::invalid(at, error.to_string()));
+                return;
+            }
+        };
+        self.rule_findings = FileFinding::of_decision(at, &answer.decision);
+        // The decoder could read the object, but a rule could not.
+        if self.rule_findings.is_empty() && answer.reviewed {
+            let unseen = answer.decision.why_unseen();
+            self.input_findings.extend(unseen.map(|why| FileFinding::invalid(at, why.to_owned())));
+        }
+        self.answer = Some(answer);
+    }
+}
+
+fn is_policy(key: &ObjectKey, raw: &RawValue) -> bool {
+    let group = || convert::raw::Members::read(raw).is_ok_and(|o| o.text("apiVersion").starts_with(version::GROUP));
+    key.kind == version::KIND && group()
+}
+
+/// The key of an object, in `namespace` if the object names none.
+fn placed(key: &ObjectKey, namespace: &str) -> ObjectKey {
+    let namespace = if key.namespace.is_empty() { Text::new(namespace) } else { key.namespace.clone() };
+    ObjectKey { namespace, ..key.clone() }
+}

@@ -1,0 +1,63 @@
+//! The arguments that `roster review` and `roster validate` share: files, policies, stored objects, the user.
+
+use std::path::PathBuf;
+
+use anyhow::ensure;
+use clap::Args;
+
+use crate::{
+    cli::{input_paths::is_stdin, input_texts::InputTexts, outcome::Outcome},
+    engine::reason::Severity,
+};
+
+/// The objects to review, and the policies, stored objects and user for the review.
+#[derive(Debug, Args)]
+pub(super) struct SourceArgs {
+    /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
+    /// from standard input (-). May be given several times.
+    #[arg(short, long = "filename", value_name = "FILE|DIR|-", required = true)]
+    files: Vec<PathBuf>,
+    /// `EndpointPolicies` in force, as for `roster serve`. A policy of the same name among the objects takes precedence.
+    #[arg(long, value_name = "FILE|DIR|-")]
+    policy: Vec<PathBuf>,
+    /// Objects as the cluster stores them. A reviewed object of the same kind, namespace and name is an update, and is
+    /// not denied for what the stored object already has. The other stored objects describe the cluster.
+    /// `EndpointPolicies` among them are in force unless a policy of the same name is given elsewhere.
+    #[arg(long, value_name = "FILE|DIR|-")]
+    old: Vec<PathBuf>,
+    /// The namespace of objects without one.
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
+    pub(super) namespace: String,
+    /// The user who writes, such as `system:serviceaccount:shop:operator`. Policies may exempt users, and writes of
+    /// Kubernetes' controllers are not reviewed.
+    #[arg(long, value_name = "USER")]
+    pub(super) user: Option<String>,
+    /// A group of the user. May be given several times.
+    #[arg(long, value_name = "GROUP")]
+    pub(super) group: Vec<String>,
+    /// Treat warnings as errors.
+    #[arg(long)]
+    warnings_as_errors: bool,
+}
+
+/// The texts of all sources.
+pub(super) struct SourceTexts {
+    pub(super) files: InputTexts,
+    pub(super) policies: InputTexts,
+    pub(super) stored: InputTexts,
+}
+
+impl SourceArgs {
+    pub(super) fn read(&self) -> anyhow::Result<SourceTexts> {
+        let stdin = [&self.files, &self.policy, &self.old].into_iter().flatten().filter(|p| is_stdin(p));
+        ensure!(stdin.count() <= 1, "standard input (-) can be read only once");
+        let read = |paths: &[PathBuf]| if paths.is_empty() { Ok(InputTexts::none()) } else { InputTexts::read(paths) };
+        let files = InputTexts::read_any(&self.files)?;
+        Ok(SourceTexts { files, policies: read(&self.policy)?, stored: read(&self.old)? })
+    }
+
+    pub(super) fn outcome(&self, complete: bool, worst: Option<Severity>) -> Outcome {
+        let least = if self.warnings_as_errors { Severity::Warning } else { Severity::Error };
+        Outcome::of(complete, worst >= Some(least))
+    }
+}

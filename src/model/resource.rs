@@ -1,0 +1,166 @@
+//! The Kubernetes resources that Roster reads, watches or writes: one table of group, version, kind, plural and scope.
+
+use std::fmt;
+
+/// Whether the objects of a resource are in namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Each object is in a namespace.
+    Namespaced,
+    /// Objects belong to the whole cluster.
+    Cluster,
+}
+
+/// A part of Roster that reads all objects of a resource from an API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// The command line lists it.
+    Cli,
+    /// The webhook watches it.
+    Webhook,
+}
+
+/// A row of the table.
+#[derive(Debug)]
+struct Row {
+    kind: &'static str,
+    group: &'static str,
+    version: &'static str,
+    api_version: &'static str,
+    plural: &'static str,
+    scope: Scope,
+    readers: &'static [Reader],
+}
+
+/// Makes the enum from the table. The names of the variants are the kinds.
+macro_rules! resources {
+    ($($kind:ident $group:literal $version:literal $plural:literal $scope:ident [$($reader:ident)*];)*) => {
+        /// A resource, named as the `kind` of its objects.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[expect(missing_docs, reason = "the variants are Kubernetes' kinds")]
+        pub enum Resource { $($kind),* }
+
+        impl Resource {
+            /// All resources, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),*];
+
+            const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$kind => const { &Row {
+                        kind: stringify!($kind),
+                        group: $group,
+                        version: $version,
+                        api_version: if $group.is_empty() { $version } else { concat!($group, "/", $version) },
+                        plural: $plural,
+                        scope: Scope::$scope,
+                        readers: &[$(Reader::$reader),*],
+                    } },)*
+                }
+            }
+        }
+    };
+}
+
+// The command line lists, and the webhook watches, in this order.
+resources! {
+    Service                        ""                             "v1" "services"                        Namespaced [Cli Webhook];
+    Pod                            ""                             "v1" "pods"                            Namespaced [Cli Webhook];
+    Node                           ""                             "v1" "nodes"                           Cluster    [Cli Webhook];
+    Endpoints                      ""                             "v1" "endpoints"                       Namespaced [Cli];
+    EndpointSlice                  "discovery.k8s.io"             "v1" "endpointslices"                  Namespaced [Cli Webhook];
+    Namespace                      ""                             "v1" "namespaces"                      Cluster    [Webhook];
+    EndpointPolicy                 "roster.dev"                   "v1" "endpointpolicies"                Cluster    [Webhook];
+    MutatingWebhookConfiguration   "admissionregistration.k8s.io" "v1" "mutatingwebhookconfigurations"   Cluster    [];
+    ValidatingWebhookConfiguration "admissionregistration.k8s.io" "v1" "validatingwebhookconfigurations" Cluster    [];
+    CustomResourceDefinition       "apiextensions.k8s.io"         "v1" "customresourcedefinitions"       Cluster    [];
+    Secret                         ""                             "v1" "secrets"                         Namespaced [];
+    Lease                          "coordination.k8s.io"          "v1" "leases"                          Namespaced [];
+}
+
+impl Resource {
+    /// The resource of these two fields of an object. An empty `apiVersion` stands for that of the table.
+    pub fn of(api_version: &str, kind: &str) -> Option<Self> {
+        let is = |r: &&Self| r.kind() == kind && (api_version.is_empty() || r.api_version() == api_version);
+        Self::ALL.iter().find(is).copied()
+    }
+
+    /// The resources that `reader` reads.
+    pub fn read_by(reader: Reader) -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(move |r| r.row().readers.contains(&reader))
+    }
+
+    /// The `kind` of its objects.
+    pub const fn kind(self) -> &'static str {
+        self.row().kind
+    }
+
+    /// The API group; empty for the core group.
+    pub const fn group(self) -> &'static str {
+        self.row().group
+    }
+
+    /// The version that Roster asks for.
+    pub const fn version(self) -> &'static str {
+        self.row().version
+    }
+
+    /// The `apiVersion` of its objects.
+    pub const fn api_version(self) -> &'static str {
+        self.row().api_version
+    }
+
+    /// The name in paths and in RBAC.
+    pub const fn plural(self) -> &'static str {
+        self.row().plural
+    }
+
+    /// Whether its objects are in namespaces.
+    pub const fn scope(self) -> Scope {
+        self.row().scope
+    }
+
+    /// The path of its list: of `namespace`, or of the whole cluster.
+    pub fn path(self, namespace: Option<&str>) -> String {
+        let api = if self.group().is_empty() { "/api" } else { "/apis" };
+        let namespace = namespace.filter(|_| self.scope() == Scope::Namespaced);
+        let namespace = namespace.map(|n| format!("/namespaces/{n}")).unwrap_or_default();
+        format!("{api}/{}{namespace}/{}", self.api_version(), self.plural())
+    }
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_is_found_by_its_api_version_and_kind() {
+        for (api_version, kind, want) in [
+            ("v1", "Service", Some(Resource::Service)),
+            ("", "Service", Some(Resource::Service)),
+            ("serving.knative.dev/v1", "Service", None),
+            ("discovery.k8s.io/v1", "EndpointSlice", Some(Resource::EndpointSlice)),
+            ("discovery.k8s.io/v1beta1", "EndpointSlice", None),
+            ("v1", "Deployment", None),
+        ] {
+            assert_eq!(Resource::of(api_version, kind), want, "{api_version} {kind}");
+        }
+    }
+
+    #[test]
+    fn paths_are_those_of_an_api_server() {
+        for (resource, namespace, want) in [
+            (Resource::Pod, None, "/api/v1/pods"),
+            (Resource::Pod, Some("shop"), "/api/v1/namespaces/shop/pods"),
+            (Resource::Node, Some("shop"), "/api/v1/nodes"),
+            (Resource::EndpointSlice, Some("shop"), "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices"),
+        ] {
+            assert_eq!(resource.path(namespace), want);
+        }
+    }
+}

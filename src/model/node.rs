@@ -118,7 +118,7 @@ impl Nodes {
 
     /// The node of this name.
     #[inline]
-    pub fn get(&self, name: &str) -> Option<&Node> {
+    pub fn get(&self, name: &Text) -> Option<&Node> {
         self.by_name.get(name).map(|&i| &self.all[i])
     }
 

@@ -34,11 +34,11 @@ impl<'a> Candidate<'a, '_> {
     #[inline]
     fn identity(self, job: &Job<'a>) -> Identity<'a> {
         let pod = self.member.pod;
-        let mut addresses = SmallVec::<[&Text; 1]>::new();
-        for ip in pod.ips.iter().filter(|ip| ip.family == self.family) {
-            if let Some(address) = ip.published(job.profile.canonical_ips) {
-                addresses.push(address);
-            }
+        let of_family = pod.ips.iter().filter(|ip| ip.family == self.family);
+        let mut published = of_family.filter_map(|ip| ip.published(job.profile.canonical_ips));
+        let mut addresses = published.next().map(|first| SmallVec::from([first])).unwrap_or_default();
+        for further in published {
+            addresses.push(further);
         }
         let hostname = select::published_hostname(pod, job.service);
         Identity::new(addresses, hostname, Some(&pod.reference), job.profile)
@@ -59,8 +59,12 @@ impl<'a> Candidate<'a, '_> {
     /// The endpoint as it is written.
     fn endpoint(self, job: &Job<'a>) -> Endpoint {
         let identity = self.identity(job);
+        let addresses = match identity.addresses() {
+            [only] => SmallVec::from([(*only).clone()]),
+            all => all.iter().map(|a| (*a).clone()).collect(),
+        };
         Endpoint {
-            addresses: identity.addresses().iter().map(|a| (*a).clone()).collect(),
+            addresses,
             conditions: self.conditions(job),
             hostname: identity.hostname().cloned(),
             target_ref: Some(self.reference(job)),
@@ -182,7 +186,11 @@ impl<'a, 'm> Desired<'a, 'm> {
         let identity = |member: usize| Candidate { member: &members[member], family }.identity(job);
         let by_identity = |a: usize, b: usize| identity(a).order(&identity(b));
         let before = self.missing.len();
-        self.missing.sort_unstable_by(|(x, a), (y, b)| x.cmp(y).then_with(|| by_identity(*a, *b).then(b.cmp(a))));
+        // First by the heads alone, which hardly any two endpoints have in common: that is done without a branch.
+        self.missing.sort_unstable_by_key(|(head, _)| *head);
+        for same_head in self.missing.chunk_by_mut(|(x, _), (y, _)| x == y).filter(|chunk| chunk.len() > 1) {
+            same_head.sort_unstable_by(|(_, a), (_, b)| by_identity(*a, *b).then(b.cmp(a)));
+        }
         self.missing.dedup_by(|(x, lost), (y, kept)| x == y && by_identity(*lost, *kept).is_eq());
         self.missing.len() < before
     }

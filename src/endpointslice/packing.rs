@@ -7,7 +7,11 @@ use crate::{
     uncanonical::Uncanonical,
 };
 
-use super::{Job, blank, desired::{Desired, Kept}, labels};
+use super::{
+    Job, blank,
+    desired::{Desired, Kept},
+    labels,
+};
 
 /// What is to become of the slices of one address type.
 #[derive(Default)]

@@ -1,17 +1,24 @@
 //! Membership: which pods a Service selects, and which of them can be published at all. Shared by Endpoints
 //! and slices.
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 use crate::{
     engine::{compat::Profile, ports::clip, reason::Reason},
-    model::{Phase, Pod, Readiness, Service, ServiceType},
+    model::{Labels, Phase, Pod, Readiness, Service, ServiceType},
 };
 
 /// The pods that `service` selects: same namespace, labels that match. Without a selector, none.
 pub(crate) fn selected<'a>(service: &Service, pods: &[&'a Pod]) -> Vec<&'a Pod> {
     let Some(selector) = &service.selector else { return Vec::new() };
-    pods.iter().copied().filter(|p| *p.namespace() == service.meta.namespace && selector.selects(&p.labels)).collect()
+    // Pods of one workload share their labels, and mostly come one after the other.
+    let mut last: Option<(&Arc<Labels>, bool)> = None;
+    let mut is_selected = |labels: &'a Arc<Labels>| match last {
+        Some((known, selected)) if Arc::ptr_eq(known, labels) => selected,
+        _ => last.insert((labels, selector.selects(labels))).1,
+    };
+    let chosen = |p: &&'a Pod| is_selected(&p.labels) && *p.namespace() == service.meta.namespace;
+    pods.iter().copied().filter(chosen).collect()
 }
 
 /// Why a pod is no candidate, whatever the ports (`ShouldPodBeInEndpoints`).

@@ -85,10 +85,16 @@ fn parse_lenient_v4(text: &str) -> Option<Ipv4Addr> {
 /// apart, as those of IPv4 are never longer.
 #[inline]
 pub(crate) fn head(text: &str) -> u128 {
-    let mut bytes = [0; 16];
-    let len = text.len().min(16);
-    bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
-    u128::from_be_bytes(bytes)
+    let bytes = text.as_bytes();
+    if let Some(all) = bytes.first_chunk() {
+        return u128::from_be_bytes(*all);
+    }
+    // Two overlapping halves, as a copy of so few bytes would cost more than what is done with them.
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let behind = 8 * (16 - bytes.len());
+        return u128::from(u64::from_be_bytes(*first)) << 64 | u128::from(u64::from_be_bytes(*last)) << behind;
+    }
+    bytes.iter().zip(0..).fold(0, |head, (byte, at)| head | u128::from(*byte) << (120 - 8 * at))
 }
 
 /// One address of a pod: as written, and what it means.
@@ -128,6 +134,16 @@ impl PodIp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heads_are_ordered_as_texts() {
+        let digits = "10.20.30.40-fd00::1:2";
+        for len in 0..digits.len() {
+            let mut bytes = digits.as_bytes()[..len.min(16)].to_vec();
+            bytes.resize(16, 0);
+            assert_eq!(head(&digits[..len]).to_be_bytes().as_slice(), bytes, "{len}");
+        }
+    }
 
     #[test]
     fn addresses_are_read_as_upstream_reads_them() {

@@ -111,7 +111,8 @@ impl ObjectRef {
     /// [`Self::same_target`] of targets that may not be there: then neither may be.
     pub fn same_targets(a: Option<&Self>, b: Option<&Self>) -> bool {
         match (a, b) {
-            (Some(a), Some(b)) => a.same_target(b),
+            // Objects that were read together share what they refer to.
+            (Some(a), Some(b)) => std::ptr::eq(a, b) || a.same_target(b),
             (None, None) => true,
             _ => false,
         }

@@ -106,6 +106,8 @@ struct RawCondition {
 #[derive(Clone, Debug, Default)]
 pub struct Nodes {
     all: Vec<Node>,
+    /// Their zones, in the same order: a plan asks for that of every pod.
+    zones: Vec<Option<Text>>,
     by_name: HashMap<Text, usize, foldhash::fast::FixedState>,
 }
 
@@ -113,13 +115,21 @@ impl Nodes {
     /// Indexes `nodes`; of several with one name the last one counts.
     pub fn new(nodes: Vec<Node>) -> Self {
         let by_name = nodes.iter().enumerate().map(|(i, n)| (n.name.clone(), i)).collect();
-        Self { all: nodes, by_name }
+        let zones = nodes.iter().map(|n| n.zone().cloned()).collect();
+        Self { all: nodes, zones, by_name }
     }
 
     /// The node of this name.
     #[inline]
-    pub fn get(&self, name: &str) -> Option<&Node> {
+    pub fn get(&self, name: &Text) -> Option<&Node> {
         self.by_name.get(name).map(|&i| &self.all[i])
+    }
+
+    /// The zone of the node of this name; `None` if there is no such node, `Some(None)` if it has no zone.
+    #[inline]
+    #[expect(clippy::option_option, reason = "both may be missing, and that is not the same")]
+    pub fn zone_of(&self, name: &Text) -> Option<Option<&Text>> {
+        self.by_name.get(name).map(|&i| self.zones[i].as_ref())
     }
 
     /// Every node, each name once, in the order given.

@@ -5,94 +5,91 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::{canonical_ips::Uncanonical, compat::Profile, membership, reason::Recorder, state::Report},
-    model::{Conditions, Endpoint, Family, ObjectRef, Pod, Text},
+    engine::canonical_ips::Uncanonical,
+    engine::compat::Profile,
+    engine::membership,
+    engine::reason::Recorder,
+    engine::state::Report,
+    model::{Conditions, Endpoint, EndpointSlice, Family, ObjectRef, Text},
 };
 
 use super::{
     Job, LISTS,
     identity::Identity,
+    index::Index,
     members::{Member, Members},
     notes, oddities,
 };
 
-/// An endpoint that is wanted. It is compared with stored ones as it is; an [`Endpoint`] is made of it
-/// only where one is written.
-pub(super) struct Candidate<'a> {
-    pub identity: Identity<'a>,
-    /// Index of the pod among the selected ones.
-    pub index: usize,
-    pub pod: &'a Pod,
-    pub zone: Option<&'a Text>,
-    /// Whether it has its place in a slice.
-    placed: bool,
+/// An endpoint that is wanted: a member, as one address type sees it. It is compared with stored endpoints as it is;
+/// an [`Endpoint`] is made of it only where one is written.
+#[derive(Clone, Copy)]
+struct Candidate<'a, 'm> {
+    member: &'m Member<'a>,
+    family: Family,
 }
 
-impl<'a> Candidate<'a> {
-    /// `podToEndpoint`, as far as the address type matters; `None` if the pod has no address of it.
-    fn new(job: &Job<'a>, family: Family, member: &Member<'a>) -> Option<Self> {
-        let pod = member.pod;
-        let published = pod.ips.iter().filter(|ip| ip.family == family);
-        let addresses: SmallVec<[&Text; 1]> =
-            published.filter_map(|ip| ip.published(job.profile.canonical_ips)).collect();
-        if addresses.is_empty() {
-            return None;
+impl<'a> Candidate<'a, '_> {
+    /// `podToEndpoint`, as far as the address type matters. A pod that has no address of it makes no endpoint.
+    #[inline]
+    fn identity(self, job: &Job<'a>) -> Identity<'a> {
+        let pod = self.member.pod;
+        let of_family = pod.ips.iter().filter(|ip| ip.family == self.family);
+        let mut published = of_family.filter_map(|ip| ip.published(job.profile.canonical_ips));
+        let mut addresses = published.next().map(|first| SmallVec::from([first])).unwrap_or_default();
+        for further in published {
+            addresses.push(further);
         }
         let hostname = membership::published_hostname(pod, job.service);
-        let identity = Identity::new(addresses, hostname, Some(&pod.reference), job.profile);
-        Some(Self { identity, index: member.index, pod, zone: member.zone, placed: false })
+        Identity::new(addresses, hostname, Some(&pod.reference), job.profile)
     }
 
     /// `conditions` of [`Self::endpoint`]. With `publishNotReadyAddresses` even a terminating pod is ready;
     /// `serving` tells the truth.
-    fn conditions(&self, job: &Job<'_>) -> Conditions {
-        let (serving, terminating) = (self.pod.ready(), self.pod.deleting);
+    fn conditions(self, job: &Job<'_>) -> Conditions {
+        let (serving, terminating) = (self.member.pod.ready(), self.member.pod.deleting);
         let ready = job.service.publish_not_ready || (serving && !terminating);
         Conditions { ready: Some(ready), serving: Some(serving), terminating: Some(terminating) }
     }
 
-    fn node_name(&self) -> Option<&'a Text> {
-        Some(&self.pod.node_name).filter(|n| !n.is_empty())
+    fn node_name(self) -> Option<&'a Text> {
+        Some(&self.member.pod.node_name).filter(|n| !n.is_empty())
     }
 
     /// The endpoint as it is written.
-    pub(super) fn endpoint(&self, job: &Job<'_>) -> Endpoint {
+    fn endpoint(self, job: &Job<'a>) -> Endpoint {
+        let identity = self.identity(job);
+        let addresses = match identity.addresses() {
+            [only] => SmallVec::from([(*only).clone()]),
+            all => all.iter().map(|a| (*a).clone()).collect(),
+        };
         Endpoint {
-            addresses: self.identity.addresses().iter().map(|a| (*a).clone()).collect(),
+            addresses,
             conditions: self.conditions(job),
-            hostname: self.identity.hostname().cloned(),
+            hostname: identity.hostname().cloned(),
             target_ref: Some(self.reference(job)),
             node_name: self.node_name().cloned(),
-            zone: self.zone.cloned(),
+            zone: self.member.zone.cloned(),
             ..Endpoint::default()
         }
     }
 
-    fn reference(&self, job: &Job<'_>) -> Arc<ObjectRef> {
+    fn reference(self, job: &Job<'_>) -> Arc<ObjectRef> {
+        let pod = self.member.pod;
         if !job.profile.target_resource_version {
-            return Arc::clone(&self.pod.reference);
+            return Arc::clone(&pod.reference);
         }
-        let resource_version = self.pod.resource_version.clone();
-        Arc::new(ObjectRef { resource_version, ..(*self.pod.reference).clone() })
+        let resource_version = pod.resource_version.clone();
+        Arc::new(ObjectRef { resource_version, ..(*pod.reference).clone() })
     }
 
     /// What [`Self::endpoint`] says beyond its identity.
-    fn said(&self, job: &Job<'_>) -> Said<'_> {
+    fn said(self, job: &Job<'_>) -> Said<'a> {
         Said {
             conditions: self.conditions(job),
-            topology: (self.node_name(), self.zone),
-            target: Some(&self.pod.reference),
+            topology: (self.node_name(), self.member.zone),
+            target: Some(&self.member.pod.reference),
         }
-    }
-
-    /// Whether a stored endpoint of the same identity needs no write.
-    pub(super) fn same_as(&self, stored: &Endpoint, job: &Job<'_>) -> bool {
-        self.said(job).same_as(&stored.said(), job.profile)
-    }
-
-    /// Whether node name and zone are up to date.
-    pub(super) fn same_topology(&self, stored: &Endpoint) -> bool {
-        (self.node_name(), self.zone) == stored.said().topology
     }
 }
 
@@ -131,117 +128,145 @@ impl Endpoint {
     }
 }
 
-/// The endpoints of one port group (`EndpointSet`), each until it has its place in a slice.
-pub(super) struct Desired<'a> {
-    /// In the order of the pods.
-    candidates: Vec<Candidate<'a>>,
-    /// In the order of their identities: the head of each, which is all that a search looks at, and its place
-    /// among the candidates.
-    order: Vec<(u128, usize)>,
-    left: usize,
-    /// Stored slices mostly list endpoints in our own order: this one is probably asked for next.
-    next: usize,
-    /// All before this one have their place.
+/// The endpoints of one port group (`EndpointSet`): those that a slice lists, and those that need a place.
+pub(super) struct Desired<'a, 'm> {
+    members: &'m [Member<'a>],
+    family: Family,
+    stored: Index<'a>,
+    /// For each endpoint of the stored slices, in their order, the one that is wanted in its place.
+    kept: Vec<Option<Kept>>,
+    /// The others by their members, and the heads of their identities: all that nearly every comparison looks at.
+    missing: Vec<(u128, usize)>,
+    /// How many of those have their place.
     filled: usize,
 }
 
-impl<'a> Desired<'a> {
-    /// Of several endpoints with one identity the last one counts (`EndpointSet.Insert`); `twice` is told of each
-    /// that does not, and of the one that does.
-    fn new(candidates: Vec<Candidate<'a>>, mut twice: impl FnMut(&Candidate<'a>, &Candidate<'a>)) -> Self {
-        let mut order: Vec<_> = candidates.iter().map(|c| c.identity.head()).zip(0..).collect();
-        let by_identity = |a: usize, b: usize| candidates[a].identity.order(&candidates[b].identity);
-        order.sort_unstable_by(|(x, a), (y, b)| x.cmp(y).then_with(|| by_identity(*a, *b).then(b.cmp(a))));
-        order.dedup_by(|(x, lost), (y, kept)| {
-            let same = x == y && by_identity(*lost, *kept).is_eq();
-            if same {
-                twice(&candidates[*lost], &candidates[*kept]);
-            }
-            same
-        });
-        Self { left: order.len(), candidates, order, next: 0, filled: 0 }
+/// An endpoint that is wanted and stored.
+#[derive(Clone, Copy)]
+pub(super) struct Kept {
+    /// The place of its member.
+    member: usize,
+    /// Whether the stored one needs no write.
+    pub current: bool,
+    /// Whether node name and zone of the stored one are up to date.
+    pub current_topology: bool,
+}
+
+impl<'a, 'm> Desired<'a, 'm> {
+    /// Nothing yet; `slices` are the stored ones of the group.
+    fn new(members: &'m [Member<'a>], family: Family, slices: &[&'a EndpointSlice], profile: &Profile) -> Self {
+        let stored = Index::of(slices, profile);
+        let kept = vec![None; stored.len()];
+        let missing = Vec::with_capacity(if kept.is_empty() { members.len() } else { 0 });
+        Self { members, family, stored, kept, missing, filled: 0 }
+    }
+
+    fn candidate(&self, member: usize) -> Candidate<'a, 'm> {
+        Candidate { member: &self.members[member], family: self.family }
+    }
+
+    /// Adds the endpoint of a member, and says whether it takes the place of an earlier one.
+    #[inline]
+    fn add(&mut self, member: usize, identity: &Identity<'_>, job: &Job<'_>) -> bool {
+        let Some((place, stored)) = self.stored.find(identity, job.profile) else {
+            self.missing.push((identity.head(), member));
+            return false;
+        };
+        let (said, stored) = (self.candidate(member).said(job), stored.said());
+        let current = said.same_as(&stored, job.profile);
+        // The one includes the other, but for releases that do not look.
+        let current_topology = (current && job.profile.compare_topology) || said.topology == stored.topology;
+        self.kept[place].replace(Kept { member, current, current_topology }).is_some()
+    }
+
+    /// Brings those without a place into order. Of several with one identity the last one counts
+    /// (`EndpointSet.Insert`). Says whether there were such.
+    fn sort(&mut self, job: &Job<'a>) -> bool {
+        let (members, family) = (self.members, self.family);
+        let identity = |member: usize| Candidate { member: &members[member], family }.identity(job);
+        let by_identity = |a: usize, b: usize| identity(a).order(&identity(b));
+        let before = self.missing.len();
+        // First by the heads alone, which hardly any two endpoints have in common: that is done without a branch.
+        self.missing.sort_unstable_by_key(|(head, _)| *head);
+        for same_head in self.missing.chunk_by_mut(|(x, _), (y, _)| x == y).filter(|chunk| chunk.len() > 1) {
+            same_head.sort_unstable_by(|(_, a), (_, b)| by_identity(*a, *b).then(b.cmp(a)));
+        }
+        self.missing.dedup_by(|(x, lost), (y, kept)| x == y && by_identity(*lost, *kept).is_eq());
+        self.missing.len() < before
     }
 
     /// How many have no place yet.
     pub(super) fn left(&self) -> usize {
-        self.left
+        self.missing.len() - self.filled
     }
 
-    /// An endpoint that [`Self::take`] gave.
-    pub(super) fn get(&self, index: usize) -> &Candidate<'a> {
-        &self.candidates[index]
+    /// For each endpoint of the stored slices, in their order, the one that is wanted in its place.
+    pub(super) fn kept(&self) -> &[Option<Kept>] {
+        &self.kept
     }
 
-    /// Takes the endpoint that is the same one as `stored`, unless it has its place already.
-    pub(super) fn take(&mut self, stored: &Endpoint, job: &Job<'_>) -> Option<usize> {
-        let wanted = Identity::of(stored, job.profile);
-        let head = wanted.head();
-        let order = |&(_, at): &(u128, usize)| self.candidates[at].identity.order(&wanted);
-        let same = |at: usize| self.order.get(at).is_some_and(|c| c.0 == head && order(c).is_eq());
-        let mut at = self.next;
-        if !same(at) {
-            at = self.order.partition_point(|c| c.0 < head);
-            if !same(at) {
-                let end = at + self.order[at..].partition_point(|c| c.0 == head);
-                at += self.order[at..end].binary_search_by(order).ok()?;
-            }
-        }
-        self.next = at + 1;
-        let index = self.order[at].1;
-        if std::mem::replace(&mut self.candidates[index].placed, true) {
-            return None;
-        }
-        self.left -= 1;
-        Some(index)
+    /// A stored endpoint as it is wanted.
+    pub(super) fn endpoint(&self, kept: Kept, job: &Job<'a>) -> Endpoint {
+        self.candidate(kept.member).endpoint(job)
     }
 
     /// Puts what is left, in order, into a slice until that is full (`PopAny`).
-    pub(super) fn fill(&mut self, endpoints: &mut Vec<Endpoint>, job: &Job<'_>) {
-        let Self { candidates, order, left, filled, .. } = self;
-        for &(_, index) in &order[*filled..] {
-            if *left == 0 || endpoints.len() >= job.context.per_slice {
-                break;
-            }
-            *filled += 1;
-            let candidate = &mut candidates[index];
-            if !std::mem::replace(&mut candidate.placed, true) {
-                endpoints.push(candidate.endpoint(job));
-                *left -= 1;
-            }
-        }
+    pub(super) fn fill(&mut self, endpoints: &mut Vec<Endpoint>, job: &Job<'a>) {
+        let room = job.context.per_slice.saturating_sub(endpoints.len()).min(self.left());
+        let next = &self.missing[self.filled..][..room];
+        endpoints.extend(next.iter().map(|(_, member)| self.candidate(*member).endpoint(job)));
+        self.filled += room;
     }
 }
 
-/// The second half of `reconcileByAddressType`'s loop over pods: what each port group wants listed.
-pub(super) fn of_family<'a>(
+/// The second half of `reconcileByAddressType`'s loop over pods: what each port group wants listed. `slices` are the
+/// stored ones of each group.
+pub(super) fn of_family<'a, 'm>(
     job: &Job<'a>,
     family: Family,
-    members: &Members<'a>,
+    members: &'m Members<'a>,
+    slices: &[Vec<&'a EndpointSlice>],
     report: &mut Report,
     trace: &mut impl Recorder,
-) -> Vec<Desired<'a>> {
-    let mut lists: Vec<Vec<Candidate<'_>>> = Vec::new();
-    lists.resize_with(members.groups.len(), Vec::new);
-    if let [list] = lists.as_mut_slice() {
-        list.reserve_exact(members.list.len());
-    }
+) -> Vec<Desired<'a, 'm>> {
+    let mut groups: Vec<_> = slices.iter().map(|s| Desired::new(&members.list, family, s, job.profile)).collect();
     let mut uncanonical = Uncanonical::new(LISTS, job.profile.canonical_ips);
-    for member in &members.list {
+    let mut hidden = false;
+    for (at, member) in members.list.iter().enumerate() {
         oddities::addresses(job, family, member, &mut uncanonical, report);
-        if let Some(candidate) = Candidate::new(job, family, member) {
-            notes::published(job, family, member, trace);
-            lists[members.groups.of_row(member.row)].push(candidate);
-        } else {
+        let identity = Candidate { member, family }.identity(job);
+        if identity.addresses().is_empty() {
             notes::no_address(job, family, member, trace);
+            continue;
         }
+        notes::published(job, family, member, trace);
+        hidden |= groups[members.groups.of_row(member.row)].add(at, &identity, job);
     }
     uncanonical.tell(|| job.service.key(), report);
-    let mut twice = Vec::new();
-    let desired =
-        lists.into_iter().map(|list| Desired::new(list, |lost, kept| twice.push((lost.index, kept.index)))).collect();
-    for &(lost, kept) in &twice {
-        notes::duplicate(job, family, lost, kept, trace);
+    for group in &mut groups {
+        hidden |= group.sort(job);
     }
-    oddities::shared_addresses(job, family, &twice, report);
-    desired
+    if hidden {
+        let twice = twice(job, family, members);
+        for &(lost, kept) in &twice {
+            notes::duplicate(job, family, lost, kept, trace);
+        }
+        oddities::shared_addresses(job, family, &twice, report);
+    }
+    groups
+}
+
+/// The pods that others of the same port group and identity hide, each with the one that does, in the order of groups
+/// and identities.
+fn twice(job: &Job<'_>, family: Family, members: &Members<'_>) -> Vec<(usize, usize)> {
+    let identity = |member| Candidate { member, family }.identity(job);
+    let listed = members.list.iter().filter(|m| !identity(m).addresses().is_empty());
+    let mut all: Vec<_> = listed.map(|m| (members.groups.of_row(m.row), identity(m), m.index)).collect();
+    let order = |(x, a, _): &(usize, Identity<'_>, usize), (y, b, _): &(usize, Identity<'_>, usize)| {
+        x.cmp(y).then_with(|| a.order(b))
+    };
+    all.sort_by(|a, b| order(a, b).then(b.2.cmp(&a.2)));
+    let equal = all.chunk_by(|a, b| order(a, b).is_eq());
+    let pairs = equal.filter_map(|equal| equal.split_first());
+    pairs.flat_map(|(kept, lost)| lost.iter().map(|lost| (lost.2, kept.2))).collect()
 }

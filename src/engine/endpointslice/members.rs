@@ -59,13 +59,13 @@ pub(super) fn of_service<'a>(job: &Job<'a>, stored: usize, trace: &mut impl Reco
         }
         let row = members.targets.row_of(pod);
         notes::port_misses(job, &members.targets, row, index, trace);
-        let node = job.nodes.get(&pod.node_name);
+        let node = job.nodes.zone_of(&pod.node_name);
         if node.is_none() && needs_node {
             notes::node_unknown(job, index, pod, trace);
             members.missing.push(index);
             continue;
         }
-        let zone = node.and_then(|n| n.zone());
+        let zone = node.flatten();
         zones = zones.saturating_add(zone.map_or(0, Text::len));
         members.list.push(Member { index, pod, row, zone });
     }

@@ -22,6 +22,7 @@ mod families;
 mod finalize;
 mod hints;
 mod identity;
+mod index;
 mod labels;
 mod members;
 mod notes;
@@ -174,7 +175,7 @@ fn reconcile_family<'a>(
             undesired.push(slice);
         }
     }
-    let mut desired = desired::of_family(job, family, members, report, trace);
+    let mut desired = desired::of_family(job, family, members, &by_group, report, trace);
     let mut replaced = Uncanonical::new(LISTS, job.profile.canonical_ips);
     for group in members.groups.in_order() {
         let ports = members.groups.ports(group);

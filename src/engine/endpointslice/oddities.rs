@@ -88,6 +88,9 @@ pub(super) fn addresses(
     uncanonical: &mut Uncanonical,
     report: &mut Report,
 ) {
+    if member.pod.ips.iter().all(|ip| ip.canonical.is_some() && !ip.uncanonical) {
+        return;
+    }
     let of_family = member.pod.ips.iter().filter(|ip| ip.family == family);
     of_family.for_each(|ip| uncanonical.of_pod(member.pod, ip));
     if !notes::unparsable(job, family, member.pod) {

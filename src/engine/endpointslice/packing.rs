@@ -7,7 +7,11 @@ use crate::{
     model::{EndpointSlice, Family, SlicePort},
 };
 
-use super::{Job, blank, desired::Desired, labels};
+use super::{
+    Job, blank,
+    desired::{Desired, Kept},
+    labels,
+};
 
 /// What is to become of the slices of one address type.
 #[derive(Default)]
@@ -40,17 +44,19 @@ impl Draft<'_> {
 /// filled first, then one unchanged one if the rest fits in, then new ones. `replaced` hears of addresses that
 /// are not kept.
 pub(super) fn pack<'a>(
-    job: &Job<'_>,
+    job: &Job<'a>,
     family: Family,
     ports: &[SlicePort],
     existing: &[&'a EndpointSlice],
-    desired: &mut Desired<'_>,
+    desired: &mut Desired<'a, '_>,
     draft: &mut Draft<'a>,
     replaced: &mut Uncanonical,
 ) {
     let (first_updated, first_unchanged) = (draft.update.len(), draft.unchanged.len());
+    let mut kept = desired.kept();
     for &slice in existing {
-        keep(job, ports, slice, desired, draft, replaced);
+        let of_slice = kept.split_off(..slice.endpoints.len()).unwrap_or_default();
+        keep(job, ports, slice, of_slice, desired, draft, replaced);
     }
     // Step 2: the fullest first.
     let updated = &mut draft.update[first_updated..];
@@ -74,38 +80,29 @@ pub(super) fn pack<'a>(
     }
 }
 
-/// Step 1: a stored slice keeps the endpoints that are still wanted, in the form that is wanted now.
+/// Step 1: a stored slice keeps the endpoints that are still wanted, in the form that is wanted now. `kept` says what is
+/// wanted in the place of each of its endpoints.
 fn keep<'a>(
-    job: &Job<'_>,
+    job: &Job<'a>,
     ports: &[SlicePort],
     slice: &'a EndpointSlice,
-    desired: &mut Desired<'_>,
+    kept: &[Option<Kept>],
+    desired: &Desired<'a, '_>,
     draft: &mut Draft<'a>,
     replaced: &mut Uncanonical,
 ) {
-    let mut kept = Vec::with_capacity(slice.endpoints.len());
-    let (mut updated, mut stale) = (false, 0);
-    for stored in &slice.endpoints {
-        let Some(index) = desired.take(stored, job) else {
-            stored.addresses.iter().for_each(|ip| replaced.of_object(|| slice.key(), ip));
-            continue;
-        };
-        let wanted = desired.get(index);
-        updated |= !wanted.same_as(stored, job);
-        stale += usize::from(!job.profile.compare_topology && !wanted.same_topology(stored));
-        kept.push(index);
-    }
-    if updated || kept.len() != slice.endpoints.len() {
-        if kept.is_empty() {
-            draft.delete.push(slice);
-            return;
-        }
+    let gone = slice.endpoints.iter().zip(kept).filter(|(_, kept)| kept.is_none());
+    gone.flat_map(|(stored, _)| &stored.addresses).for_each(|ip| replaced.of_object(|| slice.key(), ip));
+    let mut wanted = kept.iter().flatten().peekable();
+    if wanted.peek().is_none() && !slice.endpoints.is_empty() {
+        draft.delete.push(slice);
+    } else if kept.iter().any(|kept| kept.is_none_or(|kept| !kept.current)) {
         let mut meta = slice.meta.clone();
         meta.labels = job.labels.clone();
         draft.update.push(EndpointSlice {
             meta,
             address_type: slice.address_type.clone(),
-            endpoints: kept.into_iter().map(|i| desired.get(i).endpoint(job)).collect(),
+            endpoints: wanted.map(|kept| desired.endpoint(*kept, job)).collect(),
             ports: Some(ports.to_vec()),
         });
     } else if labels::changed(slice, job.service) {
@@ -113,6 +110,7 @@ fn keep<'a>(
         slice.meta.labels = job.labels.clone();
         draft.update.push(slice);
     } else {
+        let stale = wanted.filter(|kept| !kept.current_topology).count();
         if stale > 0 {
             draft.stale.push((slice, stale));
         }

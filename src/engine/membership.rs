@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::{
-    engine::{compat::Profile, ports::clip, reason::Reason},
+    engine::{compat::Profile, phrase::clip, reason::Reason},
     model::{Phase, Pod, Readiness, Service, ServiceType},
 };
 

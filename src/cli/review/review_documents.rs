@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     admission::offline::Answer,
-    engine::reason::{Severity, counted},
+    engine::{phrase::counted, reason::Severity},
     model::ObjectKey,
 };
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::{canonical_ips::Uncanonical, compat::Profile, membership, reason::Recorder, state::Report},
+    engine::{canonical_ips::Uncanonical, compat::Profile, membership, record::Recorder, state::Report},
     model::{Conditions, Endpoint, Family, ObjectRef, Pod, Text},
 };
 

@@ -1,6 +1,6 @@
 //! Roster's side of `cargo xtask bench`: plans one state many times and prints how long each took.
 //!
-//! One JSON case a line, with `repeat`, as the Go program beside it reads them; parsing is not timed.
+//! Each line of the input is one JSON case with `repeat`, the same as for the Go program; parsing is not measured.
 #![expect(clippy::unwrap_used, reason = "a bench: it may fail loudly")]
 
 use std::hint::black_box;
@@ -11,11 +11,11 @@ use roster::decode::{Source, request};
 use roster::engine::state::{Controller, Limit};
 use serde::Deserialize;
 
-// The allocator of the shipped program.
+// The allocator of the released program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What a line says beside the state.
+/// The fields of a line other than the state.
 #[derive(Deserialize)]
 struct Task {
     controller: Controller,

@@ -42,7 +42,7 @@ pub(crate) fn answer(path: &str) -> Result<String, Box<dyn Error>> {
     for rule in Rule::ALL {
         settings.set(*rule, Mode::Enforce);
     }
-    let (version, request) = admission::read(REVIEW.as_bytes()).map_err(|e| e.to_string())?;
+    let (version, request) = admission::read_review(REVIEW.as_bytes()).map_err(|e| e.to_string())?;
     let decision = admission::decide(&request, Stage::Validate, &settings, &cluster);
-    Ok(String::from_utf8(admission::answer(version, &request.uid, &decision))? + "\n")
+    Ok(String::from_utf8(admission::answer_review(version, &request.uid, &decision))? + "\n")
 }

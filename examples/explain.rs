@@ -4,7 +4,10 @@ use std::{error::Error, fmt::Write, fs::File};
 
 use roster::{
     decode::{self, Source},
-    engine::{explain::explain, state::Options},
+    engine::{
+        explain::{Focus, LabelGroups, explain_only},
+        state::Options,
+    },
     inventory::Inventory,
 };
 
@@ -21,10 +24,13 @@ pub(crate) fn unserved_pods(path: &str) -> Result<String, Box<dyn Error>> {
     #[expect(clippy::disallowed_methods, reason = "only the core has no I/O")]
     decode::read(File::open(path)?, &Source::file(path), &mut inventory)?;
     let index = inventory.index();
+    // If a selector matches no pod, the reason names the pod with the most similar labels.
+    let groups: LabelGroups<'_> = inventory.pods.iter().collect();
 
     let mut lines = String::new();
     for entry in index.entries() {
-        let explanation = explain(&index.state(entry), &Options::default());
+        let explanation =
+            explain_only(&index.state(entry), &Options::default(), Focus { pods: Some(&groups), ..Focus::default() });
         // The reasons of the Service as a whole, such as a selector that matches no pod.
         for reason in &explanation.reasons {
             writeln!(lines, "{}: {} {}", entry.name, reason.code.code(), reason.detail)?;

@@ -1,6 +1,6 @@
-//! Writes a whole cluster at rest: nothing is left to do for the controllers. It is the List that
-//! `kubectl get services,pods,endpoints,endpointslices,nodes -A -o json --show-managed-fields` gives, without the
-//! indentation, which nearly doubles its size; a third argument, `pretty`, writes that too.
+//! Writes a whole cluster at rest, for which the controllers have nothing to do: the List that
+//! `kubectl get services,pods,endpoints,endpointslices,nodes -A -o json --show-managed-fields` prints, without
+//! indentation. A third argument, `pretty`, adds the indentation, which nearly doubles the size.
 //!
 //! `cluster_file SERVICES FILE [pretty]`; every Service has fifteen pods. `cargo xtask bench` runs it.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a program for benches: it may fail loudly")]
@@ -33,7 +33,7 @@ fn main() {
     println!("{} MB", std::fs::metadata(&path).unwrap().len() / 1_000_000);
 }
 
-/// A List on its way to a file.
+/// Writes a List to a file, item by item.
 struct List {
     out: BufWriter<File>,
     first: bool,
@@ -121,7 +121,7 @@ fn zone(node: usize) -> String {
     format!("zone-{}", ["a", "b", "c"][node % 3])
 }
 
-/// What the kubelet wrote: the longest part of a pod that nobody reads.
+/// The fields that the kubelet writes: the longest part of a pod, which the decoder skips.
 fn kubelet_fields() -> Value {
     let condition = json!({ ".": {}, "f:lastProbeTime": {}, "f:lastTransitionTime": {}, "f:status": {}, "f:type": {} });
     let key = |kind: &str| format!("k:{{\"type\":\"{kind}\"}}");

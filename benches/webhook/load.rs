@@ -1,7 +1,8 @@
-//! Reviews over TLS, as fast as a webhook answers them: `ADDRESS PATH BODY CONNECTIONS SECONDS`, and a line of JSON.
+//! Sends reviews over TLS as fast as a webhook answers them, and prints the latencies as a line of JSON:
+//! `webhook_load ADDRESS PATH BODY CONNECTIONS SECONDS`.
 //!
-//! One connection is one thread of requests, kept alive, as an API server does it. The load runs on the same machine
-//! as what it measures, so it does no more than it must: fixed bytes go out, and an answer is read to its length.
+//! Each connection is persistent and sends one request at a time. The load runs on the same machine as the webhook, so it
+//! does as little as possible: it sends fixed bytes, and reads each answer to its length.
 
 use std::{
     sync::Arc,
@@ -9,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use hdrhistogram::Histogram;
 use rustls::{
     ClientConfig, DigitallySignedStruct, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -49,53 +51,58 @@ fn main() -> Result<()> {
     };
     let began = Instant::now();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut times = runtime.block_on(async {
+    let latencies = runtime.block_on(async {
         let tasks: Vec<_> = (0..connections).map(|_| tokio::spawn(one(load.clone()))).collect();
-        let mut times = Vec::new();
+        let mut all = new_histogram()?;
         for task in tasks {
-            times.extend(task.await??);
+            all.add(task.await??)?;
         }
-        Ok::<_, anyhow::Error>(times)
+        Ok::<_, anyhow::Error>(all)
     })?;
-    times.sort_unstable();
-    ensure!(!times.is_empty(), "nothing was answered");
-    let at = |part: usize| times[(times.len() - 1) * part / 1000].as_secs_f64() * 1000.0;
-    #[expect(clippy::cast_precision_loss, reason = "a rate for a person")]
-    let rate = times.len() as f64 / began.elapsed().as_secs_f64();
+    ensure!(!latencies.is_empty(), "no request was answered");
+    #[expect(clippy::cast_precision_loss, reason = "rounded for a person")]
+    let (rate, millis) = (latencies.len() as f64 / began.elapsed().as_secs_f64(), |quantile| {
+        latencies.value_at_quantile(quantile) as f64 / 1e6
+    });
     #[expect(clippy::print_stdout, reason = "its result")]
     {
         println!(
             "{{\"reviews\":{},\"rate\":{rate:.0},\"p50\":{:.3},\"p99\":{:.3},\"p999\":{:.3}}}",
-            times.len(),
-            at(500),
-            at(990),
-            at(999)
+            latencies.len(),
+            millis(0.5),
+            millis(0.99),
+            millis(0.999)
         );
     }
     Ok(())
 }
 
-/// Requests on one connection until the time is over; how long each took.
-async fn one(load: Load) -> Result<Vec<Duration>> {
+/// Latencies in nanoseconds, up to a minute.
+fn new_histogram() -> Result<Histogram<u64>> {
+    Histogram::new_with_max(60_000_000_000, 3).context("the bounds of a histogram")
+}
+
+/// Sends requests on one connection until the time is over. Returns their latencies.
+async fn one(load: Load) -> Result<Histogram<u64>> {
     let tcp = TcpStream::connect(&load.address).await?;
     tcp.set_nodelay(true)?;
     let mut tls = load.connector.connect(ServerName::try_from("localhost")?, tcp).await?;
-    let (mut times, mut buffer) = (Vec::new(), Vec::with_capacity(1 << 16));
+    let (mut latencies, mut buffer) = (new_histogram()?, Vec::with_capacity(1 << 16));
     while Instant::now() < load.end {
         let began = Instant::now();
         tls.write_all(&load.request).await?;
         tls.flush().await?;
         buffer.clear();
         answer(&mut tls, &mut buffer).await?;
-        times.push(began.elapsed());
+        latencies.saturating_record(u64::try_from(began.elapsed().as_nanos())?);
     }
-    Ok(times)
+    Ok(latencies)
 }
 
 /// Reads one answer, which must be a review that allows and patches.
 async fn answer(tls: &mut (impl AsyncReadExt + Unpin), buffer: &mut Vec<u8>) -> Result<()> {
     let head = loop {
-        ensure!(tls.read_buf(buffer).await? > 0, "the server ended the connection");
+        ensure!(tls.read_buf(buffer).await? > 0, "the server closed the connection");
         if let Some(at) = buffer.windows(4).position(|w| w == b"\r\n\r\n") {
             break at + 4;
         }
@@ -110,7 +117,7 @@ async fn answer(tls: &mut (impl AsyncReadExt + Unpin), buffer: &mut Vec<u8>) -> 
         None => buffer.ends_with(b"\r\n0\r\n\r\n"),
     };
     while !whole(buffer) {
-        ensure!(tls.read_buf(buffer).await? > 0, "the server ended the connection");
+        ensure!(tls.read_buf(buffer).await? > 0, "the server closed the connection");
     }
     let chunks = length.is_none().then(|| joined(&buffer[head..])).transpose()?;
     let body = chunks.as_deref().unwrap_or(&buffer[head..]);
@@ -119,7 +126,7 @@ async fn answer(tls: &mut (impl AsyncReadExt + Unpin), buffer: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// What was sent in chunks, each behind its length and a line break.
+/// The body of a chunked answer: each chunk follows its length and a line break.
 fn joined(mut chunks: &[u8]) -> Result<Vec<u8>> {
     let mut all = Vec::new();
     loop {
@@ -128,7 +135,7 @@ fn joined(mut chunks: &[u8]) -> Result<Vec<u8>> {
         if length == 0 {
             return Ok(all);
         }
-        all.extend_from_slice(chunks.get(line + 2..line + 2 + length).context("a chunk is cut")?);
+        all.extend_from_slice(chunks.get(line + 2..line + 2 + length).context("a chunk is truncated")?);
         chunks = &chunks[(line + 2 + length + 2).min(chunks.len())..];
     }
 }
@@ -140,7 +147,7 @@ fn connector() -> Result<TlsConnector> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// Both servers have certificates of their own making: who they are is not what is measured.
+/// Accepts every certificate: both servers have self-signed ones, and their identity is not measured.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

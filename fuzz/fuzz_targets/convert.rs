@@ -2,18 +2,18 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::{admission::policy, convert::{self, Target}, decode::{self, Source}};
+use roster::{admission::policy, convert::{self, ConversionTarget}, decode::{self, Source}};
 use serde_json::value::RawValue;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(answer) = convert::review(bytes) {
+    if let Ok(answer) = convert::answer_conversion_review(bytes) {
         serde_json::from_slice::<&RawValue>(&answer).expect("an answer is JSON");
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(documents) = decode::documents(text, &Source::body()) else { return };
     let objects: Vec<&RawValue> = documents.iter().map(|d| d.raw.as_ref()).collect();
-    for target in Target::ALL {
-        serde_json::to_vec(&convert::objects(&objects, target)).expect("objects are JSON");
+    for target in ConversionTarget::ALL {
+        serde_json::to_vec(&convert::convert_objects(&objects, target)).expect("objects are JSON");
     }
     for object in objects {
         policy::read(object);

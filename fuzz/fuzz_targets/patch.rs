@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use roster::{
-    admission::{KINDS, Nothing, Operation, Request, Snapshot},
+    admission::{AdmissionRequest, KINDS, Nothing, Operation, Snapshot},
     decode::{self, Source},
     inventory::Inventory,
 };
@@ -29,17 +29,17 @@ fuzz_target!(|given: (state::Request, u16)| {
             fill(&mut object, usize::from(swell / 8 % 1500));
         }
         let raw = to_raw_value(&object).expect("it is JSON");
-        let row = KINDS.iter().find(|k| k.kind == kind).expect("it is in the table");
+        let row = KINDS.iter().find(|k| k.resource.kind() == kind).expect("it is in the table");
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let request = Request {
-            group: row.group.into(),
-            version: row.version.into(),
+        let request = AdmissionRequest {
+            group: row.resource.group().into(),
+            version: row.resource.version().into(),
             kind: kind.into(),
             namespace: text("/metadata/namespace").into(),
             name: text("/metadata/name").into(),
             operation: Some(Operation::Create),
             object: Some(&raw),
-            ..Request::default()
+            ..AdmissionRequest::default()
         };
         settle(&request, &settings, &Nothing);
         settle(&request, &settings, &Snapshot::of(&inventory));

@@ -2,20 +2,20 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::admission::{Nothing, Request, Stage, answer, decide, read};
+use roster::admission::{AdmissionRequest, Nothing, Stage, answer_review, decide, read_review};
 use roster_fuzz::reviews::{settle, strict};
 use serde_json::{Value, value::to_raw_value};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok((version, request)) = read(bytes) else { return };
+    let Ok((version, request)) = read_review(bytes) else { return };
     let settings = strict();
     for stage in [Stage::Mutate, Stage::Validate] {
         let decision = decide(&request, stage, &settings, &Nothing);
-        let said = answer(version, &request.uid, &decision);
+        let said = answer_review(version, &request.uid, &decision);
         serde_json::from_slice::<Value>(&said).expect("the answer is JSON");
     }
     // An API server sends what it has read itself: no key twice, and a map for an object.
     let Some(Ok(object @ Value::Object(_))) = request.object.map(|o| serde_json::from_str(o.get())) else { return };
     let raw = to_raw_value(&object).expect("it was JSON before");
-    settle(&Request { object: Some(&raw), ..request.clone() }, &settings, &Nothing);
+    settle(&AdmissionRequest { object: Some(&raw), ..request.clone() }, &settings, &Nothing);
 });

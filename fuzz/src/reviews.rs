@@ -1,6 +1,6 @@
 //! What the targets of the webhook share.
 
-use roster::admission::{Knowledge, Mode, Request, Rule, Settings, Stage, decide};
+use roster::admission::{AdmissionRequest, Knowledge, Mode, Rule, Settings, Stage, decide};
 use serde_json::{Value, value::to_raw_value};
 
 /// Every rule, enforced.
@@ -13,7 +13,7 @@ pub fn strict() -> Settings {
 }
 
 /// Mends the object of `request`: the patch fits, does the same in another's hands, and leaves nothing to mend.
-pub fn settle(request: &Request<'_>, settings: &Settings, cluster: &dyn Knowledge) {
+pub fn settle(request: &AdmissionRequest<'_>, settings: &Settings, cluster: &dyn Knowledge) {
     let Some(raw) = request.object else { return };
     let patch = decide(request, Stage::Mutate, settings, cluster).patch;
     let mut ours: Value = serde_json::from_str(raw.get()).expect("an object is JSON");
@@ -26,6 +26,6 @@ pub fn settle(request: &Request<'_>, settings: &Settings, cluster: &dyn Knowledg
     json_patch::patch(&mut theirs, &same).expect("a patch fits for others as well");
     assert_eq!(ours, theirs, "{patch:?}");
     let patched = to_raw_value(&ours).expect("it was JSON before");
-    let again = decide(&Request { object: Some(&patched), ..request.clone() }, Stage::Mutate, settings, cluster);
+    let again = decide(&AdmissionRequest { object: Some(&patched), ..request.clone() }, Stage::Mutate, settings, cluster);
     assert!(again.patch.is_empty(), "{patch:?} then {:?}", again.patch);
 }

@@ -1,4 +1,4 @@
-//! What comes of the findings: the one place that knows what a mode means.
+//! The decision about one object: what each mode makes of the findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,91 +6,64 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    PatchOp, Stage,
-    findings::{All, Findings, More, RuleFinding},
+    findings::{FindingCount, FindingList, RuleFinding, RuleFindings},
+    request::Stage,
     rule::{Mode, Rule},
 };
-use crate::admission::policy::version::KIND;
+use crate::model::{installed::POLICY_KIND, json::patch::PatchOp};
 
-/// Most characters of a warning; API servers cut what is longer.
+/// Most characters of a warning; API servers truncate longer ones.
 const MAX_WARNING: usize = 120;
-/// Most warnings: together they stay below the 4096 characters that an API server passes on.
+/// Most warnings. All together stay below the 4096 characters that an API server forwards.
 const MAX_WARNINGS: usize = 32;
-/// With fewer characters, a field says nothing.
+/// A field path that is truncated to fewer characters is not useful.
 const MIN_FIELD: usize = 12;
-/// Key of the audit annotation that says why nobody looked at the object.
-const UNSEEN: &str = "unseen";
+/// Key of the audit annotation that says why the object was not reviewed.
+const UNREVIEWED: &str = "unseen";
 /// Most characters of an audit annotation.
 const MAX_TEXT: usize = 1024;
-/// Most characters of a refusal: for each rule of a kind there is room for its code, for the longest name of a policy,
-/// and for the begin of what it says.
+/// Most characters of a refusal. For each rule of a kind there is room for its code, the longest name of a policy, and
+/// the beginning of its message.
 const MAX_REFUSAL: usize = 4096;
-/// Of it, for the number of what is left out.
+/// Room in a refusal for the number of findings that it leaves out.
 const MAX_LEFT_OUT: usize = 32;
-/// Of it, for the kind and the name of a policy.
+/// Room in a refusal for the kind and the name of a policy.
 const MAX_POLICY: usize = ", EndpointPolicy ".len() + 253;
 
-/// How an object is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Refusal {
-    /// 403: it may be right, and is not allowed here.
-    Forbidden,
-    /// 422: it says something that cannot be meant.
-    Invalid,
-}
-
-impl Refusal {
-    /// The HTTP status.
-    pub fn code(self) -> u16 {
-        match self {
-            Self::Forbidden => 403,
-            Self::Invalid => 422,
-        }
-    }
-
-    /// The reason, as in `metav1.Status`.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::Forbidden => "Forbidden",
-            Self::Invalid => "Invalid",
-        }
-    }
-}
-
-/// A refusal.
+/// The refusal of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Denial {
     /// HTTP status.
     pub code: u16,
     /// Reason, as in `metav1.Status`.
     pub reason: &'static str,
-    /// All that is wrong, with codes.
+    /// The findings that refuse the object, with the codes of their rules.
     pub message: String,
 }
 
-/// What the webhook says.
+/// The decision of a webhook about one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// Why the object is refused; `None` if it is allowed.
+    /// The refusal; `None` if the object is allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub denied: Option<Denial>,
-    /// How it is changed.
+    /// The operations that change the object.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patch: Vec<PatchOp>,
-    /// What its writer is told.
+    /// Warnings for the client.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What is written into the audit log.
+    /// Annotations for the audit log.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub audit: BTreeMap<String, String>,
-    /// What was found, for the metrics and for `review`.
+    /// The findings behind the decision, for metrics and `roster review`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<RuleFinding>,
-    /// What was found besides, and is only counted.
+    /// Further findings, which are only counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub more: Vec<More>,
-    /// Rules that could not be looked at, and why.
+    pub more: Vec<FindingCount>,
+    /// Rules that could not be checked, and why.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unchecked: BTreeMap<Rule, &'static str>,
 }
@@ -101,45 +74,45 @@ impl Decision {
         self.denied.is_none()
     }
 
-    /// Allowed unseen, and why.
-    pub fn unseen(why: &str) -> Self {
+    /// Allows an object without a review, and says why.
+    pub fn unreviewed(why: &str) -> Self {
         Self {
             warnings: vec![short(&format!("roster: {why}"), MAX_WARNING)],
-            audit: BTreeMap::from([(UNSEEN.to_owned(), short(why, MAX_TEXT))]),
+            audit: BTreeMap::from([(UNREVIEWED.to_owned(), short(why, MAX_TEXT))]),
             ..Self::default()
         }
     }
 
-    /// Whether the object is refused for something that the cluster may have in a moment.
+    /// Whether the object is refused for the lack of another one, which may be created a moment later.
     pub fn may_be_early(&self) -> bool {
         self.findings.iter().any(|f| f.refused && f.rule.may_be_early())
     }
 
-    /// Why nobody looked at the object; `None` if somebody did.
-    pub fn why_unseen(&self) -> Option<&str> {
-        self.audit.get(UNSEEN).map(String::as_str)
+    /// Why the object was not reviewed; `None` if it was.
+    pub fn why_unreviewed(&self) -> Option<&str> {
+        self.audit.get(UNREVIEWED).map(String::as_str)
     }
 
-    /// Refused unseen, and why: for validation that fails closed.
-    pub fn refused_unseen(code: u16, reason: &'static str, why: &str) -> Self {
+    /// Refuses an object without a review, and says why: for validation that fails closed.
+    pub fn refused_unreviewed(code: u16, reason: &'static str, why: &str) -> Self {
         let message = short(&format!("roster: {why}"), MAX_TEXT);
-        Self { denied: Some(Denial { code, reason, message }), ..Self::unseen(why) }
+        Self { denied: Some(Denial { code, reason, message }), ..Self::unreviewed(why) }
     }
 
-    /// What `stage` makes of the findings.
+    /// The decision of a webhook, from the findings.
     ///
-    /// The mutating stage mends what is enforced and can be mended, and says so. The validating stage refuses
-    /// what is enforced, and tells the rest. A rule that mends never refuses: where its patch was not made (the
-    /// mutating webhook was not reached), the writer is warned.
-    pub(super) fn of(findings: Findings<'_>, stage: Stage) -> Self {
-        let All { list, more, unchecked } = findings.finish();
+    /// The mutating webhook applies the patches of enforced rules, and warns. The validating webhook refuses the object
+    /// for enforced rules, and warns about the others. A rule that changes objects never refuses one: without its patch,
+    /// because the mutating webhook was not reached, the client gets a warning.
+    pub(super) fn of(findings: RuleFindings<'_>, stage: Stage) -> Self {
+        let FindingList { listed, more, unchecked } = findings.finish();
         let mut decision = Self::default();
         match stage {
-            Stage::Mutate => decision.mend(list),
+            Stage::Mutate => decision.change(listed),
             Stage::Validate => {
-                decision.judge(list, more);
+                decision.validate(listed, more);
                 for (rule, why) in &unchecked {
-                    decision.note(*rule, &format!("not checked: {why}"));
+                    decision.annotate(*rule, &format!("not checked: {why}"));
                 }
                 decision.unchecked = unchecked;
             }
@@ -148,49 +121,48 @@ impl Decision {
         decision
     }
 
-    fn mend(&mut self, list: Vec<RuleFinding>) {
-        for mut finding in list.into_iter().filter(|f| !f.mend.is_empty()) {
-            finding.message.push_str("; mended");
-            for op in &finding.mend {
-                // Two rules may each have to make the map that their field is in: it is made once.
-                let makes = matches!(op, PatchOp::Add { value: Value::Object(map), .. } if map.is_empty());
-                if !(makes && self.patch.contains(op)) {
+    fn change(&mut self, listed: Vec<RuleFinding>) {
+        for finding in listed.into_iter().filter(|f| !f.patch.is_empty()) {
+            for op in &finding.patch {
+                // Two rules may both have to create the map around their fields: it is created once.
+                let creates = matches!(op, PatchOp::Add { value: Value::Object(map), .. } if map.is_empty());
+                if !(creates && self.patch.contains(op)) {
                     self.patch.push(op.clone());
                 }
             }
-            self.tell(&finding);
+            self.report(&finding);
             self.findings.push(finding);
         }
     }
 
-    fn judge(&mut self, list: Vec<RuleFinding>, more: Vec<More>) {
-        for finding in &list {
-            self.tell(finding);
+    fn validate(&mut self, listed: Vec<RuleFinding>, more: Vec<FindingCount>) {
+        for finding in &listed {
+            self.report(finding);
         }
-        for some in &more {
-            let text = some.to_string();
-            self.note(some.rule, &text);
-            if !some.refused && list.iter().any(|f| f.rule == some.rule && f.mode >= Mode::Warn) {
+        for count in &more {
+            let text = count.to_string();
+            self.annotate(count.rule, &text);
+            if !count.refused && listed.iter().any(|f| f.rule == count.rule && f.mode >= Mode::Warn) {
                 self.warn(short(&text, MAX_WARNING));
             }
         }
-        // What is not allowed outweighs what is wrong.
-        let refusals = list.iter().filter(|f| f.refused).map(|f| f.rule.refusal());
+        // Forbidden takes precedence over invalid.
+        let refusals = listed.iter().filter(|f| f.refused).map(|f| f.rule.refusal());
         self.denied = refusals.min().map(|refusal| Denial {
             code: refusal.code(),
             reason: refusal.reason(),
-            message: refusal_text(&list, &more),
+            message: refusal_text(&listed, &more),
         });
-        self.findings = list;
+        self.findings = listed;
         self.more = more;
     }
 
-    /// A warning and an audit annotation, as the mode has it.
-    fn tell(&mut self, finding: &RuleFinding) {
+    /// Adds the warning and the audit annotation that the mode of a finding asks for.
+    fn report(&mut self, finding: &RuleFinding) {
         if finding.mode >= Mode::Warn && !finding.refused {
             self.warn(warning(finding));
         }
-        self.note(finding.rule, &said(finding));
+        self.annotate(finding.rule, &sentence(finding));
     }
 
     fn warn(&mut self, text: String) {
@@ -199,13 +171,13 @@ impl Decision {
         }
     }
 
-    fn note(&mut self, rule: Rule, text: &str) {
+    fn annotate(&mut self, rule: Rule, text: &str) {
         let note = self.audit.entry(rule.code().to_owned()).or_default();
         let text = if note.is_empty() { text.to_owned() } else { format!("{note}; {text}") };
         *note = short(&text, MAX_TEXT);
     }
 
-    /// What was said of the object and of its mended form, as one: first this, then `after`.
+    /// Joins the decisions about an object and about its changed form: first this one, then `after`.
     pub(super) fn and(mut self, after: Self) -> Self {
         for warning in after.warnings {
             self.warn(warning);
@@ -227,39 +199,39 @@ impl Decision {
     }
 }
 
-/// Every finding that refuses, with its code; the first of each rule with the policy behind it as well. Where that is
-/// too long, what is left of each rule is its first one, cut before its code.
-fn refusal_text(list: &[RuleFinding], more: &[More]) -> String {
+/// The findings that refuse an object, each with its code, and the first of each rule with its policy. If that is too
+/// long, only the first of each rule is listed, truncated before its code.
+fn refusal_text(listed: &[RuleFinding], more: &[FindingCount]) -> String {
     struct Part {
-        said: String,
+        sentence: String,
         code: String,
         is_first: bool,
     }
     let mut seen = BTreeSet::new();
     let part = |f: &RuleFinding| {
         let is_first = seen.insert(f.rule);
-        let policy = f.policy.as_ref().filter(|_| is_first).map(|name| format!(", {KIND} {name}"));
+        let policy = f.policy.as_ref().filter(|_| is_first).map(|name| format!(", {POLICY_KIND} {name}"));
         let code = format!(" ({}{})", f.rule, short(&policy.unwrap_or_default(), MAX_POLICY));
-        Part { said: said(f), code, is_first }
+        Part { sentence: sentence(f), code, is_first }
     };
-    let parts: Vec<Part> = list.iter().filter(|f| f.refused).map(part).collect();
-    let counted = || more.iter().filter(|some| some.refused);
-    let whole = parts.iter().map(|p| format!("{}{}", p.said, p.code)).chain(counted().map(ToString::to_string));
+    let parts: Vec<Part> = listed.iter().filter(|f| f.refused).map(part).collect();
+    let counted = || more.iter().filter(|count| count.refused);
+    let whole = parts.iter().map(|p| format!("{}{}", p.sentence, p.code)).chain(counted().map(ToString::to_string));
     let whole = whole.collect::<Vec<_>>().join("; ");
     if whole.chars().count() <= MAX_REFUSAL {
         return short(&whole, MAX_REFUSAL);
     }
     let room = (MAX_REFUSAL - MAX_LEFT_OUT) / seen.len().max(1) - "; ".len();
-    let cut = |p: &Part| short(&p.said, room.saturating_sub(p.code.chars().count())) + &p.code;
+    let cut = |p: &Part| short(&p.sentence, room.saturating_sub(p.code.chars().count())) + &p.code;
     let mut texts: Vec<String> = parts.iter().filter(|p| p.is_first).map(cut).collect();
-    let left_out = parts.len() - texts.len() + counted().map(|some| some.count).sum::<usize>();
+    let left_out = parts.len() - texts.len() + counted().map(|more| more.count).sum::<usize>();
     if left_out > 0 {
         texts.push(format!("and {left_out} more"));
     }
     texts.join("; ")
 }
 
-/// A finding as a warning. Where it is too long, its field is cut first: the message and the code tell more.
+/// A finding as a warning. If it is too long, its field is truncated first: the message and the code matter more.
 fn warning(finding: &RuleFinding) -> String {
     let code = format!(" ({})", finding.rule);
     let room = MAX_WARNING - code.len();
@@ -267,20 +239,20 @@ fn warning(finding: &RuleFinding) -> String {
     let text = if finding.field.chars().count() > left && left >= MIN_FIELD {
         format!("{}: {}", short(&finding.field, left), finding.message)
     } else {
-        said(finding)
+        sentence(finding)
     };
     short(&text, room) + &code
 }
 
-/// A finding in a sentence.
-fn said(finding: &RuleFinding) -> String {
+/// A finding as a sentence.
+fn sentence(finding: &RuleFinding) -> String {
     if finding.field.is_empty() {
         return finding.message.clone();
     }
     format!("{}: {}", finding.field, finding.message)
 }
 
-/// A text without control characters, which API servers drop silently, and of at most `max` characters.
+/// A text of at most `max` characters, without control characters: API servers drop warnings that contain them.
 fn short(text: &str, max: usize) -> String {
     let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut out: String = clean.clone().take(max).collect();

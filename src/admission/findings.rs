@@ -1,4 +1,4 @@
-//! What the checks found, by rule, before anybody decides what to do about it.
+//! The findings of the checks on one object, before the decision.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,92 +8,40 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    PatchOp, Stage,
+    request::Stage,
     rule::{Mode, Rule},
     settings::Settings,
 };
-use crate::model::Text;
+use crate::model::{Text, json::patch::PatchOp};
 
-/// Most findings of one rule that are told; the others are counted.
-const MAX_OF_RULE: usize = 10;
+/// Most findings of one rule that are listed; further ones are only counted.
+const MAX_LISTED: usize = 10;
 
-/// Something a rule has against an object.
+/// What a rule found in an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleFinding {
     /// The rule.
     pub rule: Rule,
-    /// What is done about it. What the stored object has already is told, but not refused.
+    /// The mode of the finding. A fault that the stored object already has is a warning at most.
     pub mode: Mode,
-    /// The name of the policy that gives the rule its mode; `None` where it is the rule's own.
+    /// The name of the policy that sets the mode of the rule; `None` for the default mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Text>,
     /// The field, as Kubernetes writes paths: `spec.externalIPs[0]`.
     pub field: String,
-    /// A sentence.
+    /// What is wrong, and what was changed.
     pub message: String,
-    /// Whether an object that has it is refused.
+    /// Whether it is a reason to refuse the object.
     pub refused: bool,
-    /// How the object is mended.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mend: Vec<PatchOp>,
+    /// The operations that change the object.
+    #[serde(rename = "mend", skip_serializing_if = "Vec::is_empty")]
+    pub patch: Vec<PatchOp>,
 }
 
-/// What a finding is about, wherever in the object it stands: by this it is found again in the stored object.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum About<'a> {
-    /// This text, such as an address.
-    Text(&'a str),
-    /// So much of something; less of it is no worse.
-    Count(usize),
-}
-
-/// What the stored object has already.
-#[derive(Debug, Default)]
-pub(super) struct Stored {
-    texts: BTreeSet<(Rule, String)>,
-    counts: BTreeMap<Rule, usize>,
-}
-
-impl Stored {
-    fn note(&mut self, rule: Rule, about: About<'_>) {
-        match about {
-            About::Text(text) => {
-                self.texts.insert((rule, text.to_owned()));
-            }
-            About::Count(n) => {
-                let most = self.counts.entry(rule).or_default();
-                *most = n.max(*most);
-            }
-        }
-    }
-
-    fn has(&self, rule: Rule, about: About<'_>) -> bool {
-        match about {
-            About::Text(text) => self.texts.contains(&(rule, text.to_owned())),
-            About::Count(n) => self.counts.get(&rule).is_some_and(|most| n <= *most),
-        }
-    }
-}
-
-/// The findings of one object. Rules that are off are not noted.
-#[derive(Debug)]
-pub(super) struct Findings<'a> {
-    settings: &'a Settings,
-    stage: Stage,
-    list: Vec<RuleFinding>,
-    /// Of each rule, how many are not refused, and how many are.
-    counts: [[usize; 2]; Rule::COUNT],
-    /// Rules that could not be looked at, and why.
-    unchecked: BTreeMap<Rule, &'static str>,
-    stored: Stored,
-    /// Whether this is a look at the stored object, of which nothing but [`Stored`] matters.
-    looking_back: bool,
-}
-
-/// Findings of a rule that are counted, and not told one by one.
+/// RuleFindings of a rule that are counted and not listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct More {
+pub struct FindingCount {
     /// The rule.
     pub rule: Rule,
     /// Whether they are reasons to refuse the object.
@@ -102,23 +50,87 @@ pub struct More {
     pub count: usize,
 }
 
-impl fmt::Display for More {
+impl fmt::Display for FindingCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "and {} more of {}", self.count, self.rule)
     }
 }
 
-/// What was found, and what was not.
+/// The identity of a finding: it recognizes the same fault in the stored object, in whichever place it is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum FindingKey<'a> {
+    /// A value, such as an address.
+    Text(&'a str),
+    /// A quantity; a smaller one is not a new fault.
+    Count(usize),
+}
+
+/// The faults of the stored object.
+#[derive(Debug, Default)]
+struct StoredFaults {
+    texts: BTreeSet<(Rule, String)>,
+    counts: BTreeMap<Rule, usize>,
+}
+
+impl StoredFaults {
+    fn insert(&mut self, rule: Rule, key: FindingKey<'_>) {
+        match key {
+            FindingKey::Text(text) => {
+                self.texts.insert((rule, text.to_owned()));
+            }
+            FindingKey::Count(n) => {
+                let most = self.counts.entry(rule).or_default();
+                *most = n.max(*most);
+            }
+        }
+    }
+
+    fn contain(&self, rule: Rule, key: FindingKey<'_>) -> bool {
+        match key {
+            FindingKey::Text(text) => self.texts.contains(&(rule, text.to_owned())),
+            FindingKey::Count(n) => self.counts.get(&rule).is_some_and(|most| n <= *most),
+        }
+    }
+}
+
+/// A fault that a rule corrects: where it is, what is wrong, and what the patch does about it.
+pub(super) struct Correction<'a, P> {
+    /// The field.
+    pub(super) field: fmt::Arguments<'a>,
+    /// What is wrong.
+    pub(super) message: fmt::Arguments<'a>,
+    /// What the patch does; it completes the message of an object that was changed.
+    pub(super) change: fmt::Arguments<'a>,
+    /// Makes the patch.
+    pub(super) patch: P,
+}
+
+/// Collects the findings of one object. It drops findings of rules that are off.
 #[derive(Debug)]
-pub(super) struct All {
-    pub(super) list: Vec<RuleFinding>,
-    pub(super) more: Vec<More>,
-    /// Rules that could not be looked at, and why.
+pub(super) struct RuleFindings<'a> {
+    settings: &'a Settings,
+    stage: Stage,
+    list: Vec<RuleFinding>,
+    /// For each rule the number of findings that do not refuse the object, and of those that do.
+    counts: [[usize; 2]; Rule::COUNT],
+    /// Rules that could not be checked, and why.
+    unchecked: BTreeMap<Rule, &'static str>,
+    stored: StoredFaults,
+    /// Whether the checked object is the stored one, for which only [`StoredFaults`] matter.
+    is_stored: bool,
+}
+
+/// The findings of an object, complete.
+#[derive(Debug)]
+pub(super) struct FindingList {
+    pub(super) listed: Vec<RuleFinding>,
+    pub(super) more: Vec<FindingCount>,
+    /// Rules that could not be checked, and why.
     pub(super) unchecked: BTreeMap<Rule, &'static str>,
 }
 
-impl<'a> Findings<'a> {
-    /// None yet.
+impl<'a> RuleFindings<'a> {
+    /// An empty collection.
     pub(super) fn new(settings: &'a Settings, stage: Stage) -> Self {
         Self {
             settings,
@@ -126,103 +138,106 @@ impl<'a> Findings<'a> {
             list: Vec::new(),
             counts: [[0; 2]; Rule::COUNT],
             unchecked: BTreeMap::new(),
-            stored: Stored::default(),
-            looking_back: false,
+            stored: StoredFaults::default(),
+            is_stored: false,
         }
     }
 
-    /// For the stored object.
-    pub(super) fn looking_back(settings: &'a Settings) -> Self {
-        Self { looking_back: true, ..Self::new(settings, Stage::Validate) }
+    /// An empty collection for the stored object.
+    pub(super) fn of_stored(settings: &'a Settings) -> Self {
+        Self { is_stored: true, ..Self::new(settings, Stage::Validate) }
     }
 
-    /// None yet, of an object that replaces the one these are of.
+    /// An empty collection for the object that replaces the stored one.
     pub(super) fn of_successor(self, settings: &'a Settings) -> Self {
         Self { stored: self.stored, ..Self::new(settings, self.stage) }
     }
 
-    /// The settings they are noted under.
+    /// The settings for the object.
     pub(super) fn settings(&self) -> &'a Settings {
         self.settings
     }
 
-    /// Whether a rule is looked at: a check that costs something asks first.
-    pub(super) fn wants(&self, rule: Rule) -> bool {
-        self.stage.wants(self.settings, rule)
+    /// Whether a rule is checked. Expensive checks ask first.
+    pub(super) fn checks(&self, rule: Rule) -> bool {
+        self.settings.checks(rule, self.stage)
     }
 
-    /// Whether what a rule finds is mended right now.
-    pub(super) fn mends(&self, rule: Rule) -> bool {
-        self.stage == Stage::Mutate && self.wants(rule)
+    /// Whether a rule changes the object in this stage.
+    pub(super) fn changes(&self, rule: Rule) -> bool {
+        self.stage == Stage::Mutate && self.checks(rule)
     }
 
-    /// Notes that a rule could not be looked at.
+    /// Records that a rule could not be checked.
     pub(super) fn unchecked(&mut self, rule: Rule, why: &'static str) {
-        if self.wants(rule) {
+        if self.checks(rule) {
             self.unchecked.insert(rule, why);
         }
     }
 
-    /// Something that cannot be mended: where the rule is enforced, the object is refused.
-    pub(super) fn add(&mut self, rule: Rule, about: About<'_>, field: fmt::Arguments<'_>, message: fmt::Arguments<'_>) {
-        if !self.wants(rule) {
+    /// Adds a fault that no patch can correct. Where the rule is enforced, the object is refused.
+    pub(super) fn add(
+        &mut self,
+        rule: Rule,
+        key: FindingKey<'_>,
+        field: fmt::Arguments<'_>,
+        message: fmt::Arguments<'_>,
+    ) {
+        if !self.checks(rule) {
             return;
         }
-        if self.looking_back {
-            // What was only told there was never let pass as it is judged here.
+        if self.is_stored {
+            // A fault of a rule that was not enforced before is not an accepted one.
             if self.settings.mode(rule) == Mode::Enforce {
-                self.stored.note(rule, about);
+                self.stored.insert(rule, key);
             }
             return;
         }
         let mut mode = self.settings.mode(rule);
-        if mode == Mode::Enforce && self.stored.has(rule, about) {
+        if mode == Mode::Enforce && self.stored.contain(rule, key) {
             mode = Mode::Warn;
         }
         let refused = mode == Mode::Enforce;
         let count = &mut self.counts[rule as usize][usize::from(refused)];
         *count += 1;
-        if *count <= MAX_OF_RULE {
+        if *count <= MAX_LISTED {
             let (field, message) = (field.to_string(), message.to_string());
             let policy = self.settings.policy(rule).cloned();
-            self.list.push(RuleFinding { rule, mode, policy, field, message, refused, mend: Vec::new() });
+            self.list.push(RuleFinding { rule, mode, policy, field, message, refused, patch: Vec::new() });
         }
     }
 
-    /// Something that can be mended: where the rule is enforced, the mutating webhook does so.
-    pub(super) fn add_mended(
-        &mut self,
-        rule: Rule,
-        field: fmt::Arguments<'_>,
-        message: fmt::Arguments<'_>,
-        mend: impl FnOnce() -> Vec<PatchOp>,
-    ) {
-        if !self.wants(rule) || self.looking_back {
+    /// Adds a fault that a patch corrects. Where the rule is enforced, the mutating webhook applies it.
+    pub(super) fn correct(&mut self, rule: Rule, correction: Correction<'_, impl FnOnce() -> Vec<PatchOp>>) {
+        if !self.checks(rule) || self.is_stored {
             return;
         }
-        let mode = self.settings.mode(rule);
-        let mend = if self.stage == Stage::Mutate { mend() } else { Vec::new() };
-        let (field, message) = (field.to_string(), message.to_string());
+        let Correction { field, message, change, patch } = correction;
+        let (message, patch) = match self.stage {
+            Stage::Mutate => (format!("{message}; {change}"), patch()),
+            Stage::Validate => (message.to_string(), Vec::new()),
+        };
+        let (field, mode) = (field.to_string(), self.settings.mode(rule));
         let policy = self.settings.policy(rule).cloned();
-        self.list.push(RuleFinding { rule, mode, policy, field, message, refused: false, mend });
+        self.list.push(RuleFinding { rule, mode, policy, field, message, refused: false, patch });
     }
 
-    /// Whether some finding is a reason to refuse the object.
+    /// Whether a finding is a reason to refuse the object.
     pub(super) fn refuse(&self) -> bool {
         self.list.iter().any(|f| f.refused)
     }
 
-    /// All of them.
-    pub(super) fn finish(self) -> All {
+    /// Completes the collection.
+    pub(super) fn finish(self) -> FindingList {
         let mut more = Vec::new();
         for &rule in Rule::ALL {
             for refused in [false, true] {
                 let n = self.counts[rule as usize][usize::from(refused)];
-                if n > MAX_OF_RULE {
-                    more.push(More { rule, refused, count: n - MAX_OF_RULE });
+                if n > MAX_LISTED {
+                    more.push(FindingCount { rule, refused, count: n - MAX_LISTED });
                 }
             }
         }
-        All { list: self.list, more, unchecked: self.unchecked }
+        FindingList { listed: self.list, more, unchecked: self.unchecked }
     }
 }

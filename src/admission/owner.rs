@@ -1,10 +1,10 @@
-//! Whose objects are left alone.
+//! Users and owners whose objects the webhook does not touch.
 
 use crate::model::{Labels, names};
 
-/// The users whose writes are nobody's business here: kube-controller-manager's controllers, each as its own user
-/// with `--use-service-account-credentials`, else one for all; and the API server itself, which writes the
-/// Endpoints and the slice of `default/kubernetes`, whose addresses are those of no pod.
+/// Users whose writes the webhook does not review. The controllers of kube-controller-manager each have a user of their
+/// own with `--use-service-account-credentials`, and share one without it. The API server writes the Endpoints and the
+/// slice of `default/kubernetes`, whose addresses do not belong to pods.
 pub const CONTROLLER_USERS: [&str; 6] = [
     "system:apiserver",
     "system:kube-controller-manager",
@@ -14,18 +14,18 @@ pub const CONTROLLER_USERS: [&str; 6] = [
     "system:serviceaccount:kube-system:generic-garbage-collector",
 ];
 
-/// Whether a controller writes.
+/// Whether a user is a built-in controller or the API server.
 pub(super) fn is_controller(user: &str) -> bool {
     CONTROLLER_USERS.contains(&user)
 }
 
-/// The label that names the writer of Endpoints, and the built-in controller that it may name.
+/// The label that names the writer of Endpoints, and its value for the built-in controller.
 pub(super) const ENDPOINTS: (&str, &[&str]) = (names::ENDPOINTS_MANAGED_BY, &[names::ENDPOINTS_CONTROLLER]);
-/// The same for slices.
+/// The label that names the writer of a slice, and its values for the built-in controllers.
 pub(super) const SLICES: (&str, &[&str]) =
     (names::SLICE_MANAGED_BY, &[names::SLICE_CONTROLLER, names::MIRROR_CONTROLLER]);
 
-/// The built-in controller that the labels name as the writer of the object.
+/// The built-in controller that writes the object, by its labels.
 pub(super) fn managed_by<'a>(labels: &'a Labels, (label, controllers): (&str, &[&str])) -> Option<&'a str> {
     labels.get(label).map(AsRef::as_ref).filter(|v| controllers.contains(v))
 }

@@ -1,43 +1,47 @@
-//! What holds for one object: the modes of the rules, and their bounds.
+//! The settings for one object: the modes of the rules, and their limits.
 
-use super::rule::{Mode, Rule};
+use super::{
+    request::Stage,
+    rule::{Mode, Remedy, Rule},
+};
 use crate::model::{Cidr, Text};
 
-/// What holds for one object. An `EndpointPolicy` makes it; without one, every rule has its default mode.
+/// The modes and limits of all rules for one object. They come from the policies; without one, every rule has its
+/// default mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     modes: [Mode; Rule::COUNT],
-    /// The policy that gives a rule its mode; none where it is the rule's own.
+    /// The policy that sets the mode of a rule; `None` for the default mode.
     policies: [Option<Text>; Rule::COUNT],
-    /// Addresses that need not be those of pods, external IPs, load balancer IPs.
+    /// Ranges for addresses that do not belong to a pod, for external IPs and for load balancer IPs.
     pub allowed: Vec<Cidr>,
-    /// Addresses that are refused even where they are allowed or belong to a pod.
-    pub denied: Vec<Denied>,
-    /// What is done about Endpoints with more than 1000 addresses.
+    /// Ranges whose addresses are refused even if they are allowed or belong to a pod.
+    pub denied: Vec<DeniedRange>,
+    /// What the webhook does with Endpoints that have more than 1000 addresses.
     pub capacity: Capacity,
-    /// The policy that says so; none where no policy does.
+    /// The policy that sets `capacity`; `None` for the default.
     pub capacity_policy: Option<Text>,
-    /// What holds for the stored object, where that is something else: policies choose objects by their labels. What
-    /// is fine there is no excuse here.
+    /// The settings for the stored object, if they differ: policies select objects by their labels. A fault that these
+    /// settings tolerate does not excuse the new object.
     pub before: Option<Box<Self>>,
 }
 
 /// A range that a policy denies.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Denied {
-    /// Its addresses.
+pub struct DeniedRange {
+    /// The range.
     pub range: Cidr,
     /// The name of the policy.
     pub policy: Text,
 }
 
-/// What is done about too many addresses, where the rule is enforced; the stricter one last.
+/// What the webhook does with too many addresses where the rule is enforced; the stricter action last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum Capacity {
-    /// They are cut to 1000, as the controllers do.
+    /// It keeps 1000 of them, as the controllers do.
     #[default]
     Truncate,
-    /// The object is refused.
+    /// It refuses the object.
     Deny,
 }
 
@@ -65,7 +69,15 @@ impl Settings {
         self.modes[rule as usize]
     }
 
-    /// The name of the policy that gives a rule its mode; `None` where it is the rule's own.
+    /// Whether a webhook checks a rule. The mutating one checks only the enforced rules that change objects.
+    pub(super) fn checks(&self, rule: Rule, stage: Stage) -> bool {
+        match stage {
+            Stage::Mutate => self.mode(rule) == Mode::Enforce && rule.remedy() == Remedy::Change,
+            Stage::Validate => self.mode(rule) != Mode::Off,
+        }
+    }
+
+    /// The name of the policy that sets the mode of a rule; `None` for the default mode.
     pub fn policy(&self, rule: Rule) -> Option<&Text> {
         self.policies[rule as usize].as_ref()
     }
@@ -75,7 +87,7 @@ impl Settings {
         self.modes[rule as usize] = mode;
     }
 
-    /// Sets the mode of a rule, as a policy of this name says.
+    /// Sets the mode of a rule, for the policy of this name.
     pub fn set_by(&mut self, rule: Rule, mode: Mode, policy: &Text) {
         self.set(rule, mode);
         self.policies[rule as usize] = Some(policy.clone());

@@ -18,7 +18,7 @@ use super::{
     table::{Cell, Table},
 };
 use crate::{
-    convert::{self, Converted, Target},
+    convert::{Conversion, ConversionTarget, convert_objects},
     decode::Document,
 };
 
@@ -36,7 +36,7 @@ use crate::{
 pub(super) struct ConvertArgs {
     /// What to convert to: a kind, or a version of EndpointSlice or `EndpointPolicy`.
     #[arg(long, value_name = "KIND|VERSION", value_parser = targets())]
-    to: Target,
+    to: ConversionTarget,
     /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
     /// from standard input (-). May be given several times.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-", required = true)]
@@ -68,8 +68,9 @@ impl From<ObjectFormat> for OutputFormat {
     }
 }
 
-fn targets() -> impl TypedValueParser<Value = Target> {
-    PossibleValuesParser::new(Target::ALL.map(Target::as_str)).try_map(|text| text.parse::<Target>())
+fn targets() -> impl TypedValueParser<Value = ConversionTarget> {
+    PossibleValuesParser::new(ConversionTarget::ALL.map(ConversionTarget::as_str))
+        .try_map(|text| text.parse::<ConversionTarget>())
 }
 
 impl ConvertArgs {
@@ -79,7 +80,7 @@ impl ConvertArgs {
         let all: Vec<(&str, Document<'_>)> =
             files.into_iter().flat_map(|f| f.documents.into_iter().map(move |d| (f.name, d))).collect();
         let objects: Vec<_> = all.iter().map(|(_, d)| d.raw.as_ref()).collect();
-        let converted = convert::objects(&objects, self.to);
+        let converted = convert_objects(&objects, self.to);
         for failed in &converted.failed {
             complete = false;
             let place = all.get(failed.index).map(|(name, d)| format!("{name}:{}: ", d.line)).unwrap_or_default();
@@ -93,7 +94,7 @@ impl ConvertArgs {
 }
 
 /// Prints what was lost on standard error: standard output is for the objects.
-fn report_losses(converted: &Converted) -> anyhow::Result<()> {
+fn report_losses(converted: &Conversion) -> anyhow::Result<()> {
     if converted.lost.is_empty() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use super::{
     table::Table,
 };
 use crate::{
-    engine::reason::counted,
+    engine::phrase::counted,
     kube_api::Target,
     model::installed::NAME,
     servers::webhook::emergency::{self, Change, Direction, Kind, Order, SwitchError, Turned},

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::output::{Output, OutputFormat};
-use crate::convert::raw::{Members, Node};
+use crate::model::json::raw::{JsonMembers, JsonNode};
 
 /// Prints objects as YAML documents, as one JSON document, or as lines.
 pub(super) fn print(items: &[&RawValue], format: OutputFormat) -> anyhow::Result<()> {
@@ -59,10 +59,10 @@ impl Serialize for ExactJson<'_> {
         let text = self.raw.get();
         match text.as_bytes().first() {
             Some(b'{') => {
-                let members = Members::read(self.raw).map_err(S::Error::custom)?;
+                let members = JsonMembers::read(self.raw).map_err(S::Error::custom)?;
                 s.collect_map(members.into_iter().filter_map(|(name, value)| match value {
-                    Node::Raw(raw) => Some((name, inner(raw))),
-                    // Members that were just read are raw.
+                    JsonNode::Raw(raw) => Some((name, inner(raw))),
+                    // JsonMembers that were just read are raw.
                     _ => None,
                 }))
             }

@@ -1,16 +1,16 @@
-//! Endpoints → EndpointSlices, mapped as the mirroring controller maps them, for a user to own.
+//! Endpoints → EndpointSlices, as the mirroring controller maps them, but without a controller as their writer.
 
 use serde_json::{Value, value::RawValue};
 
-use super::lost::Losses;
+use super::losses::Losses;
 use crate::{
     engine::{mirror, reason::Reason},
     model::{EndpointAddress, EndpointSlice, Endpoints, Text, names},
 };
 
-/// Most endpoints of a slice that an API server takes.
+/// Most endpoints of a slice that an API server accepts.
 const MAX_ENDPOINTS: usize = 1000;
-/// Who writes the slices. Not the mirroring controller: it deletes such slices as it does not know.
+/// The writer of the slices. The mirroring controller would delete slices that carry its name.
 const MANAGED_BY: &str = "roster-convert";
 /// Longest name of an object, with room for a number.
 const MAX_NAME: usize = 253 - 8;
@@ -19,16 +19,16 @@ const MAX_NAME: usize = 253 - 8;
 pub(super) fn from_endpoints(raw: &RawValue, losses: &mut Losses) -> Result<Vec<EndpointSlice>, String> {
     let mut endpoints: Endpoints = serde_json::from_str(raw.get()).map_err(|e| e.to_string())?;
     let source: Value = serde_json::from_str(raw.get()).map_err(|e| e.to_string())?;
-    losses.note_unread(&source, &serde_json::to_value(&endpoints).map_err(|e| e.to_string())?);
-    tell_differing_twins(&endpoints, losses);
+    losses.add_unread(&source, &serde_json::to_value(&endpoints).map_err(|e| e.to_string())?);
+    note_differing_twins(&endpoints, losses);
     if !endpoints.meta.finalizers.is_empty() {
-        losses.note("metadata.finalizers", "they hold the Endpoints object, and not its slices");
+        losses.add("metadata.finalizers", "finalizers of Endpoints do not apply to the slices");
     }
     // An API server sets the protocol of Endpoints (`SetDefaults_Endpoints`), and refuses slices without one.
     for port in endpoints.subsets.iter_mut().flat_map(|s| &mut s.ports).filter(|p| p.protocol.is_empty()) {
         port.protocol = Text::new_static("TCP");
     }
-    // An object that is being deleted is still to be seen.
+    // The mirroring controller does not map an object that is being deleted; a conversion does.
     endpoints.meta.deletion_timestamp = None;
     let (slices, report) = mirror::mapped(&endpoints);
     if let Some(error) = report.errors.first() {
@@ -36,14 +36,14 @@ pub(super) fn from_endpoints(raw: &RawValue, losses: &mut Losses) -> Result<Vec<
     }
     for problem in report.problems {
         if problem.code == Reason::MirrorInvalidAddress {
-            losses.note("subsets", &problem.message);
+            losses.add("subsets", &problem.message);
         }
     }
-    Ok(own(&endpoints, slices))
+    Ok(with_own_metadata(&endpoints, slices))
 }
 
-/// Names and labels for slices that no controller writes; none has more endpoints than is allowed.
-fn own(endpoints: &Endpoints, slices: Vec<EndpointSlice>) -> Vec<EndpointSlice> {
+/// Gives the slices names and labels without a controller, and splits those with too many endpoints.
+fn with_own_metadata(endpoints: &Endpoints, slices: Vec<EndpointSlice>) -> Vec<EndpointSlice> {
     let mut out: Vec<EndpointSlice> = Vec::with_capacity(slices.len());
     for mut slice in slices {
         slice.meta.generate_name = Text::default();
@@ -62,8 +62,8 @@ fn own(endpoints: &Endpoints, slices: Vec<EndpointSlice>) -> Vec<EndpointSlice> 
     out
 }
 
-/// Of several addresses that are the same one to Kubernetes, the details of the first are kept.
-fn tell_differing_twins(endpoints: &Endpoints, losses: &mut Losses) {
+/// Reports addresses that Kubernetes treats as equal but that differ in details: the first one is kept.
+fn note_differing_twins(endpoints: &Endpoints, losses: &mut Losses) {
     let mut all: Vec<(&EndpointAddress, usize, &str, usize)> = Vec::new();
     for (i, subset) in endpoints.subsets.iter().enumerate() {
         for (list, addresses) in [("addresses", &subset.addresses), ("notReadyAddresses", &subset.not_ready_addresses)]
@@ -72,14 +72,14 @@ fn tell_differing_twins(endpoints: &Endpoints, losses: &mut Losses) {
         }
     }
     let uid = |a: &EndpointAddress| a.target_ref.as_ref().map(|t| t.uid.clone()).unwrap_or_default();
-    // Stable: twins stay in the order in which they are listed.
+    // The sort is stable: twins stay in order.
     all.sort_by(|a, b| (&a.0.ip, uid(a.0)).cmp(&(&b.0.ip, uid(b.0))));
     let mut first = None;
     for (address, i, list, j) in all {
         match first {
             Some(f) if twins(f, address) && f != address => {
-                let why = "the address is listed before with another host name, node or target, which counts";
-                losses.note(format!("subsets[{i}].{list}[{j}]"), why);
+                let why = "an earlier entry of the address has another host name, node or target, and takes precedence";
+                losses.add(format!("subsets[{i}].{list}[{j}]"), why);
             }
             Some(f) if twins(f, address) => {}
             _ => first = Some(address),

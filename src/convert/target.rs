@@ -1,38 +1,37 @@
-//! What objects are converted to.
+//! The target of a conversion.
 
 use std::{fmt, str::FromStr};
 
-use super::discovery::Discovery;
-use crate::admission::policy::version::Version;
+use crate::{admission::policy::PolicyVersion, model::slice_version::SliceVersion};
 
-/// What objects are converted to. Objects that it says nothing about stay as they are.
+/// The target of a conversion. Objects that it does not apply to stay as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum ConversionTarget {
     /// `EndpointSlice`s of this version.
-    Discovery(Discovery),
+    Slice(SliceVersion),
     /// `EndpointSlice`s become `Endpoints`, one for each Service.
     Endpoints,
     /// `Endpoints` become `EndpointSlice`s of v1.
     EndpointSlice,
     /// `EndpointPolicy` objects of this version.
-    Policy(Version),
+    Policy(PolicyVersion),
 }
 
-impl Target {
-    /// All of them, in the order of the documentation.
+impl ConversionTarget {
+    /// All targets, in the order of the documentation.
     pub const ALL: [Self; 6] = [
         Self::EndpointSlice,
         Self::Endpoints,
-        Self::Discovery(Discovery::V1),
-        Self::Discovery(Discovery::V1beta1),
-        Self::Policy(Version::V1),
-        Self::Policy(Version::V1alpha1),
+        Self::Slice(SliceVersion::V1),
+        Self::Slice(SliceVersion::V1beta1),
+        Self::Policy(PolicyVersion::V1),
+        Self::Policy(PolicyVersion::V1alpha1),
     ];
 
-    /// As it is written: a kind, or a group and a version.
+    /// The name: a kind, or a group and a version.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Discovery(version) => version.api_version(),
+            Self::Slice(version) => version.api_version(),
             Self::Endpoints => "Endpoints",
             Self::EndpointSlice => "EndpointSlice",
             Self::Policy(version) => version.api_version(),
@@ -40,13 +39,13 @@ impl Target {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ConversionTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Target {
+impl FromStr for ConversionTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

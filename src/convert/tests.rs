@@ -2,11 +2,11 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::*;
 
-/// Items, what was lost (`object field: why (+more)`), and what failed.
+/// The items, the lost fields (`object field: why (+more)`), and the failures.
 fn convert(list: &[Value], to: &str) -> (Vec<Value>, Vec<String>, Vec<String>) {
     let raws: Vec<Box<RawValue>> = list.iter().map(|v| RawValue::from_string(v.to_string()).unwrap()).collect();
     let raws: Vec<&RawValue> = raws.iter().map(AsRef::as_ref).collect();
-    let converted = objects(&raws, to.parse().unwrap());
+    let converted = convert_objects(&raws, to.parse().unwrap());
     let more = |n: usize| if n > 0 { format!(" (+{n})") } else { String::new() };
     (
         converted.items.iter().map(|i| serde_json::from_str(i.get()).unwrap()).collect(),
@@ -23,8 +23,8 @@ fn slice(version: &str, endpoints: &Value) -> Value {
     })
 }
 
-const KEPT: &str = "EndpointSlice shop/web-1 endpoints[0].topology: it is kept as deprecatedTopology, which API servers \
-                    drop from what is written as v1";
+const KEPT: &str = "EndpointSlice shop/web-1 endpoints[0].topology: it becomes deprecatedTopology, which API servers drop \
+                    from objects written as v1";
 
 /// The table of the API server's own conversion tests: v1beta1, v1, and v1beta1 again.
 #[test]
@@ -90,14 +90,14 @@ fn a_slice_that_cannot_be_converted_fails_alone() {
     assert_eq!(
         failed,
         [
-            "0 EndpointSlice shop/web-1: endpoints[0].topology[\"a\"] is no text",
-            "2 EndpointSlice shop/web-1: endpoints[1].topology is no object",
-            "3 EndpointSlice shop/web-1: endpoints[0] is no object",
-            "4 EndpointSlice shop/web-1: endpoints is no list",
+            "0 EndpointSlice shop/web-1: endpoints[0].topology[\"a\"] is not a string",
+            "2 EndpointSlice shop/web-1: endpoints[1].topology is not an object",
+            "3 EndpointSlice shop/web-1: endpoints[0] is not an object",
+            "4 EndpointSlice shop/web-1: endpoints is not a list",
             "5 EndpointSlice shop/web-1: apiVersion \"discovery.k8s.io/v1alpha1\" is neither discovery.k8s.io/v1 nor \
          discovery.k8s.io/v1beta1",
-            "7  : it is no object",
-            "8  : it has no kind",
+            "7  : the value is not an object",
+            "8  : the field `kind` is missing",
         ]
     );
 }
@@ -111,8 +111,8 @@ fn fields_of_the_wrong_version_are_lost_and_zones_win() {
     assert_eq!(
         lost,
         [
-            "EndpointSlice shop/web-1 endpoints[0].zone: v1beta1 has no field zone",
-            "EndpointSlice shop/web-1 endpoints[0].deprecatedTopology: v1beta1 has no field deprecatedTopology",
+            "EndpointSlice shop/web-1 endpoints[0].zone: v1beta1 does not have the field zone",
+            "EndpointSlice shop/web-1 endpoints[0].deprecatedTopology: v1beta1 does not have the field deprecatedTopology",
         ]
     );
     let v1 = slice(
@@ -124,21 +124,21 @@ fn fields_of_the_wrong_version_are_lost_and_zones_win() {
     assert_eq!(
         lost,
         [
-            "EndpointSlice shop/web-1 endpoints[0].topology: v1 has no field topology",
-            "EndpointSlice shop/web-1 endpoints[0].deprecatedTopology: its zone gives way to the field zone",
+            "EndpointSlice shop/web-1 endpoints[0].topology: v1 does not have the field topology",
+            "EndpointSlice shop/web-1 endpoints[0].deprecatedTopology: the field zone replaces its zone",
         ]
     );
 }
 
 #[test]
-fn what_the_target_says_nothing_about_stays_as_it_is() {
+fn other_objects_stay_as_they_are() {
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"x": 1.10}});
     let knative = json!({"apiVersion": "x.dev/v1", "kind": "Endpoints"});
-    for to in Target::ALL {
+    for to in ConversionTarget::ALL {
         let got = convert(&[service.clone(), knative.clone()], to.as_str());
         assert_eq!(got, (vec![service.clone(), knative.clone()], vec![], vec![]), "{to}");
     }
-    assert!("v1".parse::<Target>().unwrap_err().starts_with("expected EndpointSlice, Endpoints, discovery"));
+    assert!("v1".parse::<ConversionTarget>().unwrap_err().starts_with("expected EndpointSlice, Endpoints, discovery"));
 }
 
 fn endpoints(subsets: &Value) -> Value {
@@ -195,7 +195,7 @@ fn endpoints_become_slices_that_a_user_owns() {
     assert_eq!(
         lost,
         [
-            "Endpoints shop/web subsets[0].addresses[1].x: this build does not know the field",
+            "Endpoints shop/web subsets[0].addresses[1].x: this version of Roster does not know the field",
             "Endpoints shop/web subsets: 1 not mirrored: \"junk\" is not an IP address that 1.37 reads",
         ]
     );
@@ -203,7 +203,7 @@ fn endpoints_become_slices_that_a_user_owns() {
 }
 
 #[test]
-fn large_endpoints_become_several_slices_and_nothing_is_cut() {
+fn large_endpoints_become_several_slices() {
     let addresses: Vec<Value> = (0..2500).map(|i| json!({"ip": format!("10.0.{}.{}", i / 250, i % 250)})).collect();
     let ports = json!([{"port": 80, "protocol": "TCP"}]);
     let (items, lost, failed) =
@@ -213,7 +213,7 @@ fn large_endpoints_become_several_slices_and_nothing_is_cut() {
 }
 
 #[test]
-fn twins_that_differ_are_told() {
+fn differing_entries_of_an_address_are_reported() {
     let (_, lost, _) = convert(
         &[endpoints(&json!([
             {"addresses": [{"ip": "10.0.0.1", "nodeName": "a"}, {"ip": "10.0.0.2"}], "ports": [{"port": 80}]},
@@ -223,8 +223,8 @@ fn twins_that_differ_are_told() {
     );
     assert_eq!(
         lost,
-        ["Endpoints shop/web subsets[1].notReadyAddresses[0]: the address is listed before with another host name, \
-         node or target, which counts",]
+        ["Endpoints shop/web subsets[1].notReadyAddresses[0]: an earlier entry of the address has another \
+         host name, node or target, and takes precedence",]
     );
 }
 
@@ -271,32 +271,34 @@ fn slices_of_a_service_become_one_object() {
     assert_eq!(
         lost,
         [
-            "EndpointSlice x future: this build does not know the field",
-            "EndpointSlice x ports[0]: it has no number, which means every port",
-            "EndpointSlice x endpoints: no port is left for them",
-            "EndpointSlice shop/web-1 future: this build does not know the field",
-            "EndpointSlice shop/web-1 endpoints[0].zone: Endpoints have no zones (+1)",
-            "EndpointSlice shop/web-1 endpoints[1].addresses: of several addresses of an endpoint, clients use the first",
-            "EndpointSlice shop/web-1 endpoints[1].hints: Endpoints have no hints",
-            "EndpointSlice shop/web-1 endpoints[2].conditions.serving: Endpoints know ready and not ready only",
-            "EndpointSlice shop/web-1 endpoints[2].conditions.terminating: Endpoints do not know it",
-            "EndpointSlice shop/web-2 future: this build does not know the field",
-            "EndpointSlice shop/web-2 endpoints[0].deprecatedTopology: Endpoints have no topology",
-            "EndpointSlice shop/web-2 metadata.labels[\"app\"]: an earlier slice of the Service has another value",
-            "EndpointSlice shop/web-3 future: this build does not know the field",
-            "EndpointSlice shop/web-3 endpoints: Endpoints hold IP addresses only, and these are of type FQDN",
+            "EndpointSlice x future: this version of Roster does not know the field",
+            "EndpointSlice x ports[0]: a port without a number means every port, which Endpoints cannot express",
+            "EndpointSlice x endpoints: none of their ports can be converted",
+            "EndpointSlice shop/web-1 future: this version of Roster does not know the field",
+            "EndpointSlice shop/web-1 endpoints[0].zone: Endpoints do not have zones (+1)",
+            "EndpointSlice shop/web-1 endpoints[1].addresses: Endpoints hold only the first address of an endpoint",
+            "EndpointSlice shop/web-1 endpoints[1].hints: Endpoints do not have hints",
+            "EndpointSlice shop/web-1 endpoints[2].conditions.serving: Endpoints only distinguish ready and not ready",
+            "EndpointSlice shop/web-1 endpoints[2].conditions.terminating: Endpoints do not have this condition",
+            "EndpointSlice shop/web-2 future: this version of Roster does not know the field",
+            "EndpointSlice shop/web-2 endpoints[0].deprecatedTopology: Endpoints do not have a topology",
+            "EndpointSlice shop/web-2 metadata.labels[\"app\"]: another slice of the Service has a different value",
+            "EndpointSlice shop/web-3 future: this version of Roster does not know the field",
+            "EndpointSlice shop/web-3 endpoints: Endpoints can only hold IP addresses, not addresses of type FQDN",
         ]
     );
     assert_eq!(
         failed,
-        ["2 EndpointSlice shop/web-1: it has no label kubernetes.io/service-name: it belongs to no Service",]
+        [
+            "2 EndpointSlice shop/web-1: the label kubernetes.io/service-name is missing: the slice does not belong to a Service",
+        ]
     );
 }
 
 /// 40 000 members wherever an object may have any number: with a search among all of them for each one, this would
 /// take a quarter of a minute.
 #[test]
-fn very_many_members_take_no_longer_each() {
+fn the_time_per_member_does_not_grow() {
     let many = |prefix: &str, value: &str| {
         let members: Vec<String> = (0..40_000).map(|i| format!(r#""{prefix}{i}":{value}"#)).collect();
         members.join(",")
@@ -321,13 +323,13 @@ fn very_many_members_take_no_longer_each() {
     let topology = slice("v1beta1", "web-1", r#""a":"b""#, &format!(r#"{{"topology":{{{texts}}}}}"#));
     let slices = [slice("v1", "web-1", &texts, ""), slice("v1", "web-2", &many("e", r#""""#), "")];
     for (name, texts, to) in [
-        ("a rest that waits in an annotation", &[flat][..], "roster.dev/v1"),
+        ("a remainder in an annotation", &[flat][..], "roster.dev/v1"),
         ("unknown fields", &[structured], "roster.dev/v1alpha1"),
         ("topology", &[topology], "discovery.k8s.io/v1"),
         ("labels of slices, the later ones first", &slices, "Endpoints"),
     ] {
         let raws: Vec<&RawValue> = texts.iter().map(|t| serde_json::from_str(t).unwrap()).collect();
-        let converted = objects(&raws, to.parse().unwrap());
+        let converted = convert_objects(&raws, to.parse().unwrap());
         assert_eq!((converted.items.len(), converted.failed), (1, vec![]), "{name}");
         assert!(converted.items[0].get().len() > 400_000, "{name}");
     }

@@ -13,19 +13,22 @@ use super::{
     input, is_json,
     kind::TypeMeta,
     object::{self, Means, Place},
-    pointer::Pointer,
     position::Position,
     yaml_as_json,
 };
 use crate::{
-    admission::policy::{
-        Policies,
-        version::{GROUP, KIND},
-    },
-    convert::raw::{Members, Node},
+    admission::policy::{self, Policies},
     engine::reason::{Finding, Reason},
     inventory::{Interner, Inventory},
-    model::json::message::message,
+    model::{
+        ObjectKey,
+        installed::{POLICY_GROUP, POLICY_KIND},
+        json::{
+            message::message,
+            pointer::{Pointer, steps},
+            raw::{JsonMembers, JsonNode},
+        },
+    },
 };
 
 /// How deep lists may be nested; deeper ones are objects of no known kind.
@@ -55,7 +58,7 @@ impl<'a> Document<'a> {
         // What a list said of its object is not in the text: its lines are not known.
         let Cow::Borrowed(raw) = &self.raw else { return self.line };
         let mut raw: &RawValue = raw;
-        for name in names(field) {
+        for name in steps(field) {
             match part(raw, &name) {
                 Some(part) => raw = part,
                 None => break,
@@ -67,31 +70,14 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The names of a path: `a.b[0][c.d/e]`, or `/a/b/0/c.d~1e`.
-fn names(field: &str) -> Vec<String> {
-    if let Some(pointer) = field.strip_prefix('/') {
-        return pointer.split('/').map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
-    }
-    let (mut names, mut rest) = (Vec::new(), field);
-    while !rest.is_empty() {
-        let (name, after) = match rest.strip_prefix('[') {
-            Some(inner) => inner.split_once(']').unwrap_or((inner, "")),
-            None => rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len())),
-        };
-        names.push(name.trim_matches('"').to_owned());
-        rest = after.strip_prefix('.').unwrap_or(after);
-    }
-    names
-}
-
 /// A member of an object, or an element of a list.
 fn part<'a>(raw: &'a RawValue, name: &str) -> Option<&'a RawValue> {
     if raw.get().starts_with('[') {
         let list: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
         return list.get(name.parse::<usize>().ok()?).copied();
     }
-    match Members::read(raw).ok()?.take(name)? {
-        Node::Raw(part) => Some(part),
+    match JsonMembers::read(raw).ok()?.take(name)? {
+        JsonNode::Raw(part) => Some(part),
         _ => None,
     }
 }
@@ -196,9 +182,9 @@ fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta) -> Option<Vec<&'a RawValue>> {
     if raw.get().starts_with('[') {
         return serde_json::from_str(raw.get()).ok();
     }
-    let list = Members::read(raw).ok().filter(|_| of.kind.ends_with("List"))?;
+    let list = JsonMembers::read(raw).ok().filter(|_| of.kind.ends_with("List"))?;
     match list.get("items")? {
-        Node::Raw(items) => {
+        JsonNode::Raw(items) => {
             serde_json::from_str::<Option<Vec<&RawValue>>>(items.get()).ok().map(Option::unwrap_or_default)
         }
         _ => None,
@@ -207,13 +193,13 @@ fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta) -> Option<Vec<&'a RawValue>> {
 
 /// The object with the type that its list tells, as API servers leave it out in lists.
 fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
-    let Ok(members) = Members::read(raw) else { return Cow::Borrowed(raw) };
+    let Ok(members) = JsonMembers::read(raw) else { return Cow::Borrowed(raw) };
     if meta.kind.is_empty() {
         return Cow::Borrowed(raw);
     }
-    let mut typed = Members::default();
-    typed.push("apiVersion".into(), Node::Text(meta.api_version.as_str().into()));
-    typed.push("kind".into(), Node::Text(meta.kind.as_str().into()));
+    let mut typed = JsonMembers::default();
+    typed.push("apiVersion".into(), JsonNode::Text(meta.api_version.as_str().into()));
+    typed.push("kind".into(), JsonNode::Text(meta.kind.as_str().into()));
     typed.fill_from(members);
     Cow::Owned(typed.to_raw())
 }
@@ -225,12 +211,12 @@ pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policie
     for document in documents(&text, source)? {
         let of = TypeMeta::of(document.raw.get(), true);
         let group = of.api_version.split_once('/').map_or("", |(group, _)| group);
-        let (policy, found) = if of.kind == KIND && group == GROUP {
-            crate::admission::policy::read(&document.raw)
+        let (policy, found) = if of.kind == POLICY_KIND && group == POLICY_GROUP {
+            policy::read(&document.raw)
         } else {
             let kind: String = of.kind.chars().take(80).collect();
-            let key = crate::model::ObjectKey { kind: kind.as_str().into(), ..Default::default() };
-            (None, vec![Finding::new(Reason::InvalidObject, key, format!("{kind:?} is no {KIND}"))])
+            let key = ObjectKey { kind: kind.as_str().into(), ..Default::default() };
+            (None, vec![Finding::new(Reason::InvalidObject, key, format!("{kind:?} is not an {POLICY_KIND}"))])
         };
         list.extend(policy);
         let place = |p: Finding| {
@@ -365,9 +351,9 @@ kind: Service
         assert_eq!(
             problems.iter().map(|p| p.message.as_str()).collect::<Vec<_>>(),
             [
-                "p.yaml:6: spec.exemptGroup is not known (did you mean exemptGroups?); it is ignored",
-                "p.yaml:11: spec.rules[0].name is \"extrenal-ip\", which means nothing; try external-ip",
-                "p.yaml:13: \"Service\" is no EndpointPolicy",
+                "p.yaml:6: spec.exemptGroup is not a known field (did you mean exemptGroups?); it is ignored",
+                "p.yaml:11: spec.rules[0].name is \"extrenal-ip\", which is not a known value; try external-ip",
+                "p.yaml:13: \"Service\" is not an EndpointPolicy",
             ]
         );
     }

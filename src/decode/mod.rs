@@ -16,7 +16,6 @@ mod error;
 mod input;
 mod kind;
 mod object;
-mod pointer;
 mod position;
 pub mod request;
 mod scan;

@@ -9,10 +9,10 @@ use super::{
     budget::{Budget, Pool},
     error::{DecodeError, DecodeReason},
     kind::{Kind, TypeMeta},
-    pointer::Pointer,
     position::Position,
     value::{self, Flaw, Look},
 };
+use crate::model::json::pointer::Pointer;
 use crate::{
     engine::reason::{Finding, Reason},
     inventory::{Interner, Inventory, Object, check},
@@ -203,16 +203,13 @@ fn add_topology(look: &mut Look<Object>, text: &str, place: Place<'_>, means: &M
             topology.remove(names::ZONE);
             endpoint.zone = Some(zone);
         }
-        if endpoint.node_name.is_some() && topology.get(HOSTNAME) == endpoint.node_name.as_ref() {
-            topology.remove(HOSTNAME);
+        if endpoint.node_name.is_some() && topology.get(names::HOSTNAME) == endpoint.node_name.as_ref() {
+            topology.remove(names::HOSTNAME);
         }
         endpoint.deprecated_topology = Some(Box::new(topology)).filter(|t| !t.is_empty());
     }
     Ok(())
 }
-
-/// Label of a node, and up to v1beta1 of an endpoint.
-const HOSTNAME: &str = "kubernetes.io/hostname";
 
 #[derive(Deserialize)]
 struct Beta {

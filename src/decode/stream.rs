@@ -18,11 +18,11 @@ use super::{
     error::{DecodeError, DecodeReason},
     kind::{Kind, TypeMeta},
     object::{self, Means, Place},
-    pointer::Pointer,
     position::Position,
     split::{Batch, Item, Splitter},
 };
 use crate::inventory::{Interner, Inventory, Targets};
+use crate::model::json::pointer::Pointer;
 
 /// What one batch came to.
 #[derive(Default)]

@@ -14,11 +14,11 @@ use serde_json::{error::Category, value::RawValue};
 
 use super::{
     budget::Budget,
-    pointer::Pointer,
     strict::{self, Strict},
 };
 use crate::engine::reason::Reason;
 use crate::model::json::message::message;
+use crate::model::json::pointer::Pointer;
 
 /// A field that is to blame.
 #[derive(Clone, Debug, PartialEq, Eq)]

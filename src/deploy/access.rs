@@ -21,7 +21,7 @@ fn account() -> Value {
 
 fn cluster_role() -> Value {
     let mut read: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (group, resource) in KINDS.iter().map(|k| (k.group, k.resource)).chain(ASKED) {
+    for (group, resource) in KINDS.iter().map(|k| (k.resource.group(), k.resource.plural())).chain(ASKED) {
         // Endpoints are judged one at a time, and never looked up.
         if resource != "endpoints" {
             read.entry(group).or_default().push(resource);

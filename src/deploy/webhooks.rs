@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::names::{NAME, NAMESPACE, SERVICE, cluster_meta};
 use crate::{
-    admission::{KINDS, Kind},
+    admission::{AdmissionKind, KINDS},
     model::names,
 };
 
@@ -39,7 +39,7 @@ pub(super) fn validating() -> Value {
     let webhooks: Vec<Value> = KINDS
         .iter()
         .map(|kind| {
-            let seconds = if kind.resource == "endpointslices" { SLICE_SECONDS } else { VALIDATE_SECONDS };
+            let seconds = if kind.resource.plural() == "endpointslices" { SLICE_SECONDS } else { VALIDATE_SECONDS };
             let mut webhook = webhook(kind, "validate", seconds);
             webhook["matchConditions"] = conditions(validate_conditions(kind));
             webhook
@@ -74,9 +74,9 @@ fn client(path: &str) -> Value {
     json!({ "service": { "name": SERVICE, "namespace": NAMESPACE, "path": path, "port": 443 } })
 }
 
-fn webhook(kind: &Kind, stage: &str, seconds: u32) -> Value {
+fn webhook(kind: &AdmissionKind, stage: &str, seconds: u32) -> Value {
     json!({
-        "name": format!("{}.{stage}.roster.dev", kind.resource),
+        "name": format!("{}.{stage}.roster.dev", kind.resource.plural()),
         "admissionReviewVersions": ["v1", "v1beta1"],
         "clientConfig": client(&format!("/{stage}")),
         "failurePolicy": "Ignore",
@@ -84,10 +84,10 @@ fn webhook(kind: &Kind, stage: &str, seconds: u32) -> Value {
         "sideEffects": "None",
         "timeoutSeconds": seconds,
         "rules": [{
-            "apiGroups": [kind.group],
-            "apiVersions": [kind.version],
+            "apiGroups": [kind.resource.group()],
+            "apiVersions": [kind.resource.version()],
             "operations": kind.operations,
-            "resources": [kind.resource],
+            "resources": [kind.resource.plural()],
             "scope": "Namespaced",
         }],
         "namespaceSelector": { "matchExpressions": [{
@@ -108,11 +108,11 @@ fn not_a_controller() -> (&'static str, String) {
     ("not-a-controller", format!("!(request.userInfo.username in [{}])", users.join(", ")))
 }
 
-fn mutate_conditions(kind: &Kind) -> Vec<(&'static str, String)> {
+fn mutate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
     // What is on its way out is not mended: that could only keep it from going.
     let not_deleted = "!has(object.metadata.deletionTimestamp)".to_owned();
     let mut list = vec![not_a_controller(), ("not-being-deleted", not_deleted)];
-    match kind.resource {
+    match kind.resource.plural() {
         // The one rule that mends a Service.
         "services" => list.push((
             "tolerates-unready",
@@ -123,11 +123,11 @@ fn mutate_conditions(kind: &Kind) -> Vec<(&'static str, String)> {
     list
 }
 
-fn validate_conditions(kind: &Kind) -> Vec<(&'static str, String)> {
+fn validate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
     // An object on its way out is judged as any other: a finalizer holds it as long as its owner likes, and all the
     // while kube-proxy sends traffic to its addresses.
     let mut list = vec![not_a_controller()];
-    let content: &[&str] = match kind.resource {
+    let content: &[&str] = match kind.resource.plural() {
         "services" => &["spec"],
         "endpoints" => &["subsets"],
         _ => &["endpoints", "ports"],
@@ -138,7 +138,7 @@ fn validate_conditions(kind: &Kind) -> Vec<(&'static str, String)> {
         .map(|m| format!("object.metadata.?{m}.orValue({{}}) == oldObject.metadata.?{m}.orValue({{}})"));
     let same: Vec<String> = content.chain(meta).collect();
     list.push(("something-changed", format!("request.operation != 'UPDATE' || !({})", same.join(" && "))));
-    if kind.resource == "endpoints" {
+    if kind.resource.plural() == "endpoints" {
         list.push(no_lock());
     }
     list

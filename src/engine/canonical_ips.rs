@@ -7,8 +7,8 @@ use std::net::Ipv4Addr;
 
 use crate::{
     engine::{
-        ports::clip,
-        reason::{Finding, Reason, counted},
+        phrase::{clip, counted},
+        reason::{Finding, Reason},
         state::Report,
     },
     model::{ObjectKey, Pod, PodIp, Text},

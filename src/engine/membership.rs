@@ -4,7 +4,7 @@
 use std::{fmt::Write, sync::Arc};
 
 use crate::{
-    engine::{compat::Profile, ports::clip, reason::Reason},
+    engine::{compat::Profile, phrase::clip, reason::Reason},
     model::{Labels, Phase, Pod, Readiness, Service, ServiceType},
 };
 

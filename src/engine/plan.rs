@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::{
     engine::{
         endpoints, endpointslice, membership, mirror,
-        reason::{Discard, Recorder},
+        record::{Discard, Recorder},
         state::{Context, Controller, Options, Plan, Report, State},
     },
     model::{EndpointSlice, Endpoints, Nodes, Pod, Service},

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use smallvec::SmallVec;
 
 use crate::{
-    engine::{budget, reason::Reason},
+    engine::{budget, phrase::clip, reason::Reason},
     model::{ContainerPort, Pod, ServicePort, TargetPort, Text},
 };
 
@@ -209,14 +209,6 @@ pub(crate) fn miss(pod: &Pod, wanted: &ServicePort) -> (Reason, String) {
     let have = list(&mut namesakes().map(|p| said(p.protocol.as_str())));
     let asked = said(wanted.protocol.as_str());
     (Reason::ProtocolMismatch, format!("port {:?} is {have} in the pod, {asked} in the Service", clip(name)))
-}
-
-/// Text that somebody else chose, short enough to be said once for every pod and port.
-pub(crate) fn clip(text: &str) -> &str {
-    match text.char_indices().nth(64) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::model::{Family, ObjectKey};
+use crate::model::ObjectKey;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -280,83 +280,6 @@ impl Finding {
         let message = format!("{object} is there more than once; the last one counts");
         Self::new(Reason::DuplicateObject, object, message)
     }
-}
-
-/// `1 pod`, `2 pods`: a number of things in a sentence.
-pub(crate) fn counted(n: usize, thing: &str) -> String {
-    match (n, thing.strip_suffix("ss")) {
-        (1, _) => format!("1 {thing}"),
-        (_, Some(_)) => format!("{n} {thing}es"),
-        _ => format!("{n} {thing}s"),
-    }
-}
-
-/// Which list a decision is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// The v1 Endpoints object.
-    Endpoints,
-    /// The slices of one address type.
-    Slices(Family),
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Endpoints => f.write_str("Endpoints"),
-            Self::Slices(family) => write!(f, "EndpointSlice {}", family.as_str()),
-        }
-    }
-}
-
-impl Serialize for Scope {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
-    }
-}
-
-/// One decision about one pod, and one Service port where it is about one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Which list.
-    pub scope: Scope,
-    /// Index among the selected pods.
-    pub pod: usize,
-    /// Index among the Service's ports; `None` if it is about all of them.
-    pub port: Option<usize>,
-    /// The decision.
-    pub reason: Reason,
-    /// What it is about this pod; may be empty.
-    pub detail: String,
-}
-
-impl Record {
-    /// A decision about a pod as a whole.
-    pub fn of_pod(scope: Scope, pod: usize, reason: Reason, detail: String) -> Self {
-        Self { scope, pod, port: None, reason, detail }
-    }
-}
-
-/// Where decisions are written down as they fall. Generic, so that a plan without reasons pays nothing.
-pub trait Recorder {
-    /// Whether anything more is written down. Loops over pods × ports ask, and end when nothing is.
-    fn open(&self) -> bool;
-    /// Writes a decision down.
-    fn record(&mut self, record: impl FnOnce() -> Record);
-}
-
-/// Nobody reads.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Discard;
-
-impl Recorder for Discard {
-    #[inline]
-    fn open(&self) -> bool {
-        false
-    }
-
-    #[inline]
-    fn record(&mut self, _: impl FnOnce() -> Record) {}
 }
 
 #[cfg(test)]

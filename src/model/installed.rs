@@ -1,4 +1,6 @@
-//! What Roster's own objects are called in a cluster: manifests name them, and the program looks for them.
+//! The names of Roster's own objects in a cluster. The manifests define them, and the program looks for them.
+
+use super::resource::Resource;
 
 /// The namespace.
 pub const NAMESPACE: &str = "roster-system";
@@ -8,15 +10,19 @@ pub const NAME: &str = "roster";
 pub const SERVICE: &str = "roster-webhook";
 /// The Secret of the CA and the certificate.
 pub const SECRET: &str = "roster-webhook-tls";
-/// The Lease of whoever makes certificates.
+/// The Lease of the replica that issues certificates.
 pub const LEASE: &str = "roster-certificates";
-/// The CRD whose versions are converted.
+/// The API group of policies.
+pub const POLICY_GROUP: &str = Resource::EndpointPolicy.group();
+/// The kind of policies.
+pub const POLICY_KIND: &str = Resource::EndpointPolicy.kind();
+/// The CRD of policies, whose versions the webhook converts.
 pub const CRD: &str = "endpointpolicies.roster.dev";
-/// The field manager that owns every `caBundle`, and nothing else.
+/// The field manager that owns every `caBundle` and no other field.
 pub const CERTS_MANAGER: &str = "roster-certs";
-/// The field manager that owns what is said in the status of policies.
+/// The field manager that owns the status of policies.
 pub const POLICIES_MANAGER: &str = "roster-policies";
-/// Port of the webhook in a pod: private clusters let API servers reach 10250 without a further firewall rule.
+/// Port of the webhook in a pod. In private clusters, API servers reach port 10250 without another firewall rule.
 pub const WEBHOOK_PORT: u16 = 10250;
 /// Port of health and metrics in a pod.
 pub const ADMIN_PORT: u16 = 8081;

@@ -16,8 +16,10 @@ mod node;
 mod pod;
 mod quantity;
 mod resource;
+pub(crate) mod review_envelope;
 mod service;
 mod slice;
+pub mod slice_version;
 pub(crate) mod wire;
 
 pub(crate) use address::head;
@@ -71,6 +73,8 @@ pub mod names {
     pub const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
     /// Annotation written by `kubectl apply`.
     pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    /// Label of a node: its name.
+    pub const HOSTNAME: &str = "kubernetes.io/hostname";
     /// Label of a node: its zone.
     pub const ZONE: &str = "topology.kubernetes.io/zone";
     /// Labels of nodes that take no part in zone hints.

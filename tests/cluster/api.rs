@@ -164,5 +164,8 @@ pub(crate) fn path(object: &Value) -> String {
 /// The resource of an object of the table of kinds, or of a policy.
 pub(crate) fn plural(object: &Value) -> &'static str {
     let kind = object["kind"].as_str().unwrap();
-    roster::admission::KINDS.iter().find(|k| k.kind == kind).map_or("endpointpolicies", |k| k.resource)
+    roster::admission::KINDS
+        .iter()
+        .find(|k| k.resource.kind() == kind)
+        .map_or("endpointpolicies", |k| k.resource.plural())
 }

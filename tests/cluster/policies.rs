@@ -7,8 +7,8 @@ use std::{
 };
 
 use roster::{
-    admission::{Rule, policy::version::Version},
-    convert::{Target, objects},
+    admission::{Rule, policy::PolicyVersion},
+    convert::{ConversionTarget, convert_objects},
 };
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn policies_are_kept_converted_and_spoken_of() {
 }
 
 /// Applies the manifests for a webhook that listens here. `stored` is the version in which policies are stored.
-fn install(plane: &ControlPlane, server: &Webhook, stored: Version, more: impl Fn(&mut Value)) {
+fn install(plane: &ControlPlane, server: &Webhook, stored: PolicyVersion, more: impl Fn(&mut Value)) {
     let mut list: Value = serde_json::from_str(&manifests(&server.address, &server.bundle())).unwrap();
     for object in list["items"].as_array_mut().unwrap() {
         if object["kind"] == "CustomResourceDefinition" {
@@ -58,22 +58,22 @@ fn install(plane: &ControlPlane, server: &Webhook, stored: Version, more: impl F
 }
 
 /// The object in another version, as this program converts it.
-fn converted(object: &Value, to: Version) -> Value {
+fn converted(object: &Value, to: PolicyVersion) -> Value {
     let raw = serde_json::value::to_raw_value(object).unwrap();
-    let done = objects(&[&raw], Target::Policy(to));
+    let done = convert_objects(&[&raw], ConversionTarget::Policy(to));
     assert!(done.failed.is_empty() && done.lost.is_empty());
     serde_json::from_str(done.items[0].get()).unwrap()
 }
 
 /// The same object under the path of another version.
-fn path_in(object: &Value, version: Version) -> String {
+fn path_in(object: &Value, version: PolicyVersion) -> String {
     path(object).replace(object["apiVersion"].as_str().unwrap(), version.api_version())
 }
 
 fn nothing_is_lost_in_the_older_version(plane: &ControlPlane, api: &ApiServer, dir: &Path) {
     let server = Webhook::start(&dir.join("older"), &[]);
     server.wait_until_ready();
-    install(plane, &server, Version::V1alpha1, |_| {});
+    install(plane, &server, PolicyVersion::V1alpha1, |_| {});
     let flat = json!({
         "apiVersion": "roster.dev/v1alpha1",
         "kind": "EndpointPolicy",
@@ -92,8 +92,8 @@ fn nothing_is_lost_in_the_older_version(plane: &ControlPlane, api: &ApiServer, d
     });
     let created = wait("policies are served", || Some(api.create(&flat, "", false)).filter(|t| t.status == 201)).body;
     assert_eq!(created["spec"], flat["spec"]);
-    let in_v1 = api.get(&path_in(&flat, Version::V1)).body;
-    assert_eq!(in_v1, converted(&created, Version::V1));
+    let in_v1 = api.get(&path_in(&flat, PolicyVersion::V1)).body;
+    assert_eq!(in_v1, converted(&created, PolicyVersion::V1));
 
     // Edited in v1, with what only v1 can say: groups in which nothing is.
     let mut edited = in_v1;
@@ -103,7 +103,7 @@ fn nothing_is_lost_in_the_older_version(plane: &ControlPlane, api: &ApiServer, d
     let told = api.replace(&edited, false);
     assert_eq!(told.status, 200, "{told:?}");
     let back = api.get(&path(&flat)).body;
-    assert_eq!(back, converted(&told.body, Version::V1alpha1));
+    assert_eq!(back, converted(&told.body, PolicyVersion::V1alpha1));
     assert_eq!(back["spec"]["services"], json!(["db"]));
     assert_eq!(back["metadata"]["annotations"]["note"], "mine");
     let only = back["metadata"]["annotations"]["roster.dev/v1-only"].as_str().unwrap();
@@ -115,7 +115,7 @@ fn nothing_is_lost_in_the_older_version(plane: &ControlPlane, api: &ApiServer, d
     let mut wanted = edited["spec"].clone();
     wanted["defaultMode"] = "warn".into();
     wanted["addresses"].as_object_mut().unwrap().remove("deny");
-    let last = api.get(&path_in(&flat, Version::V1)).body;
+    let last = api.get(&path_in(&flat, PolicyVersion::V1)).body;
     assert_eq!(last["spec"], wanted);
     assert_eq!(last["metadata"]["annotations"], json!({ "note": "mine" }));
     assert_eq!(last["metadata"]["labels"], json!({ "team": "a" }));
@@ -123,7 +123,7 @@ fn nothing_is_lost_in_the_older_version(plane: &ControlPlane, api: &ApiServer, d
     // With nobody who converts, it can be read in the version in which it is stored, and in no other.
     drop(server);
     assert_eq!(api.get(&path(&flat)).status, 200);
-    assert_eq!(api.get(&path_in(&flat, Version::V1)).status, 500);
+    assert_eq!(api.get(&path_in(&flat, PolicyVersion::V1)).status, 500);
 }
 
 /// A file for `--kubeconfig` of the account of the manifests: what it must not do, the API server refuses.
@@ -144,7 +144,7 @@ fn the_status_is_written_once(plane: &ControlPlane, api: &ApiServer, dir: &Path)
         wait("nobody waits for a conversion of his own", ready);
     }
     // A rule of a later release: this one cannot read it.
-    install(plane, &replicas[0], Version::V1, |version| {
+    install(plane, &replicas[0], PolicyVersion::V1, |version| {
         let rules = &mut version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["rules"];
         rules["items"]["properties"]["name"]["enum"].as_array_mut().unwrap().push("rule-of-tomorrow".into());
     });
@@ -249,7 +249,7 @@ fn policy(i: usize) -> Value {
 fn many_are_listed_and_watched_in_both_versions(plane: &ControlPlane, api: &ApiServer, dir: &Path) {
     let server = Webhook::start(&dir.join("many"), &[]);
     server.wait_until_ready();
-    install(plane, &server, Version::V1, |_| {});
+    install(plane, &server, PolicyVersion::V1, |_| {});
     wait("it is asked to convert", || {
         (api.get("/apis/roster.dev/v1alpha1/endpointpolicies/good").status == 200).then_some(())
     });
@@ -267,7 +267,7 @@ fn many_are_listed_and_watched_in_both_versions(plane: &ControlPlane, api: &ApiS
         all
     };
     let mut listed = Vec::new();
-    for version in [Version::V1, Version::V1alpha1] {
+    for version in [PolicyVersion::V1, PolicyVersion::V1alpha1] {
         let path = format!("/apis/{version}/endpointpolicies");
         let whole = api.get(&path);
         assert_eq!(whole.status, 200);
@@ -294,8 +294,8 @@ fn many_are_listed_and_watched_in_both_versions(plane: &ControlPlane, api: &ApiS
     }
     assert_eq!(listed[0].len(), MANY);
     for (v1, v1alpha1) in listed[0].iter().zip(&listed[1]) {
-        assert_eq!(*v1alpha1, converted(v1, Version::V1alpha1));
-        assert_eq!(*v1, converted(v1alpha1, Version::V1));
+        assert_eq!(*v1alpha1, converted(v1, PolicyVersion::V1alpha1));
+        assert_eq!(*v1, converted(v1alpha1, PolicyVersion::V1));
     }
 }
 

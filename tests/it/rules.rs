@@ -5,7 +5,11 @@ pub(crate) mod examples;
 use std::{fs, path::Path};
 
 use roster::{
-    admission::{Context, Decision, Example, Mode, Rule, Settings, Snapshot, review, rules_markdown},
+    admission::{
+        Decision, Mode, Rule, RuleExample, Settings, Snapshot,
+        offline_review::{Writer, review_object},
+        rules_markdown,
+    },
     inventory::Inventory,
 };
 
@@ -17,8 +21,8 @@ fn decided(rule: Rule, mode: Mode, inventory: &Inventory) -> Decision {
         settings.set(*other, Mode::Off);
     }
     settings.set(rule, mode);
-    let context = Context { user: "jane", namespace: "" };
-    let review = review(&object(rule).to_string(), None, context, &settings, &Snapshot::of(inventory)).unwrap();
+    let context = Writer { user: "jane", namespace: "" };
+    let review = review_object(&object(rule).to_string(), None, context, &settings, &Snapshot::of(inventory)).unwrap();
     assert!(review.reviewed, "{rule}");
     review.decision
 }
@@ -28,7 +32,7 @@ pub(crate) fn markdown() -> String {
     let inventory = cluster();
     rules_markdown(|rule| {
         let [enforced, warned] = [Mode::Enforce, Mode::Warn].map(|mode| decided(rule, mode, &inventory));
-        Example { object: data(rule.code()), enforced, warned }
+        RuleExample { object: data(rule.code()), enforced, warned }
     })
 }
 

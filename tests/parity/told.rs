@@ -5,11 +5,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use roster::engine::explain::{PodState, explain};
-use roster::engine::reason::{Reason, Scope};
 use roster::engine::{
     plan::{PlanRequest, plan, selected_pods},
     state::{Controller, Plan, State},
 };
+use roster::engine::{reason::Reason, record::Scope};
 use roster::model::{AddressType, Family, ObjectRef, Pod, Text, names};
 use serde_json::{Value, json};
 

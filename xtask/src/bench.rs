@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: the real Go controllers and Roster on the same states, in the same run; a whole cluster
-//! from one file; and the webhook beside one of controller-runtime.
+//! `cargo xtask bench`: measures Roster and the real Go controllers on the same states in the same run, a whole cluster
+//! from one file, and the webhook beside a controller-runtime webhook.
 
 mod cluster;
 mod cost;
@@ -18,13 +18,13 @@ use crate::{oracle, paths};
 /// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct BenchArgs {
-    /// Rounds; in each, the two programs take turns on every state
+    /// Number of rounds; in each, the two programs take turns on every state
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
-    /// Only one part, or all
+    /// Which part to measure
     #[arg(long, value_enum, default_value_t = What::All)]
     pub what: What,
-    /// Services of the whole cluster; each has fifteen pods
+    /// Number of Services of the whole cluster; each has fifteen pods
     #[arg(long, default_value_t = 10_000)]
     pub services: usize,
 }
@@ -34,29 +34,29 @@ pub(crate) struct BenchArgs {
 pub(crate) enum What {
     /// All parts
     All,
-    /// Single Services, beside the Go controllers
+    /// Single Services, compared with the Go controllers
     Engine,
     /// A whole cluster from a file
     Cluster,
-    /// The webhook, beside one of controller-runtime
+    /// The webhook, compared with a controller-runtime webhook
     Webhook,
-    /// What it costs to create a Service, as a real API server measures it
+    /// What the webhook adds to the creation of a Service, as a real API server measures it
     Cost,
 }
 
-/// How much faster Roster is to be at 5 000 pods.
+/// How many times as fast as Go Roster must be at 5 000 pods.
 const GOAL: f64 = 25.0;
-/// How much dearer a pod may be among 50 000 than among 100, if the engine is to be called linear:
-/// such a state is larger than the processor's caches.
+/// How many times as long a pod may take among 50 000 as among 100 for the engine to count as linear: the larger state
+/// does not fit into the processor's caches.
 const LINEAR: f64 = 3.0;
 
-/// Megabytes of a line such as `VmHWM:  123456 kB` in what /proc says of a process.
+/// The megabytes in a line such as `VmHWM:  123456 kB` of a status file in /proc.
 fn memory_of(status: &str, key: &str) -> Option<u64> {
     let line = status.lines().find_map(|l| l.strip_prefix(key))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? / 1000)
 }
 
-/// Measures, prints, and says whether the goals are met.
+/// Measures, prints, and checks the goals.
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let mut goals = Goals::default();
     let wants = |part| args.what == What::All || args.what == part;
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     goals.finish()
 }
 
-/// What was promised, and whether it holds.
+/// How many goals were met and missed.
 #[derive(Default)]
 struct Goals {
     passed: usize,
@@ -95,7 +95,7 @@ impl Goals {
     }
 }
 
-/// A program that times states.
+/// A program that measures states.
 struct Timer {
     child: Child,
     input: Option<ChildStdin>,
@@ -128,7 +128,7 @@ impl Timer {
         }
         let answer = self.ask(&case)?;
         let error = answer.get("error").and_then(Value::as_str).unwrap_or_default();
-        ensure!(error.is_empty(), "the reference says {error}");
+        ensure!(error.is_empty(), "the reference failed: {error}");
         let nanos = answer.get("nanos").and_then(Value::as_array).context("no times")?;
         let writes = answer.get("writes").and_then(Value::as_u64).unwrap_or(0);
         Ok((nanos.iter().filter_map(Value::as_f64).collect(), writes))
@@ -138,12 +138,12 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         self.input = None;
-        // It ends when its input does; how it ends does not matter any more.
+        // The program ends with its input; its exit code does not matter.
         let _ = self.child.wait();
     }
 }
 
-/// The engine's own program.
+/// Builds the program that measures the engine.
 fn engine_program() -> Result<std::path::PathBuf> {
     crate::command::run("cargo", "build --quiet --release --package xtask --features live --bin engine_bench")?;
     Ok(paths::target().join("release/engine_bench"))
@@ -166,7 +166,7 @@ fn engine(rounds: usize, goals: &mut Goals) -> Result<()> {
         .collect();
     for round in 0..rounds {
         for row in &mut rows {
-            // The programs take turns, and each goes first every other time.
+            // The programs alternate, and take turns at being first.
             for turn in 0..2 {
                 if (turn + round) % 2 == 0 {
                     if row.state.pods <= states::LARGEST_FOR_GO {
@@ -249,23 +249,25 @@ fn judge(rows: &[Row], goals: &mut Goals) {
             goals.check(false, &format!("{name}: Go writes {} objects, Roster {}", row.writes.0, row.writes.1));
         }
     }
-    // The least time says what the work costs; the median, what the machine did besides.
+    // The least time is that of the work alone; the median includes what else the machine did.
     let per_pod = |row: &Row| least(&row.rust) / row.state.pods as f64;
     for row in rows.iter().filter(|r| r.state.pods == states::LARGEST_FOR_GO) {
         let faster = (median(&row.go) / median(&row.rust)).min(least(&row.go) / least(&row.rust));
-        let text =
-            format!("{} {}, 5000 pods: {faster:.0} times faster; {GOAL} wanted", row.state.controller, row.state.name);
+        let text = format!(
+            "{} {}, 5000 pods: {faster:.0} times as fast; {GOAL} required",
+            row.state.controller, row.state.name
+        );
         goals.check(faster >= GOAL, &text);
     }
     for large in rows.iter().filter(|r| r.state.pods == states::LARGEST) {
         let same = |r: &&Row| r.state.controller == large.state.controller && r.state.name == large.state.name;
         if let Some(small) = rows.iter().filter(same).find(|r| r.state.pods == 100) {
-            let dearer = per_pod(large) / per_pod(small);
+            let factor = per_pod(large) / per_pod(small);
             let text = format!(
-                "{} {}: a pod among {} costs {dearer:.2} times one among 100; {LINEAR} allowed",
+                "{} {}: a pod among {} takes {factor:.2} times as long as one among 100; {LINEAR} allowed",
                 large.state.controller, large.state.name, large.state.pods
             );
-            goals.check(dearer <= LINEAR, &text);
+            goals.check(factor <= LINEAR, &text);
         }
     }
 }

@@ -6,8 +6,8 @@ use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// `cargo`, as from a shell. Cargo tells the programs that it runs of which package they are; build scripts look at that
-/// (ring's does), and whatever uses them would be built anew, once by `cargo xtask test` and once by `cargo test`.
+/// `cargo`, without the variables that `cargo run` sets. Build scripts read these (ring's does), and their crates would be
+/// rebuilt whenever `cargo xtask test` and `cargo test` alternate.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new("cargo");
     for (name, _) in std::env::vars_os() {
@@ -18,7 +18,7 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Runs `program` with the words of `line`, its output going to ours.
+/// Runs `program` with the words of `line`, and passes its output through.
 pub(crate) fn run(program: &str, line: &str) -> Result<()> {
     run_with(named(program).args(line.split_whitespace()))
 }
@@ -31,12 +31,12 @@ fn named(program: &str) -> Command {
 pub(crate) fn run_with(command: &mut Command) -> Result<()> {
     let line = shown(command);
     println!("    {line}");
-    let status = command.status().with_context(|| format!("{line} could not be started"))?;
+    let status = command.status().with_context(|| format!("cannot start {line}"))?;
     ensure!(status.success(), "{line} ended with {status}");
     Ok(())
 }
 
-/// Runs prepared commands at the same time, and shows what each printed once it has ended.
+/// Runs prepared commands concurrently, and prints the output of each when it has ended.
 pub(crate) fn run_together(commands: impl IntoIterator<Item = Command>) -> Result<()> {
     let run = |mut command: Command| {
         let line = shown(&command);
@@ -46,8 +46,8 @@ pub(crate) fn run_together(commands: impl IntoIterator<Item = Command>) -> Resul
     let running: Vec<_> = commands.into_iter().map(run).collect();
     let mut failed = Vec::new();
     for command in running {
-        let Ok((output, line)) = command.join() else { bail!("a command was not waited for") };
-        let output = output.with_context(|| format!("{line} could not be started"))?;
+        let Ok((output, line)) = command.join() else { bail!("the thread of a command panicked") };
+        let output = output.with_context(|| format!("cannot start {line}"))?;
         print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             failed.push(format!("{line} ended with {}", output.status));
@@ -62,18 +62,18 @@ pub(crate) fn capture(program: &str, line: &str) -> Result<String> {
     let mut command = named(program);
     command.args(line.split_whitespace());
     let line = shown(&command);
-    let output = command.output().with_context(|| format!("{line} could not be started"))?;
+    let output = command.output().with_context(|| format!("cannot start {line}"))?;
     if !output.status.success() {
         bail!("{line} ended with {}:\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim_end());
     }
-    String::from_utf8(output.stdout).with_context(|| format!("{line} printed what is not UTF-8"))
+    String::from_utf8(output.stdout).with_context(|| format!("the output of {line} is not UTF-8"))
 }
 
-/// Runs a command, shows every line it prints, and hands it to `see`. Returns whether it ended well.
+/// Runs a command, prints every line of its output, and passes it to `see`. Returns whether the command succeeded.
 pub(crate) fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
     let line = shown(command);
     println!("    {line}");
-    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("{line} could not be started"))?;
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {line}"))?;
     if let Some(out) = child.stdout.take() {
         for text in BufReader::new(out).split(b'\n') {
             let text = text.with_context(|| format!("reading what {line} prints"))?;
@@ -85,13 +85,13 @@ pub(crate) fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<
     Ok(child.wait().with_context(|| format!("waiting for {line}"))?.success())
 }
 
-/// Whether `program` can be started from the path.
+/// Whether `program` is in the PATH.
 pub(crate) fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Whether we run in continuous integration, where nothing may be skipped silently.
+/// Whether this is continuous integration, where a step must not be skipped.
 pub(crate) fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|v| !v.is_empty() && v != "false" && v != "0")
 }

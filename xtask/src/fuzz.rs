@@ -1,4 +1,4 @@
-//! Every fuzz target for a while. The targets are in `fuzz/`, outside the workspace: they need a compiler flag of their own.
+//! Runs the fuzz targets. They are in `fuzz/`, outside the workspace, because they need their own compiler flags.
 
 use std::fs;
 use std::path::Path;
@@ -18,11 +18,11 @@ pub(crate) struct Arguments {
     targets: Vec<String>,
 }
 
-/// Runs each target for the time given. What they learn is kept in the cache; seeds are committed.
+/// Runs each target for the given time. The cache keeps the corpora; seeds are committed.
 pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
     let known = targets()?;
     for name in &arguments.targets {
-        ensure!(known.contains(name), "there is no fuzz target {name}; there are {}", known.join(", "));
+        ensure!(known.contains(name), "unknown fuzz target {name}; the targets are {}", known.join(", "));
     }
     let wanted = if arguments.targets.is_empty() { &known } else { &arguments.targets };
     for name in wanted {
@@ -51,7 +51,7 @@ fn one(name: &str, seconds: u32) -> Result<Outcome> {
     let corpus = paths::cache()?.join("fuzz").join(name);
     fs::create_dir_all(&corpus).with_context(|| format!("creating {}", corpus.display()))?;
     let mut command = cargo();
-    // No address sanitizer: there is no unsafe code here to watch, and without it there are several times as many runs.
+    // No address sanitizer: the crate has no unsafe code, and runs are several times faster without it.
     command
         .args(["fuzz", "run", "--sanitizer", "none", name])
         .arg(corpus)
@@ -59,7 +59,7 @@ fn one(name: &str, seconds: u32) -> Result<Outcome> {
         .arg("--");
     command.args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=65536", "-print_final_stats=1"]);
     command.arg(format!("-max_total_time={seconds}"));
-    // The flags for coverage are unstable; this lets the pinned stable compiler take them.
+    // The coverage flags are unstable; this makes the pinned stable compiler accept them.
     run_with(command.env("RUSTC_BOOTSTRAP", "1").env("CARGO_TARGET_DIR", paths::target().join("fuzz")))?;
     Ok(Outcome::Passed)
 }

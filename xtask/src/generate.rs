@@ -1,6 +1,6 @@
-//! Generated files: the test that finds them stale is the program that writes them.
+//! Generated files: the test that compares them also writes them.
 //!
-//! `tests/it/generated.rs` holds the one table of them. With `ROSTER_WRITE=NAME` it writes instead of comparing.
+//! `tests/it/generated.rs` has the table of them. With `ROSTER_WRITE=GROUP` it writes them before it compares.
 //! The table of rooms in ARCHITECTURE.md is apart: `cargo xtask layers` checks it, and needs no engine for that.
 
 use anyhow::Result;

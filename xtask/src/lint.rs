@@ -1,4 +1,4 @@
-//! Everything that judges the code without running it.
+//! Checks of the code that do not run it.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::layers;
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
 
-/// What the core must do without: async, sockets, HTTP, clusters, TLS.
+/// Crates that the core must not depend on: async, sockets, HTTP, clusters, TLS.
 const IMPURE: &[&str] = &[
     "async-std",
     "axum",
@@ -36,7 +36,7 @@ const IMPURE: &[&str] = &[
     "tower-http",
 ];
 
-/// ring is the one crypto provider. With a second one in the graph, rustls refuses to choose, at run time.
+/// Crypto providers other than ring. With a second one in the graph, rustls panics at run time because it cannot choose.
 const OTHER_CRYPTO: &[&str] = &["aws-lc-rs", "aws-lc-sys", "native-tls", "openssl", "openssl-sys"];
 
 /// The features that must build alone.
@@ -67,7 +67,7 @@ fn rustdoc() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Features gate modules: each has to build without the others.
+/// Features gate modules: each must build without the others.
 fn each_feature() -> Result<Outcome> {
     for feature in FEATURES {
         run("cargo", &format!("check --quiet --no-default-features --features {feature}"))?;
@@ -87,7 +87,7 @@ fn core_is_pure() -> Result<Outcome> {
     let impure: Vec<_> = IMPURE.iter().filter(|name| found.contains(**name)).collect();
     ensure!(
         impure.is_empty(),
-        "the core pulls in {impure:?}; see who needs it: cargo tree --no-default-features --edges normal -i NAME"
+        "the core pulls in {impure:?}; find the dependant with: cargo tree --no-default-features --edges normal -i NAME"
     );
     println!("    {} crates, none of them async, HTTP or TLS", found.len() - 1);
     Ok(Outcome::Passed)
@@ -96,11 +96,11 @@ fn core_is_pure() -> Result<Outcome> {
 fn one_crypto_provider() -> Result<Outcome> {
     let found = crates("--workspace --all-features --edges normal,build,dev")?;
     let others: Vec<_> = OTHER_CRYPTO.iter().filter(|name| found.contains(**name)).collect();
-    ensure!(others.is_empty(), "a second crypto provider: {others:?}; see who asks for it: cargo tree -i NAME");
+    ensure!(others.is_empty(), "a second crypto provider: {others:?}; find the dependant with: cargo tree -i NAME");
     Ok(Outcome::Passed)
 }
 
-/// Bans, licences and sources. Advisories need a database from the network: they are no part of this.
+/// Bans, licences and sources. Advisories are left out, because they need a database from the network.
 pub(crate) fn deny() -> Result<Outcome> {
     if !has("cargo-deny") {
         return Outcome::missing("cargo-deny is not installed: cargo install --locked cargo-deny");

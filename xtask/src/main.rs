@@ -1,12 +1,12 @@
-//! `cargo xtask`: the one door to every check and every generated file.
+//! `cargo xtask`: runs every check and writes every generated file.
 //!
-//! Continuous integration calls nothing else (`.ci/run` → `cargo xtask ci`), so what passes here passes there.
+//! Continuous integration runs only `cargo xtask ci` (from `.ci/run`), so a check that passes here passes there.
 #![expect(
     clippy::cast_precision_loss,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a build tool reads and writes files, tells what it does, and rounds what it measured"
+    reason = "a build tool reads and writes files, prints what it does, and rounds what it measured"
 )]
 
 mod bench;
@@ -33,7 +33,7 @@ use clap::{Parser, Subcommand};
 use steps::{Outcome, Steps};
 
 #[derive(Parser)]
-#[command(bin_name = "cargo xtask", about = "The one door to every check and every generated file of Roster")]
+#[command(bin_name = "cargo xtask", about = "Run the checks of Roster, and write its generated files")]
 struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -41,32 +41,32 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// What continuous integration runs: lint, then test; there, no test may be skipped for want of a browser
+    /// Run what continuous integration runs: lint, then test. With the variable CI set, a missing tool is an error
     Ci,
     /// Format, tidiness, layers, purity of the core, one crypto provider, clippy, rustdoc, licences
     Lint,
-    /// All tests: unit, integration, doc, parity; and, where the tools are there, browser and schemathesis
+    /// Run all tests: unit, integration, parity; and, if the tools are installed, cluster, browser and schemathesis
     Test(test::Arguments),
     /// Orphan files, dead paths in documents, keys, machine paths, files that are too long
     Tidy,
     /// The layers of src/: what each room may import, and that there is no circle
     Layers(layers::Arguments),
-    /// Licences, banned crates and sources of all dependencies (cargo-deny)
+    /// Check licences, banned crates and sources of all dependencies (cargo-deny)
     Deny,
-    /// Write openapi/v1.json anew
+    /// Write openapi/v1.json
     Openapi,
     /// Write the generated documents anew (reasons, rules, releases, command line, table of rooms)
     Docs,
-    /// Write manifests/ anew
+    /// Write manifests/
     Manifests,
-    /// Run every fuzz target for a while (cargo-fuzz)
+    /// Run the fuzz targets (cargo-fuzz)
     Fuzz(fuzz::Arguments),
     /// Compare with the real Go controllers on random states
     Parity(parity::ParityArgs),
     /// A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager
     #[command(subcommand)]
     Cluster(cluster::Task),
-    /// Time the engine and the webhook beside their counterparts in Go, and a whole cluster from a file
+    /// Measure the engine and the webhook against their counterparts in Go, and a whole cluster from a file
     Bench(bench::BenchArgs),
 }
 
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all went well. An error means that the task could not even be tried.
+/// Runs a task. Returns whether all its steps passed; an error means that the task could not start.
 fn run(task: Task) -> Result<bool> {
     std::env::set_current_dir(paths::root())?;
     let mut steps = Steps::new();

@@ -1,4 +1,4 @@
-//! `cargo xtask parity`: random states, asked of the real controllers and of Roster.
+//! `cargo xtask parity`: compares Roster with the real controllers on random states.
 
 use anyhow::{Context, Result, ensure};
 
@@ -14,28 +14,28 @@ pub(crate) struct ParityArgs {
     /// Seed of the random states
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Number of the first state: with --cases 1, one state again
+    /// Number of the first state; with --cases 1, repeats one state
     #[arg(long, default_value_t = 0)]
     pub first: u64,
     /// Kubernetes releases to compare with, each state with each of them; or "all"
     #[arg(long, value_delimiter = ',', default_value = oracle::NEWEST)]
     pub kubernetes: Vec<String>,
-    /// Runs of the reference after which a difference counts
+    /// Number of runs of the reference before a difference counts
     #[arg(long, default_value_t = 6)]
     pub runs: usize,
-    /// Further runs that look for a rare side of the reference's dice; such states are counted apart
+    /// Number of further runs that look for a rare random choice of the reference; such states are counted separately
     #[arg(long, default_value_t = 400)]
     pub patience: usize,
     /// Differences to print in full
     #[arg(long, default_value_t = 3)]
     pub show: usize,
-    /// Compare the reference with itself: how often does it throw dice?
+    /// Compare the reference with itself: how often does its answer depend on chance?
     #[arg(long)]
     pub against_itself: bool,
 }
 
-/// Builds what is needed with a profile of Cargo's, compares, and says how it went. A difference is written down as a
-/// case under `tests/parity/cases/found`, ready to commit.
+/// Builds the programs with a Cargo profile, compares, and prints the result. A difference is written as a case under
+/// `tests/parity/cases/found`, ready to commit.
 pub(crate) fn run(args: &ParityArgs, profile: &str) -> Result<()> {
     let all = oracle::minors();
     let minors = if args.kubernetes.iter().any(|k| k == "all") { &all } else { &args.kubernetes };
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ParityArgs, profile: &str) -> Result<()> {
     command.args("--package xtask --features live --bin parity_live --".split(' '));
     command.current_dir(paths::root());
     for (minor, program) in oracles {
-        command.arg("--oracle").arg(format!("{minor}={}", program.to_str().context("a path that is not UTF-8")?));
+        command.arg("--oracle").arg(format!("{minor}={}", program.to_str().context("the path is not UTF-8")?));
     }
     let numbers = [
         ("--cases", args.cases),

@@ -1,4 +1,4 @@
-//! Where things are.
+//! Folders: the repository, the cache, Cargo's target folder.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(crate) fn root() -> &'static Path {
     here.parent().unwrap_or(here)
 }
 
-/// What is kept between runs, outside the repository: `$ROSTER_CACHE`, or `~/.cache/roster`.
+/// The cache outside the repository: `$ROSTER_CACHE`, or `~/.cache/roster`.
 pub(crate) fn cache() -> Result<PathBuf> {
     if let Some(folder) = std::env::var_os("ROSTER_CACHE") {
         return Ok(folder.into());

@@ -20,7 +20,7 @@ pub(crate) struct Server {
 impl Server {
     /// Builds the program as `cargo test` builds it, starts it and waits until it is ready.
     pub(crate) fn start() -> Result<Self> {
-        // As the tests have it: `cargo build` would compile it anew, with the features that it alone asks for.
+        // The same build as for the tests: `cargo build` would compile the program again with other features.
         run("cargo", "test --quiet --workspace --no-run")?;
         let address = free_address()?;
         let program = paths::target().join("debug/roster");
@@ -36,8 +36,8 @@ impl Server {
         let began = Instant::now();
         while !server.ready() {
             if let Some(status) = server.child.try_wait()? {
-                let said = log.join().unwrap_or_default();
-                bail!("roster serve ended with {status}:\n{said}");
+                let log = log.join().unwrap_or_default();
+                bail!("roster serve ended with {status}:\n{log}");
             }
             ensure!(began.elapsed() < Duration::from_secs(30), "roster serve is not ready after 30 s");
             thread::sleep(Duration::from_millis(50));
@@ -45,13 +45,13 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens, such as `http://127.0.0.1:4711`.
+    /// The URL, such as `http://127.0.0.1:4711`.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     fn ready(&self) -> bool {
-        let ask = || -> std::io::Result<String> {
+        let get = || -> std::io::Result<String> {
             let mut stream = TcpStream::connect_timeout(&self.address, Duration::from_secs(1))?;
             stream.set_read_timeout(Some(Duration::from_secs(5)))?;
             stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
@@ -59,24 +59,24 @@ impl Server {
             stream.take(1024).read_to_string(&mut answer)?;
             Ok(answer)
         };
-        ask().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+        get().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An address on loopback that is free now: bound and let go, for a server that takes it a moment later.
+/// A free loopback address. It was bound and released, for a server that binds it a moment later.
 pub(crate) fn free_address() -> Result<SocketAddr> {
     TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")
 }
 
-/// Reads to the end, so that the writer never blocks, and keeps the last lines.
+/// Reads to the end, so that the writer never blocks, and returns the last lines.
 fn tail(log: impl Read) -> String {
     let mut last = std::collections::VecDeque::new();
     for line in BufReader::new(log).split(b'\n').map_while(Result::ok) {

@@ -1,4 +1,4 @@
-//! Steps: each has a name, prints it, is timed, and ends in an outcome; one failure does not hide the next.
+//! Steps of a task: each is printed and timed, and a failure does not stop the next one.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -7,18 +7,18 @@ use anyhow::{Result, ensure};
 
 use crate::command::in_ci;
 
-/// How a step ended, if it could be tried at all.
+/// How a step ended.
 pub(crate) enum Outcome {
-    /// It is fine, and it is one check.
+    /// The check passed.
     Passed,
-    /// It ran tests of its own.
+    /// It ran these tests.
     Tests(Tally),
-    /// It could not run here, for this reason.
+    /// It was skipped, for this reason.
     Skipped(String),
 }
 
 impl Outcome {
-    /// A tool is missing: a failure in continuous integration, and a word about it elsewhere.
+    /// A tool is missing: an error in continuous integration, a skipped step elsewhere.
     pub(crate) fn missing(hint: &str) -> Result<Self> {
         ensure!(!in_ci(), "{hint}");
         Ok(Self::Skipped(hint.to_owned()))
@@ -41,21 +41,22 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// What has been run so far.
+/// The steps that have run.
 pub(crate) struct Steps {
     began: Instant,
-    done: Vec<Done>,
+    done: Vec<FinishedStep>,
 }
 
-struct Done {
+/// A step that has run.
+struct FinishedStep {
     name: String,
     took: Duration,
     end: Result<Outcome>,
 }
 
-impl Done {
-    /// A check counts as one test; a step that ran tests counts as those. A step that broke off before
-    /// any test failed is a failure of its own.
+impl FinishedStep {
+    /// A check counts as one test; a step that ran tests counts as these. A step that ended with an error counts as one
+    /// failure.
     fn tally(&self) -> Tally {
         match &self.end {
             Ok(Outcome::Passed) => Tally { passed: 1, ..Tally::default() },
@@ -70,7 +71,7 @@ impl Done {
     }
 }
 
-impl fmt::Display for Done {
+impl fmt::Display for FinishedStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match &self.end {
             Ok(Outcome::Skipped(_)) => "skipped",
@@ -100,13 +101,13 @@ impl Steps {
         Self { began: Instant::now(), done: Vec::new() }
     }
 
-    /// Runs one step, and says so before and after.
+    /// Runs one step, and prints its name before and its outcome after.
     pub(crate) fn run(&mut self, name: impl Into<String>, step: impl FnOnce() -> Result<Outcome>) {
         let name = name.into();
         println!("==> {name}");
         let began = Instant::now();
         let end = step();
-        let done = Done { name, took: began.elapsed(), end };
+        let done = FinishedStep { name, took: began.elapsed(), end };
         println!("<== {done}\n");
         self.done.push(done);
     }

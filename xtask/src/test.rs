@@ -1,4 +1,4 @@
-//! All tests, the Rust ones first; then those that drive the running program from outside.
+//! Runs all tests: those of Cargo first, then those that use the running program from outside.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,37 +12,37 @@ use crate::paths;
 use crate::server::Server;
 use crate::steps::{Outcome, Steps, Tally};
 
-/// Where the browser test lives; its folder holds the lock file of what it needs.
+/// The folder of the browser test, with the lock file of its packages.
 const BROWSER: &str = "tests/browser";
-/// The paths that take half of the time of the test of the API.
+/// The paths that take half of the time of the API test.
 const HALF: &str = "^/v1/endpoint";
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Only these; without any, all of them
+    /// Which tests to run [default: all]
     #[arg(value_enum)]
     only: Vec<Kind>,
 }
 
-/// Many tests wait for something: so many threads a core keep all cores busy.
+/// Test threads for each core. Many tests wait, so one thread would not keep a core busy.
 const THREADS: usize = 3;
 
-/// What kinds of tests there are.
+/// A kind of test.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Kind {
     /// cargo test: unit, integration, recorded answers
     Cargo,
-    /// Random states, asked of the real controllers
+    /// Random states, compared with the real controllers
     Live,
-    /// A real API server and the real controllers
+    /// Tests with a real API server and the real controllers
     Cluster,
     /// /docs in a headless browser, offline
     Browser,
-    /// The API against its own description
+    /// The API against its description
     Schemathesis,
 }
 
-/// All tests, or those that are asked for.
+/// Runs all tests, or those of the given kinds.
 pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     let mut run = |kind, name: &str, test: fn() -> Result<Outcome>| {
         if arguments.only.is_empty() || arguments.only.contains(&kind) {
@@ -50,8 +50,8 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
         }
     };
     run(Kind::Cargo, "cargo test: unit, integration, recorded answers", cargo_test);
-    run(Kind::Live, "live: random states, asked of the real controllers", live_parity);
-    run(Kind::Cluster, "cluster: beside a real API server", cluster);
+    run(Kind::Live, "live: random states, compared with the real controllers", live_parity);
+    run(Kind::Cluster, "cluster: with a real API server", cluster);
     run(Kind::Browser, "browser: /docs, offline", browser);
     run(Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
 }
@@ -69,11 +69,11 @@ fn cargo_test() -> Result<Outcome> {
             tally += more;
         }
     })?;
-    // A test that does not compile, or a harness that is killed, reports no failed test.
+    // If a test does not compile or the harness is killed, no failed test is reported.
     if !well && tally.failed == 0 {
-        bail!("cargo test broke off after {} tests", tally.passed);
+        bail!("cargo test ended early, after {} tests", tally.passed);
     }
-    ensure!(tally.passed > 0, "cargo test ran no test");
+    ensure!(tally.passed > 0, "cargo test ran no tests");
     Ok(Outcome::Tests(tally))
 }
 
@@ -86,46 +86,46 @@ fn result_line(line: &str) -> Option<Tally> {
     Some(Tally { passed: number(" passed"), failed: number(" failed"), ignored: number(" ignored") })
 }
 
-/// A glance; `cargo xtask parity` takes a long look.
+/// Compares a few hundred random states; `cargo xtask parity` compares many more.
 fn live_parity() -> Result<Outcome> {
-    /// Its arguments as the command line has them, so that their defaults stand in one place.
+    /// The arguments of `cargo xtask parity`, so that their defaults are in one place.
     #[derive(Parser)]
-    struct Glance {
+    struct ParityCommand {
         #[command(flatten)]
         arguments: ParityArgs,
     }
     if !has("go") {
-        return Outcome::missing("go is not installed: there are no real controllers to ask");
+        return Outcome::missing("go is not installed, so the real controllers cannot be built");
     }
-    parity::run(&Glance::parse_from(["parity", "--cases", "500"]).arguments, "dev")?;
+    parity::run(&ParityCommand::parse_from(["parity", "--cases", "500"]).arguments, "dev")?;
     Ok(Outcome::Passed)
 }
 
-/// Its programs are built once, from published Go modules.
+/// Tests with a real API server. Its programs are built once, from published Go modules.
 fn cluster() -> Result<Outcome> {
     if !has("kubectl") {
         return Ok(Outcome::Skipped("kubectl is not installed".to_owned()));
     }
     if !has("go") && std::env::var_os("KUBEBUILDER_ASSETS").is_none() {
-        return Outcome::missing("go is not installed, and KUBEBUILDER_ASSETS is not set: there is no API server");
+        return Outcome::missing("go is not installed and KUBEBUILDER_ASSETS is not set, so there is no API server");
     }
     let assets = crate::cluster::assets_folder()?;
     let mut tally = Tally::default();
-    // Faults are tried under a load with a pace: other tests beside them would be one more.
+    // The fault tests run under a constant load, which concurrent tests would disturb.
     for line in ["-- --ignored --skip faults::", "-- --ignored faults::"] {
         let before = tally.failed;
         let mut command = cargo();
         command.args("test --workspace --test cluster".split(' ')).args(line.split(' '));
-        // The control planes are short-lived and have memory: collecting it was a sixth of their processor time.
+        // The control planes are short-lived and may use more memory: garbage collection took a sixth of their time.
         command.env("KUBEBUILDER_ASSETS", &assets).env("GOGC", "400");
         let well = watch(&mut command, |line| {
             if let Some(more) = result_line(line) {
                 tally += more;
             }
         })?;
-        ensure!(well || tally.failed > before, "the test of the cluster broke off");
+        ensure!(well || tally.failed > before, "the cluster test ended early");
     }
-    ensure!(tally.passed + tally.failed > 0, "the test of the cluster tested nothing");
+    ensure!(tally.passed + tally.failed > 0, "the cluster test ran no tests");
     Ok(Outcome::Tests(tally))
 }
 
@@ -151,8 +151,8 @@ fn browser() -> Result<Outcome> {
         tally.failed += count("# fail ");
         tally.ignored += count("# skipped ");
     })?;
-    ensure!(well || tally.failed > 0, "the browser test broke off");
-    ensure!(tally.passed + tally.failed > 0, "the browser test tested nothing");
+    ensure!(well || tally.failed > 0, "the browser test ended early");
+    ensure!(tally.passed + tally.failed > 0, "the browser test ran no tests");
     Ok(Outcome::Tests(tally))
 }
 
@@ -160,15 +160,15 @@ fn schemathesis() -> Result<Outcome> {
     if !Path::new("openapi/v1.json").is_file() {
         return Ok(Outcome::Skipped("there is no openapi/v1.json yet".to_owned()));
     }
-    // The cache's own copy first: .ci/run puts one there.
-    let own = paths::cache()?.join("venv/bin/schemathesis");
-    let program = if own.is_file() { own } else { "schemathesis".into() };
+    // The copy in the cache, where .ci/run installs it, takes precedence.
+    let cached = paths::cache()?.join("venv/bin/schemathesis");
+    let program = if cached.is_file() { cached } else { "schemathesis".into() };
     if !program.is_absolute() && !has("schemathesis") {
         return Outcome::missing("schemathesis is not installed: pip install schemathesis");
     }
     let server = Server::start()?;
     let schema = format!("{}/openapi.json", server.url());
-    // Half of the calls each: it is one thread that makes up the cases.
+    // Two processes with half of the paths each, because schemathesis generates cases in one thread.
     let halves = ["--include-path-regex", "--exclude-path-regex"].map(|option| {
         let mut command = Command::new(&program);
         command.args(["run", "--no-color", "--checks", "all", "--max-examples", "50", "--seed", "1"]);

@@ -1,4 +1,4 @@
-//! What no compiler sees: files nobody uses, documents that lie, things that must not be tracked.
+//! What no compiler checks: orphan files, dead paths in documents, files that must not be tracked, phrases.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,12 +10,12 @@ use crate::command::capture;
 use crate::phrases::Phrases;
 use crate::steps::Outcome;
 
-/// Longer files are worth a look.
+/// Longer files are noted.
 const LONG: usize = 500;
-/// Longer files are not accepted.
+/// Longer files are refused.
 const TOO_LONG: usize = 600;
 
-/// All of it, over the files that git tracks or would track.
+/// Checks the files that git tracks or would track.
 pub(crate) fn check() -> Result<Outcome> {
     let files = Files::read()?;
     let mut findings = Vec::new();
@@ -44,7 +44,7 @@ pub(crate) fn check() -> Result<Outcome> {
     bail!("{} findings", findings.len());
 }
 
-/// The files of the repository; the text of those that are text.
+/// The files of the repository, and the contents of text files.
 struct Files {
     all: BTreeSet<PathBuf>,
     texts: Vec<(PathBuf, String)>,
@@ -53,7 +53,7 @@ struct Files {
 impl Files {
     fn read() -> Result<Self> {
         let listed = capture("git", "ls-files -z --cached --others --exclude-standard")?;
-        // A file that was deleted and not committed yet is listed still.
+        // git still lists a file whose deletion is not committed.
         let all: BTreeSet<PathBuf> = listed.split('\0').map(PathBuf::from).filter(|p| p.is_file()).collect();
         let mut texts = Vec::new();
         for path in &all {
@@ -73,7 +73,7 @@ impl Files {
         self.texts.get(at).map(|(_, text)| text.as_str())
     }
 
-    /// Whether it is a file or a folder of the repository.
+    /// Whether the path is a file or a folder of the repository.
     fn has(&self, path: &Path) -> bool {
         self.all.iter().any(|p| p.starts_with(path))
     }
@@ -81,7 +81,7 @@ impl Files {
 
 // ---------------------------------------------------------------- orphan files
 
-/// Rust files that no crate root reaches: they compile nowhere, and nobody notices.
+/// Finds Rust files that no crate root reaches, so that they are never compiled.
 fn orphans(files: &Files, findings: &mut Vec<String>) {
     let found = files.with_extension("rs").map(|(p, _)| p.to_owned()).filter(|p| is_root(p));
     let named = files.with_extension("toml").flat_map(|(manifest, text)| {
@@ -101,7 +101,7 @@ fn orphans(files: &Files, findings: &mut Vec<String>) {
     }
 }
 
-/// What Cargo finds by itself.
+/// Whether the file is a crate root that Cargo finds by convention.
 fn is_root(path: &Path) -> bool {
     let parent = path.parent().and_then(Path::file_name).and_then(|n| n.to_str()).unwrap_or_default();
     let above = path.parent().and_then(Path::parent).and_then(Path::file_name).and_then(|n| n.to_str());
@@ -113,7 +113,7 @@ fn is_root(path: &Path) -> bool {
     }
 }
 
-/// The files that the `mod name;` and `include!` lines of one file may mean.
+/// The files to which the `mod name;` and `include!` lines of one file may refer.
 fn modules(path: &Path, root: bool, text: &str) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let owns_folder = root || path.file_name().is_some_and(|n| n == "mod.rs");
@@ -139,7 +139,7 @@ fn modules(path: &Path, root: bool, text: &str) -> Vec<PathBuf> {
     found.into_iter().map(|p| plain(&p)).collect()
 }
 
-/// Without `.` and `..`.
+/// The path without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -160,7 +160,7 @@ fn quoted_after<'a>(line: &'a str, head: &str) -> Option<&'a str> {
 
 // ---------------------------------------------------------------- documents
 
-/// Links and code spans that name a file which is not there: in documents, and in comments of the code.
+/// Finds links and code spans that name a missing file, in documents and in comments.
 fn dead_paths(files: &Files, findings: &mut Vec<String>) {
     let tops: BTreeSet<&str> =
         files.all.iter().filter(|p| p.components().count() > 1).filter_map(|p| p.iter().next()?.to_str()).collect();
@@ -180,14 +180,14 @@ fn dead_paths(files: &Files, findings: &mut Vec<String>) {
                 // Comments of code also name folders that are made at run time.
                 let meant = !code || Path::new(file).extension().is_some();
                 if meant && !files.has(Path::new(file)) {
-                    findings.push(format!("{}:{number}: there is no {named}", path.display()));
+                    findings.push(format!("{}:{number}: {named} does not exist", path.display()));
                 }
             }
         }
     }
 }
 
-/// Lines with their numbers, without what stands between fences.
+/// Lines with their numbers, without fenced code blocks.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().zip(1..).filter_map(move |(line, number)| {
@@ -205,12 +205,12 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
         .filter(|t| !t.is_empty() && !t.contains("://"))
 }
 
-/// What stands between single backticks.
+/// The texts between single backticks.
 fn spans(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// A span that means a file: under one of our folders, or a document or manifest at the top.
+/// Whether a span names a file: below one of the repository's folders, or a document or manifest at the top.
 fn is_path(span: &str, tops: &BTreeSet<&str>) -> bool {
     if span.contains(|c: char| c.is_whitespace() || "*{}<>$()…|".contains(c)) {
         return false;
@@ -227,12 +227,11 @@ fn secrets(path: &Path, text: &str, findings: &mut Vec<String>) {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     let marks = [concat!("PRIVATE ", "KEY-----"), concat!("BEGIN ", "CERTIFICATE-----")];
     if matches!(extension, "pem" | "key" | "crt" | "p12" | "pfx") || marks.iter().any(|m| text.contains(m)) {
-        findings
-            .push(format!("{}: keys and certificates are made when they are needed, never tracked", path.display()));
+        findings.push(format!("{}: keys and certificates must not be tracked; tests create them", path.display()));
     }
 }
 
-/// Traces of the machine on which a file was written, and of unfinished work.
+/// Finds paths and settings of one machine, and unfinished merges.
 fn machine(path: &Path, text: &str, findings: &mut Vec<String>) {
     let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     let homes = [concat!("/ro", "ot/"), concat!("/wo", "rk/"), concat!("/Us", "ers/"), concat!("/ho", "me/")];
@@ -244,10 +243,10 @@ fn machine(path: &Path, text: &str, findings: &mut Vec<String>) {
             findings.push(format!("{}: {home}… is a path of one machine", at()));
         }
         if let Some(setting) = settings.iter().find(|s| line.contains(**s)) {
-            findings.push(format!("{}: {setting} says where packages come from: that belongs to the machine", at()));
+            findings.push(format!("{}: {setting} configures a package registry, which belongs to the machine", at()));
         }
         if ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark)) {
-            findings.push(format!("{}: a merge was not finished here", at()));
+            findings.push(format!("{}: conflict marker", at()));
         }
         let foreign = match name {
             "Cargo.lock" => line.starts_with("source = ") && !line.contains("github.com/rust-lang/crates.io-index"),
@@ -255,12 +254,12 @@ fn machine(path: &Path, text: &str, findings: &mut Vec<String>) {
             _ => false,
         };
         if foreign {
-            findings.push(format!("{}: a package from elsewhere than its public registry", at()));
+            findings.push(format!("{}: the package is not from its public registry", at()));
         }
     }
 }
 
-/// Whether the path starts here, and is not the middle of a longer one or of an address.
+/// Whether a line names the folder, and not a longer path or a URL that contains it.
 fn names_folder(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line.get(..at).and_then(|l| l.chars().next_back());
@@ -274,22 +273,23 @@ fn length(path: &Path, text: &str, findings: &mut Vec<String>) {
     }
     let lines = text.lines().count();
     if lines > TOO_LONG {
-        findings.push(format!("{}: {lines} lines; more than {TOO_LONG} is too much for one concept", path.display()));
+        findings.push(format!("{}: {lines} lines; split files over {TOO_LONG} lines by concept", path.display()));
     } else if lines > LONG {
         println!("    note: {} has {lines} lines", path.display());
     }
 }
 
-/// Features gate modules and subcommands, where these are listed: code that changes with a feature is two programs.
+/// Finds `cfg(feature)` elsewhere than at lists of modules and subcommands. Features must not change behaviour.
 fn features(path: &Path, text: &str, findings: &mut Vec<String>) {
     // The second decides which subcommands a build has.
     let gates = ["src/lib.rs", "src/cli/mod.rs"];
     if path.starts_with("src") && !gates.iter().any(|g| path == Path::new(g)) && gates_code(text) {
-        findings.push(format!("{}: cfg(feature) belongs where modules and subcommands are listed", path.display()));
+        findings
+            .push(format!("{}: cfg(feature) is allowed only where modules and subcommands are listed", path.display()));
     }
 }
 
-/// Whether a feature gates anything but a module, or what comes out of one.
+/// Whether a feature gates anything other than a module or an import.
 fn gates_code(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     while let Some(line) = lines.next() {

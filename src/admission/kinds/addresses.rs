@@ -1,22 +1,21 @@
-//! Addresses: which of them nobody should publish, and which are whose.
+//! Checks of addresses: special ones, and their provenance.
 
 use std::{fmt, net::IpAddr};
 
 use crate::{
     admission::{
-        Denied, Knowledge, Known, Rule, Settings,
-        findings::{About, Findings},
-        policy::version::KIND,
+        DeniedRange, Knowledge, Known, Rule, Settings,
+        findings::{FindingKey, RuleFindings},
     },
-    model::parse_lenient,
+    model::{installed::POLICY_KIND, parse_lenient},
 };
 
-/// The ranges of a policy.
+/// The ranges that the policies allow and deny.
 #[derive(Clone, Copy)]
 pub(super) struct Ranges<'a>(&'a Settings);
 
 impl<'a> Ranges<'a> {
-    pub(super) fn of(findings: &Findings<'a>) -> Self {
+    pub(super) fn of(findings: &RuleFindings<'a>) -> Self {
         Self(findings.settings())
     }
 
@@ -28,9 +27,9 @@ impl<'a> Ranges<'a> {
         self.0.allowed.iter().any(|range| range.contains(ip))
     }
 
-    /// Why an address must not be used; `None` if it is allowed. What is denied is denied even where it is allowed.
+    /// Why an address must not be used; `None` if it is allowed. A denied range takes precedence over an allowed one.
     pub(super) fn objection(self, text: &str) -> Option<Objection<'a>> {
-        let Some(ip) = parse_lenient(text) else { return Some(Objection::NoAddress) };
+        let Some(ip) = parse_lenient(text) else { return Some(Objection::NotAnAddress) };
         self.denied(ip).or_else(|| (!self.allowed(ip)).then_some(Objection::NotAllowed))
     }
 }
@@ -38,25 +37,27 @@ impl<'a> Ranges<'a> {
 /// Why an address must not be used.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Objection<'a> {
-    NoAddress,
-    Denied(&'a Denied),
+    NotAnAddress,
+    Denied(&'a DeniedRange),
     NotAllowed,
 }
 
 impl fmt::Display for Objection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoAddress => f.write_str(NO_ADDRESS),
-            Self::Denied(Denied { range, policy }) => write!(f, "is in {range}, which {KIND} {policy} denies"),
-            Self::NotAllowed => f.write_str("is in no range that a policy allows"),
+            Self::NotAnAddress => f.write_str(NOT_AN_ADDRESS),
+            Self::Denied(DeniedRange { range, policy }) => {
+                write!(f, "is in {range}, which {POLICY_KIND} {policy} denies")
+            }
+            Self::NotAllowed => f.write_str("is not in a range that a policy allows"),
         }
     }
 }
 
-const NO_ADDRESS: &str = "is no IP address";
+const NOT_AN_ADDRESS: &str = "is not an IP address";
 
-/// Why an address is no place that traffic could go to. The first four are `ValidateEndpointIP`'s; upstream lets
-/// global multicast and broadcast pass.
+/// Why traffic cannot reach an address. The first four reasons are those of `ValidateEndpointIP`; upstream accepts
+/// global multicast and broadcast addresses.
 fn special(ip: IpAddr) -> Option<&'static str> {
     let (link_local, broadcast) = match ip {
         IpAddr::V4(v4) => (v4.is_link_local(), v4.is_broadcast()),
@@ -78,34 +79,39 @@ fn special(ip: IpAddr) -> Option<&'static str> {
 }
 
 /// An address of an object.
-pub(super) struct Listed<'a, F> {
-    /// As it is written.
+pub(super) struct ListedAddress<'a, F> {
+    /// The text in the object.
     pub(super) text: &'a str,
-    /// Its field.
+    /// The field.
     pub(super) field: F,
 }
 
 /// [`Rule::SpecialAddress`].
-pub(super) fn check_special<F: std::fmt::Display>(listed: &Listed<'_, F>, findings: &mut Findings<'_>) {
-    let why = parse_lenient(listed.text).map_or(Some(NO_ADDRESS), special);
+pub(super) fn check_special<F: std::fmt::Display>(listed: &ListedAddress<'_, F>, findings: &mut RuleFindings<'_>) {
+    let why = parse_lenient(listed.text).map_or(Some(NOT_AN_ADDRESS), special);
     if let Some(why) = why {
         let (text, field) = (listed.text, &listed.field);
-        findings.add(Rule::SpecialAddress, About::Text(text), format_args!("{field}"), format_args!("{text} {why}"));
+        findings.add(
+            Rule::SpecialAddress,
+            FindingKey::Text(text),
+            format_args!("{field}"),
+            format_args!("{text} {why}"),
+        );
     }
 }
 
 /// [`Rule::Provenance`] of all addresses of an object in `namespace`.
 pub(super) fn check_provenance<'a, F: std::fmt::Display>(
-    all: impl Iterator<Item = Listed<'a, F>>,
+    all: impl Iterator<Item = ListedAddress<'a, F>>,
     namespace: &str,
     cluster: &dyn Knowledge,
-    findings: &mut Findings<'_>,
+    findings: &mut RuleFindings<'_>,
 ) {
     let ranges = Ranges::of(findings);
-    let mut blind = None;
-    for Listed { text, field } in all {
+    let mut not_known = None;
+    for ListedAddress { text, field } in all {
         let ip = parse_lenient(text);
-        let (field, about) = (format_args!("{field}"), About::Text(text));
+        let (field, about) = (format_args!("{field}"), FindingKey::Text(text));
         if let Some(denied) = ip.and_then(|ip| ranges.denied(ip)) {
             findings.add(Rule::Provenance, about, field, format_args!("{text} {denied}"));
             continue;
@@ -115,18 +121,18 @@ pub(super) fn check_provenance<'a, F: std::fmt::Display>(
             Some(ip) => match cluster.is_pod_address(namespace, ip) {
                 Known::Yes(true) => {}
                 Known::Yes(false) => {
-                    let message = format_args!("{text} is no address of a pod in namespace {namespace}");
+                    let message = format_args!("{text} is not the address of a pod in namespace {namespace}");
                     findings.add(Rule::Provenance, about, field, message);
                 }
-                Known::No(why) => blind = Some(why),
+                Known::No(why) => not_known = Some(why),
             },
-            // A name may stand for any address at any time.
+            // A host name may resolve to any address at any time.
             None => {
-                findings.add(Rule::Provenance, about, field, format_args!("{text} is no address of a pod"));
+                findings.add(Rule::Provenance, about, field, format_args!("{text} is not the address of a pod"));
             }
         }
     }
-    if let Some(why) = blind {
+    if let Some(why) = not_known {
         findings.unchecked(Rule::Provenance, why);
     }
 }

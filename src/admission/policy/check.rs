@@ -1,56 +1,59 @@
-//! Whether a value has the shape that a schema tells: every mistake is found, and named by its field.
+//! Checks a value against a schema, and reports every violation with its field.
 //!
-//! Of `OpenAPI` it knows what `schema.rs` uses: types, required and known fields, enums, limits, lists that are maps or
-//! sets, and the one pattern. Expressions (CEL) are for API servers; here, what they say is said in Rust.
+//! The checker implements the part of `OpenAPI` that `schema.rs` uses: types, required and known fields, enums, limits,
+//! lists that are maps or sets, and one pattern. API servers evaluate the expressions (CEL); here Rust code does the same.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{schema::NAME, version::Version};
-use crate::model::Cidr;
+use super::{schema::NAME, version::PolicyVersion};
+use crate::model::{Cidr, json::pointer::escape};
 
-/// Something that is wrong with a field.
+/// A field that violates the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mistake {
+pub(super) struct SchemaViolation {
     /// JSON pointer to the field.
     pub(super) pointer: String,
     pub(super) message: String,
-    /// Whether the object can be used all the same.
+    /// Whether the object can be used nevertheless.
     pub(super) harmless: bool,
 }
 
-/// All mistakes of `value`, in its order. Metadata is the API server's own and not looked at.
-pub(super) fn check(schema: &Value, value: &Value, version: Version) -> Vec<Mistake> {
-    let mut mistakes = Mistakes { list: Vec::new() };
-    mistakes.value(schema, value, "");
+/// All violations in `value`, in its order. Metadata is not checked: the API server does that.
+pub(super) fn check(schema: &Value, value: &Value, version: PolicyVersion) -> Vec<SchemaViolation> {
+    let mut violations = SchemaViolations { list: Vec::new() };
+    violations.value(schema, value, "");
     match version {
-        Version::V1 => mistakes.ranges(value, "/spec/addresses/allow", "/spec/addresses/deny"),
-        Version::V1alpha1 => mistakes.ranges(value, "/spec/allowedCIDRs", "/spec/deniedCIDRs"),
+        PolicyVersion::V1 => violations.ranges(value, "/spec/addresses/allow", "/spec/addresses/deny"),
+        PolicyVersion::V1alpha1 => violations.ranges(value, "/spec/allowedCIDRs", "/spec/deniedCIDRs"),
     }
-    mistakes.list
+    violations.list
 }
 
-struct Mistakes {
-    list: Vec<Mistake>,
+struct SchemaViolations {
+    list: Vec<SchemaViolation>,
 }
 
-impl Mistakes {
+impl SchemaViolations {
     fn add(&mut self, pointer: &str, message: String) {
-        self.list.push(Mistake { pointer: pointer.to_owned(), message, harmless: false });
+        self.list.push(SchemaViolation { pointer: pointer.to_owned(), message, harmless: false });
     }
 
     /// `at` is the JSON pointer to it.
     fn value(&mut self, schema: &Value, value: &Value, at: &str) {
         match (schema["type"].as_str().unwrap_or_default(), value) {
-            // What is not to be null counts as missing.
+            // `null` counts as missing.
             (_, Value::Null) => {}
             ("object", Value::Object(fields)) => self.object(schema, fields, at),
             ("array", Value::Array(items)) => self.list(schema, items, at),
             ("string", Value::String(text)) => self.text(schema, text, at),
             ("integer", Value::Number(n)) if n.is_i64() || n.is_u64() => {}
             ("string", Value::Bool(_)) if is_mode(schema) => {
-                self.add(at, "is a boolean: write \"off\" in quotes, which YAML may read as one".to_owned());
+                self.add(
+                    at,
+                    "is a boolean; write \"off\" in quotes, because YAML may read off as a boolean".to_owned(),
+                );
             }
             (wanted, _) => self.add(at, format!("is {}, not {}", kind(value), article(wanted))),
         }
@@ -72,11 +75,11 @@ impl Mistakes {
         for (name, value) in fields {
             match (known.and_then(|k| k.get(name)), schema.get("additionalProperties")) {
                 (Some(schema), _) | (None, Some(schema)) => self.value(schema, value, &join(at, name)),
-                // An object of any shape.
+                // The schema does not list fields.
                 (None, None) if known.is_none() => {}
-                (None, None) => self.list.push(Mistake {
+                (None, None) => self.list.push(SchemaViolation {
                     pointer: join(at, &short(name)),
-                    message: format!("is not known{}; it is ignored", near(known, name)),
+                    message: format!("is not a known field{}; it is ignored", hint(known, name)),
                     harmless: true,
                 }),
             }
@@ -100,7 +103,7 @@ impl Mistakes {
                 None => String::new(),
             };
             if !key.is_empty() && !seen.insert(key.clone()) {
-                self.add(&at, format!("{:?} is there twice", short(&key)));
+                self.add(&at, format!("{:?} is listed twice", short(&key)));
             }
         }
     }
@@ -111,17 +114,17 @@ impl Mistakes {
         if !choices.is_empty() && !choices.contains(&text) {
             let choices = if choices.len() > 6 { nearest(&choices, text) } else { choices };
             let hint = if choices.is_empty() { String::new() } else { format!("; try {}", choices.join(", ")) };
-            self.add(at, format!("is {:?}, which means nothing{hint}", short(text)));
+            self.add(at, format!("is {:?}, which is not a known value{hint}", short(text)));
         } else if schema["minLength"].as_u64().is_some_and(|least| length < least) {
             self.add(at, "is too short".to_owned());
         } else if schema["maxLength"].as_u64().is_some_and(|most| length > most) {
             self.add(at, format!("has {length} characters, and {} are allowed", schema["maxLength"]));
         } else if schema["pattern"] == NAME && !text.bytes().all(is_of_name) {
-            self.add(at, format!("is {:?}, which no name can be", short(text)));
+            self.add(at, format!("is {:?}, which is not a valid name", short(text)));
         }
     }
 
-    /// Ranges that cannot be read, and such as are allowed and denied.
+    /// Reports ranges that cannot be parsed, and ranges that are both allowed and denied.
     fn ranges(&mut self, value: &Value, allow: &str, deny: &str) {
         let list = |pointer| value.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let allowed: BTreeSet<&str> = list(allow).iter().filter_map(Value::as_str).collect();
@@ -130,14 +133,14 @@ impl Mistakes {
                 if let Err(error) = text.parse::<Cidr>() {
                     self.add(&format!("{pointer}/{i}"), error.to_string());
                 } else if pointer == deny && allowed.contains(text) {
-                    self.add(&format!("{pointer}/{i}"), format!("{text} is allowed as well"));
+                    self.add(&format!("{pointer}/{i}"), format!("{text} is also allowed"));
                 }
             }
         }
     }
 }
 
-/// Whether a character may stand in what [`NAME`] describes.
+/// Whether the pattern [`NAME`] contains a character.
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.*".contains(&byte)
 }
@@ -147,23 +150,7 @@ fn is_mode(schema: &Value) -> bool {
 }
 
 fn join(at: &str, name: &str) -> String {
-    format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"))
-}
-
-/// A JSON pointer as Kubernetes writes paths: `spec.rules[2].mode`.
-pub fn field(pointer: &str) -> String {
-    let mut out = String::new();
-    for token in pointer.split('/').skip(1) {
-        let name = token.replace("~1", "/").replace("~0", "~");
-        if name.bytes().all(|b| b.is_ascii_digit()) {
-            out.extend(["[", &name, "]"]);
-        } else if name.contains(['.', '/']) {
-            out.extend(["[\"", &name, "\"]"]);
-        } else {
-            out.extend([if out.is_empty() { "" } else { "." }, &name]);
-        }
-    }
-    out
+    format!("{at}/{}", escape(name))
 }
 
 fn short(text: &str) -> String {
@@ -175,7 +162,7 @@ fn kind(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
@@ -186,18 +173,17 @@ fn article(wanted: &str) -> &'static str {
         "object" => "an object",
         "array" => "a list",
         "integer" => "a whole number",
-        _ => "text",
+        _ => "a string",
     }
 }
 
-/// A field that may have been meant.
-fn near(known: Option<&Map<String, Value>>, name: &str) -> String {
+/// A hint about a known field with a similar name.
+fn hint(known: Option<&Map<String, Value>>, name: &str) -> String {
     let names: Vec<&str> = known.into_iter().flat_map(|k| k.keys().map(String::as_str)).collect();
-    let near = nearest(&names, name);
-    near.first().map(|n| format!(" (did you mean {n}?)")).unwrap_or_default()
+    nearest(&names, name).first().map(|n| format!(" (did you mean {n}?)")).unwrap_or_default()
 }
 
-/// Those that differ by a letter or two, or that contain the text.
+/// The choices that differ from the text by one or two letters, or contain it.
 fn nearest<'t>(choices: &[&'t str], text: &str) -> Vec<&'t str> {
     let lower = text.to_ascii_lowercase();
     let close = |choice: &&&str| {
@@ -208,7 +194,7 @@ fn nearest<'t>(choices: &[&'t str], text: &str) -> Vec<&'t str> {
     choices.iter().filter(close).copied().take(3).collect()
 }
 
-/// How many bytes two texts share at their ends: all but those of one spelling mistake.
+/// How many bytes two texts share at their ends: all but those of a spelling mistake.
 fn common_ends(a: &str, b: &str) -> usize {
     let front = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     let most = a.len().min(b.len()) - front;

@@ -2,27 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    schema,
-    version::{GROUP, KIND, Version},
+use super::{schema, version::PolicyVersion};
+use crate::model::{
+    Resource,
+    installed::{CRD, POLICY_GROUP, POLICY_KIND},
 };
 
-/// Name of the resource.
-const PLURAL: &str = "endpointpolicies";
-
-/// The definition, without the client configuration of its conversion webhook: that belongs to an installation.
+/// The definition, without the client configuration of its conversion webhook, which is part of an installation.
 pub fn crd() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{PLURAL}.{GROUP}")},
+        "metadata": {"name": CRD},
         "spec": {
-            "group": GROUP,
+            "group": POLICY_GROUP,
             "scope": "Cluster",
             "names": {
-                "kind": KIND,
-                "listKind": format!("{KIND}List"),
-                "plural": PLURAL,
+                "kind": POLICY_KIND,
+                "listKind": format!("{POLICY_KIND}List"),
+                "plural": Resource::EndpointPolicy.plural(),
                 "singular": "endpointpolicy",
                 "shortNames": ["epol"],
                 "categories": ["roster"],
@@ -31,16 +29,16 @@ pub fn crd() -> Value {
                 "strategy": "Webhook",
                 "webhook": {"conversionReviewVersions": ["v1", "v1beta1"]},
             },
-            // The newest first: it is what kubectl asks for.
-            "versions": Version::ALL.iter().rev().map(|v| version(*v)).collect::<Vec<_>>(),
+            // kubectl asks for the first one.
+            "versions": PolicyVersion::ALL.iter().rev().map(|v| version(*v)).collect::<Vec<_>>(),
         },
     })
 }
 
-fn version(version: Version) -> Value {
+fn version(version: PolicyVersion) -> Value {
     let capacity = match version {
-        Version::V1 => ".spec.capacity.action",
-        Version::V1alpha1 => ".spec.capacityAction",
+        PolicyVersion::V1 => ".spec.capacity.action",
+        PolicyVersion::V1alpha1 => ".spec.capacityAction",
     };
     let condition = |name: &str| {
         let path = format!(".status.conditions[?(@.type==\"{name}\")].status");
@@ -49,7 +47,7 @@ fn version(version: Version) -> Value {
     json!({
         "name": version.name(),
         "served": true,
-        "storage": version == Version::V1,
+        "storage": version == PolicyVersion::V1,
         "schema": {"openAPIV3Schema": schema::object(version)},
         "subresources": {"status": {}},
         "additionalPrinterColumns": [

@@ -1,30 +1,36 @@
-//! `EndpointPolicy`: which rules hold for which objects, in which mode.
+//! `EndpointPolicy`: which rules apply to which objects, in which mode.
 //!
 //! ```text
-//! v1alpha1, v1 ─ schema: check ─► convert ─► EndpointPolicy ─► Policies ─ settings(target) ─► Settings
+//! v1alpha1, v1 ─ schema: check ─► convert to v1 ─► EndpointPolicy ─► Policies ─ settings(target) ─► Settings
 //! ```
 //!
-//! One schema serves the API server ([`crd()`]), files and people, so that a file is refused for what a cluster would
-//! refuse it for, and with the field's name.
+//! One schema serves the API server ([`crd()`]) and files: a file is refused for the same mistakes as in a cluster, and
+//! the message names the field.
 
 mod check;
+mod conversion;
 mod crd;
 mod pattern;
 mod policies;
 mod read;
+#[cfg(test)]
+mod round_trip;
 mod schema;
 mod selector;
 mod spec;
 mod status;
 #[cfg(test)]
 mod tests;
-pub mod version;
+mod version;
 
-pub use check::field;
+pub(crate) use conversion::convert;
 pub use crd::crd;
 pub(crate) use policies::labels_of;
-pub use policies::{Policies, Target};
+pub use policies::{Policies, PolicyTarget};
 pub use read::read;
-pub use selector::{Operator, Requirement, Selector};
-pub use spec::{Addresses, CapacitySpec, EndpointPolicy, Exempt, ExemptObject, Match, PolicySpec, RuleMode, Selection};
-pub use status::{Condition, Status};
+pub use selector::{LabelOperator, LabelRequirement, LabelSelector};
+pub use spec::{
+    AddressRanges, CapacitySpec, EndpointPolicy, ExemptObject, Exemptions, PolicyMatch, PolicySpec, RuleMode, Selection,
+};
+pub use status::{Condition, PolicyStatus};
+pub use version::PolicyVersion;

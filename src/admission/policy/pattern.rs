@@ -1,19 +1,19 @@
-//! Names with `*` in them.
+//! Patterns of names, with `*` for any text.
 
 use crate::model::Text;
 
-/// Whether one of the patterns fits.
+/// Whether one of the patterns matches.
 pub(super) fn any(patterns: &[Text], text: &str) -> bool {
-    patterns.iter().any(|p| fits(p, text))
+    patterns.iter().any(|p| matches(p, text))
 }
 
-/// Whether a pattern fits: `*` stands for any text, also for none.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
+/// Whether a pattern matches; `*` stands for any text, even an empty one.
+pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();
     let last = parts.pop().unwrap_or_default();
-    // The first place is the best one for each part: what follows only gets longer.
+    // The first match of each part is the best one: it leaves the longest rest.
     for part in parts {
         let Some(at) = left.find(part) else { return false };
         left = &left[at + part.len()..];
@@ -41,7 +41,7 @@ mod tests {
             ("**", "x", true),
             ("", "x", false),
         ] {
-            assert_eq!(fits(pattern, text), want, "{pattern} {text}");
+            assert_eq!(matches(pattern, text), want, "{pattern} {text}");
         }
     }
 }

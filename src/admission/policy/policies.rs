@@ -1,38 +1,42 @@
-//! All policies together: what they say of one object.
+//! All policies together, and their settings for one object.
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{EndpointPolicy, spec::Selection};
+use super::{
+    pattern,
+    read::read,
+    spec::{EndpointPolicy, Selection},
+};
 use crate::{
-    admission::{Capacity, Denied, Mode, Request, Rule, Settings},
+    admission::{AdmissionRequest, Capacity, DeniedRange, Mode, Rule, Settings},
     engine::reason::{Finding, Reason},
-    model::{Labels, ObjectKey, Text, names},
+    model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names},
 };
 
-/// The object that is asked about, and who writes it.
+/// The object that settings are looked up for, and its writer.
 #[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
+pub struct PolicyTarget<'a> {
     /// Kind: `Service`, `Endpoints`, `EndpointSlice`.
     pub kind: &'a str,
     /// Namespace.
     pub namespace: &'a str,
-    /// Labels of the namespace, where they are known.
+    /// Labels of the namespace; `None` if they are not known.
     pub namespace_labels: Option<&'a Labels>,
-    /// Name; empty where the API server is yet to make one.
+    /// Name; empty where the API server has yet to generate one.
     pub name: &'a str,
     /// Labels of the object.
     pub labels: &'a Labels,
-    /// Who writes it.
+    /// The user who writes the object.
     pub user: &'a str,
     /// Groups of the user.
     pub groups: &'a [&'a str],
 }
 
-impl Target<'_> {
-    /// The Service that the object is, or belongs to.
+impl PolicyTarget<'_> {
+    /// The name of the Service: of the object itself, or of the one it belongs to.
     fn service(&self) -> &str {
         if self.kind == "EndpointSlice" {
             return self.labels.get(names::SERVICE_NAME).map(Text::as_str).unwrap_or_default();
@@ -41,51 +45,50 @@ impl Target<'_> {
     }
 }
 
-/// Policies in order of their names, each name once. Canonical: the same policies in any order are equal.
+/// Policies in order of their names, each name once. The same policies in another order are equal.
 ///
-/// What several of them say of one object adds up so that their order does not matter, and so that the mode of one
-/// never weakens that of another, as Kubernetes' own admission policies do:
+/// The settings for an object do not depend on the order of the policies, and no policy weakens the mode of another, as
+/// with Kubernetes' own admission policies:
 ///
-/// - Every policy has an opinion on a rule: the mode it lists, else its default mode, else none. A policy that exempts
-///   the object has the opinion `off` on every rule. The strictest opinion counts. Where there is none, the rule's own
-///   default mode does.
-/// - Allowed ranges add up, and so do denied ones. A denied range wins over an allowed one.
-/// - `Deny` wins over `Truncate`.
+/// - A policy sets the mode of a rule: the listed mode, or else its default mode. A policy that exempts the object sets
+///   every rule to `off`. The strictest mode applies. If no policy sets one, the default mode of the rule applies.
+/// - Allowed ranges add up, and so do denied ones. A denied range takes precedence over an allowed one.
+/// - `Deny` takes precedence over `Truncate`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policies(Vec<Compiled>);
+pub struct Policies(Vec<CompiledPolicy>);
 
-/// A policy with its opinions.
+/// A policy with its mode for each rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Compiled {
+struct CompiledPolicy {
     policy: EndpointPolicy,
     modes: [Option<Mode>; Rule::COUNT],
 }
 
 impl Policies {
-    /// All of these policies. Of several with one name the last counts; of a rule that one lists twice, the strictest
-    /// mode.
+    /// Collects policies. Of several policies with the same name, the last one counts; of a rule that a policy lists
+    /// twice, the strictest mode.
     pub fn new(list: Vec<EndpointPolicy>) -> (Self, Vec<Finding>) {
         let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
-        let mut all: Vec<Compiled> = Vec::with_capacity(list.len());
+        let mut all: Vec<CompiledPolicy> = Vec::with_capacity(list.len());
         for policy in list.into_iter().rev() {
             if !seen.insert(policy.meta.name.clone()) {
-                let key = ObjectKey::new(super::version::KIND, &Text::default(), &policy.meta.name);
-                let message = "there are several policies of this name; the last one counts";
+                let key = ObjectKey::new(POLICY_KIND, &Text::default(), &policy.meta.name);
+                let message = "several policies have this name; the last one counts";
                 problems.push(Finding::new(Reason::DuplicateObject, key, message));
                 continue;
             }
-            all.push(Compiled::new(policy));
+            all.push(CompiledPolicy::new(policy));
         }
         all.sort_by(|a, b| a.policy.meta.name.cmp(&b.policy.meta.name));
         problems.reverse();
         (Self(all), problems)
     }
 
-    /// Reads and gathers policies; those that cannot be read are left out, and told.
+    /// Parses and collects policies. Policies that cannot be read are reported and left out.
     pub fn read<'a>(objects: impl IntoIterator<Item = &'a RawValue>) -> (Self, Vec<Finding>) {
         let (mut list, mut problems) = (Vec::new(), Vec::new());
         for raw in objects {
-            let (policy, mut more) = super::read(raw);
+            let (policy, mut more) = read(raw);
             list.extend(policy);
             problems.append(&mut more);
         }
@@ -99,39 +102,39 @@ impl Policies {
         self.0.iter().map(|c| &c.policy)
     }
 
-    /// Whether there is none.
+    /// Whether there are no policies.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a policy asks for labels of namespaces other than their names: a webhook must know them then.
+    /// Whether a policy selects by labels of namespaces other than the name. The webhook must know them then.
     pub fn need_namespace_labels(&self) -> bool {
-        self.asks_for_namespace_labels().is_some()
+        self.first_with_namespace_labels().is_some()
     }
 
-    /// The name of the first policy that asks for labels of namespaces other than their names.
-    pub fn asks_for_namespace_labels(&self) -> Option<&Text> {
-        let asks = |p: &&EndpointPolicy| {
+    /// The name of the first policy that selects by labels of namespaces other than the name.
+    pub fn first_with_namespace_labels(&self) -> Option<&Text> {
+        let selects = |p: &&EndpointPolicy| {
             let selector = p.spec.matches.namespaces.selector.as_ref();
             selector.is_some_and(|s| s.keys().any(|k| k != NAMESPACE_NAME))
         };
-        self.iter().find(asks).map(|p| &p.meta.name)
+        self.iter().find(selects).map(|p| &p.meta.name)
     }
 
-    /// The policies that are about the object, those that exempt it included.
-    pub fn about(&self, target: &Target<'_>) -> impl Iterator<Item = &EndpointPolicy> {
-        self.0.iter().filter(|c| c.is_about(target)).map(|c| &c.policy)
+    /// The policies that apply to the object, including those that exempt it.
+    pub fn applying_to(&self, target: &PolicyTarget<'_>) -> impl Iterator<Item = &EndpointPolicy> {
+        self.0.iter().filter(|c| c.applies_to(target)).map(|c| &c.policy)
     }
 
-    /// What holds for the object of a request. Labels of its namespace are needed only where
-    /// [`need_namespace_labels`](Self::need_namespace_labels) says so.
-    pub fn settings_of(&self, request: &Request<'_>, namespace_labels: Option<&Labels>) -> Settings {
+    /// The settings for the object of a request. The labels of its namespace matter only if
+    /// [`need_namespace_labels`](Self::need_namespace_labels) is true.
+    pub fn settings_of(&self, request: &AdmissionRequest<'_>, namespace_labels: Option<&Labels>) -> Settings {
         if self.is_empty() {
             return Settings::default();
         }
         let groups: Vec<&str> = request.groups.iter().map(AsRef::as_ref).collect();
         let of = |labels: &Labels| {
-            self.settings(&Target {
+            self.settings(&PolicyTarget {
                 kind: &request.kind,
                 namespace: &request.namespace,
                 namespace_labels,
@@ -151,18 +154,18 @@ impl Policies {
         settings
     }
 
-    /// What holds for the object.
-    pub fn settings(&self, target: &Target<'_>) -> Settings {
+    /// The settings for an object.
+    pub fn settings(&self, target: &PolicyTarget<'_>) -> Settings {
         let mut settings = Settings::default();
         let mut modes: [Option<(Mode, &Text)>; Rule::COUNT] = [None; Rule::COUNT];
         let mut capacity: Option<(Capacity, &Text)> = None;
-        for compiled in self.0.iter().filter(|c| c.is_about(target)) {
+        for compiled in self.0.iter().filter(|c| c.applies_to(target)) {
             let exempts = compiled.exempts(target);
-            let opinions = if exempts { [Some(Mode::Off); Rule::COUNT] } else { compiled.modes };
-            for (strictest, opinion) in modes.iter_mut().zip(opinions) {
-                // Of equally strict ones the first by name counts, so that the answer does not depend on the order.
-                if opinion > strictest.map(|(mode, _)| mode) {
-                    *strictest = opinion.map(|mode| (mode, &compiled.policy.meta.name));
+            let set = if exempts { [Some(Mode::Off); Rule::COUNT] } else { compiled.modes };
+            for (strictest, mode) in modes.iter_mut().zip(set) {
+                // Of equally strict policies the first by name counts, so that the result does not depend on the order.
+                if mode > strictest.map(|(mode, _)| mode) {
+                    *strictest = mode.map(|mode| (mode, &compiled.policy.meta.name));
                 }
             }
             if exempts {
@@ -170,7 +173,8 @@ impl Policies {
             }
             let EndpointPolicy { meta, spec } = &compiled.policy;
             settings.allowed.extend(&spec.addresses.allow);
-            let denied = spec.addresses.deny.iter().map(|range| Denied { range: *range, policy: meta.name.clone() });
+            let denied =
+                spec.addresses.deny.iter().map(|range| DeniedRange { range: *range, policy: meta.name.clone() });
             settings.denied.extend(denied);
             if spec.capacity.action > capacity.map(|(action, _)| action) {
                 capacity = spec.capacity.action.map(|action| (action, &meta.name));
@@ -183,7 +187,7 @@ impl Policies {
         }
         settings.allowed.sort_unstable();
         settings.allowed.dedup();
-        // Of several that deny a range the first by name stays.
+        // Of several policies that deny a range, the first by name is reported.
         settings.denied.sort_unstable();
         settings.denied.dedup_by(|a, b| a.range == b.range);
         if let Some((action, policy)) = capacity {
@@ -194,25 +198,25 @@ impl Policies {
     }
 }
 
-/// The labels of an object, and nothing else of it.
+/// The labels of an object. Everything else is skipped.
 pub(crate) fn labels_of(object: &RawValue) -> Labels {
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Object {
-        metadata: Meta,
+    struct LabelledObject {
+        metadata: LabelledMeta,
     }
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Meta {
+    struct LabelledMeta {
         labels: Labels,
     }
-    serde_json::from_str::<Object>(object.get()).unwrap_or_default().metadata.labels
+    serde_json::from_str::<LabelledObject>(object.get()).unwrap_or_default().metadata.labels
 }
 
-/// The label that every namespace has: its name.
+/// The label of every namespace that holds its name.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
-impl Compiled {
+impl CompiledPolicy {
     fn new(policy: EndpointPolicy) -> Self {
         let mut modes = [policy.spec.default_mode; Rule::COUNT];
         let mut listed = [None; Rule::COUNT];
@@ -226,7 +230,7 @@ impl Compiled {
         Self { policy, modes }
     }
 
-    fn is_about(&self, target: &Target<'_>) -> bool {
+    fn applies_to(&self, target: &PolicyTarget<'_>) -> bool {
         let matches = &self.policy.spec.matches;
         matches.namespaces.names(target.namespace)
             && matches.services.names(target.service())
@@ -234,10 +238,10 @@ impl Compiled {
             && self.selects_namespace(target)
     }
 
-    fn selects_namespace(&self, target: &Target<'_>) -> bool {
+    fn selects_namespace(&self, target: &PolicyTarget<'_>) -> bool {
         let namespaces = &self.policy.spec.matches.namespaces;
         match (target.namespace_labels, &namespaces.selector) {
-            // Nobody knows the labels: a policy that asks for others than the name is not about the object.
+            // Without the labels, a policy that selects by another label than the name does not apply.
             (None, Some(selector)) if selector.keys().any(|k| k != NAMESPACE_NAME) => false,
             (labels, _) => selects(namespaces, |key| match key {
                 NAMESPACE_NAME => Some(target.namespace),
@@ -246,11 +250,11 @@ impl Compiled {
         }
     }
 
-    fn exempts(&self, target: &Target<'_>) -> bool {
+    fn exempts(&self, target: &PolicyTarget<'_>) -> bool {
         let exempt = &self.policy.spec.exempt;
-        super::pattern::any(&exempt.users, target.user)
-            || target.groups.iter().any(|g| super::pattern::any(&exempt.groups, g))
-            || super::pattern::any(&exempt.namespaces, target.namespace)
+        pattern::any(&exempt.users, target.user)
+            || target.groups.iter().any(|g| pattern::any(&exempt.groups, g))
+            || pattern::any(&exempt.namespaces, target.namespace)
             || exempt.objects.iter().any(|o| o.is(target.kind, target.namespace, target.name))
     }
 }

@@ -1,22 +1,22 @@
-//! The shape of an `EndpointPolicy`, as a structural schema (`OpenAPI` v3): one for API servers, for files and for people.
+//! The structural schema (`OpenAPI` v3) of `EndpointPolicy`, for API servers and files.
 //!
-//! The schema of v1alpha1 is made from that of v1 with the table of fields that moved, so that both stay equal.
+//! The schema of v1alpha1 is derived from that of v1 with the table of fields that differ, so that both stay in step.
 
 use serde_json::{Map, Value, json};
 
-use super::version::{MOVED, Version};
+use super::version::{FIELD_MOVES, PolicyVersion};
 use crate::admission::Rule;
 
-/// How many entries a list may have. Expressions over lists cost by this number, and their cost is bounded.
+/// Most entries of a list. API servers limit the cost of expressions, which grows with this number.
 const MAX_ENTRIES: usize = 256;
 
 /// The schema of a whole object.
-pub(super) fn object(version: Version) -> Value {
+pub(super) fn object(version: PolicyVersion) -> Value {
     json!({
         "type": "object",
-        "description": "Which of Roster's rules hold for which Services, Endpoints and EndpointSlices, and in which mode. \
-            Where several policies are about one object, the strictest mode counts, ranges of addresses add up, and \
-            a denied range wins over an allowed one.",
+        "description": "Which of Roster's rules apply to which Services, Endpoints and EndpointSlices, and in which mode. \
+            If several policies apply to an object, the strictest mode counts, address ranges add up, and a denied \
+            range takes precedence over an allowed one.",
         "required": ["spec"],
         "properties": {
             "apiVersion": text("The version of this representation of the object."),
@@ -28,9 +28,9 @@ pub(super) fn object(version: Version) -> Value {
     })
 }
 
-fn spec(version: Version) -> Value {
+fn spec(version: PolicyVersion) -> Value {
     let v1 = spec_v1();
-    if version == Version::V1 {
+    if version == PolicyVersion::V1 {
         return v1;
     }
     let mut properties = Map::new();
@@ -38,7 +38,7 @@ fn spec(version: Version) -> Value {
     for name in ["defaultMode", "rules"] {
         properties.extend(field(&[name]).map(|schema| (name.to_owned(), schema.clone())));
     }
-    for moved in &MOVED {
+    for moved in &FIELD_MOVES {
         properties.extend(field(moved.path).map(|schema| (moved.flat.to_owned(), schema.clone())));
     }
     let description = v1["description"].clone();
@@ -52,23 +52,23 @@ fn spec(version: Version) -> Value {
 fn spec_v1() -> Value {
     json!({
         "type": "object",
-        "description": "What holds, and for what.",
+        "description": "The settings, and the objects that they apply to.",
         "properties": {
-            "defaultMode": mode("The mode of the rules that are not listed. Without it, the policy says nothing about them."),
+            "defaultMode": mode("The mode of the rules that are not listed. Without it, other policies or the defaults of the rules apply."),
             "rules": rules(),
-            "match": group("Which objects the policy is about. All conditions that are given must hold; without any, \
-                it is about all objects.", json!({
+            "match": group("The objects that the policy applies to. All given conditions must hold; without any, \
+                it applies to all objects.", json!({
                 "namespaces": group("By the namespace of the object.", json!({
                     "names": names("One of these names.", NAME),
                     "selector": selector("Labels of the namespace. kubernetes.io/metadata.name is its name."),
                 })),
-                "services": group("By Service: the object itself, or the one that Endpoints (by name) or a slice (by the \
-                    label kubernetes.io/service-name) belong to.", json!({
+                "services": group("By Service: the object itself, or the Service that Endpoints (by name) or a slice (by \
+                    the label kubernetes.io/service-name) belong to.", json!({
                     "names": names("One of these names.", NAME),
                     "selector": selector("Labels of the object: Endpoints and slices carry those of their Service."),
                 })),
             })),
-            "exempt": group("Who and what is left alone by this policy; one of them is enough. Other policies still hold.", json!({
+            "exempt": group("Exemptions from this policy; one of them is enough. Other policies still apply.", json!({
                 "users": names("Users, such as system:serviceaccount:shop:operator.", ANY),
                 "groups": names("Groups of users, such as system:masters.", ANY),
                 "namespaces": names("Namespaces.", NAME),
@@ -78,17 +78,17 @@ fn spec_v1() -> Value {
             "capacity": group("Endpoints with more than 1000 addresses, where the rule over-capacity is enforced.", json!({
                 "action": {
                     "type": "string", "enum": ["Truncate", "Deny"],
-                    "description": "Truncate: they are cut to 1000 as the controllers do. Deny: they are refused. \
-                        Without it, the policy says nothing about them.",
+                    "description": "Truncate: 1000 addresses are kept, as the controllers do. Deny: the object is \
+                        refused. Without it, other policies or the default (Truncate) apply.",
                 },
             })),
         },
     })
 }
 
-/// What a name may hold, with `*` for any text.
+/// The pattern of a name, with `*` for any text.
 pub(super) const NAME: &str = "^[-a-z0-9.*]+$";
-/// What the name of a user may hold: anything.
+/// The pattern of a user: any text.
 const ANY: &str = "";
 
 fn text(description: &str) -> Value {
@@ -102,8 +102,9 @@ fn group(description: &str, properties: impl Into<Value>) -> Value {
 
 fn mode(description: &str) -> Value {
     let description = format!(
-        "{description} enforce: the object is mended, or else refused. warn: its writer is warned. audit: an audit \
-         annotation. off: nothing; to be quoted in YAML, where off alone is a boolean."
+        "{description} enforce: the object is changed, or refused if the rule cannot change it. warn: the client gets a \
+         warning. audit: an audit annotation is written. off: the rule is not checked; quote it in YAML, where off alone \
+         is a boolean."
     );
     json!({"type": "string", "enum": ["enforce", "warn", "audit", "off"], "description": description})
 }
@@ -121,7 +122,7 @@ fn rules() -> Value {
             "required": ["name", "mode"],
             "properties": {
                 "name": {"type": "string", "enum": codes, "description": "Code of the rule, as in docs/rules.md."},
-                "mode": mode("What is done about what the rule finds."),
+                "mode": mode("The mode of the rule."),
             },
         },
     })
@@ -150,11 +151,11 @@ fn objects() -> Value {
             "properties": {
                 "kind": {
                     "type": "string", "enum": ["Service", "Endpoints", "EndpointSlice"],
-                    "description": "Kind; without it, all of them.",
+                    "description": "Kind; without it, all kinds.",
                 },
                 "namespace": {
                     "type": "string", "minLength": 1, "maxLength": 253, "pattern": NAME,
-                    "description": "Namespace; without it, all of them.",
+                    "description": "Namespace; without it, all namespaces.",
                 },
                 "name": {"type": "string", "minLength": 1, "maxLength": 253, "pattern": NAME, "description": "Name."},
             },
@@ -166,9 +167,9 @@ fn addresses() -> Value {
     let mut schema = group(
         "Ranges of addresses, such as 10.0.0.0/8, fd00::/8 or 192.0.2.7.",
         json!({
-            "allow": cidrs("Addresses that are fine though no pod has them: of Endpoints, slices, external IPs and \
-                load balancers."),
-            "deny": cidrs("Addresses that are refused though they are allowed, or belong to a pod."),
+            "allow": cidrs("Addresses that need not belong to a pod: of Endpoints, slices, external IPs and load \
+                balancers."),
+            "deny": cidrs("Addresses that are refused even if they are allowed or belong to a pod."),
         }),
     );
     schema["x-kubernetes-validations"] = json!([disjoint("allow", "deny")]);
@@ -185,17 +186,17 @@ fn cidrs(description: &str) -> Value {
             "type": "string", "minLength": 2, "maxLength": MAX_CIDR,
             "x-kubernetes-validations": [{
                 "rule": "isCIDR(self) ? cidr(self) == cidr(self).masked() : isIP(self)",
-                "message": "must be a range such as 10.0.0.0/8 without bits beyond its prefix, or an address",
+                "message": "must be a range such as 10.0.0.0/8 without bits set beyond its prefix, or an address",
             }],
         },
     })
 }
 
-/// A range that is allowed and denied was a mistake in one of them.
+/// A range that is both allowed and denied is a mistake.
 fn disjoint(allow: &str, deny: &str) -> Value {
     json!({
         "rule": format!("!has(self.{allow}) || !has(self.{deny}) || self.{allow}.all(c, !(c in self.{deny}))"),
-        "message": format!("a range stands in {allow} and in {deny}"),
+        "message": format!("a range is in both {allow} and {deny}"),
     })
 }
 
@@ -241,10 +242,10 @@ fn selector(description: &str) -> Value {
 fn status() -> Value {
     json!({
         "type": "object",
-        "description": "What Roster made of the policy.",
+        "description": "Whether Roster accepted the policy.",
         "properties": {
             "observedGeneration": {
-                "type": "integer", "format": "int64", "minimum": 0, "description": "The generation that this is about.",
+                "type": "integer", "format": "int64", "minimum": 0, "description": "The generation that was observed.",
             },
             "conditions": {
                 "type": "array",
@@ -260,7 +261,7 @@ fn status() -> Value {
                         "status": {"type": "string", "enum": ["True", "False", "Unknown"], "description": "Whether it holds."},
                         "observedGeneration": {
                             "type": "integer", "format": "int64", "minimum": 0,
-                            "description": "The generation that this is about.",
+                            "description": "The generation that was observed.",
                         },
                         "lastTransitionTime": {
                             "type": "string", "format": "date-time", "description": "When the status changed last.",

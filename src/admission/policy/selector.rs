@@ -4,62 +4,62 @@ use serde::Deserialize;
 
 use crate::model::{Labels, Text, wire::nullable};
 
-/// Which labels an object must have. The empty selector selects everything.
+/// A selection by labels. The empty selector selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Selector {
-    /// Labels with these values.
+pub struct LabelSelector {
+    /// Labels that must have these values.
     #[serde(deserialize_with = "nullable")]
     pub match_labels: Labels,
     /// Conditions; all must hold.
     #[serde(deserialize_with = "nullable")]
-    pub match_expressions: Vec<Requirement>,
+    pub match_expressions: Vec<LabelRequirement>,
 }
 
 /// A condition on one label.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Requirement {
+pub struct LabelRequirement {
     /// The label.
     pub key: Text,
     /// The condition.
-    pub operator: Operator,
+    pub operator: LabelOperator,
     /// Values to compare with.
     #[serde(default, deserialize_with = "nullable")]
     pub values: Vec<Text>,
 }
 
-/// A condition.
+/// The operator of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[expect(missing_docs, reason = "the names are Kubernetes' own")]
-pub enum Operator {
+pub enum LabelOperator {
     In,
-    /// Also where the label is missing.
+    /// Holds also if the label is missing.
     NotIn,
     Exists,
     DoesNotExist,
 }
 
-impl Selector {
-    /// Whether `labels` fit; `label` gives the value of one.
+impl LabelSelector {
+    /// Whether an object is selected; `label` returns the value of one of its labels.
     pub(super) fn selects<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.match_labels.iter().all(|(k, v)| label(k) == Some(v))
             && self.match_expressions.iter().all(|r| r.holds(label(&r.key)))
     }
 
-    /// The labels it asks for.
+    /// The keys of all labels in the selector.
     pub(super) fn keys(&self) -> impl Iterator<Item = &Text> {
         self.match_labels.iter().map(|(k, _)| k).chain(self.match_expressions.iter().map(|r| &r.key))
     }
 }
 
-impl Requirement {
+impl LabelRequirement {
     fn holds(&self, value: Option<&str>) -> bool {
         let listed = value.is_some_and(|v| self.values.iter().any(|w| w == v));
         match self.operator {
-            Operator::In => listed,
-            Operator::NotIn => !listed,
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
+            LabelOperator::In => listed,
+            LabelOperator::NotIn => !listed,
+            LabelOperator::Exists => value.is_some(),
+            LabelOperator::DoesNotExist => value.is_none(),
         }
     }
 }
@@ -81,7 +81,7 @@ mod tests {
             (r#"{"matchExpressions":[{"key":"b","operator":"Exists"}]}"#, true),
             (r#"{"matchExpressions":[{"key":"b","operator":"DoesNotExist","values":null}]}"#, false),
         ] {
-            let selector: Selector = serde_json::from_str(selector).unwrap();
+            let selector: LabelSelector = serde_json::from_str(selector).unwrap();
             assert_eq!(selector.selects(|k| labels.get(k).map(Text::as_str)), want, "{selector:?}");
         }
     }

@@ -1,43 +1,43 @@
-//! What an `EndpointPolicy` says, in v1.
+//! `EndpointPolicy`, v1.
 
 use serde::Deserialize;
 
-use super::{pattern, selector::Selector};
+use super::{pattern, selector::LabelSelector};
 use crate::{
     admission::{Capacity, Mode, Rule},
     model::{Cidr, ObjectMeta, Text, wire::nullable},
 };
 
-/// A policy, as it is stored. [`read`](super::read()) makes one of either version.
+/// A policy in the stored version. [`read`](super::read()) parses both versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct EndpointPolicy {
-    /// Metadata; a policy belongs to no namespace.
+    /// Metadata. A policy is cluster-scoped.
     #[serde(default, rename = "metadata", deserialize_with = "nullable")]
     pub meta: ObjectMeta,
-    /// What holds, and for what.
+    /// The settings, and the objects that they apply to.
     #[serde(default, deserialize_with = "nullable")]
     pub spec: PolicySpec,
 }
 
-/// What holds, and for what.
+/// The settings of a policy, and the objects that they apply to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PolicySpec {
-    /// The mode of rules that are not listed; `None`: the policy says nothing about them.
+    /// The mode of the rules that are not listed; `None` leaves it to other policies.
     pub default_mode: Option<Mode>,
     /// Modes of single rules.
     #[serde(deserialize_with = "nullable")]
     pub rules: Vec<RuleMode>,
-    /// Which objects it is about.
+    /// The objects that the policy applies to.
     #[serde(rename = "match", deserialize_with = "nullable")]
-    pub matches: Match,
-    /// Which of these are left alone.
+    pub matches: PolicyMatch,
+    /// Exemptions from the policy.
     #[serde(deserialize_with = "nullable")]
-    pub exempt: Exempt,
-    /// Which addresses are fine, and which never are.
+    pub exempt: Exemptions,
+    /// Allowed and denied addresses.
     #[serde(deserialize_with = "nullable")]
-    pub addresses: Addresses,
-    /// What is done about too many addresses.
+    pub addresses: AddressRanges,
+    /// How the webhook enforces the rule `over-capacity`.
     #[serde(deserialize_with = "nullable")]
     pub capacity: CapacitySpec,
 }
@@ -51,10 +51,10 @@ pub struct RuleMode {
     pub mode: Mode,
 }
 
-/// Which objects: all conditions that are given must hold.
+/// The objects that a policy applies to. All given conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Match {
+pub struct PolicyMatch {
     /// By namespace.
     #[serde(deserialize_with = "nullable")]
     pub namespaces: Selection,
@@ -63,7 +63,7 @@ pub struct Match {
     pub services: Selection,
 }
 
-/// Names and labels; what is not given holds for everything.
+/// A selection by name and label. A condition that is not given holds for every object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Selection {
@@ -71,20 +71,20 @@ pub struct Selection {
     #[serde(deserialize_with = "nullable")]
     pub names: Vec<Text>,
     /// These labels.
-    pub selector: Option<Selector>,
+    pub selector: Option<LabelSelector>,
 }
 
 impl Selection {
-    /// Whether one of the names fits.
+    /// Whether one of the names matches.
     pub(super) fn names(&self, name: &str) -> bool {
         self.names.is_empty() || pattern::any(&self.names, name)
     }
 }
 
-/// Who and what is left alone: one of them is enough.
+/// Users, groups, namespaces and objects that a policy exempts; one of them is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Exempt {
+pub struct Exemptions {
     /// Users, as the API server authenticated them.
     #[serde(deserialize_with = "nullable")]
     pub users: Vec<Text>,
@@ -99,7 +99,7 @@ pub struct Exempt {
     pub objects: Vec<ExemptObject>,
 }
 
-/// An object that is left alone. What is not given holds for everything.
+/// An exempted object. A field that is not given matches every object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ExemptObject {
@@ -116,27 +116,27 @@ pub struct ExemptObject {
 
 impl ExemptObject {
     pub(super) fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        let fits = |wanted: &Text, given| wanted.is_empty() || pattern::fits(wanted, given);
+        let fits = |wanted: &Text, given| wanted.is_empty() || pattern::matches(wanted, given);
         (self.kind.is_empty() || self.kind == kind) && fits(&self.namespace, namespace) && fits(&self.name, name)
     }
 }
 
-/// Address ranges.
+/// The address ranges of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Addresses {
-    /// Fine though no pod has them.
+pub struct AddressRanges {
+    /// Addresses that need not belong to a pod.
     #[serde(deserialize_with = "nullable")]
     pub allow: Vec<Cidr>,
-    /// Refused though they are allowed or belong to a pod.
+    /// Addresses that are refused even if they are allowed or belong to a pod.
     #[serde(deserialize_with = "nullable")]
     pub deny: Vec<Cidr>,
 }
 
-/// What is done about too many addresses.
+/// How the webhook enforces the rule `over-capacity`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CapacitySpec {
-    /// `None`: the policy says nothing about it.
+    /// `None` leaves it to other policies.
     pub action: Option<Capacity>,
 }

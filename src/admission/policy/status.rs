@@ -1,4 +1,4 @@
-//! What Roster says of a policy: the `status` that its user reads.
+//! The `status` of a policy.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,15 +7,14 @@ use crate::{
     model::{Text, Time, wire::nullable},
 };
 
-/// What is said of a policy that cannot be read. Half a policy protects nobody, so that what it said before stays in
-/// force; but nobody remembers that after a start.
-const NOT_IN_FORCE: &str = "this generation is not in force; what was before, is until the next start";
+/// The message for a policy that cannot be read. The previous generation stays in force, but is lost on a restart.
+const NOT_IN_FORCE: &str = "this generation is not in force; the previous one is, until the next restart";
 
 /// `status` of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Status {
-    /// The generation that this is about.
+pub struct PolicyStatus {
+    /// The generation of the policy.
     #[serde(deserialize_with = "nullable")]
     pub observed_generation: i64,
     /// `Accepted` and `Ready`.
@@ -38,15 +37,15 @@ pub struct Condition {
     pub message: String,
 }
 
-impl Status {
-    /// The status of a policy of this generation with these problems, at `now`. A condition that has not changed
-    /// since `before` keeps its time, so that writing it again changes nothing.
+impl PolicyStatus {
+    /// The status of a generation with these findings, at `now`. A condition that has not changed since `before` keeps
+    /// its time, so that an unchanged status is not written again.
     pub fn of(generation: i64, problems: &[Finding], before: &Self, now: Time) -> Self {
         let errors = problems.iter().filter(|p| p.severity == Severity::Error);
         let bad: Vec<&str> = errors.map(|p| p.message.as_str()).collect();
-        let told: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+        let messages: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
         let accepted = if bad.is_empty() {
-            ("Accepted", "True", if told.is_empty() { "Valid" } else { "ValidWithWarnings" }, told.join("; "))
+            ("Accepted", "True", if messages.is_empty() { "Valid" } else { "ValidWithWarnings" }, messages.join("; "))
         } else {
             ("Accepted", "False", "Invalid", bad.join("; "))
         };
@@ -69,8 +68,8 @@ impl Status {
         Self { observed_generation: generation, conditions: conditions.into() }
     }
 
-    /// Whether it says all of this already, whatever others say beside it.
-    pub fn says(&self, wanted: &Self) -> bool {
+    /// Whether it contains all of `wanted`, apart from the conditions of other writers.
+    pub fn contains(&self, wanted: &Self) -> bool {
         self.observed_generation == wanted.observed_generation
             && wanted.conditions.iter().all(|c| self.conditions.contains(c))
     }

@@ -2,7 +2,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::*;
 use crate::{
-    admission::{Capacity, Denied, Mode, Request, Rule, Settings},
+    admission::{AdmissionRequest, Capacity, DeniedRange, Mode, Rule, Settings},
     model::{Labels, Text, Time},
 };
 
@@ -28,7 +28,7 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
 /// What holds for the Endpoints `shop/web`, written by `alice`.
 fn shop_web(list: &[Value]) -> Settings {
     let namespace = labels(&[("team", "a")]);
-    policies(list).settings(&Target {
+    policies(list).settings(&PolicyTarget {
         kind: "Endpoints",
         namespace: "shop",
         namespace_labels: Some(&namespace),
@@ -114,7 +114,7 @@ fn slices_belong_to_the_service_of_their_label() {
     let policies = policies(&[v1("a", &json!({"match": {"services": {"names": ["web"]}}, "defaultMode": "off"}))]);
     for (pairs, want) in [(&[("kubernetes.io/service-name", "web")][..], 1), (&[], 0)] {
         let labels = labels(pairs);
-        let target = Target {
+        let target = PolicyTarget {
             kind: "EndpointSlice",
             namespace: "shop",
             namespace_labels: None,
@@ -123,7 +123,7 @@ fn slices_belong_to_the_service_of_their_label() {
             user: "",
             groups: &[],
         };
-        assert_eq!(policies.about(&target).count(), want);
+        assert_eq!(policies.applying_to(&target).count(), want);
     }
 }
 
@@ -132,7 +132,7 @@ fn a_policy_that_asks_for_unknown_labels_is_about_nothing() {
     let by_label = |key: &str| json!({"match": {"namespaces": {"selector": {"matchExpressions": [{"key": key, "operator": "NotIn", "values": ["x"]}]}}}});
     for (key, want) in [("team", false), ("kubernetes.io/metadata.name", true)] {
         let policies = policies(&[v1("a", &by_label(key))]);
-        let target = Target {
+        let target = PolicyTarget {
             kind: "Service",
             namespace: "shop",
             namespace_labels: None,
@@ -141,7 +141,7 @@ fn a_policy_that_asks_for_unknown_labels_is_about_nothing() {
             user: "",
             groups: &[],
         };
-        assert_eq!(policies.about(&target).count() == 1, want, "{key}");
+        assert_eq!(policies.applying_to(&target).count() == 1, want, "{key}");
         assert_eq!(policies.need_namespace_labels(), !want);
     }
 }
@@ -178,7 +178,7 @@ fn ranges_add_up_and_deny_wins_over_truncate() {
     let ranges = |texts: &[&str]| texts.iter().map(|t| t.parse().unwrap()).collect::<Vec<_>>();
     assert_eq!(settings.allowed, ranges(&["10.0.0.0/8", "192.0.2.0/24"]));
     // Each is somebody's: of several the first by name.
-    let denied = |range: &str, policy: &str| Denied { range: range.parse().unwrap(), policy: policy.into() };
+    let denied = |range: &str, policy: &str| DeniedRange { range: range.parse().unwrap(), policy: policy.into() };
     assert_eq!(settings.denied, [denied("10.1.0.0/16", "b"), denied("fd00::/8", "a")]);
     assert_eq!((settings.capacity, settings.capacity_policy.as_deref()), (Capacity::Deny, Some("a")));
     assert_eq!(shop_web(&[v1("d", &json!({}))]).capacity_policy, None);
@@ -229,27 +229,27 @@ fn mistakes_are_named_by_their_field() {
         (
             v1("a", &json!({"rules": [{"name": "external-ips", "mode": "warn"}]})),
             false,
-            &["spec.rules[0].name is \"external-ips\", which means nothing; try external-ip"][..],
+            &["spec.rules[0].name is \"external-ips\", which is not a known value; try external-ip"][..],
         ),
         (
             v1("a", &json!({"rules": [{"name": "external-ip", "mode": false}]})),
             false,
-            &["spec.rules[0].mode is a boolean: write \"off\" in quotes, which YAML may read as one"],
+            &["spec.rules[0].mode is a boolean; write \"off\" in quotes, because YAML may read off as a boolean"],
         ),
         (
             v1("a", &json!({"rules": [{"name": "external-ip"}, {"name": "external-ip", "mode": "Deny"}]})),
             false,
             &[
                 "spec.rules[0].mode is missing",
-                "spec.rules[1].mode is \"Deny\", which means nothing; try enforce, warn, audit, off",
-                "spec.rules[1] \"external-ip\" is there twice",
+                "spec.rules[1].mode is \"Deny\", which is not a known value; try enforce, warn, audit, off",
+                "spec.rules[1] \"external-ip\" is listed twice",
             ],
         ),
         (
             v1("a", &json!({"addresses": {"allow": ["10.0.0.1/8", "x"], "deny": ["::/0", "::/0"]}})),
             false,
             &[
-                "spec.addresses.deny[1] \"::/0\" is there twice",
+                "spec.addresses.deny[1] \"::/0\" is listed twice",
                 "spec.addresses.allow[0] 10.0.0.1/8 has bits set beyond its prefix; write 10.0.0.0/8",
                 "spec.addresses.allow[1] is too short",
                 "spec.addresses.allow[1] \"x\" is no IP address",
@@ -258,21 +258,24 @@ fn mistakes_are_named_by_their_field() {
         (
             alpha(&json!({"allowedCIDRs": ["::/0"], "deniedCIDRs": ["::/0"]})),
             false,
-            &["spec.deniedCIDRs[0] ::/0 is allowed as well"],
+            &["spec.deniedCIDRs[0] ::/0 is also allowed"],
         ),
         (
             alpha(&json!({"match": {}, "namespaceSelectors": {}, "services": "web"})),
             false,
             &[
-                "spec.services is text, not a list",
-                "spec.match is not known; it is ignored",
-                "spec.namespaceSelectors is not known (did you mean namespaceSelector?); it is ignored",
+                "spec.services is a string, not a list",
+                "spec.match is not a known field; it is ignored",
+                "spec.namespaceSelectors is not a known field (did you mean namespaceSelector?); it is ignored",
             ],
         ),
         (
             v1("a", &json!({"future": 1, "match": {"namespaces": {"x": 1}}})),
             true,
-            &["spec.future is not known; it is ignored", "spec.match.namespaces.x is not known; it is ignored"],
+            &[
+                "spec.future is not a known field; it is ignored",
+                "spec.match.namespaces.x is not a known field; it is ignored",
+            ],
         ),
         (
             v1(
@@ -363,7 +366,7 @@ fn a_pointer_leads_to_the_field() {
         (
             json!({"match": {"services": {"selector": {"matchLabels": {"a.b/c": 1}}}}}),
             "/spec/match/services/selector/matchLabels/a.b~1c",
-            "spec.match.services.selector.matchLabels[\"a.b/c\"] is a number, not text",
+            "spec.match.services.selector.matchLabels[\"a.b/c\"] is a number, not a string",
         ),
     ] {
         let (_, problems) = read(&raw(&v1("a", &spec)));
@@ -375,18 +378,18 @@ fn a_pointer_leads_to_the_field() {
 fn a_condition_keeps_its_time_until_it_changes() {
     let time = |text: &str| text.parse::<Time>().unwrap();
     let (early, late) = (time("2030-01-01T00:00:00Z"), time("2030-01-02T00:00:00Z"));
-    let first = Status::of(1, &[], &Status::default(), early);
-    let again = Status::of(2, &[], &first, late);
+    let first = PolicyStatus::of(1, &[], &PolicyStatus::default(), early);
+    let again = PolicyStatus::of(2, &[], &first, late);
     assert_eq!(again.conditions[0].last_transition_time, early);
     let (_, problems) = read(&raw(&v1("a", &json!({"defaultMode": 1}))));
-    let bad = Status::of(3, &problems, &again, late);
+    let bad = PolicyStatus::of(3, &problems, &again, late);
     let told: Vec<_> =
         bad.conditions.iter().map(|c| (c.kind.as_str(), c.status.as_str(), c.message.as_str())).collect();
     assert_eq!(
         told,
         [
-            ("Accepted", "False", "spec.defaultMode is a number, not text"),
-            ("Ready", "False", "this generation is not in force; what was before, is until the next start"),
+            ("Accepted", "False", "spec.defaultMode is a number, not a string"),
+            ("Ready", "False", "this generation is not in force; the previous one is, until the next restart"),
         ]
     );
     assert_eq!(bad.conditions[0].last_transition_time, late);
@@ -398,12 +401,12 @@ fn both_schemas_hold_every_field() {
     let paths =
         |version: usize| crd["spec"]["versions"][version]["schema"]["openAPIV3Schema"]["properties"]["spec"].clone();
     let (v1, alpha) = (paths(0), paths(1));
-    for moved in version::MOVED {
+    for moved in version::FIELD_MOVES {
         let at = format!("/properties/{}", moved.path.join("/properties/"));
         assert_eq!(v1.pointer(&at), alpha["properties"].get(moved.flat), "{moved:?}");
         assert!(v1.pointer(&at).is_some(), "{moved:?}");
     }
-    assert_eq!(alpha["properties"].as_object().unwrap().len(), version::MOVED.len() + 2);
+    assert_eq!(alpha["properties"].as_object().unwrap().len(), version::FIELD_MOVES.len() + 2);
 }
 
 #[test]
@@ -421,13 +424,13 @@ fn an_object_that_is_labelled_into_a_policy_has_what_held_for_it_before() {
         ("out of it", slice("db", ""), slice("other", ""), Mode::Warn, Some(Mode::Enforce)),
         ("within it", slice("db", "a"), slice("db", "b"), Mode::Enforce, None),
     ] {
-        let request = Request {
+        let request = AdmissionRequest {
             kind: "EndpointSlice".into(),
             namespace: "shop".into(),
             name: "s".into(),
             object: Some(&new),
             old_object: Some(&old),
-            ..Request::default()
+            ..AdmissionRequest::default()
         };
         let settings = policies.settings_of(&request, None);
         let before_of = settings.before.as_ref().map(|b| b.mode(Rule::Provenance));

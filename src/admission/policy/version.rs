@@ -1,26 +1,21 @@
-//! The two versions of an `EndpointPolicy`, and which field of one is which of the other.
+//! The two versions of `EndpointPolicy`, and the table of fields that differ between them.
 
 use std::{fmt, str::FromStr};
 
-/// The API group.
-pub const GROUP: &str = "roster.dev";
-/// The kind.
-pub const KIND: &str = "EndpointPolicy";
-
-/// A served version.
+/// A served version of `EndpointPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Version {
-    /// Flat: every setting is a field of `spec`.
+pub enum PolicyVersion {
+    /// The flat version: every setting is a field of `spec`.
     V1alpha1,
-    /// Structured: what is stored, and what Roster reads.
+    /// The structured version, which is stored, and which Roster reads.
     V1,
 }
 
-impl Version {
-    /// Both, the older one first.
+impl PolicyVersion {
+    /// Both versions, the older one first.
     pub const ALL: [Self; 2] = [Self::V1alpha1, Self::V1];
 
-    /// `v1`.
+    /// The name, such as `v1`.
     pub fn name(self) -> &'static str {
         match self {
             Self::V1alpha1 => "v1alpha1",
@@ -28,7 +23,7 @@ impl Version {
         }
     }
 
-    /// `roster.dev/v1`.
+    /// The `apiVersion`, such as `roster.dev/v1`.
     pub fn api_version(self) -> &'static str {
         match self {
             Self::V1alpha1 => "roster.dev/v1alpha1",
@@ -36,7 +31,7 @@ impl Version {
         }
     }
 
-    /// The other one.
+    /// The other version.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -46,13 +41,13 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for PolicyVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.api_version())
     }
 }
 
-impl FromStr for Version {
+impl FromStr for PolicyVersion {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -61,28 +56,28 @@ impl FromStr for Version {
     }
 }
 
-/// A field that the versions have in different places of `spec`. The others are the same in both.
+/// A field with different paths in the two versions of `spec`. All other fields have the same path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moved {
+pub(crate) struct FieldMove {
     /// Its name in v1alpha1.
     pub(crate) flat: &'static str,
     /// Its path in v1.
     pub(crate) path: &'static [&'static str],
 }
 
-/// All fields that moved. No name of one column is a first name of the other: the conversion relies on it.
-pub(crate) const MOVED: [Moved; 11] = [
-    Moved { flat: "namespaces", path: &["match", "namespaces", "names"] },
-    Moved { flat: "namespaceSelector", path: &["match", "namespaces", "selector"] },
-    Moved { flat: "services", path: &["match", "services", "names"] },
-    Moved { flat: "serviceSelector", path: &["match", "services", "selector"] },
-    Moved { flat: "exemptUsers", path: &["exempt", "users"] },
-    Moved { flat: "exemptGroups", path: &["exempt", "groups"] },
-    Moved { flat: "exemptNamespaces", path: &["exempt", "namespaces"] },
-    Moved { flat: "exemptObjects", path: &["exempt", "objects"] },
-    Moved { flat: "allowedCIDRs", path: &["addresses", "allow"] },
-    Moved { flat: "deniedCIDRs", path: &["addresses", "deny"] },
-    Moved { flat: "capacityAction", path: &["capacity", "action"] },
+/// All fields with different paths. The conversion relies on this: no flat name is the first element of a path.
+pub(crate) const FIELD_MOVES: [FieldMove; 11] = [
+    FieldMove { flat: "namespaces", path: &["match", "namespaces", "names"] },
+    FieldMove { flat: "namespaceSelector", path: &["match", "namespaces", "selector"] },
+    FieldMove { flat: "services", path: &["match", "services", "names"] },
+    FieldMove { flat: "serviceSelector", path: &["match", "services", "selector"] },
+    FieldMove { flat: "exemptUsers", path: &["exempt", "users"] },
+    FieldMove { flat: "exemptGroups", path: &["exempt", "groups"] },
+    FieldMove { flat: "exemptNamespaces", path: &["exempt", "namespaces"] },
+    FieldMove { flat: "exemptObjects", path: &["exempt", "objects"] },
+    FieldMove { flat: "allowedCIDRs", path: &["addresses", "allow"] },
+    FieldMove { flat: "deniedCIDRs", path: &["addresses", "deny"] },
+    FieldMove { flat: "capacityAction", path: &["capacity", "action"] },
 ];
 
 #[cfg(test)]
@@ -91,8 +86,8 @@ mod tests {
 
     #[test]
     fn names_of_the_versions_do_not_collide() {
-        for a in MOVED {
-            for b in MOVED {
+        for a in FIELD_MOVES {
+            for b in FIELD_MOVES {
                 assert_ne!(a.flat, b.path[0]);
                 assert!(a.flat == b.flat || !a.path.starts_with(b.path), "{a:?} {b:?}");
             }
@@ -101,10 +96,10 @@ mod tests {
 
     #[test]
     fn versions_are_read_as_they_are_written() {
-        for version in Version::ALL {
+        for version in PolicyVersion::ALL {
             assert_eq!(version.to_string().parse(), Ok(version));
         }
         let why = "\"roster.dev/v2\" is neither roster.dev/v1 nor roster.dev/v1alpha1";
-        assert_eq!("roster.dev/v2".parse::<Version>(), Err(why.to_owned()));
+        assert_eq!("roster.dev/v2".parse::<PolicyVersion>(), Err(why.to_owned()));
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 const CAPACITY: &str = "/metadata/annotations/endpoints.kubernetes.io~1over-capacity";
 
-/// Subsets of these many ready and not ready addresses, each with a field that no build knows.
+/// Subsets with these numbers of ready and not ready addresses, each with an unknown field.
 fn subsets(counts: &[[usize; 2]]) -> Value {
     let addresses = |subset: usize, list: usize, n: usize| -> Value {
         (0..n)
@@ -28,11 +28,11 @@ fn subsets(counts: &[[usize; 2]]) -> Value {
 fn truncated(counts: &[[usize; 2]]) -> (Value, Value) {
     let object =
         object("Endpoints", "byhand", &[("/subsets", subsets(counts)), ("/newField", json!({ "kept": true }))]);
-    let (patch, patched) = mend(&object, |_| {});
-    assert_eq!(patched["newField"], object["newField"]);
-    assert_eq!(patched["metadata"]["annotations"]["endpoints.kubernetes.io/over-capacity"], "truncated");
-    // What is kept is what came first, with all that was in it.
-    for subset in patched["subsets"].as_array().unwrap() {
+    let (patch, after) = patched(&object, |_| {});
+    assert_eq!(after["newField"], object["newField"]);
+    assert_eq!(after["metadata"]["annotations"]["endpoints.kubernetes.io/over-capacity"], "truncated");
+    // The first addresses stay, with all their fields.
+    for subset in after["subsets"].as_array().unwrap() {
         let before = &object["subsets"][usize::try_from(subset["future"].as_u64().unwrap()).unwrap()];
         assert_eq!(subset["ports"], before["ports"]);
         for list in ["addresses", "notReadyAddresses"] {
@@ -40,7 +40,7 @@ fn truncated(counts: &[[usize; 2]]) -> (Value, Value) {
             assert_eq!(kept, &before[list].as_array().unwrap()[..kept.len()]);
         }
     }
-    (patch, patched)
+    (patch, after)
 }
 
 fn counts(object: &Value) -> Vec<[usize; 2]> {
@@ -49,15 +49,15 @@ fn counts(object: &Value) -> Vec<[usize; 2]> {
 }
 
 #[test]
-fn too_many_addresses_are_cut_in_the_shares_of_the_controller() {
+fn too_many_addresses_are_truncated_as_the_controller_does() {
     type Counts = &'static [[usize; 2]];
     let cases: &[(Counts, Counts, usize)] = &[
         (&[[600, 0], [401, 0]], &[[600, 0], [400, 0]], 2),
         (&[[600, 100], [600, 50], [600, 0]], &[[334, 0], [334, 0], [332, 0]], 266 + 266 + 268 + 2 + 1),
-        // The last subsets get nothing, and an empty subset is refused by an API server.
+        // The last subsets keep nothing, and an API server refuses an empty subset.
         (&[[999, 0], [999, 0], [2, 0], [1, 0]], &[[500, 0], [500, 0]], 499 + 499 + 2 + 1),
         (&[[900, 101]], &[[900, 100]], 2),
-        // Many are not removed one by one: what stays is written.
+        // Many addresses are not removed one by one: the remaining ones are written.
         (&[[2500, 1500]], &[[1000, 0]], 2),
     ];
     for (given, want, operations) in cases {
@@ -68,29 +68,29 @@ fn too_many_addresses_are_cut_in_the_shares_of_the_controller() {
     let (patch, _) = truncated(&[[600, 0], [401, 0]]);
     assert_eq!(patch[0], json!({ "op": "remove", "path": "/subsets/1/addresses/400" }));
     let exact = object("Endpoints", "byhand", &[("/subsets", subsets(&[[600, 100], [300, 0]]))]);
-    assert_eq!(mend(&exact, |_| {}).0, json!([]));
+    assert_eq!(patched(&exact, |_| {}).0, json!([]));
 }
 
 #[test]
-fn many_empty_subsets_make_no_long_patch() {
+fn many_empty_subsets_do_not_make_a_long_patch() {
     let with = |empty: usize, future: &str| {
         let mut all = vec![json!({}); empty];
         all.push(subsets(&[[1001, 0]])[0].take());
         let text = object("Endpoints", "byhand", &[("/subsets", all.into())]).to_string();
         text.replacen("\"future\":0", &format!("\"future\":{future}"), 1)
     };
-    let (patch, patched) = mend(&serde_json::from_str(&with(5000, "0")).unwrap(), |_| {});
+    let (patch, after) = patched(&serde_json::from_str(&with(5000, "0")).unwrap(), |_| {});
     assert_eq!(patch.as_array().unwrap().len(), 2);
-    assert_eq!(counts(&patched), [[1000, 0]]);
-    assert_eq!(patched["subsets"][0]["future"], 0);
-    // A number that no machine holds is kept: nothing is written anew then.
+    assert_eq!(counts(&after), [[1000, 0]]);
+    assert_eq!(after["subsets"][0]["future"], 0);
+    // A number out of range keeps its text: nothing is rewritten.
     let raw = RawValue::from_string(with(1200, "1e400")).unwrap();
-    let request = Request {
+    let request = AdmissionRequest {
         version: "v1".into(),
         kind: "Endpoints".into(),
         operation: Some(Operation::Create),
         object: Some(&raw),
-        ..Request::default()
+        ..AdmissionRequest::default()
     };
     let decision = decide(&request, Stage::Mutate, &only(&[(Rule::OverCapacity, Mode::Enforce)]), &Nothing);
     let removed = decision.patch.iter().filter(|op| matches!(op, PatchOp::Remove { .. })).count();
@@ -100,7 +100,7 @@ fn many_empty_subsets_make_no_long_patch() {
 #[test]
 fn annotations_may_be_missing_null_or_full() {
     let many = || ("/subsets", subsets(&[[1001, 0]]));
-    let last = |object: &Value| mend(object, |_| {}).0.as_array().unwrap()[1..].to_vec();
+    let last = |object: &Value| patched(object, |_| {}).0.as_array().unwrap()[1..].to_vec();
     let set = json!({ "op": "add", "path": CAPACITY, "value": "truncated" });
     let make = json!({ "op": "add", "path": "/metadata/annotations", "value": {} });
     let mut object_of = object("Endpoints", "byhand", &[many()]);
@@ -113,10 +113,10 @@ fn annotations_may_be_missing_null_or_full() {
 }
 
 #[test]
-fn a_policy_may_refuse_instead_of_cutting() {
+fn a_policy_may_refuse_instead_of_truncating() {
     let many = object("Endpoints", "byhand", &[("/subsets", subsets(&[[1001, 0]]))]);
     let deny = |settings: &mut Settings| settings.capacity = Capacity::Deny;
-    assert_eq!(mend(&many, deny).0, json!([]));
+    assert_eq!(patched(&many, deny).0, json!([]));
     assert_eq!(found(Rule::OverCapacity, &many, deny), ["subsets: 1001 addresses; at most 1000 are allowed"]);
     let strict = |settings: &mut Settings| {
         deny(settings);
@@ -124,25 +124,25 @@ fn a_policy_may_refuse_instead_of_cutting() {
     };
     let want = "subsets: 1001 addresses; at most 1000 are allowed by EndpointPolicy strict";
     assert_eq!(found(Rule::OverCapacity, &many, strict), [want]);
-    // What can be cut is not refused, even if nobody cut it.
+    // An object that the mutating webhook would truncate is not refused.
     assert_eq!(found(Rule::OverCapacity, &many, |_| {}), ["subsets: 1001 addresses; at most 1000 fit"]);
 }
 
 #[test]
-fn what_1_21_left_behind_is_removed() {
-    let with = |value: &str| mend(&object("Endpoints", "byhand", &[(CAPACITY, value.into())]), |_| {}).0;
+fn the_leftover_of_1_21_is_removed() {
+    let with = |value: &str| patched(&object("Endpoints", "byhand", &[(CAPACITY, value.into())]), |_| {}).0;
     assert_eq!(with("warning"), json!([{ "op": "remove", "path": CAPACITY }]));
     assert_eq!(with("truncated"), json!([]));
-    // Where nobody cuts, the annotation says nothing that is true either.
+    // The annotation is wrong also where the object is not truncated.
     let many = object("Endpoints", "byhand", &[("/subsets", subsets(&[[1001, 0]])), (CAPACITY, "warning".into())]);
-    let (patch, _) = mend(&many, |s| s.set(Rule::OverCapacity, Mode::Warn));
+    let (patch, _) = patched(&many, |s| s.set(Rule::OverCapacity, Mode::Warn));
     assert_eq!(patch, json!([{ "op": "remove", "path": CAPACITY }]));
 }
 
 #[test]
 fn the_headless_label_follows_the_service() {
     let label = "/metadata/labels/service.kubernetes.io~1headless";
-    let of = |service: &str, changes: &[(&str, Value)]| mend(&object("Endpoints", service, changes), |_| {}).0;
+    let of = |service: &str, changes: &[(&str, Value)]| patched(&object("Endpoints", service, changes), |_| {}).0;
     let set = json!({ "op": "add", "path": label, "value": "" });
     assert_eq!(of("db", &[]), json!([set]));
     assert_eq!(
@@ -162,21 +162,21 @@ fn the_headless_label_follows_the_service() {
 }
 
 #[test]
-fn what_a_controller_owns_is_not_mended() {
+fn objects_of_controllers_are_not_changed() {
     let many = || ("/subsets", subsets(&[[1001, 0]]));
     let managed = ("/metadata/labels/endpoints.kubernetes.io~1managed-by", "endpoint-controller".into());
-    assert_eq!(mend(&object("Endpoints", "byhand", &[many(), managed]), |_| {}).0, json!([]));
-    // Before 1.33 there is no label, but a Service with a selector.
-    assert_eq!(mend(&object("Endpoints", "web", &[many()]), |_| {}).0, json!([]));
+    assert_eq!(patched(&object("Endpoints", "byhand", &[many(), managed]), |_| {}).0, json!([]));
+    // Before 1.33, the selector of the Service marks the owner.
+    assert_eq!(patched(&object("Endpoints", "web", &[many()]), |_| {}).0, json!([]));
     let other = ("/metadata/labels/endpoints.kubernetes.io~1managed-by", "me".into());
-    assert_ne!(mend(&object("Endpoints", "byhand", &[many(), other]), |_| {}).0, json!([]));
+    assert_ne!(patched(&object("Endpoints", "byhand", &[many(), other]), |_| {}).0, json!([]));
     let leaving =
         object("Endpoints", "byhand", &[many(), ("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z".into())]);
-    assert_eq!(mend(&leaving, |_| {}).0, json!([]));
+    assert_eq!(patched(&leaving, |_| {}).0, json!([]));
 }
 
 #[test]
-fn addresses_are_listed_once_for_a_port() {
+fn a_repeated_address_of_a_port_is_found() {
     let subset = |ready: &[&str], not_ready: &[&str], ports: &[i32]| {
         let list = |ips: &[&str]| ips.iter().map(|ip| json!({ "ip": ip })).collect::<Value>();
         let ports: Value = ports.iter().map(|p| json!({ "name": "p", "port": p, "protocol": "TCP" })).collect();
@@ -196,12 +196,12 @@ fn addresses_are_listed_once_for_a_port() {
         (
             "ready and not",
             json!([subset(&["2", "1"], &["1"], &[80])]),
-            vec!["subsets[0].notReadyAddresses[0].ip: 1 is ready and not ready for one port"],
+            vec!["subsets[0].notReadyAddresses[0].ip: 1 is both ready and not ready for one port"],
         ),
         (
             "in another subset, one port of two",
             json!([subset(&["1"], &[], &[80, 81]), subset(&["1"], &[], &[82]), subset(&[], &["1"], &[81, 83])]),
-            vec!["subsets[2].notReadyAddresses[0].ip: 1 is ready and not ready for one port"],
+            vec!["subsets[2].notReadyAddresses[0].ip: 1 is both ready and not ready for one port"],
         ),
         (
             "no protocol is TCP",
@@ -216,7 +216,7 @@ fn addresses_are_listed_once_for_a_port() {
     ] {
         assert_eq!(duplicates(subsets), want, "{name}");
     }
-    // Thousands of addresses, each of them twice, for thousands of ports: bounded, and told.
+    // Thousands of addresses, each twice, for thousands of ports: the check gives up and says so.
     let ports: Vec<i32> = (1..1500).collect();
     let twice: Vec<String> = (0..3000).map(|i| (i / 2).to_string()).collect();
     let wide = json!([subset(&twice.iter().map(String::as_str).collect::<Vec<_>>(), &[], &ports)]);
@@ -228,7 +228,7 @@ fn addresses_are_listed_once_for_a_port() {
 }
 
 #[test]
-fn addresses_that_lead_nowhere_are_refused() {
+fn special_addresses_are_refused() {
     let at = |ip: &str| {
         let object = object("Endpoints", "byhand", &[("/subsets/0/notReadyAddresses", json!([{ "ip": ip }]))]);
         found(Rule::SpecialAddress, &object, |_| {})
@@ -236,11 +236,11 @@ fn addresses_that_lead_nowhere_are_refused() {
     assert_eq!(at("10.0.0.7"), [""; 0]);
     let field = "subsets[0].notReadyAddresses[0].ip";
     assert_eq!(at("127.0.0.1"), [format!("{field}: 127.0.0.1 is a loopback address")]);
-    assert_eq!(at("junk"), [format!("{field}: junk is no IP address")]);
+    assert_eq!(at("junk"), [format!("{field}: junk is not an IP address")]);
 }
 
 #[test]
-fn addresses_are_of_pods_or_allowed() {
+fn addresses_belong_to_pods_or_allowed_ranges() {
     let addresses = |ips: &[&str]| {
         let list: Value = ips.iter().map(|ip| json!({ "ip": ip })).collect();
         object("Endpoints", "byhand", &[("/subsets/0/addresses", list)])
@@ -255,12 +255,12 @@ fn addresses_are_of_pods_or_allowed() {
         found(Rule::Provenance, &given, ranges),
         [
             format!("{}: 10.0.0.2 is in 10.0.0.2/32, which EndpointPolicy strict denies", field(1)),
-            format!("{}: 10.0.0.9 is no address of a pod in namespace shop", field(2)),
-            format!("{}: 10.9.0.1 is no address of a pod in namespace shop", field(3)),
+            format!("{}: 10.0.0.9 is not the address of a pod in namespace shop", field(2)),
+            format!("{}: 10.9.0.1 is not the address of a pod in namespace shop", field(3)),
             format!("{}: 192.0.2.200 is in 192.0.2.128/25, which EndpointPolicy strict denies", field(5)),
         ]
     );
-    // Without a cluster only what is denied can be told.
+    // Without a cluster, only denied ranges are checked.
     let mut settings = only(&[(Rule::Provenance, Mode::Enforce)]);
     let decision = ask(&given, None, Stage::Validate, &settings, &Nothing);
     assert_eq!((decision.denied, decision.warnings), (None, vec![]));
@@ -271,7 +271,7 @@ fn addresses_are_of_pods_or_allowed() {
 }
 
 #[test]
-fn writers_name_themselves_and_not_a_controller() {
+fn a_writer_must_not_name_a_controller() {
     let managed = |by: &str| vec![("/metadata/labels/endpoints.kubernetes.io~1managed-by", Value::from(by))];
     check(
         "Endpoints",
@@ -282,10 +282,8 @@ fn writers_name_themselves_and_not_a_controller() {
                 "the controller",
                 Rule::ManagedBy,
                 managed("endpoint-controller"),
-                &[
-                    "metadata.labels[endpoints.kubernetes.io/managed-by]: endpoint-controller is a built-in controller, \
-                   and not who writes",
-                ],
+                &["metadata.labels[endpoints.kubernetes.io/managed-by]: names the built-in controller \
+                     endpoint-controller, but another user writes"],
             ),
             (
                 "a lock",

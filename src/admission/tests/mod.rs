@@ -1,22 +1,28 @@
-//! The rules, as tables: an object, what is found in it, how it is mended.
+//! The rules as tables: an object, the findings in it, and its changed form.
 
+mod admission_review;
 mod endpoints;
-mod envelope;
+mod messages;
+mod offline_review;
 mod properties;
 mod ratchet;
-mod review;
 mod service;
 mod slice;
-mod telling;
 
 use serde_json::{Value, json};
 
-use super::*;
-use crate::inventory::Inventory;
+use super::{
+    offline_review::{ReviewResult, Writer, review_object},
+    *,
+};
+use crate::{
+    inventory::Inventory,
+    model::json::patch::{PatchOp, apply},
+};
 
 /// A range that a policy `strict` denies.
-fn denied(range: &str) -> Denied {
-    Denied { range: range.parse().unwrap(), policy: "strict".into() }
+fn denied(range: &str) -> DeniedRange {
+    DeniedRange { range: range.parse().unwrap(), policy: "strict".into() }
 }
 
 fn all<T: serde::de::DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
@@ -112,17 +118,17 @@ fn object(kind: &str, name: &str, changes: &[(&str, Value)]) -> Value {
     }
     for (pointer, value) in changes {
         let op = if value.is_null() { PatchOp::remove(*pointer) } else { PatchOp::add(*pointer, value.clone()) };
-        op.apply(&mut object).unwrap();
+        apply(&[op], &mut object).unwrap();
     }
     object
 }
 
-/// A request about an object, and about one that is stored.
+/// The decision about an object, and about the stored one.
 fn ask(object: &Value, old: Option<&Value>, stage: Stage, settings: &Settings, cluster: &dyn Knowledge) -> Decision {
     let raw = |v: &Value| serde_json::value::to_raw_value(v).unwrap();
     let (group, version) = object["apiVersion"].as_str().unwrap().rsplit_once('/').unwrap_or(("", "v1"));
     let (object_text, old_text) = (raw(object), old.map(raw));
-    let request = Request {
+    let request = AdmissionRequest {
         group: group.into(),
         version: version.into(),
         kind: object["kind"].as_str().unwrap().into(),
@@ -132,12 +138,12 @@ fn ask(object: &Value, old: Option<&Value>, stage: Stage, settings: &Settings, c
         user: "jane".into(),
         object: Some(&object_text),
         old_object: old_text.as_deref(),
-        ..Request::default()
+        ..AdmissionRequest::default()
     };
     decide(&request, stage, settings, cluster)
 }
 
-/// What a rule has against an object: `field: message` of each finding.
+/// The findings of a rule in an object, as `field: message`.
 fn found(rule: Rule, object: &Value, change: impl FnOnce(&mut Settings)) -> Vec<String> {
     let inventory = cluster();
     let mut settings = only(&[(rule, Mode::Enforce)]);
@@ -147,7 +153,7 @@ fn found(rule: Rule, object: &Value, change: impl FnOnce(&mut Settings)) -> Vec<
     decision.findings.iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
 }
 
-/// A row: the rule, the changes of the object, what is found.
+/// A row: a name, the rule, the changes of the object, and the findings.
 type Row<'a> = (&'a str, Rule, Vec<(&'a str, Value)>, &'a [&'a str]);
 
 fn check(kind: &str, object_name: &str, rows: &[Row<'_>]) {
@@ -157,21 +163,20 @@ fn check(kind: &str, object_name: &str, rows: &[Row<'_>]) {
     }
 }
 
-/// Mends an object with every rule enforced: the patch as JSON, and the object after it, on which nothing is left
-/// to mend.
-fn mend(object: &Value, change: impl FnOnce(&mut Settings)) -> (Value, Value) {
+/// The patch for an object with every rule enforced, and the patched object. A second patch is empty.
+fn patched(object: &Value, change: impl FnOnce(&mut Settings)) -> (Value, Value) {
     let (inventory, mut settings) = (cluster(), strict());
     change(&mut settings);
     let cluster = Snapshot::of(&inventory);
     let decision = ask(object, None, Stage::Mutate, &settings, &cluster);
     assert!(decision.allowed());
     let patch = serde_json::to_value(&decision.patch).unwrap();
-    let mut patched = object.clone();
-    let theirs: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
-    json_patch::patch(&mut patched, &theirs).unwrap();
-    let again = ask(&patched, None, Stage::Mutate, &settings, &cluster);
+    let mut after = object.clone();
+    let operations: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
+    json_patch::patch(&mut after, &operations).unwrap();
+    let again = ask(&after, None, Stage::Mutate, &settings, &cluster);
     assert_eq!(again, Decision::default(), "{patch} on {object}");
-    (patch, patched)
+    (patch, after)
 }
 
 #[test]
@@ -184,9 +189,12 @@ fn every_rule_has_its_own_code_that_is_a_key_of_the_audit_log() {
         assert!(!code.starts_with('-') && !code.ends_with('-'), "{code}");
         assert_eq!(serde_json::from_value::<Rule>(code.into()).unwrap(), *rule);
         assert!(!rule.meaning().is_empty() && !rule.fix().is_empty());
-        assert!(rule.kinds().iter().all(|k| KINDS.iter().any(|row| row.kind == *k)));
-        let mends = rule.remedy() == Remedy::Mend;
-        assert!(!mends || KINDS.iter().all(|row| row.mutates || !rule.kinds().contains(&row.kind)), "{code}");
+        assert!(rule.kinds().iter().all(|k| KINDS.iter().any(|row| row.resource.kind() == *k)));
+        let changes = rule.remedy() == Remedy::Change;
+        assert!(
+            !changes || KINDS.iter().all(|row| row.mutates || !rule.kinds().contains(&row.resource.kind())),
+            "{code}"
+        );
     }
     assert!(serde_json::from_str::<Rule>("\"nonsense\"").is_err());
 }

@@ -139,7 +139,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn a_second_patch_is_empty_and_nothing_unknown_is_lost(object in objects(), settings in settings()) {
+    fn a_second_patch_is_empty_and_unknown_fields_survive(object in objects(), settings in settings()) {
         let inventory = cluster();
         let cluster = Snapshot::of(&inventory);
         let decision = ask(&object, None, Stage::Mutate, &settings, &cluster);
@@ -148,11 +148,11 @@ proptest! {
         let mut patched = object.clone();
         json_patch::patch(&mut patched, &patch).unwrap();
         let mut ours = object.clone();
-        super::patch::apply(&decision.patch, &mut ours).unwrap();
+        apply(&decision.patch, &mut ours).unwrap();
         prop_assert_eq!(&ours, &patched);
         let again = ask(&patched, None, Stage::Mutate, &settings, &cluster);
         prop_assert_eq!(again.patch, vec![]);
-        // Only truncation takes something away, and only whole addresses and subsets.
+        // Only truncation removes something, and only whole addresses and subsets.
         let (mut before, mut after) = (Vec::new(), Vec::new());
         unknown(&object, &mut before);
         unknown(&patched, &mut after);
@@ -164,16 +164,16 @@ proptest! {
             }).sum::<usize>();
             prop_assert_eq!(addresses(&patched), 1000);
         }
-        // What is enforced and can be mended, is: the validating webhook has nothing left to tell of it.
-        let judged = ask(&patched, None, Stage::Validate, &settings, &cluster);
-        let mended = |f: &&RuleFinding| decision.findings.iter().any(|d| d.rule == f.rule);
-        prop_assert_eq!(judged.findings.iter().find(mended), None);
-        // And what is stored may be written again.
+        // Every enforced rule that changes objects did so: the validating webhook does not find the fault again.
+        let validated = ask(&patched, None, Stage::Validate, &settings, &cluster);
+        let changed = |f: &&RuleFinding| decision.findings.iter().any(|d| d.rule == f.rule);
+        prop_assert_eq!(validated.findings.iter().find(changed), None);
+        // A stored object may be written again.
         prop_assert!(ask(&patched, Some(&patched), Stage::Validate, &settings, &cluster).allowed());
     }
 
     #[test]
-    fn no_bytes_are_too_strange(
+    fn damaged_reviews_are_answered_or_refused(
         object in objects(), old in proptest::option::of(objects()), settings in settings(),
         holes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4), cut in proptest::option::of(any::<prop::sample::Index>()),
     ) {
@@ -193,10 +193,10 @@ proptest! {
             body.truncate(cut.index(body.len()));
         }
         let inventory = cluster();
-        if let Ok((version, request)) = read(&body) {
+        if let Ok((version, request)) = read_review(&body) {
             for stage in [Stage::Mutate, Stage::Validate] {
                 let decision = decide(&request, stage, &settings, &Snapshot::of(&inventory));
-                let answer: Value = serde_json::from_slice(&answer(version, &request.uid, &decision)).unwrap();
+                let answer: Value = serde_json::from_slice(&answer_review(version, &request.uid, &decision)).unwrap();
                 prop_assert_eq!(&answer["response"]["allowed"], &Value::from(decision.allowed()));
             }
         }

@@ -24,7 +24,7 @@ fn what_is_stored_is_told_and_not_refused() {
         same.warnings,
         [
             "subsets[0].addresses[0].ip: 127.0.0.1 is a loopback address (special-address)",
-            "subsets[0].addresses[0].ip: 127.0.0.1 is no address of a pod in namespace shop (address-provenance)",
+            "subsets[0].addresses[0].ip: 127.0.0.1 is not the address of a pod in namespace shop (address-provenance)",
         ]
     );
     assert!(same.findings.iter().all(|f| f.mode == Mode::Warn && !f.refused));
@@ -140,5 +140,5 @@ fn rules_of_services_let_what_is_stored_pass_too() {
     assert_eq!(decision.warnings.len(), 7);
     new[0].1 = json!(["8.8.8.8", "1.1.1.1"]);
     let denied = update(&with(&old), &with(&new), |_| {}).denied.unwrap();
-    assert_eq!(denied.message, "spec.externalIPs[1]: 1.1.1.1 is in no range that a policy allows (external-ip)");
+    assert_eq!(denied.message, "spec.externalIPs[1]: 1.1.1.1 is not in a range that a policy allows (external-ip)");
 }

@@ -9,7 +9,7 @@ fn tolerate_unready_is_a_go_boolean_that_replaces_the_field() {
     let publish = |value: &str, field: Option<bool>| {
         let mut changes = vec![(TOLERATE, value.into())];
         changes.extend(field.map(|f| ("/spec/publishNotReadyAddresses", f.into())));
-        mend(&object("Service", "s", &changes), |_| {}).0
+        patched(&object("Service", "s", &changes), |_| {}).0
     };
     let set = |to: bool| json!([{ "op": "add", "path": "/spec/publishNotReadyAddresses", "value": to }]);
     for (value, means) in [("true", true), ("1", true), ("T", true), ("false", false), ("0", false), ("F", false)] {
@@ -29,21 +29,21 @@ fn tolerate_unready_is_a_go_boolean_that_replaces_the_field() {
                 Rule::TolerateUnreadyValue,
                 vec![(TOLERATE, "yes".into())],
                 &[
-                    "metadata.annotations[service.alpha.kubernetes.io/tolerate-unready-endpoints]: \"yes\" is no Go boolean",
+                    "metadata.annotations[service.alpha.kubernetes.io/tolerate-unready-endpoints]: \"yes\" is not a Go boolean",
                 ],
             ),
             (
-                "not mended, since the other webhook was not reached",
+                "not corrected, because the mutating webhook was not reached",
                 Rule::TolerateUnready,
                 vec![(TOLERATE, "true".into())],
-                &["spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true"],
+                &["spec.publishNotReadyAddresses: is false, the annotation says true"],
             ),
         ],
     );
 }
 
 #[test]
-fn labels_of_controllers_are_theirs() {
+fn labels_of_controllers_are_reserved() {
     check(
         "Service",
         "s",
@@ -66,7 +66,7 @@ fn labels_of_controllers_are_theirs() {
 }
 
 #[test]
-fn topology_annotations_have_two_values_and_one_voice() {
+fn topology_annotations_have_known_values_and_agree() {
     let mode = Rule::TopologyMode;
     check(
         "Service",
@@ -88,8 +88,8 @@ fn topology_annotations_have_two_values_and_one_voice() {
                 mode,
                 vec![(MODE, "Auto".into()), (HINTS, "Disabled".into())],
                 &[
-                    "metadata.annotations[service.kubernetes.io/topology-mode]: \"Auto\" has no effect: topology-aware-hints \
-                   says \"Disabled\", and counts",
+                    "metadata.annotations[service.kubernetes.io/topology-mode]: \"Auto\" has no effect: topology-aware-hints: \
+                     Disabled takes precedence",
                 ],
             ),
         ],
@@ -97,7 +97,7 @@ fn topology_annotations_have_two_values_and_one_voice() {
 }
 
 #[test]
-fn traffic_distribution_has_values_and_something_to_distribute() {
+fn traffic_distribution_has_a_known_value_and_an_effect() {
     let (rule, field) = (Rule::TrafficDistribution, "/spec/trafficDistribution");
     check(
         "Service",
@@ -110,25 +110,31 @@ fn traffic_distribution_has_values_and_something_to_distribute() {
                 "no value",
                 rule,
                 vec![(field, "Near".into())],
-                &["spec.trafficDistribution: \"Near\" is none of PreferClose, PreferSameZone and PreferSameNode"],
+                &["spec.trafficDistribution: \"Near\" is not one of PreferClose, PreferSameZone and PreferSameNode"],
             ),
             (
-                "the annotation wins",
+                "the annotation takes precedence",
                 rule,
                 vec![(field, "PreferClose".into()), (MODE, "Auto".into())],
-                &["spec.trafficDistribution: \"PreferClose\" has no effect: the annotation topology-mode: Auto wins"],
+                &[
+                    "spec.trafficDistribution: \"PreferClose\" has no effect: the annotation topology-mode: Auto takes precedence",
+                ],
             ),
             (
-                "the policy wins",
+                "the policy takes precedence",
                 rule,
                 vec![(field, "PreferClose".into()), ("/spec/internalTrafficPolicy", "Local".into())],
-                &["spec.trafficDistribution: \"PreferClose\" has no effect: internalTrafficPolicy: Local wins"],
+                &[
+                    "spec.trafficDistribution: \"PreferClose\" has no effect: internalTrafficPolicy: Local takes precedence",
+                ],
             ),
             (
                 "an alias",
                 rule,
                 vec![(field, "PreferClose".into()), ("/spec/type", "ExternalName".into())],
-                &["spec.trafficDistribution: \"PreferClose\" has no effect: an ExternalName has no endpoints"],
+                &[
+                    "spec.trafficDistribution: \"PreferClose\" has no effect: an ExternalName Service does not have endpoints",
+                ],
             ),
         ],
     );
@@ -137,9 +143,11 @@ fn traffic_distribution_has_values_and_something_to_distribute() {
 #[test]
 fn superedge_reads_a_list_of_labels() {
     let (rule, key) = (Rule::SuperedgeKeys, "/metadata/annotations/topologyKeys");
-    let unread = "metadata.annotations[topologyKeys]: is no JSON list of strings: SuperEdge filters nothing";
+    let unread = "metadata.annotations[topologyKeys]: is not a JSON list of strings: SuperEdge ignores it";
     let nowhere = |k: &str| {
-        format!("metadata.annotations[topologyKeys]: no node has a label {k:?}; it matches nothing, and is no wildcard")
+        format!(
+            "metadata.annotations[topologyKeys]: {k:?} cannot be a node label and matches nothing; it is not a wildcard"
+        )
     };
     for (value, want) in [
         ("[\"zone\"]", vec![]),
@@ -168,10 +176,10 @@ fn openyurt_reads_one_value() {
         ("kubernetes.io/hostname", vec![]),
         ("openyurt.io/nodepool", vec![]),
         ("kubernetes.io/zone", vec![]),
-        ("*", vec![format!("{at}: yurthub reads hostname, nodepool or zone; \"*\" filters nothing")]),
+        ("*", vec![format!("{at}: yurthub reads hostname, nodepool or zone; it ignores \"*\"")]),
         (
             "[\"kubernetes.io/zone\"]",
-            vec![format!("{at}: yurthub reads one value, no list; \"[\\\"kubernetes.io/zone\\\"]\" filters nothing")],
+            vec![format!("{at}: yurthub reads one value, not a list; it ignores \"[\\\"kubernetes.io/zone\\\"]\"")],
         ),
     ] {
         assert_eq!(found(rule, &object("Service", "s", &[(key, value.into())]), |_| {}), want, "{value}");
@@ -190,16 +198,16 @@ fn external_addresses_need_a_range() {
     assert_eq!(
         external(&["203.0.113.9", "8.8.8.8", "203.0.113.200", "here"]),
         [
-            "spec.externalIPs[1]: 8.8.8.8 is in no range that a policy allows",
+            "spec.externalIPs[1]: 8.8.8.8 is not in a range that a policy allows",
             "spec.externalIPs[2]: 203.0.113.200 is in 203.0.113.128/25, which EndpointPolicy strict denies",
-            "spec.externalIPs[3]: here is no IP address",
+            "spec.externalIPs[3]: here is not an IP address",
         ]
     );
     let balancer =
         |ip: &str| found(Rule::LoadBalancerIp, &object("Service", "s", &[("/spec/loadBalancerIP", ip.into())]), guard);
     assert_eq!(balancer(""), [""; 0]);
     assert_eq!(balancer("203.0.113.9"), [""; 0]);
-    assert_eq!(balancer("8.8.8.8"), ["spec.loadBalancerIP: 8.8.8.8 is in no range that a policy allows"]);
+    assert_eq!(balancer("8.8.8.8"), ["spec.loadBalancerIP: 8.8.8.8 is not in a range that a policy allows"]);
 }
 
 #[test]
@@ -218,26 +226,26 @@ fn selectors_and_ports_are_compared_with_the_pods() {
                 "none matches",
                 nothing,
                 vec![selector(json!({ "app": "wbe", "tier": "a" }))],
-                &["spec.selector: no pod in namespace shop has app=wbe,tier=a yet"],
+                &["spec.selector: no pod in namespace shop has the labels app=wbe,tier=a yet"],
             ),
-            ("an empty one is none", nothing, vec![selector(json!({}))], &[]),
+            ("an empty selector", nothing, vec![selector(json!({}))], &[]),
             ("an alias", nothing, vec![selector(json!({ "app": "wbe" })), ("/spec/type", "ExternalName".into())], &[]),
             ("a number", missing, vec![web(), ("/spec/ports/0/targetPort", 9.into())], &[]),
-            ("a name that is there", missing, vec![web(), port("http")], &[]),
+            ("a known name", missing, vec![web(), port("http")], &[]),
             (
-                "a name that is not",
+                "an unknown name",
                 missing,
                 vec![web(), port("htpp")],
-                &["spec.ports[0].targetPort: none of 2 selected pods has a TCP port \"htpp\""],
+                &["spec.ports[0].targetPort: none of the 2 selected pods has a TCP port \"htpp\""],
             ),
             ("no protocol is TCP", missing, vec![web(), port("http"), ("/spec/ports/0/protocol", Value::Null)], &[]),
             (
                 "another protocol",
                 missing,
                 vec![web(), port("http"), ("/spec/ports/0/protocol", "UDP".into())],
-                &["spec.ports[0].targetPort: none of 2 selected pods has a UDP port \"http\""],
+                &["spec.ports[0].targetPort: none of the 2 selected pods has a UDP port \"http\""],
             ),
-            ("no pod at all is another rule's", missing, vec![selector(json!({ "app": "wbe" })), port("htpp")], &[]),
+            ("without pods another rule applies", missing, vec![selector(json!({ "app": "wbe" })), port("htpp")], &[]),
             (
                 "two numbers",
                 differs,
@@ -249,7 +257,7 @@ fn selectors_and_ports_are_compared_with_the_pods() {
 }
 
 #[test]
-fn without_a_cluster_nothing_is_said_of_pods_but_that() {
+fn without_a_cluster_pods_are_not_checked() {
     let service = object(
         "Service",
         "s",

@@ -4,7 +4,7 @@ const SERVICE: &str = "/metadata/labels/kubernetes.io~1service-name";
 
 #[test]
 fn a_slice_has_a_service() {
-    let missing: &[&str] = &["metadata.labels[kubernetes.io/service-name]: is missing: nobody uses the slice"];
+    let missing: &[&str] = &["metadata.labels[kubernetes.io/service-name]: is missing: no consumer uses the slice"];
     check(
         "EndpointSlice",
         "s",
@@ -26,7 +26,7 @@ fn a_slice_has_a_service() {
                 "no Service",
                 Rule::SliceService,
                 vec![(SERVICE, "wbe".into())],
-                &["metadata.labels[kubernetes.io/service-name]: there is no Service \"wbe\" in namespace shop"],
+                &["metadata.labels[kubernetes.io/service-name]: Service \"wbe\" does not exist in namespace shop"],
             ),
             (
                 "a built-in writer",
@@ -35,10 +35,8 @@ fn a_slice_has_a_service() {
                     "/metadata/labels/endpointslice.kubernetes.io~1managed-by",
                     "endpointslice-controller.k8s.io".into(),
                 )],
-                &[
-                    "metadata.labels[endpointslice.kubernetes.io/managed-by]: endpointslice-controller.k8s.io is a built-in \
-                   controller, and not who writes",
-                ],
+                &["metadata.labels[endpointslice.kubernetes.io/managed-by]: names the built-in controller \
+                     endpointslice-controller.k8s.io, but another user writes"],
             ),
         ],
     );
@@ -71,7 +69,7 @@ fn addresses_are_of_the_type_of_the_slice() {
     ] {
         assert_eq!(slice(kind, address), [format!("endpoints[0].addresses[0]: {address} is not of type {kind}")]);
     }
-    assert_eq!(slice("IPv5", "x"), ["addressType: \"IPv5\" is none of IPv4, IPv6 and FQDN"]);
+    assert_eq!(slice("IPv5", "x"), ["addressType: \"IPv5\" is not one of IPv4, IPv6 and FQDN"]);
 }
 
 #[test]
@@ -96,13 +94,13 @@ fn endpoints_are_listed_once_and_not_too_many() {
                 "elsewhere",
                 Rule::DuplicateEndpoint,
                 endpoints(&["10.0.0.2", "10.0.0.1"]),
-                &["endpoints[1].addresses[0]: 10.0.0.1 is in slice web-a as well"],
+                &["endpoints[1].addresses[0]: 10.0.0.1 is also in slice web-a"],
             ),
             (
                 "elsewhere, for one of two ports",
                 Rule::DuplicateEndpoint,
                 [endpoints(&["10.0.0.1"]), vec![("/ports/0", json!({ "name": "metrics", "port": 9090 }))]].concat(),
-                &["endpoints[0].addresses[0]: 10.0.0.1 is in slice web-a as well"],
+                &["endpoints[0].addresses[0]: 10.0.0.1 is also in slice web-a"],
             ),
             (
                 "elsewhere, for another port",
@@ -152,7 +150,7 @@ fn hints_name_zones_that_exist() {
 }
 
 #[test]
-fn addresses_of_slices_are_judged_like_those_of_endpoints() {
+fn addresses_of_slices_follow_the_rules_for_endpoints() {
     let address = |text: &str| vec![("/endpoints/0/addresses", json!([text]))];
     let name = || {
         let mut changes = address("example.com");
@@ -169,26 +167,26 @@ fn addresses_of_slices_are_judged_like_those_of_endpoints() {
                 address("127.0.0.1"),
                 &["endpoints[0].addresses[0]: 127.0.0.1 is a loopback address"],
             ),
-            ("a name is no address", Rule::SpecialAddress, name(), &[]),
+            ("a host name", Rule::SpecialAddress, name(), &[]),
             (
-                "somebody else's",
+                "of another namespace",
                 Rule::Provenance,
                 address("10.9.0.1"),
-                &["endpoints[0].addresses[0]: 10.9.0.1 is no address of a pod in namespace shop"],
+                &["endpoints[0].addresses[0]: 10.9.0.1 is not the address of a pod in namespace shop"],
             ),
             (
-                "a name may be anybody's",
+                "a host name may resolve to any address",
                 Rule::Provenance,
                 name(),
-                &["endpoints[0].addresses[0]: example.com is no address of a pod"],
+                &["endpoints[0].addresses[0]: example.com is not the address of a pod"],
             ),
         ],
     );
 }
 
 #[test]
-fn slices_are_never_mended() {
+fn slices_are_never_changed() {
     assert!(!KINDS[2].mutates);
     let spoofed = object("EndpointSlice", "s", &[(SERVICE, Value::Null)]);
-    assert_eq!(mend(&spoofed, |_| {}).0, json!([]));
+    assert_eq!(patched(&spoofed, |_| {}).0, json!([]));
 }

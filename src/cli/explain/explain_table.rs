@@ -17,8 +17,9 @@ use crate::{
         table::{Cell, Table},
     },
     engine::{
-        explain::{Cause, Explanation, PodState, PortName, Row},
-        reason::{Scope, Severity},
+        explain::{Cause, Explanation, PodState, PodVerdict, PortName},
+        reason::Severity,
+        record::Scope,
     },
     model::{TargetPort, Text},
 };
@@ -142,7 +143,7 @@ const RECENT: usize = 32;
 /// The verdicts on one port, each with its lists.
 type PortVerdicts<'a> = Vec<(RowVerdict<'a>, Vec<&'a Scope>)>;
 
-fn groups_of_pod(rows: &[Row], wide: bool) -> Vec<RowGroup<'_>> {
+fn groups_of_pod(rows: &[PodVerdict], wide: bool) -> Vec<RowGroup<'_>> {
     let mut ports: Vec<(&Option<PortName>, PortVerdicts<'_>)> = Vec::new();
     let mut place: BTreeMap<Option<(&str, i32)>, usize> = BTreeMap::new();
     for row in rows {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::{
     cli::progress_line::ProgressLine,
     engine::{
-        explain::{Explanation, Focus, Kinds, explain, explain_only},
+        explain::{Explanation, Focus, LabelGroups, explain, explain_only},
         plan::selected_pods,
         reason::Reason,
         state::{Options, State},
@@ -19,7 +19,7 @@ pub(super) struct Explainer<'a> {
     pub(super) index: &'a Index<'a>,
     pub(super) pods: Vec<&'a Pod>,
     /// All pods by their labels; built when a selector matches no pod.
-    pub(super) kinds: OnceLock<Kinds<'a>>,
+    pub(super) groups: OnceLock<LabelGroups<'a>>,
     /// The only pod to look at.
     pub(super) pod: Option<&'a Pod>,
     /// Whether Services were given by name.
@@ -34,9 +34,9 @@ impl Explainer<'_> {
         let selected = selected_pods(&state);
         let Some(pod) = self.pod else {
             // The pods that a selector was meant to match are searched among all pods.
-            let all = || self.kinds.get_or_init(|| self.pods.iter().copied().collect());
-            let kinds = selected.is_empty().then(all);
-            return explain_only(&state, &self.options, Focus { kinds, ..Focus::default() });
+            let all = || self.groups.get_or_init(|| self.pods.iter().copied().collect());
+            let groups = selected.is_empty().then(all);
+            return explain_only(&state, &self.options, Focus { pods: groups, ..Focus::default() });
         };
         match selected.iter().position(|p| p.name() == pod.name()) {
             // The Service does not select the pod: explain only how their labels differ.

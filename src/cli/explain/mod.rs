@@ -54,7 +54,7 @@ impl ExplainArgs {
         let explainer = Explainer {
             index: &index,
             pods,
-            kinds: OnceLock::new(),
+            groups: OnceLock::new(),
             pod,
             by_name: self.input.names_services(),
             options: Options { compat: self.release.choose(&objects), ..Options::default() },

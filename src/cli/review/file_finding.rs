@@ -3,11 +3,11 @@
 use serde::{Serialize, Serializer};
 
 use crate::{
-    admission::{Decision, Mode, Rule, RuleFinding, policy::version::KIND},
+    admission::{Decision, Mode, Rule, RuleFinding},
     cli::messages,
     decode::Document,
     engine::reason::{Finding, Reason, Severity},
-    model::{ObjectKey, Text},
+    model::{ObjectKey, Text, installed::POLICY_KIND, json::pointer::field_path},
 };
 
 /// The code of a rule or of a reason.
@@ -133,7 +133,7 @@ impl<'a> FileFinding<'a> {
     fn of_finding(at: FileObject<'a, '_>, finding: &RuleFinding) -> Self {
         let (severity, effect) = match finding.mode {
             _ if finding.refused => (Severity::Error, FindingEffect::Denied),
-            _ if !finding.mend.is_empty() => (Severity::Warning, FindingEffect::Changed),
+            _ if !finding.patch.is_empty() => (Severity::Warning, FindingEffect::Changed),
             Mode::Enforce | Mode::Warn => (Severity::Warning, FindingEffect::Warned),
             Mode::Audit | Mode::Off => (Severity::Info, FindingEffect::Audited),
         };
@@ -156,7 +156,7 @@ impl<'a> FileFinding<'a> {
         let pointer = input.pointer.as_deref().unwrap_or_default();
         let effect = if input.severity == Severity::Error { FindingEffect::Invalid } else { FindingEffect::Warned };
         // The message about a policy names the field.
-        let field = if input.object.kind == KIND { String::new() } else { crate::admission::policy::field(pointer) };
+        let field = if input.object.kind == POLICY_KIND { String::new() } else { field_path(pointer) };
         Self {
             file: at.file,
             line: line.unwrap_or_else(|| at.line_of(pointer)),
@@ -187,13 +187,14 @@ impl<'a> FileFinding<'a> {
 
     /// Says that the object would be changed: a validation changes nothing.
     pub(super) fn set_not_applied(&mut self) {
-        if let Some(text) = self.message.strip_suffix("; mended").filter(|_| self.effect == FindingEffect::Changed) {
-            self.message = format!("{text}; would be changed");
+        if let Some((fault, change)) = self.message.rsplit_once("; ").filter(|_| self.effect == FindingEffect::Changed)
+        {
+            self.message = format!("{fault}; would be {change}");
         }
     }
 
     pub(super) fn is_of_policy(&self) -> bool {
-        self.object.kind == KIND
+        self.object.kind == POLICY_KIND
     }
 
     pub(super) fn place(&self) -> String {
@@ -207,7 +208,7 @@ impl<'a> FileFinding<'a> {
 
     /// Prints the finding on standard error.
     pub(super) fn print_message(&self) {
-        let policy = self.policy.as_ref().map(|name| format!(", {KIND} {name}")).unwrap_or_default();
+        let policy = self.policy.as_ref().map(|name| format!(", {POLICY_KIND} {name}")).unwrap_or_default();
         let text = format!("{}: {}: {} ({}{policy})", self.place(), self.object, self.text(), self.code.as_str());
         if self.severity == Severity::Error {
             messages::error(&anyhow::Error::msg(text));

@@ -7,8 +7,8 @@ use super::{
     reviewed_input::{ReviewedInput, ReviewedObject},
 };
 use crate::{
-    admission::offline::Answer,
-    engine::reason::{Severity, counted},
+    admission::offline_review::OfflineReview,
+    engine::{phrase::counted, reason::Severity},
     model::ObjectKey,
 };
 
@@ -56,7 +56,7 @@ struct ReviewItem<'a> {
     #[serde(flatten)]
     key: &'a ObjectKey,
     #[serde(flatten)]
-    answer: &'a Answer,
+    answer: &'a OfflineReview,
 }
 
 impl<'a> ReviewDocument<'a> {

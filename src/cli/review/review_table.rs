@@ -17,7 +17,7 @@ use crate::{
         style::{BOLD, DIM, GREEN, RED, YELLOW},
         table::{Cell, Table},
     },
-    engine::reason::{Severity, counted},
+    engine::{phrase::counted, reason::Severity},
 };
 
 /// Prints the answer for each object, the fixes, and a summary.

@@ -11,15 +11,18 @@ use super::{
 use crate::{
     admission::{
         Snapshot,
-        offline::{self, Answer, CannotReview, Namespaces, Reviewer},
-        policy::{self, EndpointPolicy, Policies, version},
+        offline_review::{self, Namespaces, OfflineReview, ReviewError, Reviewer},
+        policy::{self, EndpointPolicy, Policies},
     },
     cli::{input_texts::InputFile, messages},
-    convert,
     decode::{self, Document, Source},
     engine::reason::{Finding, Severity},
     inventory::Inventory,
-    model::{ObjectKey, Text},
+    model::{
+        ObjectKey, Text,
+        installed::{POLICY_GROUP, POLICY_KIND},
+        json::raw::{JsonMembers, object_key},
+    },
 };
 
 /// All objects of the input.
@@ -35,7 +38,7 @@ pub(super) struct ReviewedObject<'a> {
     pub(super) document: Document<'a>,
     pub(super) key: ObjectKey,
     /// The answer; `None` if no rule reviews the kind, or the object cannot be read.
-    pub(super) answer: Option<Answer>,
+    pub(super) answer: Option<OfflineReview>,
     /// The findings of the rules.
     pub(super) rule_findings: Vec<FileFinding<'a>>,
     /// The findings of the decoder and of the validation of policies.
@@ -51,7 +54,7 @@ impl<'a> ReviewedInput<'a> {
     }
 
     /// The objects that have an answer, with it.
-    pub(super) fn answers(&self) -> impl Iterator<Item = (&ReviewedObject<'a>, &Answer)> {
+    pub(super) fn answers(&self) -> impl Iterator<Item = (&ReviewedObject<'a>, &OfflineReview)> {
         self.objects.iter().filter_map(|o| Some((o, o.answer.as_ref()?)))
     }
 }
@@ -93,13 +96,13 @@ pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::
     for item in items.iter_mut().filter(|i| i.readable) {
         item.review(&reviewer, stored.get(&placed(&item.key, &sources.namespace)).copied());
     }
-    if let Some(name) = policies.asks_for_namespace_labels()
+    if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
         && items.iter().any(|i| i.answer.is_some())
     {
         messages::warning(&format!(
             "{} {name} selects namespaces by label, and the input has no Namespace: the policy applies to no object",
-            version::KIND
+            POLICY_KIND
         ));
     }
     Ok(ReviewedInput { objects: items, complete })
@@ -111,7 +114,7 @@ impl ReviewContext {
         let (files, mut complete) = texts.policies.files();
         for InputFile { name, documents } in files {
             for document in documents {
-                let key = convert::key(&document.raw);
+                let key = object_key(&document.raw);
                 let at = FileObject::of(name, &document, &key);
                 if !is_policy(&key, &document.raw) {
                     anyhow::bail!("{name}:{}: {:?} is not an EndpointPolicy", document.line, key.kind.as_str());
@@ -140,7 +143,7 @@ impl ReviewContext {
         })?;
         let mut items = Vec::with_capacity(documents.len());
         for (i, document) in documents.into_iter().enumerate() {
-            let key = convert::key(&document.raw);
+            let key = object_key(&document.raw);
             let at = FileObject::of(name, &document, &key);
             let mut problems = findings_of.remove(&i).unwrap_or_default();
             if is_policy(&key, &document.raw) {
@@ -148,8 +151,8 @@ impl ReviewContext {
                 problems.append(&mut more);
                 self.policies.extend(policy);
             }
-            offline::note_namespace(&document.raw, &key, &mut self.namespaces);
-            let problems = problems.iter().filter(|p| !offline::is_filled_in(p, &document.raw));
+            offline_review::note_namespace(&document.raw, &key, &mut self.namespaces);
+            let problems = problems.iter().filter(|p| !offline_review::is_filled_in(p, &document.raw));
             let input_findings: Vec<FileFinding<'a>> = problems.map(|p| FileFinding::of_input(at, p)).collect();
             let readable = input_findings.iter().all(|f| f.severity < Severity::Error);
             items.push(ReviewedObject {
@@ -178,8 +181,8 @@ impl ReviewContext {
         for InputFile { name, documents } in old {
             let mut rest = Vec::new();
             for document in documents {
-                let key = convert::key(&document.raw);
-                offline::note_namespace(&document.raw, &key, &mut self.namespaces);
+                let key = object_key(&document.raw);
+                offline_review::note_namespace(&document.raw, &key, &mut self.namespaces);
                 let replaced = || self.policies.iter().any(|p| p.meta.name == key.name);
                 if is_policy(&key, &document.raw) && !replaced() {
                     complete &= self.add_policy(FileObject::of(name, document, &key));
@@ -205,7 +208,7 @@ impl ReviewContext {
 impl ReviewedObject<'_> {
     fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>) {
         let recorded = self.key.kind == "AdmissionReview";
-        let answered: Result<Answer, CannotReview> = if recorded {
+        let answered: Result<OfflineReview, ReviewError> = if recorded {
             reviewer.recorded(&self.document.raw).map(|(key, answer)| {
                 self.key = key;
                 answer
@@ -226,7 +229,7 @@ impl ReviewedObject<'_> {
         self.rule_findings = FileFinding::of_decision(at, &answer.decision);
         // The decoder could read the object, but a rule could not.
         if self.rule_findings.is_empty() && answer.reviewed {
-            let unseen = answer.decision.why_unseen();
+            let unseen = answer.decision.why_unreviewed();
             self.input_findings.extend(unseen.map(|why| FileFinding::invalid(at, why.to_owned())));
         }
         self.answer = Some(answer);
@@ -234,8 +237,8 @@ impl ReviewedObject<'_> {
 }
 
 fn is_policy(key: &ObjectKey, raw: &RawValue) -> bool {
-    let group = || convert::raw::Members::read(raw).is_ok_and(|o| o.text("apiVersion").starts_with(version::GROUP));
-    key.kind == version::KIND && group()
+    let group = || JsonMembers::read(raw).is_ok_and(|o| o.text("apiVersion").starts_with(POLICY_GROUP));
+    key.kind == POLICY_KIND && group()
 }
 
 /// The key of an object, in `namespace` if the object names none.

@@ -8,9 +8,9 @@
 //! A broken Service, setting or stored Endpoints object refuses the request. A broken pod, node or slice is one
 //! of many: it becomes a problem, and the others count.
 
-mod quick;
-mod review;
-mod slow;
+mod field_by_field;
+mod review_request;
+mod single_pass;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +18,7 @@ use std::{collections::HashSet, fmt};
 
 use serde_json::value::RawValue;
 
-pub use review::{ReviewRequest, read_review};
+pub use review_request::{ReviewRequest, read_review};
 
 use super::{
     DecodeError, Source,
@@ -168,9 +168,12 @@ const BETA: &str = "discovery.k8s.io/v1beta1";
 /// Reads `text`, which is JSON, within the limits of `source`; its format and its bytes are no matter here.
 pub fn read(text: &str, source: &Source<'_>) -> Result<Requested, RequestError> {
     // The first look sees no versions.
-    let quick =
-        if memchr::memmem::find(text.as_bytes(), BETA.as_bytes()).is_some() { None } else { quick::read(text, source) };
-    let found = quick.map_or_else(|| slow::read(text, source, &FIELDS), Ok)?;
+    let quick = if memchr::memmem::find(text.as_bytes(), BETA.as_bytes()).is_some() {
+        None
+    } else {
+        single_pass::read(text, source)
+    };
+    let found = quick.map_or_else(|| field_by_field::read(text, source, &FIELDS), Ok)?;
     let mut requested = Requested::from(found);
     requested.leave_out_foreign_endpoints();
     Ok(requested)

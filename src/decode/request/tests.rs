@@ -32,21 +32,21 @@ fn both_looks_read_the_same() {
         r#""service":{SERVICE},"pods":[{POD}],"nodes":[{node}],"endpoints":{endpoints},"endpointSlices":[{slice}],
         "controllers":["mirroring"],"options":{{"compat":"1.30","maxEndpointsPerSlice":7}}"#
     );
-    let quick = quick::read(&format!("{{{rest}}}"), &source()).unwrap();
+    let quick = single_pass::read(&format!("{{{rest}}}"), &source()).unwrap();
     let whole = format!("{{{rest}}}");
-    let slow = slow::read(&whole, &source(), &FIELDS).unwrap();
+    let slow = field_by_field::read(&whole, &source(), &FIELDS).unwrap();
     let (quick, slow) = (Requested::from(quick), Requested::from(slow));
     assert!(quick.problems.is_empty() && slow.problems.is_empty());
     assert_eq!(format!("{:?}", quick.request), format!("{:?}", slow.request));
     assert_eq!((quick.request.pods.len(), quick.request.controllers.map(|c| c.len())), (1, Some(1)));
     for odd in [r#""x":1,"#, r#""service":5,"#] {
-        assert!(quick::read(&format!("{{{odd}{rest}}}"), &source()).is_none());
+        assert!(single_pass::read(&format!("{{{odd}{rest}}}"), &source()).is_none());
         let read = read(&format!("{{{odd}{rest}}}"), &source()).unwrap();
         assert_eq!(format!("{:?}", read.request), format!("{:?}", slow.request));
         assert_eq!(read.problems.as_slice().len(), 1);
     }
     for nothing in ["{}", r#"{"service":null,"pods":null,"nodes":null,"endpoints":null,"options":null}"#] {
-        let (read, quick) = (read(nothing, &source()).unwrap(), quick::read(nothing, &source()));
+        let (read, quick) = (read(nothing, &source()).unwrap(), single_pass::read(nothing, &source()));
         assert!(quick.is_some() && read.problems.is_empty() && read.request.service.is_none(), "{nothing}");
     }
 }

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::reason::{Reason, Record, Recorder, Scope},
+    engine::{
+        reason::Reason,
+        record::{Record, Recorder, Scope},
+    },
     model::{ObjectRef, Pod, Service, Text},
 };
 

@@ -12,7 +12,7 @@ pub(crate) mod truncate;
 use crate::{
     engine::{
         membership,
-        reason::Recorder,
+        record::Recorder,
         state::{Context, EndpointsAction, Report, State},
         subsets,
     },

@@ -6,7 +6,8 @@ use crate::{
     engine::{
         membership,
         ports::miss,
-        reason::{Reason, Record, Recorder, Scope},
+        reason::Reason,
+        record::{Record, Recorder, Scope},
     },
     model::{EndpointAddress, Endpoints, Pod, Service},
 };

@@ -6,7 +6,8 @@ use super::desired::LISTS;
 use crate::{
     engine::{
         canonical_ips::Uncanonical,
-        reason::{Finding, Reason, counted},
+        phrase::counted,
+        reason::{Finding, Reason},
         state::{Context, Report},
     },
     model::{EndpointSubset, Endpoints, Pod, Service, ServiceType, TargetPort, names},

@@ -5,11 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::canonical_ips::Uncanonical,
-    engine::compat::Profile,
-    engine::membership,
-    engine::reason::Recorder,
-    engine::state::Report,
+    engine::{canonical_ips::Uncanonical, compat::Profile, membership, record::Recorder, state::Report},
     model::{Conditions, Endpoint, EndpointSlice, Family, ObjectRef, Text},
 };
 

@@ -1,7 +1,7 @@
 //! From the draft of an address type to the writes (`finalize`).
 
 use crate::{
-    engine::{reason::Recorder, state::SliceChanges},
+    engine::{record::Recorder, state::SliceChanges},
     model::Family,
 };
 

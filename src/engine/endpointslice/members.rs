@@ -8,7 +8,7 @@ use crate::{
         compat::MissingNode,
         membership,
         ports::Targets,
-        reason::Recorder,
+        record::Recorder,
     },
     model::{Pod, Text},
 };

@@ -6,8 +6,10 @@ use crate::{
     engine::{
         endpoints::kept::{self, Block, Listing},
         membership,
-        ports::{Targets, clip, miss},
-        reason::{Reason, Record, Recorder, Scope},
+        phrase::clip,
+        ports::{Targets, miss},
+        reason::Reason,
+        record::{Record, Recorder, Scope},
     },
     model::{AddressType, Endpoint, EndpointSlice, Family, Hints, Pod, Text},
 };

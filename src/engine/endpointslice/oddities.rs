@@ -6,7 +6,7 @@ use crate::{
     engine::{
         canonical_ips::Uncanonical,
         compat::MissingNode,
-        ports::clip,
+        phrase::clip,
         reason::{Finding, Reason},
         state::Report,
     },

@@ -1,10 +1,10 @@
-//! The arrangement, on notes made by hand; and whole explanations, said in short texts.
+//! Verdicts made of records, and whole explanations, written as short texts.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    engine::plan::PlanRequest,
+    engine::{plan::PlanRequest, reason::Reason, record::Scope},
     model::{Family, Pod, Service, ServicePort},
 };
 
@@ -18,18 +18,18 @@ fn pod(namespace: &str, name: &str, labels: &Value) -> Pod {
     serde_json::from_value(json!({"metadata": {"namespace": namespace, "name": name, "labels": labels}})).unwrap()
 }
 
-fn note(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Record {
+fn record(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Record {
     Record { scope, pod, port, reason, detail: String::new() }
 }
 
-/// The rows that these notes on pods `a`, `b`, … make, in short.
-fn rows(service: &Service, pods: usize, notes: Vec<Record>) -> (Vec<String>, rows::Table) {
+/// The verdicts that these records on pods `a`, `b`, … make, as short texts.
+fn verdicts_of(service: &Service, pods: usize, records: Vec<Record>) -> (Vec<String>, verdicts::VerdictTable) {
     let pods: Vec<Pod> = ["a", "b", "c"][..pods].iter().map(|n| pod("ns", n, &json!({}))).collect();
-    let table = rows::table(Some(service), &pods.iter().collect::<Vec<_>>(), pods.len(), notes);
-    (table.rows.iter().map(short).collect(), table)
+    let table = verdicts::table(Some(service), &pods.iter().collect::<Vec<_>>(), pods.len(), records);
+    (table.verdicts.iter().map(short).collect(), table)
 }
 
-fn short(r: &Row) -> String {
+fn short(r: &PodVerdict) -> String {
     let port = r.port.as_ref().map_or("-", |p| &p.name);
     let reasons: Vec<&str> = r.reasons.iter().map(|f| f.code.code()).collect();
     let served = if r.served { "served " } else { "" };
@@ -40,22 +40,22 @@ fn short(r: &Row) -> String {
 fn there_is_one_row_per_pod_list_and_port() {
     use Reason::{HintGiven, NamedPortMissing, NoHint, PodEnded, Ready, Terminating, Truncated};
     let (ep, v4) = (Scope::Endpoints, Scope::Slices(Family::V4));
-    let (got, table) = rows(
+    let (got, table) = verdicts_of(
         &service(&["http", "https"]),
         3,
         vec![
-            note(ep, 0, Some(0), Ready),
-            note(ep, 0, Some(1), Ready),
-            note(ep, 1, None, Terminating),
-            note(ep, 2, None, PodEnded),
-            note(v4, 0, Some(1), NamedPortMissing),
-            note(v4, 0, Some(0), Ready),
-            note(v4, 1, Some(0), Terminating),
-            note(v4, 1, Some(1), Terminating),
-            note(v4, 2, None, PodEnded),
-            note(v4, 0, None, HintGiven),
-            note(v4, 1, None, NoHint),
-            note(ep, 0, Some(1), Truncated),
+            record(ep, 0, Some(0), Ready),
+            record(ep, 0, Some(1), Ready),
+            record(ep, 1, None, Terminating),
+            record(ep, 2, None, PodEnded),
+            record(v4, 0, Some(1), NamedPortMissing),
+            record(v4, 0, Some(0), Ready),
+            record(v4, 1, Some(0), Terminating),
+            record(v4, 1, Some(1), Terminating),
+            record(v4, 2, None, PodEnded),
+            record(v4, 0, None, HintGiven),
+            record(v4, 1, None, NoHint),
+            record(ep, 0, Some(1), Truncated),
         ],
     );
     assert_eq!(
@@ -92,22 +92,22 @@ fn there_is_one_row_per_pod_list_and_port() {
 #[test]
 fn terminating_pods_serve_where_the_service_says_so() {
     let v4 = Scope::Slices(Family::V4);
-    let notes = || vec![note(v4, 0, None, Reason::Terminating)];
+    let records = || vec![record(v4, 0, None, Reason::Terminating)];
     let mut service = service(&[]);
-    assert_eq!(rows(&service, 1, notes()).0, ["a - EndpointSlice IPv4: Terminating: terminating"]);
+    assert_eq!(verdicts_of(&service, 1, records()).0, ["a - EndpointSlice IPv4: Terminating: terminating"]);
     service.publish_not_ready = true;
-    assert_eq!(rows(&service, 1, notes()).0, ["a - EndpointSlice IPv4: served Terminating: terminating"]);
+    assert_eq!(verdicts_of(&service, 1, records()).0, ["a - EndpointSlice IPv4: served Terminating: terminating"]);
 }
 
 #[test]
 fn pods_of_which_nothing_is_known_are_counted() {
     let v4 = Scope::Slices(Family::V4);
-    let notes = vec![
-        note(v4, 1, Some(0), Reason::Ready),
-        note(v4, 7, None, Reason::Ready),
-        note(v4, 0, Some(9), Reason::Ready),
+    let records = vec![
+        record(v4, 1, Some(0), Reason::Ready),
+        record(v4, 7, None, Reason::Ready),
+        record(v4, 0, Some(9), Reason::Ready),
     ];
-    let (got, table) = rows(&service(&["http", "https"]), 2, notes);
+    let (got, table) = verdicts_of(&service(&["http", "https"]), 2, records);
     assert_eq!(got, ["b http EndpointSlice IPv4: served Ready: ready"]);
     assert_eq!(table.omitted, 3);
 }
@@ -117,9 +117,9 @@ fn long_answers_are_cut_and_counted() {
     let ports: Vec<ServicePort> =
         (0..i32::try_from(MAX_ROWS).unwrap()).map(|port| ServicePort { port, ..ServicePort::default() }).collect();
     let service = Service { ports, ..service(&[]) };
-    let notes =
-        vec![note(Scope::Endpoints, 0, None, Reason::PodEnded), note(Scope::Endpoints, 1, None, Reason::PodEnded)];
-    let (got, table) = rows(&service, 2, notes);
+    let records =
+        vec![record(Scope::Endpoints, 0, None, Reason::PodEnded), record(Scope::Endpoints, 1, None, Reason::PodEnded)];
+    let (got, table) = verdicts_of(&service, 2, records);
     assert_eq!((got.len(), table.omitted), (MAX_ROWS, MAX_ROWS));
     assert_eq!(table.counts[0].absent, 2 * MAX_ROWS);
 }
@@ -353,8 +353,8 @@ fn published(cases: &[Published<'_>]) {
             request.pointer_mut(parent).unwrap()[key] = value.clone();
         }
         let request: PlanRequest = serde_json::from_value(request).unwrap();
-        let told = request.with_state(|state, _| explain(state, &request.options));
-        assert_eq!(told.rows.iter().map(short).collect::<Vec<_>>(), *want, "{name}");
+        let explanation = request.with_state(|state, _| explain(state, &request.options));
+        assert_eq!(explanation.rows.iter().map(short).collect::<Vec<_>>(), *want, "{name}");
     }
 }
 
@@ -486,23 +486,23 @@ fn pods_that_endpoints_take_for_one() {
 #[test]
 fn truncation_is_told_of_pods_without_uid() {
     let request = crowd(1002, 2);
-    let told = request.with_state(|state, _| explain(state, &request.options));
-    let cut = told.rows.iter().filter(|r| r.reasons[0].code == Reason::Truncated);
+    let explanation = request.with_state(|state, _| explain(state, &request.options));
+    let cut = explanation.rows.iter().filter(|r| r.reasons[0].code == Reason::Truncated);
     // By address as text, these come last.
     let pods: Vec<_> = cut.map(|r| (r.pod.as_str(), r.port.as_ref().map(|p| p.port))).collect();
     assert_eq!(pods, [("a1000", Some(0)), ("a1000", Some(1)), ("a1001", Some(0)), ("a1001", Some(1))]);
-    assert_eq!((told.summary.scopes[0].served, told.summary.served), (2000, 2004));
+    assert_eq!((explanation.summary.scopes[0].served, explanation.summary.served), (2000, 2004));
 }
 
 #[test]
 fn rows_that_are_not_listed_are_counted() {
     let request = crowd(300, 300);
-    let told = request.with_state(|state, _| explain(state, &request.options));
-    assert_eq!((told.rows.len(), told.summary.omitted_rows), (MAX_ROWS, 2 * 300 * 300 - MAX_ROWS));
-    assert_eq!((told.summary.served, told.summary.scopes[1].served), (300 * 300, 300 * 300));
+    let explanation = request.with_state(|state, _| explain(state, &request.options));
+    assert_eq!((explanation.rows.len(), explanation.summary.omitted_rows), (MAX_ROWS, 2 * 300 * 300 - MAX_ROWS));
+    assert_eq!((explanation.summary.served, explanation.summary.scopes[1].served), (300 * 300, 300 * 300));
     let focus = Focus { pod: Some(299), ..Focus::default() };
-    let told = request.with_state(|state, _| explain_only(state, &request.options, focus));
-    assert!(told.rows.iter().all(|r| r.pod == "a299"));
-    let Summary { pods, served, omitted_rows, .. } = told.summary;
-    assert_eq!((told.rows.len(), pods, served, omitted_rows), (600, 1, 300, 0));
+    let explanation = request.with_state(|state, _| explain_only(state, &request.options, focus));
+    assert!(explanation.rows.iter().all(|r| r.pod == "a299"));
+    let Summary { pods, served, omitted_rows, .. } = explanation.summary;
+    assert_eq!((explanation.rows.len(), pods, served, omitted_rows), (600, 1, 300, 0));
 }

@@ -9,7 +9,8 @@ use super::{
 use crate::{
     engine::{
         canonical_ips::Uncanonical,
-        reason::{Finding, Reason, counted},
+        phrase::counted,
+        reason::{Finding, Reason},
         state::{Context, Report},
     },
     model::{EndpointSlice, Endpoints, SlicePort},

@@ -1,9 +1,10 @@
-//! What a parser says, in words of JSON: without places, which it tells relative to a part of the text, and
-//! without this program's types.
+//! Messages of the JSON parser in terms of JSON.
+//!
+//! They leave out positions, which are relative to a part of the text, and the names of Rust types.
 
 use std::{borrow::Cow, fmt::Display};
 
-/// The message of an error of `serde_json`.
+/// The message of a `serde_json` error.
 pub(crate) fn message(error: &impl Display) -> String {
     let text = error.to_string();
     let text = text.rfind(" at line ").map_or(text.as_str(), |i| &text[..i]);
@@ -24,7 +25,7 @@ pub(crate) fn message(error: &impl Display) -> String {
     format!("{}, expected {expected}", shortened(found))
 }
 
-/// `text`, if it is of bearable length, else its beginning: input may hold values of any size.
+/// The first 300 characters of a text: input may hold values of any size.
 pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(300) {
         None => Cow::Borrowed(text),

@@ -1,3 +1,6 @@
-//! JSON as text: messages of its parser.
+//! JSON as text: values that are opened only as far as needed, pointers, patches, and the messages of the parser.
 
 pub mod message;
+pub mod patch;
+pub mod pointer;
+pub mod raw;

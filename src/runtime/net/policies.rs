@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        admission::{Mode, Request, Rule},
+        admission::{AdmissionRequest, Mode, Rule},
         servers::webhook::Policies,
     };
 
@@ -94,8 +94,11 @@ spec:
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("p.yaml");
         let in_force = Arc::new(InForce::new(None));
-        let mode =
-            || in_force.settings(&Request { kind: "Service".into(), ..Request::default() }).mode(Rule::ExternalIp);
+        let mode = || {
+            in_force
+                .settings(&AdmissionRequest { kind: "Service".into(), ..AdmissionRequest::default() })
+                .mode(Rule::ExternalIp)
+        };
         let enforce = POLICY.replace("warn", "enforce");
         tokio::fs::write(&path, POLICY).await.unwrap();
         tokio::spawn(of_file(&path, &in_force).await.unwrap());

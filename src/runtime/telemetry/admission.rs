@@ -13,7 +13,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use crate::admission::{Decision, KINDS, Mode, Operation, Request, Stage};
+use crate::admission::{AdmissionRequest, Decision, KINDS, Mode, Operation, Stage};
 
 /// Labels are from small sets, whatever a client sends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -73,7 +73,7 @@ fn seconds() -> Histogram {
 /// A review and what came of it.
 pub(crate) struct Reviewed<'a> {
     pub(crate) stage: Stage,
-    pub(crate) request: &'a Request<'a>,
+    pub(crate) request: &'a AdmissionRequest<'a>,
     pub(crate) decision: &'a Decision,
     pub(crate) took: Duration,
 }
@@ -111,7 +111,10 @@ impl AdmissionMetrics {
         let stage = name(reviewed.stage);
         let labels = DecisionLabels {
             stage,
-            kind: KINDS.iter().find(|k| k.kind == reviewed.request.kind).map_or("other", |k| k.kind),
+            kind: KINDS
+                .iter()
+                .find(|k| k.resource.kind() == reviewed.request.kind)
+                .map_or("other", |k| k.resource.kind()),
             operation: match reviewed.request.operation {
                 Some(Operation::Create) => "CREATE",
                 Some(Operation::Update) => "UPDATE",

@@ -17,7 +17,7 @@ use super::{
     schema::conversion::{ConvertBody, ConvertedAnswer, TargetName},
 };
 use crate::{
-    convert::{self, Target},
+    convert::{self, ConversionTarget},
     decode::{self, Document, Source},
 };
 
@@ -54,7 +54,7 @@ pub(super) async fn convert(State(app): State<Arc<App>>, request: Request) -> Re
     compute(&app, request, move |_, posted| of_body(&posted, to)).await
 }
 
-fn of_body(posted: &Posted, to: Target) -> Result<Answer, ApiError> {
+fn of_body(posted: &Posted, to: ConversionTarget) -> Result<Answer, ApiError> {
     let format = match posted.format {
         Format::Json | Format::Ndjson => decode::Format::Json,
         Format::Yaml => decode::Format::Yaml,
@@ -68,11 +68,11 @@ fn of_body(posted: &Posted, to: Target) -> Result<Answer, ApiError> {
     let text = decode::text(posted.bytes.as_ref(), &source).map_err(|e| decode_error(&e))?;
     let documents: Vec<Document<'_>> = decode::documents(&text, &source).map_err(|e| decode_error(&e))?;
     let objects: Vec<_> = documents.iter().map(|d| d.raw.as_ref()).collect();
-    Answer::json(&convert::objects(&objects, to))
+    Answer::json(&convert::convert_objects(&objects, to))
 }
 
 /// The one parameter.
-fn target(uri: &Uri) -> Result<Target, ApiError> {
+fn target(uri: &Uri) -> Result<ConversionTarget, ApiError> {
     let refuse = |name: &str, detail: String| {
         let parameter = Some(name.chars().take(80).collect());
         let error = FieldError { pointer: None, parameter, detail: detail.clone() };

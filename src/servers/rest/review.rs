@@ -18,16 +18,16 @@ use super::{
 use crate::{
     admission::{
         Snapshot,
-        offline::{self, CannotReview, MAX_TEXT, Namespaces, Reviewer},
+        offline_review::{self, MAX_TEXT, Namespaces, OfflineReview, ReviewError, Reviewer},
         policy::{self, Policies},
     },
-    convert,
     decode::{
         self, Document, Source,
         request::{RequestError, ReviewRequest, read_review},
     },
     engine::reason::{Finding, Reason},
     inventory::{Inventory, Problems},
+    model::json::raw::object_key,
 };
 
 /// Review an object
@@ -73,7 +73,7 @@ const MAX_MEMORY: usize = 128 << 20;
 #[derive(Serialize)]
 struct Reviewed {
     #[serde(flatten)]
-    answer: offline::Answer,
+    answer: OfflineReview,
     problems: Vec<Finding>,
 }
 
@@ -128,12 +128,12 @@ fn of_request(
     if policies.need_namespace_labels() {
         for raw in namespaces {
             bounded("namespaces", raw)?;
-            offline::note_namespace(raw, &convert::key(raw), &mut labels);
+            offline_review::note_namespace(raw, &object_key(raw), &mut labels);
         }
     }
     let one = std::slice::from_ref(object);
     let tell = |_, found: &[Finding]| {
-        let found = found.iter().filter(|p| !offline::is_filled_in(p, raw));
+        let found = found.iter().filter(|p| !offline_review::is_filled_in(p, raw));
         problems.extend(found.cloned().map(|p| within(at, p)));
     };
     // The object itself is not what is known of the cluster.
@@ -142,7 +142,7 @@ fn of_request(
     let snapshot = Snapshot::of(&known);
     let (user, groups, namespace) = (user.as_str(), groups.as_slice(), namespace.as_str());
     let reviewer = Reviewer { policies: &policies, cluster: &snapshot, namespaces: &labels, user, groups, namespace };
-    let answer = if convert::key(raw).kind == "AdmissionReview" {
+    let answer = if object_key(raw).kind == "AdmissionReview" {
         reviewer.recorded(raw).map(|(_, answer)| answer)
     } else {
         reviewer.object(raw, old_object)
@@ -150,10 +150,10 @@ fn of_request(
     let answer = match answer {
         Ok(answer) => answer,
         // As the webhook does, unless it fails closed.
-        Err(CannotReview::Envelope(error)) => {
+        Err(ReviewError::Envelope(error)) => {
             let why = error.to_string();
-            problems.push(within(at, Finding::new(Reason::InvalidObject, convert::key(raw), why.as_str())));
-            offline::Answer::unseen(&why)
+            problems.push(within(at, Finding::new(Reason::InvalidObject, object_key(raw), why.as_str())));
+            OfflineReview::unreviewed(&why)
         }
         Err(error) => return Err(refused(at, &error)),
     };
@@ -187,12 +187,12 @@ fn within(at: &str, problem: Finding) -> Finding {
     Finding { pointer: Some(format!("{at}{pointer}")).filter(|p| !p.is_empty()), ..problem }
 }
 
-fn refused(at: &str, error: &CannotReview) -> ApiError {
-    if let CannotReview::TooLarge = error {
+fn refused(at: &str, error: &ReviewError) -> ApiError {
+    if let ReviewError::TooLarge = error {
         return ApiError::new(Kind::TooLarge, error.to_string());
     }
     let pointer = match error {
-        CannotReview::Object(crate::admission::ReviewError::Unreadable("old object", _)) => "/oldObject",
+        ReviewError::Unreadable("old object", _) => "/oldObject",
         _ => at,
     };
     let detail = error.to_string();

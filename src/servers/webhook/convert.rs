@@ -40,5 +40,5 @@ async fn answer(webhook: Arc<Webhook>, request: Request) -> Result<Vec<u8>, Refu
 
 /// Only a body without an uid is refused: every other one gets a review.
 fn review(body: &[u8], late: &dyn Fn() -> bool) -> Result<Vec<u8>, Refusal> {
-    crate::convert::review_until(body, late).map_err(|e| Refusal::unreadable(e.to_string()))
+    crate::convert::answer_conversion_review_until(body, late).map_err(|e| Refusal::unreadable(e.to_string()))
 }

@@ -1,7 +1,7 @@
 //! The doors that API servers knock at: `POST /mutate`, `/validate` and `/convert`.
 //!
 //! ```text
-//! connection ─► body (bounded: size, time, memory) ─► admission::read ─► settings ─► admission::decide ─► answer
+//! connection ─► body (bounded: size, time, memory) ─► admission::read_review ─► settings ─► admission::decide ─► answer
 //! ```
 //!
 //! An API server takes every answer but a review with its uid for a failure of the webhook, and may then refuse the

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     admission::{
-        Request, Settings,
+        AdmissionRequest, Settings,
         policy::{self, EndpointPolicy},
     },
     engine::reason::Finding,
@@ -17,19 +17,19 @@ use crate::{
 /// Gives the settings that hold for an object. It is asked once for every review, so an answer is shared, not made.
 pub trait Policies: Send + Sync {
     /// The settings for this request: by its kind, namespace, name, user, and the labels of its object.
-    fn settings(&self, request: &Request<'_>) -> Arc<Settings>;
+    fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings>;
 
     /// Whether all is known that the settings depend on. The namespace may be too new for the copy of the cluster.
-    fn know(&self, _request: &Request<'_>) -> bool {
+    fn know(&self, _request: &AdmissionRequest<'_>) -> bool {
         true
     }
 }
 
 impl<F> Policies for F
 where
-    F: Fn(&Request<'_>) -> Arc<Settings> + Send + Sync,
+    F: Fn(&AdmissionRequest<'_>) -> Arc<Settings> + Send + Sync,
 {
-    fn settings(&self, request: &Request<'_>) -> Arc<Settings> {
+    fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings> {
         self(request)
     }
 }
@@ -105,7 +105,7 @@ impl InForce {
 }
 
 impl Policies for InForce {
-    fn settings(&self, request: &Request<'_>) -> Arc<Settings> {
+    fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings> {
         let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
         if policies.is_empty() {
             return self.default.clone();
@@ -117,7 +117,7 @@ impl Policies for InForce {
         Arc::new(policies.settings_of(request, namespace_labels.as_ref()))
     }
 
-    fn know(&self, request: &Request<'_>) -> bool {
+    fn know(&self, request: &AdmissionRequest<'_>) -> bool {
         let Some(store) = &self.cluster else { return true };
         let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
         !policies.need_namespace_labels() || store.namespace_labels(&request.namespace).is_some()
@@ -148,7 +148,8 @@ mod tests {
     fn policies_of_file_and_cluster_come_and_go() {
         let in_force = InForce::new(None);
         let mode = || {
-            let request = Request { kind: "Service".into(), namespace: "shop".into(), ..Request::default() };
+            let request =
+                AdmissionRequest { kind: "Service".into(), namespace: "shop".into(), ..AdmissionRequest::default() };
             in_force.settings(&request).mode(Rule::ExternalIp)
         };
         let default = Rule::ExternalIp.default_mode();

@@ -19,7 +19,7 @@ use super::{
     status::{Refusal, json},
 };
 use crate::{
-    admission::{self, Decision, EnvelopeError, Kind, Request as Review, ReviewVersion, Stage},
+    admission::{self, AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage},
     runtime::telemetry::metrics::Reviewed,
 };
 
@@ -123,7 +123,7 @@ async fn look(
 impl Webhook {
     /// Decides, unless there may be `again` a look that knows more.
     fn look(&self, stage: Stage, body: &[u8], began: Instant, again: bool) -> Looked {
-        let (version, request) = match admission::read(body) {
+        let (version, request) = match admission::read_review(body) {
             Ok(read) => read,
             Err(error) => return Looked::Answered(self.unreadable(stage, &error)),
         };
@@ -145,7 +145,7 @@ impl Webhook {
         began: Instant,
         decide: impl FnOnce(&Review<'_>) -> Decision,
     ) -> Result<Vec<u8>, Refusal> {
-        match admission::read(body) {
+        match admission::read_review(body) {
             Ok((version, request)) => Ok(self.answered(stage, version, &request, &decide(&request), began)),
             Err(error) => self.unreadable(stage, &error),
         }
@@ -153,7 +153,7 @@ impl Webhook {
 
     /// Whether nothing is missing that the policies ask of the cluster.
     fn knows(&self, request: &Review<'_>) -> bool {
-        Kind::of(request).is_none() || self.policies.know(request)
+        AdmissionKind::of(request).is_none() || self.policies.know(request)
     }
 
     fn decide(&self, stage: Stage, request: &Review<'_>) -> Decision {
@@ -165,7 +165,7 @@ impl Webhook {
             self.metrics.shed(stage, "bug");
             return self.unseen(stage, 500, "InternalError", FAILED);
         };
-        let Some(why) = decision.why_unseen() else { return decision };
+        let Some(why) = decision.why_unreviewed() else { return decision };
         self.metrics.shed(stage, "unreadable");
         self.unseen(stage, 400, "BadRequest", why)
     }
@@ -185,7 +185,7 @@ impl Webhook {
         decision: &Decision,
         began: Instant,
     ) -> Vec<u8> {
-        let answer = admission::answer(version, &request.uid, decision);
+        let answer = admission::answer_review(version, &request.uid, decision);
         self.metrics.decided(&Reviewed { stage, request, decision, took: began.elapsed() });
         tracing::debug!(
             uid = %request.uid,
@@ -203,14 +203,14 @@ impl Webhook {
         self.metrics.shed(stage, "unreadable");
         let Some(uid) = &error.uid else { return Err(Refusal::unreadable(error.to_string())) };
         let decision = self.unseen(stage, 400, "BadRequest", &error.to_string());
-        Ok(admission::answer(error.version, uid, &decision))
+        Ok(admission::answer_review(error.version, uid, &decision))
     }
 
     /// What is said of an object that nobody looked at.
     fn unseen(&self, stage: Stage, code: u16, reason: &'static str, why: &str) -> Decision {
         match (stage, self.failure_mode) {
-            (Stage::Mutate, _) | (Stage::Validate, FailureMode::Open) => Decision::unseen(why),
-            (Stage::Validate, FailureMode::Closed) => Decision::refused_unseen(code, reason, why),
+            (Stage::Mutate, _) | (Stage::Validate, FailureMode::Open) => Decision::unreviewed(why),
+            (Stage::Validate, FailureMode::Closed) => Decision::refused_unreviewed(code, reason, why),
         }
     }
 }

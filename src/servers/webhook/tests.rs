@@ -20,7 +20,7 @@ use tower::ServiceExt;
 
 use super::{FailureMode, InForce, Limits, Webhook, router};
 use crate::{
-    admission::{Nothing, Request as Review, Settings},
+    admission::{AdmissionRequest as Review, Nothing, Settings},
     inventory::cache::{Event, Kind, Object, Store},
     runtime::telemetry::metrics::Metrics,
 };

@@ -19,7 +19,7 @@ compareRepacked  no    yes     stored Endpoints in another order are left alone
             name: "same",
             args: &["compat", "1.24", "--against", "1.25"],
             code: 0,
-            out: "1.24 and 1.25 write the same\n",
+            out: "1.24 and 1.25 have the same switches\n",
             err: "",
         },
     ]);

@@ -25,7 +25,7 @@ spec:
 ";
 
 #[test]
-fn objects_go_to_standard_output_and_losses_beside_it() {
+fn objects_go_to_standard_output_and_losses_to_standard_error() {
     let ran = roster_with(&["convert", "--to", "EndpointSlice", "-f", "-"], &[], ENDPOINTS);
     let want = "\
 apiVersion: discovery.k8s.io/v1
@@ -48,11 +48,15 @@ ports:
   port: 5432
 ";
     assert_eq!((ran.out.as_str(), ran.code), (want, 1));
-    assert!(ran.err.starts_with("LOST OF            FIELD    MORE  WHY\nEndpoints shop/db  subsets"), "{}", ran.err);
+    assert!(
+        ran.err.starts_with("OBJECT             LOST FIELD  MORE  REASON\nEndpoints shop/db  subsets"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
-fn policies_go_there_and_back_with_fields_that_nobody_knows() {
+fn policies_convert_there_and_back_with_unknown_fields() {
     let there = roster_with(&["convert", "--to", "roster.dev/v1", "-f", "-"], &[], POLICY);
     assert_eq!((there.err.as_str(), there.code), ("", 0));
     let want = "\
@@ -100,12 +104,12 @@ kind: Service
     });
     let service = json!({"apiVersion": "v1", "kind": "Service"});
     assert_eq!(list, json!({"apiVersion": "v1", "kind": "List", "items": [good, service]}));
-    let told = "error: <stdin>:5: EndpointSlice shop/bad: endpoints[0].topology is no object\n";
-    assert_eq!((ran.err.as_str(), ran.code), (told, 2));
+    let want = "error: <stdin>:5: EndpointSlice shop/bad: endpoints[0].topology is no object\n";
+    assert_eq!((ran.err.as_str(), ran.code), (want, 2));
 }
 
 #[test]
-fn wrong_use_of_convert_is_told() {
+fn wrong_use_of_convert_is_an_error() {
     check(&[
         Case { name: "no target", args: &["convert", "-f", "x"], code: 2, out: "", err: "--to" },
         Case {
@@ -127,7 +131,7 @@ fn wrong_use_of_convert_is_told() {
 }
 
 #[test]
-fn what_is_no_yaml_is_told_with_its_place() {
+fn invalid_yaml_is_reported_with_its_place() {
     let ran = roster_with(&["convert", "--to", "Endpoints", "-f", "-"], &[], "a: [\n");
     assert_eq!((ran.out.as_str(), ran.code), ("", 2));
     assert!(ran.err.contains("<stdin>:"), "{}", ran.err);

@@ -14,10 +14,10 @@ shop/web: 1 of 2 pods x ports served
   web-1  http 80 -> http  Endpoints, EndpointSlice IPv4  not ready  not-ready  condition Ready is False \
 (ContainersNotReady); container c is not ready (CrashLoopBackOff)
 
-CODE       WHAT TO DO
+CODE       FIX
 not-ready  Look at the condition, container or readiness gate named in the detail.
 
-1 Service, 2 pods x ports: 1 served, 1 not
+1 Service, 2 pods x ports: 1 served, 1 not served
 ";
     assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (want, "", 1));
 }
@@ -61,7 +61,7 @@ fn one_pod_can_be_looked_at() {
             args: &["explain", "-f", &shop, "--pod", "nobody"],
             code: 2,
             out: "",
-            err: "error: there is no pod nobody\n",
+            err: "error: pod nobody not found\n",
         },
     ]);
 }

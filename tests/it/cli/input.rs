@@ -1,4 +1,4 @@
-//! Where objects come from, and what is said of input that cannot be read.
+//! Where objects come from, and how unreadable input is reported.
 
 use std::{fs, io::Write};
 
@@ -39,7 +39,7 @@ fn files_directories_and_standard_input_are_read() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place() {
+fn unreadable_input_is_reported_with_its_place() {
     let shop = data("shop.json");
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).display().to_string();
@@ -61,13 +61,13 @@ fn what_cannot_be_read_is_told_with_its_place() {
     assert!(ran.err.starts_with(&format!("error: cannot open {gone}: ")), "{}", ran.err);
 
     let ran = roster(&["plan", "-f", &empty]);
-    assert_eq!((ran.code, ran.err), (2, format!("error: {empty}: there is no *.yaml, *.yml or *.json\n")));
+    assert_eq!((ran.code, ran.err), (2, format!("error: {empty}: contains no *.yaml, *.yml or *.json files\n")));
 
     let ran = roster(&["plan", "-f", &broken]);
     assert_eq!(ran.code, 2, "{}", ran.out);
     assert!(ran.err.starts_with(&format!("error: {broken}:2:")), "{}", ran.err);
 
-    // What else there is is answered all the same; the exit code tells.
+    // The rest is answered; the exit code shows that it is not complete.
     let ran = roster(&["plan", "-f", &broken, "-f", &shop]);
     assert!(ran.out.ends_with(SUMMARY) && ran.err.contains(&broken) && ran.code == 2, "{}{}", ran.out, ran.err);
 
@@ -89,7 +89,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     }
     let ran = roster(&["plan", "-f", &field, "c"]);
     assert!(ran.code == 2 && ran.err.contains("an object of Service c cannot be read: "), "{}", ran.err);
-    // Its own flaw is told, not that of whatever else cannot be read.
+    // The error of the chosen Service is reported, not that of another unreadable object.
     let two = file(
         "two.yaml",
         "kind: Service\nmetadata: {name: a, namespace: d}\nspec: 5\n---\nkind: Service\nmetadata: {name: c, namespace: d}\nspec:\n  ports: 80\n",
@@ -110,5 +110,5 @@ fn what_cannot_be_read_is_told_with_its_place() {
     }
 
     let ran = roster(&["plan", "-f", "-", "-f", "-"]);
-    assert_eq!((ran.code, ran.err.as_str()), (2, "error: standard input (-) can be read once only\n"));
+    assert_eq!((ran.code, ran.err.as_str()), (2, "error: standard input (-) can be read only once\n"));
 }

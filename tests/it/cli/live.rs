@@ -164,7 +164,7 @@ fn objects_of_a_cluster_are_checked_like_those_of_a_file() {
 }
 
 #[test]
-fn what_the_cluster_refuses_is_told() {
+fn refusals_of_the_cluster_are_reported() {
     let forbidden =
         |path: &str| if path.contains("pods") { status(403, "pods is forbidden: User \"u\"") } else { shop(path) };
     let (ran, _) = against(forbidden, &["plan", "--context", "here"]);
@@ -176,5 +176,5 @@ fn what_the_cluster_refuses_is_told() {
     assert!(ran.err.starts_with("error: cannot tell which cluster is meant: "), "{}", ran.err);
 
     let (ran, _) = against(shop, &["plan", "--context", "here", "-f", "x.json"]);
-    assert_eq!((ran.code, ran.err.as_str()), (2, "error: -f and a cluster exclude each other: read one of them\n"));
+    assert_eq!((ran.code, ran.err.as_str()), (2, "error: -f cannot be combined with --context or --kubeconfig\n"));
 }

@@ -44,7 +44,7 @@ fn plan_of(objects: &[Value], args: &[&str]) -> super::Ran {
 }
 
 #[test]
-fn what_is_to_be_done_is_a_table_and_exit_code_1() {
+fn changes_are_a_table_and_exit_code_1() {
     let ran = roster(&["plan", "-f", &data("shop.json")]);
     assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (SHOP, "", 1));
 }
@@ -65,7 +65,7 @@ nothing to do for 1 Service
 }
 
 #[test]
-fn what_is_new_is_told() {
+fn changes_are_listed_by_address() {
     let mut objects = at_rest(shop());
     // web-1 gets ready, old-0 gets the right label, web-0 goes.
     objects[3]["status"]["conditions"][0]["status"] = json!("True");
@@ -83,7 +83,7 @@ shop       web      EndpointSlice web-0  update  + 10.0.0.3 (old-0); - 10.0.0.1 
 }
 
 #[test]
-fn an_endless_update_of_upstream_is_named_and_nothing_to_do() {
+fn an_endless_update_of_upstream_is_named_and_does_not_count() {
     let mut objects = shop();
     objects[0]["metadata"]["labels"] = json!({"endpoints.kubernetes.io/managed-by": "me"});
     let objects = at_rest(objects);
@@ -92,7 +92,7 @@ fn an_endless_update_of_upstream_is_named_and_nothing_to_do() {
 NAMESPACE  SERVICE  OBJECT         ACTION   DETAIL
 shop       web      Endpoints web  rewrite  endless update by upstream: service-carries-managed-by-label
 
-Problems
+Findings
 SEVERITY  OBJECT            CODE                              MESSAGE
 warning   Service shop/web  service-carries-managed-by-label  the Service carries the label \
 endpoints.kubernetes.io/managed-by: its Endpoints are updated at every sync
@@ -101,7 +101,7 @@ What to do
 CODE                              FIX
 service-carries-managed-by-label  Remove the label endpoints.kubernetes.io/managed-by from the Service.
 
-nothing to do for 1 Service, but for 1 endless update by upstream, which writes the same again at every sync \
+nothing to do for 1 Service, apart from 1 endless update by upstream, which writes the same object again at every sync \
 (service-carries-managed-by-label: 1)
 ";
     assert_eq!((ran.out.as_str(), ran.code), (want, 0));
@@ -119,7 +119,7 @@ fn endpoints_without_a_service_wait_for_the_next_start() {
     objects.remove(0);
     let ran = plan_of(&objects, &[]);
     let want = "nothing to do for 0 Services\n1 Endpoints without a Service: \
-                deleted when kube-controller-manager starts again\n";
+                deleted when kube-controller-manager restarts\n";
     assert_eq!((ran.out.as_str(), ran.code), (want, 0));
 }
 
@@ -131,12 +131,12 @@ fn another_release_is_compared() {
 NAMESPACE  SERVICE  OBJECT         1.37  1.30    DETAIL
 shop       web      Endpoints web  none  update  label endpoints.kubernetes.io/managed-by removed
 
-1.30 does otherwise than 1.37 to 1 of 1 Service
-`roster compat 1.37 --against 1.30` tells what differs between the two
+Downgrading from 1.37 to 1.30 changes 1 of 1 Service
+`roster compat 1.37 --against 1.30` lists what differs between the two releases
 ";
     assert_eq!((ran.out.as_str(), ran.code), (want, 1));
     let ran = plan_of(&objects, &["--against", "1.36"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("1.37 and 1.36 do the same to 1 Service\n", 0));
+    assert_eq!((ran.out.as_str(), ran.code), ("Downgrading from 1.37 to 1.36 changes none of 1 Service\n", 0));
     let ran = plan_of(&objects, &["--against", "1.30", "-o", "json"]);
     let want = json!({
         "items": [{"namespace": "shop", "name": "web", "differences": [{
@@ -184,21 +184,21 @@ fn one_controller_or_one_service_is_enough() {
             args: &["plan", "-f", &shop, "-n", "default"],
             code: 0,
             out: nothing,
-            err: "warning: there is no Service, no Endpoints and no EndpointSlice in namespace default\n",
+            err: "warning: no Service, Endpoints or EndpointSlice found in namespace default\n",
         },
         Case {
             name: "a Service that is not there",
             args: &["plan", "-f", &shop, "we"],
             code: 2,
             out: "",
-            err: "error: there is no Service we; there is shop/web\n",
+            err: "error: Service we not found; did you mean shop/web?\n",
         },
         Case {
             name: "nor there",
             args: &["plan", "-f", &shop, "-n", "prod", "web"],
             code: 2,
             out: "",
-            err: "error: there is no Service web in namespace prod\n",
+            err: "error: Service web not found in namespace prod\n",
         },
     ]);
 }

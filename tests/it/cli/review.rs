@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Case, Ran, check, roster, roster_with};
 
-/// A Service that is mended, one that is warned of, one that is denied, and a Deployment that nobody looks at.
+/// A Service that a rule changes, one with warnings, one that is denied, and a Deployment, which no rule reviews.
 const SHOP: &str = "\
 apiVersion: v1
 kind: Service
@@ -77,14 +77,14 @@ fn file(folder: &Path, name: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_table_tells_what_comes_of_each_object() {
+fn a_table_shows_the_answer_for_each_object() {
     let ran = review(&[], SHOP);
     let want = "\
-OBJECT            ANSWER  RULE                         MESSAGE
-Service shop/web  mended  tolerate-unready-annotation  spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true; mended
-Service shop/api  warned  external-ip                  spec.externalIPs[0]: 203.0.113.8 is in no range that a policy allows
-Service shop/api  warned  external-ip                  spec.externalIPs[1]: 203.0.113.9 is in no range that a policy allows
-Service db        denied  reserved-label               metadata.labels[service.kubernetes.io/headless]: kube-proxy ignores a Service with this label
+OBJECT            ANSWER   RULE                         MESSAGE
+Service shop/web  changed  tolerate-unready-annotation  spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true; mended
+Service shop/api  warned   external-ip                  spec.externalIPs[0]: 203.0.113.8 is in no range that a policy allows
+Service shop/api  warned   external-ip                  spec.externalIPs[1]: 203.0.113.9 is in no range that a policy allows
+Service db        denied   reserved-label               metadata.labels[service.kubernetes.io/headless]: kube-proxy ignores a Service with this label
 
 What to do
 CODE                         FIX
@@ -92,20 +92,20 @@ tolerate-unready-annotation  Set spec.publishNotReadyAddresses, and remove the a
 reserved-label               Remove the label.
 external-ip                  Use a load balancer, or have the range allowed by an EndpointPolicy.
 
-3 objects: 1 denied, 1 mended, 2 with warnings
+3 objects: 1 denied, 1 changed, 2 with warnings
 ";
     assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (want, "", 1));
     let wide = review(&["-o", "wide"], SHOP);
-    assert!(wide.out.contains("<stdin>:17  Service shop/api  create     warned  external-ip"), "{}", wide.out);
+    assert!(wide.out.contains("<stdin>:17  Service shop/api  create     warned   external-ip"), "{}", wide.out);
     let fine = review(&[], FINE);
-    let want = "OBJECT       ANSWER\nService web  allowed\n\n1 object: 0 denied, 0 mended, 0 with warnings\n";
+    let want = "OBJECT       ANSWER\nService web  allowed\n\n1 object: 0 denied, 0 changed, 0 with warnings\n";
     assert_eq!((fine.out.as_str(), fine.code), (want.replace("ANSWER\n", "ANSWER   RULE  MESSAGE\n").as_str(), 0));
 }
 
 #[test]
 fn exit_codes_are_for_pipelines() {
     let broken = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: 5}\n";
-    let mended = SHOP.split("---").next().unwrap();
+    let changed = SHOP.split("---").next().unwrap();
     let selects =
         "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selector: {app: a}, ports: [{port: 80}]}\n";
     for (name, args, input, code, err) in [
@@ -120,7 +120,7 @@ fn exit_codes_are_for_pipelines() {
         ),
         ("a document says so itself", &["-o", "json"], selects, 0, ""),
         ("a warning that counts", &["--warnings-as-errors"], EXTERNAL, 1, ""),
-        ("a mended object that counts", &["--warnings-as-errors"], mended, 1, ""),
+        ("a changed object counts as a warning", &["--warnings-as-errors"], changed, 1, ""),
         ("denied", &[], SHOP, 1, ""),
         (
             "an object that cannot be read",
@@ -130,15 +130,9 @@ fn exit_codes_are_for_pipelines() {
             "error: <stdin>:4: Service a: spec.ports: invalid type: integer `5`, expected a list",
         ),
         ("no YAML", &[], "a: [\n", 2, "<stdin>:"),
-        ("nothing", &[], "", 2, "<stdin>: there is nothing in it"),
+        ("nothing", &[], "", 2, "<stdin>: is empty"),
         ("no kind", &[], "a: 1\n", 2, "it names no kind"),
-        (
-            "nothing to review",
-            &[],
-            "kind: Secret\n",
-            0,
-            "warning: there is no Service, no Endpoints and no EndpointSlice to review",
-        ),
+        ("nothing to review", &[], "kind: Secret\n", 0, "warning: no Service, Endpoints or EndpointSlice to review"),
     ] {
         let ran = review(args, input);
         assert_eq!(ran.code, code, "{name}: {}{}", ran.out, ran.err);
@@ -158,7 +152,7 @@ fn exit_codes_are_for_pipelines() {
             args: &["review", "-f", "-", "--policy", "-"],
             code: 2,
             out: "",
-            err: "standard input (-) can be read once only",
+            err: "standard input (-) can be read only once",
         },
     ]);
 }
@@ -220,14 +214,19 @@ endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
             json!([false, "CREATE", ["external-ip"]]),
         ),
         (
-            "the namespace that is said",
+            "the namespace of the argument",
             &["--policy", &strict, "--old", &elsewhere, "-n", "shop"],
             EXTERNAL,
             json!([true, "UPDATE", ["external-ip"]]),
         ),
-        ("a slice of before", &[], slice, json!([true, "CREATE", []])),
-        ("its Service is known from what is stored", &["--old", &service], slice, json!([true, "CREATE", []])),
-        ("another Service is", &["--old", &elsewhere], slice, json!([true, "CREATE", ["slice-service-missing"]])),
+        ("a slice without a known cluster", &[], slice, json!([true, "CREATE", []])),
+        ("its Service is among the stored objects", &["--old", &service], slice, json!([true, "CREATE", []])),
+        (
+            "another Service is among the stored objects",
+            &["--old", &elsewhere],
+            slice,
+            json!([true, "CREATE", ["slice-service-missing"]]),
+        ),
     ] {
         let ran = review(&[args, &["-o", "json"]].concat(), input);
         let items = json(&ran)["items"].clone();
@@ -243,17 +242,17 @@ endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
         assert!(ran.err.contains("bad.yaml:5: EndpointPolicy strict: spec.defaultMode is \"enfroce\""), "{}", ran.err);
     }
     let ran = review(&["--policy", &service], FINE);
-    assert!(ran.code == 2 && ran.err.contains("service.json:1: \"Service\" is no EndpointPolicy"), "{}", ran.err);
+    assert!(ran.code == 2 && ran.err.contains("service.json:1: \"Service\" is not an EndpointPolicy"), "{}", ran.err);
 }
 
 #[test]
-fn mended_objects_pass_on_with_all_others() {
+fn changed_objects_are_printed_with_all_others() {
     let ran = review(&["-o", "objects"], SHOP);
     assert_eq!(ran.code, 1);
     let documents: Vec<Value> = ran.out.split("---\n").map(|d| serde_saphyr::from_str(d).unwrap()).collect();
     let names: Vec<_> =
         documents.iter().map(|d| (d["kind"].as_str().unwrap(), d["metadata"]["name"].as_str().unwrap())).collect();
-    // What is denied is not passed on: somebody might apply it.
+    // Denied objects are not printed: the next command might apply them.
     assert_eq!(names, [("Service", "web"), ("Service", "api"), ("Deployment", "web")]);
     assert_eq!(documents[0]["spec"]["publishNotReadyAddresses"], true);
     assert!(
@@ -261,9 +260,9 @@ fn mended_objects_pass_on_with_all_others() {
         "{}",
         ran.err
     );
-    // A second review has nothing to mend.
+    // A second review has nothing to change.
     let again = review(&["-o", "json"], &ran.out);
-    assert_eq!(json(&again)["summary"], json!({ "objects": 2, "denied": 0, "mended": 0, "warned": 1 }));
+    assert_eq!(json(&again)["summary"], json!({ "objects": 2, "denied": 0, "changed": 0, "warned": 1 }));
 }
 
 #[test]
@@ -486,7 +485,7 @@ spec:
         (&[][..], FINE, 0, "1 document: 0 errors, 0 warnings\n", ""),
         (&[], EXTERNAL, 0, "<stdin>:4  warning   Service web  external-ip  spec.externalIPs[0]: 203.0.113.9", ""),
         (&["--warnings-as-errors"], EXTERNAL, 1, "1 document: 0 errors, 1 warning\n", ""),
-        (&[], SHOP, 1, "an annotation of 1.23 says true; would be mended\n", ""),
+        (&[], SHOP, 1, "an annotation of 1.23 says true; would be changed\n", ""),
         (&[], files, 1, "5 documents: 3 errors, 2 warnings\n", ""),
         (&[], "a: [\n", 2, "", "<stdin>:"),
     ] {

@@ -111,7 +111,7 @@ fn an_api_server_applies_a_patch_as_json_patch_does() {
         assert_eq!(stored, object, "{name}");
         patched += 1;
     }
-    let mends = Rule::ALL.iter().filter(|r| r.remedy() == Remedy::Mend).count();
+    let mends = Rule::ALL.iter().filter(|r| r.remedy() == Remedy::Change).count();
     assert!(patched >= mends, "{patched} patches for {mends} rules that mend");
 }
 

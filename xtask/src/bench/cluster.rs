@@ -1,4 +1,4 @@
-//! A whole cluster from one file: `roster plan -f`, its time and its memory.
+//! Measures the time and memory of `roster plan -f` for a whole cluster in one file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::{Goals, memory_of};
 use crate::command::{cargo, run};
 use crate::paths;
 
-/// What a whole cluster may take on two cores.
+/// How many seconds a whole cluster may take on two cores.
 const SECONDS: f64 = 2.0;
 const MEGABYTES: u64 = 300;
 const RUNS: usize = 5;
 
-/// Writes the file if it is not in the cache yet, and plans it.
+/// Writes the file unless it is in the cache, and plans it.
 pub(crate) fn run_cluster(services: usize, goals: &mut Goals) -> Result<()> {
     let file = file(services)?;
     run("cargo", "build --quiet --release --bin roster")?;
@@ -42,7 +42,7 @@ pub(crate) fn run_cluster(services: usize, goals: &mut Goals) -> Result<()> {
 
 fn file(services: usize) -> Result<PathBuf> {
     let folder = paths::cache()?.join("bench");
-    // The name changes with the program that writes it.
+    // The name contains a hash of the program that writes the file.
     let source = fs::read(paths::root().join("benches/cluster/write.rs"))?;
     let file = folder.join(format!("cluster-{services}-{:016x}.json", crate::oracle::fnv(&source)));
     if !file.exists() {
@@ -60,13 +60,13 @@ fn file(services: usize) -> Result<PathBuf> {
 
 struct Run {
     time: Duration,
-    /// Most memory it ever had, in MB.
+    /// Peak memory in MB.
     peak: u64,
     code: Option<i32>,
 }
 
-/// Runs it, and asks the kernel for its high-water mark until it is gone: the mark only rises, so that the
-/// last answer is at most a moment old.
+/// Runs the program, and polls the kernel for its peak memory until it ends. The peak only rises, so the last answer is
+/// at most one poll old.
 fn measure(program: &Path, file: &Path) -> Result<Run> {
     let began = Instant::now();
     let mut command = Command::new(program);

@@ -1,6 +1,6 @@
-//! What Roster costs whoever creates a Service: a real API server, with and without it, and its own histograms.
+//! What the webhook adds to the creation of a Service, as the histograms of a real API server show it.
 
-mod histogram;
+mod latency;
 
 use std::fs;
 use std::path::Path;
@@ -17,60 +17,62 @@ use super::webhook::roster_program;
 use crate::cluster::{ControlPlane, Setup, assets_folder};
 use crate::paths;
 use crate::server::free_address;
-use histogram::Metrics;
+use latency::CreateLatencies;
 
-/// Services of one turn.
+/// How many Services one turn creates.
 const SERVICES: usize = 500;
 const NAMESPACE: &str = "bench";
 const ANNOTATION: &str = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
 
-/// Creates Services in turns, and prints what the API server says they took.
+/// Creates Services with and without the webhook in turns, and prints the latencies that the API server measured.
 pub(crate) fn run_cost(rounds: usize, goals: &mut Goals) -> Result<()> {
     let folder = paths::target().join(format!("bench-cost-{}", std::process::id()));
     let assets = assets_folder()?;
     let plane = ControlPlane::start(&Setup { assets: &assets, dir: &folder, api_server: &[], controllers: false })?;
     plane.kubectl_with(&format!("create namespace {NAMESPACE}"), "")?;
     let roster = Roster::start(&plane, &folder)?;
-    // What is done once (connections, compiled conditions, warm caches) is nobody's cost.
+    // Work that is done once (connections, compiled conditions, warm caches) is not measured.
     turn(&plane, false)?;
-    let mut phases = Phase::all();
+    let mut phases = Phase::all()?;
     for _ in 0..rounds {
         for phase in &mut phases {
             roster.register(&plane, phase.registered)?;
             turn(&plane, phase.annotated)?;
-            let before = Metrics::read(&plane)?;
+            let before = CreateLatencies::read(&plane)?;
             turn(&plane, phase.annotated)?;
-            phase.seen.add(&Metrics::read(&plane)?.since(&before));
+            phase.latencies.add(&before, &CreateLatencies::read(&plane)?)?;
         }
     }
     print(&phases, rounds * SERVICES);
     for phase in &phases {
-        let asked = [phase.seen.mutate.calls(), phase.seen.validate.calls()];
+        let calls = [phase.latencies.mutate.calls(), phase.latencies.validate.calls()];
         let all = (rounds * SERVICES) as u64;
         let wanted = [phase.registered && phase.annotated, phase.registered].map(|is| if is { all } else { 0 });
-        let text = format!("{}: the webhooks were asked {asked:?} times; {wanted:?} wanted", phase.name);
-        goals.check(asked == wanted, &text);
+        let text = format!("{}: the webhooks were called {calls:?} times; {wanted:?} expected", phase.name);
+        goals.check(calls == wanted, &text);
     }
     drop(plane);
     fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
 }
 
-/// What is compared.
+/// One line of the comparison: whether the webhook is registered, and whether Services have an annotation that it changes.
 struct Phase {
     name: &'static str,
     registered: bool,
     annotated: bool,
-    seen: Metrics,
+    latencies: CreateLatencies,
 }
 
 impl Phase {
-    fn all() -> [Self; 3] {
-        let phase = |name, registered, annotated| Self { name, registered, annotated, seen: Metrics::default() };
-        [
-            phase("without Roster", false, true),
-            phase("judged (validate)", true, false),
-            phase("mended and judged (mutate, validate)", true, true),
-        ]
+    fn all() -> Result<[Self; 3]> {
+        let phase = |name, registered, annotated| -> Result<Self> {
+            Ok(Self { name, registered, annotated, latencies: CreateLatencies::new()? })
+        };
+        Ok([
+            phase("without Roster", false, true)?,
+            phase("validated", true, false)?,
+            phase("changed and validated", true, true)?,
+        ])
     }
 }
 
@@ -90,7 +92,7 @@ fn turn(plane: &ControlPlane, annotated: bool) -> Result<()> {
     Ok(())
 }
 
-/// Roster beside the API server, with the cluster known.
+/// A running webhook that watches the cluster.
 struct Roster {
     child: Child,
     configurations: String,
@@ -113,7 +115,7 @@ impl Roster {
         Ok(Self { child, configurations: configurations(plane, &address, &bundle)? })
     }
 
-    /// Puts the configurations there, or takes them away, and waits until the API server has noticed.
+    /// Creates or deletes the webhook configurations, and waits until the API server uses them.
     fn register(&self, plane: &ControlPlane, wanted: bool) -> Result<()> {
         let verb = if wanted { "apply" } else { "delete --ignore-not-found" };
         plane.kubectl_with(&format!("{verb} -f -"), &self.configurations)?;
@@ -128,7 +130,7 @@ impl Roster {
             if asked.is_err() == wanted {
                 return Ok(());
             }
-            ensure!(Instant::now() < until, "the API server does not notice the configurations");
+            ensure!(Instant::now() < until, "the API server does not use the configurations");
             sleep(Duration::from_millis(100));
         }
     }
@@ -136,18 +138,18 @@ impl Roster {
 
 impl Drop for Roster {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The committed configurations, but that the webhook is called where it listens: there is no network of pods.
+/// The committed configurations with the URL of the webhook, because this cluster has no pod network.
 fn configurations(plane: &ControlPlane, address: &str, bundle: &str) -> Result<String> {
     let text = plane.kubectl_with("create --dry-run=client -o json -f manifests/base/webhooks.yaml", "")?;
     let mut all = Vec::new();
     for document in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
-        let mut document = document.context("what kubectl prints")?;
+        let mut document = document.context("the output of kubectl")?;
         for webhook in document["webhooks"].as_array_mut().into_iter().flatten() {
             let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap_or_default();
             webhook["clientConfig"] = json!({ "url": format!("https://{address}{path}"), "caBundle": bundle });
@@ -164,7 +166,7 @@ fn print(phases: &[Phase], services: usize) {
     println!("{:<40}{:>15}{:>15}{:>17}{:>12}", "", "request, mean", "mutate, mean", "validate, mean", "p99 below");
     for phase in phases {
         let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{:.2}", v * 1000.0));
-        let Metrics { request, mutate, validate } = &phase.seen;
+        let CreateLatencies { request, mutate, validate } = &phase.latencies;
         let slowest = [mutate, validate].into_iter().filter_map(|h| h.quantile(0.99)).max_by(f64::total_cmp);
         println!(
             "{:<40}{:>15}{:>15}{:>17}{:>12}",

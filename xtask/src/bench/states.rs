@@ -1,16 +1,16 @@
-//! The states that are timed: one Service of two ports, one of them named, and ever more pods.
+//! The measured states: a Service with two ports, one of them named, and 100 to 50 000 pods.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// Go is not asked about more pods than this.
+/// The largest state that the Go controllers are measured on.
 pub(crate) const LARGEST_FOR_GO: usize = 5_000;
-/// To see that the engine is linear.
+/// The largest state, which shows whether the engine is linear.
 pub(crate) const LARGEST: usize = 50_000;
 
 const SIZES: [usize; 5] = [10, 100, 1_000, LARGEST_FOR_GO, LARGEST];
 
-/// A state to time.
+/// A state to measure.
 pub(crate) struct State {
     pub controller: &'static str,
     /// `create`, or `at rest`: nothing to do.
@@ -19,13 +19,13 @@ pub(crate) struct State {
     pub case: Value,
 }
 
-/// All states. `ask` runs the reference: a state at rest holds what it wrote.
+/// All states. `ask` runs the reference: a state at rest has the objects that the reference wrote.
 pub(crate) fn all(mut ask: impl FnMut(&Value) -> Result<Value>) -> Result<Vec<State>> {
     let mut states = Vec::new();
     for controller in ["endpoints", "endpointslices"] {
         for pods in SIZES {
             let case = create(controller, pods);
-            let stored = at_rest(&case, &ask(&case)?).context("what the reference wrote")?;
+            let stored = at_rest(&case, &ask(&case)?).context("the objects that the reference wrote")?;
             states.push(State { controller, name: "create", pods, case });
             states.push(State { controller, name: "at rest", pods, case: stored });
         }
@@ -69,7 +69,7 @@ fn create(controller: &str, pods: usize) -> Value {
     })
 }
 
-/// One in thirty is not ready.
+/// A pod; one in thirty is not ready.
 fn pod(i: usize) -> Value {
     let ip = format!("10.{}.{}.{}", 1 + i / 62_500, i / 250 % 250, i % 250 + 1);
     json!({
@@ -98,7 +98,7 @@ fn pod(i: usize) -> Value {
     })
 }
 
-/// The same state, with what was written for it stored.
+/// The same state, with the written objects stored.
 fn at_rest(case: &Value, answer: &Value) -> Option<Value> {
     let mut stored = case.clone();
     let mut slices = Vec::new();

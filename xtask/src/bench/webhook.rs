@@ -1,4 +1,5 @@
-//! Roster's webhook beside one written with controller-runtime: the same reviews over TLS, in turns, on this machine.
+//! Measures Roster's webhook and one written with controller-runtime: the same reviews over TLS, in turns, on this
+//! machine.
 
 mod bodies;
 mod servers;
@@ -17,17 +18,17 @@ use bodies::Body;
 use servers::Server;
 pub(super) use servers::roster_program;
 
-/// Connections that are kept alive.
+/// Number of persistent connections.
 const CONNECTIONS: &str = "16";
-/// Seconds of load for one turn.
+/// How many seconds one turn of load lasts.
 const SECONDS: &str = "4";
-/// Reviews after which memory is looked at.
+/// After how many reviews memory is measured.
 const MANY: u64 = 300_000;
 const MEGABYTES: u64 = 40;
-/// What one decision over a slice of 100 endpoints may take, in the slowest of a hundred.
+/// How long a decision on a slice of 100 endpoints may take (p99).
 const SLICE_MICROS: f64 = 1000.0;
 
-/// Times both, and judges.
+/// Measures both, and checks the goals.
 pub(crate) fn run_webhook(rounds: usize, goals: &mut Goals) -> Result<()> {
     let folder = tempfile()?;
     let folder = folder.as_path();
@@ -37,7 +38,7 @@ pub(crate) fn run_webhook(rounds: usize, goals: &mut Goals) -> Result<()> {
     println!("\n{CONNECTIONS} connections over TLS, kept alive; {SECONDS} s a turn; server and load on the same cores");
     for round in 0..rounds {
         for row in &mut rows {
-            // The programs take turns, and each goes first every other time.
+            // The programs alternate, and take turns at being first.
             for turn in 0..2 {
                 let (server, runs) =
                     if (turn + round) % 2 == 0 { (&go, &mut row.go) } else { (&roster, &mut row.rust) };
@@ -54,7 +55,7 @@ pub(crate) fn run_webhook(rounds: usize, goals: &mut Goals) -> Result<()> {
     fs::remove_dir_all(folder).with_context(|| format!("removing {}", folder.display()))
 }
 
-/// A folder of this run: keys of the servers are in it.
+/// The folder of this run, which contains the keys of the servers.
 fn tempfile() -> Result<std::path::PathBuf> {
     let folder = paths::target().join(format!("bench-webhook-{}", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
@@ -83,9 +84,9 @@ impl Run {
         let output = command.output().with_context(|| format!("starting {}", load.display()))?;
         let errors = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{} at {address}: {errors}", body.name);
-        let said: Value = serde_json::from_slice(&output.stdout).context("the load's own words")?;
-        let number = |key: &str| said[key].as_f64().with_context(|| format!("no {key}"));
-        let reviews = said["reviews"].as_u64().context("no reviews")?;
+        let result: Value = serde_json::from_slice(&output.stdout).context("the output of webhook_load")?;
+        let number = |key: &str| result[key].as_f64().with_context(|| format!("no {key}"));
+        let reviews = result["reviews"].as_u64().context("no reviews")?;
         Ok(Self { reviews, rate: number("rate")?, p50: number("p50")?, p99: number("p99")? })
     }
 }
@@ -140,17 +141,17 @@ fn memory(go: &Server, roster: &Server, rows: &[Row], goals: &mut Goals) -> Resu
     Ok(())
 }
 
-/// What a decision takes without a network: from the bytes of the review to those of the answer.
+/// Measures a decision without a network: from the bytes of the review to those of the answer.
 fn decisions(folder: &Path, goals: &mut Goals) -> Result<()> {
     run("cargo", "build --quiet --release --package xtask --features live --bin review_bench")?;
     let mut command = Command::new(paths::target().join("release/review_bench"));
     let output = command.arg(bodies::slice(folder)?).output().context("starting review_bench")?;
     ensure!(output.status.success(), "review_bench: {}", String::from_utf8_lossy(&output.stderr));
-    let said: Value = serde_json::from_slice(&output.stdout).context("the words of review_bench")?;
-    let p99 = said["p99"].as_f64().context("no p99")?;
+    let result: Value = serde_json::from_slice(&output.stdout).context("the output of review_bench")?;
+    let p99 = result["p99"].as_f64().context("no p99")?;
     println!(
         "\nin process, every rule on, a slice of 100 endpoints: p50 {:.0} µs, p99 {p99:.0} µs",
-        said["p50"].as_f64().unwrap_or(f64::NAN)
+        result["p50"].as_f64().unwrap_or(f64::NAN)
     );
     goals.check(p99 < SLICE_MICROS, &format!("a slice of 100 endpoints in {p99:.0} µs (p99); {SLICE_MICROS} allowed"));
     Ok(())

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{command, paths};
 
-/// The release; `tests/cluster/assets/go.mod` has the same.
+/// The release, as in `tests/cluster/assets/go.mod`.
 const RELEASE: &str = "1.37.0";
 
 const PROGRAMS: [(&str, &str); 3] = [
@@ -16,8 +16,8 @@ const PROGRAMS: [(&str, &str); 3] = [
     ("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
 ];
 
-/// The folder of the programs: `KUBEBUILDER_ASSETS` if that is set, else a folder of the cache, where they are built
-/// if they are not there yet (some eight minutes on two cores).
+/// The folder of the programs: `KUBEBUILDER_ASSETS` if it is set, else a folder of the cache, where missing programs are
+/// built (about eight minutes on two cores).
 pub(crate) fn folder() -> Result<PathBuf> {
     if let Some(folder) = std::env::var_os("KUBEBUILDER_ASSETS") {
         return Ok(folder.into());
@@ -30,7 +30,7 @@ pub(crate) fn folder() -> Result<PathBuf> {
             continue;
         }
         println!("    building {name} {RELEASE} (once)");
-        // Another run may be building the same: each writes its own file and then moves it into place.
+        // Another run may be building the same program: each writes its own file and then renames it.
         let half = folder.join(format!("{name}.{}", std::process::id()));
         let mut build = Command::new("go");
         build.current_dir(paths::root().join("tests/cluster/assets"));
@@ -41,7 +41,7 @@ pub(crate) fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// kubectl refuses a server that does not say its version.
+/// Linker flags that set the version, because kubectl refuses a server without one.
 fn link_flags() -> String {
     let package = "k8s.io/component-base/version";
     let (major, rest) = RELEASE.split_once('.').unwrap_or((RELEASE, ""));

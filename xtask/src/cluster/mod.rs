@@ -1,4 +1,4 @@
-//! `cargo xtask cluster`: a real control plane on loopback, to try things and to record from.
+//! `cargo xtask cluster`: a real control plane on loopback, for experiments and recordings.
 
 mod assets;
 #[path = "../../../tests/cluster/control_plane.rs"]
@@ -20,9 +20,9 @@ pub(crate) enum Task {
     Up,
     /// Stop what `up` started
     Down,
-    /// Write examples/shop.yaml anew, as a real API server prints it
+    /// Write examples/shop.yaml, as a real API server prints it
     Record,
-    /// Write tests/data/reviews anew: what a real API server asks of every rule in every mode, and the answers
+    /// Write tests/data/reviews: the reviews of a real API server for every rule in every mode, and the answers
     RecordReviews,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn run(task: &Task) -> Result<()> {
     }
 }
 
-/// Where the running one keeps its data.
+/// The data folder of the running control plane.
 fn home() -> Result<PathBuf> {
     Ok(paths::cache()?.join("cluster"))
 }
@@ -56,7 +56,7 @@ fn down() -> Result<()> {
     let dir = home()?;
     let pids = fs::read_to_string(dir.join("pids")).context("no cluster is up")?;
     for pid in pids.lines() {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = Command::new("kill").arg(pid).status();
         for _ in 0..200 {
             if !PathBuf::from("/proc").join(pid).exists() {

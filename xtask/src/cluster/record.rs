@@ -1,4 +1,4 @@
-//! Records from a real control plane: examples/shop.yaml, and what it asks of the webhook.
+//! Records from a real control plane: examples/shop.yaml, and the reviews that it sends to the webhook.
 
 use std::{
     fs,
@@ -31,9 +31,9 @@ const HEAD: &str = "\
 # warehouse  no selector; Endpoints written by hand, mirrored into a slice
 ";
 
-/// The Service that is made when the controllers have stopped.
+/// The Service that is created after the controllers have stopped.
 const LATE: &str = "search";
-/// Slices of the other Services: two for the dual stack, and two for the ports of the catalog.
+/// Number of slices of the other Services: two for the dual-stack Service, and two for the ports of the catalog.
 const SLICES: usize = 9;
 
 pub(crate) fn shop() -> Result<()> {
@@ -48,7 +48,7 @@ pub(crate) fn shop() -> Result<()> {
     Ok(())
 }
 
-/// The test that asks for every rule in every mode writes down what it hears.
+/// Runs the test of every rule in every mode, which records the reviews.
 pub(crate) fn reviews() -> Result<()> {
     assets::check_release()?;
     let mut command = cargo();
@@ -63,10 +63,10 @@ fn record(plane: &mut ControlPlane) -> Result<String> {
     let is_late = |d: &&str| d.contains("kind: Service\n") && d.contains(&format!("\n  name: {LATE}\n"));
     let (late, first): (Vec<&str>, Vec<&str>) = text.split("\n---\n").partition(is_late);
     ensure!(late.len() == 1, "tests/cluster/shop.yaml has no Service {LATE}");
-    // Pods before Services: the controllers then write each list once.
+    // Pods are created before Services, so that the controllers write each list once.
     let (services, others): (Vec<&str>, Vec<&str>) = first.into_iter().partition(|d| d.contains("kind: Service\n"));
     plane.kubectl_with("create -f -", &others.join("\n---\n"))?;
-    // An API server takes no status when an object is created.
+    // An API server ignores the status of an object that is created.
     let with_status: Vec<&str> =
         others.into_iter().filter(|d| d.contains("kind: Pod\n") || d.contains("kind: Node\n")).collect();
     plane.kubectl_with("replace --subresource=status -f -", &with_status.join("\n---\n"))?;
@@ -77,7 +77,7 @@ fn record(plane: &mut ControlPlane) -> Result<String> {
     plane.kubectl_with("get services,endpoints,endpointslices,pods,nodes -n shop -o yaml", "")
 }
 
-/// Waits until the controllers have written all slices and nothing moves any more.
+/// Waits until the controllers have written all slices and write nothing more.
 fn wait_for_slices(plane: &ControlPlane) -> Result<()> {
     let until = Instant::now() + Duration::from_mins(1);
     let mut last = String::new();

@@ -1,68 +1,77 @@
-//! More than 1000 addresses.
+//! Endpoints with more than 1000 addresses.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{LISTS, Listed};
+use super::object::{CheckedEndpoints, LISTS};
 use crate::{
     admission::{
-        Capacity, PatchOp, Rule,
-        findings::{About, Findings},
-        kinds::Subject,
-        patch::{pointer, set},
-        policy::version::KIND,
+        Capacity, Rule,
+        findings::{Correction, FindingKey, RuleFindings},
+        kinds::check::Subject,
     },
     engine::endpoints::{TRUNCATED, truncate},
-    model::names,
+    model::{
+        installed::POLICY_KIND,
+        json::{
+            patch::{PatchOp, set},
+            pointer::pointer,
+        },
+        names,
+    },
 };
 
-/// So much is removed one by one. An API server copies the rest of the list each time: where there is more to remove,
-/// what stays is written instead.
+/// Most addresses that are removed one by one. An API server copies the rest of the list each time: a larger patch
+/// writes the remaining addresses instead.
 const MAX_REMOVED: usize = 1000;
-/// What 1.21 wrote, which did not cut.
+/// The value that 1.21 wrote, which did not truncate.
 const WARNING: &str = "warning";
 
-pub(super) fn check(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) {
+pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
     let counts = subject.object.counts();
     if let Some(kept) = truncate::kept(&counts) {
         let total: usize = counts.iter().flatten().sum();
         let field = format_args!("subsets");
         if findings.settings().capacity == Capacity::Deny {
             let by = findings.settings().capacity_policy.as_ref();
-            let by = by.map(|policy| format!(" by {KIND} {policy}")).unwrap_or_default();
+            let by = by.map(|policy| format!(" by {POLICY_KIND} {policy}")).unwrap_or_default();
             let message = format_args!("{total} addresses; at most {} are allowed{by}", truncate::CAPACITY);
-            findings.add(Rule::OverCapacity, About::Count(total), field, message);
+            findings.add(Rule::OverCapacity, FindingKey::Count(total), field, message);
         } else {
             let message = format_args!("{total} addresses; at most {} fit", truncate::CAPACITY);
-            findings.add_mended(Rule::OverCapacity, field, message, || cut(subject.raw, &counts, &kept));
-            if findings.mends(Rule::OverCapacity) {
-                // Which sets the annotation, whatever is in it.
+            let dropped = total - truncate::CAPACITY;
+            let change = format_args!("truncated, {dropped} dropped");
+            let patch = || cut(subject.raw, &counts, &kept);
+            findings.correct(Rule::OverCapacity, Correction { field, message, change, patch });
+            if findings.changes(Rule::OverCapacity) {
+                // The patch sets the annotation, whatever its value is.
                 return;
             }
         }
     }
     if subject.object.metadata.annotations.get(names::OVER_CAPACITY).is_some_and(|v| v == WARNING) {
-        findings.add_mended(
-            Rule::OverCapacityWarning,
-            format_args!("metadata.annotations[{}]", names::OVER_CAPACITY),
-            format_args!("{WARNING:?} is left over from 1.21"),
-            || vec![PatchOp::remove(pointer(&["metadata", "annotations", names::OVER_CAPACITY]))],
-        );
+        let correction = Correction {
+            field: format_args!("metadata.annotations[{}]", names::OVER_CAPACITY),
+            message: format_args!("{WARNING:?} is a leftover of 1.21"),
+            change: format_args!("removed"),
+            patch: || vec![PatchOp::remove(pointer(&["metadata", "annotations", names::OVER_CAPACITY]))],
+        };
+        findings.correct(Rule::OverCapacityWarning, correction);
     }
 }
 
-/// Cuts each list to what it keeps, and says so in the annotation.
+/// Truncates each list, and sets the annotation.
 fn cut(object: &RawValue, counts: &[[usize; 2]], kept: &[[usize; 2]]) -> Vec<PatchOp> {
     let mut patch = removals(counts, kept, MAX_REMOVED)
         .or_else(|| Some(vec![PatchOp::replace("/subsets", kept_subsets(object, kept)?)]))
-        // What cannot be written anew, such as a number that no machine holds, stays as it is.
+        // Removals keep the text of values that cannot be parsed, such as a number out of range.
         .or_else(|| removals(counts, kept, usize::MAX))
         .unwrap_or_default();
     patch.extend(set(object, &["metadata", "annotations", names::OVER_CAPACITY], TRUNCATED));
     patch
 }
 
-/// Removes what is not kept, one by one: from the end, so that indexes stay right. `None` if that is more than `most`.
+/// Removes addresses one by one, from the end, so that the indexes stay valid. `None` if there are more than `most`.
 fn removals(counts: &[[usize; 2]], kept: &[[usize; 2]], most: usize) -> Option<Vec<PatchOp>> {
     let mut patch = Vec::new();
     for (i, (count, kept)) in counts.iter().zip(kept).enumerate().rev() {
@@ -85,7 +94,7 @@ fn removals(counts: &[[usize; 2]], kept: &[[usize; 2]], most: usize) -> Option<V
     (patch.len() <= most).then_some(patch)
 }
 
-/// The subsets with what they keep, and with all that is in it.
+/// The truncated subsets, with all fields of the remaining addresses.
 fn kept_subsets(object: &RawValue, kept: &[[usize; 2]]) -> Option<Vec<Value>> {
     #[derive(Deserialize)]
     struct Object<'a> {

@@ -1,20 +1,26 @@
-//! The label that says whether the Service is headless.
+//! The label that marks the Endpoints of a headless Service.
 
-use super::Listed;
+use super::object::CheckedEndpoints;
 use crate::{
     admission::{
-        Known, PatchOp, Rule,
-        findings::Findings,
-        kinds::Subject,
-        patch::{pointer, set},
+        Known, Rule,
+        findings::{Correction, RuleFindings},
+        kinds::check::Subject,
     },
-    model::{ServiceType, names},
+    model::{
+        ServiceType,
+        json::{
+            patch::{PatchOp, set},
+            pointer::pointer,
+        },
+        names,
+    },
 };
 
-/// Slices that mirror the Endpoints inherit the label, and kube-proxy ignores slices that have it.
-pub(super) fn check(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) {
+/// Mirrored slices inherit the label, and kube-proxy ignores slices that have it.
+pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
     let service = match subject.cluster.service(subject.namespace, subject.name) {
-        // Without a cluster IP it is not known yet: the Service is in a file, and was never stored.
+        // A Service from a file may not have a cluster IP yet: whether it is headless is not known.
         Known::Yes(Some(service)) if service.kind != ServiceType::ExternalName && !service.cluster_ip.is_empty() => {
             service
         }
@@ -23,15 +29,19 @@ pub(super) fn check(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) 
     };
     let path = ["metadata", "labels", names::HEADLESS];
     let field = format_args!("metadata.labels[{}]", names::HEADLESS);
-    let there = subject.object.metadata.labels.contains_key(names::HEADLESS);
-    match (service.declared_headless(), there) {
+    let present = subject.object.metadata.labels.contains_key(names::HEADLESS);
+    match (service.declared_headless(), present) {
         (true, false) => {
             let message = format_args!("is missing, and the Service is headless");
-            findings.add_mended(Rule::HeadlessLabel, field, message, || set(subject.raw, &path, ""));
+            let patch = || set(subject.raw, &path, "");
+            let correction = Correction { field, message, change: format_args!("added"), patch };
+            findings.correct(Rule::HeadlessLabel, correction);
         }
         (false, true) => {
-            let message = format_args!("is there, and the Service is not headless");
-            findings.add_mended(Rule::HeadlessLabel, field, message, || vec![PatchOp::remove(pointer(&path))]);
+            let message = format_args!("is set, and the Service is not headless");
+            let patch = || vec![PatchOp::remove(pointer(&path))];
+            let correction = Correction { field, message, change: format_args!("removed"), patch };
+            findings.correct(Rule::HeadlessLabel, correction);
         }
         _ => {}
     }

@@ -1,20 +1,21 @@
-//! Addresses that a Service takes traffic for (CVE-2020-8554).
+//! Checks of the external IPs and the load balancer IP of a Service (CVE-2020-8554).
 
 use crate::{
     admission::{
         Rule,
-        findings::{About, Findings},
-        kinds::{Subject, addresses::Ranges},
+        findings::{FindingKey, RuleFindings},
+        kinds::{addresses::Ranges, check::Subject},
     },
     model::Service,
 };
 
-pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut Findings<'_>) {
+/// [`Rule::ExternalIp`] and [`Rule::LoadBalancerIp`].
+pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
     let service = subject.object;
     for (i, ip) in service.external_ips.iter().enumerate() {
         if let Some(why) = Ranges::of(findings).objection(ip) {
             let field = format_args!("spec.externalIPs[{i}]");
-            findings.add(Rule::ExternalIp, About::Text(ip), field, format_args!("{ip} {why}"));
+            findings.add(Rule::ExternalIp, FindingKey::Text(ip), field, format_args!("{ip} {why}"));
         }
     }
     let ip = &service.load_balancer_ip;
@@ -22,6 +23,6 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut Findings<'_>)
         && let Some(why) = Ranges::of(findings).objection(ip)
     {
         let field = format_args!("spec.loadBalancerIP");
-        findings.add(Rule::LoadBalancerIp, About::Text(ip), field, format_args!("{ip} {why}"));
+        findings.add(Rule::LoadBalancerIp, FindingKey::Text(ip), field, format_args!("{ip} {why}"));
     }
 }

@@ -6,21 +6,21 @@ mod pods;
 mod tolerate;
 mod topology;
 
-use super::{Check, Checked, Subject};
+use super::check::{CheckedObject, ObjectCheck, Subject};
 use crate::{admission::Rule, model::Service};
 
-impl Checked for Service {
-    const CHECKS: &'static [Check<Self>] = &[
-        Check { rules: &[Rule::TolerateUnready, Rule::TolerateUnreadyValue], look: tolerate::check },
-        Check { rules: &[Rule::ReservedLabel], look: labels::check },
-        Check { rules: &[Rule::TopologyMode], look: topology::mode },
-        Check { rules: &[Rule::TrafficDistribution], look: topology::distribution },
-        Check { rules: &[Rule::SuperedgeKeys], look: topology::superedge },
-        Check { rules: &[Rule::OpenyurtKeys], look: topology::openyurt },
-        Check { rules: &[Rule::ExternalIp, Rule::LoadBalancerIp], look: external::check },
-        Check {
+impl CheckedObject for Service {
+    const CHECKS: &'static [ObjectCheck<Self>] = &[
+        ObjectCheck { rules: &[Rule::TolerateUnready, Rule::TolerateUnreadyValue], check: tolerate::check },
+        ObjectCheck { rules: &[Rule::ReservedLabel], check: labels::check },
+        ObjectCheck { rules: &[Rule::TopologyMode], check: topology::check_mode },
+        ObjectCheck { rules: &[Rule::TrafficDistribution], check: topology::check_distribution },
+        ObjectCheck { rules: &[Rule::SuperedgeKeys], check: topology::check_superedge },
+        ObjectCheck { rules: &[Rule::OpenyurtKeys], check: topology::check_openyurt },
+        ObjectCheck { rules: &[Rule::ExternalIp, Rule::LoadBalancerIp], check: external::check },
+        ObjectCheck {
             rules: &[Rule::SelectorMatchesNothing, Rule::TargetPortMissing, Rule::TargetPortDiffers],
-            look: pods::check,
+            check: pods::check,
         },
     ];
 
@@ -28,7 +28,7 @@ impl Checked for Service {
         self.meta.deleting()
     }
 
-    /// No controller writes Services.
+    /// No built-in controller writes Services.
     fn is_owned(_: &Subject<'_, Self>) -> bool {
         false
     }

@@ -1,10 +1,10 @@
-//! What a Service says about near and far: to Kubernetes, to SuperEdge, to OpenYurt.
+//! Topology settings of a Service, for Kubernetes, SuperEdge and OpenYurt.
 
 use crate::{
     admission::{
         Rule,
-        findings::{About, Findings},
-        kinds::Subject,
+        findings::{FindingKey, RuleFindings},
+        kinds::check::Subject,
     },
     engine::{
         compat::Minor,
@@ -17,18 +17,18 @@ use crate::{
 const SUPEREDGE: &str = "topologyKeys";
 /// OpenYurt's annotation: one of [`OPENYURT_VALUES`].
 const OPENYURT: &str = "openyurt.io/topologyKeys";
-/// What yurthub's filter reads; any other text filters nothing.
+/// The values that yurthub's filter knows; it ignores any other text.
 const OPENYURT_VALUES: [&str; 3] = ["kubernetes.io/hostname", "openyurt.io/nodepool", "kubernetes.io/zone"];
 
-/// The two topology annotations.
-pub(super) fn mode(subject: &Subject<'_, Service>, findings: &mut Findings<'_>) {
+/// [`Rule::TopologyMode`], of both annotations.
+pub(super) fn check_mode(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
     let annotations = &subject.object.meta.annotations;
     for key in [names::TOPOLOGY_MODE, names::TOPOLOGY_HINTS] {
         let Some(value) = annotations.get(key) else { continue };
         if !matches!(value.as_str(), "Auto" | "auto" | "Disabled" | "disabled") {
             findings.add(
                 Rule::TopologyMode,
-                About::Text(value),
+                FindingKey::Text(value),
                 format_args!("metadata.annotations[{key}]"),
                 format_args!("{value:?} means Disabled: use Auto or Disabled"),
             );
@@ -39,66 +39,66 @@ pub(super) fn mode(subject: &Subject<'_, Service>, findings: &mut Findings<'_>) 
     {
         findings.add(
             Rule::TopologyMode,
-            About::Text(&format!("{new} {old}")),
+            FindingKey::Text(&format!("{new} {old}")),
             format_args!("metadata.annotations[{}]", names::TOPOLOGY_MODE),
-            format_args!("{new:?} has no effect: topology-aware-hints says {old:?}, and counts"),
+            format_args!("{new:?} has no effect: topology-aware-hints: {old} takes precedence"),
         );
     }
 }
 
-/// `spec.trafficDistribution`, and what is stronger.
-pub(super) fn distribution(subject: &Subject<'_, Service>, findings: &mut Findings<'_>) {
+/// [`Rule::TrafficDistribution`]: unknown values, and settings that take precedence.
+pub(super) fn check_distribution(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
     let service = subject.object;
     let Some(value) = service.traffic_distribution.as_deref() else { return };
     let newest = Minor::NEWEST.profile();
     let why = if !knows_distribution(value, newest) {
-        "is none of PreferClose, PreferSameZone and PreferSameNode"
+        "is not one of PreferClose, PreferSameZone and PreferSameNode"
     } else if asks_for_zones(service, newest) {
-        "has no effect: the annotation topology-mode: Auto wins"
+        "has no effect: the annotation topology-mode: Auto takes precedence"
     } else if service.internal_traffic_policy == "Local" {
-        "has no effect: internalTrafficPolicy: Local wins"
+        "has no effect: internalTrafficPolicy: Local takes precedence"
     } else if service.kind == ServiceType::ExternalName {
-        "has no effect: an ExternalName has no endpoints"
+        "has no effect: an ExternalName Service does not have endpoints"
     } else {
         return;
     };
     findings.add(
         Rule::TrafficDistribution,
-        About::Text(&format!("{value} {why}")),
+        FindingKey::Text(&format!("{value} {why}")),
         format_args!("spec.trafficDistribution"),
         format_args!("{value:?} {why}"),
     );
 }
 
-/// What the application-grid-wrapper makes of its annotation: an unreadable list filters nothing, and a key that
-/// no node can have matches nothing.
-pub(super) fn superedge(subject: &Subject<'_, Service>, findings: &mut Findings<'_>) {
+/// [`Rule::SuperedgeKeys`]. SuperEdge's application-grid-wrapper ignores a list that it cannot read. A key that no node
+/// can have matches nothing.
+pub(super) fn check_superedge(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
     let Some(text) = subject.object.meta.annotations.get(SUPEREDGE) else { return };
     let field = format_args!("metadata.annotations[{SUPEREDGE}]");
-    // `null` is no list at all, and reads as one without keys.
+    // The application-grid-wrapper reads `null` as an empty list.
     let Ok(keys) = serde_json::from_str::<Option<Vec<String>>>(text) else {
-        let message = format_args!("is no JSON list of strings: SuperEdge filters nothing");
-        findings.add(Rule::SuperedgeKeys, About::Text(text), field, message);
+        let message = format_args!("is not a JSON list of strings: SuperEdge ignores it");
+        findings.add(Rule::SuperedgeKeys, FindingKey::Text(text), field, message);
         return;
     };
     for key in keys.into_iter().flatten().filter(|k| !is_label_key(k)) {
-        let message = format_args!("no node has a label {key:?}; it matches nothing, and is no wildcard");
-        findings.add(Rule::SuperedgeKeys, About::Text(&key), field, message);
+        let message = format_args!("{key:?} cannot be a node label and matches nothing; it is not a wildcard");
+        findings.add(Rule::SuperedgeKeys, FindingKey::Text(&key), field, message);
     }
 }
 
-/// What yurthub makes of its annotation: one value, matched exactly; the empty one asks for nothing.
-pub(super) fn openyurt(subject: &Subject<'_, Service>, findings: &mut Findings<'_>) {
+/// [`Rule::OpenyurtKeys`]. yurthub matches one value exactly; an empty value means no filter.
+pub(super) fn check_openyurt(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
     let Some(value) = subject.object.meta.annotations.get(OPENYURT) else { return };
     if value.is_empty() || OPENYURT_VALUES.contains(&value.as_str()) {
         return;
     }
-    let list = if value.trim_start().starts_with('[') { "one value, no list" } else { "hostname, nodepool or zone" };
+    let list = if value.trim_start().starts_with('[') { "one value, not a list" } else { "hostname, nodepool or zone" };
     findings.add(
         Rule::OpenyurtKeys,
-        About::Text(value),
+        FindingKey::Text(value),
         format_args!("metadata.annotations[{OPENYURT}]"),
-        format_args!("yurthub reads {list}; {value:?} filters nothing"),
+        format_args!("yurthub reads {list}; it ignores {value:?}"),
     );
 }
 

@@ -1,93 +1,27 @@
 //! Checks of EndpointSlices.
 
 mod content;
+mod object;
 mod service;
 
-use serde::Deserialize;
-use smallvec::SmallVec;
+pub(super) use object::CheckedSlice;
 
-use super::{Check, Checked, Head, Subject, addresses, managed};
-use crate::{
-    admission::{Rule, findings::Findings, owner},
-    model::{AddressType, Named, Text, wire::nullable},
+use super::{
+    addresses,
+    check::{CheckedObject, ObjectCheck, Subject, check_managed_by},
 };
+use crate::admission::{Rule, findings::RuleFindings, owner};
 
-/// An EndpointSlice, as far as the rules read it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Listed {
-    #[serde(default, deserialize_with = "nullable")]
-    metadata: Head,
-    #[serde(default, deserialize_with = "nullable")]
-    address_type: AddressType,
-    #[serde(default, deserialize_with = "nullable")]
-    endpoints: Vec<Endpoint>,
-    #[serde(default, deserialize_with = "nullable")]
-    ports: Vec<Port>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Port {
-    #[serde(deserialize_with = "nullable")]
-    name: Text,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Endpoint {
-    #[serde(deserialize_with = "nullable")]
-    addresses: SmallVec<[Text; 1]>,
-    #[serde(deserialize_with = "nullable")]
-    hints: Hints,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Hints {
-    #[serde(deserialize_with = "nullable")]
-    for_zones: Vec<Named>,
-}
-
-impl Listed {
-    fn addresses(&self) -> impl Iterator<Item = addresses::Listed<'_, Field>> {
-        self.endpoints.iter().enumerate().flat_map(|(endpoint, e)| {
-            e.addresses
-                .iter()
-                .enumerate()
-                .map(move |(at, text)| addresses::Listed { text: text.as_str(), field: Field { endpoint, at } })
-        })
-    }
-
-    /// Whether its addresses are names.
-    fn has_names(&self) -> bool {
-        matches!(&self.address_type, AddressType::Other(t) if t == "FQDN")
-    }
-}
-
-/// Where an address is.
-#[derive(Clone, Copy, Debug)]
-struct Field {
-    endpoint: usize,
-    at: usize,
-}
-
-impl std::fmt::Display for Field {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "endpoints[{}].addresses[{}]", self.endpoint, self.at)
-    }
-}
-
-impl Checked for Listed {
-    const CHECKS: &'static [Check<Self>] = &[
-        Check { rules: &[Rule::SliceLabels, Rule::SliceService], look: service::check },
-        Check { rules: &[Rule::ManagedBy], look: |s, f| managed(s, |o| &o.metadata, owner::SLICES, f) },
-        Check { rules: &[Rule::SliceOverCapacity], look: content::capacity },
-        Check { rules: &[Rule::AddressType], look: content::address_type },
-        Check { rules: &[Rule::SpecialAddress], look: special },
-        Check { rules: &[Rule::DuplicateEndpoint], look: service::duplicates },
-        Check { rules: &[Rule::UnknownZone], look: content::zones },
-        Check { rules: &[Rule::Provenance], look: provenance },
+impl CheckedObject for CheckedSlice {
+    const CHECKS: &'static [ObjectCheck<Self>] = &[
+        ObjectCheck { rules: &[Rule::SliceLabels, Rule::SliceService], check: service::check },
+        ObjectCheck { rules: &[Rule::ManagedBy], check: |s, f| check_managed_by(s, |o| &o.metadata, owner::SLICES, f) },
+        ObjectCheck { rules: &[Rule::SliceOverCapacity], check: content::check_capacity },
+        ObjectCheck { rules: &[Rule::AddressType], check: content::check_address_type },
+        ObjectCheck { rules: &[Rule::SpecialAddress], check: check_special },
+        ObjectCheck { rules: &[Rule::DuplicateEndpoint], check: service::check_duplicates },
+        ObjectCheck { rules: &[Rule::UnknownZone], check: content::check_zones },
+        ObjectCheck { rules: &[Rule::Provenance], check: check_provenance },
     ];
 
     fn deleting(&self) -> bool {
@@ -99,15 +33,15 @@ impl Checked for Listed {
     }
 }
 
-/// Names are no addresses: what they stand for is not known here.
-fn special(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) {
+/// [`Rule::SpecialAddress`]. The addresses behind host names are not known here.
+fn check_special(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
     if !subject.object.has_names() {
-        for listed in subject.object.addresses() {
-            addresses::check_special(&listed, findings);
+        for address in subject.object.addresses() {
+            addresses::check_special(&address, findings);
         }
     }
 }
 
-fn provenance(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) {
+fn check_provenance(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
     addresses::check_provenance(subject.object.addresses(), subject.namespace, subject.cluster, findings);
 }

@@ -1,68 +1,64 @@
-//! A slice, its Service, and the other slices of it.
+//! Checks of a slice against its Service and the other slices of that Service.
 
 use std::collections::BTreeSet;
 
-use super::Listed;
+use super::object::CheckedSlice;
 use crate::{
     admission::{
         Known, Place, Rule,
-        findings::{About, Findings},
-        kinds::Subject,
+        findings::{FindingKey, RuleFindings},
+        kinds::check::Subject,
     },
     model::names,
 };
 
-/// The label that slices of a multi-cluster Service have instead (KEP-1645): kube-proxy must not use them.
+/// The label of the slices of a multi-cluster Service (KEP-1645), which kube-proxy must not use.
 const MULTICLUSTER: &str = "multicluster.kubernetes.io/service-name";
 
-/// The label, and the Service that it names.
-pub(super) fn check(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) {
+/// [`Rule::SliceLabels`] and [`Rule::SliceService`].
+pub(super) fn check(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
     let labels = &subject.object.metadata.labels;
     let field = format_args!("metadata.labels[{}]", names::SERVICE_NAME);
-    let Some(name) = service_name(subject.object) else {
+    let Some(name) = subject.object.service_name() else {
         if !labels.contains_key(MULTICLUSTER) {
-            let message = format_args!("is missing: nobody uses the slice");
-            findings.add(Rule::SliceLabels, About::Text(""), field, message);
+            let message = format_args!("is missing: no consumer uses the slice");
+            findings.add(Rule::SliceLabels, FindingKey::Text(""), field, message);
         }
         return;
     };
     match subject.cluster.service(subject.namespace, name) {
         Known::Yes(Some(_)) => {}
         Known::Yes(None) => {
-            let message = format_args!("there is no Service {name:?} in namespace {}", subject.namespace);
-            findings.add(Rule::SliceService, About::Text(name), field, message);
+            let message = format_args!("Service {name:?} does not exist in namespace {}", subject.namespace);
+            findings.add(Rule::SliceService, FindingKey::Text(name), field, message);
         }
         Known::No(why) => findings.unchecked(Rule::SliceService, why),
     }
 }
 
-fn service_name(slice: &Listed) -> Option<&str> {
-    slice.metadata.labels.get(names::SERVICE_NAME).map(AsRef::as_ref).filter(|name: &&str| !name.is_empty())
-}
-
-/// Endpoints that are listed twice: in this slice, or in another one of the Service.
-pub(super) fn duplicates(subject: &Subject<'_, Listed>, findings: &mut Findings<'_>) {
+/// [`Rule::DuplicateEndpoint`], in this slice or in another one of the Service.
+pub(super) fn check_duplicates(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
     let mut seen = BTreeSet::new();
-    let mut blind = None;
+    let mut not_known = None;
     let ports: Vec<_> = subject.object.ports.iter().map(|p| p.name.clone()).collect();
     for listed in subject.object.addresses() {
         let (text, field) = (listed.text, listed.field);
-        let (field, about) = (format_args!("{field}"), About::Text(text));
+        let (field, about) = (format_args!("{field}"), FindingKey::Text(text));
         if !seen.insert(text) {
             findings.add(Rule::DuplicateEndpoint, about, field, format_args!("{text} is listed twice"));
             continue;
         }
-        let Some(service) = service_name(subject.object) else { continue };
+        let Some(service) = subject.object.service_name() else { continue };
         let (namespace, slice) = (subject.namespace, subject.name);
         match subject.cluster.other_slice(&Place { namespace, service, slice, ports: &ports, address: text }) {
             Known::Yes(Some(other)) => {
-                findings.add(Rule::DuplicateEndpoint, about, field, format_args!("{text} is in slice {other} as well"));
+                findings.add(Rule::DuplicateEndpoint, about, field, format_args!("{text} is also in slice {other}"));
             }
             Known::Yes(None) => {}
-            Known::No(why) => blind = Some(why),
+            Known::No(why) => not_known = Some(why),
         }
     }
-    if let Some(why) = blind {
+    if let Some(why) = not_known {
         findings.unchecked(Rule::DuplicateEndpoint, why);
     }
 }

@@ -9,7 +9,7 @@ mod zones;
 use crate::{
     engine::{
         compat::{HashKind, Profile, TrafficDistribution},
-        reason::Recorder,
+        record::Recorder,
         state::{Event, EventType, Report},
     },
     model::{EndpointSlice, Family, Service},

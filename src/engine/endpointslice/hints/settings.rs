@@ -3,7 +3,7 @@
 use crate::{
     engine::{
         compat::{Minor, Profile, TrafficDistribution},
-        ports::clip,
+        phrase::clip,
         reason::Reason,
     },
     model::{Service, Text, names},

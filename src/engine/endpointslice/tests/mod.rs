@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     engine::{
         plan::{PlanRequest, plan_recorded},
-        reason::{Discard, Record, Recorder},
+        record::{Discard, Record, Recorder},
         state::{Controller, Plan},
     },
     model::EndpointSlice,

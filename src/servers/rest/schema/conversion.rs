@@ -9,14 +9,14 @@ use utoipa::{
 };
 
 use super::{answer::ObjectKey, request::from_json};
-use crate::convert::Target;
+use crate::convert::ConversionTarget;
 
 /// What to convert to.
 pub(crate) struct TargetName;
 
 impl PartialSchema for TargetName {
     fn schema() -> RefOr<Schema> {
-        from_json(json!({ "type": "string", "enum": Target::ALL.map(Target::as_str) }))
+        from_json(json!({ "type": "string", "enum": ConversionTarget::ALL.map(ConversionTarget::as_str) }))
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn api(client: Client) -> Api<DynamicObject> {
         group: group.to_owned(),
         version: "v1".to_owned(),
         api_version: format!("{group}/v1"),
-        kind: policy::version::KIND.to_owned(),
+        kind: crate::model::installed::POLICY_KIND.to_owned(),
         plural: plural.to_owned(),
     };
     Api::all_with(client, &resource)

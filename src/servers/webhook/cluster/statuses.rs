@@ -21,9 +21,12 @@ use tokio::{
 };
 
 use crate::{
-    admission::policy::{Status, version},
+    admission::policy::{PolicyStatus, PolicyVersion},
     engine::reason::Finding,
-    model::{Time, installed::POLICIES_MANAGER},
+    model::{
+        Time,
+        installed::{POLICIES_MANAGER, POLICY_KIND},
+    },
     runtime::tls::Clock,
 };
 
@@ -62,7 +65,7 @@ struct Generation {
 struct Due {
     version: String,
     generation: Generation,
-    status: Status,
+    status: PolicyStatus,
 }
 
 /// What came of a write.
@@ -154,11 +157,11 @@ impl Book {
 /// What is to be said of a policy; `None` if it says so already, or is on its way out.
 fn due(object: &DynamicObject, problems: &[Finding], now: Time) -> Option<Due> {
     let meta = &object.metadata;
-    let before: Status = serde_json::from_value(object.data["status"].clone()).unwrap_or_default();
+    let before: PolicyStatus = serde_json::from_value(object.data["status"].clone()).unwrap_or_default();
     let generation = Generation { uid: meta.uid.clone()?, number: meta.generation? };
-    let status = Status::of(generation.number, problems, &before, now);
+    let status = PolicyStatus::of(generation.number, problems, &before, now);
     let version = meta.resource_version.clone()?;
-    (meta.deletion_timestamp.is_none() && !before.says(&status)).then_some(Due { version, generation, status })
+    (meta.deletion_timestamp.is_none() && !before.contains(&status)).then_some(Due { version, generation, status })
 }
 
 /// By server-side apply: other managers' conditions stay.
@@ -183,8 +186,8 @@ async fn apply(api: &Api<DynamicObject>, name: &str, due: &Due) -> Outcome {
 
 fn applied(name: &str, due: &Due) -> Value {
     json!({
-        "apiVersion": format!("{}/{}", version::GROUP, version::Version::V1.name()),
-        "kind": version::KIND,
+        "apiVersion": PolicyVersion::V1.api_version(),
+        "kind": POLICY_KIND,
         "metadata": { "name": name, "resourceVersion": due.version },
         "status": due.status,
     })
@@ -211,7 +214,7 @@ mod tests {
     }
 
     fn said(generation: i64) -> Value {
-        serde_json::to_value(Status::of(generation, &[], &Status::default(), now())).unwrap()
+        serde_json::to_value(PolicyStatus::of(generation, &[], &PolicyStatus::default(), now())).unwrap()
     }
 
     #[test]

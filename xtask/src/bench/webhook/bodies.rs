@@ -1,4 +1,4 @@
-//! The reviews that are timed.
+//! The measured reviews.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// A review, and what is wanted of it.
+/// A review, and its goals.
 pub(super) struct Body {
     pub(super) name: &'static str,
     pub(super) file: PathBuf,
     pub(super) size: usize,
-    /// How many times the reviews a second of the other program.
+    /// How many times as many reviews a second as the other program.
     pub(super) faster: f64,
-    /// How much of its slowest in a hundred, at most.
+    /// The largest allowed share of the other program's p99.
     pub(super) p99: Option<f64>,
 }
 
-/// The reviews for the mutating webhooks: both are mended.
+/// The reviews for the mutating webhooks, which change both objects.
 pub(super) fn all(folder: &Path) -> Result<Vec<Body>> {
     Ok(vec![
         write(folder, "a Service", &review("", "Service", "services", &service()), 4.0, Some(0.25))?,
@@ -83,7 +83,7 @@ fn service() -> Value {
     })
 }
 
-/// A few more addresses than Endpoints hold.
+/// Endpoints with more addresses than the limit.
 fn endpoints() -> Value {
     let addresses: Vec<Value> = (0..1050)
         .map(|i| {

@@ -14,14 +14,14 @@ use crate::command::run;
 use crate::server::free_address;
 use crate::{oracle, paths};
 
-/// A webhook that runs. It ends with the value.
+/// A running webhook, which ends when the value is dropped.
 pub(super) struct Server {
     child: Child,
     address: String,
 }
 
 impl Server {
-    /// Roster, as it is released.
+    /// Roster with the release profile.
     pub(super) fn roster(folder: &Path) -> Result<Self> {
         let (address, admin) = (free_address()?.to_string(), free_address()?.to_string());
         let mut command = Command::new(roster_program()?);
@@ -47,7 +47,7 @@ impl Server {
         &self.address
     }
 
-    /// Megabytes in memory: now, and at most so far.
+    /// Memory in megabytes: now, and the peak.
     pub(super) fn memory(&self) -> Result<(u64, u64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).context("reading /proc")?;
         let of = |key| memory_of(&status, key);
@@ -70,7 +70,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -81,7 +81,7 @@ pub(in crate::bench) fn roster_program() -> Result<PathBuf> {
     Ok(paths::target().join("release/roster"))
 }
 
-/// `tls.crt` and `tls.key` in `folder`, made by the first who asks.
+/// `tls.crt` and `tls.key` in `folder`, created by the first call.
 fn certificate(folder: &Path) -> Result<PathBuf> {
     let file = folder.join("tls.crt");
     if !file.exists() {
@@ -91,7 +91,7 @@ fn certificate(folder: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Built if it is not in the cache yet, under a hash of its sources.
+/// The program, built unless it is in the cache under a hash of its sources.
 fn go_program() -> Result<PathBuf> {
     let source = paths::root().join("benches/webhook");
     let mut text = Vec::new();

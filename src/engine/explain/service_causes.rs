@@ -1,34 +1,38 @@
-//! What there is to say of a Service as a whole.
+//! The causes that concern a Service as a whole.
 
-use super::{Cause, near, rows::Table};
+use super::{
+    explanation::Cause,
+    selector_misses::{self, LabelGroups},
+    verdicts::VerdictTable,
+};
 use crate::{
     engine::{
         membership,
-        reason::{Reason, counted},
+        phrase::counted,
+        reason::Reason,
         state::{Options, State},
     },
-    model::{ObjectKey, Pod, Service, names},
+    model::{EndpointSlice, ObjectKey, Pod, Service, names},
 };
 
-/// The Service, or the name that its Endpoints or slices have left of it.
+/// The Service; if it was deleted, its name as its Endpoints or slices give it.
 pub(super) fn key(state: &State<'_>) -> Option<ObjectKey> {
     let service = state.service.map(Service::key);
     let endpoints = || state.endpoints.map(|e| ObjectKey { kind: "Service".into(), ..e.key() });
     let slices = || {
-        let named = |s: &&crate::model::EndpointSlice| {
-            s.service_name().map(|name| ObjectKey::new("Service", &s.meta.namespace, name))
-        };
+        let named =
+            |s: &&EndpointSlice| s.service_name().map(|name| ObjectKey::new("Service", &s.meta.namespace, name));
         state.slices.iter().find_map(named)
     };
     service.or_else(endpoints).or_else(slices)
 }
 
-/// What the Service itself, its selector and its ports give to say.
-pub(super) fn findings(
+/// The causes in the Service itself and in its selector.
+pub(super) fn of_service(
     state: &State<'_>,
     options: &Options,
     selected: &[&Pod],
-    kinds: Option<&near::Kinds<'_>>,
+    groups: Option<&LabelGroups<'_>>,
 ) -> Vec<Cause> {
     let Some(service) = state.service else { return vec![Cause::new(Reason::ServiceMissing, "")] };
     let mut out = Vec::new();
@@ -43,9 +47,9 @@ pub(super) fn findings(
         None => out.push(Cause::new(Reason::NoSelector, who_writes(state, service))),
         Some(_) if idle => {}
         Some(selector) if !selector.is_empty() && selected.is_empty() => {
-            out.extend(match kinds {
-                Some(kinds) => near::misses(service, selector, kinds),
-                None => near::misses(service, selector, &state.pods.iter().copied().collect()),
+            out.extend(match groups {
+                Some(groups) => selector_misses::misses(service, selector, groups),
+                None => selector_misses::misses(service, selector, &state.pods.iter().copied().collect()),
             });
         }
         Some(selector) if selector.is_empty() => {
@@ -60,7 +64,7 @@ pub(super) fn findings(
 /// Where the endpoints of a Service without selector come from.
 fn who_writes(state: &State<'_>, service: &Service) -> String {
     let meta = &service.meta;
-    let by_others = |s: &&&crate::model::EndpointSlice| {
+    let by_others = |s: &&&EndpointSlice| {
         s.meta.namespace == meta.namespace
             && s.service_name() == Some(&meta.name)
             && s.managed_by().is_none_or(|by| by != names::MIRROR_CONTROLLER)
@@ -78,8 +82,8 @@ fn who_writes(state: &State<'_>, service: &Service) -> String {
     }
 }
 
-/// Ports that are served by none of the selected pods.
-pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a Table) -> impl Iterator<Item = Cause> + 'a {
+/// The ports that no selected pod serves.
+pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a VerdictTable) -> impl Iterator<Item = Cause> + 'a {
     let ports = state.service.map_or(&[][..], |s| &s.ports);
     let unserved = table.ports.iter().enumerate().filter(|(_, t)| !t.served && !t.reasons.is_empty());
     unserved.map(|(index, tally)| {

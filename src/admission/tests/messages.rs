@@ -1,15 +1,15 @@
-//! How a decision is told: modes, warnings, audit annotations, refusals.
+//! The texts of a decision: warnings, audit annotations and refusals, in each mode.
 
 use super::*;
 
-/// Endpoints with so many loopback addresses.
+/// Endpoints with `n` loopback addresses.
 fn loopbacks(n: usize) -> Value {
     let list: Value = (0..n).map(|i| json!({ "ip": format!("127.0.{}.{}", i / 250, i % 250) })).collect();
     object("Endpoints", "byhand", &[("/subsets/0/addresses", list)])
 }
 
 #[test]
-fn a_mode_decides_who_hears_of_it() {
+fn a_mode_selects_refusal_warning_or_annotation() {
     let text = "subsets[0].addresses[0].ip: 127.0.0.0 is a loopback address";
     for (mode, denied, warned, noted) in [
         (Mode::Off, false, false, false),
@@ -18,35 +18,35 @@ fn a_mode_decides_who_hears_of_it() {
         (Mode::Enforce, true, false, true),
     ] {
         let decision = ask(&loopbacks(1), None, Stage::Validate, &only(&[(Rule::SpecialAddress, mode)]), &Nothing);
-        let said = format!("{text} (special-address)");
+        let sentence = format!("{text} (special-address)");
         assert_eq!(
             decision.denied.as_ref().map(|d| (d.code, d.message.as_str())),
-            denied.then_some((422, said.as_str()))
+            denied.then_some((422, sentence.as_str()))
         );
-        assert_eq!(decision.warnings, if warned { vec![said] } else { vec![] });
+        assert_eq!(decision.warnings, if warned { vec![sentence] } else { vec![] });
         assert_eq!(decision.audit.get("special-address").map(String::as_str), noted.then_some(text));
         let mutated = ask(&loopbacks(1), None, Stage::Mutate, &only(&[(Rule::SpecialAddress, mode)]), &Nothing);
-        assert_eq!(mutated, Decision::default(), "what cannot be mended is nothing for the mutating webhook");
+        assert_eq!(mutated, Decision::default(), "the mutating webhook ignores rules that only refuse");
     }
 }
 
 #[test]
-fn what_is_mended_is_told_where_it_happens() {
+fn a_change_is_reported_by_the_webhook_that_makes_it() {
     let key = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
     let service = object("Service", "s", &[(key, "true".into())]);
-    let said = "spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true";
-    for (mode, mended, left) in
+    let sentence = "spec.publishNotReadyAddresses: is false, the annotation says true";
+    for (mode, changed, left) in
         [(Mode::Off, false, false), (Mode::Audit, false, false), (Mode::Warn, false, true), (Mode::Enforce, true, true)]
     {
         let settings = only(&[(Rule::TolerateUnready, mode)]);
         let decision = ask(&service, None, Stage::Mutate, &settings, &Nothing);
-        assert_eq!(decision.patch.is_empty(), !mended);
+        assert_eq!(decision.patch.is_empty(), !changed);
         assert_eq!(
             decision.audit.get("tolerate-unready-annotation").cloned(),
-            mended.then(|| format!("{said}; mended"))
+            changed.then(|| format!("{sentence}; set to true"))
         );
-        assert_eq!(decision.warnings.len(), usize::from(mended));
-        // Not mended, whyever: the writer is told.
+        assert_eq!(decision.warnings.len(), usize::from(changed));
+        // The validating webhook warns about a fault that was not corrected.
         let decision = ask(&service, None, Stage::Validate, &settings, &Nothing);
         assert!(decision.allowed());
         assert_eq!(decision.warnings.len(), usize::from(left), "{mode:?}");
@@ -55,7 +55,7 @@ fn what_is_mended_is_told_where_it_happens() {
 }
 
 #[test]
-fn what_is_not_allowed_outweighs_what_is_wrong() {
+fn forbidden_takes_precedence_over_invalid() {
     let inventory = cluster();
     let settings = only(&[(Rule::SpecialAddress, Mode::Enforce), (Rule::Provenance, Mode::Enforce)]);
     let denied = ask(&loopbacks(1), None, Stage::Validate, &settings, &Snapshot::of(&inventory)).denied.unwrap();
@@ -63,7 +63,7 @@ fn what_is_not_allowed_outweighs_what_is_wrong() {
     assert_eq!(
         denied.message,
         "subsets[0].addresses[0].ip: 127.0.0.0 is a loopback address (special-address); subsets[0].addresses[0].ip: \
-         127.0.0.0 is no address of a pod in namespace shop (address-provenance)"
+         127.0.0.0 is not the address of a pod in namespace shop (address-provenance)"
     );
 }
 
@@ -77,16 +77,16 @@ fn a_refusal_names_the_policy_behind_each_rule() {
         decision.denied.unwrap().message,
         "subsets[0].addresses[0].ip: 127.0.0.0 is a loopback address (special-address); \
          subsets[0].addresses[1].ip: 127.0.0.1 is a loopback address (special-address); \
-         subsets[0].addresses[0].ip: 127.0.0.0 is no address of a pod in namespace shop \
+         subsets[0].addresses[0].ip: 127.0.0.0 is not the address of a pod in namespace shop \
          (address-provenance, EndpointPolicy strict); \
-         subsets[0].addresses[1].ip: 127.0.0.1 is no address of a pod in namespace shop (address-provenance)"
+         subsets[0].addresses[1].ip: 127.0.0.1 is not the address of a pod in namespace shop (address-provenance)"
     );
     let policies: Vec<_> = decision.findings.iter().map(|f| f.policy.as_deref()).collect();
     assert_eq!(policies, [None, None, Some("strict"), Some("strict")]);
 }
 
 #[test]
-fn texts_are_bounded_whatever_is_in_the_object() {
+fn texts_are_bounded_for_any_object() {
     let nasty: String = "\u{7}\n\u{85}é\"\\".repeat(300);
     let service = object(
         "Service",
@@ -103,7 +103,7 @@ fn texts_are_bounded_whatever_is_in_the_object() {
         ],
     );
     let inventory = cluster();
-    // As long as names may be.
+    // The longest valid name.
     let policy = "p".repeat(253).into();
     let all = |mode| {
         let mut settings = strict();
@@ -126,7 +126,7 @@ fn texts_are_bounded_whatever_is_in_the_object() {
             for (text, most) in texts.chain(decision.denied.iter().map(|d| (&d.message, 4096))) {
                 assert!(text.chars().count() <= most && !text.chars().any(char::is_control), "{name}: {text:?}");
             }
-            // However long they are, no rule is lost, nor the policy behind it.
+            // However long the texts are, every rule is named with its policy.
             for refused in decision.findings.iter().filter(|f| f.refused) {
                 let message = &decision.denied.as_ref().unwrap().message;
                 let policy = refused.policy.as_ref().unwrap();
@@ -138,7 +138,7 @@ fn texts_are_bounded_whatever_is_in_the_object() {
 }
 
 #[test]
-fn a_long_field_is_cut_before_the_message() {
+fn a_long_field_is_truncated_before_the_message() {
     let key = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
     let service = object("Service", "s", &[(key, "only on Sundays, and then not before noon".into())]);
     let settings = only(&[(Rule::TolerateUnreadyValue, Mode::Warn)]);
@@ -146,26 +146,26 @@ fn a_long_field_is_cut_before_the_message() {
     assert_eq!(
         decision.warnings,
         [
-            "metadata.annotations[service.alp…: \"only on Sundays, and then not before noon\" is no Go boolean (tolerate-unready-value)"
+            "metadata.annotations[service.…: \"only on Sundays, and then not before noon\" is not a Go boolean (tolerate-unready-value)"
         ]
     );
 }
 
 #[test]
-fn what_is_nobodys_business_is_allowed_in_silence() {
+fn a_request_without_rules_is_allowed_without_a_message() {
     let raw = serde_json::value::to_raw_value(&loopbacks(1)).unwrap();
-    let asked = Request {
+    let asked = AdmissionRequest {
         version: "v1".into(),
         kind: "Endpoints".into(),
         namespace: "shop".into(),
         name: "byhand".into(),
         operation: Some(Operation::Create),
         object: Some(&raw),
-        ..Request::default()
+        ..AdmissionRequest::default()
     };
-    let denied = |request: &Request<'_>| decide(request, Stage::Validate, &strict(), &Nothing);
+    let denied = |request: &AdmissionRequest<'_>| decide(request, Stage::Validate, &strict(), &Nothing);
     assert!(!denied(&asked).allowed());
-    let change = |change: fn(&mut Request<'_>)| {
+    let change = |change: fn(&mut AdmissionRequest<'_>)| {
         let mut request = asked.clone();
         change(&mut request);
         request
@@ -187,14 +187,14 @@ fn what_is_nobodys_business_is_allowed_in_silence() {
 }
 
 #[test]
-fn an_object_that_cannot_be_read_is_allowed_and_told() {
+fn an_unreadable_object_is_allowed_with_a_warning() {
     let raw = serde_json::value::to_raw_value(&json!({ "spec": { "ports": "none" } })).unwrap();
-    let request = Request {
+    let request = AdmissionRequest {
         version: "v1".into(),
         kind: "Service".into(),
         operation: Some(Operation::Create),
         object: Some(&raw),
-        ..Request::default()
+        ..AdmissionRequest::default()
     };
     let decision = decide(&request, Stage::Validate, &strict(), &Nothing);
     assert!(decision.allowed());

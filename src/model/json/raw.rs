@@ -1,6 +1,6 @@
-//! JSON opened only as far as it is changed: what is not looked at stays the text it was.
+//! Raw JSON that is opened only as far as it is changed: every other part keeps its text.
 //!
-//! So unknown fields survive, and numbers keep their digits.
+//! Unknown fields therefore survive, and numbers keep their digits.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
@@ -11,42 +11,44 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// A value: as it was written, or made of such.
+use crate::model::ObjectKey;
+
+/// A JSON value: text from the input, or a value made of such parts.
 #[derive(Clone, Debug)]
-pub(crate) enum Node<'a> {
-    /// As it was written.
+pub(crate) enum JsonNode<'a> {
+    /// Text borrowed from the input.
     Raw(&'a RawValue),
-    /// The same, where nothing else holds the text.
+    /// Text of its own.
     Owned(Box<RawValue>),
-    /// Text.
+    /// A string.
     Text(Cow<'a, str>),
-    /// An object that was opened, or made.
-    Object(Members<'a>),
-    /// A list that was opened.
-    List(Vec<Node<'a>>),
+    /// An object: opened, or made.
+    Object(JsonMembers<'a>),
+    /// A list: opened, or made.
+    List(Vec<JsonNode<'a>>),
 }
 
-impl<'a> Node<'a> {
-    /// The object it is, one level of it; `None` if it is something else.
-    pub(crate) fn open(&self) -> Option<Members<'a>> {
+impl<'a> JsonNode<'a> {
+    /// Opens one level of an object; `None` for any other value.
+    pub(crate) fn open(&self) -> Option<JsonMembers<'a>> {
         match self {
-            Self::Raw(raw) if is_object(raw) => Members::read(raw).ok(),
+            Self::Raw(raw) if is_object(raw) => JsonMembers::read(raw).ok(),
             Self::Object(members) => Some(members.clone()),
-            // Texts of its own are kept for as long as nobody needs to look into them.
-            Self::Owned(raw) if is_object(raw) => Members::read(raw).ok().map(Members::into_owned),
+            // The members cannot borrow from a text that this value owns.
+            Self::Owned(raw) if is_object(raw) => JsonMembers::read(raw).ok().map(JsonMembers::into_owned),
             _ => None,
         }
     }
 
-    /// The object it is, or an empty one.
-    pub(crate) fn into_object(self) -> Members<'a> {
+    /// The members of an object; none for any other value.
+    pub(crate) fn into_object(self) -> JsonMembers<'a> {
         match self {
             Self::Object(members) => members,
             other => other.open().unwrap_or_default(),
         }
     }
 
-    /// The text it is; `None` if it is something else.
+    /// The content of a string; `None` for any other value.
     pub(crate) fn text(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Raw(raw) => text_of(raw),
@@ -65,23 +67,23 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn into_owned<'b>(self) -> Node<'b> {
+    fn into_owned<'b>(self) -> JsonNode<'b> {
         match self {
-            Self::Raw(raw) => Node::Owned(raw.to_owned()),
-            Self::Owned(raw) => Node::Owned(raw),
-            Self::Text(text) => Node::Text(Cow::Owned(text.into_owned())),
-            Self::Object(members) => Node::Object(members.into_owned()),
-            Self::List(list) => Node::List(list.into_iter().map(Node::into_owned).collect()),
+            Self::Raw(raw) => JsonNode::Owned(raw.to_owned()),
+            Self::Owned(raw) => JsonNode::Owned(raw),
+            Self::Text(text) => JsonNode::Text(Cow::Owned(text.into_owned())),
+            Self::Object(members) => JsonNode::Object(members.into_owned()),
+            Self::List(list) => JsonNode::List(list.into_iter().map(JsonNode::into_owned).collect()),
         }
     }
 }
 
-/// Whether a value is an object. An error of the parser would cost more than the look.
+/// Whether a value is an object. Looking at the first byte is cheaper than an error of the parser.
 pub(crate) fn is_object(raw: &RawValue) -> bool {
     raw.get().starts_with('{')
 }
 
-/// The text that a value is; `None` if it is something else.
+/// The content of a string; `None` for any other value.
 pub(crate) fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Str<'s>(#[serde(borrow)] Cow<'s, str>);
@@ -91,7 +93,7 @@ pub(crate) fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Str<'_>>(raw.get()).ok().map(|s| s.0)
 }
 
-impl Serialize for Node<'_> {
+impl Serialize for JsonNode<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Raw(raw) => raw.serialize(s),
@@ -103,17 +105,17 @@ impl Serialize for Node<'_> {
     }
 }
 
-/// The members of an object, in their order. Of several with one name the last one counts.
+/// The members of an object, in order. Of several members with the same name, the last one counts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
+pub(crate) struct JsonMembers<'a>(Vec<(Cow<'a, str>, JsonNode<'a>)>);
 
-impl<'a> Members<'a> {
-    /// Opens an object.
+impl<'a> JsonMembers<'a> {
+    /// Opens an object of the input.
     pub(crate) fn read(raw: &'a RawValue) -> serde_json::Result<Self> {
         Self::parse(raw.get())
     }
 
-    /// Opens an object.
+    /// Opens an object in a text.
     pub(crate) fn parse(text: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
@@ -126,27 +128,27 @@ impl<'a> Members<'a> {
         self.0.iter().map(|(name, _)| name.as_ref())
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Node<'a>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &JsonNode<'a>)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), value))
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Node<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<&JsonNode<'a>> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 
-    /// The text of a member; empty where it is missing or something else.
+    /// The string value of a member; empty where the member is missing or not a string.
     pub(crate) fn text(&self, name: &str) -> Cow<'a, str> {
-        self.get(name).and_then(Node::text).unwrap_or_default()
+        self.get(name).and_then(JsonNode::text).unwrap_or_default()
     }
 
-    /// Takes a member out.
-    pub(crate) fn take(&mut self, name: &str) -> Option<Node<'a>> {
+    /// Removes a member and returns its value.
+    pub(crate) fn take(&mut self, name: &str) -> Option<JsonNode<'a>> {
         let at = self.0.iter().position(|(n, _)| n == name)?;
         Some(self.0.remove(at).1)
     }
 
-    /// Sets a member, in its place if it is there.
-    pub(crate) fn set(&mut self, name: impl Into<Cow<'a, str>>, value: Node<'a>) {
+    /// Sets a member. An existing member keeps its place.
+    pub(crate) fn set(&mut self, name: impl Into<Cow<'a, str>>, value: JsonNode<'a>) {
         let name = name.into();
         match self.0.iter_mut().find(|(n, _)| *n == name) {
             Some((_, slot)) => *slot = value,
@@ -154,14 +156,14 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Adds a member that is known not to be there.
-    pub(crate) fn push(&mut self, name: Cow<'a, str>, value: Node<'a>) {
+    /// Appends a member. The caller knows that no other member has this name.
+    pub(crate) fn push(&mut self, name: Cow<'a, str>, value: JsonNode<'a>) {
         self.0.push((name, value));
     }
 
-    /// Adds what `other` has and this one has not, at every level.
-    pub(crate) fn fill_from(&mut self, other: Members<'a>) {
-        // Both may have very many members: each is looked up in an index, not in a list that grows.
+    /// Adds the members of `other` that are missing here, at every level.
+    pub(crate) fn fill_from(&mut self, other: JsonMembers<'a>) {
+        // Both may have very many members: an index makes this linear.
         let mine: BTreeMap<&str, usize> = self.names().zip(0..).collect();
         let places: Vec<Option<usize>> = other.names().map(|name| mine.get(name).copied()).collect();
         for ((name, value), place) in other.0.into_iter().zip(places) {
@@ -171,19 +173,19 @@ impl<'a> Members<'a> {
             };
             if let (Some(mut mine), Some(more)) = (slot.open(), value.open()) {
                 mine.fill_from(more);
-                *slot = Node::Object(mine);
+                *slot = JsonNode::Object(mine);
             }
         }
     }
 
-    /// As a value.
+    /// The object as JSON text.
     pub(crate) fn to_raw(&self) -> Box<RawValue> {
-        // Names and values that were JSON are JSON again: this does not fail.
+        // Names and values that were parsed from JSON serialize again: this does not fail.
         serde_json::value::to_raw_value(self).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 
-    fn into_owned<'b>(self) -> Members<'b> {
-        Members(self.0.into_iter().map(|(n, v)| (Cow::Owned(n.into_owned()), v.into_owned())).collect())
+    fn into_owned<'b>(self) -> JsonMembers<'b> {
+        JsonMembers(self.0.into_iter().map(|(n, v)| (Cow::Owned(n.into_owned()), v.into_owned())).collect())
     }
 
     fn drop_duplicates(&mut self) {
@@ -201,8 +203,8 @@ impl<'a> Members<'a> {
     }
 }
 
-impl<'a> IntoIterator for Members<'a> {
-    type Item = (Cow<'a, str>, Node<'a>);
+impl<'a> IntoIterator for JsonMembers<'a> {
+    type Item = (Cow<'a, str>, JsonNode<'a>);
     type IntoIter = std::vec::IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
@@ -210,20 +212,20 @@ impl<'a> IntoIterator for Members<'a> {
     }
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for JsonMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Name<'s>(#[serde(borrow)] Cow<'s, str>);
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = Members<'de>;
+            type Value = JsonMembers<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Members(Vec::with_capacity(8));
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonMembers<'de>, A::Error> {
+                let mut members = JsonMembers(Vec::with_capacity(8));
                 while let Some(Name(name)) = map.next_key()? {
-                    members.0.push((name, Node::Raw(map.next_value()?)));
+                    members.0.push((name, JsonNode::Raw(map.next_value()?)));
                 }
                 members.drop_duplicates();
                 Ok(members)
@@ -233,7 +235,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-impl Serialize for Members<'_> {
+impl Serialize for JsonMembers<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut map = s.serialize_map(Some(self.0.len()))?;
         for (name, value) in &self.0 {
@@ -243,14 +245,26 @@ impl Serialize for Members<'_> {
     }
 }
 
+/// The kind, namespace and name of an object, as far as they can be read. `generateName` stands for a missing name.
+pub(crate) fn object_key(raw: &RawValue) -> ObjectKey {
+    let object = JsonMembers::read(raw).unwrap_or_default();
+    let metadata = object.get("metadata").and_then(JsonNode::open).unwrap_or_default();
+    let short = |text: Cow<'_, str>| text.chars().take(253).collect::<String>().into();
+    let name = match metadata.text("name") {
+        name if name.is_empty() => metadata.text("generateName"),
+        name => name,
+    };
+    ObjectKey { kind: short(object.text("kind")), namespace: short(metadata.text("namespace")), name: short(name) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_looked_at_stays_as_it_is() {
+    fn unopened_values_keep_their_text() {
         let text = r#"{"n":12345678901234567890123.10,"a":{"x": [1e400 ]},"s":"\u00e9"}"#;
-        let members = Members::parse(text).unwrap();
+        let members = JsonMembers::parse(text).unwrap();
         assert_eq!(members.to_raw().get(), text);
         assert_eq!(members.text("s"), "é");
         assert!(members.get("n").unwrap().open().is_none());
@@ -258,20 +272,20 @@ mod tests {
 
     #[test]
     fn the_last_of_equal_names_counts() {
-        let members = Members::parse(r#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
+        let members = JsonMembers::parse(r#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
         assert_eq!(members.to_raw().get(), r#"{"b":2,"a":3}"#);
     }
 
     #[test]
-    fn gaps_are_filled_and_nothing_is_replaced() {
+    fn fill_from_adds_missing_members_and_replaces_none() {
         for (mine, other, want) in [
             (r#"{"a":1}"#, r#"{"a":2,"b":3}"#, r#"{"a":1,"b":3}"#),
             (r#"{"a":{"x":1}}"#, r#"{"a":{"y":2}}"#, r#"{"a":{"x":1,"y":2}}"#),
             (r#"{"a":{}}"#, r#"{"a":null}"#, r#"{"a":{}}"#),
             (r#"{"b":1,"a":2}"#, r#"{"d":3,"a":4,"c":5}"#, r#"{"b":1,"a":2,"d":3,"c":5}"#),
         ] {
-            let mut members = Members::parse(mine).unwrap();
-            members.fill_from(Members::parse(other).unwrap());
+            let mut members = JsonMembers::parse(mine).unwrap();
+            members.fill_from(JsonMembers::parse(other).unwrap());
             assert_eq!(members.to_raw().get(), want);
         }
     }

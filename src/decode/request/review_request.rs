@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{FieldError, FieldErrors, Found, REVIEW_FIELDS, RequestError, slow};
+use super::{FieldError, FieldErrors, Found, REVIEW_FIELDS, RequestError, field_by_field};
 use crate::{decode::Source, inventory::Inventory};
 
 /// A request to review an object.
@@ -29,7 +29,7 @@ pub struct ReviewRequest<'a> {
 /// Reads `text`, which is JSON, within the limits of `source`; its format and its bytes are no matter here.
 pub fn read_review<'a>(text: &'a str, source: &Source<'_>) -> Result<ReviewRequest<'a>, RequestError> {
     let Found { object, old_object, user, groups, namespace, policies, namespaces, objects: known, .. } =
-        slow::read(text, source, &REVIEW_FIELDS)?;
+        field_by_field::read(text, source, &REVIEW_FIELDS)?;
     let Some(object) = object else {
         let missing = FieldError { pointer: "/object".to_owned(), message: "is missing".to_owned() };
         return Err(FieldErrors { first: vec![missing], more: 0 }.into());

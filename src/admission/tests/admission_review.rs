@@ -15,7 +15,7 @@ fn body(changes: &[(&str, Value)]) -> Vec<u8> {
         },
     });
     for (pointer, value) in changes {
-        PatchOp::add(*pointer, value.clone()).apply(&mut review).unwrap();
+        apply(&[PatchOp::add(*pointer, value.clone())], &mut review).unwrap();
     }
     serde_json::to_vec(&review).unwrap()
 }
@@ -23,7 +23,7 @@ fn body(changes: &[(&str, Value)]) -> Vec<u8> {
 #[test]
 fn a_review_is_read() {
     let given = body(&[("/request/name", "we\"b".into()), ("/request/oldObject", json!({ "a": 1 }))]);
-    let (version, request) = read(&given).unwrap();
+    let (version, request) = read_review(&given).unwrap();
     assert_eq!(version, ReviewVersion::V1);
     assert_eq!((&*request.uid, &*request.kind, &*request.version), ("u-1", "Service", "v1"));
     assert_eq!((&*request.name, &*request.namespace, &*request.user), ("we\"b", "shop", "jane"));
@@ -48,41 +48,41 @@ fn fields_may_be_null_missing_or_unknown() {
         "/request/subResource",
     ] {
         let given = body(&[(pointer, Value::Null)]);
-        let (_, request) = read(&given).unwrap_or_else(|e| panic!("{pointer}: {e}"));
+        let (_, request) = read_review(&given).unwrap_or_else(|e| panic!("{pointer}: {e}"));
         assert!(decide(&request, Stage::Validate, &strict(), &Nothing).allowed(), "{pointer}");
         assert!(request.object.is_none() || pointer != "/request/object");
     }
     let least =
         br#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","new":[{}]},"x":1}"#;
-    let (_, request) = read(least).unwrap();
+    let (_, request) = read_review(least).unwrap();
     assert_eq!(decide(&request, Stage::Mutate, &strict(), &Nothing), Decision::default());
     let deleted = body(&[("/request/operation", "DELETE".into()), ("/request/object", Value::Null)]);
-    assert_eq!(read(&deleted).unwrap().1.operation, None);
+    assert_eq!(read_review(&deleted).unwrap().1.operation, None);
     let connected = body(&[("/request/operation", "CONNECT".into())]);
-    assert_eq!(read(&connected).unwrap().1.operation, None);
+    assert_eq!(read_review(&connected).unwrap().1.operation, None);
     let tried = body(&[("/request/dryRun", true.into())]);
-    assert!(read(&tried).unwrap().1.dry_run);
+    assert!(read_review(&tried).unwrap().1.dry_run);
 }
 
 #[test]
-fn the_uid_is_found_whatever_else_is_broken() {
+fn the_uid_of_a_broken_review_is_found() {
     use ReviewVersion::{V1, V1beta1};
     let text = |t: &str| t.as_bytes().to_vec();
     let whole = body(&[]);
     let cut = whole[..=whole.iter().rposition(|b| *b == b'u').unwrap()].to_vec();
     let cases: Vec<(&str, Vec<u8>, Option<&str>, ReviewVersion)> = vec![
         ("nothing", vec![], None, V1),
-        ("no JSON", text("hello"), None, V1),
-        ("no object", text("[1]"), None, V1),
+        ("not JSON", text("hello"), None, V1),
+        ("a list", text("[1]"), None, V1),
         ("not UTF-8", vec![0xff, 0xfe], None, V1),
         ("no request", text(r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#), None, V1),
         ("a null request", body(&[("/request", Value::Null)]), None, V1),
-        ("a request that is none", body(&[("/request", 7.into())]), None, V1),
+        ("a request that is a number", body(&[("/request", 7.into())]), None, V1),
         ("no uid", body(&[("/request/uid", Value::Null)]), None, V1),
         ("an empty uid", body(&[("/request/uid", "".into())]), None, V1),
-        ("a uid that is no text", body(&[("/request/uid", 7.into())]), None, V1),
+        ("a uid that is a number", body(&[("/request/uid", 7.into())]), None, V1),
         ("an unknown version", body(&[("/apiVersion", "admission.k8s.io/v3".into())]), Some("u-1"), V1),
-        ("a version that is no text", body(&[("/apiVersion", 3.into())]), Some("u-1"), V1),
+        ("a version that is a number", body(&[("/apiVersion", 3.into())]), Some("u-1"), V1),
         ("another kind", body(&[("/kind", "ConversionReview".into())]), Some("u-1"), V1),
         ("a wrong type before the uid", body(&[("/request/dryRun", "no".into())]), Some("u-1"), V1),
         (
@@ -91,33 +91,33 @@ fn the_uid_is_found_whatever_else_is_broken() {
             Some("u-1"),
             V1beta1,
         ),
-        ("cut after the uid", [&cut[..], b"id\":\"u-1\",\"userInfo\":{\"user"].concat(), Some("u-1"), V1),
+        ("truncated after the uid", [&cut[..], b"id\":\"u-1\",\"userInfo\":{\"user"].concat(), Some("u-1"), V1),
         (
-            "an uid of somebody else",
+            "the uid of the object",
             text(r#"{"kind":"AdmissionReview","request":{"object":{"metadata":{"uid":"other"}}}}"#),
             None,
             V1,
         ),
         (
-            "the version behind",
+            "the version after the request",
             text(r#"{"request":{"uid":"u-1","name":1},"apiVersion":"admission.k8s.io/v1beta1"}"#),
             Some("u-1"),
             V1beta1,
         ),
     ];
     for (name, given, uid, version) in cases {
-        let error = read(&given).expect_err(name);
+        let error = read_review(&given).expect_err(name);
         assert_eq!((error.uid.as_deref(), error.version), (uid, version), "{name}: {error}");
         assert!(!error.message.is_empty() && error.message.chars().count() <= 300);
     }
 }
 
 fn answered(version: ReviewVersion, decision: &Decision) -> Value {
-    serde_json::from_slice(&answer(version, "u-1", decision)).unwrap()
+    serde_json::from_slice(&answer_review(version, "u-1", decision)).unwrap()
 }
 
 #[test]
-fn an_answer_has_what_an_api_server_checks_and_no_empty_field() {
+fn an_answer_has_the_fields_that_an_api_server_requires_and_no_empty_ones() {
     assert_eq!(
         answered(ReviewVersion::V1, &Decision::default()),
         json!({
@@ -150,7 +150,7 @@ fn an_answer_has_what_an_api_server_checks_and_no_empty_field() {
             "warnings": ["mind"], "auditAnnotations": { "external-ip": "x" },
         })
     );
-    // One that is refused is not changed as well.
+    // A refused object is not patched.
     assert!(
         answered(ReviewVersion::V1, &Decision { patch: patched.patch, ..refused })["response"].get("patch").is_none()
     );

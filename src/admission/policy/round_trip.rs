@@ -1,24 +1,24 @@
-//! Random policies, there and back: nothing may be lost, whatever stands in them.
+//! Random policies, converted to the other version and back: nothing may be lost.
 
 use std::fmt::Write;
 
 use serde_json::value::RawValue;
 
 use super::{
-    policy::convert,
-    raw::{Members, Node, text_of},
+    conversion::convert,
+    version::{FIELD_MOVES, PolicyVersion},
 };
-use crate::admission::policy::version::{MOVED, Version};
+use crate::model::json::raw::{JsonMembers, JsonNode, text_of};
 
 /// Objects, half of them in each direction. `ROSTER_ROUND_TRIPS` asks for another number, such as 100000.
 const OBJECTS: u64 = 10_000;
 
 #[test]
-fn policies_survive_the_way_there_and_back() {
+fn policies_survive_conversion_and_back() {
     let asked = std::env::var("ROSTER_ROUND_TRIPS").ok().and_then(|n| n.parse().ok());
     let mut changed = 0;
     for seed in 0..asked.unwrap_or(OBJECTS) {
-        let from = Version::ALL[usize::from(seed % 2 == 0)];
+        let from = PolicyVersion::ALL[usize::from(seed % 2 == 0)];
         let object = RawValue::from_string(Random(seed).policy(from)).unwrap();
         let there = convert(&object, from.other()).unwrap_or_else(|e| panic!("{e}\n{object}"));
         let back = convert(&there, from).unwrap_or_else(|e| panic!("{e}\n{there}"));
@@ -26,41 +26,41 @@ fn policies_survive_the_way_there_and_back() {
         only_annotations_differ(&object, &there);
         changed += u32::from(there.get().contains("-only"));
     }
-    assert!(changed > 0, "nothing ever had to wait in an annotation");
+    assert!(changed > 0, "no policy needed an annotation");
 }
 
-/// An annotation of somebody else's is his own, and adds nothing to the spec.
+/// An annotation that Roster did not write is kept, and does not change the spec.
 #[test]
-fn an_annotation_says_nothing_that_a_spec_says() {
+fn a_foreign_annotation_does_not_change_the_spec() {
     for (from, rest) in [
-        (Version::V1alpha1, r#"{"spec":{"exempt":{"users":["*"]}}}"#),
-        (Version::V1alpha1, r#"{"spec":{"match":{"later":1,"namespaces":{"names":["x"]}}}}"#),
-        (Version::V1alpha1, r#"{"spec":{"defaultMode":"off"}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"exempt":{"users":["*"]}}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"match":{"later":1,"namespaces":{"names":["x"]}}}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"defaultMode":"off"}}"#),
         // A list might be read as a group, with its fields in order.
-        (Version::V1alpha1, r#"{"spec":{"exempt":[["eve"]],"addresses":[["10.0.0.0/8"]]}}"#),
-        (Version::V1alpha1, r#"{"spec":{"match":{"namespaces":[["shop"]]}}}"#),
-        (Version::V1alpha1, r#"{"spec":{"match":[[["shop"]]]}}"#),
-        (Version::V1alpha1, r#"{"spec":{"match":{"later":1},"capacity":["Deny"]}}"#),
-        (Version::V1alpha1, r#"{"spec":{"exempt":"eve"}}"#),
-        (Version::V1alpha1, r#"{"spec":{"exempt":5}}"#),
-        (Version::V1alpha1, r#"{"spec":{"exempt":null}}"#),
-        (Version::V1alpha1, r#"{"spec":{"match":{"services":null}}}"#),
-        (Version::V1alpha1, r#"{"spec":[{"exempt":{"users":["*"]}}]}"#),
-        (Version::V1alpha1, r#"{"noGroups":{"exempt":{"users":["*"]}}}"#),
-        (Version::V1alpha1, r#"{"noGroups":{"match":{"services":5,"namespaces":{"names":["x"]}}}}"#),
-        (Version::V1alpha1, r#"{"noGroups":{"match":{"services":5,"later":1}}}"#),
-        (Version::V1alpha1, r#"{"noGroups":{"match":{"services":{}}}}"#),
-        (Version::V1alpha1, r#"{"noGroups":{"rules":5}}"#),
-        (Version::V1alpha1, r#"{"noGroups":[["eve"]]}"#),
-        (Version::V1alpha1, r#"{"noGroups":{}}"#),
-        (Version::V1alpha1, r#"{"spec":{}}"#),
-        (Version::V1alpha1, r#"{"annotation":"a"}"#),
-        (Version::V1alpha1, r#"{"annotations":{}}"#),
-        (Version::V1alpha1, r#"[{"exempt":{"users":["*"]}}]"#),
-        (Version::V1, r#"{"noGroups":{"match":5}}"#),
-        (Version::V1, r#"{"spec":{"exemptUsers":["*"]}}"#),
-        (Version::V1, r#"{"spec":{"rules":[]}}"#),
-        (Version::V1, r#"{"spec":"off"}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"exempt":[["eve"]],"addresses":[["10.0.0.0/8"]]}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"match":{"namespaces":[["shop"]]}}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"match":[[["shop"]]]}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"match":{"later":1},"capacity":["Deny"]}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"exempt":"eve"}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"exempt":5}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"exempt":null}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{"match":{"services":null}}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":[{"exempt":{"users":["*"]}}]}"#),
+        (PolicyVersion::V1alpha1, r#"{"noGroups":{"exempt":{"users":["*"]}}}"#),
+        (PolicyVersion::V1alpha1, r#"{"noGroups":{"match":{"services":5,"namespaces":{"names":["x"]}}}}"#),
+        (PolicyVersion::V1alpha1, r#"{"noGroups":{"match":{"services":5,"later":1}}}"#),
+        (PolicyVersion::V1alpha1, r#"{"noGroups":{"match":{"services":{}}}}"#),
+        (PolicyVersion::V1alpha1, r#"{"noGroups":{"rules":5}}"#),
+        (PolicyVersion::V1alpha1, r#"{"noGroups":[["eve"]]}"#),
+        (PolicyVersion::V1alpha1, r#"{"noGroups":{}}"#),
+        (PolicyVersion::V1alpha1, r#"{"spec":{}}"#),
+        (PolicyVersion::V1alpha1, r#"{"annotation":"a"}"#),
+        (PolicyVersion::V1alpha1, r#"{"annotations":{}}"#),
+        (PolicyVersion::V1alpha1, r#"[{"exempt":{"users":["*"]}}]"#),
+        (PolicyVersion::V1, r#"{"noGroups":{"match":5}}"#),
+        (PolicyVersion::V1, r#"{"spec":{"exemptUsers":["*"]}}"#),
+        (PolicyVersion::V1, r#"{"spec":{"rules":[]}}"#),
+        (PolicyVersion::V1, r#"{"spec":"off"}"#),
     ] {
         let name = format!("roster.dev/{}-only", from.other().name());
         let object = serde_json::json!({
@@ -79,7 +79,8 @@ fn an_annotation_says_nothing_that_a_spec_says() {
 /// What an API server holds a conversion to: of the metadata, labels and annotations may differ.
 fn only_annotations_differ(object: &RawValue, there: &RawValue) {
     let rest = |raw| {
-        let mut metadata = Members::read(raw).unwrap().take("metadata").map(Node::into_object).unwrap_or_default();
+        let mut metadata =
+            JsonMembers::read(raw).unwrap().take("metadata").map(JsonNode::into_object).unwrap_or_default();
         metadata.take("annotations");
         canonical(&metadata.to_raw())
     };
@@ -96,13 +97,13 @@ fn canonical(raw: &RawValue) -> String {
 fn write_canonical(raw: &RawValue, out: &mut String) {
     match raw.get().as_bytes()[0] {
         b'{' => {
-            let mut members: Vec<_> = Members::read(raw).unwrap().into_iter().collect();
+            let mut members: Vec<_> = JsonMembers::read(raw).unwrap().into_iter().collect();
             members.sort_by(|a, b| a.0.cmp(&b.0));
             out.push('{');
             for (name, value) in members {
                 out.extend([&name, ":"]);
                 match value {
-                    Node::Raw(raw) => write_canonical(raw, out),
+                    JsonNode::Raw(raw) => write_canonical(raw, out),
                     other => panic!("{other:?} was not read"),
                 }
                 out.push(',');
@@ -152,7 +153,7 @@ impl Random {
         choices[self.below(choices.len())]
     }
 
-    fn policy(mut self, version: Version) -> String {
+    fn policy(mut self, version: PolicyVersion) -> String {
         let mut out = format!(r#"{{"apiVersion":"{version}","kind":"EndpointPolicy""#);
         if !self.one_in(10) {
             let _ = write!(out, r#","metadata":{}"#, self.metadata());
@@ -208,7 +209,7 @@ impl Random {
         fields.join(",")
     }
 
-    fn spec(&mut self, version: Version) -> String {
+    fn spec(&mut self, version: PolicyVersion) -> String {
         let mut fields = vec![format!(r#""rules":[{{"name":"external-ip","mode":"off","x":{}}}]"#, self.value(1))];
         for name in ["defaultMode", "future"] {
             if self.one_in(3) {
@@ -216,8 +217,8 @@ impl Random {
             }
         }
         match version {
-            Version::V1alpha1 => {
-                for moved in MOVED {
+            PolicyVersion::V1alpha1 => {
+                for moved in FIELD_MOVES {
                     if self.one_in(3) {
                         fields.push(format!(r#""{}":{}"#, moved.flat, self.value(2)));
                     }
@@ -228,7 +229,7 @@ impl Random {
                     }
                 }
             }
-            Version::V1 => {
+            PolicyVersion::V1 => {
                 for name in ["match", "exempt", "addresses", "capacity"] {
                     if !self.one_in(3) {
                         let value = self.group(&[name]);
@@ -236,8 +237,8 @@ impl Random {
                     }
                 }
                 if self.one_in(6) {
-                    let at = self.below(MOVED.len());
-                    fields.push(format!(r#""{}":{}"#, MOVED[at].flat, self.value(2)));
+                    let at = self.below(FIELD_MOVES.len());
+                    fields.push(format!(r#""{}":{}"#, FIELD_MOVES[at].flat, self.value(2)));
                 }
             }
         }
@@ -250,7 +251,7 @@ impl Random {
             return self.value(1);
         }
         let mut fields = Vec::new();
-        for moved in MOVED.iter().filter(|m| m.path.starts_with(path)) {
+        for moved in FIELD_MOVES.iter().filter(|m| m.path.starts_with(path)) {
             let name = moved.path[path.len()];
             if self.one_in(2) || fields.iter().any(|f: &String| f.starts_with(&format!("\"{name}\""))) {
                 continue;

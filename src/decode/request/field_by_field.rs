@@ -9,13 +9,13 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{BETA, Field, FieldErrors, Found, RequestError, Table, field, kind, names};
+use crate::model::json::pointer::Pointer;
 use crate::{
     decode::{
         DecodeError, DecodeReason, Source,
         budget::{Budget, Pool},
         kind::{Kind, TypeMeta},
         object::{self, Means, OfKind, Place},
-        pointer::Pointer,
         position::Position,
         value::offset_of,
     },

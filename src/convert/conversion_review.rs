@@ -1,127 +1,104 @@
-//! `ConversionReview`, as an API server sends it to a conversion webhook: v1 and v1beta1.
+//! `ConversionReview`, v1 and v1beta1: the body that an API server posts to a conversion webhook, and the answer.
 //!
-//! All or nothing: an API server takes no part of a list. What fails is told with a status of 200 and a result of
-//! `Failure`, which names the object; anything else would look like a webhook that is down.
+//! A review succeeds or fails as a whole: an API server does not accept part of a list. A failure has HTTP status 200
+//! and a result of `Failure` with the name of the object. Any other HTTP status would look like a broken webhook.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{
-    policy,
-    raw::{Members, Node},
-};
 use crate::{
-    admission::{self, Salvaged, policy::version::Version},
-    model::wire::nullable,
+    admission::policy::{self, PolicyVersion},
+    model::{
+        json::raw::{JsonMembers, JsonNode},
+        review_envelope::{self, BorrowedText, BrokenReview, EnvelopeRequest, ReviewAnswer},
+        wire::nullable,
+    },
 };
 
 /// Most characters of a message.
 const MAX_MESSAGE: usize = 1024;
 
-/// Why a review cannot even be answered: it has no uid.
+/// Why a review cannot be answered: it does not have a uid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the review cannot be read: {0}")]
-pub struct Unanswerable(String);
+pub struct UnanswerableReview(String);
 
+/// The field `request` of a review.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Review<'a> {
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    api_version: Cow<'a, str>,
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    request: Option<Request<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Request<'a> {
-    #[serde(borrow, default, deserialize_with = "nullable")]
-    uid: Cow<'a, str>,
-    #[serde(borrow, default, rename = "desiredAPIVersion", deserialize_with = "nullable")]
-    desired: Cow<'a, str>,
+struct ConversionRequest<'a> {
+    #[serde(borrow, default)]
+    uid: BorrowedText<'a>,
+    #[serde(borrow, default, rename = "desiredAPIVersion")]
+    desired: BorrowedText<'a>,
     #[serde(borrow, default, deserialize_with = "nullable")]
     objects: Vec<&'a RawValue>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer<'a> {
-    api_version: &'a str,
-    kind: &'static str,
-    response: Response<'a>,
+impl<'de> EnvelopeRequest<'de> for ConversionRequest<'de> {
+    const KIND: &'static str = "ConversionReview";
+    const API_VERSIONS: [&'static str; 2] = ["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"];
+
+    fn uid(&self) -> &str {
+        &self.uid.0
+    }
 }
 
+/// The field `response` of an answer.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Response<'a> {
+struct ConversionResponse<'a> {
     uid: &'a str,
     converted_objects: Vec<Cow<'a, RawValue>>,
-    result: Outcome,
+    result: ConversionResult,
 }
 
+/// `metav1.Status` of a conversion.
 #[derive(Serialize)]
-struct Outcome {
+struct ConversionResult {
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
 
-/// The answer to a review, in its version. A body without an uid has none: that is for the caller to refuse.
-pub fn review(body: &[u8]) -> Result<Vec<u8>, Unanswerable> {
-    review_until(body, &|| false)
+/// Converts the objects of a review and returns the answer in the version of the review. A body without a uid cannot
+/// be answered.
+pub fn answer_conversion_review(body: &[u8]) -> Result<Vec<u8>, UnanswerableReview> {
+    answer_conversion_review_until(body, &|| false)
 }
 
-/// The same; once it is `late`, which is asked before each object, the review fails: nobody waits for the rest.
-pub fn review_until(body: &[u8], late: &dyn Fn() -> bool) -> Result<Vec<u8>, Unanswerable> {
-    let failed = |message: String| {
-        let Salvaged { uid, api_version } = admission::salvage(body);
-        let uid = uid.ok_or_else(|| Unanswerable(message.clone()))?;
-        let version = known_version(&api_version).unwrap_or(V1);
-        Ok(answer(version, &uid, Err(message)))
-    };
-    let review: Review<'_> = match serde_json::from_slice(body) {
-        Ok(review) => review,
-        Err(error) => return failed(error.to_string()),
-    };
-    let Some(version) = known_version(&review.api_version) else {
-        let given = short(&review.api_version, 80);
-        return failed(format!("apiVersion {given:?} is neither {V1} nor {V1BETA1}"));
-    };
-    if review.kind != "ConversionReview" {
-        return failed(format!("kind {:?} is not ConversionReview", short(&review.kind, 80)));
-    }
-    match review.request {
-        None => failed("there is no request in it".to_owned()),
-        Some(request) if request.uid.is_empty() => failed("request.uid is empty".to_owned()),
-        Some(request) => Ok(answer(version, &request.uid, convert_all(&request, late))),
+/// The same with a deadline: before each object `is_late` is called, and once it returns true the review fails. The
+/// API server no longer waits for the other objects.
+pub fn answer_conversion_review_until(body: &[u8], is_late: &dyn Fn() -> bool) -> Result<Vec<u8>, UnanswerableReview> {
+    match review_envelope::read::<ConversionRequest<'_>>(body) {
+        Ok((api_version, request)) => Ok(answer(api_version, &request.uid.0, convert_all(&request, is_late))),
+        Err(BrokenReview { uid: Some(uid), api_version, message }) => Ok(answer(api_version, &uid, Err(message))),
+        Err(BrokenReview { uid: None, message, .. }) => Err(UnanswerableReview(message)),
     }
 }
 
-const V1: &str = "apiextensions.k8s.io/v1";
-const V1BETA1: &str = "apiextensions.k8s.io/v1beta1";
-
-fn known_version(text: &str) -> Option<&'static str> {
-    [V1, V1BETA1].into_iter().find(|v| *v == text)
-}
-
-fn convert_all<'a>(request: &Request<'a>, late: &dyn Fn() -> bool) -> Result<Vec<Cow<'a, RawValue>>, String> {
-    let to: Version = request.desired.parse().map_err(|e| format!("desiredAPIVersion: {e}"))?;
-    let one = |(i, object): (usize, &&'a RawValue)| {
-        if late() {
-            return Err(format!("the time was over after {i} of {} objects", request.objects.len()));
+fn convert_all<'a>(
+    request: &ConversionRequest<'a>,
+    is_late: &dyn Fn() -> bool,
+) -> Result<Vec<Cow<'a, RawValue>>, String> {
+    let to: PolicyVersion = request.desired.0.parse().map_err(|e| format!("desiredAPIVersion: {e}"))?;
+    let convert = |(i, object): (usize, &&'a RawValue)| {
+        if is_late() {
+            return Err(format!("timed out after {i} of {} objects", request.objects.len()));
         }
-        policy::convert(object, to).map_err(|e| format!("objects[{i}], {}: {e}", name_of(object)))
+        policy::convert(object, to).map_err(|e| match name_of(object) {
+            Some(name) => format!("objects[{i}], {name}: {e}"),
+            None => format!("objects[{i}]: {e}"),
+        })
     };
-    request.objects.iter().enumerate().map(one).collect()
+    request.objects.iter().enumerate().map(convert).collect()
 }
 
 /// Kind, namespace and name of an object, as far as they can be read.
-pub(super) fn name_of(raw: &RawValue) -> String {
-    let Ok(object) = Members::read(raw) else { return "which is no object".to_owned() };
-    let metadata = object.get("metadata").and_then(Node::open).unwrap_or_default();
+fn name_of(raw: &RawValue) -> Option<String> {
+    let object = JsonMembers::read(raw).ok()?;
+    let metadata = object.get("metadata").and_then(JsonNode::open).unwrap_or_default();
     let kind = match object.text("kind") {
         kind if kind.is_empty() => "an object without kind".into(),
         kind => kind,
@@ -130,19 +107,19 @@ pub(super) fn name_of(raw: &RawValue) -> String {
         namespace if namespace.is_empty() => namespace,
         namespace => (namespace.into_owned() + "/").into(),
     };
-    short(format!("{kind} {namespace}{}", metadata.text("name")).trim_end(), 400)
+    Some(short(format!("{kind} {namespace}{}", metadata.text("name")).trim_end(), 400))
 }
 
-fn answer(version: &str, uid: &str, converted: Result<Vec<Cow<'_, RawValue>>, String>) -> Vec<u8> {
+fn answer(api_version: &'static str, uid: &str, converted: Result<Vec<Cow<'_, RawValue>>, String>) -> Vec<u8> {
     let (converted_objects, result) = match converted {
-        Ok(objects) => (objects, Outcome { status: "Success", message: None }),
-        Err(m) => {
-            (Vec::new(), Outcome { status: "Failure", message: Some(short(&format!("roster: {m}"), MAX_MESSAGE)) })
+        Ok(objects) => (objects, ConversionResult { status: "Success", message: None }),
+        Err(why) => {
+            let message = short(&format!("roster: {why}"), MAX_MESSAGE);
+            (Vec::new(), ConversionResult { status: "Failure", message: Some(message) })
         }
     };
-    let response = Response { uid, converted_objects, result };
-    // Text and JSON only: this does not fail.
-    serde_json::to_vec(&Answer { api_version: version, kind: "ConversionReview", response }).unwrap_or_default()
+    let response = ConversionResponse { uid, converted_objects, result };
+    ReviewAnswer { api_version, kind: ConversionRequest::KIND, response }.to_json()
 }
 
 fn short(text: &str, max: usize) -> String {
@@ -155,8 +132,11 @@ mod tests {
 
     use super::*;
 
+    const V1: &str = ConversionRequest::API_VERSIONS[0];
+    const V1BETA1: &str = ConversionRequest::API_VERSIONS[1];
+
     fn ask(body: &Value) -> Value {
-        serde_json::from_slice(&review(body.to_string().as_bytes()).unwrap()).unwrap()
+        serde_json::from_slice(&answer_conversion_review(body.to_string().as_bytes()).unwrap()).unwrap()
     }
 
     fn body(version: &str, desired: &str, objects: &Value) -> Value {
@@ -215,13 +195,13 @@ mod tests {
                 with("apiVersion", json!("v1")),
                 "objects[1], EndpointPolicy a: \"v1\" is neither roster.dev/v1 nor roster.dev/v1alpha1",
             ),
-            (to, with("metadata", json!([])), "objects[1], EndpointPolicy: metadata is no object"),
+            (to, with("metadata", json!([])), "objects[1], EndpointPolicy: metadata is not an object"),
             (
                 to,
                 with("metadata", json!({"name": "b", "namespace": "n", "annotations": 5})),
-                "objects[1], EndpointPolicy n/b: metadata.annotations is no object",
+                "objects[1], EndpointPolicy n/b: metadata.annotations is not an object",
             ),
-            (to, json!(7), "objects[1], which is no object: it is no object"),
+            (to, json!(7), "objects[1]: the value is not an object"),
         ] {
             let got = ask(&body(V1, desired, &json!([good, bad])));
             let result = json!({"status": "Failure", "message": format!("roster: {why}")});
@@ -230,17 +210,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_fails_as_a_whole() {
+    fn a_late_review_fails_as_a_whole() {
         let good = json!({"apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": {"name": "a"}});
         let body = body(V1, "roster.dev/v1alpha1", &json!([good, good, good])).to_string();
         for (converted, why) in [
-            (0, Some("roster: the time was over after 0 of 3 objects")),
-            (2, Some("roster: the time was over after 2 of 3 objects")),
+            (0, Some("roster: timed out after 0 of 3 objects")),
+            (2, Some("roster: timed out after 2 of 3 objects")),
             (3, None),
         ] {
             let asked = std::cell::Cell::new(0);
-            let late = || asked.replace(asked.get() + 1) == converted;
-            let got: Value = serde_json::from_slice(&review_until(body.as_bytes(), &late).unwrap()).unwrap();
+            let is_late = || asked.replace(asked.get() + 1) == converted;
+            let got: Value =
+                serde_json::from_slice(&answer_conversion_review_until(body.as_bytes(), &is_late).unwrap()).unwrap();
             assert_eq!(got["response"]["result"]["message"].as_str(), why);
             let objects = got["response"]["convertedObjects"].as_array().unwrap();
             assert_eq!(objects.len(), if why.is_none() { 3 } else { 0 });
@@ -249,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_review_is_answered_if_its_uid_can_be_found() {
+    fn a_broken_review_with_a_uid_is_answered() {
         for (body, version, why) in [
             (r#"{"apiVersion":"apiextensions.k8s.io/v1beta1","request":{"uid":"u1","objects":[{"#, V1BETA1, "EOF"),
             (r#"{"kind":"ConversionReview","request":{"uid":"u1"}}"#, V1, "apiVersion \"\" is neither"),
@@ -264,7 +245,7 @@ mod tests {
                 "invalid type",
             ),
         ] {
-            let got: Value = serde_json::from_slice(&review(body.as_bytes()).unwrap()).unwrap();
+            let got: Value = serde_json::from_slice(&answer_conversion_review(body.as_bytes()).unwrap()).unwrap();
             let message = got["response"]["result"]["message"].as_str().unwrap().to_owned();
             assert!(message.contains(why), "{message}");
             let result = json!({"status": "Failure", "message": message});
@@ -277,7 +258,7 @@ mod tests {
             r#"{"request":{"uid":""}}"#,
             r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}"#,
         ] {
-            assert!(review(body.as_bytes()).is_err(), "{body}");
+            assert!(answer_conversion_review(body.as_bytes()).is_err(), "{body}");
         }
     }
 }

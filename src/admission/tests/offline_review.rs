@@ -2,20 +2,20 @@ use super::*;
 
 const TOLERATE: &str = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
 
-fn reviewed(object: &Value, old: Option<&Value>, settings: &Settings) -> Review {
-    let (inventory, context) = (cluster(), Context { user: "jane", namespace: "" });
+fn reviewed(object: &Value, old: Option<&Value>, settings: &Settings) -> ReviewResult {
+    let (inventory, writer) = (cluster(), Writer { user: "jane", namespace: "" });
     let old = old.map(Value::to_string);
-    review(&object.to_string(), old.as_deref(), context, settings, &Snapshot::of(&inventory)).unwrap()
+    review_object(&object.to_string(), old.as_deref(), writer, settings, &Snapshot::of(&inventory)).unwrap()
 }
 
 #[test]
-fn an_object_is_mended_and_then_judged() {
+fn an_object_is_changed_and_then_validated() {
     let service = object(
         "Service",
         "s",
         &[(TOLERATE, "true".into()), ("/spec/externalIPs", json!(["8.8.8.8"])), ("/spec/later", json!({ "kept": 1 }))],
     );
-    let Review { reviewed: found, decision, object: stored } = reviewed(&service, None, &Settings::default());
+    let ReviewResult { reviewed: found, decision, object: stored } = reviewed(&service, None, &Settings::default());
     assert!(found && decision.allowed());
     let mut want = service.clone();
     want["spec"]["publishNotReadyAddresses"] = true.into();
@@ -28,7 +28,7 @@ fn an_object_is_mended_and_then_judged() {
 }
 
 #[test]
-fn what_is_refused_says_so_and_what_was_stored_passes() {
+fn a_new_fault_is_refused_and_a_stored_one_is_not() {
     let service = object("Service", "s", &[("/metadata/labels/kubernetes.io~1service-name", "x".into())]);
     let denied = reviewed(&service, None, &Settings::default()).decision.denied.unwrap();
     assert_eq!(denied.code, 422);
@@ -36,33 +36,33 @@ fn what_is_refused_says_so_and_what_was_stored_passes() {
 }
 
 #[test]
-fn other_kinds_are_not_reviewed_and_text_that_is_no_object_is_an_error() {
+fn other_kinds_are_not_reviewed_and_invalid_text_is_an_error() {
     let pod = json!({ "apiVersion": "v1", "kind": "Pod" });
-    assert_eq!(reviewed(&pod, None, &strict()), Review::default());
+    assert_eq!(reviewed(&pod, None, &strict()), ReviewResult::default());
     for (object, old, want) in [
         ("", None, "the object cannot be read: "),
         ("[]", None, "the object cannot be read: "),
-        ("{\"kind\": null}", None, "the object cannot be read: it names no kind"),
-        ("{\"kind\":\"A\",\"metadata\": []}", None, "the object cannot be read: metadata is no JSON object"),
+        ("{\"kind\": null}", None, "the object cannot be read: the field `kind` is missing"),
+        ("{\"kind\":\"A\",\"metadata\": []}", None, "the object cannot be read: metadata is not a JSON object"),
         ("{\"kind\":\"A\",\"metadata\": {\"name\": 7}}", None, "the object cannot be read: "),
         ("{\"kind\": 7}", None, "the object cannot be read: "),
         ("{\"kind\":\"A\"}", Some("{"), "the old object cannot be read: "),
-        ("{\"kind\":\"A\"}", Some("{}"), "the old object cannot be read: it names no kind"),
+        ("{\"kind\":\"A\"}", Some("{}"), "the old object cannot be read: the field `kind` is missing"),
     ] {
-        let error = review(object, old, Context::default(), &strict(), &Nothing).unwrap_err().to_string();
+        let error = review_object(object, old, Writer::default(), &strict(), &Nothing).unwrap_err().to_string();
         assert!(error.starts_with(want), "{error}");
     }
 }
 
 #[test]
-fn the_namespace_is_the_objects_or_the_contexts_or_default() {
+fn the_namespace_is_that_of_the_object_or_of_the_writer_or_default() {
     let inventory = cluster();
-    let of = |namespace: Option<&str>, context: &str| {
+    let of = |namespace: Option<&str>, of_writer: &str| {
         let mut object = object("Endpoints", "x", &[]);
         object["metadata"]["namespace"] = namespace.into();
         let settings = only(&[(Rule::Provenance, Mode::Warn)]);
-        let context = Context { user: "", namespace: context };
-        let review = review(&object.to_string(), None, context, &settings, &Snapshot::of(&inventory)).unwrap();
+        let writer = Writer { user: "", namespace: of_writer };
+        let review = review_object(&object.to_string(), None, writer, &settings, &Snapshot::of(&inventory)).unwrap();
         review
             .decision
             .warnings
@@ -76,7 +76,7 @@ fn the_namespace_is_the_objects_or_the_contexts_or_default() {
 }
 
 #[test]
-fn of_kinds_that_were_not_given_nothing_is_known() {
+fn rules_without_the_kinds_they_need_are_not_checked() {
     let inventory = Inventory::default();
     let snapshot = Snapshot::of(&inventory);
     let settings = strict();

@@ -1,20 +1,20 @@
-//! What a conversion could not keep.
+//! The fields that a conversion loses.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::model::ObjectKey;
 
-/// A field that the result does not have.
+/// A field that a conversion loses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Lost {
-    /// The object that had it.
+pub struct LostField {
+    /// The object with the field.
     pub object: ObjectKey,
     /// The field, as Kubernetes writes paths: `endpoints[0].zone`.
     pub field: String,
     /// Why.
     pub why: String,
-    /// How many more fields of the object were lost for the same reason.
+    /// How many more fields of the object are lost for the same reason.
     #[serde(skip_serializing_if = "is_zero")]
     pub more: usize,
 }
@@ -24,11 +24,11 @@ fn is_zero(n: &usize) -> bool {
     *n == 0
 }
 
-/// What was lost of one object, in order; what was lost for one reason is told once.
+/// Collects the lost fields of one object, in order. Fields with the same reason are counted under the first one.
 #[derive(Debug)]
 pub(super) struct Losses {
     object: ObjectKey,
-    list: Vec<Lost>,
+    list: Vec<LostField>,
 }
 
 impl Losses {
@@ -36,30 +36,31 @@ impl Losses {
         Self { object, list: Vec::new() }
     }
 
-    pub(super) fn note(&mut self, field: impl Into<String>, why: &str) {
+    /// Adds a lost field.
+    pub(super) fn add(&mut self, field: impl Into<String>, why: &str) {
         if let Some(lost) = self.list.iter_mut().find(|l| l.why == why) {
             lost.more += 1;
             return;
         }
-        self.list.push(Lost { object: self.object.clone(), field: field.into(), why: why.to_owned(), more: 0 });
+        self.list.push(LostField { object: self.object.clone(), field: field.into(), why: why.to_owned(), more: 0 });
     }
 
-    /// Notes every field of `source` that `read`, which was made of it, does not have.
-    pub(super) fn note_unread(&mut self, source: &Value, read: &Value) {
-        self.unread(source, read, &mut String::new());
+    /// Adds every field of `source` that is missing in `read`, which was parsed from it.
+    pub(super) fn add_unread(&mut self, source: &Value, read: &Value) {
+        self.compare(source, read, &mut String::new());
     }
 
-    fn unread(&mut self, source: &Value, read: &Value, at: &mut String) {
+    fn compare(&mut self, source: &Value, read: &Value, at: &mut String) {
         let here = at.len();
         match (source, read) {
             (Value::Object(source), Value::Object(read)) => {
                 for (name, value) in source {
                     at.extend([if here == 0 { "" } else { "." }, name]);
                     match read.get(name) {
-                        Some(read) => self.unread(value, read, at),
-                        // Who wrote which field is not part of what was written.
-                        None if is_nothing(value) || at == "metadata.managedFields" => {}
-                        None => self.note(at.as_str(), "this build does not know the field"),
+                        Some(read) => self.compare(value, read, at),
+                        // Managed fields are not part of the content.
+                        None if is_zero_value(value) || at == "metadata.managedFields" => {}
+                        None => self.add(at.as_str(), "this version of Roster does not know the field"),
                     }
                     at.truncate(here);
                 }
@@ -67,7 +68,7 @@ impl Losses {
             (Value::Array(source), Value::Array(read)) => {
                 for (i, (source, read)) in source.iter().zip(read).enumerate() {
                     at.extend(["[", &i.to_string(), "]"]);
-                    self.unread(source, read, at);
+                    self.compare(source, read, at);
                     at.truncate(here);
                 }
             }
@@ -75,13 +76,13 @@ impl Losses {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Lost> {
+    pub(super) fn finish(self) -> Vec<LostField> {
         self.list
     }
 }
 
-/// Whether a value says no more than its absence.
-fn is_nothing(value: &Value) -> bool {
+/// Whether a value means the same as a missing one.
+fn is_zero_value(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),

@@ -5,12 +5,12 @@ use std::{borrow::Cow, fmt};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::{FIELDS, Field, Found, field, kind};
+use crate::model::json::pointer::Pointer;
 use crate::{
     decode::{
         Source,
         budget::{Budget, Pool},
         object::{OfKind, keep},
-        pointer::Pointer,
         strict::Strict,
     },
     inventory::{Interner, Object},

@@ -1,0 +1,318 @@
+//! Reviews without an API server: of objects from files or a request, with what is known about their cluster.
+//!
+//! ```text
+//! object ─ as v1 ─► the request of an API server ─ policies ─► both webhooks in turn ─► OfflineReview
+//! AdmissionReview ─► its request ───────────────────┘             └► the answer of each webhook
+//! ```
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    admission_review::{EnvelopeError, answer_review, read_review},
+    decide,
+    decision::Decision,
+    kinds::AdmissionKind,
+    knowledge::Knowledge,
+    policy::{self, Policies},
+    request::{AdmissionRequest, Operation, Stage},
+    settings::Settings,
+};
+use crate::{
+    engine::reason::{Finding, Reason},
+    model::{
+        Labels, ObjectKey, Text,
+        json::{
+            patch::{self, PatchError},
+            raw::{JsonMembers, object_key},
+        },
+        slice_version::{self, SliceVersion},
+        wire::nullable,
+    },
+};
+
+/// Longest text of an object: the limit of the webhook for a review. An API server stores 1.5 MiB, and a review takes
+/// many times the text in memory.
+pub const MAX_TEXT: usize = 7 << 20;
+
+/// The namespace of an object that does not name one.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// Labels of namespaces, by name.
+pub type Namespaces = BTreeMap<String, Labels>;
+
+/// Reviews objects: who writes them, and what is known about the cluster.
+#[derive(Clone, Copy)]
+pub struct Reviewer<'a> {
+    /// The policies.
+    pub policies: &'a Policies,
+    /// The cluster around the objects.
+    pub cluster: &'a dyn Knowledge,
+    /// The labels of its namespaces.
+    pub namespaces: &'a Namespaces,
+    /// The user who writes; empty for an anonymous one.
+    pub user: &'a str,
+    /// The groups of the user.
+    pub groups: &'a [String],
+    /// The namespace of objects that do not name one; empty for `default`.
+    pub namespace: &'a str,
+}
+
+/// The review of an object.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfflineReview {
+    /// Whether any rule applies to this kind of object.
+    pub reviewed: bool,
+    /// Whether the object would be stored.
+    pub allowed: bool,
+    /// What the writer does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
+    /// The decision of both webhooks: the patch of the first, the answer of the second, the warnings of both.
+    pub decision: Decision,
+    /// The object as it would be stored, if it was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<Value>,
+    /// The answer of each webhook to a recorded review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<WebhookAnswers>,
+}
+
+impl OfflineReview {
+    /// The review of an object that was not reviewed, and why.
+    pub fn unreviewed(why: &str) -> Self {
+        let decision = Decision::unreviewed(why);
+        Self { reviewed: false, allowed: decision.allowed(), operation: None, decision, object: None, answers: None }
+    }
+}
+
+/// The answers of both webhooks to a review: an `AdmissionReview` in its version.
+#[derive(Clone, Debug, Serialize)]
+pub struct WebhookAnswers {
+    /// The answer of the mutating webhook.
+    pub mutate: Box<RawValue>,
+    /// The answer of the validating webhook, to the object in the review.
+    pub validate: Box<RawValue>,
+}
+
+/// Why an object cannot be reviewed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    /// The text is not a JSON object with a kind.
+    #[error("the {0} cannot be read: {1}")]
+    Unreadable(&'static str, serde_json::Error),
+    /// A patch does not fit the object: a defect of a rule.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// The recorded review cannot be read.
+    #[error(transparent)]
+    Envelope(#[from] EnvelopeError),
+    /// A slice of version v1beta1 cannot be converted.
+    #[error("{0}")]
+    Convert(String),
+    /// The object is too large.
+    #[error("the object has more than {MAX_TEXT} bytes, which is more than an API server accepts")]
+    TooLarge,
+}
+
+impl Reviewer<'_> {
+    /// Reviews an object: an update of the stored object `old`, or a new object.
+    pub fn object(&self, object: &RawValue, old: Option<&RawValue>) -> Result<OfflineReview, ReviewError> {
+        if object.get().len().max(old.map_or(0, |o| o.get().len())) > MAX_TEXT {
+            return Err(ReviewError::TooLarge);
+        }
+        let object = as_v1(object)?;
+        let old = old.map(as_v1).transpose()?;
+        let writer = Writer { user: self.user, namespace: self.namespace };
+        let mut request = request_for(object.get(), old.as_ref().map(|o| o.get()), writer)?;
+        request.groups = self.groups.iter().map(|g| Cow::Borrowed(g.as_str())).collect();
+        self.answer(&request)
+    }
+
+    /// Reviews the request of a recorded `AdmissionReview`, which names the writer and the stored object.
+    pub fn recorded(&self, review: &RawValue) -> Result<(ObjectKey, OfflineReview), ReviewError> {
+        if review.get().len() > MAX_TEXT {
+            return Err(ReviewError::TooLarge);
+        }
+        let (version, request) = read_review(review.get().as_bytes())?;
+        let settings = self.settings(&request);
+        let answer = |stage| {
+            let decision = decide(&request, stage, &settings, self.cluster);
+            let text = answer_review(version, &request.uid, &decision);
+            // The text was serialized a moment ago: this does not fail.
+            serde_json::from_slice(&text).unwrap_or_else(|_| RawValue::NULL.to_owned())
+        };
+        let answers = WebhookAnswers { mutate: answer(Stage::Mutate), validate: answer(Stage::Validate) };
+        let key = ObjectKey::new(&short(&request.kind), &short(&request.namespace), &short(&request.name));
+        Ok((key, OfflineReview { answers: Some(answers), ..self.answer(&request)? }))
+    }
+
+    fn answer(&self, request: &AdmissionRequest<'_>) -> Result<OfflineReview, ReviewError> {
+        let ReviewResult { reviewed, decision, object } = decide_both(request, &self.settings(request), self.cluster)?;
+        let operation = request.operation;
+        Ok(OfflineReview { reviewed, allowed: decision.allowed(), operation, decision, object, answers: None })
+    }
+
+    fn settings(&self, request: &AdmissionRequest<'_>) -> Settings {
+        self.policies.settings_of(request, self.namespaces.get(request.namespace.as_ref()))
+    }
+}
+
+/// Adds the labels of a namespace, if the object is one.
+pub fn note_namespace(object: &RawValue, key: &ObjectKey, into: &mut Namespaces) {
+    if key.kind == "Namespace" {
+        into.insert(key.name.to_string(), policy::labels_of(object));
+    }
+}
+
+/// Whether a finding is about a field that an API server fills in. A manifest rightly leaves it out.
+pub fn is_filled_in(problem: &Finding, object: &RawValue) -> bool {
+    match problem.code {
+        Reason::MissingProtocol | Reason::MissingTargetPort => true,
+        Reason::InvalidName => problem.object.name.is_empty() && !object_key(object).name.is_empty(),
+        _ => false,
+    }
+}
+
+/// A slice as v1. With `matchPolicy: Equivalent`, an API server sends the version that the webhook asks for.
+fn as_v1(object: &RawValue) -> Result<Cow<'_, RawValue>, ReviewError> {
+    let api_version = JsonMembers::read(object).map(|o| o.text("apiVersion").into_owned()).unwrap_or_default();
+    if object_key(object).kind != "EndpointSlice" || api_version != SliceVersion::V1beta1.api_version() {
+        return Ok(Cow::Borrowed(object));
+    }
+    slice_version::convert(object, SliceVersion::V1, &mut |_, _| {}).map_err(ReviewError::Convert)
+}
+
+fn short(text: &str) -> Text {
+    text.chars().take(253).collect::<String>().into()
+}
+
+/// Who writes an object, and where.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Writer<'a> {
+    /// The user; empty for an anonymous one.
+    pub user: &'a str,
+    /// The namespace of an object that does not name one; empty for `default`.
+    pub namespace: &'a str,
+}
+
+/// What an API server does with an object after it has called both webhooks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewResult {
+    /// Whether any rule applies to this kind of object.
+    pub reviewed: bool,
+    /// The decision of both webhooks: the patch of the first, the answer of the second, the warnings of both.
+    pub decision: Decision,
+    /// The object as it would be stored, if it was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<Value>,
+}
+
+/// Reviews an object as an API server would: an update of the stored object `old`, or a new object.
+pub fn review_object(
+    object: &str,
+    old: Option<&str>,
+    writer: Writer<'_>,
+    settings: &Settings,
+    cluster: &dyn Knowledge,
+) -> Result<ReviewResult, ReviewError> {
+    decide_both(&request_for(object, old, writer)?, settings, cluster)
+}
+
+/// The request that an API server would send for an object: an update of the stored object `old`, or a new object.
+pub fn request_for<'a>(
+    object: &'a str,
+    old: Option<&'a str>,
+    writer: Writer<'a>,
+) -> Result<AdmissionRequest<'a>, ReviewError> {
+    let (raw, head, metadata) = open("object", object)?;
+    let old = old.map(|old| open("old object", old)).transpose()?.map(|(raw, ..)| raw);
+    let (group, version) = head.api_version.split_once('/').unwrap_or(("", &head.api_version));
+    let namespaces = [metadata.namespace.as_str(), writer.namespace, DEFAULT_NAMESPACE];
+    Ok(AdmissionRequest {
+        group: Cow::Owned(group.to_owned()),
+        version: Cow::Owned(version.to_owned()),
+        kind: Cow::Owned(head.kind.to_string()),
+        namespace: Cow::Owned(namespaces.into_iter().find(|n| !n.is_empty()).unwrap_or_default().to_owned()),
+        name: Cow::Owned(metadata.name.to_string()),
+        operation: Some(if old.is_some() { Operation::Update } else { Operation::Create }),
+        user: Cow::Borrowed(writer.user),
+        object: Some(raw),
+        old_object: old,
+        ..AdmissionRequest::default()
+    })
+}
+
+/// Mutates, applies the patch and validates, as an API server does with a request.
+fn decide_both(
+    request: &AdmissionRequest<'_>,
+    settings: &Settings,
+    cluster: &dyn Knowledge,
+) -> Result<ReviewResult, ReviewError> {
+    let Some(raw) = request.object.filter(|_| AdmissionKind::of(request).is_some()) else {
+        return Ok(ReviewResult::default());
+    };
+    let mutated = decide(request, Stage::Mutate, settings, cluster);
+    let object = if mutated.patch.is_empty() {
+        None
+    } else {
+        let mut object: Value = read("object", raw.get())?;
+        patch::apply(&mutated.patch, &mut object)?;
+        Some(object)
+    };
+    let text = object.as_ref().map(Value::to_string);
+    let raw = text.as_deref().map_or(Ok(raw), |text| read("object", text))?;
+    let validated =
+        decide(&AdmissionRequest { object: Some(raw), ..request.clone() }, Stage::Validate, settings, cluster);
+    Ok(ReviewResult { reviewed: true, decision: mutated.and(validated), object })
+}
+
+fn read<'a, T: Deserialize<'a>>(what: &'static str, text: &'a str) -> Result<T, ReviewError> {
+    serde_json::from_str(text).map_err(|error| ReviewError::Unreadable(what, error))
+}
+
+/// The type of an object, and its metadata as text.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UntypedObject<'a> {
+    #[serde(default, deserialize_with = "nullable")]
+    api_version: Text,
+    #[serde(default, deserialize_with = "nullable")]
+    kind: Text,
+    #[serde(default, borrow)]
+    metadata: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct UntypedMeta {
+    #[serde(deserialize_with = "nullable")]
+    name: Text,
+    #[serde(deserialize_with = "nullable")]
+    namespace: Text,
+}
+
+/// Reads the type and the name of an object.
+fn open<'a>(what: &'static str, text: &'a str) -> Result<(&'a RawValue, UntypedObject<'a>, UntypedMeta), ReviewError> {
+    let wrong = |why: &str| ReviewError::Unreadable(what, serde::de::Error::custom(why));
+    let raw: &RawValue = read(what, text)?;
+    // The parser would also accept a list, as the fields in order.
+    let is_object = |raw: &RawValue| raw.get().starts_with('{');
+    if !is_object(raw) {
+        return Err(wrong("it is not a JSON object"));
+    }
+    let head: UntypedObject<'_> = read(what, raw.get())?;
+    if head.kind.is_empty() {
+        return Err(wrong("the field `kind` is missing"));
+    }
+    let metadata = match head.metadata {
+        None => UntypedMeta::default(),
+        Some(metadata) if is_object(metadata) => read(what, metadata.get())?,
+        Some(_) => return Err(wrong("metadata is not a JSON object")),
+    };
+    Ok((raw, head, metadata))
+}

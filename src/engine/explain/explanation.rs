@@ -1,0 +1,200 @@
+//! What `explain` answers: the verdicts on every pod, and the causes that concern the Service.
+
+use serde::Serialize;
+
+use crate::{
+    engine::{
+        compat::Minor,
+        reason::{Finding, Reason, Severity},
+        record::Scope,
+    },
+    model::{ObjectKey, TargetPort, Text},
+};
+
+/// The most verdicts that are listed.
+pub const MAX_ROWS: usize = 100_000;
+/// The most text in the listed verdicts, and in the records that are kept for them, in bytes: 600 for each of
+/// [`MAX_ROWS`].
+pub const MAX_TEXT: usize = 60_000_000;
+/// The most verdicts that are reached: those over [`MAX_ROWS`] are only counted.
+pub const MAX_VERDICTS: usize = 1 << 24;
+/// The most records that are kept: those of 700 000 pods in three lists, or of 200 000 pods that all lack three ports.
+pub const MAX_RECORDS: usize = 1 << 21;
+/// The most causes that are listed for the Service as a whole.
+pub const MAX_REASONS: usize = 1000;
+
+/// Which pods serve a Service, and why the others do not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The Service; if it was deleted, its name as the remaining objects give it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<ObjectKey>,
+    /// The release whose controllers are explained.
+    pub compat: Minor,
+    /// Counts.
+    pub summary: Summary,
+    /// What concerns the Service as a whole, followed by the findings of the plan.
+    pub reasons: Vec<Cause>,
+    /// One verdict per selected pod, list and Service port, in this order. Pods keep their order.
+    pub rows: Vec<PodVerdict>,
+}
+
+/// Counts of an [`Explanation`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Pods that the Service selects.
+    pub pods: usize,
+    /// Ports of the Service.
+    pub ports: usize,
+    /// Pods × ports that are ready in at least one list: in Endpoints, or in the slices of one address type. Each
+    /// counts once, although clients that read another list may not see it (kube-proxy reads slices only);
+    /// `scopes` counts each list separately.
+    pub served: usize,
+    /// Verdicts of each list, by state.
+    pub scopes: Vec<ScopeCounts>,
+    /// Verdicts that are not listed.
+    pub omitted_rows: usize,
+    /// Causes that are not listed.
+    pub omitted_reasons: usize,
+}
+
+/// How many pods × ports of a list are in which state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScopeCounts {
+    /// The list.
+    pub scope: Scope,
+    /// Clients that read this list use it.
+    pub served: usize,
+    /// Published as ready.
+    pub ready: usize,
+    /// Published as not ready.
+    pub not_ready: usize,
+    /// Published as terminating.
+    pub terminating: usize,
+    /// Not published.
+    pub absent: usize,
+}
+
+impl ScopeCounts {
+    /// No verdicts of `scope` yet.
+    pub(super) fn none(scope: Scope) -> Self {
+        Self { scope, served: 0, ready: 0, not_ready: 0, terminating: 0, absent: 0 }
+    }
+
+    /// Counts some verdicts that are the same.
+    pub(super) fn count(&mut self, state: PodState, served: bool, verdicts: usize) {
+        let of_state = match state {
+            PodState::Ready => &mut self.ready,
+            PodState::NotReady => &mut self.not_ready,
+            PodState::Terminating => &mut self.terminating,
+            PodState::Absent => &mut self.absent,
+        };
+        *of_state += verdicts;
+        self.served += if served { verdicts } else { 0 };
+    }
+}
+
+/// The answer for one pod and Service port in one list: published or not, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodVerdict {
+    /// Name of the pod.
+    pub pod: Text,
+    /// The Service port; `None` if the Service has no ports.
+    pub port: Option<PortName>,
+    /// The list.
+    pub scope: Scope,
+    /// Whether clients that read this list use it.
+    pub served: bool,
+    /// How it is published.
+    pub state: PodState,
+    /// Why: at least one cause, the decisive one first.
+    pub reasons: Vec<Cause>,
+}
+
+impl PodVerdict {
+    /// The length of its texts.
+    pub(super) fn text(&self) -> usize {
+        let port = self.port.as_ref().map_or(0, |p| match &p.target_port {
+            TargetPort::Name(target) => p.name.len() + target.len(),
+            TargetPort::Number(_) => p.name.len(),
+        });
+        self.pod.len() + port + self.reasons.iter().map(|c| c.detail.len() + c.fix.len()).sum::<usize>()
+    }
+}
+
+/// A Service port in a [`PodVerdict`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortName {
+    /// Name; may be empty.
+    pub name: Text,
+    /// Number.
+    pub port: i32,
+    /// Number or name of the container port.
+    pub target_port: TargetPort,
+}
+
+/// How a pod is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PodState {
+    /// As ready.
+    Ready,
+    /// As not ready.
+    NotReady,
+    /// As terminating.
+    Terminating,
+    /// Not at all.
+    Absent,
+}
+
+/// A reason with its details for one pod or Service, and the fix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// Stable code.
+    pub code: Reason,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What the reason means here; empty where the code says everything.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// What a user can do; empty where there is nothing to do.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub fix: &'static str,
+    /// The object, if it is not the pod of the verdict or the Service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectKey>,
+    /// For [`Reason::LabelDiffers`]: the labels that differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<LabelMiss>,
+}
+
+impl Cause {
+    /// A cause with the severity and the fix of its code.
+    pub fn new(code: Reason, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { code, severity: code.severity(), detail, fix: code.fix(), object: None, labels: Vec::new() }
+    }
+
+    /// A finding of the plan for `service`.
+    pub(super) fn of_finding(finding: Finding, service: Option<&ObjectKey>) -> Self {
+        let object = Some(finding.object).filter(|o| Some(o) != service);
+        Self { severity: finding.severity, object, ..Self::new(finding.code, finding.message) }
+    }
+}
+
+/// A pair of the selector that the labels of a pod do not contain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabelMiss {
+    /// Key of the label.
+    pub key: Text,
+    /// The value that the selector requires.
+    pub wanted: Text,
+    /// The value that the pod has; `None` if it has no such label.
+    pub found: Option<Text>,
+}

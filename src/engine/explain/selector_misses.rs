@@ -1,0 +1,209 @@
+//! The nearest misses of a selector that matches nothing.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    fmt::Write,
+    sync::Arc,
+};
+
+use super::explanation::{Cause, LabelMiss};
+use crate::{
+    engine::{
+        phrase::{clip, counted},
+        reason::Reason,
+    },
+    model::{Labels, Pod, Service, Text},
+};
+
+/// The most differences that are named.
+const MAX_DIFFERENCES: usize = 3;
+/// The most namespaces that are named.
+const MAX_NAMESPACES: usize = 5;
+/// The most groups of its namespace that a selector is compared with: 10 000 Services that all match nothing take
+/// seconds.
+const MAX_COMPARED: usize = 10_000;
+
+/// Pods grouped by namespace and labels: made once, and used for every Service whose selector matches nothing.
+#[derive(Debug, Default)]
+pub struct LabelGroups<'a> {
+    all: Vec<LabelGroup<'a>>,
+    /// Indices of the groups of each namespace.
+    by_namespace: BTreeMap<&'a Text, Vec<usize>>,
+    /// Indices of the groups that have a label pair.
+    by_pair: HashMap<(&'a Text, &'a Text), Vec<usize>, Fast>,
+}
+
+type Fast = foldhash::fast::FixedState;
+
+/// Pods of one namespace with the same labels.
+#[derive(Debug)]
+struct LabelGroup<'a> {
+    first: &'a Pod,
+    count: usize,
+}
+
+impl<'a> FromIterator<&'a Pod> for LabelGroups<'a> {
+    fn from_iter<I: IntoIterator<Item = &'a Pod>>(pods: I) -> Self {
+        let mut this = Self::default();
+        let mut places: HashMap<(&Text, &Labels), usize, Fast> = HashMap::default();
+        let mut before: Option<(&Pod, usize)> = None;
+        for pod in pods {
+            // Neighbours are mostly replicas, which share namespace and labels.
+            let place = match before {
+                Some((b, at)) if Arc::ptr_eq(&b.labels, &pod.labels) && b.namespace() == pod.namespace() => at,
+                _ => *places.entry((pod.namespace(), &*pod.labels)).or_insert_with(|| this.add(pod)),
+            };
+            this.all[place].count += 1;
+            before = Some((pod, place));
+        }
+        this
+    }
+}
+
+impl<'a> LabelGroups<'a> {
+    fn add(&mut self, first: &'a Pod) -> usize {
+        let place = self.all.len();
+        self.all.push(LabelGroup { first, count: 0 });
+        self.by_namespace.entry(first.namespace()).or_default().push(place);
+        for pair in first.labels.iter() {
+            self.by_pair.entry(pair).or_default().push(place);
+        }
+        place
+    }
+
+    fn of_namespace(&self, namespace: &Text) -> impl Iterator<Item = &LabelGroup<'a>> {
+        self.by_namespace.get(namespace).into_iter().flatten().map(|i| &self.all[*i])
+    }
+
+    /// The groups of all namespaces that `selector`, which is not empty, matches.
+    fn matching<'b>(&'b self, selector: &'b Labels) -> impl Iterator<Item = &'b LabelGroup<'a>> {
+        let lists = selector.iter().map(|pair| self.by_pair.get(&pair).map_or(&[][..], Vec::as_slice));
+        let shortest = lists.min_by_key(|l| l.len()).unwrap_or_default();
+        shortest.iter().map(|i| &self.all[*i]).filter(|g| selector.selects(&g.first.labels))
+    }
+}
+
+/// Causes that tell that nothing matches and then the nearest misses: the pods of the namespace that have most pairs
+/// of the selector, and the namespaces in which it would match.
+pub(super) fn misses(service: &Service, selector: &Labels, groups: &LabelGroups<'_>) -> Vec<Cause> {
+    let namespace = &service.meta.namespace;
+    let nothing = match groups.of_namespace(namespace).map(|g| g.count).sum() {
+        0 => format!("no pod of namespace {namespace} is known"),
+        n => format!("none of {} in namespace {namespace}", counted(n, "pod")),
+    };
+    let mut out = vec![Cause::new(Reason::SelectorMatchesNothing, nothing)];
+    out.extend(differences(selector, groups.of_namespace(namespace)));
+    out.extend(other_namespaces(selector, groups));
+    out
+}
+
+/// How close pods come: the pairs that they have, then the keys that they have with another value.
+type Closeness = (usize, usize);
+
+/// What pods have under the keys of a selector. Pods with equal lists differ from the selector in the same way.
+type Pairs<'a> = Vec<(&'a Text, &'a Text)>;
+
+/// Compares pods with a selector. The time depends on the labels of the pods: a selector can have any number of pairs.
+fn closeness(selector: &Labels, labels: &Labels) -> Closeness {
+    let (mut equal, mut other) = (0, 0);
+    for (key, found) in labels.iter() {
+        match selector.get(key) {
+            Some(wanted) if wanted == found => equal += 1,
+            Some(_) => other += 1,
+            None => {}
+        }
+    }
+    (equal, other)
+}
+
+/// The closest pods, one cause for all that differ in the same way.
+fn differences<'a>(selector: &Labels, groups: impl Iterator<Item = &'a LabelGroup<'a>>) -> Vec<Cause> {
+    let mut best: Closeness = (0, 0);
+    let mut closest: BTreeMap<Pairs<'a>, (usize, &Pod)> = BTreeMap::new();
+    for group in groups.take(MAX_COMPARED) {
+        let labels = &group.first.labels;
+        let closeness = closeness(selector, labels);
+        if closeness > best {
+            best = closeness;
+            closest.clear();
+        }
+        // A pod that has none of the keys is not close.
+        if closeness == best && best != (0, 0) {
+            let pairs = labels.iter().filter(|(key, _)| selector.contains_key(key)).collect();
+            closest.entry(pairs).or_insert((0, group.first)).0 += group.count;
+        }
+    }
+    let mut closest: Vec<(Pairs<'_>, (usize, &Pod))> = closest.into_iter().collect();
+    closest.sort_by_cached_key(|(pairs, (count, _))| (Reverse(similarity(selector, pairs)), Reverse(*count)));
+    let more = closest.len().saturating_sub(MAX_DIFFERENCES);
+    let shown = closest.iter().take(MAX_DIFFERENCES);
+    let mut out: Vec<Cause> = shown.map(|(_, (count, pod))| difference(selector, *count, pod)).collect();
+    if let Some(last) = out.last_mut().filter(|_| more > 0) {
+        let _ = write!(last.detail, " (other pods differ in {})", counted(more, "other way"));
+    }
+    out
+}
+
+/// How similar the differing values are: the letters that they share, in any order, in thousandths of all letters.
+fn similarity(selector: &Labels, pairs: &Pairs<'_>) -> usize {
+    let values = pairs.iter().filter_map(|(key, found)| Some((selector.get(key)?, *found)));
+    values.filter(|(wanted, found)| wanted != found).map(|(wanted, found)| shared_letters(wanted, found)).sum()
+}
+
+fn shared_letters(a: &str, b: &str) -> usize {
+    let mut letters = [0usize; 256];
+    a.bytes().for_each(|c| letters[usize::from(c)] += 1);
+    let mut shared = 0;
+    for c in b.bytes() {
+        let left = &mut letters[usize::from(c)];
+        shared += usize::from(*left > 0);
+        *left = left.saturating_sub(1);
+    }
+    shared * 2000 / (a.len() + b.len()).max(1)
+}
+
+/// How `pod`, which stands for `count` pods, differs from the selector.
+fn difference(selector: &Labels, count: usize, pod: &Pod) -> Cause {
+    let differs = selector.iter().map(|(key, wanted)| (key, wanted, pod.labels.get(key)));
+    let differs: Vec<_> = differs.filter(|(_, wanted, found)| *found != Some(*wanted)).take(MAX_DIFFERENCES).collect();
+    let texts: Vec<String> = differs
+        .iter()
+        .map(|(key, wanted, found)| match found {
+            Some(found) => format!("label {} is {:?}, not {:?}", clip(key), clip(found), clip(wanted)),
+            None => format!("label {} is missing, {:?} is wanted", clip(key), clip(wanted)),
+        })
+        .collect();
+    let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
+    let label = |(key, wanted, found): (&Text, &Text, Option<&Text>)| LabelMiss {
+        key: key.clone(),
+        wanted: wanted.clone(),
+        found: found.cloned(),
+    };
+    Cause {
+        object: Some(pod.key()),
+        labels: differs.into_iter().map(label).collect(),
+        ..Cause::new(Reason::LabelDiffers, format!("pod {}{more}: {}", pod.name(), texts.join("; ")))
+    }
+}
+
+/// The other namespaces in which the selector would match pods.
+fn other_namespaces(selector: &Labels, groups: &LabelGroups<'_>) -> Option<Cause> {
+    let mut counts: BTreeMap<&Text, usize> = BTreeMap::new();
+    for group in groups.matching(selector) {
+        *counts.entry(group.first.namespace()).or_default() += group.count;
+    }
+    if counts.is_empty() {
+        return None;
+    }
+    let named: Vec<String> = counts
+        .iter()
+        .take(MAX_NAMESPACES)
+        .map(|(namespace, n)| format!("{n} in namespace {}", clip(namespace)))
+        .collect();
+    let more = match counts.len().saturating_sub(named.len()) {
+        0 => String::new(),
+        n => format!(", and in {} more", counted(n, "namespace")),
+    };
+    Some(Cause::new(Reason::OtherNamespace, format!("it would match pods: {}{more}", named.join(", "))))
+}

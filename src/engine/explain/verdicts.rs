@@ -1,0 +1,185 @@
+//! One verdict per pod, list and Service port, made of the records of a plan.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use super::explanation::{Cause, MAX_ROWS, MAX_TEXT, MAX_VERDICTS, PodState, PodVerdict, PortName, ScopeCounts};
+use crate::{
+    engine::{
+        reason::Reason,
+        record::{Record, Scope},
+    },
+    model::{Pod, Service},
+};
+
+/// All verdicts, with their counts.
+#[derive(Default)]
+pub(super) struct VerdictTable {
+    pub(super) verdicts: Vec<PodVerdict>,
+    pub(super) counts: Vec<ScopeCounts>,
+    pub(super) ports: Vec<PortTally>,
+    pub(super) omitted: usize,
+    /// Pods × ports that clients use, in some list.
+    pub(super) served: usize,
+    seen: usize,
+    text: usize,
+}
+
+/// The counts of one Service port (or of a Service without ports) over all lists.
+#[derive(Clone, Default)]
+pub(super) struct PortTally {
+    /// Whether some pod serves it.
+    pub(super) served: bool,
+    /// The last pod that does.
+    last_served: Option<usize>,
+    /// For each decisive reason the number of pods, and the last of them.
+    pub(super) reasons: BTreeMap<Reason, (usize, usize)>,
+}
+
+/// Arranges records by pod, list and port. A record that names no port counts for every port. `known` is the number
+/// of pods that should have records.
+pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut records: Vec<Record>) -> VerdictTable {
+    let Some(service) = service else { return VerdictTable::default() };
+    let ports = service.ports.len().max(1);
+    let mut table = VerdictTable { ports: vec![PortTally::default(); ports], ..VerdictTable::default() };
+    // A stable sort, so that the records of one verdict stay in the order of the decisions. Each list was recorded
+    // pod by pod: there are few runs to merge.
+    records.retain(|r| r.pod < pods.len() && r.port.is_none_or(|p| p < ports));
+    records.sort_by(|a, b| (a.pod, &a.scope, a.port).cmp(&(b.pod, &b.scope, b.port)));
+    let mut lists: Vec<&Scope> = records.iter().map(|r| &r.scope).collect();
+    lists.sort_unstable();
+    lists.dedup();
+    table.counts = lists.iter().map(|s| ScopeCounts::none(**s)).collect();
+    let mut explained = 0;
+    for group in records.chunk_by(|a, b| (a.pod, &a.scope) == (b.pod, &b.scope)) {
+        // `None` sorts before every port.
+        let (of_pod, of_ports) = group.split_at(group.partition_point(|r| r.port.is_none()));
+        let list = lists.binary_search(&&group[0].scope).unwrap_or_default();
+        let place = Place { service, pod: pods[group[0].pod], index: group[0].pod, list };
+        let mut next = 0;
+        for of_port in of_ports.chunk_by(|a, b| a.port == b.port) {
+            let port = of_port[0].port.unwrap_or_default();
+            explained += table.add(&place, next..port, of_pod, &[]);
+            explained += table.add(&place, port..port + 1, of_pod, of_port);
+            next = port + 1;
+        }
+        explained += table.add(&place, next..ports, of_pod, &[]);
+    }
+    let total = known.saturating_mul(ports).saturating_mul(table.counts.len());
+    table.omitted += total.saturating_sub(explained);
+    table
+}
+
+/// The pod and list of a verdict.
+struct Place<'a> {
+    service: &'a Service,
+    pod: &'a Pod,
+    index: usize,
+    list: usize,
+}
+
+impl VerdictTable {
+    /// Adds the verdicts on `ports`, which all have the same records: those of the whole pod and those of the port.
+    /// Returns how many verdicts that accounts for.
+    fn add(&mut self, place: &Place<'_>, ports: Range<usize>, of_pod: &[Record], of_port: &[Record]) -> usize {
+        let Some(first) = of_pod.first().or(of_port.first()) else { return 0 };
+        let asked = ports.len();
+        let ports = ports.start..ports.start + asked.min(MAX_VERDICTS.saturating_sub(self.seen));
+        self.seen += ports.len();
+        self.omitted += asked - ports.len();
+        let (state, mut records) = decide(first.scope, of_pod.iter().chain(of_port));
+        let served = match state {
+            PodState::Ready => true,
+            // A stored endpoint was written for the Service as it was then.
+            PodState::Terminating if stays_as_stored(&records) => {
+                records.iter().any(|r| state_of(r.reason, first.scope) == Some(PodState::Ready))
+            }
+            // The only terminating endpoints that are ready.
+            PodState::Terminating => place.service.publish_not_ready,
+            PodState::NotReady | PodState::Absent => false,
+        };
+        self.counts[place.list].count(state, served, ports.len());
+        records.sort_by_key(|r| state_of(r.reason, first.scope) != Some(state));
+        for port in ports {
+            self.served += usize::from(self.ports[port].count(place.index, records[0].reason, served));
+            if self.verdicts.len() == MAX_ROWS || self.text > MAX_TEXT {
+                self.omitted += 1;
+                continue;
+            }
+            let verdict = PodVerdict {
+                pod: place.pod.name().clone(),
+                port: place.service.ports.get(port).map(|p| PortName {
+                    name: p.name.clone(),
+                    port: p.port,
+                    target_port: p.target_port.clone(),
+                }),
+                scope: first.scope,
+                served,
+                state,
+                reasons: records.iter().map(|r| Cause::new(r.reason, r.detail.clone())).collect(),
+            };
+            self.text += verdict.text();
+            self.verdicts.push(verdict);
+        }
+        asked
+    }
+}
+
+impl PortTally {
+    /// Counts a verdict, and returns whether this is the first list in which the pod serves the port. Verdicts come
+    /// pod by pod: each reason counts a pod once, in however many lists.
+    fn count(&mut self, pod: usize, reason: Reason, served: bool) -> bool {
+        self.served |= served;
+        let first = served && self.last_served.replace(pod) != Some(pod);
+        let (pods, last) = self.reasons.entry(reason).or_insert((0, usize::MAX));
+        if *last != pod {
+            *pods += 1;
+        }
+        *last = pod;
+        first
+    }
+}
+
+/// The state that the records of a verdict add up to, and those that then matter.
+///
+/// A record that leaves the pod out wins, and makes records on a published pod void. If the stored objects stay as
+/// they are, they are what publishes the pod: a record that would leave the pod out is listed, but has no effect.
+fn decide<'a>(scope: Scope, records: impl Iterator<Item = &'a Record>) -> (PodState, Vec<&'a Record>) {
+    let mut records: Vec<&Record> = records.collect();
+    let as_stored = stays_as_stored(&records);
+    let states = records.iter().filter_map(|r| state_of(r.reason, scope));
+    let state = states.filter(|s| !as_stored || *s != PodState::Absent).max().unwrap_or(PodState::Absent);
+    if state == PodState::Absent && records.iter().any(|r| state_of(r.reason, scope) == Some(state)) {
+        records.retain(|r| state_of(r.reason, scope) == Some(state));
+    }
+    (state, records)
+}
+
+/// Whether the stored objects stay as they are. Records on a published pod are then about those.
+fn stays_as_stored(records: &[&Record]) -> bool {
+    records.iter().any(|r| matches!(r.reason, Reason::Frozen | Reason::PlanTooLarge))
+}
+
+/// The state that a reason stands for; `None` if it only comments on another one.
+fn state_of(reason: Reason, scope: Scope) -> Option<PodState> {
+    Some(match reason {
+        Reason::Ready | Reason::PublishedNotReady => PodState::Ready,
+        Reason::NotReady => PodState::NotReady,
+        Reason::Terminating if scope != Scope::Endpoints => PodState::Terminating,
+        Reason::Terminating
+        | Reason::PodEnded
+        | Reason::NoPodIp
+        | Reason::FamilyMismatch
+        | Reason::UnparsablePodIp
+        | Reason::NamedPortMissing
+        | Reason::ProtocolMismatch
+        | Reason::SidecarPortIgnored
+        | Reason::NoPorts
+        | Reason::Truncated
+        | Reason::DuplicateAddress
+        | Reason::NodeUnknown
+        | Reason::Frozen
+        | Reason::PlanTooLarge
+        | Reason::ServiceDeleting => PodState::Absent,
+        _ => return None,
+    })
+}

@@ -11,8 +11,8 @@ use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa
 use roster::{
     model::installed::{NAMESPACE, SECRET},
     runtime::{
-        certificates::{Action, Life, Material, advance, step},
-        tls::Facts,
+        certificates::{Action, CertificateLifetimes, Material, advance, step},
+        tls::CertificateInfo,
     },
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject};
@@ -43,11 +43,11 @@ pub(super) fn fresh() -> Material {
 }
 
 fn made_at(now: Timestamp) -> Material {
-    advance(now, Material::default(), true, &names(), &Life::default()).unwrap().0
+    advance(now, Material::default(), true, &names(), &CertificateLifetimes::default()).unwrap().0
 }
 
 fn next(material: &Material, action: Action) -> Material {
-    step(Timestamp::now(), action, material.clone(), &names(), &Life::default()).unwrap()
+    step(Timestamp::now(), action, material.clone(), &names(), &CertificateLifetimes::default()).unwrap()
 }
 
 /// Swaps the folder, and waits until every replica shows the new certificate.
@@ -139,7 +139,7 @@ pub(super) fn bundle_is_wrong(site: &Site) {
 fn expired(material: &Material) -> String {
     let key = KeyPair::from_pem(&material.ca_key).unwrap();
     let ca = CertificateDer::from_pem_slice(material.bundle.as_bytes()).unwrap();
-    let subject = Facts::of(&ca).unwrap().subject;
+    let subject = CertificateInfo::of(&ca).unwrap().subject;
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, subject.strip_prefix("CN=").unwrap());
@@ -198,7 +198,7 @@ pub(super) fn past_expiry(site: &mut Site, _: &Load) -> String {
     }
     for first in [&leaves[0], &cas[0]] {
         let certificate = CertificateDer::from_pem_slice(first.as_bytes()).unwrap();
-        assert!(Facts::of(&certificate).unwrap().valid(Timestamp::now()).is_err(), "it was to end meanwhile");
+        assert!(CertificateInfo::of(&certificate).unwrap().valid(Timestamp::now()).is_err(), "it was to end meanwhile");
     }
     let (leaves, cas) = (leaves.len(), cas.len());
     assert!(leaves > 2 && cas > 1, "{leaves} certificates, {cas} CAs");

@@ -19,7 +19,9 @@ use super::{
     metrics::DecidedReview,
     status_error::{StatusError, json},
 };
-use crate::admission::{self, AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage};
+use crate::admission::{
+    self, AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage,
+};
 
 /// Reviews up to this size are decided where they are read, in about a millisecond at most.
 const SMALL: usize = 256 << 10;

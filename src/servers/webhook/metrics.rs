@@ -112,7 +112,10 @@ impl AdmissionMetrics {
         let stage = stage_label(review.stage);
         let labels = DecisionLabels {
             stage,
-            kind: KINDS.iter().find(|k| k.resource.kind() == review.request.kind).map_or("other", |k| k.resource.kind()),
+            kind: KINDS
+                .iter()
+                .find(|k| k.resource.kind() == review.request.kind)
+                .map_or("other", |k| k.resource.kind()),
             operation: match review.request.operation {
                 Some(Operation::Create) => "CREATE",
                 Some(Operation::Update) => "UPDATE",

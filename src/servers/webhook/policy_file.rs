@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        admission::{Mode, AdmissionRequest, Rule},
+        admission::{AdmissionRequest, Mode, Rule},
         runtime::files::POLL,
         servers::webhook::SettingsSource,
     };
@@ -83,8 +83,11 @@ spec:
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("p.yaml");
         let in_force = Arc::new(ActivePolicies::new(None));
-        let mode =
-            || in_force.settings(&AdmissionRequest { kind: "Service".into(), ..AdmissionRequest::default() }).mode(Rule::ExternalIp);
+        let mode = || {
+            in_force
+                .settings(&AdmissionRequest { kind: "Service".into(), ..AdmissionRequest::default() })
+                .mode(Rule::ExternalIp)
+        };
         let enforce = POLICY.replace("warn", "enforce");
         tokio::fs::write(&path, POLICY).await.unwrap();
         tokio::spawn(serve(&path, &in_force).await.unwrap());

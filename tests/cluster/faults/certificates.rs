@@ -11,7 +11,7 @@ use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa
 use roster::{
     model::installed::{NAMESPACE, SECRET},
     runtime::{
-        certificates::{Action, CertificateLifetimes, Material, advance, step},
+        certificates::{CertificateLifetimes, Material, RenewalAction, advance, step},
         tls::CertificateInfo,
     },
 };
@@ -46,7 +46,7 @@ fn made_at(now: Timestamp) -> Material {
     advance(now, Material::default(), true, &names(), &CertificateLifetimes::default()).unwrap().0
 }
 
-fn next(material: &Material, action: Action) -> Material {
+fn next(material: &Material, action: RenewalAction) -> Material {
     step(Timestamp::now(), action, material.clone(), &names(), &CertificateLifetimes::default()).unwrap()
 }
 
@@ -61,7 +61,7 @@ fn swap(site: &mut Site, material: Material) {
 
 pub(super) fn rotated(site: &mut Site, load: &Load) -> String {
     for n in 1..=ROTATIONS {
-        let material = next(&site.volume.material, Action::NewLeaf);
+        let material = next(&site.volume.material, RenewalAction::NewLeaf);
         swap(site, material);
         // The same CA in another text: the API server comes on new connections, and sees the new certificate.
         site.set_bundle(&(site.volume.material.bundle.clone() + &"\n".repeat(n)));
@@ -73,19 +73,19 @@ pub(super) fn rotated(site: &mut Site, load: &Load) -> String {
 
 pub(super) fn ca_rotated(site: &mut Site, load: &Load) -> String {
     // Both CAs are known before the first certificate of the new one is shown, and until the last of the old is gone.
-    let both = next(&site.volume.material, Action::NewCa);
+    let both = next(&site.volume.material, RenewalAction::NewCa);
     site.set_bundle(&both.bundle);
     sleep(HEARD);
-    let material = next(&both, Action::NewLeaf);
+    let material = next(&both, RenewalAction::NewLeaf);
     swap(site, material);
     // A key that is not that of the certificate: what was served stays.
     let good = site.volume.material.clone();
     let before = kept(site);
-    let bad = Material { key: next(&good, Action::NewLeaf).key, ..good.clone() };
+    let bad = Material { key: next(&good, RenewalAction::NewLeaf).key, ..good.clone() };
     site.volume.swap(bad);
     wait("the bad pair is seen", || kept(site).iter().zip(&before).all(|(now, before)| now > before).then_some(()));
     site.volume.swap(good.clone());
-    site.volume.material.bundle = next(&good, Action::DropOld).bundle;
+    site.volume.material.bundle = next(&good, RenewalAction::DropOld).bundle;
     site.set_bundle(&site.volume.material.bundle);
     load.go_on(200);
     assert_trusted(site);

@@ -8,7 +8,7 @@ use utoipa::{
     openapi::{RefOr, schema::Schema},
 };
 
-use super::{answer::ObjectKey, request::from_json};
+use super::{answer::ObjectKeySchema, request::from_json};
 use crate::convert::ConversionTarget;
 
 /// What to convert to.

@@ -9,7 +9,7 @@ use utoipa::{
 };
 
 use super::{
-    answer::Finding as Problem,
+    answer::FindingSchema,
     k8s::{EndpointSliceSchema, NodeSchema, PodSchema, ServiceSchema},
     request::{anything, from_json, list, service_example},
 };
@@ -138,7 +138,7 @@ pub(crate) struct ReviewAnswer {
     #[schema(required = false, nullable = false)]
     answers: Option<RecordedAnswersSchema>,
     /// What a user should know of the input.
-    problems: Vec<Problem>,
+    problems: Vec<FindingSchema>,
 }
 
 /// What is done to the object.

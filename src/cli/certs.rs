@@ -1,4 +1,4 @@
-//! `roster certs`: looks at certificates, and makes some to try things with.
+//! `roster certs`: shows certificates, and issues certificates for development.
 
 use std::{
     fs::{self, OpenOptions},
@@ -20,11 +20,12 @@ use super::{
     table::{Cell, Table},
 };
 use crate::runtime::{
-    certificates::{Life, Material, advance},
-    tls::{Clock, Facts},
+    certificates::{CertificateLifetimes, Material, advance},
+    clock::Clock,
+    tls::{CertificateInfo, ValidityError},
 };
 
-/// Look at certificates, or make some to try the webhook with.
+/// Show certificates, or issue certificates to try the webhook with
 #[derive(Debug, Args)]
 pub(super) struct Certs {
     #[command(subcommand)]
@@ -33,32 +34,32 @@ pub(super) struct Certs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show for whom certificates are and when they end. Exit code 1: one of them has ended, or will within 14 days.
+    /// Show the names and the expiry of certificates. Exit code 1: one of them has expired, or expires within 14 days
     Show(Show),
-    /// Write a CA and a certificate into a folder: ca.crt, ca.key, tls.crt and tls.key. Where one of them is there
-    /// already, that is an error, and nothing is written but with --force.
+    /// Issue a CA and a certificate, and write ca.crt, ca.key, tls.crt and tls.key into a folder. Existing files are not
+    /// overwritten without --force
     Dev(Dev),
 }
 
 #[derive(Debug, Args)]
 struct Show {
-    /// Files in PEM.
+    /// PEM files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Form of the answer.
+    /// Output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: OutputFormat,
 }
 
 #[derive(Debug, Args)]
 struct Dev {
-    /// The folder; it is made if it is not there.
+    /// The folder; it is created if it does not exist
     #[arg(long, value_name = "FOLDER", default_value = "certs")]
     dir: PathBuf,
-    /// DNS names and addresses the certificate is for.
+    /// DNS names and IP addresses of the certificate
     #[arg(long, value_name = "NAME", default_values = ["localhost", "127.0.0.1", "::1"])]
     name: Vec<String>,
-    /// Write over files that are there.
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
 }
@@ -66,7 +67,7 @@ struct Dev {
 /// A certificate in a file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct CertificateRow {
     file: String,
     subject: String,
     issuer: String,
@@ -78,11 +79,11 @@ struct Row {
 }
 
 #[derive(Serialize)]
-struct Rows {
-    items: Vec<Row>,
+struct CertificateRows {
+    items: Vec<CertificateRow>,
 }
 
-/// Less than this is worth a look.
+/// Certificates with fewer days left are reported.
 const SOON_DAYS: i64 = 14;
 
 impl Certs {
@@ -122,37 +123,37 @@ impl Show {
             }
             table.print(&mut out, 0)?;
         } else {
-            out.document(self.output, &Rows { items })?;
+            out.document(self.output, &CertificateRows { items })?;
         }
         out.flush()?;
         Ok(if findings { Outcome::Findings } else { Outcome::Success })
     }
 }
 
-fn read(file: &Path, now: Timestamp) -> anyhow::Result<Vec<Row>> {
+fn read(file: &Path, now: Timestamp) -> anyhow::Result<Vec<CertificateRow>> {
     let name = file.display().to_string();
     #[expect(clippy::disallowed_methods, reason = "the shell: a file that was named as an argument")]
     let text = fs::read(file).with_context(|| name.clone())?;
     let certificates: Result<Vec<CertificateDer<'_>>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let certificates = certificates.with_context(|| name.clone())?;
-    anyhow::ensure!(!certificates.is_empty(), "{name}: there is no certificate in it");
+    anyhow::ensure!(!certificates.is_empty(), "{name}: the file contains no certificate");
     let rows = certificates.iter().map(|certificate| {
-        let facts = Facts::of(certificate).with_context(|| format!("{name}: it is no X.509 certificate"))?;
-        Ok(Row::of(name.clone(), facts, now))
+        let info = CertificateInfo::of(certificate).with_context(|| format!("{name}: not an X.509 certificate"))?;
+        Ok(CertificateRow::of(name.clone(), info, now))
     });
     rows.collect()
 }
 
-impl Row {
-    fn of(file: String, facts: Facts, now: Timestamp) -> Self {
-        let days_left = facts.seconds_left(now).div_euclid(86_400);
-        let state = match facts.valid(now) {
+impl CertificateRow {
+    fn of(file: String, info: CertificateInfo, now: Timestamp) -> Self {
+        let days_left = info.seconds_left(now).div_euclid(86_400);
+        let state = match info.valid(now) {
             Ok(()) if days_left < SOON_DAYS => "ends soon",
             Ok(()) => "valid",
-            Err(crate::runtime::tls::Invalid::Expired(_)) => "expired",
-            Err(crate::runtime::tls::Invalid::NotYet(_)) => "not valid yet",
+            Err(ValidityError::Expired(_)) => "expired",
+            Err(ValidityError::NotYet(_)) => "not valid yet",
         };
-        let Facts { not_before, not_after, names, subject, issuer } = facts;
+        let CertificateInfo { not_before, not_after, names, subject, issuer } = info;
         Self { file, subject, issuer, names, not_before, not_after, days_left, state }
     }
 }
@@ -160,17 +161,17 @@ impl Row {
 impl Dev {
     fn run(&self, now: Timestamp) -> anyhow::Result<Outcome> {
         fs::create_dir_all(&self.dir).with_context(|| self.dir.display().to_string())?;
-        let (material, _) = advance(now, Material::default(), true, &self.name, &Life::default())?;
-        // Keys first: a certificate without one helps nobody.
+        let (material, _) = advance(now, Material::default(), true, &self.name, &CertificateLifetimes::default())?;
+        // Keys first: a certificate without its key is useless.
         let files = [
             ("ca.key", &material.ca_key, 0o600),
             ("tls.key", &material.key, 0o600),
             ("ca.crt", &material.bundle, 0o644),
             ("tls.crt", &material.certificate, 0o644),
         ];
-        let there = files.iter().map(|(name, ..)| self.dir.join(name)).find(|path| path.exists());
-        if let Some(path) = there.filter(|_| !self.force) {
-            anyhow::bail!("{} is there already; --force writes over it", path.display());
+        let existing = files.iter().map(|(name, ..)| self.dir.join(name)).find(|path| path.exists());
+        if let Some(path) = existing.filter(|_| !self.force) {
+            anyhow::bail!("{} already exists; use --force to overwrite it", path.display());
         }
         for (name, text, mode) in files {
             let path = self.dir.join(name);
@@ -188,7 +189,7 @@ impl Dev {
     }
 }
 
-/// Writes a new file, which nobody else can read before it has its mode.
+/// Writes a new file that has its mode from the beginning.
 fn write(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
     if path.exists() {
         fs::remove_file(path)?;

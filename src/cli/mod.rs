@@ -26,7 +26,7 @@ mod plan;
 mod progress_line;
 mod reference;
 mod review;
-mod serve;
+pub mod serve;
 mod style;
 mod table;
 

@@ -3,6 +3,9 @@
 //! Read only: every request is a GET.
 
 mod list;
+mod metrics;
+
+pub use metrics::WatchMetrics;
 
 use std::{
     path::{Path, PathBuf},

@@ -13,15 +13,15 @@ mod serve;
 
 use std::path::PathBuf;
 
-/// What a run of the program came to.
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
+/// Exit code and output of a run of the program.
+pub(super) struct Ran {
+    pub(super) code: i32,
+    pub(super) out: String,
+    pub(super) err: String,
 }
 
 /// Runs the program with these arguments and nothing on standard input.
-fn roster(args: &[&str]) -> Ran {
+pub(super) fn roster(args: &[&str]) -> Ran {
     roster_with(args, &[], "")
 }
 
@@ -29,7 +29,7 @@ fn roster(args: &[&str]) -> Ran {
 fn roster_with(args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
     let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_roster"));
     command.args(args).write_stdin(input).timeout(std::time::Duration::from_mins(1));
-    // What the machine of the test prefers must not matter.
+    // The settings of the machine must not affect the test.
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "KUBECONFIG"] {
         command.env_remove(variable);
     }
@@ -56,16 +56,16 @@ struct Case<'a> {
 fn check(cases: &[Case<'_>]) {
     for case in cases {
         let ran = roster(case.args);
-        let told = format!("{}\nexit code {}\n--- stdout\n{}\n--- stderr\n{}", case.name, ran.code, ran.out, ran.err);
-        assert_eq!(ran.code, case.code, "{told}");
-        assert!(ran.out.contains(case.out), "not in stdout: {:?}\n{told}", case.out);
-        assert!(ran.err.contains(case.err), "not in stderr: {:?}\n{told}", case.err);
-        assert!(case.err.is_empty() == ran.err.is_empty(), "{told}");
+        let shown = format!("{}\nexit code {}\n--- stdout\n{}\n--- stderr\n{}", case.name, ran.code, ran.out, ran.err);
+        assert_eq!(ran.code, case.code, "{shown}");
+        assert!(ran.out.contains(case.out), "not in stdout: {:?}\n{shown}", case.out);
+        assert!(ran.err.contains(case.err), "not in stderr: {:?}\n{shown}", case.err);
+        assert!(case.err.is_empty() == ran.err.is_empty(), "{shown}");
     }
 }
 
 #[test]
-fn wrong_use_is_told_and_ends_with_2() {
+fn wrong_use_is_reported_and_exits_with_2() {
     let shop = data("shop.json");
     check(&[
         Case { name: "no command", args: &[], code: 2, out: "", err: "Usage: roster" },
@@ -126,13 +126,13 @@ fn kubectl_finds_it_as_a_plugin() {
 }
 
 #[test]
-fn colours_are_for_terminals_unless_somebody_asks() {
+fn colours_are_for_terminals_unless_requested() {
     let shop = data("shop.json");
     let coloured = |args: &[&str], variables: &[(&str, &str)]| {
         let args: Vec<&str> = ["plan", "-f", &shop].iter().chain(args).copied().collect();
         roster_with(&args, variables, "").out.contains('\u{1b}')
     };
-    assert!(!coloured(&[], &[]), "a pipe is no terminal");
+    assert!(!coloured(&[], &[]), "a pipe is not a terminal");
     assert!(coloured(&["--color", "always"], &[]));
     assert!(coloured(&["--color", "always"], &[("NO_COLOR", "1")]), "an argument is stronger than a variable");
     assert!(coloured(&[], &[("CLICOLOR_FORCE", "1")]));
@@ -142,7 +142,7 @@ fn colours_are_for_terminals_unless_somebody_asks() {
 
 #[test]
 #[cfg(unix)]
-fn a_closed_pipe_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let shop = data("shop.json");
     let script = format!("'{}' plan -f '{shop}' -o json; echo \"code $?\" >&2", env!("CARGO_BIN_EXE_roster"));
     // `true` never reads: the pipe is closed before or while it is written.

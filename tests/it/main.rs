@@ -12,4 +12,6 @@ mod http;
 #[cfg(feature = "decode")]
 mod rules;
 #[cfg(feature = "shell")]
+mod walkthrough;
+#[cfg(feature = "shell")]
 mod webhook;

@@ -16,12 +16,13 @@ use std::{
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use jiff::{SignedDuration, Timestamp};
 use roster::{
+    cli::serve::{ComposedServer, ServeOptions},
     runtime::{
-        certificates::{Life, Material, advance},
-        net::{Certificates, ServeOptions, Server, WebhookOptions},
-        tls::Clock,
+        certificates::{CertificateLifetimes, Material, advance},
+        clock::Clock,
+        net::ServerOptions,
     },
-    servers::webhook::{FailureMode, Limits},
+    servers::webhook::{CertificateSource, FailureMode, WebhookLimits, WebhookOptions},
 };
 use serde_json::json;
 use tokio::{
@@ -39,7 +40,7 @@ const LONG: Duration = Duration::from_secs(20);
 /// A CA and a certificate for loopback.
 fn material() -> Material {
     let names = ["localhost", "127.0.0.1"].map(str::to_owned);
-    advance(Clock::system().now(), Material::default(), true, &names, &Life::default()).unwrap().0
+    advance(Clock::system().now(), Material::default(), true, &names, &CertificateLifetimes::default()).unwrap().0
 }
 
 /// A clock that a test moves.
@@ -71,18 +72,24 @@ fn options(folder: &Folder) -> ServeOptions {
             policy: None,
             listen: ([127, 0, 0, 1], 0).into(),
             any_port: false,
-            certificates: Certificates::Files { certificate: folder.path("tls.crt"), key: folder.path("tls.key") },
+            certificates: CertificateSource::Files { certificate: folder.path("tls.crt"), key: folder.path("tls.key") },
             client_ca: None,
+            cluster: None,
             failure_mode: FailureMode::Open,
-            limits: Limits::default(),
+            limits: WebhookLimits::default(),
         }),
-        drain: Duration::from_secs(5),
+        server: ServerOptions { drain: Duration::from_secs(5), ..ServerOptions::default() },
         ..ServeOptions::default()
     }
 }
 
+fn with_server(mut options: ServeOptions, change: impl FnOnce(&mut ServerOptions)) -> ServeOptions {
+    change(&mut options.server);
+    options
+}
+
 async fn start(options: ServeOptions) -> Running {
-    let server = Server::bind(options).await.unwrap();
+    let server = ComposedServer::bind(&options).await.unwrap();
     let (webhook, admin) = (server.webhook_address().unwrap(), server.admin_address().unwrap());
     let (signals, received) = unbounded();
     Running { webhook, admin, signals, done: tokio::spawn(server.run(received)) }
@@ -239,7 +246,7 @@ async fn garbage_and_half_open_connections_disturb_nobody() {
 async fn connections_that_say_nothing_give_way() {
     let (ours, folder) = (material(), Folder::new());
     folder.swap(&ours);
-    let server = start(ServeOptions { connections: 4, ..options(&folder) }).await;
+    let server = start(with_server(options(&folder), |server| server.max_connections = 4)).await;
     let client = Client::trusting(&ours.bundle);
     let mut answered = client.connect(server.webhook).await.unwrap();
     tls::exchange(&mut answered, "/validate", &review("first", 0)).await;
@@ -305,8 +312,8 @@ async fn an_expired_certificate_is_not_ready() {
 #[tokio::test]
 async fn a_certificate_in_memory_tells_its_ca_and_not_its_key() {
     let mut options = options(&Folder::new());
-    options.webhook.as_mut().unwrap().certificates = Certificates::InMemory(vec!["127.0.0.1".to_owned()]);
-    let server = Server::bind(options).await.unwrap();
+    options.webhook.as_mut().unwrap().certificates = CertificateSource::InMemory(vec!["127.0.0.1".to_owned()]);
+    let server = ComposedServer::bind(&options).await.unwrap();
     let banner = server.banner();
     assert!(banner.contains("caBundle: "), "{banner}");
     assert!(!banner.contains("PRIVATE"), "{banner}");
@@ -316,7 +323,7 @@ async fn a_certificate_in_memory_tells_its_ca_and_not_its_key() {
 async fn a_client_is_told_to_leave_before_its_connection_ends() {
     let (ours, folder) = (material(), Folder::new());
     folder.swap(&ours);
-    let server = start(ServeOptions { shutdown_delay: Some(LONG), ..options(&folder) }).await;
+    let server = start(with_server(options(&folder), |server| server.shutdown_delay = Some(LONG))).await;
     let client = Client::trusting(&ours.bundle);
     let mut open = client.connect(server.webhook).await.unwrap();
     let answer = tls::exchange(&mut open, "/validate", &review("before", 0)).await;
@@ -337,12 +344,12 @@ async fn a_client_is_told_to_leave_before_its_connection_ends() {
 #[test]
 fn the_documented_limits_are_those_of_the_code() {
     let document = include_str!("../../docs/webhook.md");
-    let Limits { review, conversion, room, request, large, conversions, queue } = Limits::default();
+    let WebhookLimits { review, conversion, memory, request, large, conversions, queue } = WebhookLimits::default();
     let mebibytes = |n: usize| format!("{} MiB", n >> 20);
     for (what, value) in [
         ("an admission review", mebibytes(review)),
         ("a conversion review", mebibytes(conversion)),
-        ("bodies in memory, a quarter of it for the first 64 KiB of each", mebibytes(room)),
+        ("bodies in memory, a quarter of it for the first 64 KiB of each", mebibytes(memory)),
         ("from the head of a request to its decision", format!("{} s, or what `?timeout=` says", request.as_secs())),
         ("reviews over 256 KiB computed at once", large.to_string()),
         ("conversions computed at once", conversions.to_string()),

@@ -1,27 +1,28 @@
-//! What is in the stored text.
+//! Reads stored certificates.
 
 use rcgen::{KeyPair, PublicKeyData};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::{
     Material,
-    plan::{Ca, Leaf, Stored},
+    renewal::{CaCertificate, LeafCertificate, StoredCertificates},
 };
-use crate::runtime::tls::{Facts, certificates};
+use crate::runtime::tls::{CertificateInfo, certificates};
 
-/// What `material` holds. What cannot be read counts as not there.
-pub fn inspect(material: &Material, published: bool) -> Stored {
+/// What `material` contains. What cannot be read counts as missing.
+pub fn inspect(material: &Material, published: bool) -> StoredCertificates {
     let bundle = certificates(material.bundle.as_bytes()).unwrap_or_default();
-    let cas: Vec<Ca> = bundle.iter().filter_map(Facts::of).map(|facts| Ca { facts }).collect();
-    // One that cannot be read would make the places of the others wrong.
+    let cas: Vec<CaCertificate> =
+        bundle.iter().filter_map(CertificateInfo::of).map(|info| CaCertificate { info }).collect();
+    // A CA that cannot be read would shift the positions of the others.
     let whole = cas.len() == bundle.len();
     let can_sign = whole && bundle.first().is_some_and(|ca| is_key_of(&material.ca_key, ca));
-    // Read as a listener reads it: a certificate without its key is none.
-    let leaf = material.pair().facts().ok().map(|facts| {
-        let signer = cas.iter().position(|ca| ca.facts.subject == facts.issuer);
-        Leaf { facts, signer }
+    // As a listener reads it: a certificate without its key does not count.
+    let leaf = material.key_pair().info().ok().map(|info| {
+        let signer = cas.iter().position(|ca| ca.info.subject == info.issuer);
+        LeafCertificate { info, signer }
     });
-    Stored { cas, can_sign, leaf, published }
+    StoredCertificates { cas, can_sign, leaf, published }
 }
 
 fn is_key_of(pem: &str, certificate: &[u8]) -> bool {

@@ -1,26 +1,26 @@
-//! Everything there is: CAs, certificate and keys, as it is stored.
+//! CAs, certificate and keys, as they are stored.
 
 use std::fmt;
 
-use crate::runtime::tls::Pair;
+use crate::runtime::tls::CertificateKeyPair;
 
-/// What is in the Secret. Its `Debug` shows no key.
+/// The content of the Secret. Its `Debug` shows no key.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Material {
-    /// CAs in PEM, the newest first: what API servers are to trust.
+    /// CAs in PEM, the newest first: the `caBundle` of API servers.
     pub bundle: String,
-    /// Key of the newest CA.
+    /// The key of the newest CA.
     pub ca_key: String,
     /// The certificate.
     pub certificate: String,
-    /// Its key.
+    /// The key of the certificate.
     pub key: String,
 }
 
 impl Material {
-    /// What a listener needs.
-    pub fn pair(&self) -> Pair {
-        Pair { certificate: self.certificate.clone().into_bytes(), key: self.key.clone().into_bytes() }
+    /// The certificate and key that a listener serves.
+    pub fn key_pair(&self) -> CertificateKeyPair {
+        CertificateKeyPair { certificate: self.certificate.clone().into_bytes(), key: self.key.clone().into_bytes() }
     }
 }
 

@@ -1,27 +1,29 @@
-//! Certificates that Roster makes for itself: a CA, and a certificate of it for the webhook.
+//! Certificates that Roster issues for its own webhook: a CA, and a certificate of it.
 //!
 //! ```text
-//! Material (PEM) ─ inspect ─► Stored ─ plan(now) ─► Action ─ make ─► Material ─► Secret, caBundle, listener
+//! Material (PEM) ─ inspect ─► StoredCertificates ─ next_action(now) ─► RenewalAction ─ issue ─► Material ─► Secret, caBundle, listener
 //! ```
 //!
-//! [`plan()`] is pure: time and state come in, what is to be done comes out. A new CA is in every `caBundle` before
-//! the first certificate of it is served, and the old one stays in it until the last certificate of it is gone: at no
+//! [`next_action`] is pure: time and state come in, what to do comes out. A new CA is in every `caBundle` before
+//! the first certificate of it is served, and the old CA stays there until the last certificate of it is gone: at no
 //! moment does an API server meet a certificate that it does not know.
 
+mod in_memory;
 mod inspect;
-mod make;
+mod issue;
 mod material;
-mod memory;
-mod own;
-mod plan;
+mod renewal;
+mod self_signed;
 #[cfg(test)]
 mod tests;
 mod trust;
 
+pub use in_memory::{InMemoryError, in_memory};
 pub use inspect::inspect;
-pub use make::{MakeError, advance, step};
+pub use issue::{IssueError, advance, step};
 pub use material::Material;
-pub use memory::{MemoryError, in_memory};
-pub use own::Own;
-pub use plan::{Action, Ca, Leaf, Life, Stored, plan};
-pub use trust::{Distrust, trusts};
+pub use renewal::{
+    CaCertificate, CertificateLifetimes, LeafCertificate, RenewalAction, StoredCertificates, next_action,
+};
+pub use self_signed::SelfSignedOptions;
+pub use trust::{TrustError, trusts};

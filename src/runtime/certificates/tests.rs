@@ -11,10 +11,12 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::sleep;
 
-use super::{Action, Distrust, Life, Material, advance, in_memory, inspect, plan, step, trusts};
+use super::{
+    CertificateLifetimes, Material, RenewalAction, TrustError, advance, in_memory, inspect, next_action, step, trusts,
+};
 use crate::runtime::{
-    telemetry::metrics::TlsMetrics,
-    tls::{Clock, Facts, Served, certificates},
+    clock::Clock,
+    tls::{CertificateInfo, DynamicCertificate, TlsMetrics, certificates},
 };
 
 const NAME: &str = "roster-webhook.roster-system.svc";
@@ -32,11 +34,11 @@ fn days(n: i64) -> SignedDuration {
 }
 
 fn fresh(now: Timestamp) -> Material {
-    advance(now, Material::default(), true, &names(), &Life::default()).unwrap().0
+    advance(now, Material::default(), true, &names(), &CertificateLifetimes::default()).unwrap().0
 }
 
-fn accepted(bundle: &str, material: &Material, now: Timestamp) -> Result<(), Distrust> {
-    let chain = certificates(material.certificate.as_bytes()).map_err(Distrust::Unreadable)?;
+fn accepted(bundle: &str, material: &Material, now: Timestamp) -> Result<(), TrustError> {
+    let chain = certificates(material.certificate.as_bytes()).map_err(TrustError::Unreadable)?;
     trusts(bundle.as_bytes(), &chain, NAME, now)
 }
 
@@ -46,11 +48,12 @@ fn cas(material: &Material) -> usize {
 
 #[test]
 fn the_first_round_makes_everything() {
-    let (material, until) = advance(begin(), Material::default(), true, &names(), &Life::default()).unwrap();
+    let (material, until) =
+        advance(begin(), Material::default(), true, &names(), &CertificateLifetimes::default()).unwrap();
     assert_eq!(until, begin() + days(60), "two thirds of ninety days");
     assert_eq!(accepted(&material.bundle, &material, begin()), Ok(()));
-    let facts = material.pair().facts().unwrap();
-    assert_eq!((facts.names, facts.not_after), (names(), begin() + days(90)));
+    let info = material.key_pair().info().unwrap();
+    assert_eq!((info.names, info.not_after), (names(), begin() + days(90)));
     assert!(!format!("{material:?}").contains("PRIVATE"), "no key in a log");
 }
 
@@ -59,7 +62,10 @@ fn nothing_is_made_twice() {
     let material = fresh(begin());
     for days_later in [0, 1, 59] {
         let now = begin() + days(days_later);
-        assert_eq!(advance(now, material.clone(), true, &names(), &Life::default()).unwrap().0, material);
+        assert_eq!(
+            advance(now, material.clone(), true, &names(), &CertificateLifetimes::default()).unwrap().0,
+            material
+        );
     }
 }
 
@@ -67,7 +73,7 @@ fn nothing_is_made_twice() {
 /// loaded at most a poll ago.
 #[test]
 fn at_no_moment_is_a_certificate_unknown() {
-    let life = Life { settle: days(3), ..Life::default() };
+    let life = CertificateLifetimes { settle: days(3), ..CertificateLifetimes::default() };
     let mut now = begin();
     let mut material = fresh(now);
     let (mut published, mut loaded) = (material.bundle.clone(), material.clone());
@@ -98,11 +104,11 @@ fn at_no_moment_is_a_certificate_unknown() {
 fn a_step_settles_however_late_in_its_second_it_was_made() {
     let millis = SignedDuration::from_millis;
     let (whole, settle) = (SignedDuration::from_secs(12), millis(500));
-    let life = Life { ca: whole, leaf: whole, settle };
+    let life = CertificateLifetimes { ca: whole, leaf: whole, settle };
     for late in [0, 1, 500, 999] {
         let first = advance(begin(), Material::default(), true, &names(), &life).unwrap().0;
         let at = begin() + SignedDuration::from_secs(8) + millis(late);
-        let both = step(at, Action::NewCa, first, &names(), &life).unwrap();
+        let both = step(at, RenewalAction::NewCa, first, &names(), &life).unwrap();
         let (kept, _) = advance(at + life.settle - millis(1), both.clone(), true, &names(), &life).unwrap();
         assert_eq!(kept, both, "the new CA is not everywhere yet, {late} ms");
         let at = at + SignedDuration::from_secs(2);
@@ -116,51 +122,65 @@ fn a_step_settles_however_late_in_its_second_it_was_made() {
 fn a_clock_past_expiry_gets_everything_anew() {
     let old = fresh(begin());
     let now = begin() + days(1000);
-    assert_eq!(accepted(&old.bundle, &old, now), Err(Distrust::Dates));
-    let (new, _) = advance(now, old, true, &names(), &Life::default()).unwrap();
+    assert_eq!(accepted(&old.bundle, &old, now), Err(TrustError::Dates));
+    let (new, _) = advance(now, old, true, &names(), &CertificateLifetimes::default()).unwrap();
     assert_eq!((accepted(&new.bundle, &new, now), cas(&new)), (Ok(()), 1));
 }
 
 #[test]
 fn the_next_step() {
-    let life = Life::default();
+    let life = CertificateLifetimes::default();
     let plan_of = |now: Timestamp, material: &Material, published: bool, names: &[String]| {
-        plan(now, &inspect(material, published), names, &life)
+        next_action(now, &inspect(material, published), names, &life)
     };
     let first = fresh(begin());
-    let rotated = step(begin() + days(250), Action::NewCa, first.clone(), &names(), &life).unwrap();
+    let rotated = step(begin() + days(250), RenewalAction::NewCa, first.clone(), &names(), &life).unwrap();
     // Renewed meanwhile, so that it is still valid when the CA is due.
-    let leaf = step(begin() + days(200), Action::NewLeaf, first.clone(), &names(), &life).unwrap();
+    let leaf = step(begin() + days(200), RenewalAction::NewLeaf, first.clone(), &names(), &life).unwrap();
     let both = Material { bundle: rotated.bundle.clone(), ca_key: rotated.ca_key.clone(), ..leaf.clone() };
     let minutes = SignedDuration::from_mins;
     let at = begin() + days(250);
     // They are dated to the second.
     let second = SignedDuration::from_secs(1);
-    let switched = step(at + minutes(5), Action::NewLeaf, both.clone(), &names(), &life).unwrap();
+    let switched = step(at + minutes(5), RenewalAction::NewLeaf, both.clone(), &names(), &life).unwrap();
     let more = [names(), vec!["another.svc".to_owned()]].concat();
     for (name, now, material, published, names, want) in [
-        ("nothing there", begin(), &Material::default(), true, names(), Action::NewCa),
-        ("fresh", begin(), &first, true, names(), Action::Keep(begin() + days(60))),
-        ("two thirds of the certificate", begin() + days(60), &first, true, names(), Action::NewLeaf),
-        ("the certificate has ended", begin() + days(91), &first, true, names(), Action::NewLeaf),
-        ("another name", begin(), &first, true, more, Action::NewLeaf),
-        ("two thirds of the CA", begin() + days(244), &leaf, true, names(), Action::NewCa),
-        ("the clock was ahead", begin() - days(1), &first, true, names(), Action::NewCa),
-        ("no CA key", begin(), &Material { ca_key: String::new(), ..first.clone() }, true, names(), Action::NewCa),
+        ("nothing there", begin(), &Material::default(), true, names(), RenewalAction::NewCa),
+        ("fresh", begin(), &first, true, names(), RenewalAction::Keep(begin() + days(60))),
+        ("two thirds of the certificate", begin() + days(60), &first, true, names(), RenewalAction::NewLeaf),
+        ("the certificate has ended", begin() + days(91), &first, true, names(), RenewalAction::NewLeaf),
+        ("another name", begin(), &first, true, more, RenewalAction::NewLeaf),
+        ("two thirds of the CA", begin() + days(244), &leaf, true, names(), RenewalAction::NewCa),
+        ("the clock was ahead", begin() - days(1), &first, true, names(), RenewalAction::NewCa),
+        (
+            "no CA key",
+            begin(),
+            &Material { ca_key: String::new(), ..first.clone() },
+            true,
+            names(),
+            RenewalAction::NewCa,
+        ),
         (
             "a foreign key",
             begin(),
             &Material { key: leaf.key.clone(), ..first.clone() },
             true,
             names(),
-            Action::NewLeaf,
+            RenewalAction::NewLeaf,
         ),
-        ("a new CA, not settled", at, &both, true, names(), Action::Keep(at + minutes(5) + second)),
-        ("a new CA, settled", at + minutes(5) + second, &both, true, names(), Action::NewLeaf),
-        ("a new CA that nobody knows", at + minutes(9), &both, false, names(), Action::Keep(at + minutes(9))),
-        ("a new CA that nobody knows, and no time left", at + days(41), &both, false, names(), Action::NewLeaf),
-        ("switched, not settled", at + minutes(6), &switched, true, names(), Action::Keep(at + minutes(10) + second)),
-        ("switched, settled", at + minutes(10) + second, &switched, true, names(), Action::DropOld),
+        ("a new CA, not settled", at, &both, true, names(), RenewalAction::Keep(at + minutes(5) + second)),
+        ("a new CA, settled", at + minutes(5) + second, &both, true, names(), RenewalAction::NewLeaf),
+        ("a new CA that nobody knows", at + minutes(9), &both, false, names(), RenewalAction::Keep(at + minutes(9))),
+        ("a new CA that nobody knows, and no time left", at + days(41), &both, false, names(), RenewalAction::NewLeaf),
+        (
+            "switched, not settled",
+            at + minutes(6),
+            &switched,
+            true,
+            names(),
+            RenewalAction::Keep(at + minutes(10) + second),
+        ),
+        ("switched, settled", at + minutes(10) + second, &switched, true, names(), RenewalAction::DropOld),
     ] {
         assert_eq!(plan_of(now, material, published, &names), want, "{name}");
     }
@@ -171,7 +191,7 @@ fn ended(material: &Material) -> String {
     let ca = &certificates(material.bundle.as_bytes()).unwrap()[0];
     let mut params = rcgen::CertificateParams::default();
     params.distinguished_name = rcgen::DistinguishedName::new();
-    let name = Facts::of(ca).unwrap().subject;
+    let name = CertificateInfo::of(ca).unwrap().subject;
     params.distinguished_name.push(rcgen::DnType::CommonName, name.strip_prefix("CN=").unwrap());
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Constrained(0));
     params.not_before = rcgen::date_time_ymd(2020, 1, 1);
@@ -190,19 +210,19 @@ fn a_bundle_is_judged_as_an_api_server_judges_it() {
         ("an address", judge(&ours.bundle, "127.0.0.1", now), Ok(())),
         ("both", judge(&two, NAME, now), Ok(())),
         ("itself", judge(&ours.certificate, NAME, now), Ok(())),
-        ("itself, later", judge(&ours.certificate, NAME, now + days(91)), Err(Distrust::Dates)),
-        ("none", judge(" \n", NAME, now), Err(Distrust::Empty)),
-        ("another CA", judge(&other.bundle, NAME, now), Err(Distrust::Foreign)),
-        ("later", judge(&ours.bundle, NAME, now + days(91)), Err(Distrust::Dates)),
-        ("a CA that has ended", judge(&ended(&ours), NAME, now), Err(Distrust::Dates)),
+        ("itself, later", judge(&ours.certificate, NAME, now + days(91)), Err(TrustError::Dates)),
+        ("none", judge(" \n", NAME, now), Err(TrustError::Empty)),
+        ("another CA", judge(&other.bundle, NAME, now), Err(TrustError::Foreign)),
+        ("later", judge(&ours.bundle, NAME, now + days(91)), Err(TrustError::Dates)),
+        ("a CA that has ended", judge(&ended(&ours), NAME, now), Err(TrustError::Dates)),
         ("one of two has ended", judge(&(ended(&ours) + &ours.bundle), NAME, now), Ok(())),
-        ("another CA, which has ended", judge(&ended(&other), NAME, now), Err(Distrust::Foreign)),
-        ("another name", judge(&ours.bundle, "x.svc", now), Err(Distrust::Name("x.svc".to_owned()))),
+        ("another CA, which has ended", judge(&ended(&other), NAME, now), Err(TrustError::Foreign)),
+        ("another name", judge(&ours.bundle, "x.svc", now), Err(TrustError::Name("x.svc".to_owned()))),
     ] {
         assert_eq!(got, want, "{name}");
     }
-    assert!(matches!(judge("nonsense", NAME, now), Err(Distrust::Unreadable(_))));
-    assert_eq!(Facts::of(&chain[0]).unwrap().subject, "CN=roster webhook");
+    assert!(matches!(judge("nonsense", NAME, now), Err(TrustError::Unreadable(_))));
+    assert_eq!(CertificateInfo::of(&chain[0]).unwrap().subject, "CN=roster webhook");
 }
 
 #[tokio::test(start_paused = true)]
@@ -210,14 +230,14 @@ async fn what_is_served_from_memory_renews_itself_past_every_expiry() {
     let second = Arc::new(AtomicI64::new(begin().as_second()));
     let told = second.clone();
     let clock = Clock::new(move || Timestamp::from_second(told.load(Ordering::Relaxed)).unwrap());
-    let served = Served::new(TlsMetrics::default());
-    let (first, renew) = in_memory(served.clone(), clock.clone(), names(), Life::default()).unwrap();
+    let served = DynamicCertificate::new(TlsMetrics::default());
+    let (first, renew) = in_memory(served.clone(), clock.clone(), names(), CertificateLifetimes::default()).unwrap();
     assert_eq!(served.current().unwrap().chain, certificates(first.certificate.as_bytes()).unwrap());
     tokio::spawn(async move { panic!("renewing ended: {}", renew.await) });
     for (day, ends) in [(59, 90), (60, 150), (1000, 1090), (5000, 5090)] {
         second.store((begin() + days(day)).as_second(), Ordering::Relaxed);
         sleep(Duration::from_secs(61)).await;
-        let facts = served.current().unwrap().facts.clone();
-        assert_eq!((facts.valid(clock.now()), facts.not_after), (Ok(()), begin() + days(ends)), "day {day}");
+        let info = served.current().unwrap().info.clone();
+        assert_eq!((info.valid(clock.now()), info.not_after), (Ok(()), begin() + days(ends)), "day {day}");
     }
 }

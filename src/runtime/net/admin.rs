@@ -1,4 +1,4 @@
-//! Health and metrics, on a listener of their own: kubelets and scrapers reach it, and nothing else is there.
+//! The admin listener: health and metrics, for kubelets and scrapers, and nothing else.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -10,19 +10,19 @@ use axum::{
     routing::get,
 };
 
-use super::ready::{Checked, Readiness};
-use crate::runtime::telemetry::metrics::CONTENT_TYPE;
+use super::readiness::{CheckResult, Health, Readiness};
+use crate::runtime::telemetry::registry::CONTENT_TYPE;
 
-pub(super) fn router(readiness: Arc<Readiness>) -> Router {
+/// The routes of the admin listener.
+pub(super) fn router(readiness: Arc<Readiness>, health: Health) -> Router {
     Router::new()
         .route("/livez", get(|| async { "ok" }))
         .route("/healthz", get(|| async { "ok" }))
-        .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics))
-        .with_state(readiness)
+        .route("/readyz", get(readyz).with_state(readiness))
+        .route("/metrics", get(metrics).with_state(health))
 }
 
-/// As kube-apiserver answers: `ok`, or with `?verbose`, or when something is wrong, a line for each check.
+/// Answers as kube-apiserver does: `ok`, or a line for each check with `?verbose` or when one fails.
 async fn readyz(State(readiness): State<Arc<Readiness>>, RawQuery(query): RawQuery) -> (StatusCode, String) {
     let query = query.unwrap_or_default();
     let pairs = || query.split('&').map(|p| p.split_once('=').unwrap_or((p, "")));
@@ -31,9 +31,9 @@ async fn readyz(State(readiness): State<Arc<Readiness>>, RawQuery(query): RawQue
     report(&checks, pairs().any(|(key, _)| key == "verbose"), excluded)
 }
 
-fn report(checks: &[Checked], verbose: bool, excluded: impl Fn(&str) -> bool) -> (StatusCode, String) {
+fn report(checks: &[CheckResult], verbose: bool, excluded: impl Fn(&str) -> bool) -> (StatusCode, String) {
     let (mut text, mut ready) = (String::new(), true);
-    for Checked { name, result } in checks {
+    for CheckResult { name, result } in checks {
         let _ = match result {
             _ if excluded(name) => writeln!(text, "[+]{name} excluded: ok"),
             Ok(()) => writeln!(text, "[+]{name} ok"),
@@ -50,8 +50,8 @@ fn report(checks: &[Checked], verbose: bool, excluded: impl Fn(&str) -> bool) ->
     }
 }
 
-async fn metrics(State(readiness): State<Arc<Readiness>>) -> Response {
-    match readiness.metrics() {
+async fn metrics(State(health): State<Health>) -> Response {
+    match health.metrics.encode() {
         Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
@@ -62,9 +62,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_that_of_kube_apiserver() {
-        let ok = |name| Checked { name, result: Ok(()) };
-        let bad = |name| Checked { name, result: Err("it is late".to_owned()) };
+    fn readyz_reports_like_kube_apiserver() {
+        let ok = |name| CheckResult { name, result: Ok(()) };
+        let bad = |name| CheckResult { name, result: Err("it is late".to_owned()) };
         for (checks, verbose, want) in [
             (vec![ok("ping")], false, (200, "ok")),
             (vec![ok("ping"), ok("tls")], true, (200, "[+]ping ok\n[+]tls ok\nreadyz check passed\n")),

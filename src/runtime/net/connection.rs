@@ -1,4 +1,4 @@
-//! One connection: which HTTP it speaks, how long it may take, and how it ends.
+//! A connection: HTTP version, time-outs, and how it ends.
 
 use std::{convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration};
 
@@ -21,112 +21,113 @@ use tokio::{
 use tower::Service;
 
 use super::{
-    newcomers::{Newcomer, Newcomers},
-    patient::Patient,
-    streams::{self, Streams},
+    eviction::{EvictionEntry, EvictionQueue},
+    streams::{self, StreamExecutor},
+    write_timeout::WriteTimeout,
 };
 
-/// Most bytes of a request's head.
+/// The limit of a request head in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// Requests of one HTTP/2 connection at once.
+/// The limit of concurrent requests on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 128;
-/// The first bytes of HTTP/2.
+/// The preface: the first bytes of an HTTP/2 connection.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What all connections of a listener share.
+/// What the connections of a listener share.
 #[derive(Clone)]
 pub(super) struct Connections {
     router: Router,
-    open: Gauge,
+    gauge: Gauge,
     limits: ConnectionLimits,
-    /// Says how far the end is, and is closed when the last connection has ended.
-    phase: Arc<watch::Sender<Phase>>,
-    newcomers: Newcomers,
+    /// The phase of the shutdown. Every connection holds a receiver: the channel closes when the last has ended.
+    phase: Arc<watch::Sender<ShutdownPhase>>,
+    evictions: EvictionQueue,
 }
 
-/// How long a connection may take.
+/// The time-outs of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionLimits {
-    /// Longest time from a connection, or the request before, to the end of a request's head.
+    /// The longest time from the accept, or the previous request, to the end of a request head.
     pub(super) head: Duration,
-    /// Longest time in which a client takes no byte of an answer.
+    /// The longest time in which a client reads no byte of an answer.
     pub(super) write: Duration,
-    /// How long a connection that has not brought a request yet may still bring its first after a stop.
-    pub(super) late: Duration,
+    /// How long a connection without a request yet may still send its first one after the stop.
+    pub(super) first_request_grace: Duration,
 }
 
-/// How far the end is.
+/// The phase of the shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Phase {
-    Open,
-    /// Requests are answered, and HTTP/1 clients told to come on another connection next time: one that is closed
-    /// while nobody uses it may meet a request on its way.
+enum ShutdownPhase {
+    Running,
+    /// Requests are answered, and HTTP/1 clients are asked to use another connection next time: closing an idle
+    /// connection could meet a request on its way.
     Leaving,
     /// Connections end.
     Stopped,
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, open: Gauge, limits: ConnectionLimits) -> Self {
-        Self { router, open, limits, phase: Arc::new(watch::Sender::new(Phase::Open)), newcomers: Newcomers::default() }
+    pub(super) fn new(router: Router, gauge: Gauge, limits: ConnectionLimits) -> Self {
+        let phase = Arc::new(watch::Sender::new(ShutdownPhase::Running));
+        Self { router, gauge, limits, phase, evictions: EvictionQueue::default() }
     }
 
-    /// Ends the oldest connection that has had no answer yet; whether there was one.
-    pub(super) fn push_out(&self) -> bool {
-        self.newcomers.push_out()
+    /// Evicts the oldest connection that has had no answer yet. `false`: there is none.
+    pub(super) fn evict_oldest(&self) -> bool {
+        self.evictions.evict_oldest()
     }
 
-    /// How many are open.
+    /// The number of open connections.
     pub(super) fn count(&self) -> usize {
         self.phase.receiver_count()
     }
 
-    /// From now on every answer ends its connection.
+    /// Closes each HTTP/1 connection after its next answer.
     pub(super) fn leave(&self) {
-        self.phase.send_replace(Phase::Leaving);
+        self.phase.send_replace(ShutdownPhase::Leaving);
     }
 
-    /// Ends those that wait for a request, and the others after theirs.
+    /// Closes idle connections, and the others after their requests. Resolves when all have ended.
     pub(super) async fn stop(&self) {
-        self.phase.send_replace(Phase::Stopped);
+        self.phase.send_replace(ShutdownPhase::Stopped);
         self.phase.closed().await;
     }
 
-    /// Serves what `opening` gives on a task of its own, which holds `slot`. It has a limit of its own.
+    /// Serves the stream that `opening` resolves to, on a task that holds `slot`. `opening` has its own time-out.
     pub(super) fn spawn<S>(&self, opening: impl Future<Output = Option<S>> + Send + 'static, slot: impl Send + 'static)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (open, phase) = (Open::new(&self.open), self.phase.subscribe());
+        let (open, phase) = (OpenConnection::new(&self.gauge), self.phase.subscribe());
         let (router, limits) = (self.router.clone(), self.limits);
-        let newcomer = Arc::new(self.newcomers.add());
+        let eviction = Arc::new(self.evictions.add());
         tokio::spawn(async move {
             let _held = (slot, open);
-            let answered = newcomer.clone();
+            let entry = eviction.clone();
             let served = async {
                 if let Some(io) = opening.await {
-                    serve(io, router, limits, phase, answered).await;
+                    serve(io, router, limits, phase, entry).await;
                 }
             };
             tokio::select! {
                 () = served => {}
-                () = newcomer.pushed_out() => tracing::debug!("a connection without an answer yet goes for another"),
+                () = eviction.evicted() => tracing::debug!("evicted a connection without an answer"),
             }
         });
     }
 }
 
-/// Counts an open connection, however it ends.
-struct Open(Gauge);
+/// Counts an open connection until it is dropped.
+struct OpenConnection(Gauge);
 
-impl Open {
+impl OpenConnection {
     fn new(gauge: &Gauge) -> Self {
         gauge.inc();
         Self(gauge.clone())
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -136,34 +137,34 @@ async fn serve<S>(
     io: S,
     router: Router,
     limits: ConnectionLimits,
-    mut phase: watch::Receiver<Phase>,
-    newcomer: Arc<Newcomer>,
+    mut phase: watch::Receiver<ShutdownPhase>,
+    eviction: Arc<EvictionEntry>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let ConnectionLimits { head, write, late } = limits;
-    let (mut io, streams) = (Patient::new(io, write), Streams::new(write));
-    // hyper-util looks for the preface without a time limit, and does not end at a stop meanwhile: so it is
-    // looked for here.
+    let ConnectionLimits { head, write, first_request_grace } = limits;
+    let (mut io, streams) = (WriteTimeout::new(io, write), StreamExecutor::new(write));
+    // hyper-util waits for the preface without a time-out, and does not end at a stop meanwhile: so the preface is
+    // detected here.
     let h2 = {
         let stopped = phase.clone();
         tokio::select! {
             biased;
             h2 = timeout(head, io.begins_with(PREFACE)) => h2,
-            () = after(stopped, late) => return,
+            () = after(stopped, first_request_grace) => return,
         }
     };
     let Ok(Ok(Some(h2))) = h2 else { return };
     let builder = builder(head, streams.clone());
     let builder = if h2 { builder.http2_only() } else { builder.http1_only() };
     let leaving = phase.clone();
-    let service = service_fn(move |request| answer(router.clone(), request, h2, leaving.clone(), newcomer.clone()));
+    let service = service_fn(move |request| answer(router.clone(), request, h2, leaving.clone(), eviction.clone()));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => Some(ended),
         () = stopped(&mut phase) => None,
-        // HTTP/1 has its limit for the next head in hyper; HTTP/2 has none there.
+        // hyper limits the time to the next head for HTTP/1, but not for HTTP/2.
         () = streams.idle(head), if h2 => None,
     };
     let ended = if let Some(ended) = ended {
@@ -172,12 +173,12 @@ async fn serve<S>(
         connection.as_mut().graceful_shutdown();
         tokio::select! {
             ended = connection.as_mut() => ended,
-            // This client does not go when it is asked to.
+            // The client ignores GOAWAY.
             () = streams.idle(head), if h2 => Ok(()),
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(error, "connection");
+        tracing::debug!(error, "connection failed");
     }
 }
 
@@ -185,34 +186,34 @@ async fn answer(
     mut router: Router,
     request: Request<Incoming>,
     h2: bool,
-    phase: watch::Receiver<Phase>,
-    newcomer: Arc<Newcomer>,
+    phase: watch::Receiver<ShutdownPhase>,
+    eviction: Arc<EvictionEntry>,
 ) -> Result<Response, Infallible> {
     let mut response = router.call(request).await?;
-    newcomer.stays();
+    eviction.remove();
     if h2 {
-        return Ok(streams::watch(response));
+        return Ok(streams::with_stall_timer(response));
     }
-    if *phase.borrow() >= Phase::Leaving {
+    if *phase.borrow() >= ShutdownPhase::Leaving {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
 }
 
-async fn stopped(phase: &mut watch::Receiver<Phase>) {
-    // An error means that nobody is left who could stop it later.
-    let _ = phase.wait_for(|phase| *phase == Phase::Stopped).await;
+async fn stopped(phase: &mut watch::Receiver<ShutdownPhase>) {
+    // An error means that the sender is gone, and no stop can follow.
+    let _ = phase.wait_for(|phase| *phase == ShutdownPhase::Stopped).await;
 }
 
-/// Ready so long after a stop.
-async fn after(mut phase: watch::Receiver<Phase>, late: Duration) {
+/// Resolves this long after a stop.
+async fn after(mut phase: watch::Receiver<ShutdownPhase>, delay: Duration) {
     stopped(&mut phase).await;
-    if !late.is_zero() {
-        sleep(late).await;
+    if !delay.is_zero() {
+        sleep(delay).await;
     }
 }
 
-fn builder(head: Duration, streams: Streams) -> Builder<Streams> {
+fn builder(head: Duration, streams: StreamExecutor) -> Builder<StreamExecutor> {
     let mut builder = Builder::new(streams);
     builder.http1().timer(TokioTimer::new()).header_read_timeout(head).max_buf_size(MAX_HEAD);
     builder

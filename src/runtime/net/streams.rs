@@ -1,7 +1,7 @@
-//! The streams of one HTTP/2 connection: none waits for ever for its client, and none of them is soon no connection.
+//! The streams of one HTTP/2 connection: a time-out for answers that the client does not read, and for an idle connection.
 //!
-//! A client that opens no window takes no byte of an answer, and the socket never notices: the answer waits inside
-//! h2. So each stream has a clock of its own, which runs while the client has something to take.
+//! A client that keeps its flow-control window closed reads no byte of an answer, and the socket never notices: the
+//! answer waits inside h2. So each stream has its own timer, which runs while there is data for the client to read.
 
 use std::{
     future::Future,
@@ -16,33 +16,33 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use tokio::time::{Instant, sleep_until};
 
-/// Bytes of an answer that are handed on at once: h2 keeps what it was given, however small the window is.
+/// The size of a piece of an answer: h2 buffers what it gets, however small the window is.
 const PIECE: usize = 16 << 10;
 
 tokio::task_local! {
-    /// The clock of the stream that the current task answers.
-    static CLOCK: Clock;
+    /// The timer of the stream that the current task answers.
+    static STALL_TIMER: StallTimer;
 }
 
-/// Runs each stream on a task of its own, until it ends or its client takes nothing for `limit`.
+/// Runs each stream on its own task, until it ends or its client reads nothing for `limit`.
 #[derive(Clone)]
-pub(super) struct Streams {
+pub(super) struct StreamExecutor {
     limit: Duration,
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<StreamCount>>,
 }
 
-/// How many streams there are, and since when that is so.
-struct Open {
+/// The number of open streams, and when it changed last.
+struct StreamCount {
     count: usize,
     since: Instant,
 }
 
-impl Streams {
+impl StreamExecutor {
     pub(super) fn new(limit: Duration) -> Self {
-        Self { limit, open: Arc::new(Mutex::new(Open { count: 0, since: Instant::now() })) }
+        Self { limit, open: Arc::new(Mutex::new(StreamCount { count: 0, since: Instant::now() })) }
     }
 
-    /// Ready when there was no stream for `limit`, counted from now or from the end of the last one.
+    /// Resolves when there has been no stream for `limit`, counted from now or from the end of the last stream.
     pub(super) async fn idle(&self, limit: Duration) {
         let began = Instant::now();
         loop {
@@ -59,36 +59,36 @@ impl Streams {
     }
 }
 
-impl<F> hyper::rt::Executor<F> for Streams
+impl<F> hyper::rt::Executor<F> for StreamExecutor
 where
     F: Future<Output = ()> + Send + 'static,
 {
     fn execute(&self, stream: F) {
-        let counted = Counted::new(self.open.clone());
-        let clock = Clock::new(self.limit);
-        tokio::spawn(CLOCK.scope(clock.clone(), async move {
-            let _counted = counted;
+        let open = OpenStream::new(self.open.clone());
+        let timer = StallTimer::new(self.limit);
+        tokio::spawn(STALL_TIMER.scope(timer.clone(), async move {
+            let _held = open;
             tokio::select! {
                 biased;
                 () = stream => {}
-                // To drop a stream is to reset it.
-                () = clock.run_out() => tracing::debug!("a client takes nothing of its answer: the stream is reset"),
+                // Dropping a stream resets it.
+                () = timer.run_out() => tracing::debug!("reset a stream whose client reads nothing"),
             }
         }));
     }
 }
 
-/// One open stream.
-struct Counted(Arc<Mutex<Open>>);
+/// An open stream, counted until it is dropped.
+struct OpenStream(Arc<Mutex<StreamCount>>);
 
-impl Counted {
-    fn new(open: Arc<Mutex<Open>>) -> Self {
+impl OpenStream {
+    fn new(open: Arc<Mutex<StreamCount>>) -> Self {
         lock(&open).count += 1;
         Self(open)
     }
 }
 
-impl Drop for Counted {
+impl Drop for OpenStream {
     fn drop(&mut self) {
         let mut open = lock(&self.0);
         open.count = open.count.saturating_sub(1);
@@ -96,14 +96,14 @@ impl Drop for Counted {
     }
 }
 
-/// Runs while the client has a piece to take.
+/// Measures how long a client has not read a piece that is ready for it.
 #[derive(Clone)]
-struct Clock {
+struct StallTimer {
     limit: Duration,
     since: Arc<Mutex<Option<Instant>>>,
 }
 
-impl Clock {
+impl StallTimer {
     fn new(limit: Duration) -> Self {
         Self { limit, since: Arc::default() }
     }
@@ -116,7 +116,7 @@ impl Clock {
         *lock(&self.since) = None;
     }
 
-    /// Ready when it ran for its limit without a new start. Looks only now and then: a start wakes nobody.
+    /// Resolves when it has run for its limit without a new start. It wakes only at the possible end: a start wakes no task.
     async fn run_out(&self) {
         loop {
             let now = Instant::now();
@@ -133,29 +133,29 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets the clock of an answer's stream going.
-pub(super) fn watch(response: Response) -> Response {
-    match CLOCK.try_with(Clock::clone) {
-        Ok(clock) => response.map(|body| Body::new(Watched { body, rest: Bytes::new(), clock })),
+/// Starts the timer of the stream for every piece of its answer.
+pub(super) fn with_stall_timer(response: Response) -> Response {
+    match STALL_TIMER.try_with(StallTimer::clone) {
+        Ok(timer) => response.map(|body| Body::new(StallTimedBody { body, rest: Bytes::new(), timer })),
         Err(_) => response,
     }
 }
 
-/// A body in pieces, each of which starts the clock anew.
-struct Watched {
+/// A body in pieces, each of which restarts the timer.
+struct StallTimedBody {
     body: Body,
     rest: Bytes,
-    clock: Clock,
+    timer: StallTimer,
 }
 
-impl hyper::body::Body for Watched {
+impl hyper::body::Body for StallTimedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         if self.rest.is_empty() {
-            // Until there is something to take, it is not the client that is slow.
-            self.clock.stop();
+            // Until a piece is ready, the client is not the one that is slow.
+            self.timer.stop();
             match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.rest = data,
@@ -166,7 +166,7 @@ impl hyper::body::Body for Watched {
         }
         let most = self.rest.len().min(PIECE);
         let piece = self.rest.split_to(most);
-        self.clock.start();
+        self.timer.start();
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 

@@ -1,20 +1,20 @@
-//! Background tasks: each is watched, none may end, and all end with the server.
+//! Background tasks of a server: none may end before the server, and all are stopped with it.
 
 use std::future::Future;
 
 use tokio::task::JoinSet;
 
-/// Tasks that have no end.
+/// Background tasks. Dropping them stops them.
 #[derive(Debug, Default)]
 pub struct Tasks(JoinSet<anyhow::Error>);
 
 impl Tasks {
-    /// Starts a task that tells why it ended.
+    /// Starts a task that returns why it ended.
     pub fn spawn(&mut self, task: impl Future<Output = anyhow::Error> + Send + 'static) {
         self.0.spawn(task);
     }
 
-    /// Starts a task that has no end; if it has one all the same, that is an error.
+    /// Starts a task that never ends; if it does, that is an error.
     pub fn endless(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         self.spawn(async move {
             task.await;
@@ -22,7 +22,14 @@ impl Tasks {
         });
     }
 
-    /// Ready when one of them has ended; never if there is none.
+    /// Takes over the tasks of a part: one of them that ends ends the server.
+    pub(super) fn adopt(&mut self, mut tasks: Self) {
+        if !tasks.0.is_empty() {
+            self.spawn(async move { tasks.ended().await });
+        }
+    }
+
+    /// Resolves when one of them has ended; never if there are none.
     pub(super) async fn ended(&mut self) -> anyhow::Error {
         match self.0.join_next().await {
             Some(ended) => ended.unwrap_or_else(anyhow::Error::from),

@@ -1,7 +1,4 @@
-//! What the server tells about itself: metrics and logs.
+//! Logs, and the registry of metrics.
 
-mod admission;
-mod cache;
 pub mod logs;
-pub mod metrics;
-mod tls;
+pub mod registry;

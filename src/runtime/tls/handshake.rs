@@ -1,4 +1,4 @@
-//! Handshakes: in time, or not at all, and why not.
+//! TLS handshakes, with a time limit and a reason for each failure.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -6,20 +6,20 @@ use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use super::{Probe, Served};
+use super::{DynamicCertificate, TlsProbe};
 
-/// Longest handshake. An API server gives up after 10 s itself.
+/// The time limit of a handshake. An API server gives up after 10 s as well.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Opens TLS on a connection; `None` if that fails.
+/// Performs the handshake of a connection; `None` if it fails.
 pub(crate) async fn handshake(
     tcp: TcpStream,
     peer: SocketAddr,
-    served: &Served,
-    probe: &Probe,
+    certificate: &DynamicCertificate,
+    probe: &TlsProbe,
 ) -> Option<TlsStream<TcpStream>> {
-    // What is served at this moment, for this connection.
-    let config = served.current()?.config.clone();
+    // A connection keeps the certificate that it began with.
+    let config = certificate.current()?.config.clone();
     let reason = match timeout(LIMIT, TlsAcceptor::from(config).accept(tcp)).await {
         Ok(Ok(tls)) => return Some(tls),
         Ok(Err(error)) => {
@@ -29,20 +29,20 @@ pub(crate) async fn handshake(
         }
         Err(_) => "timeout",
     };
-    // The probe shows no client certificate.
+    // The probe presents no client certificate.
     if !probe.is(peer) {
         if reason == "untrusted" {
-            served.refuse();
-            if served.may_warn() {
-                tracing::warn!(%peer, "a client does not trust the certificate: is the caBundle the right one?");
+            certificate.report_untrusted();
+            if certificate.may_warn() {
+                tracing::warn!(%peer, "a client does not trust the certificate; check its caBundle");
             }
         }
-        served.metrics().handshake_failed(reason);
+        certificate.metrics().handshake_failed(reason);
     }
     None
 }
 
-/// One of a few words: a label.
+/// The value of the label `reason`, from a small set.
 fn reason(error: &io::Error) -> &'static str {
     let Some(tls) = error.get_ref().and_then(|e| e.downcast_ref::<Error>()) else {
         return match error.kind() {
@@ -62,7 +62,7 @@ fn reason(error: &io::Error) -> &'static str {
             "client_certificate_expired"
         }
         Error::InvalidCertificate(_) => "client_certificate",
-        // What a client says that does not accept the certificate: its caBundle is foreign, or the certificate ended.
+        // Alerts of a client that rejects the certificate: its caBundle is of another CA, or the certificate has expired.
         Error::AlertReceived(
             AlertDescription::UnknownCA
             | AlertDescription::BadCertificate

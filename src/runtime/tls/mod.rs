@@ -1,36 +1,30 @@
-//! The webhook's TLS: which certificate is served, and how it changes while connections go on.
+//! TLS of a listener: which certificate it serves, and how that changes while connections go on.
 //!
 //! ```text
-//! files ─ watch ─┐
-//!                ├─► pair (certificate and key: read and checked together) ─► served ─► handshake ─► connection
-//! Secret ────────┘                                                               └─► facts ─► /readyz, metrics
+//! files ── watch ─┐
+//!                 ├─► CertificateKeyPair (read and checked together) ─► DynamicCertificate ─► handshake ─► connection
+//! Secret ─────────┘                                                            └─► CertificateInfo ─► /readyz, metrics
 //! ```
 //!
-//! A pair is loaded as one: a certificate without its key, or files of which only one is new, never gets served, and
-//! what was served before stays.
+//! A certificate and its key are loaded as one: a certificate without its key, or files of which only one is new, is
+//! never served, and what was served before stays.
 
-mod clock;
-mod facts;
-mod files;
+mod certificate_files;
+mod certificate_info;
+mod dynamic_certificate;
 mod handshake;
-mod pair;
+mod key_pair;
+mod metrics;
 mod probe;
-mod served;
+mod provider;
 
-pub use clock::Clock;
-pub use facts::{Facts, Invalid};
-pub use files::{FileError, Files};
+pub use certificate_files::{CertificateFileError, CertificateFiles};
+pub use certificate_info::{CertificateInfo, ValidityError};
+pub use dynamic_certificate::{DynamicCertificate, ServedCertificate};
 pub(crate) use handshake::handshake;
-pub(crate) use pair::certificates;
-pub use pair::{Pair, PairError};
-pub(crate) use probe::Probe;
-pub use served::{Current, Served};
-
-use std::sync::Arc;
-
-use rustls::crypto::CryptoProvider;
-
-/// The one crypto provider. It is named wherever TLS is set up, so that no global state decides.
-pub(crate) fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
-}
+pub(crate) use key_pair::certificates;
+pub use key_pair::{CertificateKeyPair, KeyPairError};
+pub(crate) use metrics::Expiration;
+pub use metrics::TlsMetrics;
+pub(crate) use probe::TlsProbe;
+pub(crate) use provider::provider;

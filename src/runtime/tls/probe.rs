@@ -1,4 +1,4 @@
-//! A handshake with ourselves: the one proof that TLS is served.
+//! A TLS handshake with our own listener, for the readiness check: only this proves that TLS is served.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -18,60 +18,60 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::{Served, provider};
+use super::{DynamicCertificate, provider::provider};
 
-/// Longest handshake with ourselves; a kubelet waits for two seconds in all.
+/// The time limit of the handshake; a kubelet waits for two seconds in all.
 const LIMIT: Duration = Duration::from_secs(1);
-/// So long a result counts: whoever asks in a loop costs nothing.
+/// How long a result is reused, so that frequent requests cost nothing.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Shakes hands with our own listener, one at a time.
+/// A client of our own listener. It performs one handshake at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Probe {
-    /// Our end of the last handshake: the listener may be done with it after we are.
-    own: Mutex<Option<SocketAddr>>,
+pub(crate) struct TlsProbe {
+    /// The local address of the last handshake: the listener may report it after the client has finished.
+    local: Mutex<Option<SocketAddr>>,
     last: tokio::sync::Mutex<Option<(Instant, Result<(), String>)>>,
 }
 
-impl Probe {
-    /// Whether the listener at `address` answers with the certificate that is served. Its dates are another check.
-    pub(crate) async fn run(&self, address: SocketAddr, served: &Served) -> Result<(), String> {
+impl TlsProbe {
+    /// Checks that the listener at `address` presents the current certificate. Its dates are another check.
+    pub(crate) async fn run(&self, address: SocketAddr, certificate: &DynamicCertificate) -> Result<(), String> {
         let mut last = self.last.lock().await;
         if let Some((at, result)) = &*last
             && at.elapsed() < FRESH
         {
             return result.clone();
         }
-        let done = timeout(LIMIT, self.shake(address, served)).await;
-        let result = done.unwrap_or_else(|_| Err(format!("no handshake within {} s", LIMIT.as_secs())));
+        let result = timeout(LIMIT, self.handshake(address, certificate)).await;
+        let result = result.unwrap_or_else(|_| Err(format!("no handshake within {} s", LIMIT.as_secs())));
         *last = Some((Instant::now(), result.clone()));
         result
     }
 
-    /// Whether it is our end.
+    /// Whether `peer` is this client.
     pub(super) fn is(&self, peer: SocketAddr) -> bool {
-        self.lock().is_some_and(|own| own.port() == peer.port() && own.ip() == peer.ip().to_canonical())
+        self.lock().is_some_and(|local| local.port() == peer.port() && local.ip() == peer.ip().to_canonical())
     }
 
-    async fn shake(&self, address: SocketAddr, served: &Served) -> Result<(), String> {
-        let before = served.current().ok_or("there is no certificate yet")?;
+    async fn handshake(&self, address: SocketAddr, certificate: &DynamicCertificate) -> Result<(), String> {
+        let before = certificate.current().ok_or("no certificate is loaded yet")?;
         let tcp = self.connect(reachable(address)).await.map_err(|e| format!("cannot connect: {e}"))?;
         let config = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(|e| e.to_string())?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(AnyDate(provider())))
+            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider())))
             .with_no_client_auth();
         let name = ServerName::IpAddress(address.ip().into());
         let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp).await;
         let tls = tls.map_err(|e| format!("the handshake failed: {e}"))?;
         let shown = tls.get_ref().1.peer_certificates().and_then(|c| c.first());
-        // It may have changed meanwhile.
-        let after = served.current();
+        // The certificate may have changed meanwhile.
+        let after = certificate.current();
         if [Some(before), after].iter().flatten().any(|c| c.chain.first() == shown) {
             Ok(())
         } else {
-            Err("another certificate is served".to_owned())
+            Err("the listener presents another certificate".to_owned())
         }
     }
 
@@ -80,7 +80,7 @@ impl Probe {
             SocketAddr::V4(_) => (TcpSocket::new_v4()?, address.ip()),
             SocketAddr::V6(_) => (TcpSocket::new_v6()?, address.ip()),
         };
-        // Bound first: the listener must know who comes before it sees the first byte.
+        // Bind first: the listener must know the address before it sees the first byte.
         if any.is_loopback() {
             socket.bind(SocketAddr::new(any, 0))?;
             *self.lock() = socket.local_addr().ok();
@@ -91,11 +91,11 @@ impl Probe {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<SocketAddr>> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+        self.local.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An address of our own where somebody listens who listens everywhere.
+/// The address to connect to: loopback where the listener is bound to all addresses.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -105,11 +105,11 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Accepts every certificate whose key the other side has. That it is the right one is looked at afterwards.
+/// Accepts every certificate whose key the server has. The caller compares the certificate afterwards.
 #[derive(Debug)]
-struct AnyDate(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for AnyDate {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

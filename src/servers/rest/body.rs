@@ -1,6 +1,6 @@
-//! Request bodies: which types are read, how large and how slow they may be.
+//! Request bodies: media types, and limits of size, pace and memory.
 
-use std::{io::Read, sync::Arc, time::Duration};
+use std::{io::Read, time::Duration};
 
 use axum::{
     body::{Body, BodyDataStream, HttpBody},
@@ -9,16 +9,17 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::Semaphore,
     time::{Instant, timeout},
 };
 
 use super::{
-    App, Limits,
-    problem::{ApiError, Kind},
+    RestApp, RestLimits,
+    problem::{ApiError, ProblemKind},
 };
+use crate::runtime::net::GrowingPermit;
 
-/// What a body is written in.
+/// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// `application/json`.
@@ -29,23 +30,23 @@ pub(crate) enum Format {
     Ndjson,
 }
 
-/// Whether a body is compressed.
+/// The encoding of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
-    /// As it is.
+    /// Not compressed.
     Identity,
     /// `gzip`.
     Gzip,
 }
 
-/// Bodies up to this size are parsed and planned where they are read: it takes about a millisecond.
+/// Bodies up to this size need no permit of large bodies: they take about a millisecond.
 pub(crate) const SMALL: usize = 1 << 20;
 
 /// The format that `Content-Type` names.
 pub(crate) fn format(headers: &HeaderMap) -> Result<Format, ApiError> {
     const HINT: &str = "send application/json or application/yaml";
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
-        return Err(ApiError::new(Kind::MediaType, format!("there is no Content-Type; {HINT}")));
+        return Err(ApiError::new(ProblemKind::MediaType, format!("the header Content-Type is missing; {HINT}")));
     };
     let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
     let mut parts = text.split(';').map(str::trim);
@@ -53,45 +54,47 @@ pub(crate) fn format(headers: &HeaderMap) -> Result<Format, ApiError> {
         "application/json" | "text/json" => Format::Json,
         "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml" => Format::Yaml,
         "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Format::Ndjson,
-        other => return Err(ApiError::new(Kind::MediaType, format!("Content-Type is {other:.80}; {HINT}"))),
+        other => return Err(ApiError::new(ProblemKind::MediaType, format!("Content-Type is {other:.80}; {HINT}"))),
     };
     let utf8 = |p: &str| p.strip_prefix("charset=").is_none_or(|c| matches!(c.trim_matches('"'), "utf-8" | "utf8"));
     if !parts.all(utf8) {
-        return Err(ApiError::new(Kind::MediaType, "the only charset that is read is utf-8"));
+        return Err(ApiError::new(ProblemKind::MediaType, "the only supported charset is utf-8"));
     }
     Ok(format)
 }
 
 /// The encoding that `Content-Encoding` names.
 pub(crate) fn encoding(headers: &HeaderMap) -> Result<Encoding, ApiError> {
-    // One of several is undone by nobody here: together they are no name.
+    // Several encodings are not undone here: joined they match no name.
     let named: Vec<&str> =
         headers.get_all(header::CONTENT_ENCODING).iter().map(|v| v.to_str().unwrap_or("?")).collect();
     match named.join(", ").trim().to_ascii_lowercase().as_str() {
         "" | "identity" => Ok(Encoding::Identity),
         "gzip" | "x-gzip" => Ok(Encoding::Gzip),
-        other => Err(ApiError::new(Kind::MediaType, format!("Content-Encoding is {other:.40}; send gzip or none"))),
+        other => {
+            Err(ApiError::new(ProblemKind::MediaType, format!("Content-Encoding is {other:.40}; send gzip or none")))
+        }
     }
 }
 
-/// The refusal of a body over `limit`.
+/// The error for a body over `limit`.
 pub(crate) fn too_large(limit: impl std::fmt::Display) -> ApiError {
-    ApiError::new(Kind::TooLarge, format!("the body has more than {limit} bytes after decompression"))
+    ApiError::new(ProblemKind::TooLarge, format!("the body has more than {limit} bytes after decompression"))
 }
 
-/// A body that arrives piece by piece, each in time.
-pub(crate) struct Pieces {
+/// A body that arrives in pieces, with limits of time and pace.
+pub(crate) struct BodyPieces {
     stream: BodyDataStream,
     idle: Duration,
     /// Bytes a second.
     rate: usize,
-    /// How long the client may still let the server wait.
+    /// How long the server still waits for the client.
     left: Duration,
 }
 
-impl Pieces {
-    /// Refuses a body that says of itself that it is over `limit`: it need not be sent first.
-    pub(crate) fn new(body: Body, limits: &Limits, limit: u64) -> Result<Self, ApiError> {
+impl BodyPieces {
+    /// Refuses a body whose announced length is over `limit`, before it is sent.
+    pub(crate) fn new(body: Body, limits: &RestLimits, limit: u64) -> Result<Self, ApiError> {
         if body.size_hint().lower() > limit {
             return Err(too_large(limit));
         }
@@ -102,88 +105,71 @@ impl Pieces {
     /// The next piece; `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
         let began = Instant::now();
-        let got = timeout(self.idle.min(self.left), self.stream.next()).await;
+        let next = timeout(self.idle.min(self.left), self.stream.next()).await;
         self.left = self.left.saturating_sub(began.elapsed());
-        match got {
+        match next {
             Ok(None) => Ok(None),
             Ok(Some(Ok(piece))) => {
-                self.left = self.left.saturating_add(earned(piece.len(), self.rate));
+                self.left = self.left.saturating_add(time_for(piece.len(), self.rate));
                 Ok(Some(piece))
             }
-            Ok(Some(Err(e))) => Err(ApiError::new(Kind::BrokenBody, e.to_string())),
+            Ok(Some(Err(e))) => Err(ApiError::new(ProblemKind::BrokenBody, e.to_string())),
             Err(_) => {
-                let detail = format!(
-                    "nothing came for {} s, or less than {} bytes a second",
-                    self.idle.as_secs_f32(),
-                    self.rate
-                );
-                Err(ApiError::new(Kind::BodyTimeout, detail))
+                let detail =
+                    format!("no data for {} s, or fewer than {} bytes per second", self.idle.as_secs_f32(), self.rate);
+                Err(ApiError::new(ProblemKind::BodyTimeout, detail))
             }
         }
     }
 }
 
-/// How long the client may take for `bytes`.
-fn earned(bytes: usize, rate: usize) -> Duration {
+/// The time that `bytes` add at this rate.
+fn time_for(bytes: usize, rate: usize) -> Duration {
     let nanos = (bytes as u128).saturating_mul(1_000_000_000) / rate as u128;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// How many mebibytes all bodies together may take, beyond the first of each.
-pub(super) fn room(limits: &Limits) -> usize {
+/// The mebibytes that all bodies together may take, beyond the first mebibyte of each.
+pub(super) fn memory(limits: &RestLimits) -> usize {
     limits.body.div_ceil(SMALL).saturating_mul(limits.large).min(Semaphore::MAX_PERMITS)
 }
 
-/// A body that is all there.
-pub(crate) struct Received {
+/// A body that has arrived completely.
+pub(crate) struct BufferedBody {
     /// As it was sent.
     pub bytes: BytesMut,
-    /// What it takes of the room for bodies, until it is dropped.
-    pub room: Option<OwnedSemaphorePermit>,
+    /// The memory that it takes, until it is dropped.
+    pub memory: GrowingPermit,
 }
 
-/// Receives a body. Its memory is taken as it arrives, so that whoever only says that much will come, or sends it
-/// slowly, keeps nobody else from sending. Where there is no room the body is refused: if bodies waited for room,
-/// each with a part of it, all of them might wait for ever.
-pub(crate) async fn receive(app: &App, body: Body) -> Result<Received, ApiError> {
+/// Receives a body. Memory is reserved as it arrives, so that a client which only announces a large body, or sends it
+/// slowly, does not keep others from sending. A body for which no memory is left is refused.
+pub(crate) async fn receive(app: &RestApp, body: Body) -> Result<BufferedBody, ApiError> {
     let limit = app.limits.body;
-    let mut pieces = Pieces::new(body, &app.limits, limit as u64)?;
-    let mut received = Received { bytes: BytesMut::new(), room: None };
+    let mut pieces = BodyPieces::new(body, &app.limits, limit as u64)?;
+    let mut received = BufferedBody { bytes: BytesMut::new(), memory: GrowingPermit::default() };
     while let Some(piece) = pieces.next().await? {
         let length = received.bytes.len().saturating_add(piece.len());
         if length > limit {
             return Err(too_large(limit));
         }
-        take_room(&app.room, &mut received.room, length).ok_or_else(|| {
+        let mebibytes = length.div_ceil(SMALL).saturating_sub(1);
+        received.memory.grow_to(&app.memory, mebibytes).ok_or_else(|| {
             app.metrics.shed.inc();
-            ApiError::new(Kind::Busy, format!("other bodies take {} MiB", room(&app.limits)))
+            ApiError::new(ProblemKind::Busy, format!("other bodies take all {} MiB", memory(&app.limits)))
         })?;
         received.bytes.extend_from_slice(&piece);
     }
     Ok(received)
 }
 
-/// Sees to it that `held` is enough for `length` bytes; `None` if there is no room.
-fn take_room(room: &Arc<Semaphore>, held: &mut Option<OwnedSemaphorePermit>, length: usize) -> Option<()> {
-    let needed = length.div_ceil(SMALL).saturating_sub(1);
-    let missing = needed.saturating_sub(held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
-    if missing > 0 {
-        let more = room.clone().try_acquire_many_owned(u32::try_from(missing).ok()?).ok()?;
-        match held {
-            Some(held) => held.merge(more),
-            None => *held = Some(more),
-        }
-    }
-    Some(())
-}
-
-/// Undoes gzip (any number of members), up to `limit` bytes.
+/// Decompresses gzip with any number of members, up to `limit` bytes.
 pub(crate) fn gunzip(body: &[u8], limit: usize) -> Result<Bytes, ApiError> {
     let mut out = Vec::with_capacity(body.len().saturating_mul(4).min(limit));
     let take = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     flate2::read::MultiGzDecoder::new(body)
         .take(take)
         .read_to_end(&mut out)
-        .map_err(|e| ApiError::new(Kind::MalformedBody, format!("the body is not gzip: {e}")))?;
+        .map_err(|e| ApiError::new(ProblemKind::MalformedBody, format!("the body is not gzip: {e}")))?;
     if out.len() > limit { Err(too_large(limit)) } else { Ok(out.into()) }
 }

@@ -25,14 +25,14 @@ use tokio::{
 };
 
 use super::{
-    App,
-    body::{self, Encoding, Format, Pieces},
+    RestApp,
+    body::{self, BodyPieces, Encoding, Format},
     input::decode_error,
     params::{ControllersParam, OF_OPTIONS, OptionParams, Params},
-    problem::{ApiError, Kind},
-    refusals,
+    problem::{ApiError, ProblemKind},
+    problem_responses,
     schema::{
-        answer::ClusterLine,
+        answer::ClusterLineSchema,
         request::{ClusterBody, cluster_example},
     },
 };
@@ -65,30 +65,30 @@ use crate::{
         ),
     ),
     responses(
-        (status = 200, description = "One line per Service, and a summary.", body = ClusterLine,
+        (status = 200, description = "One line per Service, and a summary.", body = ClusterLineSchema,
             content_type = "application/x-ndjson"),
-        refusals::OfBody,
+        problem_responses::BodyProblems,
     ),
 )]
-pub(super) async fn cluster(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -> Result<Response, ApiError> {
     let params = Params::read(request.uri(), &[OF_OPTIONS])?;
     let Ok(slot) = app.cluster_requests.clone().try_acquire_owned() else {
         app.metrics.shed.inc();
         let detail = format!("{} clusters are being computed", app.limits.cluster_requests);
-        return Err(ApiError::new(Kind::Busy, detail));
+        return Err(ApiError::new(ProblemKind::Busy, detail));
     };
     let format = match body::format(request.headers())? {
         Format::Json | Format::Ndjson => decode::Format::Json,
         Format::Yaml => decode::Format::Yaml,
     };
     let encoding = body::encoding(request.headers())?;
-    let pieces = Pieces::new(request.into_body(), &app.limits, app.limits.cluster_body)?;
+    let pieces = BodyPieces::new(request.into_body(), &app.limits, app.limits.cluster_body)?;
 
     let (pieces_in, pieces_out) = mpsc::channel(8);
     let (lines_in, lines_out) = mpsc::channel(8);
     let (head_in, head_out) = oneshot::channel();
     let deadline = Instant::now() + app.limits.cluster_request;
-    let work = Work { app: app.clone(), params, format, encoding, deadline, lines: lines_in };
+    let work = ClusterJob { app: app.clone(), params, format, encoding, deadline, lines: lines_in };
     let runtime = Handle::current();
     tokio::task::spawn_blocking(move || {
         let _slot = slot;
@@ -98,10 +98,13 @@ pub(super) async fn cluster(State(app): State<Arc<App>>, request: Request) -> Re
     let answer = async {
         let ((), head) = tokio::join!(feed(pieces, pieces_in), head_out);
         // The thread ended without a word: it panicked.
-        head.unwrap_or_else(|_| Err(ApiError::new(Kind::Internal, "this is a bug: please report it with the instance")))
+        head.unwrap_or_else(|_| {
+            Err(ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`"))
+        })
     };
-    let late =
-        |_| ApiError::new(Kind::Timeout, format!("not read after {} s", app.limits.cluster_request.as_secs_f32()));
+    let late = |_| {
+        ApiError::new(ProblemKind::Timeout, format!("not read after {} s", app.limits.cluster_request.as_secs_f32()))
+    };
     timeout_at(deadline, answer).await.map_err(late)??;
     let mut response = Body::from_stream(lines(lines_out)).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
@@ -116,7 +119,7 @@ enum Piece {
 }
 
 /// Passes the body on until it ends, fails, or nobody listens any more.
-async fn feed(mut pieces: Pieces, to: mpsc::Sender<Piece>) {
+async fn feed(mut pieces: BodyPieces, to: mpsc::Sender<Piece>) {
     loop {
         let (piece, last) = match pieces.next().await {
             Ok(Some(bytes)) => (Piece::Data(bytes), false),
@@ -130,7 +133,7 @@ async fn feed(mut pieces: Pieces, to: mpsc::Sender<Piece>) {
 }
 
 /// The body, for a thread that may block.
-struct Incoming {
+struct BodyReader {
     from: mpsc::Receiver<Piece>,
     current: Bytes,
     ended: bool,
@@ -140,7 +143,7 @@ struct Incoming {
     bytes: u64,
 }
 
-impl Incoming {
+impl BodyReader {
     fn fail(&self, e: ApiError) -> io::Error {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
         io::ErrorKind::UnexpectedEof.into()
@@ -155,10 +158,10 @@ fn is_encoded(first: u8, encoding: Encoding) -> Result<(), ApiError> {
         (Encoding::Identity, true) => "the body is gzip, and Content-Encoding does not say so",
         (Encoding::Gzip, true) | (Encoding::Identity, false) => return Ok(()),
     };
-    Err(ApiError::new(Kind::MalformedBody, detail))
+    Err(ApiError::new(ProblemKind::MalformedBody, detail))
 }
 
-impl Read for Incoming {
+impl Read for BodyReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() && !self.ended {
             match self.from.blocking_recv() {
@@ -181,8 +184,8 @@ impl Read for Incoming {
 }
 
 /// What the thread needs.
-struct Work {
-    app: Arc<App>,
+struct ClusterJob {
+    app: Arc<RestApp>,
     params: Params,
     format: decode::Format,
     encoding: Encoding,
@@ -191,7 +194,7 @@ struct Work {
     lines: mpsc::Sender<Option<Bytes>>,
 }
 
-impl Work {
+impl ClusterJob {
     fn run(self, from: mpsc::Receiver<Piece>, head: oneshot::Sender<Result<(), ApiError>>, runtime: &Handle) {
         let inventory = match self.read(from) {
             Ok(inventory) => inventory,
@@ -210,7 +213,7 @@ impl Work {
             let left = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             match runtime.block_on(async { timeout(left, self.lines.send(lines)).await }) {
                 Ok(Ok(())) => Ok(()),
-                _ => Err(Gone),
+                _ => Err(ClientClosed),
             }
         };
         let index = inventory.index();
@@ -228,7 +231,7 @@ impl Work {
     fn read(&self, from: mpsc::Receiver<Piece>) -> Result<Inventory, ApiError> {
         let failed = Arc::new(Mutex::new(None));
         let (encoding, current) = (self.encoding, Bytes::new());
-        let mut body = Incoming { from, current, ended: false, encoding, failed: failed.clone(), bytes: 0 };
+        let mut body = BodyReader { from, current, ended: false, encoding, failed: failed.clone(), bytes: 0 };
         let source = Source {
             format: self.format,
             max_bytes: Some(self.app.limits.cluster_body),
@@ -243,14 +246,14 @@ impl Work {
         match (failed, read) {
             (Some(e), _) => Err(e),
             (None, Err(e)) => Err(decode_error(&e)),
-            (None, Ok(())) if body.bytes == 0 => Err(ApiError::new(Kind::MalformedBody, "the body is empty")),
+            (None, Ok(())) if body.bytes == 0 => Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty")),
             (None, Ok(())) => Ok(inventory),
         }
     }
 }
 
 /// Nobody takes the answer.
-struct Gone;
+struct ClientClosed;
 
 /// The answer as a stream. It ends with an error where the thread did not say that it is whole, so that
 /// the client sees a broken connection and not a short answer.

@@ -6,7 +6,9 @@ use axum::{
 };
 use serde::Serialize;
 
-use super::{compute::Answer, params::Params, problem::ApiError, refusals, schema::answer::ReleasesOrDifferences};
+use super::{
+    compute::JsonAnswer, params::Params, problem::ApiError, problem_responses, schema::answer::ReleasesOrDifferences,
+};
 use crate::engine::compat::{self, Difference, Minor, Profile};
 
 /// Releases and their differences
@@ -26,17 +28,17 @@ use crate::engine::compat::{self, Difference, Minor, Profile};
     responses(
         (status = 200, description = "All releases; or, with `from` or `to`, what differs.",
             body = ReleasesOrDifferences),
-        refusals::OfQuery,
+        problem_responses::QueryProblems,
     ),
 )]
 pub(super) async fn compat(request: Request) -> Result<Response, ApiError> {
     let params = Params::read(request.uri(), &[&["from", "to"]])?;
     let answer = if params.from.is_none() && params.to.is_none() {
         let items = Minor::all().map(|minor| Release { minor, profile: minor.profile() }).collect();
-        Answer::json(&All { default: Minor::default(), items })?
+        JsonAnswer::json(&All { default: Minor::default(), items })?
     } else {
         let (from, to) = (params.from.unwrap_or_default(), params.to.unwrap_or_default());
-        Answer::json(&Between { from, to, differences: compat::differences(from, to) })?
+        JsonAnswer::json(&Between { from, to, differences: compat::differences(from, to) })?
     };
     Ok(answer.into_response())
 }

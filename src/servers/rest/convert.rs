@@ -8,12 +8,12 @@ use axum::{
 };
 
 use super::{
-    App,
+    RestApp,
     body::Format,
-    compute::{Answer, Posted, compute},
+    compute::{JsonAnswer, PostedBody, compute},
     input::decode_error,
-    problem::{ApiError, FieldError, Kind},
-    refusals,
+    problem::{ApiError, InputError, ProblemKind},
+    problem_responses,
     schema::conversion::{ConvertBody, ConvertedAnswer, TargetName},
 };
 use crate::{
@@ -46,15 +46,15 @@ use crate::{
     responses(
         (status = 200, description = "The objects, what they lost, and which could not be converted.",
             body = ConvertedAnswer),
-        refusals::OfBody,
+        problem_responses::BodyProblems,
     ),
 )]
-pub(super) async fn convert(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
+pub(super) async fn convert(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
     let to = target(request.uri())?;
     compute(&app, request, move |_, posted| of_body(&posted, to)).await
 }
 
-fn of_body(posted: &Posted, to: ConversionTarget) -> Result<Answer, ApiError> {
+fn of_body(posted: &PostedBody, to: ConversionTarget) -> Result<JsonAnswer, ApiError> {
     let format = match posted.format {
         Format::Json | Format::Ndjson => decode::Format::Json,
         Format::Yaml => decode::Format::Yaml,
@@ -63,23 +63,23 @@ fn of_body(posted: &Posted, to: ConversionTarget) -> Result<Answer, ApiError> {
     let source = Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() };
     // A document that says `null` is none, and no mistake.
     if posted.bytes.trim_ascii().is_empty() {
-        return Err(ApiError::new(Kind::MalformedBody, "the body is empty"));
+        return Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty"));
     }
     let text = decode::text(posted.bytes.as_ref(), &source).map_err(|e| decode_error(&e))?;
     let documents: Vec<Document<'_>> = decode::documents(&text, &source).map_err(|e| decode_error(&e))?;
     let objects: Vec<_> = documents.iter().map(|d| d.raw.as_ref()).collect();
-    Answer::json(&convert::convert_objects(&objects, to))
+    JsonAnswer::json(&convert::convert_objects(&objects, to))
 }
 
 /// The one parameter.
 fn target(uri: &Uri) -> Result<ConversionTarget, ApiError> {
     let refuse = |name: &str, detail: String| {
         let parameter = Some(name.chars().take(80).collect());
-        let error = FieldError { pointer: None, parameter, detail: detail.clone() };
-        ApiError { errors: vec![error], ..ApiError::new(Kind::InvalidQuery, detail) }
+        let error = InputError { pointer: None, parameter, detail: detail.clone() };
+        ApiError { errors: vec![error], ..ApiError::new(ProblemKind::InvalidQuery, detail) }
     };
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
-        .map_err(|e| ApiError::new(Kind::InvalidQuery, e.to_string()))?;
+        .map_err(|e| ApiError::new(ProblemKind::InvalidQuery, e.to_string()))?;
     let mut to = None;
     for (name, value) in pairs {
         if name != "to" {

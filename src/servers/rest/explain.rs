@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 
 use super::{
-    App,
-    compute::{Answer, compute},
+    RestApp,
+    compute::{JsonAnswer, compute},
     input,
     params::{OF_LIMITS, OptionParams, Params, ServiceParam},
     problem::ApiError,
-    refusals,
+    problem_responses,
     schema::{
         explanation::ExplanationAnswer,
         request::{self, PlanBody},
@@ -41,19 +41,19 @@ use crate::engine::{
     ),
     responses(
         (status = 200, description = "What is said of the Service, and of each pod.", body = ExplanationAnswer),
-        refusals::OfBody,
+        problem_responses::BodyProblems,
     ),
 )]
-pub(super) async fn explain(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
+pub(super) async fn explain(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
     let params = Params::read(request.uri(), &[&["service"], OF_LIMITS])?;
     compute(&app, request, move |_, posted| {
-        input::answer(&posted, &params, |asked| {
-            let mut explanation = asked.with_all_pods(|state| explain::explain(state, &asked.options));
-            explanation.reasons.extend(asked.input_problems().into_iter().map(finding));
+        input::answer(&posted, &params, |input| {
+            let mut explanation = input.with_all_pods(|state| explain::explain(state, &input.options));
+            explanation.reasons.extend(input.input_problems().into_iter().map(finding));
             let more = explanation.reasons.len().saturating_sub(MAX_REASONS);
             explanation.summary.omitted_reasons += more;
             explanation.reasons.truncate(MAX_REASONS);
-            Answer::json(&explanation)
+            JsonAnswer::json(&explanation)
         })
     })
     .await

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum::{extract::State, http::header, response::IntoResponse};
 
 use super::{
-    App,
-    problem::{ApiError, Kind},
-    refusals,
+    RestApp,
+    problem::{ApiError, ProblemKind},
+    problem_responses,
 };
-use crate::runtime::telemetry::metrics::CONTENT_TYPE;
+use crate::runtime::telemetry::registry::CONTENT_TYPE;
 
 /// Is the process alive?
 ///
@@ -35,21 +35,21 @@ pub(super) async fn livez() -> &'static str {
     "ok"
 }
 
-/// Does it take requests?
+/// Does the server accept requests?
 ///
-/// Yes from the first accepted connection to the begin of the shutdown. Then no, while the server still takes
-/// requests for some seconds: send it none that another one could answer.
+/// Yes from the first accepted connection to the begin of the shutdown. Then no, although the server still answers
+/// requests for some seconds: send them to another replica.
 #[utoipa::path(
     get,
     path = "/readyz",
     tag = "about",
     responses(
         (status = 200, description = "Yes.", body = String, content_type = "text/plain; charset=utf-8", example = "ok"),
-        refusals::OfReadiness,
+        problem_responses::ReadinessProblems,
     ),
 )]
-pub(super) async fn readyz(State(app): State<Arc<App>>) -> Result<&'static str, ApiError> {
-    if app.is_ready() { Ok("ok") } else { Err(ApiError::new(Kind::NotReady, "starting or stopping")) }
+pub(super) async fn readyz(State(app): State<Arc<RestApp>>) -> Result<&'static str, ApiError> {
+    if app.health.is_running() { Ok("ok") } else { Err(ApiError::new(ProblemKind::NotReady, "starting or stopping")) }
 }
 
 /// Metrics
@@ -64,7 +64,7 @@ pub(super) async fn readyz(State(app): State<Arc<App>>) -> Result<&'static str, 
             content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8"),
     ),
 )]
-pub(super) async fn metrics(State(app): State<Arc<App>>) -> Result<impl IntoResponse, ApiError> {
-    let text = app.metrics.encode().map_err(|e| ApiError::new(Kind::Internal, e.to_string()))?;
+pub(super) async fn metrics(State(app): State<Arc<RestApp>>) -> Result<impl IntoResponse, ApiError> {
+    let text = app.health.metrics.encode().map_err(|e| ApiError::new(ProblemKind::Internal, e.to_string()))?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text))
 }

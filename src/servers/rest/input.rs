@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::{
     body::Format,
-    compute::Posted,
+    compute::PostedBody,
     params::Params,
-    problem::{ApiError, FieldError, Kind},
+    problem::{ApiError, InputError, ProblemKind},
 };
 use crate::{
     decode::{
@@ -22,9 +22,9 @@ use crate::{
     model::{ObjectKey, Pod, Text},
 };
 
-/// What was asked: a state, whose work to plan, and how.
+/// The input of a plan: a state, the controllers, and options.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct PlanInput<'a> {
     pub state: State<'a>,
     /// All pods of a list: one that the Service does not select may be a near miss.
     others: Option<&'a [Pod]>,
@@ -39,9 +39,9 @@ pub(super) struct Asked<'a> {
 
 /// Reads a body, and answers what it asks for. The answer is made here since the state only borrows what was read.
 pub(super) fn answer<T>(
-    posted: &Posted,
+    posted: &PostedBody,
     params: &Params,
-    answer: impl FnOnce(&Asked<'_>) -> Result<T, ApiError>,
+    answer: impl FnOnce(&PlanInput<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let (text, source) = text(posted)?;
     if posted.format != Format::Ndjson {
@@ -55,15 +55,15 @@ pub(super) fn answer<T>(
 }
 
 /// The text of a body, and how to read it.
-pub(super) fn text(posted: &Posted) -> Result<(&str, Source<'static>), ApiError> {
+pub(super) fn text(posted: &PostedBody) -> Result<(&str, Source<'static>), ApiError> {
     let text = std::str::from_utf8(&posted.bytes).map_err(|e| {
         let at = e.valid_up_to();
-        ApiError::new(Kind::MalformedBody, format!("the body is not UTF-8: byte {at} begins no character"))
+        ApiError::new(ProblemKind::MalformedBody, format!("the body is not UTF-8: byte {at} begins no character"))
     })?;
     // No JSON, but harmless: some editors write it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().is_empty() {
-        return Err(ApiError::new(Kind::MalformedBody, "the body is empty"));
+        return Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty"));
     }
     let format = if posted.format == Format::Yaml { decode::Format::Yaml } else { decode::Format::Json };
     // The limit of the server held already.
@@ -81,11 +81,11 @@ pub(super) fn json<'t>(text: &'t str, source: &Source<'_>) -> Result<Cow<'t, str
 fn of_request<T>(
     requested: &Requested,
     params: &Params,
-    answer: impl FnOnce(&Asked<'_>) -> Result<T, ApiError>,
+    answer: impl FnOnce(&PlanInput<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let Requested { request, problems } = requested;
     request.with_state(|state, _| {
-        answer(&Asked {
+        answer(&PlanInput {
             state: *state,
             others: None,
             controllers: params.controllers.clone().or_else(|| request.controllers.clone()),
@@ -100,7 +100,7 @@ fn of_objects<T>(
     text: &str,
     source: &Source<'_>,
     params: &Params,
-    answer: impl FnOnce(&Asked<'_>) -> Result<T, ApiError>,
+    answer: impl FnOnce(&PlanInput<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let mut inventory = Inventory::default();
     decode::read(text.as_bytes(), source, &mut inventory).map_err(|e| decode_error(&e))?;
@@ -114,7 +114,7 @@ fn of_objects<T>(
         // Named by the query, and nothing of that name is there.
         None => State { service: None, pods: &[], nodes: index.nodes(), endpoints: None, slices: &[] },
     };
-    answer(&Asked {
+    answer(&PlanInput {
         state,
         others: Some(&inventory.pods),
         controllers: params.controllers.clone(),
@@ -124,7 +124,7 @@ fn of_objects<T>(
     })
 }
 
-impl Asked<'_> {
+impl PlanInput<'_> {
     /// That the query names a Service of which nothing is there: it was deleted, or its name is mistyped.
     pub(super) fn service_missing(&self) -> Option<Finding> {
         let State { service, endpoints, slices, .. } = self.state;
@@ -161,7 +161,7 @@ pub(super) fn listed(problems: &Problems) -> Vec<Finding> {
     list
 }
 
-/// The Service that is asked for: the one that the query names, or the only one.
+/// The requested Service: the one that the query names, or the only one.
 fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> {
     if let Some((namespace, name)) = &params.service {
         return Ok(ObjectKey::new("Service", namespace, name));
@@ -175,7 +175,7 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
             let errors = errors(inventory.problems.iter().filter(|p| p.object.kind == "Service"));
             let detail = "there is no Service among the objects that can be read; name one with ?service=namespace/name \
                           to plan for one that was deleted";
-            Err(ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) })
+            Err(ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) })
         }
         many => {
             let mut names: Vec<String> = many.iter().take(5).map(|k| format!("{}/{}", k.namespace, k.name)).collect();
@@ -183,7 +183,7 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
                 names.push("…".to_owned());
             }
             Err(ApiError::new(
-                Kind::InvalidObject,
+                ProblemKind::InvalidObject,
                 format!(
                     "there are {} Services ({}): choose one with ?service=namespace/name, or use /v1/cluster",
                     many.len(),
@@ -195,15 +195,15 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
 }
 
 /// What stands in the way of an answer.
-fn errors<'a>(found: impl Iterator<Item = &'a Finding>) -> Vec<FieldError> {
-    found.map(|p| FieldError::at(p.pointer.clone().unwrap_or_default(), p.message.clone())).collect()
+fn errors<'a>(found: impl Iterator<Item = &'a Finding>) -> Vec<InputError> {
+    found.map(|p| InputError::at(p.pointer.clone().unwrap_or_default(), p.message.clone())).collect()
 }
 
-/// Something of the Service that is asked for cannot be read: a plan without it would delete what is there.
+/// The error where an object of the requested Service cannot be read: a plan without it would delete what exists.
 fn unreadable(service: &ObjectKey, index: &Index<'_>) -> ApiError {
     let errors = errors(index.why_unreadable(&service.namespace, &service.name));
     let detail = format!("an object of {service} cannot be read");
-    ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) }
+    ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) }
 }
 
 /// Why a request cannot be answered, as a refusal.
@@ -212,10 +212,10 @@ pub(super) fn request_error(error: RequestError) -> ApiError {
         RequestError::Decode(error) => decode_error(&error),
         RequestError::Fields(fields) => {
             let detail = fields.to_string();
-            let errors = fields.first.into_iter().map(|e| FieldError::at(e.pointer, e.message)).collect();
-            ApiError { errors, ..ApiError::new(Kind::InvalidObject, detail) }
+            let errors = fields.first.into_iter().map(|e| InputError::at(e.pointer, e.message)).collect();
+            ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) }
         }
-        error => ApiError::new(Kind::MalformedBody, format!("the body is {error}")),
+        error => ApiError::new(ProblemKind::MalformedBody, format!("the body is {error}")),
     }
 }
 
@@ -224,8 +224,10 @@ pub(super) fn decode_error(error: &DecodeError) -> ApiError {
     match &error.reason {
         DecodeReason::TooLarge(limit) => super::body::too_large(limit),
         DecodeReason::ObjectTooLarge(_) | DecodeReason::TooManyObjects(_) | DecodeReason::TooMuchMemory(_) => {
-            ApiError::new(Kind::TooLarge, error.reason.to_string())
+            ApiError::new(ProblemKind::TooLarge, error.reason.to_string())
         }
-        reason => ApiError::new(Kind::MalformedBody, format!("line {}, column {}: {reason}", error.line, error.column)),
+        reason => {
+            ApiError::new(ProblemKind::MalformedBody, format!("line {}, column {}: {reason}", error.line, error.column))
+        }
     }
 }

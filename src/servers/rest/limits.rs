@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Bounds of one server's requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RestLimits {
     /// Bytes of a body, after decompression; more is answered with 413.
     pub body: usize,
     /// The same for `POST /v1/cluster`, whose body is read as it arrives and never held as a whole.
@@ -28,7 +28,7 @@ pub struct Limits {
     pub cluster_request: Duration,
 }
 
-impl Default for Limits {
+impl Default for RestLimits {
     fn default() -> Self {
         Self {
             body: 64 << 20,

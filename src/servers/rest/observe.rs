@@ -1,4 +1,4 @@
-//! One log line and one count per request, at the boundary.
+//! One log line and one count for each request.
 
 use std::{sync::Arc, time::Instant};
 
@@ -9,49 +9,50 @@ use axum::{
     response::Response,
 };
 
-use super::{App, request_id::RequestId};
+use super::{RestApp, request_id};
 
-/// The status of a request that got no answer, as nginx counts it; no client ever sees it.
-const GONE: u16 = 499;
+/// The status of a request whose client closed the connection before the answer, as nginx counts it. No client sees it.
+const CLIENT_CLOSED: u16 = 499;
 
-/// A request until it is over, however it ends: a client that goes away drops the future.
-struct Observed {
-    app: Arc<App>,
+/// A request until it ends, in whatever way: when a client closes its connection the future is dropped.
+struct InFlightRequest {
+    app: Arc<RestApp>,
     route: String,
     method: Method,
-    id: RequestId,
+    id: String,
     started: Instant,
     code: Option<u16>,
 }
 
-impl Drop for Observed {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
-        let (code, took) = (self.code.unwrap_or(GONE), self.started.elapsed());
+        let (code, took) = (self.code.unwrap_or(CLIENT_CLOSED), self.started.elapsed());
         self.app.metrics.in_flight.dec();
         self.app.metrics.answered(&self.route, &self.method, code, took);
         tracing::info!(
-            request.id = %self.id.0,
+            request.id = %self.id,
             http.method = %self.method,
             http.route = %self.route,
             http.status = code,
             took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             "{}",
-            if self.code.is_some() { "answered" } else { "gone before the answer" },
+            if self.code.is_some() { "request answered" } else { "client closed the connection before the answer" },
         );
     }
 }
 
-pub(super) async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+/// The middleware that logs and counts.
+pub(super) async fn observe(State(app): State<Arc<RestApp>>, request: Request, next: Next) -> Response {
     app.metrics.in_flight.inc();
-    let mut observed = Observed {
+    let mut in_flight = InFlightRequest {
         app,
         route: request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned(),
         method: request.method().clone(),
-        id: request.extensions().get::<RequestId>().cloned().unwrap_or_default(),
+        id: request_id::of(&request),
         started: Instant::now(),
         code: None,
     };
     let response = next.run(request).await;
-    observed.code = Some(response.status().as_u16());
+    in_flight.code = Some(response.status().as_u16());
     response
 }

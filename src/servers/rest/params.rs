@@ -1,11 +1,11 @@
-//! Query parameters: what is asked of a body that has no room for it, such as a `kind: List`.
+//! Query parameters: options for bodies that cannot contain them, such as a `kind: List`.
 
 use std::collections::BTreeSet;
 
 use axum::{extract::Query, http::Uri};
 use utoipa::IntoParams;
 
-use super::problem::{ApiError, FieldError, Kind};
+use super::problem::{ApiError, InputError, ProblemKind};
 use crate::{
     engine::{
         compat::Minor,
@@ -85,7 +85,7 @@ impl Params {
     /// turn into a plan with default settings.
     pub(crate) fn read(uri: &Uri, known: &[&[&str]]) -> Result<Self, ApiError> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
-            .map_err(|e| ApiError::new(Kind::InvalidQuery, e.to_string()))?;
+            .map_err(|e| ApiError::new(ProblemKind::InvalidQuery, e.to_string()))?;
         let (mut params, mut seen) = (Self::default(), BTreeSet::new());
         for (name, value) in pairs {
             let known_here = known.iter().any(|k| k.contains(&name.as_str()));
@@ -98,8 +98,8 @@ impl Params {
             };
             if let Err(detail) = set {
                 let name: String = name.chars().take(80).collect();
-                let error = FieldError { pointer: None, parameter: Some(name), detail: detail.clone() };
-                return Err(ApiError { errors: vec![error], ..ApiError::new(Kind::InvalidQuery, detail) });
+                let error = InputError { pointer: None, parameter: Some(name), detail: detail.clone() };
+                return Err(ApiError { errors: vec![error], ..ApiError::new(ProblemKind::InvalidQuery, detail) });
             }
         }
         Ok(params)

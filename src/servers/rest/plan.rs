@@ -6,12 +6,12 @@ use axum::extract::{Request, State};
 use serde::Serialize;
 
 use super::{
-    App,
-    compute::{Answer, compute},
-    input::{self, Asked},
+    RestApp,
+    compute::{JsonAnswer, compute},
+    input::{self, PlanInput},
     params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
     problem::ApiError,
-    refusals,
+    problem_responses,
     schema::{
         answer::PlanOrComparison,
         request::{self, PlanBody},
@@ -59,24 +59,29 @@ use crate::engine::{
     responses(
         (status = 200, description = "What would be written, and what a user should know. With `against`: two plans.",
             body = PlanOrComparison),
-        refusals::OfBody,
+        problem_responses::BodyProblems,
     ),
 )]
-pub(super) async fn plan(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
+pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
     let params = Params::read(request.uri(), &[&["service", "against"], OF_OPTIONS])?;
     compute(&app, request, move |app, posted| {
-        input::answer(&posted, &params, |asked| {
-            let mut first = one(app, asked, &Controller::ALL, asked.options);
-            first.problems.extend(asked.service_missing());
+        input::answer(&posted, &params, |input| {
+            let mut first = plan_once(app, input, &Controller::ALL, input.options);
+            first.problems.extend(input.service_missing());
             let Some(compat) = params.against else {
-                first.problems.splice(0..0, asked.input_problems());
-                return Answer::json(&first);
+                first.problems.splice(0..0, input.input_problems());
+                return JsonAnswer::json(&first);
             };
-            let mut second = one(app, asked, &Controller::ALL, Options { compat, ..asked.options });
-            let differences = compare::deviations(&asked.state, &first, &second);
-            first.problems.splice(0..0, asked.input_problems());
-            second.problems.splice(0..0, asked.input_problems());
-            Answer::json(&Comparison { differs: !differences.is_empty(), differences, plan: first, against: second })
+            let mut second = plan_once(app, input, &Controller::ALL, Options { compat, ..input.options });
+            let differences = compare::deviations(&input.state, &first, &second);
+            first.problems.splice(0..0, input.input_problems());
+            second.problems.splice(0..0, input.input_problems());
+            JsonAnswer::json(&Comparison {
+                differs: !differences.is_empty(),
+                differences,
+                plan: first,
+                against: second,
+            })
         })
     })
     .await
@@ -93,9 +98,9 @@ struct Comparison {
 }
 
 /// Plans once. `default` is whose work it is where neither body nor query says so.
-pub(super) fn one(app: &App, asked: &Asked<'_>, default: &[Controller], options: Options) -> Plan {
-    let controllers = asked.controllers.as_deref().unwrap_or(default);
-    let plan = plan::plan(&asked.state, controllers, &options);
-    app.metrics.planned(!Tally::of(&asked.state, &plan).is_change());
+pub(super) fn plan_once(app: &RestApp, input: &PlanInput<'_>, default: &[Controller], options: Options) -> Plan {
+    let controllers = input.controllers.as_deref().unwrap_or(default);
+    let plan = plan::plan(&input.state, controllers, &options);
+    app.metrics.planned(!Tally::of(&input.state, &plan).is_change());
     plan
 }

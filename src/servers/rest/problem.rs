@@ -1,4 +1,4 @@
-//! Errors as RFC 9457 problems: one table of kinds, one envelope, rendered in one place.
+//! Errors as RFC 9457 problems: a table of kinds, and the one place that renders them.
 
 use axum::{
     Json,
@@ -10,18 +10,18 @@ use axum::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request_id::RequestId;
+use super::request_id;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $name:ident $status:ident $slug:literal $title:literal;)*) => {
-        /// What can go wrong with a request.
+        /// The kinds of errors of a request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Kind {
+        pub(crate) enum ProblemKind {
             $($(#[doc = $doc])* $name,)*
         }
 
-        impl Kind {
-            /// All of them.
+        impl ProblemKind {
+            /// All kinds.
             pub(super) const ALL: &[Self] = &[$(Self::$name),*];
             pub(crate) fn status(self) -> StatusCode {
                 match self { $(Self::$name => StatusCode::$status),* }
@@ -29,7 +29,7 @@ macro_rules! kinds {
             pub(super) fn slug(self) -> &'static str {
                 match self { $(Self::$name => $slug),* }
             }
-            /// What it means, in a sentence.
+            /// The meaning in a sentence.
             pub(super) fn meaning(self) -> &'static str {
                 match self { $(Self::$name => concat!($($doc),*).trim_ascii()),* }
             }
@@ -41,37 +41,38 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Not JSON, not YAML, not UTF-8, not gzip, cut short or nested too deep.
+    /// The body is not JSON, YAML, UTF-8 or gzip, is truncated, or is nested too deeply.
     MalformedBody BAD_REQUEST "malformed-body" "The body cannot be read";
-    /// A query parameter has a value that means nothing.
-    InvalidQuery BAD_REQUEST "invalid-query" "A query parameter has no meaning";
-    /// The client went away, or broke the framing, while it sent the body.
+    /// A query parameter is unknown or has an invalid value.
+    InvalidQuery BAD_REQUEST "invalid-query" "A query parameter is invalid";
+    /// The client closed the connection, or broke the framing, while it sent the body.
     BrokenBody BAD_REQUEST "broken-body" "The body ended early";
-    /// The body can be read, and says something that cannot be planned.
-    InvalidObject UNPROCESSABLE_ENTITY "invalid-object" "A field has a value that cannot be used";
-    /// No such path.
-    NotFound NOT_FOUND "not-found" "There is nothing at this path";
-    /// Wrong method.
-    MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed" "This path has another method";
-    /// The body stalls.
+    /// The body can be read, but contains an object that cannot be used.
+    InvalidObject UNPROCESSABLE_ENTITY "invalid-object" "An object has a value that cannot be used";
+    /// The path does not exist.
+    NotFound NOT_FOUND "not-found" "The path does not exist";
+    /// The path does not support this method.
+    MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed" "The path does not support this method";
+    /// The body arrives too slowly.
     BodyTimeout REQUEST_TIMEOUT "body-timeout" "The body did not arrive in time";
-    /// Too many bytes after decompression, too many objects, or objects that take too much memory.
-    TooLarge PAYLOAD_TOO_LARGE "too-large" "The body is over the limit";
-    /// Neither JSON nor YAML, or an encoding other than gzip.
-    MediaType UNSUPPORTED_MEDIA_TYPE "media-type" "The body is of a type that is not read here";
-    /// Shed.
+    /// The body has too many bytes after decompression, too many objects, or objects that take too much memory.
+    TooLarge PAYLOAD_TOO_LARGE "too-large" "The body exceeds a limit";
+    /// The media type is neither JSON nor YAML, or the encoding is not gzip.
+    MediaType UNSUPPORTED_MEDIA_TYPE "media-type" "The media type or encoding is not supported";
+    /// Too many requests are being answered.
     Busy TOO_MANY_REQUESTS "busy" "Too many requests at once";
-    /// A bug.
-    Internal INTERNAL_SERVER_ERROR "internal" "Roster failed";
-    /// Took too long.
+    /// A bug in Roster.
+    Internal INTERNAL_SERVER_ERROR "internal" "Internal error";
+    /// The answer took too long.
     Timeout SERVICE_UNAVAILABLE "timeout" "The answer was not ready in time";
-    /// Starting or stopping.
-    NotReady SERVICE_UNAVAILABLE "not-ready" "Roster is starting or stopping";
+    /// The server is starting or stopping.
+    NotReady SERVICE_UNAVAILABLE "not-ready" "The server is starting or stopping";
 }
 
-/// One field or parameter that is to blame.
+/// A field or parameter that is in error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(crate) struct FieldError {
+#[schema(as = FieldError)]
+pub(crate) struct InputError {
     /// JSON pointer (RFC 6901) into the posted body; empty for the body itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false, example = "/service/spec/ports/0/port")]
@@ -85,23 +86,23 @@ pub(crate) struct FieldError {
     pub detail: String,
 }
 
-impl FieldError {
-    /// A field of the body.
+impl InputError {
+    /// An error in a field of the body.
     pub(crate) fn at(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { pointer: Some(pointer.into()), parameter: None, detail: detail.into() }
     }
 }
 
-/// Why a request is refused. Rendered by [`render`], which knows the request's id.
+/// Why a request is refused. [`render`] turns it into a problem with the id of the request.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
-    pub kind: Kind,
+    pub kind: ProblemKind,
     pub detail: String,
-    pub errors: Vec<FieldError>,
+    pub errors: Vec<InputError>,
 }
 
 impl ApiError {
-    pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), errors: Vec::new() }
     }
 }
@@ -118,7 +119,7 @@ impl IntoResponse for ApiError {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemBody {
-    /// Which kind of error: a URN that does not change.
+    /// The kind of error: a stable URN.
     #[serde(rename = "type")]
     #[schema(example = "urn:roster:problem:invalid-object")]
     kind: String,
@@ -131,47 +132,49 @@ pub(crate) struct ProblemBody {
     detail: String,
     /// This request: `urn:roster:request:` and its `x-request-id`, as in the log.
     instance: String,
-    /// The fields that are to blame, where fields are.
+    /// The fields or parameters that are in error, if any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
-    errors: Vec<FieldError>,
+    errors: Vec<InputError>,
 }
 
-/// Turns every error answer into a problem that names the request: those of handlers, and the bare
-/// ones of routers and layers below.
+/// Renders every error answer as a problem with the id of the request: those of handlers, and the bare ones of the
+/// router and the layers below.
 pub(super) async fn render(request: Request, next: Next) -> Response {
-    let id = request.extensions().get::<RequestId>().cloned().unwrap_or_default();
+    let id = request_id::of(&request);
     let mut response = next.run(request).await;
     let status = response.status();
     if !status.is_client_error() && !status.is_server_error() {
         return response;
     }
     let error = response.extensions_mut().remove::<ApiError>().unwrap_or_else(|| match status {
-        StatusCode::NOT_FOUND => ApiError::new(Kind::NotFound, "see /docs for what there is"),
-        StatusCode::METHOD_NOT_ALLOWED => ApiError::new(Kind::MethodNotAllowed, "see the Allow header"),
-        _ => ApiError::new(Kind::Internal, "this is a bug: please report it with the instance"),
+        StatusCode::NOT_FOUND => ApiError::new(ProblemKind::NotFound, "/docs lists the paths of this API"),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            ApiError::new(ProblemKind::MethodNotAllowed, "the header Allow lists the supported methods")
+        }
+        _ => ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`"),
     });
     let body = ProblemBody {
         kind: format!("urn:roster:problem:{}", error.kind.slug()),
         title: error.kind.title(),
         status: error.kind.status().as_u16(),
         detail: error.detail,
-        instance: format!("urn:roster:request:{}", id.0),
+        instance: format!("urn:roster:request:{id}"),
         errors: error.errors,
     };
     let mut out = (error.kind.status(), Json(body)).into_response();
     let headers = out.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     match error.kind {
-        Kind::Busy | Kind::Timeout | Kind::NotReady => {
+        ProblemKind::Busy | ProblemKind::Timeout | ProblemKind::NotReady => {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        Kind::MediaType => {
+        ProblemKind::MediaType => {
             headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, application/yaml"));
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, identity"));
         }
         // The rest of the body is not read: the connection cannot be used again.
-        Kind::TooLarge | Kind::BodyTimeout => {
+        ProblemKind::TooLarge | ProblemKind::BodyTimeout => {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         _ => {}
@@ -182,10 +185,10 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
     out
 }
 
-/// The answer to a panic: fixed, so that nothing leaks.
-#[expect(clippy::needless_pass_by_value, reason = "tower-http hands it over")]
+/// The answer to a panic: a fixed text, so that nothing leaks.
+#[expect(clippy::needless_pass_by_value, reason = "the signature of tower-http")]
 pub(super) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     let what = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = what.unwrap_or("?"), "a handler panicked");
-    ApiError::new(Kind::Internal, "this is a bug: please report it with the instance").into_response()
+    ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`").into_response()
 }

@@ -1,4 +1,4 @@
-//! `x-request-id`: taken from the client if it is sane, made otherwise, and given back with every answer.
+//! `x-request-id`: the id of the client if it is usable, otherwise a number; every answer repeats it.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -10,34 +10,42 @@ use std::{
 
 use axum::{
     extract::Request,
-    http::{HeaderName, HeaderValue},
-    middleware::Next,
-    response::Response,
+    http::{HeaderName, HeaderValue, request},
 };
+use tower_http::request_id::{MakeRequestId, RequestId};
 
 pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of the request, among its extensions.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RequestId(pub String);
-
-/// Tells processes apart; not a secret.
+/// Distinguishes processes; not a secret.
 static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Up to 64 letters, digits and `-_.`: short enough for every log, and it needs no quoting in any.
-fn sane(id: &str) -> bool {
-    (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+/// Ids of the process and the number of the request.
+#[derive(Clone, Copy)]
+pub(super) struct NumberedRequestId;
+
+impl MakeRequestId for NumberedRequestId {
+    fn make_request_id<B>(&mut self, _: &request::Request<B>) -> Option<RequestId> {
+        let id = format!("{:016x}-{:x}", *PROCESS, NEXT.fetch_add(1, Ordering::Relaxed));
+        HeaderValue::try_from(id).ok().map(RequestId::new)
+    }
 }
 
-pub(super) async fn assign(mut request: Request, next: Next) -> Response {
-    let given = request.headers().get(HEADER).and_then(|v| v.to_str().ok()).filter(|id| sane(id));
-    let id =
-        given.map_or_else(|| format!("{:016x}-{:x}", *PROCESS, NEXT.fetch_add(1, Ordering::Relaxed)), str::to_owned);
-    request.extensions_mut().insert(RequestId(id.clone()));
-    let mut response = next.run(request).await;
-    if let Ok(value) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(HEADER, value);
+/// Removes an id that is too long for a log, or would need quoting in one: more than 64 characters, or others than
+/// letters, digits and `-_.`.
+pub(super) async fn remove_unusable(mut request: Request) -> Request {
+    let usable = |id: &HeaderValue| {
+        let id = id.as_bytes();
+        (1..=64).contains(&id.len()) && id.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b))
+    };
+    if request.headers().get(HEADER).is_some_and(|id| !usable(id)) {
+        request.headers_mut().remove(HEADER);
     }
-    response
+    request
+}
+
+/// The id of a request as text.
+pub(super) fn of(request: &Request) -> String {
+    let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
+    id.unwrap_or_default().to_owned()
 }

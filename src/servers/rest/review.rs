@@ -7,12 +7,12 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{
-    App,
-    compute::{Answer, Posted, compute},
+    RestApp,
+    compute::{JsonAnswer, PostedBody, compute},
     input,
     params::Params,
-    problem::{ApiError, FieldError, Kind},
-    refusals,
+    problem::{ApiError, InputError, ProblemKind},
+    problem_responses,
     schema::review::{ReviewAnswer, ReviewBody},
 };
 use crate::{
@@ -58,10 +58,10 @@ use crate::{
     ),
     responses(
         (status = 200, description = "What comes of the object.", body = ReviewAnswer),
-        refusals::OfBody,
+        problem_responses::BodyProblems,
     ),
 )]
-pub(super) async fn review(State(app): State<Arc<App>>, request: Request) -> Result<Answer, ApiError> {
+pub(super) async fn review(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
     Params::read(request.uri(), &[])?;
     compute(&app, request, move |_, posted| of_body(&posted)).await
 }
@@ -71,13 +71,13 @@ const MAX_MEMORY: usize = 128 << 20;
 
 /// A review, and what is wrong with the input.
 #[derive(Serialize)]
-struct Reviewed {
+struct ReviewResponse {
     #[serde(flatten)]
     answer: OfflineReview,
     problems: Vec<Finding>,
 }
 
-fn of_body(posted: &Posted) -> Result<Answer, ApiError> {
+fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
     let (text, source) = input::text(posted)?;
     // Beside the objects there are indexes of what is in them.
     let source = Source { max_memory: MAX_MEMORY, ..source };
@@ -92,7 +92,7 @@ fn of_body(posted: &Posted) -> Result<Answer, ApiError> {
             let [one] = documents.as_slice() else {
                 let detail =
                     format!("there are {} objects: post one as `object`, and with it what is known", documents.len());
-                return Err(ApiError::new(Kind::InvalidObject, detail));
+                return Err(ApiError::new(ProblemKind::InvalidObject, detail));
             };
             of_request(bare(&one.raw), one, "", &source)
         }
@@ -120,7 +120,7 @@ fn of_request(
     object: &Document<'_>,
     at: &str,
     source: &Source<'_>,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonAnswer, ApiError> {
     let ReviewRequest { object: raw, old_object, user, groups, namespace, policies, namespaces, known } = request;
     let mut problems = known.problems.clone();
     let policies = read_policies(&policies, &mut problems)?;
@@ -157,7 +157,7 @@ fn of_request(
         }
         Err(error) => return Err(refused(at, &error)),
     };
-    Answer::json(&Reviewed { answer, problems: input::listed(&problems) })
+    JsonAnswer::json(&ReviewResponse { answer, problems: input::listed(&problems) })
 }
 
 /// One that an API server would refuse is told, and left out.
@@ -179,7 +179,7 @@ fn bounded(field: &str, raw: &RawValue) -> Result<(), ApiError> {
     if raw.get().len() <= MAX_TEXT {
         return Ok(());
     }
-    Err(ApiError::new(Kind::TooLarge, format!("one of {field} has more than {MAX_TEXT} bytes")))
+    Err(ApiError::new(ProblemKind::TooLarge, format!("one of {field} has more than {MAX_TEXT} bytes")))
 }
 
 fn within(at: &str, problem: Finding) -> Finding {
@@ -189,12 +189,15 @@ fn within(at: &str, problem: Finding) -> Finding {
 
 fn refused(at: &str, error: &ReviewError) -> ApiError {
     if let ReviewError::TooLarge = error {
-        return ApiError::new(Kind::TooLarge, error.to_string());
+        return ApiError::new(ProblemKind::TooLarge, error.to_string());
     }
     let pointer = match error {
         ReviewError::Unreadable("old object", _) => "/oldObject",
         _ => at,
     };
     let detail = error.to_string();
-    ApiError { errors: vec![FieldError::at(pointer, detail.clone())], ..ApiError::new(Kind::InvalidObject, detail) }
+    ApiError {
+        errors: vec![InputError::at(pointer, detail.clone())],
+        ..ApiError::new(ProblemKind::InvalidObject, detail)
+    }
 }

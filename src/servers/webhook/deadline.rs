@@ -1,29 +1,29 @@
-//! How long a review may take.
+//! The deadline of a review.
 //!
-//! An API server says in `?timeout=` how long it still waits, rounded up to whole seconds. What is answered later is
-//! thrown away, and a slow webhook holds up every write: an answer that says little, but in time, is better.
+//! An API server sends in `?timeout=` how long it still waits, rounded up to whole seconds. It discards later answers,
+//! and a slow webhook delays every write: an unchecked answer in time is better.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Kept back for the answer's way: reading, writing, and what the scheduler takes on a busy machine.
+/// The time reserved for reading and writing, and for the scheduler of a busy machine.
 const RESERVE: Duration = Duration::from_millis(30);
-/// Bytes a millisecond that are decided at least, on a slow core.
+/// The bytes per millisecond that a slow core decides at least.
 const PACE: u32 = 30_000;
 
-/// When a review must be answered.
+/// The time by which a review must be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Deadline(pub(super) Instant);
 
 impl Deadline {
-    /// `limit` from now on, or what the query says, if that is less.
+    /// `limit` from now, or the time-out of the query if it is shorter.
     pub(super) fn of(query: Option<&str>, now: Instant, limit: Duration) -> Self {
-        let asked = query.and_then(timeout).unwrap_or(limit);
-        Self(now + asked.min(limit))
+        let requested = query.and_then(timeout).unwrap_or(limit);
+        Self(now + requested.min(limit))
     }
 
-    /// Until when a review of `bytes` must be begun.
+    /// The latest time to begin a review of `bytes`.
     pub(super) fn latest_begin(self, bytes: usize) -> Instant {
         let millis = u32::try_from(bytes).unwrap_or(u32::MAX) / PACE;
         let work = RESERVE + Duration::from_millis(millis.into());
@@ -31,7 +31,7 @@ impl Deadline {
     }
 }
 
-/// `timeout` of a query such as `timeout=10s`; `None` if there is none, or none that can be read.
+/// The `timeout` of a query such as `timeout=10s`; `None` if it is missing or invalid.
 fn timeout(query: &str) -> Option<Duration> {
     let value = query.split('&').find_map(|pair| pair.strip_prefix("timeout="))?;
     duration(value)

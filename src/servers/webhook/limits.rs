@@ -1,46 +1,46 @@
-//! How much a review may cost, and what is said where it costs too much.
+//! The limits of a review, and the answer to one that exceeds them.
 
 use std::time::Duration;
 
-/// What the validating webhook says of a review that it could not look at in time. The mutating one always allows:
-/// it protects nothing.
+/// The answer of the validating webhook to a review that it could not check in time. The mutating one always allows: it
+/// protects nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailureMode {
-    /// Allowed, with a warning.
+    /// Allow, with a warning.
     #[default]
     Open,
-    /// Refused.
+    /// Deny.
     Closed,
 }
 
-/// Bounds of the webhook.
+/// The limits of the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of an admission review. An API server takes objects of up to 3 MiB; a review has the old one too, and
-    /// some text of its own.
+pub struct WebhookLimits {
+    /// The size of an admission review in bytes. An API server accepts objects of up to 3 MiB; a review contains the old
+    /// object as well, and some text of its own.
     pub review: usize,
-    /// Bytes of a conversion review, which may hold a whole list.
+    /// The size of a conversion review in bytes; it may contain a whole list.
     pub conversion: usize,
-    /// Bytes of bodies that are in memory at once; a quarter of them is for the first 64 KiB of each. A body that would
-    /// take more is answered with 503, without `Retry-After`: the API server's failure policy decides.
-    pub room: usize,
-    /// Longest time from the head of a request to its decision. An API server waits for 30 s at most; what it says in
-    /// `?timeout=` counts if it is less.
+    /// The memory of all bodies in bytes; a quarter of it is for the first 64 KiB of each. A body that would take more is
+    /// answered with 503, without `Retry-After`: the failure policy of the API server decides.
+    pub memory: usize,
+    /// The longest time from the head of a request to its decision. An API server waits for 30 s at most; a shorter
+    /// `?timeout=` counts instead.
     pub request: Duration,
     /// Reviews over 256 KiB that are computed at once.
     pub large: usize,
-    /// Conversions that are computed at once. Anybody may send very large ones: they keep no review from its turn.
+    /// Conversions that are computed at once. Any client may send very large ones; they do not delay reviews.
     pub conversions: usize,
-    /// Those of each that wait for their turn; one more is answered at once, without a look.
+    /// The large reviews, and the conversions, that may wait; one more is answered at once, unchecked.
     pub queue: usize,
 }
 
-impl Default for Limits {
+impl Default for WebhookLimits {
     fn default() -> Self {
         Self {
             review: 7 << 20,
             conversion: 64 << 20,
-            room: 256 << 20,
+            memory: 256 << 20,
             request: Duration::from_secs(30),
             large: 2,
             conversions: 1,

@@ -1,4 +1,4 @@
-//! The webhook as a table: requests in, answers out, no socket.
+//! The webhook without a socket: requests in, answers out.
 
 use std::{
     pin::Pin,
@@ -18,27 +18,33 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use tower::ServiceExt;
 
-use super::{FailureMode, InForce, Limits, Webhook, router};
+use super::{ActivePolicies, AdmissionMetrics, FailureMode, Webhook, WebhookLimits, router};
 use crate::{
     admission::{AdmissionRequest as Review, Nothing, Settings},
     inventory::cache::{Event, Kind, Object, Store},
-    runtime::telemetry::metrics::Metrics,
+    runtime::telemetry::registry::MetricsRegistry,
 };
 
-const LIMITS: Limits = Limits {
+const LIMITS: WebhookLimits = WebhookLimits {
     review: 1 << 20,
     conversion: 2 << 20,
-    room: 5 << 20,
+    memory: 5 << 20,
     request: Duration::from_secs(30),
     large: 1,
     conversions: 1,
     queue: 1,
 };
 
-fn webhook(failure_mode: FailureMode) -> (Arc<Webhook>, Metrics) {
-    let metrics = Metrics::default();
-    let policies = Arc::new(InForce::default());
-    (Webhook::new(Arc::new(Nothing), policies, metrics.admission.clone(), LIMITS, failure_mode), metrics)
+fn webhook(failure_mode: FailureMode) -> (Arc<Webhook>, MetricsRegistry) {
+    let (metrics, registry) = registered();
+    let policies = Arc::new(ActivePolicies::default());
+    (Webhook::new(Arc::new(Nothing), policies, metrics, LIMITS, failure_mode), registry)
+}
+
+fn registered() -> (AdmissionMetrics, MetricsRegistry) {
+    let (metrics, registry) = (AdmissionMetrics::default(), MetricsRegistry::default());
+    registry.register(|registry| metrics.register(registry));
+    (metrics, registry)
 }
 
 /// A review of a Service whose annotations take `padding` bytes.
@@ -78,7 +84,7 @@ fn post(path: &str, body: impl Into<Body>) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn what_is_no_review_gets_a_status() {
+async fn a_request_without_a_review_gets_a_status() {
     let (webhook, _) = webhook(FailureMode::Open);
     let typed = |kind: &str| Request::post("/validate").header(header::CONTENT_TYPE, kind).body(review("u", 0).into());
     let gzip = Request::post("/validate").header(header::CONTENT_ENCODING, "gzip").body(review("u", 0).into());
@@ -126,9 +132,9 @@ async fn a_review_gets_a_review() {
     }
 }
 
-/// What cannot be looked at is allowed by the mutating webhook, and by the validating one as it was told.
+/// The mutating webhook allows what cannot be checked; the validating one follows its failure mode.
 #[tokio::test]
-async fn an_uid_gets_an_answer_whatever_else_is_broken() {
+async fn a_request_with_a_uid_gets_a_review_whatever_else_is_broken() {
     let cut = review("cut", 0).trim_end_matches('}').to_owned();
     let foreign = review("foreign", 0).replace("admission.k8s.io/v1", "admission.k8s.io/v7");
     let (twice, number) = (
@@ -156,9 +162,9 @@ async fn an_uid_gets_an_answer_whatever_else_is_broken() {
     }
 }
 
-/// The copy of the cluster is a moment behind; where there is no time for it, nobody waits.
+/// The copy of the cluster is a moment behind: a review waits for it if its deadline allows.
 #[tokio::test(start_paused = true)]
-async fn what_the_copy_of_the_cluster_does_not_have_yet_is_looked_at_again() {
+async fn a_review_that_may_be_early_is_checked_again() {
     let namespace = || Object::Namespace("shop".into(), [("team", "a")].into_iter().collect());
     let pod = || {
         let ip =
@@ -172,7 +178,7 @@ async fn what_the_copy_of_the_cluster_does_not_have_yet_is_looked_at_again() {
         assert!(text.contains("subsets"));
         text
     };
-    // Padding is no way round it: a large review waits for its turn, and is looked at twice as well.
+    // A large review waits for a worker, and is checked twice as well.
     let rows = || {
         [
             ("a pod comes", vec![namespace(), pod()], "", true),
@@ -187,7 +193,7 @@ async fn what_the_copy_of_the_cluster_does_not_have_yet_is_looked_at_again() {
         for kind in [Kind::Pod, Kind::Service, Kind::Node, Kind::Slice, Kind::Namespace] {
             store.take(Event::Replace(kind, Vec::new()));
         }
-        let policies = InForce::new(Some(store.clone()));
+        let policies = ActivePolicies::new(Some(store.clone()));
         let policy = json!({
             "apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": { "name": "a" },
             "spec": {
@@ -197,9 +203,8 @@ async fn what_the_copy_of_the_cluster_does_not_have_yet_is_looked_at_again() {
         });
         let (policy, _) = crate::admission::policy::read(&serde_json::value::to_raw_value(&policy).unwrap());
         policies.set_file(policy.into_iter().collect());
-        let metrics = Metrics::default();
-        let webhook =
-            Webhook::new(store.clone(), Arc::new(policies), metrics.admission.clone(), LIMITS, FailureMode::Open);
+        let (metrics, _) = registered();
+        let webhook = Webhook::new(store.clone(), Arc::new(policies), metrics, LIMITS, FailureMode::Open);
         let later = async {
             sleep(Duration::from_millis(100)).await;
             for object in comes {
@@ -213,19 +218,18 @@ async fn what_the_copy_of_the_cluster_does_not_have_yet_is_looked_at_again() {
 }
 
 #[tokio::test]
-async fn a_bug_in_a_rule_is_an_answer_too() {
-    let metrics = Metrics::default();
+async fn a_panic_in_a_rule_gets_an_answer() {
+    let (metrics, registry) = registered();
     let bug = |_: &Review<'_>| -> Arc<Settings> { panic!("on purpose") };
-    let webhook =
-        Webhook::new(Arc::new(Nothing), Arc::new(bug), metrics.admission.clone(), LIMITS, FailureMode::Closed);
+    let webhook = Webhook::new(Arc::new(Nothing), Arc::new(bug), metrics, LIMITS, FailureMode::Closed);
     let (status, _, body) = ask(&webhook, post("/validate", review("u", 0))).await;
     assert_eq!((status.as_u16(), &body["response"]["status"]["code"]), (200, &500.into()), "{body}");
     let (_, _, body) = ask(&webhook, post("/mutate", review("u", 0))).await;
     assert_eq!(body["response"]["allowed"], true);
-    assert!(metrics.encode().unwrap().contains("roster_admission_shed_total{stage=\"mutate\",reason=\"bug\"} 1"));
+    assert!(registry.encode().unwrap().contains("roster_admission_shed_total{stage=\"mutate\",reason=\"bug\"} 1"));
 }
 
-/// A body that comes in pieces, one each second.
+/// A body that arrives in pieces, one per second.
 fn slow(pieces: Vec<String>) -> Body {
     Body::from_stream(futures::stream::iter(pieces).then(|piece| async move {
         sleep(Duration::from_secs(1)).await;
@@ -234,7 +238,7 @@ fn slow(pieces: Vec<String>) -> Body {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_body_has_the_time_that_the_api_server_gives() {
+async fn a_slow_body_has_the_time_of_the_request_timeout() {
     let (webhook, _) = webhook(FailureMode::Open);
     let text = review("slow", 0);
     let pieces = || text.as_bytes().chunks(100).map(|c| String::from_utf8(c.to_vec()).unwrap()).collect::<Vec<_>>();
@@ -250,9 +254,9 @@ async fn a_slow_body_has_the_time_that_the_api_server_gives() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bodies_together_take_no_more_than_the_room() {
+async fn all_bodies_together_stay_within_the_memory_limit() {
     let (webhook, _) = webhook(FailureMode::Open);
-    // Five bodies of nearly a mebibyte, whose ends are a long time coming: the room is for four.
+    // Five bodies of nearly a mebibyte whose ends arrive late: the memory is enough for four.
     let open: Vec<_> = (0..5)
         .map(|_| {
             let webhook = webhook.clone();
@@ -264,11 +268,11 @@ async fn bodies_together_take_no_more_than_the_room() {
     let answers: Vec<u16> = answers.into_iter().map(|a| a.unwrap().as_u16()).collect();
     assert_eq!(answers.iter().filter(|a| **a == 503).count(), 1, "{answers:?}");
     assert_eq!(answers.iter().filter(|a| **a == 200).count(), 4, "{answers:?}");
-    // And is free again.
+    // The memory is released.
     assert_eq!(ask(&webhook, post("/validate", review("u", 1_000_000))).await.0, StatusCode::OK);
 }
 
-/// How many of `count` bodies that begin so, and never end, are let in; and whether a small one is beside them.
+/// How many of `count` bodies with this beginning and no end are accepted, and the status of a small one beside them.
 async fn open(count: usize, begin: &str, announced: Option<u64>) -> (usize, StatusCode) {
     let (webhook, _) = webhook(FailureMode::Open);
     let bodies = (0..count).map(|_| {
@@ -284,7 +288,7 @@ async fn open(count: usize, begin: &str, announced: Option<u64>) -> (usize, Stat
     (answers.into_iter().filter(|a| matches!(a, Ok(408))).count(), small)
 }
 
-/// A body that says how long it is, as `Content-Length` does.
+/// A body with an announced length, as with `Content-Length`.
 struct Announced {
     body: Body,
     announced: Option<u64>,
@@ -303,9 +307,9 @@ impl HttpBody for Announced {
     }
 }
 
-/// Over HTTP/2 there may be a hundred thousand of them: those that have brought little, or nothing, count as well.
+/// Over HTTP/2 there may be a hundred thousand of them: bodies of which little or nothing has arrived count as well.
 #[tokio::test(start_paused = true)]
-async fn bodies_that_never_end_take_no_more_than_the_room() {
+async fn bodies_that_never_end_stay_within_the_memory_limit() {
     let (kilobyte, full) = ("x".repeat(1 << 10), "x".repeat(64_000));
     // A quarter of 5 MiB is for first bytes, in steps of 4 KiB: 320 of them.
     for (name, begin, announced, count, let_in, small) in [
@@ -313,29 +317,29 @@ async fn bodies_that_never_end_take_no_more_than_the_room() {
         ("a kilobyte each", kilobyte.as_str(), None, 400, 320, 503),
         ("what is announced takes nothing", kilobyte.as_str(), Some(1 << 20), 400, 320, 503),
         ("just not large", full.as_str(), None, 30, 20, 503),
-        ("no more than there is room for", full.as_str(), None, 19, 19, 200),
+        ("no more than the memory allows", full.as_str(), None, 19, 19, 200),
     ] {
         assert_eq!(open(count, begin, announced).await, (let_in, StatusCode::from_u16(small).unwrap()), "{name}");
     }
 }
 
-/// What large bodies take is not for small ones, and the other way round.
+/// Large and small bodies have separate memory.
 #[tokio::test(start_paused = true)]
-async fn large_bodies_keep_no_small_one_out() {
+async fn large_bodies_do_not_keep_small_ones_out() {
     assert_eq!(open(6, &"x".repeat(1 << 20), None).await, (4, StatusCode::OK));
 }
 
 #[tokio::test]
-async fn large_reviews_wait_for_their_turn_and_only_so_many_do() {
+async fn a_limited_number_of_large_reviews_wait_for_a_worker() {
     let (webhook, metrics) = webhook(FailureMode::Closed);
     let large = || post("/validate", review("large", 500_000));
-    let turn = webhook.large.turns.clone().acquire_owned().await.unwrap();
-    let working = webhook.large.queue.clone().acquire_owned().await.unwrap();
+    let turn = webhook.large.workers.clone().acquire_owned().await.unwrap();
+    let working = webhook.large.places.clone().acquire_owned().await.unwrap();
     let waiting = tokio::spawn({
         let webhook = webhook.clone();
         async move { ask(&webhook, large()).await }
     });
-    while webhook.large.queue.available_permits() > 0 {
+    while webhook.large.places.available_permits() > 0 {
         tokio::task::yield_now().await;
     }
     let (status, _, body) = ask(&webhook, large()).await;
@@ -351,7 +355,7 @@ async fn large_reviews_wait_for_their_turn_and_only_so_many_do() {
     assert!(text.contains("roster_admission_shed_total{stage=\"validate\",reason=\"busy\"} 1"), "{text}");
 }
 
-/// An API server takes no part of a list: a conversion that is too late fails as a whole, and says so.
+/// An API server accepts only a whole list: a conversion that is too late fails as a whole, with a message.
 #[tokio::test]
 async fn a_late_conversion_is_not_begun() {
     let (webhook, _) = webhook(FailureMode::Open);
@@ -372,9 +376,9 @@ async fn a_late_conversion_is_not_begun() {
     }
 }
 
-/// Conversions, which anybody may send, wait for one another, and for no review; no review waits for them.
+/// Any client may send conversions: they wait for one another, but not for reviews, and reviews do not wait for them.
 #[tokio::test]
-async fn conversions_have_a_turn_of_their_own() {
+async fn conversions_have_their_own_workers() {
     let (webhook, _) = webhook(FailureMode::Closed);
     let conversion = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
@@ -383,13 +387,13 @@ async fn conversions_have_a_turn_of_their_own() {
     .to_string();
     let convert = |query: &str| post(&format!("/convert{query}"), conversion.clone());
     let done = |body: &Value| body["response"]["result"]["status"] == "Success";
-    let turn = webhook.conversions.turns.clone().acquire_owned().await.unwrap();
+    let turn = webhook.conversions.workers.clone().acquire_owned().await.unwrap();
     let (_, _, body) = ask(&webhook, post("/validate", review("large", 500_000))).await;
     assert_eq!(body["response"]["allowed"], true);
     let (status, _, body) = ask(&webhook, convert("?timeout=50ms")).await;
     assert_eq!((status.as_u16(), body["reason"].as_str()), (503, Some("ServiceUnavailable")), "{body}");
     drop(turn);
-    let _turn = webhook.large.turns.clone().acquire_owned().await.unwrap();
+    let _turn = webhook.large.workers.clone().acquire_owned().await.unwrap();
     let (status, _, body) = ask(&webhook, convert("")).await;
     assert!(status == StatusCode::OK && done(&body), "{body}");
 }

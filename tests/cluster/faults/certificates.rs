@@ -11,8 +11,8 @@ use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa
 use roster::{
     model::installed::{NAMESPACE, SECRET},
     runtime::{
-        certificates::{Action, Life, Material, advance, step},
-        tls::Facts,
+        certificates::{CertificateLifetimes, Material, RenewalAction, advance, step},
+        tls::CertificateInfo,
     },
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject};
@@ -43,11 +43,11 @@ pub(super) fn fresh() -> Material {
 }
 
 fn made_at(now: Timestamp) -> Material {
-    advance(now, Material::default(), true, &names(), &Life::default()).unwrap().0
+    advance(now, Material::default(), true, &names(), &CertificateLifetimes::default()).unwrap().0
 }
 
-fn next(material: &Material, action: Action) -> Material {
-    step(Timestamp::now(), action, material.clone(), &names(), &Life::default()).unwrap()
+fn next(material: &Material, action: RenewalAction) -> Material {
+    step(Timestamp::now(), action, material.clone(), &names(), &CertificateLifetimes::default()).unwrap()
 }
 
 /// Swaps the folder, and waits until every replica shows the new certificate.
@@ -61,7 +61,7 @@ fn swap(site: &mut Site, material: Material) {
 
 pub(super) fn rotated(site: &mut Site, load: &Load) -> String {
     for n in 1..=ROTATIONS {
-        let material = next(&site.volume.material, Action::NewLeaf);
+        let material = next(&site.volume.material, RenewalAction::NewLeaf);
         swap(site, material);
         // The same CA in another text: the API server comes on new connections, and sees the new certificate.
         site.set_bundle(&(site.volume.material.bundle.clone() + &"\n".repeat(n)));
@@ -73,19 +73,19 @@ pub(super) fn rotated(site: &mut Site, load: &Load) -> String {
 
 pub(super) fn ca_rotated(site: &mut Site, load: &Load) -> String {
     // Both CAs are known before the first certificate of the new one is shown, and until the last of the old is gone.
-    let both = next(&site.volume.material, Action::NewCa);
+    let both = next(&site.volume.material, RenewalAction::NewCa);
     site.set_bundle(&both.bundle);
     sleep(HEARD);
-    let material = next(&both, Action::NewLeaf);
+    let material = next(&both, RenewalAction::NewLeaf);
     swap(site, material);
     // A key that is not that of the certificate: what was served stays.
     let good = site.volume.material.clone();
     let before = kept(site);
-    let bad = Material { key: next(&good, Action::NewLeaf).key, ..good.clone() };
+    let bad = Material { key: next(&good, RenewalAction::NewLeaf).key, ..good.clone() };
     site.volume.swap(bad);
     wait("the bad pair is seen", || kept(site).iter().zip(&before).all(|(now, before)| now > before).then_some(()));
     site.volume.swap(good.clone());
-    site.volume.material.bundle = next(&good, Action::DropOld).bundle;
+    site.volume.material.bundle = next(&good, RenewalAction::DropOld).bundle;
     site.set_bundle(&site.volume.material.bundle);
     load.go_on(200);
     assert_trusted(site);
@@ -139,7 +139,7 @@ pub(super) fn bundle_is_wrong(site: &Site) {
 fn expired(material: &Material) -> String {
     let key = KeyPair::from_pem(&material.ca_key).unwrap();
     let ca = CertificateDer::from_pem_slice(material.bundle.as_bytes()).unwrap();
-    let subject = Facts::of(&ca).unwrap().subject;
+    let subject = CertificateInfo::of(&ca).unwrap().subject;
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, subject.strip_prefix("CN=").unwrap());
@@ -198,7 +198,7 @@ pub(super) fn past_expiry(site: &mut Site, _: &Load) -> String {
     }
     for first in [&leaves[0], &cas[0]] {
         let certificate = CertificateDer::from_pem_slice(first.as_bytes()).unwrap();
-        assert!(Facts::of(&certificate).unwrap().valid(Timestamp::now()).is_err(), "it was to end meanwhile");
+        assert!(CertificateInfo::of(&certificate).unwrap().valid(Timestamp::now()).is_err(), "it was to end meanwhile");
     }
     let (leaves, cas) = (leaves.len(), cas.len());
     assert!(leaves > 2 && cas > 1, "{leaves} certificates, {cas} CAs");

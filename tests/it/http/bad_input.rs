@@ -7,7 +7,7 @@ use axum::{
     http::{Method, Request, StatusCode},
 };
 use flate2::{Compression, write::GzEncoder};
-use roster::servers::rest::Limits;
+use roster::servers::rest::RestLimits;
 use serde_json::{Value, json};
 
 use super::{JSON, YAML, app, app_with, pod, post, send, state};
@@ -234,7 +234,7 @@ async fn odd_but_usable_bodies_are_planned() {
 
 #[tokio::test]
 async fn compressed_bodies_are_read_up_to_the_limit() {
-    let limits = Limits { body: 1 << 20, ..Limits::default() };
+    let limits = RestLimits { body: 1 << 20, ..RestLimits::default() };
     let (_, router) = app_with(limits);
     let text = state().to_string();
     let good = gzip(text.as_bytes());

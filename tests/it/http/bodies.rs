@@ -8,7 +8,7 @@ use axum::{
     http::{Request, StatusCode},
 };
 use futures::{StreamExt, channel::mpsc};
-use roster::servers::rest::Limits;
+use roster::servers::rest::RestLimits;
 use tokio::{task::JoinHandle, time::Instant};
 
 use super::{Answer, JSON, app, app_with, post, send, state};
@@ -66,7 +66,7 @@ async fn slow_large_bodies_do_not_keep_others_out() {
 
 #[tokio::test(start_paused = true)]
 async fn bodies_together_take_no_more_than_their_room() {
-    let (_, router) = app_with(Limits { body: 4 * MIB, large: 2, ..Limits::default() });
+    let (_, router) = app_with(RestLimits { body: 4 * MIB, large: 2, ..RestLimits::default() });
     let slow: Vec<Slow> = (0..2).map(|_| begin(&router, "/v1/plan")).collect();
     for slow in &slow {
         slow.send(4 * MIB).await;
@@ -114,7 +114,7 @@ async fn a_body_that_trickles_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_is_said_to_be_too_large_need_not_be_sent() {
-    let limits = Limits { body: MIB, cluster_body: MIB as u64, ..Limits::default() };
+    let limits = RestLimits { body: MIB, cluster_body: MIB as u64, ..RestLimits::default() };
     for path in ["/v1/plan", "/v1/cluster"] {
         let (_, router) = app_with(limits.clone());
         let began = Instant::now();

@@ -16,7 +16,10 @@ use axum::{
     http::{HeaderMap, Request, StatusCode},
 };
 use http_body_util::BodyExt;
-use roster::servers::rest::{App, Limits, router};
+use roster::{
+    runtime::net::Health,
+    servers::rest::{RestApp, RestLimits, router},
+};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -45,12 +48,12 @@ impl Answer {
     }
 }
 
-pub(super) fn app() -> (Arc<App>, Router) {
-    app_with(Limits::default())
+pub(super) fn app() -> (Arc<RestApp>, Router) {
+    app_with(RestLimits::default())
 }
 
-pub(super) fn app_with(limits: Limits) -> (Arc<App>, Router) {
-    let app = App::new(limits);
+pub(super) fn app_with(limits: RestLimits) -> (Arc<RestApp>, Router) {
+    let app = RestApp::new(limits, Health::default());
     (app.clone(), router(app))
 }
 

@@ -1,11 +1,12 @@
-//! A real listener: stalls, limits and shutdown. Limits to the second are tested in memory, in `src/server/tests.rs`.
+//! A real listener: stalls, limits and shutdown. RestLimits to the second are tested in memory, in `src/runtime/net/tests`.
 
 use std::time::Duration;
 
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use roster::{
-    runtime::net::{ServeOptions, Server},
-    servers::rest::Limits,
+    cli::serve::{ComposedServer, ServeOptions},
+    runtime::net::ServerOptions,
+    servers::rest::RestLimits,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -23,17 +24,22 @@ struct Running {
     done: JoinHandle<anyhow::Result<()>>,
 }
 
-async fn start(limits: Limits) -> Running {
-    start_with(ServeOptions { limits, head_timeout: SOON, drain: Duration::from_secs(5), ..ServeOptions::default() })
-        .await
+async fn start(limits: RestLimits) -> Running {
+    let server = ServerOptions { head_timeout: SOON, drain: Duration::from_secs(5), ..ServerOptions::default() };
+    start_with(ServeOptions { limits, server, ..ServeOptions::default() }).await
 }
 
 async fn start_with(options: ServeOptions) -> Running {
-    let server = Server::bind(ServeOptions { listen: Some(([127, 0, 0, 1], 0).into()), ..options }).await.unwrap();
-    let address = server.address().unwrap();
+    let options = ServeOptions { listen: Some(([127, 0, 0, 1], 0).into()), ..options };
+    let server = ComposedServer::bind(&options).await.unwrap();
+    let address = server.rest_address().unwrap();
     let (signals, received) = unbounded();
     let done = tokio::spawn(server.run(received));
     Running { address, signals, done }
+}
+
+async fn start_with_server(server: ServerOptions) -> Running {
+    start_with(ServeOptions { server, ..ServeOptions::default() }).await
 }
 
 impl Running {
@@ -85,7 +91,7 @@ const HEAD: &str = "POST /v1/plan HTTP/1.1\r\nhost: x\r\ncontent-type: applicati
 
 #[tokio::test]
 async fn whoever_stalls_is_answered_or_dropped() {
-    let limits = Limits { body_idle: SOON, ..Limits::default() };
+    let limits = RestLimits { body_idle: SOON, ..RestLimits::default() };
     let server = start(limits).await;
     let big = "a".repeat(300 << 10);
     for (name, text, want) in [
@@ -108,7 +114,7 @@ async fn whoever_stalls_is_answered_or_dropped() {
 
 #[tokio::test]
 async fn one_request_too_many_is_shed_and_a_slow_one_times_out() {
-    let limits = Limits { requests: 1, request: Duration::from_secs(1), body_idle: LONG, ..Limits::default() };
+    let limits = RestLimits { requests: 1, request: Duration::from_secs(1), body_idle: LONG, ..RestLimits::default() };
     let server = start(limits).await;
     let mut slow = TcpStream::connect(server.address).await.unwrap();
     slow.write_all(format!("{HEAD}content-length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
@@ -123,7 +129,7 @@ async fn one_request_too_many_is_shed_and_a_slow_one_times_out() {
 
 #[tokio::test]
 async fn a_stop_lets_open_requests_finish() {
-    let server = start(Limits::default()).await;
+    let server = start(RestLimits::default()).await;
     let mut open = server.half_a_request().await;
     server.signal();
     refused(server.address).await;
@@ -141,7 +147,7 @@ async fn refused(address: std::net::SocketAddr) {
 
 #[tokio::test]
 async fn connections_without_a_request_do_not_hold_up_a_stop() {
-    let server = start_with(ServeOptions { drain: LONG * 100, ..ServeOptions::default() }).await;
+    let server = start_with_server(ServerOptions { drain: LONG * 100, ..ServerOptions::default() }).await;
     let _idle = TcpStream::connect(server.address).await.unwrap();
     server.until("/metrics", "http_connections 2").await;
     server.signal();
@@ -150,7 +156,7 @@ async fn connections_without_a_request_do_not_hold_up_a_stop() {
 
 #[tokio::test]
 async fn a_second_signal_ends_the_drain() {
-    let server = start_with(ServeOptions { drain: LONG * 100, ..ServeOptions::default() }).await;
+    let server = start_with_server(ServerOptions { drain: LONG * 100, ..ServerOptions::default() }).await;
     let _open = server.half_a_request().await;
     server.signal();
     refused(server.address).await;
@@ -162,7 +168,8 @@ async fn a_second_signal_ends_the_drain() {
 /// As kube-apiserver does with `--shutdown-delay-duration`.
 #[tokio::test]
 async fn before_it_stops_it_says_that_it_will_and_goes_on_answering() {
-    let server = start_with(ServeOptions { shutdown_delay: Some(LONG * 100), ..ServeOptions::default() }).await;
+    let server =
+        start_with_server(ServerOptions { shutdown_delay: Some(LONG * 100), ..ServerOptions::default() }).await;
     assert!(server.get("/readyz").await.starts_with("HTTP/1.1 200"));
     server.signal();
     let answer = server.until("/readyz", "HTTP/1.1 503").await;
@@ -185,8 +192,9 @@ async fn the_delay_ends_by_itself() {
         ("0.0.0.0", Some(Duration::ZERO), 0),
     ] {
         let listen = Some(format!("{address}:0").parse().unwrap());
-        let options = ServeOptions { listen, shutdown_delay: delay, ..ServeOptions::default() };
-        let server = Server::bind(options).await.unwrap();
+        let server = ServerOptions { shutdown_delay: delay, ..ServerOptions::default() };
+        let options = ServeOptions { listen, server, ..ServeOptions::default() };
+        let server = ComposedServer::bind(&options).await.unwrap();
         let began = Instant::now();
         server.run(futures::stream::once(async {})).await.unwrap();
         assert_eq!(began.elapsed().as_secs(), want, "{address} {delay:?}");
@@ -197,7 +205,8 @@ async fn the_delay_ends_by_itself() {
 #[test]
 fn the_documented_limits_are_those_of_the_code() {
     let document = include_str!("../../../docs/rest.md");
-    let ServeOptions { limits, connections, head_timeout, write_timeout, drain, .. } = ServeOptions::default();
+    let ServeOptions { limits, server, .. } = ServeOptions::default();
+    let ServerOptions { max_connections, head_timeout, write_timeout, drain, .. } = server;
     let seconds = |d: Duration| format!("{} s", d.as_secs());
     let mebibytes =
         |n: u64| if n.is_multiple_of(1 << 30) { format!("{} GiB", n >> 30) } else { format!("{} MiB", n >> 20) };
@@ -212,12 +221,12 @@ fn the_documented_limits_are_those_of_the_code() {
         ("pace of a body, after the first 10 s of waiting for it", format!("{} KiB/s", limits.body_rate >> 10)),
         ("a whole request", seconds(limits.request)),
         ("a whole request to `/v1/cluster`", seconds(limits.cluster_request)),
-        ("connections", connections.to_string()),
+        ("connections", max_connections.to_string()),
         ("head of a request", format!("64 KiB, {}", seconds(head_timeout))),
         ("a client that takes nothing of an answer", seconds(write_timeout)),
         (
             "from SIGTERM or SIGINT to the end of listening",
-            format!("{}, or 0 s on loopback", seconds(ServeOptions::DELAY_BEHIND_A_SERVICE)),
+            format!("{}, or 0 s on loopback", seconds(ServerOptions::DELAY_BEHIND_A_SERVICE)),
         ),
         ("after that", seconds(drain)),
     ];

@@ -11,8 +11,7 @@ use axum::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use roster::{
     admission::{Remedy, Rule, Snapshot, policy},
-    runtime::telemetry::metrics::Metrics,
-    servers::webhook::{FailureMode, InForce, Limits, Webhook, router},
+    servers::webhook::{ActivePolicies, AdmissionMetrics, FailureMode, Webhook, WebhookLimits, router},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,20 +21,20 @@ use crate::rules::examples::{LABEL, MODES, case, cluster, policy};
 
 /// A line of the record.
 #[derive(Deserialize)]
-struct Recorded {
+struct RecordedReview {
     path: String,
     review: Value,
     answer: String,
 }
 
-fn recorded() -> Vec<Recorded> {
+fn recorded() -> Vec<RecordedReview> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/reviews/rules.jsonl");
     fs::read_to_string(file).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The webhook, with the cluster and the policies of the examples.
 fn webhook() -> Router {
-    let policies = InForce::default();
+    let policies = ActivePolicies::default();
     let read = |(rule, mode)| {
         let raw = serde_json::value::to_raw_value(&policy(rule, mode)).unwrap();
         let (policy, problems) = policy::read(&raw);
@@ -44,11 +43,10 @@ fn webhook() -> Router {
     };
     let all = Rule::ALL.iter().flat_map(|rule| MODES.map(|mode| (*rule, mode)));
     assert_eq!(policies.set_file(all.map(read).collect()), vec![]);
-    // For as long as the tests run.
+    // The snapshot lives as long as the tests.
     let snapshot = Snapshot::of(Box::leak(Box::new(cluster())));
-    let metrics = Metrics::default();
-    let limits = Limits::default();
-    router(Webhook::new(Arc::new(snapshot), Arc::new(policies), metrics.admission.clone(), limits, FailureMode::Open))
+    let (metrics, limits) = (AdmissionMetrics::default(), WebhookLimits::default());
+    router(Webhook::new(Arc::new(snapshot), Arc::new(policies), metrics, limits, FailureMode::Open))
 }
 
 async fn ask(webhook: &Router, path: &str, review: &Value) -> String {
@@ -64,7 +62,7 @@ async fn ask(webhook: &Router, path: &str, review: &Value) -> String {
 async fn what_an_api_server_asked_is_answered_as_it_was_in_both_versions() {
     const V1: &str = "\"admission.k8s.io/v1\"";
     let webhook = webhook();
-    for Recorded { path, mut review, answer } in recorded() {
+    for RecordedReview { path, mut review, answer } in recorded() {
         let name = review["request"]["uid"].clone();
         assert_eq!(answer.matches(V1).count(), 1, "{name}");
         for version in ["v1", "v1beta1"] {

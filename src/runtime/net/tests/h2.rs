@@ -1,4 +1,4 @@
-//! As much of HTTP/2 as a client needs that does not behave.
+//! A minimal HTTP/2 client that can misbehave.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
@@ -19,7 +19,7 @@ const END_HEADERS: u8 = 4;
 
 pub(super) struct Client {
     io: DuplexStream,
-    /// A server that goes on for ever fails a test, and does not hold it up.
+    /// A deadline, so that a server that never closes fails the test.
     until: Instant,
     pub answers_pings: bool,
 }
@@ -32,11 +32,11 @@ struct Frame {
 }
 
 impl Client {
-    /// Says hello, and that each stream may bring `window` bytes at first.
+    /// Sends the preface and a SETTINGS frame with this initial window.
     pub(super) async fn open(connections: &Connections, window: u32) -> Self {
-        let (near, far) = duplex(64 << 10);
-        connections.spawn(std::future::ready(Some(far)), ());
-        let mut client = Self { io: near, until: Instant::now() + LONG, answers_pings: true };
+        let (client, server) = duplex(64 << 10);
+        connections.spawn(std::future::ready(Some(server)), ());
+        let mut client = Self { io: client, until: Instant::now() + LONG, answers_pings: true };
         client.io.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         let [a, b, c, d] = window.to_be_bytes();
         client.frame(SETTINGS, 0, 0, &[0, 4, a, b, c, d]).await;
@@ -48,7 +48,7 @@ impl Client {
         let mut bytes = vec![length[1], length[2], length[3], kind, flags];
         bytes.extend(stream.to_be_bytes());
         bytes.extend(payload);
-        // The other side may have gone.
+        // The server may have closed.
         let _ = self.io.write_all(&bytes).await;
     }
 
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// What the first frame holds that `wanted` accepts, by kind and stream.
+    /// The payload of the first frame that `wanted` accepts by kind and stream.
     pub(super) async fn until(&mut self, wanted: impl Fn(u8, u32) -> bool) -> Vec<u8> {
         loop {
             let frame = self.next().await.expect("the server closed");

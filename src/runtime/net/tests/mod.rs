@@ -1,4 +1,4 @@
-//! Connections in memory, in a time of their own: every limit to the second, and no test waits.
+//! Connections in memory, with paused time: every time-out to the second, without waiting.
 
 mod h2;
 
@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{Router, body::Body, routing::get};
 use bytes::Bytes;
 use futures::StreamExt;
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
     sync::Semaphore,
@@ -14,7 +15,6 @@ use tokio::{
 };
 
 use super::connection::{ConnectionLimits, Connections};
-use crate::servers::rest::{App, Limits};
 use h2::{Client, RST_STREAM};
 
 const HEAD: Duration = Duration::from_secs(30);
@@ -22,15 +22,15 @@ const WRITE: Duration = Duration::from_secs(40);
 /// More than any limit.
 const LONG: Duration = Duration::from_hours(1);
 
-struct World {
-    app: Arc<App>,
+struct TestServer {
+    open: Gauge,
     connections: Connections,
-    /// One permit for each `/big` that is not yet given away.
+    /// One permit for each answer of `/big` that is not held.
     answers: Arc<Semaphore>,
 }
 
-/// A server with an answer of 1 MiB at `/big`, one that takes its time at `/slow`, and a bug at `/bug`.
-fn world() -> World {
+/// A server with an answer of 1 MiB at `/big`, a slow one at `/slow`, and a panic at `/bug`.
+fn server() -> TestServer {
     let answers = Arc::new(Semaphore::new(8));
     let permits = answers.clone();
     let big = move || {
@@ -55,76 +55,76 @@ fn world() -> World {
         .route("/big", get(big))
         .route("/slow", get(slow))
         .route("/bug", get(bug));
-    let app = App::new(Limits::default());
-    let limits = ConnectionLimits { head: HEAD, write: WRITE, late: Duration::ZERO };
-    World { connections: Connections::new(router, app.metrics.connections.clone(), limits), app, answers }
+    let (open, first_request_grace) = (Gauge::default(), Duration::ZERO);
+    let limits = ConnectionLimits { head: HEAD, write: WRITE, first_request_grace };
+    TestServer { connections: Connections::new(router, open.clone(), limits), open, answers }
 }
 
 async fn bug() -> &'static str {
     panic!("on purpose")
 }
 
-impl World {
+impl TestServer {
     /// A connection that has sent `text`.
     async fn send(&self, text: &str) -> DuplexStream {
-        let (mut near, far) = duplex(4096);
-        self.connections.spawn(std::future::ready(Some(far)), ());
-        near.write_all(text.as_bytes()).await.unwrap();
-        near
+        let (mut client, server) = duplex(4096);
+        self.connections.spawn(std::future::ready(Some(server)), ());
+        client.write_all(text.as_bytes()).await.unwrap();
+        client
     }
 
     fn open(&self) -> i64 {
-        self.app.metrics.connections.get()
+        self.open.get()
     }
 }
 
-const ASK: &str = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+const REQUEST: &str = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_waits_for_a_request_ends_at_once_at_a_stop() {
-    for (name, text) in [("nothing", ""), ("half the preface", "PRI * HT"), ("a request before", ASK)] {
-        let world = world();
-        let mut near = world.send(text).await;
-        if text == ASK {
-            near.read_u8().await.unwrap();
+async fn a_connection_without_a_request_ends_at_once_when_the_server_stops() {
+    for (name, text) in [("nothing", ""), ("half the preface", "PRI * HT"), ("a request before", REQUEST)] {
+        let server = server();
+        let mut client = server.send(text).await;
+        if text == REQUEST {
+            client.read_u8().await.unwrap();
         }
         sleep(Duration::from_secs(1)).await;
-        assert_eq!(world.open(), 1, "{name}");
+        assert_eq!(server.open(), 1, "{name}");
         let began = Instant::now();
-        timeout(LONG, world.connections.stop()).await.unwrap();
-        assert_eq!((began.elapsed(), world.open()), (Duration::ZERO, 0), "{name}");
+        timeout(LONG, server.connections.stop()).await.unwrap();
+        assert_eq!((began.elapsed(), server.open()), (Duration::ZERO, 0), "{name}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_brings_no_head_ends() {
+async fn a_connection_without_a_request_head_times_out() {
     for (name, text, want) in [
         ("nothing", "", HEAD),
         ("half the preface", "PRI * HT", HEAD),
         ("half a head", "GET / HT", HEAD),
-        ("a request before", ASK, HEAD),
+        ("a request before", REQUEST, HEAD),
     ] {
-        let world = world();
-        let mut near = world.send(text).await;
+        let server = server();
+        let mut client = server.send(text).await;
         let began = Instant::now();
-        timeout(LONG, near.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
+        timeout(LONG, client.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
         // Timers tick in milliseconds.
         assert_eq!(began.elapsed().as_secs(), want.as_secs(), "{name}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_http2_connection_ends_and_a_busy_one_does_not() {
-    let world = world();
-    let mut client = Client::open(&world.connections, 65_535).await;
+async fn an_idle_http2_connection_times_out_and_a_busy_one_does_not() {
+    let server = server();
+    let mut client = Client::open(&server.connections, 65_535).await;
     let began = Instant::now();
     client.get(1, "/slow").await;
     let answered = client.data(1).await;
     assert_eq!((answered.as_slice(), began.elapsed().as_secs()), (&b"late"[..], 120));
     client.end().await;
     assert_eq!(began.elapsed().as_secs(), 120 + HEAD.as_secs());
-    // One that says nothing to GOAWAY either.
-    let mut client = Client::open(&world.connections, 65_535).await;
+    // A client that ignores GOAWAY as well.
+    let mut client = Client::open(&server.connections, 65_535).await;
     client.answers_pings = false;
     let began = Instant::now();
     client.end().await;
@@ -132,17 +132,17 @@ async fn an_idle_http2_connection_ends_and_a_busy_one_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_an_http2_client_does_not_take_is_dropped() {
+async fn an_http2_stream_whose_client_reads_nothing_is_reset() {
     for window in [0, 1, 20_000] {
-        let world = world();
-        let mut client = Client::open(&world.connections, window).await;
+        let server = server();
+        let mut client = Client::open(&server.connections, window).await;
         let began = Instant::now();
         client.get(1, "/big").await;
         let reset = client.until(|kind, stream| kind == RST_STREAM && stream == 1).await;
         assert_eq!(reset, [0, 0, 0, 8], "CANCEL, with a window of {window}");
         assert_eq!(began.elapsed().as_secs(), WRITE.as_secs(), "a window of {window}");
-        assert_eq!(world.answers.available_permits(), 8, "a window of {window}");
-        // The connection is as good as before.
+        assert_eq!(server.answers.available_permits(), 8, "a window of {window}");
+        // Other streams of the connection go on.
         client.get(3, "/slow").await;
         client.window_update(3, 100).await;
         assert_eq!(client.data(3).await, b"late", "a window of {window}");
@@ -150,19 +150,19 @@ async fn an_answer_that_an_http2_client_does_not_take_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_http1_client_that_takes_nothing_is_dropped() {
-    let world = world();
-    let _near = world.send("GET /big HTTP/1.1\r\nhost: x\r\n\r\n").await;
+async fn an_http1_client_that_reads_nothing_is_disconnected() {
+    let server = server();
+    let _near = server.send("GET /big HTTP/1.1\r\nhost: x\r\n\r\n").await;
     sleep(WRITE / 2).await;
-    assert_eq!((world.open(), world.answers.available_permits()), (1, 7));
+    assert_eq!((server.open(), server.answers.available_permits()), (1, 7));
     sleep(WRITE).await;
-    assert_eq!((world.open(), world.answers.available_permits()), (0, 8));
+    assert_eq!((server.open(), server.answers.available_permits()), (0, 8));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bug_leaves_no_connection_behind() {
-    let world = world();
-    let mut near = world.send("GET /bug HTTP/1.1\r\nhost: x\r\n\r\n").await;
-    timeout(LONG, near.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
-    assert_eq!((world.open(), world.connections.count()), (0, 0));
+async fn a_panic_leaves_no_connection_behind() {
+    let server = server();
+    let mut client = server.send("GET /bug HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    timeout(LONG, client.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
+    assert_eq!((server.open(), server.connections.count()), (0, 0));
 }

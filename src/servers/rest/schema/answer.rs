@@ -14,14 +14,14 @@ use super::k8s::{EndpointSliceSchema, EndpointsSchema};
 #[schema(as = Plan, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct PlanAnswer {
-    endpoints: EndpointsAction,
-    endpoint_slices: SliceChanges,
+    endpoints: EndpointsActionSchema,
+    endpoint_slices: SliceChangesSchema,
     /// Events that the controllers would emit.
-    events: Vec<Event>,
+    events: Vec<EventSchema>,
     /// What the reference controller would return, and retry.
     errors: Vec<String>,
     /// What a user should know.
-    problems: Vec<Finding>,
+    problems: Vec<FindingSchema>,
 }
 
 /// Two plans of one state.
@@ -34,33 +34,34 @@ pub(crate) struct ComparisonAnswer {
     /// Of the release that `against` names.
     against: PlanAnswer,
     /// The objects to which the two do not do the same.
-    differences: Vec<Deviation>,
+    differences: Vec<DeviationSchema>,
     /// Whether there are any.
     differs: bool,
 }
 
 /// An object to which two releases do not do the same.
 #[derive(ToSchema)]
+#[schema(as = Deviation)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Deviation {
+pub(crate) struct DeviationSchema {
     /// Kind.
     #[schema(example = "EndpointSlice")]
     kind: String,
     /// Name; of a slice that is created the start of it, and a star.
     name: String,
     /// What the release of `options.compat` does.
-    compat: Verb,
+    compat: VerbSchema,
     /// What the other one does.
-    against: Verb,
+    against: VerbSchema,
     /// How the object of the other one differs, in words.
     detail: String,
 }
 
 /// What happens to an object. `rewrite`: it is written at every sync, for ever, with nothing new.
 #[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
+#[schema(as = Verb, rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum Verb {
+pub(crate) enum VerbSchema {
     Create,
     Update,
     Delete,
@@ -70,10 +71,10 @@ pub(crate) enum Verb {
 
 /// What a controller would do to the Endpoints object.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = EndpointsAction, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct EndpointsAction {
-    action: Action,
+pub(crate) struct EndpointsActionSchema {
+    action: ActionSchema,
     /// What is written by `create` and `update`.
     #[schema(required = true)]
     object: Option<EndpointsSchema>,
@@ -81,9 +82,9 @@ pub(crate) struct EndpointsAction {
 
 /// A write, or none.
 #[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
+#[schema(as = Action, rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum Action {
+pub(crate) enum ActionSchema {
     Create,
     Update,
     Delete,
@@ -92,9 +93,9 @@ pub(crate) enum Action {
 
 /// What the controllers would do to the slices.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = SliceChanges, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct SliceChanges {
+pub(crate) struct SliceChangesSchema {
     /// New slices: they have a `generateName` and no `name`.
     create: Vec<EndpointSliceSchema>,
     /// Slices as they replace the stored ones.
@@ -107,35 +108,38 @@ pub(crate) struct SliceChanges {
 
 /// An event.
 #[derive(ToSchema)]
+#[schema(as = Event)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Event {
+pub(crate) struct EventSchema {
     #[schema(rename = "type")]
-    kind: EventType,
+    kind: EventTypeSchema,
     #[schema(example = "TopologyAwareHintsEnabled")]
     reason: String,
     message: String,
-    object: ObjectKey,
+    object: ObjectKeySchema,
 }
 
 /// How an event is meant.
 #[derive(ToSchema)]
+#[schema(as = EventType)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum EventType {
+pub(crate) enum EventTypeSchema {
     Normal,
     Warning,
 }
 
 /// Something a user should know of an object.
 #[derive(ToSchema)]
+#[schema(as = Finding)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Finding {
+pub(crate) struct FindingSchema {
     /// Stable code; `docs/reasons.md` lists them with a fix for each.
     #[schema(example = "no-pod-ip")]
     code: String,
-    severity: Severity,
+    severity: SeveritySchema,
     /// What it is about this object.
     message: String,
-    object: ObjectKey,
+    object: ObjectKeySchema,
     /// JSON pointer into the posted body, where one field is to blame.
     #[schema(required = false, nullable = false)]
     pointer: Option<String>,
@@ -143,9 +147,9 @@ pub(crate) struct Finding {
 
 /// How much a finding matters.
 #[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
+#[schema(as = Severity, rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum Severity {
+pub(crate) enum SeveritySchema {
     Info,
     Warning,
     Error,
@@ -153,8 +157,9 @@ pub(crate) enum Severity {
 
 /// Which object.
 #[derive(ToSchema)]
+#[schema(as = ObjectKey)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct ObjectKey {
+pub(crate) struct ObjectKeySchema {
     #[schema(example = "Pod")]
     kind: String,
     /// Missing for objects without a namespace.
@@ -165,9 +170,9 @@ pub(crate) struct ObjectKey {
 
 /// A `discovery.k8s.io/v1` list of slices.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = EndpointSliceList, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct EndpointSliceList {
+pub(crate) struct EndpointSliceListSchema {
     #[schema(example = "discovery.k8s.io/v1")]
     api_version: String,
     #[schema(example = "EndpointSliceList")]
@@ -179,39 +184,40 @@ pub(crate) struct EndpointSliceList {
 
 /// A line of `POST /v1/cluster`: `service` and the fields of a plan; the last one has `summary`.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = ClusterLine, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct ClusterLine {
+pub(crate) struct ClusterLineSchema {
     /// Whose plan it is.
     #[schema(required = false, nullable = false)]
-    service: Option<ServiceName>,
+    service: Option<ServiceNameSchema>,
     #[schema(required = false, nullable = false)]
-    endpoints: Option<EndpointsAction>,
+    endpoints: Option<EndpointsActionSchema>,
     #[schema(required = false, nullable = false)]
-    endpoint_slices: Option<SliceChanges>,
+    endpoint_slices: Option<SliceChangesSchema>,
     #[schema(required = false, nullable = false)]
-    events: Option<Vec<Event>>,
+    events: Option<Vec<EventSchema>>,
     #[schema(required = false, nullable = false)]
     errors: Option<Vec<String>>,
     #[schema(required = false, nullable = false)]
-    problems: Option<Vec<Finding>>,
+    problems: Option<Vec<FindingSchema>>,
     #[schema(required = false, nullable = false)]
-    summary: Option<Summary>,
+    summary: Option<SummarySchema>,
 }
 
 /// A Service by name.
 #[derive(ToSchema)]
+#[schema(as = ServiceName)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct ServiceName {
+pub(crate) struct ServiceNameSchema {
     namespace: String,
     name: String,
 }
 
 /// What a whole cluster came to.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = Summary, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Summary {
+pub(crate) struct SummarySchema {
     services: u64,
     /// Names that have Endpoints or slices, and no Service.
     orphans: u64,
@@ -221,14 +227,14 @@ pub(crate) struct Summary {
     changed: u64,
     /// Writes that bring nothing new and are repeated at every sync. They count in none of the other numbers.
     endless_updates: u64,
-    endpoints: Changes,
-    endpoint_slices: Changes,
+    endpoints: ChangesSchema,
+    endpoint_slices: ChangesSchema,
     /// Errors in all plans together.
     errors: u64,
     /// Problems in all plans together; those of the input are apart.
     problems: u64,
     /// What is wrong with the input.
-    input_problems: Vec<Finding>,
+    input_problems: Vec<FindingSchema>,
     /// How many more of those there are.
     #[schema(required = false, nullable = false)]
     more_input_problems: Option<u64>,
@@ -236,8 +242,9 @@ pub(crate) struct Summary {
 
 /// Writes, by kind of write.
 #[derive(ToSchema)]
+#[schema(as = Changes)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Changes {
+pub(crate) struct ChangesSchema {
     create: u64,
     update: u64,
     delete: u64,
@@ -247,22 +254,24 @@ pub(crate) struct Changes {
 pub(crate) type PlanOrComparison = OneOf<PlanAnswer, ComparisonAnswer>;
 
 /// What `GET /v1/compat` answers: the first without parameters, the second with `from` or `to`.
-pub(crate) type ReleasesOrDifferences = OneOf<Releases, Differences>;
+pub(crate) type ReleasesOrDifferences = OneOf<ReleasesSchema, DifferencesSchema>;
 
 /// All releases with a profile.
 #[derive(ToSchema)]
+#[schema(as = Releases)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Releases {
-    /// The release that Roster acts like if not told otherwise.
+pub(crate) struct ReleasesSchema {
+    /// The release that Roster follows by default.
     #[schema(example = "1.37")]
     default: String,
-    items: Vec<Release>,
+    items: Vec<ReleaseSchema>,
 }
 
-/// A release and its switches; `docs/versions.md` tells what they mean.
+/// A release and its switches; `docs/versions.md` explains them.
 #[derive(ToSchema)]
+#[schema(as = Release)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Release {
+pub(crate) struct ReleaseSchema {
     #[schema(example = "1.37")]
     minor: String,
     #[schema(value_type = Object)]
@@ -271,18 +280,20 @@ pub(crate) struct Release {
 
 /// What differs between two releases.
 #[derive(ToSchema)]
+#[schema(as = Differences)]
 #[expect(dead_code, reason = "only its schema is used")]
 #[expect(clippy::struct_field_names, reason = "the names are those of the answer")]
-pub(crate) struct Differences {
+pub(crate) struct DifferencesSchema {
     from: String,
     to: String,
-    differences: Vec<Difference>,
+    differences: Vec<DifferenceSchema>,
 }
 
 /// One switch that two releases set differently.
 #[derive(ToSchema)]
+#[schema(as = Difference)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Difference {
+pub(crate) struct DifferenceSchema {
     /// Name of the switch.
     #[schema(example = "canonicalIps")]
     switch: String,
@@ -294,7 +305,7 @@ pub(crate) struct Difference {
     to: serde_json::Value,
 }
 
-/// One of two shapes; a client tells them apart by what it asked for.
+/// One of two shapes; a client tells them apart by the parameters that it sent.
 pub(crate) struct OneOf<A, B>(PhantomData<(A, B)>);
 
 impl<A: ToSchema, B: ToSchema> PartialSchema for OneOf<A, B> {

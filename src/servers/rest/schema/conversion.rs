@@ -8,7 +8,7 @@ use utoipa::{
     openapi::{RefOr, schema::Schema},
 };
 
-use super::{answer::ObjectKey, request::from_json};
+use super::{answer::ObjectKeySchema, request::from_json};
 use crate::convert::ConversionTarget;
 
 /// What to convert to.
@@ -72,7 +72,7 @@ pub(crate) struct ConvertedAnswer {
 #[schema(as = Lost)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct LostField {
-    object: ObjectKey,
+    object: ObjectKeySchema,
     /// The field.
     #[schema(example = "endpoints[0].zone")]
     field: String,
@@ -90,7 +90,7 @@ pub(crate) struct LostField {
 pub(crate) struct FailedObject {
     /// Its place in the input, from 0.
     index: u64,
-    object: ObjectKey,
+    object: ObjectKeySchema,
     /// Why.
     why: String,
 }

@@ -2,7 +2,7 @@
 
 use utoipa::ToSchema;
 
-use super::answer::{ObjectKey, Severity};
+use super::answer::{ObjectKeySchema, SeveritySchema};
 
 /// Which pods serve a Service, and why.
 #[derive(ToSchema)]
@@ -11,22 +11,22 @@ use super::answer::{ObjectKey, Severity};
 pub(crate) struct ExplanationAnswer {
     /// The Service, or what is left of one.
     #[schema(required = false, nullable = false)]
-    service: Option<ObjectKey>,
+    service: Option<ObjectKeySchema>,
     /// The release whose controllers are explained.
     #[schema(example = "1.37")]
     compat: String,
-    summary: ExplanationSummary,
+    summary: ExplanationSummarySchema,
     /// What there is to say of the Service as a whole, and of the input.
-    reasons: Vec<ReasonFinding>,
+    reasons: Vec<ReasonFindingSchema>,
     /// One row per selected pod, list and Service port.
-    rows: Vec<Row>,
+    rows: Vec<RowSchema>,
 }
 
 /// Counts.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = ExplanationSummary, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct ExplanationSummary {
+pub(crate) struct ExplanationSummarySchema {
     /// Pods that the Service selects.
     pods: u64,
     /// Ports of the Service.
@@ -36,7 +36,7 @@ pub(crate) struct ExplanationSummary {
     /// counts each list by itself.
     served: u64,
     /// Rows of each list, by state.
-    scopes: Vec<ScopeCounts>,
+    scopes: Vec<ScopeCountsSchema>,
     /// Rows that are not listed.
     omitted_rows: u64,
     /// Reasons that are not listed.
@@ -45,9 +45,9 @@ pub(crate) struct ExplanationSummary {
 
 /// How many pods × ports of a list are in which state.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = ScopeCounts, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct ScopeCounts {
+pub(crate) struct ScopeCountsSchema {
     #[schema(example = "EndpointSlice IPv4")]
     scope: String,
     /// Clients that read this list get it.
@@ -60,29 +60,29 @@ pub(crate) struct ScopeCounts {
 
 /// The verdict on one pod and port in one list.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = Row, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Row {
+pub(crate) struct RowSchema {
     /// Name of the pod.
     pod: String,
     /// The Service port; null if the Service has none.
     #[schema(required = true)]
-    port: Option<PortName>,
+    port: Option<PortNameSchema>,
     /// The list.
     #[schema(example = "Endpoints")]
     scope: String,
     /// Whether clients that read this list get it.
     served: bool,
-    state: PodState,
+    state: PodStateSchema,
     /// At least one, the decisive one first.
-    reasons: Vec<ReasonFinding>,
+    reasons: Vec<ReasonFindingSchema>,
 }
 
 /// A Service port.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = PortName, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct PortName {
+pub(crate) struct PortNameSchema {
     name: String,
     port: i32,
     /// Number, or name of a container's port.
@@ -92,9 +92,9 @@ pub(crate) struct PortName {
 
 /// How a pod is published.
 #[derive(ToSchema)]
-#[schema(rename_all = "kebab-case")]
+#[schema(as = PodState, rename_all = "kebab-case")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum PodState {
+pub(crate) enum PodStateSchema {
     Ready,
     NotReady,
     Terminating,
@@ -103,12 +103,13 @@ pub(crate) enum PodState {
 
 /// Something to say, with what can be done about it.
 #[derive(ToSchema)]
+#[schema(as = ReasonFinding)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct ReasonFinding {
+pub(crate) struct ReasonFindingSchema {
     /// Stable code; `docs/reasons.md` lists them.
     #[schema(example = "not-ready")]
     code: String,
-    severity: Severity,
+    severity: SeveritySchema,
     /// What it is about here.
     #[schema(required = false, nullable = false)]
     detail: Option<String>,
@@ -117,16 +118,17 @@ pub(crate) struct ReasonFinding {
     fix: Option<String>,
     /// The object, where it is another one than the row or the Service.
     #[schema(required = false, nullable = false)]
-    object: Option<ObjectKey>,
+    object: Option<ObjectKeySchema>,
     /// Labels that differ from the selector.
     #[schema(required = false, nullable = false)]
-    labels: Option<Vec<LabelMiss>>,
+    labels: Option<Vec<LabelMissSchema>>,
 }
 
 /// A pair of the selector that a pod's labels do not hold.
 #[derive(ToSchema)]
+#[schema(as = LabelMiss)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct LabelMiss {
+pub(crate) struct LabelMissSchema {
     key: String,
     wanted: String,
     /// The value of the pod; null if it has no such label.

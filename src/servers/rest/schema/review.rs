@@ -9,7 +9,7 @@ use utoipa::{
 };
 
 use super::{
-    answer::Finding as Problem,
+    answer::FindingSchema,
     k8s::{EndpointSliceSchema, NodeSchema, PodSchema, ServiceSchema},
     request::{anything, from_json, list, service_example},
 };
@@ -130,22 +130,22 @@ pub(crate) struct ReviewAnswer {
     /// Whether it would be stored.
     allowed: bool,
     #[schema(required = false, nullable = false)]
-    operation: Option<ReviewOperation>,
+    operation: Option<ReviewOperationSchema>,
     decision: ReviewDecision,
     /// The object as it would be stored, if it was changed.
     #[schema(required = false, nullable = false)]
     object: Option<BTreeMap<String, Value>>,
     #[schema(required = false, nullable = false)]
-    answers: Option<RecordedAnswers>,
+    answers: Option<RecordedAnswersSchema>,
     /// What a user should know of the input.
-    problems: Vec<Problem>,
+    problems: Vec<FindingSchema>,
 }
 
 /// What is done to the object.
 #[derive(ToSchema)]
-#[schema(rename_all = "UPPERCASE")]
+#[schema(as = ReviewOperation, rename_all = "UPPERCASE")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum ReviewOperation {
+pub(crate) enum ReviewOperationSchema {
     Create,
     Update,
 }
@@ -157,7 +157,7 @@ pub(crate) enum ReviewOperation {
 pub(crate) struct ReviewDecision {
     /// Why the object is refused; missing if it is allowed.
     #[schema(required = false, nullable = false)]
-    denied: Option<Denial>,
+    denied: Option<DenialSchema>,
     /// How it is changed: a JSON Patch.
     #[schema(required = false)]
     patch: Vec<BTreeMap<String, Value>>,
@@ -169,10 +169,10 @@ pub(crate) struct ReviewDecision {
     audit: BTreeMap<String, String>,
     /// What the rules found.
     #[schema(required = false)]
-    findings: Vec<RuleFinding>,
+    findings: Vec<RuleFindingSchema>,
     /// What they found besides, and is only counted.
     #[schema(required = false)]
-    more: Vec<MoreFindings>,
+    more: Vec<MoreFindingsSchema>,
     /// Rules that could not be looked at, by their codes, and why.
     #[schema(required = false)]
     unchecked: BTreeMap<String, String>,
@@ -180,8 +180,9 @@ pub(crate) struct ReviewDecision {
 
 /// A refusal.
 #[derive(ToSchema)]
+#[schema(as = Denial)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct Denial {
+pub(crate) struct DenialSchema {
     /// HTTP status.
     #[schema(example = 403)]
     code: u16,
@@ -194,12 +195,13 @@ pub(crate) struct Denial {
 
 /// Something a rule has against the object.
 #[derive(ToSchema)]
+#[schema(as = RuleFinding)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct RuleFinding {
+pub(crate) struct RuleFindingSchema {
     /// Code of the rule; `docs/rules.md` lists them.
     #[schema(example = "external-ip")]
     rule: String,
-    mode: RuleMode,
+    mode: RuleModeSchema,
     /// The policy that gives the rule its mode, where it is not the rule's own. What the stored object has already is
     /// only warned of, though the policy may say `enforce`.
     #[schema(required = false, example = "shop")]
@@ -218,8 +220,9 @@ pub(crate) struct RuleFinding {
 
 /// Findings of a rule that are counted.
 #[derive(ToSchema)]
+#[schema(as = MoreFindings)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct MoreFindings {
+pub(crate) struct MoreFindingsSchema {
     /// Code of the rule.
     #[schema(example = "address-provenance")]
     rule: String,
@@ -231,9 +234,9 @@ pub(crate) struct MoreFindings {
 
 /// What is done about a finding.
 #[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
+#[schema(as = RuleMode, rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum RuleMode {
+pub(crate) enum RuleModeSchema {
     Off,
     Audit,
     Warn,
@@ -242,8 +245,9 @@ pub(crate) enum RuleMode {
 
 /// What each webhook answers to a recorded review: an `AdmissionReview`.
 #[derive(ToSchema)]
+#[schema(as = RecordedAnswers)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct RecordedAnswers {
+pub(crate) struct RecordedAnswersSchema {
     /// The mutating one.
     mutate: BTreeMap<String, Value>,
     /// The validating one, to the object as it stands in the review.

@@ -23,9 +23,9 @@ use super::{
     secret::{Found, SecretError, Vault},
 };
 use crate::runtime::{
-    certificates::{MakeError, Material, Own, advance, trusts},
-    telemetry::metrics::TlsMetrics,
-    tls::{Clock, Current, Served, certificates},
+    certificates::{IssueError, Material, SelfSignedOptions, advance, trusts},
+    clock::Clock,
+    tls::{DynamicCertificate, ServedCertificate, TlsMetrics, certificates},
 };
 
 /// So often caBundles are compared with a certificate that somebody else makes.
@@ -46,14 +46,14 @@ pub struct KeeperOptions {
     /// Who calls us.
     pub configured: Configured,
     /// What to make, if it is for us to make.
-    pub own: Option<Own>,
+    pub own: Option<SelfSignedOptions>,
 }
 
 /// Keeps certificates and watches bundles, until it is dropped.
 pub struct Keeper {
     bundles: Bundles,
     own: Option<Maker>,
-    served: Arc<Served>,
+    served: Arc<DynamicCertificate>,
     clock: Clock,
     trust: Trust,
     /// Says when another certificate is served.
@@ -67,7 +67,7 @@ pub struct Keeper {
 }
 
 struct Maker {
-    options: Own,
+    options: SelfSignedOptions,
     vault: Vault,
     election: Election,
     /// What is served. Should the Secret be deleted, it is written again: a new CA would be unknown for a while.
@@ -101,16 +101,16 @@ pub(super) enum KeepError {
     #[error("writing the caBundle of {0}: {1}")]
     Write(String, #[source] kube::Error),
     #[error(transparent)]
-    Make(#[from] MakeError),
+    Make(#[from] IssueError),
     #[error("the certificate in the Secret cannot be served: {0}")]
-    Serve(#[from] crate::runtime::tls::PairError),
+    Serve(#[from] crate::runtime::tls::KeyPairError),
     #[error("no answer from the API server within {} s", WORK.as_secs())]
     Slow,
 }
 
 impl Keeper {
     /// A keeper for `served`.
-    pub fn new(client: Client, options: KeeperOptions, served: Arc<Served>, clock: Clock) -> Self {
+    pub fn new(client: Client, options: KeeperOptions, served: Arc<DynamicCertificate>, clock: Clock) -> Self {
         let own = options.own.map(|own| Maker {
             vault: Vault::new(client.clone(), &own.namespace, &own.secret),
             election: Election::new(client.clone(), &own.namespace, &own.lease, &own.identity),
@@ -164,7 +164,7 @@ impl Keeper {
                 // The sender is in `served`, so the channel is open.
                 _ = self.loaded.changed() => {}
                 // An API server with a wrong caBundle is the first to notice.
-                () = async { sleep(REFUSED).await; self.served.refused().await } => {}
+                () = async { sleep(REFUSED).await; self.served.untrusted().await } => {}
             }
         }
     }
@@ -251,7 +251,12 @@ pub(super) fn loses(now: Timestamp, watched: &[Watched], now_served: &[Certifica
 }
 
 /// The first thing that is wrong; all of it goes into the metrics.
-fn mismatches(now: Timestamp, watched: &[Watched], current: &Current, metrics: &TlsMetrics) -> Option<String> {
+fn mismatches(
+    now: Timestamp,
+    watched: &[Watched],
+    current: &ServedCertificate,
+    metrics: &TlsMetrics,
+) -> Option<String> {
     let mut first = None;
     for object in watched {
         let wrong = object.callers.iter().find_map(|caller| {
@@ -278,14 +283,14 @@ impl Maker {
         now: Timestamp,
         bundles: &Bundles,
         watched: Option<&[Watched]>,
-        served: &Served,
+        served: &DynamicCertificate,
     ) -> Result<Done, KeepError> {
         let found = in_time(WORK, async { Ok(self.vault.read().await?) }).await?;
         let stored = found.as_ref().map(|f| f.material.clone()).filter(|m| *m != Material::default());
         let stored = stored.or_else(|| self.last.clone()).unwrap_or_default();
         let published = watched.is_some_and(|all| all.iter().all(|w| w.has(&stored.bundle)));
         let watched = watched.unwrap_or_default();
-        let Own { names, life, .. } = &self.options;
+        let SelfSignedOptions { names, life, .. } = &self.options;
         let (wanted, until) = advance(now, stored, published, names, life)?;
         let is_stored = found.as_ref().is_some_and(|f| f.material == wanted);
         let poll = positive(life.poll());
@@ -313,7 +318,7 @@ impl Maker {
             // One caBundle that cannot be written, perhaps for ever, keeps nobody else waiting. But whoever accepts what is
             // served must accept what comes next: until then a new CA stays behind. That is told from what was read before:
             // who has got the new bundle since accepts both.
-            let waits = |current: Arc<Current>| loses(now, watched, &current.chain, &wanted);
+            let waits = |current: Arc<ServedCertificate>| loses(now, watched, &current.chain, &wanted);
             if written.is_ok() || !served.current().is_some_and(waits) {
                 self.serve(&wanted, served)?;
             }
@@ -352,16 +357,16 @@ impl Maker {
         first
     }
 
-    fn load(&mut self, found: Option<&Found>, served: &Served) -> Result<(), KeepError> {
+    fn load(&mut self, found: Option<&Found>, served: &DynamicCertificate) -> Result<(), KeepError> {
         match found {
             Some(found) if found.material != Material::default() => self.serve(&found.material.clone(), served),
             _ => Ok(()),
         }
     }
 
-    fn serve(&mut self, material: &Material, served: &Served) -> Result<(), KeepError> {
-        if self.last.as_ref().is_none_or(|l| l.pair() != material.pair()) {
-            served.replace(&material.pair())?;
+    fn serve(&mut self, material: &Material, served: &DynamicCertificate) -> Result<(), KeepError> {
+        if self.last.as_ref().is_none_or(|l| l.key_pair() != material.key_pair()) {
+            served.replace(&material.key_pair())?;
         }
         self.last = Some(material.clone());
         Ok(())

@@ -19,9 +19,9 @@ use kube::{
 use super::statuses::Statuses;
 use crate::{
     admission::policy::{self, EndpointPolicy},
+    kube_api::WatchMetrics,
     model::installed::CRD,
-    runtime::telemetry::metrics::CacheMetrics,
-    servers::webhook::{InForce, told},
+    servers::webhook::{ActivePolicies, first_messages},
 };
 
 /// As metrics name them.
@@ -44,10 +44,10 @@ pub(super) fn api(client: Client) -> Api<DynamicObject> {
 /// `known` says whether a replica need not wait for them any longer.
 pub(super) async fn of_cluster(
     api: Api<DynamicObject>,
-    in_force: Arc<InForce>,
+    in_force: Arc<ActivePolicies>,
     statuses: Statuses,
     known: Arc<AtomicBool>,
-    metrics: CacheMetrics,
+    metrics: WatchMetrics,
 ) {
     metrics.stale(KIND, false);
     let mut events = std::pin::pin!(watcher(api, watcher::Config::default()).default_backoff());
@@ -110,7 +110,7 @@ fn read(object: &DynamicObject, statuses: &Statuses) -> Option<EndpointPolicy> {
     let raw = serde_json::value::to_raw_value(object).ok()?;
     let (policy, problems) = policy::read(&raw);
     if !problems.is_empty() {
-        tracing::warn!(policy = object.name_any(), problems = %told(&problems), "a policy is not as it should be");
+        tracing::warn!(policy = object.name_any(), problems = %first_messages(&problems), "a policy is not as it should be");
     }
     statuses.see(object, &problems);
     policy
@@ -130,7 +130,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
-    use crate::runtime::{telemetry::metrics::Metrics, tls::Clock};
+    use crate::runtime::{clock::Clock, telemetry::registry::MetricsRegistry};
 
     type Answer = Arc<Mutex<(u16, Value)>>;
 
@@ -160,14 +160,16 @@ mod tests {
         ] {
             let said = Arc::new(Mutex::new(first));
             let client = kube::Client::new(Router::new().fallback(answer).with_state(said.clone()), "default");
-            let (metrics, known) = (Metrics::default(), Arc::new(AtomicBool::new(false)));
+            let (registry, metrics) = (MetricsRegistry::default(), WatchMetrics::default());
+            registry.register(|r| metrics.register(r));
+            let known = Arc::new(AtomicBool::new(false));
             let statuses = Statuses::new(Clock::system());
             let watch =
-                of_cluster(api(client), Arc::new(InForce::new(None)), statuses, known.clone(), metrics.cache.clone());
+                of_cluster(api(client), Arc::new(ActivePolicies::new(None)), statuses, known.clone(), metrics.clone());
             let watch = tokio::spawn(watch);
             sleep(Duration::from_secs(1)).await;
             let gauge = |value: u8| format!("roster_cache_stale{{kind=\"endpointpolicies\"}} {value}");
-            assert!(metrics.encode().unwrap().contains(&gauge(unread)), "{name}");
+            assert!(registry.encode().unwrap().contains(&gauge(unread)), "{name}");
             assert_eq!(known.load(Ordering::Relaxed), is_known, "{name}");
 
             *said.lock().unwrap() = (
@@ -175,7 +177,7 @@ mod tests {
                 json!({ "kind": "List", "apiVersion": "v1", "metadata": { "resourceVersion": "1" }, "items": [] }),
             );
             sleep(Duration::from_mins(2)).await;
-            assert!(metrics.encode().unwrap().contains(&gauge(0)), "{name}");
+            assert!(registry.encode().unwrap().contains(&gauge(0)), "{name}");
             assert!(known.load(Ordering::Relaxed), "{name}");
             watch.abort();
         }

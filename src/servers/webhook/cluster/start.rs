@@ -13,15 +13,15 @@ use anyhow::{Context, anyhow};
 use super::{Configured, Keeper, KeeperOptions, policies, statuses::Statuses, watch};
 use crate::{
     inventory::cache::Store,
-    kube_api,
+    kube_api::{self, WatchMetrics},
     model::installed::CRD,
     runtime::{
-        certificates::Own,
-        net::{ClusterOptions, Readiness, Tasks},
-        telemetry::metrics::CacheMetrics,
-        tls::{Clock, Served},
+        certificates::SelfSignedOptions,
+        clock::Clock,
+        net::{Readiness, Tasks},
+        tls::DynamicCertificate,
     },
-    servers::webhook::InForce,
+    servers::webhook::{ActivePolicies, ClusterOptions},
 };
 
 /// Longest time to connect to the API server.
@@ -33,13 +33,13 @@ const SILENCE: Duration = Duration::from_secs(310);
 /// Starts the watches, and the keeper of certificates.
 pub(crate) async fn start(
     options: &ClusterOptions,
-    own: Option<Own>,
-    served: &Arc<Served>,
+    own: Option<SelfSignedOptions>,
+    served: &Arc<DynamicCertificate>,
     clock: &Clock,
-    copy: &CacheMetrics,
+    copy: &WatchMetrics,
     readiness: &mut Readiness,
     tasks: &mut Tasks,
-) -> anyhow::Result<(Arc<Store>, Arc<InForce>)> {
+) -> anyhow::Result<(Arc<Store>, Arc<ActivePolicies>)> {
     let client = connect(options).await?;
 
     let configured = Configured { configuration: options.configuration.clone(), crd: CRD.to_owned() };
@@ -49,7 +49,7 @@ pub(crate) async fn start(
     tasks.endless("the keeper of certificates", keeper.run());
 
     let store = Arc::new(Store::new());
-    let in_force = Arc::new(InForce::new(Some(store.clone())));
+    let in_force = Arc::new(ActivePolicies::new(Some(store.clone())));
     let (api, statuses) = (policies::api(client.clone()), Statuses::new(clock.clone()));
     let known = Arc::new(AtomicBool::new(false));
     let watched = policies::of_cluster(api.clone(), in_force.clone(), statuses.clone(), known.clone(), copy.clone());

@@ -27,7 +27,7 @@ use crate::{
         Time,
         installed::{POLICIES_MANAGER, POLICY_KIND},
     },
-    runtime::tls::Clock,
+    runtime::clock::Clock,
 };
 
 /// Longest time of one write.

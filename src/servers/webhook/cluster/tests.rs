@@ -21,9 +21,9 @@ use super::{
     keep::{KeepError, loses},
 };
 use crate::runtime::{
-    certificates::{Life, Material, Own, advance},
-    telemetry::metrics::TlsMetrics,
-    tls::{Clock, Served, certificates},
+    certificates::{CertificateLifetimes, Material, SelfSignedOptions, advance},
+    clock::Clock,
+    tls::{DynamicCertificate, TlsMetrics, certificates},
 };
 
 const NAME: &str = "roster-webhook.roster-system.svc";
@@ -121,16 +121,16 @@ async fn answer(State(cluster): State<Cluster>, request: Request) -> Response {
     }
 }
 
-fn keeper(cluster: &Cluster) -> (Keeper, Arc<Served>) {
-    let own = Own {
+fn keeper(cluster: &Cluster) -> (Keeper, Arc<DynamicCertificate>) {
+    let own = SelfSignedOptions {
         namespace: "roster-system".to_owned(),
         secret: "roster-webhook-tls".to_owned(),
         lease: "roster-certificates".to_owned(),
         identity: "me".to_owned(),
         names: vec![NAME.to_owned()],
-        life: Life::default(),
+        life: CertificateLifetimes::default(),
     };
-    let served = Served::new(TlsMetrics::default());
+    let served = DynamicCertificate::new(TlsMetrics::default());
     let configured = Configured { configuration: "roster".to_owned(), crd: "p".to_owned() };
     let options = KeeperOptions { configured, own: Some(own) };
     (Keeper::new(cluster.client(), options, served.clone(), Clock::new(begin)), served)
@@ -167,7 +167,7 @@ async fn what_cannot_be_written_keeps_no_certificate_back() {
         // A replica that starts later has the same.
         let (mut later, again) = self::keeper(&cluster);
         let _ = later.round().await;
-        let chain = |served: &Served| served.current().map(|c| c.chain.clone());
+        let chain = |served: &DynamicCertificate| served.current().map(|c| c.chain.clone());
         assert_eq!(chain(&served), chain(&again), "{forbidden:?}");
     }
 }
@@ -176,7 +176,9 @@ async fn what_cannot_be_written_keeps_no_certificate_back() {
 #[test]
 fn nobody_loses_a_certificate_that_he_accepts() {
     let fresh = |at: Timestamp| {
-        advance(at, Material::default(), true, &[NAME.to_owned()], &Life::default()).map(|(made, _)| made).unwrap()
+        advance(at, Material::default(), true, &[NAME.to_owned()], &CertificateLifetimes::default())
+            .map(|(made, _)| made)
+            .unwrap()
     };
     let (old, new) = (fresh(begin()), fresh(begin()));
     let long_ago = fresh("2020-01-01T00:00:00Z".parse().unwrap());

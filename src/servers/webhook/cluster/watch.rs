@@ -15,8 +15,8 @@ use tokio::time::Instant;
 use super::{streak::Streak, watched::Watched};
 use crate::{
     inventory::cache::{Event, Kind, Object, Store},
+    kube_api::WatchMetrics,
     model::{EndpointSlice, Labels, Node, Pod, Service, Text, wire::nullable},
-    runtime::telemetry::metrics::CacheMetrics,
 };
 
 /// Objects in a page of the first list.
@@ -29,7 +29,7 @@ pub(super) struct WatchError(&'static str);
 
 /// Keeps `store` until it is dropped. Errors of the API server are logged and tried again, for ever; meanwhile the
 /// copy is as it was, and after a minute it is known to be old.
-pub(super) async fn run(client: Client, store: Arc<Store>, metrics: CacheMetrics) -> Result<(), WatchError> {
+pub(super) async fn run(client: Client, store: Arc<Store>, metrics: WatchMetrics) -> Result<(), WatchError> {
     let copy = (&*store, &metrics);
     tokio::try_join!(
         keep::<core::Pod, Pod>(&client, copy, Kind::Pod, |p| Object::Pod(Box::new(p))),
@@ -59,7 +59,7 @@ struct NamedMeta {
 
 async fn keep<K, T>(
     client: &Client,
-    (store, metrics): (&Store, &CacheMetrics),
+    (store, metrics): (&Store, &WatchMetrics),
     kind: Kind,
     wrap: fn(T) -> Object,
 ) -> Result<(), WatchError>

@@ -1,0 +1,105 @@
+//! The composition of a server: which parts are served on which sockets.
+
+use std::net::SocketAddr;
+
+use anyhow::Context;
+use futures::Stream;
+
+use super::{ServeOptions, banner::Banner};
+use crate::{
+    runtime::{
+        net::{Health, Server, Socket, signals},
+        telemetry::logs,
+    },
+    servers::{
+        rest,
+        webhook::{self, WebhookPart},
+    },
+};
+
+/// Serves until SIGTERM or SIGINT, on its own runtime. `announce` gets the text for the terminal when the sockets are
+/// bound.
+pub fn run(options: &ServeOptions, announce: impl FnOnce(&str)) -> anyhow::Result<()> {
+    logs::init(options.log_format, &options.log_filter).context("the log filter")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the async runtime")?;
+    let done = runtime.block_on(async {
+        // First of all: a reader of the announcement may send a signal at once.
+        let signals = signals()?;
+        let server = ComposedServer::bind(options).await?;
+        announce(&server.banner());
+        server.run(signals).await
+    });
+    // Do not wait for computations that outlived the drain limit.
+    runtime.shutdown_background();
+    done
+}
+
+/// The server of `roster serve`, with its sockets bound.
+#[derive(Debug)]
+pub struct ComposedServer {
+    server: Server,
+    banner: Banner,
+}
+
+impl ComposedServer {
+    /// Binds the sockets and composes the parts. Connections queue from here on.
+    pub async fn bind(options: &ServeOptions) -> anyhow::Result<Self> {
+        let rest_socket = match options.rest_listen() {
+            Some(address) => Some(Socket::bind(address).await?),
+            None => None,
+        };
+        let rest_address = rest_socket.as_ref().map(Socket::address);
+        if let Some(address) = rest_address.filter(|address| !address.ip().is_loopback()) {
+            tracing::warn!(%address, "other machines can reach the REST API, which has no authentication");
+        }
+        let admin_socket = match options.admin_listen {
+            Some(address) => Some(Socket::bind(address).await?),
+            None => None,
+        };
+        let mut banner = Banner { dev: options.dev, rest: rest_address, ..Banner::default() };
+        let health = Health::default();
+        let mut server = Server::new(options.server.clone(), health.clone());
+        if let Some(socket) = rest_socket {
+            server.add(socket, rest::part(options.limits.clone(), health.clone()));
+        }
+        if let Some(webhook) = &options.webhook {
+            let socket = match webhook.any_port {
+                true => Socket::bind_or_any_port(webhook.listen).await?,
+                false => Socket::bind(webhook.listen).await?,
+            };
+            let WebhookPart { part, in_memory_ca } = webhook::part(webhook, &options.clock, &health).await?;
+            (banner.webhook, banner.webhook_ca) = (Some(socket.address()), in_memory_ca);
+            server.add(socket, part);
+        }
+        if let Some(socket) = admin_socket {
+            banner.admin = Some(socket.address());
+            server.add_admin(socket);
+        }
+        Ok(Self { server, banner })
+    }
+
+    /// The address of the REST API, with the port that the system chose for port 0.
+    pub fn rest_address(&self) -> Option<SocketAddr> {
+        self.banner.rest
+    }
+
+    /// The address of the admin listener.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.banner.admin
+    }
+
+    /// The address of the webhook.
+    pub fn webhook_address(&self) -> Option<SocketAddr> {
+        self.banner.webhook
+    }
+
+    /// The text for the terminal.
+    pub fn banner(&self) -> String {
+        self.banner.to_string()
+    }
+
+    /// Serves until the first signal, and shuts down in order: see [`Server::run`].
+    pub async fn run(self, signals: impl Stream<Item = ()>) -> anyhow::Result<()> {
+        self.server.run(signals).await
+    }
+}

@@ -1,0 +1,97 @@
+//! A listener: it accepts connections up to a limit, and performs TLS handshakes.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::sleep,
+};
+
+use super::{connection::Connections, socket::Socket};
+use crate::runtime::{
+    clock::Clock,
+    tls::{DynamicCertificate, TlsProbe, handshake},
+};
+
+/// The pause after a failed accept, most likely for lack of file descriptors. Connections end meanwhile.
+const BACK_OFF: Duration = Duration::from_millis(50);
+
+/// A socket, its connections, and the limit of them.
+pub(super) struct Listener {
+    socket: Socket,
+    pub(super) connections: Connections,
+    slots: Arc<Semaphore>,
+    tls: Option<TlsOptions>,
+}
+
+/// What a listener needs to serve TLS.
+#[derive(Clone, Debug)]
+pub struct TlsOptions {
+    /// The certificate of the listener.
+    pub certificate: Arc<DynamicCertificate>,
+    /// The time against which readiness and metrics check the certificate.
+    pub clock: Clock,
+    pub(super) probe: Arc<TlsProbe>,
+}
+
+impl TlsOptions {
+    /// TLS with this certificate.
+    pub fn new(certificate: Arc<DynamicCertificate>, clock: Clock) -> Self {
+        Self { certificate, clock, probe: Arc::default() }
+    }
+}
+
+impl Listener {
+    pub(super) fn new(
+        socket: Socket,
+        connections: Connections,
+        max_connections: usize,
+        tls: Option<TlsOptions>,
+    ) -> Self {
+        Self { socket, connections, slots: Arc::new(Semaphore::new(max_connections)), tls }
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.socket.address()
+    }
+
+    /// Accepts connections until it is dropped.
+    pub(super) async fn accept(&self) {
+        // Without a certificate connections wait, as they do before the first accept.
+        if let Some(tls) = &self.tls {
+            tls.certificate.first().await;
+        }
+        loop {
+            let (tcp, peer) = match self.socket.listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    tracing::warn!(%error, "accept failed");
+                    sleep(BACK_OFF).await;
+                    continue;
+                }
+            };
+            let Some(slot) = self.slot().await else { return };
+            // If this fails, small answers may wait for an acknowledgement, but they are correct.
+            let _ = tcp.set_nodelay(true);
+            match self.tls.clone() {
+                None => self.connections.spawn(std::future::ready(Some(tcp)), slot),
+                Some(TlsOptions { certificate, probe, .. }) => {
+                    let opening = async move { handshake(tcp, peer, &certificate, &probe).await };
+                    self.connections.spawn(opening, slot);
+                }
+            }
+        }
+    }
+
+    /// A slot for one more connection. When none is free the connection waits; behind TLS, the oldest connection that
+    /// has had no answer yet is evicted for it.
+    async fn slot(&self) -> Option<OwnedSemaphorePermit> {
+        if self.slots.available_permits() == 0
+            && let Some(tls) = &self.tls
+            && self.connections.evict_oldest()
+        {
+            tls.certificate.metrics().displaced.inc();
+        }
+        self.slots.clone().acquire_owned().await.ok()
+    }
+}

@@ -1,0 +1,194 @@
+//! A server: its parts behind their sockets, and one orderly shutdown.
+
+use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use axum::Router;
+use futures::{Stream, StreamExt, future::join_all};
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    Health, Readiness, Socket, Tasks, admin,
+    connection::{ConnectionLimits, Connections},
+    listener::{Listener, TlsOptions},
+};
+use crate::runtime::tls::Expiration;
+
+/// What the flags of a server decide, whatever it serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerOptions {
+    /// The limit of open connections of each listener; more connections wait to be accepted.
+    pub max_connections: usize,
+    /// The longest time from the accept, or the previous request, to the end of a request head.
+    pub head_timeout: Duration,
+    /// The longest time in which a client reads no byte of an answer.
+    pub write_timeout: Duration,
+    /// How long the server keeps accepting after the first signal, while `/readyz` fails. `None`: 0 on loopback,
+    /// otherwise [`ServerOptions::DELAY_BEHIND_A_SERVICE`].
+    pub shutdown_delay: Option<Duration>,
+    /// How long open requests may take after that.
+    pub drain: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            max_connections: 1024,
+            head_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            shutdown_delay: None,
+            drain: Duration::from_secs(20),
+        }
+    }
+}
+
+impl ServerOptions {
+    /// The default shutdown delay where other machines can connect. Kubernetes sends SIGTERM and takes the pod out of
+    /// its Services at the same time: until every node knows, connections still arrive. With the drain it stays below
+    /// the 30 s that a pod has by default before it is killed.
+    pub const DELAY_BEHIND_A_SERVICE: Duration = Duration::from_secs(5);
+
+    /// The shutdown delay of a server with these addresses. No load balancer uses loopback.
+    fn delay_on(&self, mut addresses: impl Iterator<Item = SocketAddr>) -> Duration {
+        let loopback = addresses.all(|a| a.ip().to_canonical().is_loopback());
+        self.shutdown_delay.unwrap_or(if loopback { Duration::ZERO } else { Self::DELAY_BEHIND_A_SERVICE })
+    }
+}
+
+/// What a room of `servers` contributes to a [`Server`]. It has registered its metrics already, with [`Health`].
+pub struct ServerPart {
+    /// Its endpoints.
+    pub router: Router,
+    /// TLS, if the part is served with it.
+    pub tls: Option<TlsOptions>,
+    /// How long a connection without a request yet may still send its first one after the stop.
+    pub first_request_grace: Duration,
+    /// Its readiness checks.
+    pub readiness: Readiness,
+    /// Its background tasks, which run already.
+    pub tasks: Tasks,
+}
+
+impl ServerPart {
+    /// A part that is only a router.
+    pub fn new(router: Router) -> Self {
+        Self {
+            router,
+            tls: None,
+            first_request_grace: Duration::ZERO,
+            readiness: Readiness::default(),
+            tasks: Tasks::default(),
+        }
+    }
+}
+
+/// A server whose sockets are bound. It serves its parts when it runs.
+pub struct Server {
+    options: ServerOptions,
+    health: Health,
+    /// Open connections without TLS; those with TLS count in the metrics of their certificate.
+    connections: Gauge,
+    listeners: Vec<Listener>,
+    admin: Option<Socket>,
+    readiness: Readiness,
+    tasks: Tasks,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// A server without parts.
+    pub fn new(options: ServerOptions, health: Health) -> Self {
+        let connections = Gauge::default();
+        health.metrics.register(|registry| {
+            registry.register("http_connections", "Open connections without TLS", connections.clone());
+        });
+        let readiness = Readiness::of_server(health.clone());
+        let (listeners, admin, tasks) = (Vec::new(), None, Tasks::default());
+        Self { options, health, connections, listeners, admin, readiness, tasks }
+    }
+
+    /// Serves `part` on `socket`.
+    pub fn add(&mut self, socket: Socket, part: ServerPart) {
+        let ServerPart { router, tls, first_request_grace, readiness, tasks } = part;
+        if let Some(tls) = &tls {
+            self.readiness.add_tls(tls.clone(), socket.address());
+            let expiration = Expiration { certificate: tls.certificate.clone(), clock: tls.clock.clone() };
+            self.health.metrics.register(|registry| registry.register_collector(Box::new(expiration)));
+        }
+        self.readiness.extend(readiness);
+        self.tasks.adopt(tasks);
+        self.listen(socket, router, tls, first_request_grace);
+    }
+
+    /// Serves health and metrics on `socket`, and nothing else.
+    pub fn add_admin(&mut self, socket: Socket) {
+        self.admin = Some(socket);
+    }
+
+    fn listen(&mut self, socket: Socket, router: Router, tls: Option<TlsOptions>, first_request_grace: Duration) {
+        let ServerOptions { head_timeout: head, write_timeout: write, max_connections, .. } = self.options;
+        let limits = ConnectionLimits { head, write, first_request_grace };
+        let open = tls.as_ref().map_or(&self.connections, |tls| &tls.certificate.metrics().connections);
+        let connections = Connections::new(router, open.clone(), limits);
+        self.listeners.push(Listener::new(socket, connections, max_connections, tls));
+    }
+
+    /// Serves until the first signal, and shuts down in order:
+    ///
+    /// ```text
+    /// signal ─► /readyz fails, connections are accepted ─ delay ─► none is accepted, requests finish ─ drain ─► end
+    /// ```
+    /// Each further signal ends the phase in which it arrives. A background task that ends counts as a signal, and is an
+    /// error.
+    pub async fn run(mut self, signals: impl Stream<Item = ()>) -> anyhow::Result<()> {
+        if let Some(socket) = self.admin.take() {
+            let readiness = Arc::new(std::mem::take(&mut self.readiness));
+            self.listen(socket, admin::router(readiness, self.health.clone()), None, Duration::ZERO);
+        }
+        let Self { options, health, listeners, mut tasks, .. } = self;
+        let mut signals = pin!(signals.chain(futures::stream::pending()));
+
+        health.set_running(true);
+        tracing::info!(addresses = ?listeners.iter().map(Listener::address).collect::<Vec<_>>(), "listening");
+        let failed = tokio::select! {
+            () = accept(&listeners) => None,
+            _ = signals.next() => None,
+            error = tasks.ended() => Some(error),
+        };
+        if let Some(error) = &failed {
+            tracing::error!(error = format!("{error:#}"), "a background task ended");
+        }
+
+        health.set_running(false);
+        for listener in &listeners {
+            listener.connections.leave();
+        }
+        let delay = options.delay_on(listeners.iter().map(Listener::address));
+        if !delay.is_zero() {
+            tracing::info!(delay_seconds = delay.as_secs_f32(), "not ready any more, still accepting connections");
+            tokio::select! { () = accept(&listeners) => {}, () = sleep(delay) => {}, _ = signals.next() => {} }
+        }
+
+        let connections: Vec<Connections> = listeners.into_iter().map(|l| l.connections).collect();
+        let count = || connections.iter().map(Connections::count).sum::<usize>();
+        tracing::info!(connections = count(), "stopping");
+        let ended = tokio::select! {
+            ended = timeout(options.drain, join_all(connections.iter().map(Connections::stop))) => ended.is_ok(),
+            _ = signals.next() => false,
+        };
+        if !ended {
+            tracing::warn!(connections = count(), "stopped with requests unanswered");
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Accepts connections on all listeners until it is dropped.
+async fn accept(listeners: &[Listener]) {
+    join_all(listeners.iter().map(Listener::accept)).await;
+}

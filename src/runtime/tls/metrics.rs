@@ -1,0 +1,103 @@
+//! Metrics of a TLS listener and its certificate.
+
+use std::{fmt, sync::Arc};
+
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric},
+    metrics::{counter::Counter, family::Family, gauge::ConstGauge, gauge::Gauge},
+    registry::Registry,
+};
+
+use super::DynamicCertificate;
+use crate::runtime::clock::Clock;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReloadLabels {
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct HandshakeErrorLabels {
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ConfigurationLabels {
+    configuration: String,
+}
+
+/// Metrics of a TLS listener. A clone counts into the same metrics.
+#[derive(Clone, Debug, Default)]
+pub struct TlsMetrics {
+    /// Open connections, with those in their handshake.
+    pub connections: Gauge,
+    /// Connections without an answer that were evicted for a new one.
+    pub displaced: Counter,
+    reloads: Family<ReloadLabels, Counter>,
+    handshake_errors: Family<HandshakeErrorLabels, Counter>,
+    mismatch: Family<ConfigurationLabels, Gauge>,
+}
+
+impl TlsMetrics {
+    /// Registers all metrics but the expiration, which [`Expiration`] computes.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register("roster_webhook_connections", "Open connections of the webhook", self.connections.clone());
+        registry.register(
+            "roster_webhook_connections_displaced",
+            "Connections without an answer that were closed for a new one, because the limit of connections was reached",
+            self.displaced.clone(),
+        );
+        registry.register(
+            "roster_certificate_reloads",
+            "Loads of a changed certificate, by result: loaded, or kept where the previous one stays",
+            self.reloads.clone(),
+        );
+        registry.register(
+            "roster_tls_handshake_errors",
+            "TLS handshakes that failed, by reason",
+            self.handshake_errors.clone(),
+        );
+        registry.register(
+            "roster_ca_bundle_mismatch",
+            "1 where the caBundle of a configuration does not verify the served certificate",
+            self.mismatch.clone(),
+        );
+    }
+
+    pub(crate) fn reloaded(&self, result: &'static str) {
+        self.reloads.get_or_create(&ReloadLabels { result }).inc();
+    }
+
+    pub(crate) fn handshake_failed(&self, reason: &'static str) {
+        self.handshake_errors.get_or_create(&HandshakeErrorLabels { reason }).inc();
+    }
+
+    /// Sets whether a `caBundle` of the configuration does not verify the certificate.
+    pub fn mismatch(&self, configuration: &str, yes: bool) {
+        let labels = ConfigurationLabels { configuration: configuration.to_owned() };
+        self.mismatch.get_or_create(&labels).set(yes.into());
+    }
+}
+
+/// The seconds until a certificate expires, computed for every scrape.
+#[derive(Debug)]
+pub(crate) struct Expiration {
+    pub(crate) certificate: Arc<DynamicCertificate>,
+    pub(crate) clock: Clock,
+}
+
+impl Collector for Expiration {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let served = self.certificate.current();
+        let seconds = served.map_or(0, |served| served.info.seconds_left(self.clock.now()));
+        let gauge = ConstGauge::new(seconds);
+        let metric = encoder.encode_descriptor(
+            "roster_certificate_expiration_seconds",
+            "Seconds until the served certificate expires; negative when it has",
+            None,
+            gauge.metric_type(),
+        )?;
+        gauge.encode(metric)
+    }
+}

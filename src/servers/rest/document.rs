@@ -1,0 +1,71 @@
+//! The `OpenAPI` document and the page that shows it.
+
+use axum::{
+    Extension,
+    http::header,
+    response::{IntoResponse, Redirect},
+};
+use utoipa::OpenApi;
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use super::problem::ProblemBody;
+
+/// The head of the document.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Roster",
+        description = "Which pods serve this Service, for whom, and why: the answers of Kubernetes' Endpoints, \
+            EndpointSlice and EndpointSliceMirroring controllers, computed from posted objects. Nothing is stored, \
+            and no cluster is touched.\n\n\
+            Bodies are JSON or YAML, with `Content-Encoding: gzip` if they are compressed. Errors are \
+            `application/problem+json` (RFC 9457) with a JSON pointer to each field that is to blame; their \
+            `instance` is the `x-request-id` of the answer. A client may choose that id: up to 64 letters, digits \
+            and `-_.`.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+    ),
+    servers((url = "/", description = "This server")),
+    tags(
+        (name = "compute", description = "From objects to decisions"),
+        (name = "about", description = "What this server knows and how it is"),
+    ),
+    components(schemas(ProblemBody)),
+)]
+pub(super) struct Document;
+
+/// The text of the document. The routes make it, and this is one of them.
+#[derive(Clone, Copy)]
+pub(super) struct DocumentText(pub(super) fn() -> &'static str);
+
+/// This document
+///
+/// The `OpenAPI` description of this API.
+#[utoipa::path(
+    get,
+    path = "/openapi.json",
+    tag = "about",
+    responses((status = 200, description = "OpenAPI 3.1.", body = Object)),
+)]
+pub(super) async fn openapi(Extension(text): Extension<DocumentText>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], (text.0)())
+}
+
+/// Swagger UI, served from the binary: no script, font or validator is loaded from elsewhere.
+pub(super) fn page() -> SwaggerUi {
+    // A relative path also works behind a path prefix.
+    let config = Config::new(["../openapi.json"]).validator_url("none").try_it_out_enabled(true).use_base_layout();
+    SwaggerUi::new("/docs").config(config)
+}
+
+/// A small cluster to try the API with, as kubectl prints it.
+const SAMPLE: &str = include_str!("../../../examples/shop.yaml");
+
+/// The sample cluster, so that the first call needs no file.
+pub(super) async fn sample() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/yaml")], SAMPLE)
+}
+
+/// The start page redirects to the documentation.
+pub(super) async fn index() -> Redirect {
+    Redirect::temporary("docs/")
+}

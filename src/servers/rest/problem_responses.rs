@@ -1,0 +1,82 @@
+//! Error answers in the OpenAPI document, from the table of [`ProblemKind`].
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use utoipa::{
+    IntoResponses, ToSchema,
+    openapi::{
+        ContentBuilder, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder, ResponsesBuilder,
+        schema::Type,
+    },
+};
+
+use super::problem::{ProblemBody, ProblemKind};
+
+/// The errors of a call that reads a body.
+pub(super) struct BodyProblems;
+
+/// The errors of a call that reads only a query.
+pub(super) struct QueryProblems;
+
+/// The errors of `/readyz`.
+pub(super) struct ReadinessProblems;
+
+impl IntoResponses for BodyProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        document(
+            ProblemKind::ALL
+                .iter()
+                .copied()
+                .filter(|k| !matches!(k, ProblemKind::NotFound | ProblemKind::MethodNotAllowed)),
+        )
+    }
+}
+
+impl IntoResponses for QueryProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        document([ProblemKind::InvalidQuery, ProblemKind::Internal].into_iter())
+    }
+}
+
+impl IntoResponses for ReadinessProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        document([ProblemKind::NotReady].into_iter())
+    }
+}
+
+/// An answer for each status, with an example of each kind.
+fn document(kinds: impl Iterator<Item = ProblemKind>) -> BTreeMap<String, RefOr<Response>> {
+    let mut by_status: BTreeMap<u16, Vec<ProblemKind>> = BTreeMap::new();
+    for kind in kinds {
+        by_status.entry(kind.status().as_u16()).or_default().push(kind);
+    }
+    let mut responses = ResponsesBuilder::new();
+    for (status, kinds) in by_status {
+        let description: Vec<String> = kinds.iter().map(|k| format!("`{}`: {}", k.slug(), k.meaning())).collect();
+        let examples = kinds.iter().map(|k| {
+            let value = json!({
+                "type": format!("urn:roster:problem:{}", k.slug()), "title": k.title(), "status": status,
+                "detail": k.meaning(), "instance": "urn:roster:request:6b1f-2a",
+            });
+            (k.slug(), utoipa::openapi::example::ExampleBuilder::new().value(Some(value)).build())
+        });
+        let content = ContentBuilder::new()
+            .schema(Some(Ref::from_schema_name(ProblemBody::name())))
+            .examples_from_iter(examples)
+            .build();
+        let mut response = ResponseBuilder::new()
+            .description(description.join("\n\n"))
+            .content("application/problem+json", content)
+            .header("x-request-id", header(Type::String, "The id of the request, as in the log."));
+        if matches!(status, 429 | 503) {
+            response = response.header("Retry-After", header(Type::Integer, "Seconds to wait."));
+        }
+        responses = responses.response(status.to_string(), response);
+    }
+    responses.build().into()
+}
+
+fn header(kind: Type, description: &str) -> utoipa::openapi::header::Header {
+    HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(kind))).description(Some(description)).build()
+}

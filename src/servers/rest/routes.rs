@@ -1,0 +1,73 @@
+//! The routes of the REST API, and the OpenAPI document that is made from them.
+
+use std::sync::{Arc, LazyLock};
+
+use axum::{Extension, Router, middleware, routing};
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    request_id::{PropagateRequestIdLayer, SetRequestIdLayer},
+};
+use utoipa::OpenApi;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    RestApp, RestLimits, cluster, compat, convert, desired,
+    document::{self, DocumentText},
+    explain, health, observe, plan, problem,
+    request_id::{self, NumberedRequestId},
+    review,
+};
+use crate::runtime::net::{Health, ServerPart};
+
+/// The documented routes, in the order of the document.
+fn documented() -> OpenApiRouter<Arc<RestApp>> {
+    OpenApiRouter::with_openapi(document::Document::openapi())
+        .routes(routes!(plan::plan))
+        .routes(routes!(desired::endpoints))
+        .routes(routes!(desired::endpointslices))
+        .routes(routes!(explain::explain))
+        .routes(routes!(cluster::cluster))
+        .routes(routes!(convert::convert))
+        .routes(routes!(review::review))
+        .routes(routes!(compat::compat))
+        .routes(routes!(document::openapi))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::livez))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+}
+
+/// The OpenAPI document as it is committed: indented, with a line feed at the end.
+pub fn openapi_json() -> String {
+    let document = documented().into_openapi();
+    // A document of plain values always serializes.
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+/// The text of the document, which is made when it is first requested.
+fn document_text() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(openapi_json);
+    &TEXT
+}
+
+/// The REST API.
+pub fn router(app: Arc<RestApp>) -> Router {
+    let (router, _) = documented().split_for_parts();
+    router
+        .with_state(app.clone())
+        .route("/", routing::get(document::index))
+        .route("/sample", routing::get(document::sample))
+        .merge(document::page())
+        .layer(Extension(DocumentText(document_text)))
+        .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(middleware::from_fn(problem::render))
+        .layer(middleware::from_fn_with_state(app, observe::observe))
+        .layer(PropagateRequestIdLayer::new(request_id::HEADER))
+        .layer(SetRequestIdLayer::new(request_id::HEADER, NumberedRequestId))
+        .layer(middleware::map_request(request_id::remove_unusable))
+}
+
+/// The REST API as a part of a server.
+pub fn part(limits: RestLimits, health: Health) -> ServerPart {
+    ServerPart::new(router(RestApp::new(limits, health)))
+}

@@ -1,0 +1,172 @@
+//! The policies in force, and the settings that they give for an object.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use crate::{
+    admission::{
+        AdmissionRequest, Settings,
+        policy::{self, EndpointPolicy},
+    },
+    engine::reason::Finding,
+    inventory::cache::Store,
+};
+
+/// A source of the settings for a review. It is called for every review, so settings are shared, not copied.
+pub trait SettingsSource: Send + Sync {
+    /// The settings for this request: by kind, namespace, name, user, and the labels of its object.
+    fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings>;
+
+    /// Whether everything is known that the settings depend on. The namespace may be too new for the copy of the cluster.
+    fn is_known(&self, _request: &AdmissionRequest<'_>) -> bool {
+        true
+    }
+}
+
+impl<F> SettingsSource for F
+where
+    F: Fn(&AdmissionRequest<'_>) -> Arc<Settings> + Send + Sync,
+{
+    fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings> {
+        self(request)
+    }
+}
+
+/// The messages of the first findings, for a log line.
+pub(crate) fn first_messages(problems: &[Finding]) -> String {
+    problems.iter().take(5).map(|p| p.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// The policies in force: those of a file and those of the cluster. They are replaced while reviews go on.
+#[derive(Debug, Default)]
+pub struct ActivePolicies {
+    sources: RwLock<PolicySources>,
+    /// The settings without any policy.
+    default: Arc<Settings>,
+    /// The labels of namespaces.
+    cluster: Option<Arc<Store>>,
+}
+
+#[derive(Debug, Default)]
+struct PolicySources {
+    file: Vec<EndpointPolicy>,
+    cluster: BTreeMap<String, EndpointPolicy>,
+    all: Arc<policy::Policies>,
+}
+
+impl ActivePolicies {
+    /// No policies yet. Without a cluster, the labels of namespaces are unknown.
+    pub fn new(cluster: Option<Arc<Store>>) -> Self {
+        Self { cluster, ..Self::default() }
+    }
+
+    /// Replaces the policies of the file.
+    pub fn set_file(&self, policies: Vec<EndpointPolicy>) -> Vec<Finding> {
+        self.change(|sources| sources.file = policies)
+    }
+
+    /// Replaces all policies of the cluster. A policy that exists but cannot be read (`None`) stays as it was.
+    pub fn set_cluster(&self, policies: BTreeMap<String, Option<EndpointPolicy>>) -> Vec<Finding> {
+        self.change(|sources| {
+            let mut before = std::mem::take(&mut sources.cluster);
+            let readable = policies.into_iter().filter_map(|(name, policy)| {
+                let policy = policy.or_else(|| before.remove(&name))?;
+                Some((name, policy))
+            });
+            sources.cluster = readable.collect();
+        })
+    }
+
+    /// Replaces one policy of the cluster; `None`: it was deleted.
+    pub fn set_one(&self, name: &str, policy: Option<EndpointPolicy>) -> Vec<Finding> {
+        // Most events of a policy change only its status.
+        let same =
+            |sources: &PolicySources| sources.cluster.get(name).map(|p| &p.spec) == policy.as_ref().map(|p| &p.spec);
+        if same(&self.sources.read().unwrap_or_else(PoisonError::into_inner)) {
+            return Vec::new();
+        }
+        self.change(|sources| match policy {
+            Some(policy) => drop(sources.cluster.insert(name.to_owned(), policy)),
+            None => drop(sources.cluster.remove(name)),
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut PolicySources)) -> Vec<Finding> {
+        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut sources);
+        // The cluster is last, so that its policy wins over one of the same name in the file.
+        let list = sources.file.iter().chain(sources.cluster.values()).cloned().collect();
+        let (all, problems) = policy::Policies::new(list);
+        sources.all = Arc::new(all);
+        problems
+    }
+}
+
+impl SettingsSource for ActivePolicies {
+    fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings> {
+        let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
+        if policies.is_empty() {
+            return self.default.clone();
+        }
+        let namespace_labels = match &self.cluster {
+            Some(store) if policies.need_namespace_labels() => store.namespace_labels(&request.namespace),
+            _ => None,
+        };
+        Arc::new(policies.settings_of(request, namespace_labels.as_ref()))
+    }
+
+    fn is_known(&self, request: &AdmissionRequest<'_>) -> bool {
+        let Some(store) = &self.cluster else { return true };
+        let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
+        !policies.need_namespace_labels() || store.namespace_labels(&request.namespace).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::admission::{Mode, Rule};
+
+    fn policy(name: &str, mode: &str) -> EndpointPolicy {
+        let text = json!({
+            "apiVersion": "roster.dev/v1",
+            "kind": "EndpointPolicy",
+            "metadata": { "name": name },
+            "spec": { "rules": [{ "name": "external-ip", "mode": mode }] },
+        });
+        let raw = serde_json::value::to_raw_value(&text).unwrap();
+        let (policy, problems) = policy::read(&raw);
+        assert_eq!(problems, vec![]);
+        policy.unwrap()
+    }
+
+    #[test]
+    fn policies_of_file_and_cluster_come_and_go() {
+        let in_force = ActivePolicies::new(None);
+        let mode = || {
+            let request =
+                AdmissionRequest { kind: "Service".into(), namespace: "shop".into(), ..AdmissionRequest::default() };
+            in_force.settings(&request).mode(Rule::ExternalIp)
+        };
+        let default = Rule::ExternalIp.default_mode();
+        assert_eq!(mode(), default);
+        in_force.set_file(vec![policy("a", "off")]);
+        assert_eq!(mode(), Mode::Off);
+        in_force.set_one("b", Some(policy("b", "enforce")));
+        assert_eq!(mode(), Mode::Enforce);
+        // One of the cluster stands for that of the file of the same name.
+        in_force.set_cluster([("a".to_owned(), Some(policy("a", "audit")))].into());
+        assert_eq!(mode(), Mode::Audit);
+        // Listed anew, one that cannot be read any more stays in force, and no other comes of it.
+        in_force.set_cluster([("a".to_owned(), None), ("b".to_owned(), None)].into());
+        assert_eq!(mode(), Mode::Audit);
+        in_force.set_one("a", None);
+        assert_eq!(mode(), Mode::Off);
+        in_force.set_file(Vec::new());
+        assert_eq!(mode(), default);
+    }
+}

@@ -1,0 +1,95 @@
+//! The webhook as a part of a server: its certificate, its copy of the cluster, its policies and its routes.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::anyhow;
+
+use super::{
+    ActivePolicies, AdmissionMetrics, CertificateSource, Webhook, WebhookOptions, cluster, policy_file, router,
+};
+use crate::{
+    admission::{Knowledge, Nothing},
+    kube_api::WatchMetrics,
+    runtime::{
+        certificates::{CertificateLifetimes, in_memory},
+        clock::Clock,
+        net::{Health, Readiness, ServerPart, Tasks, TlsOptions},
+        tls::{CertificateFiles, DynamicCertificate, TlsMetrics},
+    },
+};
+
+/// How long a connection without a request yet may still send its first one after the stop. An API server that has
+/// just connected sends at once.
+const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
+
+/// The webhook as a part of a server.
+pub struct WebhookPart {
+    /// The part.
+    pub part: ServerPart,
+    /// The CA of a certificate that is not stored, in PEM.
+    pub in_memory_ca: Option<String>,
+}
+
+/// Loads what the webhook needs, and starts the tasks that keep it up to date. A task that ends is an error.
+pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> anyhow::Result<WebhookPart> {
+    let (admission, watches, tls) = (AdmissionMetrics::default(), WatchMetrics::default(), TlsMetrics::default());
+    health.metrics.register(|registry| {
+        admission.register(registry);
+        watches.register(registry);
+        tls.register(registry);
+    });
+    let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
+    let certificate = DynamicCertificate::new(tls);
+    if let Some(path) = &options.client_ca {
+        let files = CertificateFiles::ClientCa(path.clone()).serve(certificate.clone()).await?;
+        tasks.endless("the watch of the client CA", files);
+    }
+    let in_memory_ca = load_certificate(options, &certificate, clock, &mut tasks).await?;
+    let (knowledge, policies): (Arc<dyn Knowledge>, _) = match &options.cluster {
+        Some(cluster) => {
+            let self_signed = match &options.certificates {
+                CertificateSource::SelfSigned(options) => Some(options.clone()),
+                _ => None,
+            };
+            let (store, policies) =
+                cluster::start(cluster, self_signed, &certificate, clock, &watches, &mut readiness, &mut tasks).await?;
+            (store, policies)
+        }
+        None if matches!(options.certificates, CertificateSource::SelfSigned(_)) => {
+            return Err(anyhow!("--self-signed needs --cluster: the certificate is stored in a Secret"));
+        }
+        None => (Arc::new(Nothing), Arc::new(ActivePolicies::default())),
+    };
+    if let Some(path) = &options.policy {
+        let watch = policy_file::serve(path, &policies).await?;
+        tasks.endless("the watch of the policy file", watch);
+    }
+    let webhook = Webhook::new(knowledge, policies, admission, options.limits.clone(), options.failure_mode);
+    let tls = Some(TlsOptions::new(certificate, clock.clone()));
+    let first_request_grace = FIRST_REQUEST_GRACE;
+    let part = ServerPart { router: router(webhook), tls, first_request_grace, readiness, tasks };
+    Ok(WebhookPart { part, in_memory_ca })
+}
+
+/// Loads the certificate, unless it is in the cluster. Returns the CA of one that is not stored.
+async fn load_certificate(
+    options: &WebhookOptions,
+    served: &Arc<DynamicCertificate>,
+    clock: &Clock,
+    tasks: &mut Tasks,
+) -> anyhow::Result<Option<String>> {
+    match &options.certificates {
+        CertificateSource::Files { certificate, key } => {
+            let files = CertificateFiles::KeyPair { certificate: certificate.clone(), key: key.clone() };
+            tasks.endless("the watch of the certificate", files.serve(served.clone()).await?);
+            Ok(None)
+        }
+        CertificateSource::SelfSigned(_) => Ok(None),
+        CertificateSource::InMemory(names) => {
+            let lifetimes = CertificateLifetimes::default();
+            let (first, renewal) = in_memory(served.clone(), clock.clone(), names.clone(), lifetimes)?;
+            tasks.spawn(async move { renewal.await.into() });
+            Ok(Some(first.bundle))
+        }
+    }
+}

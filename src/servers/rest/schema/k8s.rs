@@ -1,104 +1,97 @@
-//! Kubernetes' own schemas in the document: from the `schemars` impls of `k8s-openapi`.
+//! Kubernetes' own schemas in the document, read from `openapi/kubernetes.json`.
+//!
+//! `cargo xtask openapi` writes that file from the types of `k8s-openapi`. The program reads the result, so that building
+//! it does not compile the schemas of every Kubernetes type.
 
-use std::{borrow::Cow, marker::PhantomData};
+use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
-use k8s_openapi::api::{core::v1, discovery::v1 as discovery};
-use schemars::{JsonSchema, generate::SchemaSettings};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
-        ObjectBuilder, OneOfBuilder, RefOr,
-        extensions::ExtensionsBuilder,
-        schema::{Schema, SchemaType, Type},
+        ObjectBuilder, RefOr,
+        schema::{Schema, SchemaType},
     },
 };
 
-/// Stands for a Kubernetes type in the document. Always named by an alias: in `K8s<Service>` utoipa's
-/// macro would ask for `Service: ToSchema`.
-pub(crate) struct K8s<T>(PhantomData<T>);
+/// The definitions of the file, by their names in Kubernetes' own document.
+static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    // A test compares the file with its source: it is valid.
+    serde_json::from_str(include_str!("../../../../openapi/kubernetes.json")).unwrap_or_default()
+});
 
-pub(crate) type ServiceSchema = K8s<v1::Service>;
-pub(crate) type PodSchema = K8s<v1::Pod>;
-pub(crate) type NodeSchema = K8s<v1::Node>;
-pub(crate) type EndpointsSchema = K8s<v1::Endpoints>;
-pub(crate) type EndpointSliceSchema = K8s<discovery::EndpointSlice>;
+macro_rules! kubernetes_schemas {
+    ($($schema:ident: $name:literal),+ $(,)?) => {$(
+        #[doc = concat!("The schema of `", $name, "`.")]
+        pub(crate) struct $schema;
 
-impl<T: JsonSchema> PartialSchema for K8s<T> {
-    fn schema() -> RefOr<Schema> {
-        convert(definitions::<T>().remove(&*T::schema_name()).unwrap_or_default())
-    }
+        impl PartialSchema for $schema {
+            fn schema() -> RefOr<Schema> {
+                DEFINITIONS.get($name).map_or_else(|| any(None), convert)
+            }
+        }
+
+        impl ToSchema for $schema {
+            fn name() -> Cow<'static, str> {
+                Cow::Borrowed($name)
+            }
+
+            fn schemas(out: &mut Vec<(String, RefOr<Schema>)>) {
+                with_references($name, out);
+            }
+        }
+    )+};
 }
 
-impl<T: JsonSchema> ToSchema for K8s<T> {
-    fn name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn schemas(out: &mut Vec<(String, RefOr<Schema>)>) {
-        out.extend(definitions::<T>().into_iter().map(|(name, schema)| (name, convert(schema))));
-    }
+kubernetes_schemas! {
+    ServiceSchema: "io.k8s.api.core.v1.Service",
+    PodSchema: "io.k8s.api.core.v1.Pod",
+    NodeSchema: "io.k8s.api.core.v1.Node",
+    EndpointsSchema: "io.k8s.api.core.v1.Endpoints",
+    EndpointSliceSchema: "io.k8s.api.discovery.v1.EndpointSlice",
 }
+
+/// Where references point to.
+const PREFIX: &str = "#/components/schemas/";
 
 /// A reference to the schema of `T`, as JSON.
 pub(super) fn reference<T: ToSchema>() -> Value {
-    json!({ "$ref": format!("#/components/schemas/{}", T::name()) })
+    json!({ "$ref": format!("{PREFIX}{}", T::name()) })
 }
 
-fn definitions<T: JsonSchema>() -> Map<String, Value> {
-    let mut generator = SchemaSettings::draft2020_12()
-        .with(|s| {
-            s.definitions_path = Cow::Borrowed("/components/schemas");
-            s.meta_schema = None;
-        })
-        .into_generator();
-    generator.subschema_for::<T>();
-    generator.take_definitions(true)
-}
-
-/// All but the two definitions without a type (`IntOrString`, `Quantity`) are taken as they are.
-fn convert(mut schema: Value) -> RefOr<Schema> {
-    bound_integers(&mut schema);
-    let description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
-    let int_or_string = schema.get("x-kubernetes-int-or-string").is_some();
-    if let Ok(schema) = serde_json::from_value(schema) {
-        return schema;
-    }
-    if int_or_string {
-        let int = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(i32::MIN)).maximum(Some(i32::MAX));
-        let marker = ExtensionsBuilder::new().add("x-kubernetes-int-or-string", true).build();
-        return Schema::OneOf(
-            OneOfBuilder::new()
-                .description(description)
-                .item(int)
-                .item(ObjectBuilder::new().schema_type(Type::String))
-                .extensions(Some(marker))
-                .build(),
-        )
-        .into();
-    }
-    // A quantity is text or a number.
-    ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(description).build().into()
-}
-
-/// `format: int32` is a remark; `minimum` and `maximum` are rules that every validator knows.
-fn bound_integers(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            let bounds = match map.get("format").and_then(Value::as_str) {
-                Some("int32") => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
-                Some("int64") => Some((i64::MIN, i64::MAX)),
-                _ => None,
-            };
-            if let Some((min, max)) = bounds {
-                map.entry("minimum").or_insert(min.into());
-                map.entry("maximum").or_insert(max.into());
-            }
-            map.values_mut().for_each(bound_integers);
+/// Adds the definition of `name` and every definition that it refers to.
+fn with_references(name: &str, out: &mut Vec<(String, RefOr<Schema>)>) {
+    let mut seen = BTreeMap::new();
+    let mut next = vec![name.to_owned()];
+    while let Some(name) = next.pop() {
+        if let Some(definition) = DEFINITIONS.get(&name).filter(|_| !seen.contains_key(&name)) {
+            references(definition, &mut next);
+            seen.insert(name, convert(definition));
         }
-        Value::Array(list) => list.iter_mut().for_each(bound_integers),
+    }
+    out.extend(seen);
+}
+
+fn references(value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            let target = map.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix(PREFIX));
+            out.extend(target.map(str::to_owned));
+            map.values().for_each(|v| references(v, out));
+        }
+        Value::Array(list) => list.iter().for_each(|v| references(v, out)),
         _ => {}
     }
+}
+
+/// `Quantity` has no type, being text or a number; all others are taken as they are.
+fn convert(definition: &Value) -> RefOr<Schema> {
+    serde_json::from_value(definition.clone())
+        .unwrap_or_else(|_| any(definition.get("description").and_then(Value::as_str).map(str::to_owned)))
+}
+
+fn any(description: Option<String>) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(description).build().into()
 }
 
 #[cfg(test)]
@@ -106,24 +99,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_schemas_without_a_type_are_changed() {
-        let mut all = definitions::<v1::Service>();
-        all.extend(definitions::<v1::Pod>());
-        all.extend(definitions::<v1::Node>());
-        all.extend(definitions::<v1::Endpoints>());
-        all.extend(definitions::<discovery::EndpointSlice>());
-        let changed: Vec<_> = all
-            .into_iter()
-            .filter(|(_, given)| {
-                let mut given = given.clone();
-                bound_integers(&mut given);
-                serde_json::to_value(convert(given.clone())).unwrap() != given
-            })
-            .map(|(name, _)| name)
+    fn only_the_definition_without_a_type_is_changed() {
+        let changed: Vec<_> = DEFINITIONS
+            .iter()
+            .filter(|(_, definition)| serde_json::to_value(convert(definition)).unwrap() != **definition)
+            .map(|(name, _)| name.as_str())
             .collect();
-        assert_eq!(
-            changed,
-            ["io.k8s.apimachinery.pkg.api.resource.Quantity", "io.k8s.apimachinery.pkg.util.intstr.IntOrString"]
-        );
+        assert_eq!(changed, [] as [&str; 0]);
+        assert!(DEFINITIONS.len() > 100, "{}", DEFINITIONS.len());
     }
 }

@@ -25,6 +25,7 @@ func newHarness(c *Case, client kubernetes.Interface) (*harness, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := informers.NewSharedInformerFactory(client, 0)
 	services, endpoints := f.Core().V1().Services(), f.Core().V1().Endpoints()
+	// From some release on the factory's own types are wider ones.
 	var pods coreinformers.PodInformer = f.Core().V1().Pods()
 	var nodes coreinformers.NodeInformer = f.Core().V1().Nodes()
 	var slices discoveryinformers.EndpointSliceInformer = f.Discovery().V1().EndpointSlices()

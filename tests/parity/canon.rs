@@ -1,4 +1,4 @@
-//! What it means that two answers are equal.
+//! What it means that a recorded answer, in which Go's map order had a say, equals ours.
 //!
 //! An answer is brought into a canonical form, and the forms are compared as they are. The form keeps
 //! labels, annotations, finalizers, owners, subsets, ports, endpoints, the kind and number of writes,

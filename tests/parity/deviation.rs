@@ -8,14 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::canon::canon;
+use crate::exact::exact;
 
 /// The deviation that explains the difference between an answer of the reference and ours, if one does.
 pub(crate) fn known(case: &Value, reference: &Value, ours: &Value) -> Option<&'static str> {
     if reference["error"].as_str().is_some_and(|e| e.starts_with("panic:")) {
         return Some("not compared: the reference panics");
     }
-    if creates_what_is_there(case, reference) {
-        return Some("not compared: the reference creates a mirrored slice under a name that is taken");
+    if mixes_up_creations(case, reference, ours) {
+        return Some("compared but for creations: the reference creates a mirrored slice under a name that is taken");
     }
     if writes_nil(reference) && rest(case, reference, ours) == rest(case, ours, reference) {
         return Some("compared without it: the reference publishes the address \"<nil>\" for a pod IP that is none");
@@ -39,14 +40,20 @@ fn writes_nil(reference: &Value) -> bool {
 
 /// When it recycles slices, the mirroring controller takes the wrong slice off its list of creations if
 /// both address families have some: it then creates one that it also updates, which an API server
-/// refuses, and forgets another until the retry.
-fn creates_what_is_there(case: &Value, reference: &Value) -> bool {
-    let actions = items(&reference["actions"]);
-    case["controller"] == "mirroring"
-        && actions
-            .iter()
-            .filter(|a| a["verb"] == "create")
-            .any(|a| items(&case["endpointSlices"]).iter().any(|s| s["metadata"]["name"] == a["name"]))
+/// refuses, and forgets another until the retry. All else is the same, and of what it creates under new names nothing
+/// is lost.
+fn mixes_up_creations(case: &Value, reference: &Value, ours: &Value) -> bool {
+    if case["controller"] != "mirroring" {
+        return false;
+    }
+    let taken = |name: &Value| items(&case["endpointSlices"]).iter().any(|s| s["metadata"]["name"] == *name);
+    let creations = || items(&reference["actions"]).iter().filter(|a| a["verb"] == "create");
+    let (theirs, ours) = (exact(case, reference), exact(case, ours));
+    creations().any(|a| taken(&a["name"]))
+        && ["error", "events", "change"].iter().all(|key| theirs[key] == ours[key])
+        && creations()
+            .zip(items(&theirs["create"]))
+            .all(|(a, form)| taken(&a["name"]) || items(&ours["create"]).contains(form))
 }
 
 fn items(list: &Value) -> &[Value] {

@@ -43,6 +43,8 @@ pub(crate) struct Story {
     pub(crate) case: Value,
     /// How many times the reference is still to write before the state is the one to compare.
     pub(crate) rounds: usize,
+    /// The order in which the reference goes through maps when it writes next.
+    order: u64,
     rng: Rng,
     mood: Mood,
 }
@@ -58,11 +60,21 @@ impl Story {
         let rounds = r.weighted(&[(42, 0), (42, 1), (16, 2)]);
         let mut case = state(&mut r, &mood, controller);
         case["id"] = format!("{seed}-{index}").into();
-        let mut story = Self { case, rounds, rng: r, mood };
+        // Another one for each state and round; 0 would be the sorted one.
+        let order = 1 + 4 * index;
+        let mut story = Self { case, rounds, order, rng: r, mood };
         if rounds == 0 {
             story.settle();
         }
         story
+    }
+
+    /// The case as text, with a request to go through maps in an order of its own: what is stored then is not always
+    /// sorted, as in a cluster.
+    pub(crate) fn in_some_order(&self) -> String {
+        let mut case = self.case.clone();
+        case["order"] = self.order.into();
+        case.to_string()
     }
 
     /// Puts what the reference wrote into the cluster, and lets time pass: pods come and go, the
@@ -70,6 +82,7 @@ impl Story {
     pub(crate) fn advance(&mut self, answer: &Value) {
         stored::apply(&mut self.rng, &mut self.case, answer);
         self.rounds -= 1;
+        self.order += 1;
         let r = &mut self.rng;
         if !r.percent(15) {
             change::state(r, &self.mood, &mut self.case);

@@ -1,8 +1,8 @@
 //! The live comparison: random states, the real Go controllers, and Roster, side by side.
 //!
-//! Run it with `cargo xtask parity`, which builds the reference programs. A difference counts when none
-//! of several runs of the reference gives Roster's answer: Go walks maps in random order, and some
-//! states have more than one right answer. Every difference is written down as a case, ready to commit.
+//! Run it with `cargo xtask parity`, which builds the reference programs. In the ordered ones nothing is left to Go's
+//! random order of maps, so every state has one answer, and Roster has to give it. Every difference is
+//! written down as a case, ready to commit.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -15,10 +15,12 @@
 mod canon;
 mod deviation;
 mod engine;
+mod exact;
 mod generator;
 mod judge;
 mod oracle_process;
 mod rng;
+mod tally;
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -26,8 +28,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use generator::Story;
-use judge::{Judge, Settings, Tally};
+use judge::{Judge, Other, Settings};
 use oracle_process::Oracle;
+use tally::Tally;
 
 /// States that one worker takes at a time.
 const BATCH: u64 = 32;
@@ -38,8 +41,10 @@ struct Arguments {
     seed: u64,
     jobs: usize,
     settings: Settings,
-    /// Release and program.
+    /// Release and ordered program.
     oracles: Vec<(String, PathBuf)>,
+    /// The published programs of the same releases; none unless they are compared with.
+    plain: Vec<PathBuf>,
 }
 
 fn arguments() -> Arguments {
@@ -48,13 +53,14 @@ fn arguments() -> Arguments {
         first: 0,
         seed: 1,
         jobs: std::thread::available_parallelism().map_or(2, usize::from),
-        settings: Settings { runs: 6, patience: 0, found: None, against_itself: false, show: 3 },
+        settings: Settings { other: Other::Roster, runs: 400, found: None, show: 3 },
         oracles: Vec::new(),
+        plain: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         if word == "--against-itself" {
-            a.settings.against_itself = true;
+            a.settings.other = Other::Itself;
             continue;
         }
         let value = words.next().unwrap_or_else(|| panic!("{word} needs a value"));
@@ -65,9 +71,9 @@ fn arguments() -> Arguments {
             "--seed" => a.seed = number(),
             "--jobs" => a.jobs = number() as usize,
             "--runs" => a.settings.runs = number() as usize,
-            "--patience" => a.settings.patience = number() as usize,
             "--show" => a.settings.show = number() as usize,
             "--found" => a.settings.found = Some(value.into()),
+            "--plain" => a.plain.push(value.into()),
             "--oracle" => {
                 let (version, program) = value.split_once('=').expect("--oracle 1.37=PROGRAM");
                 a.oracles.push((version.to_owned(), program.into()));
@@ -76,7 +82,29 @@ fn arguments() -> Arguments {
         }
     }
     assert!(!a.oracles.is_empty(), "no --oracle; run it as cargo xtask parity");
+    if !a.plain.is_empty() {
+        assert_eq!(a.plain.len(), a.oracles.len(), "one --plain for each --oracle");
+        a.settings.other = Other::Plain;
+    }
     a
+}
+
+/// The programs of one release.
+struct Reference {
+    version: String,
+    ordered: Oracle,
+    plain: Option<Oracle>,
+}
+
+impl Reference {
+    fn start_all(a: &Arguments) -> Vec<Self> {
+        let start = |(i, (version, program)): (usize, &(String, PathBuf))| Self {
+            version: version.clone(),
+            ordered: Oracle::start(program),
+            plain: a.plain.get(i).map(|p| Oracle::start(p)),
+        };
+        a.oracles.iter().enumerate().map(start).collect()
+    }
 }
 
 fn main() {
@@ -90,14 +118,13 @@ fn main() {
             .map(|_| {
                 scope.spawn(|| {
                     let mut tally = Tally::default();
-                    let mut oracles: Vec<(String, Oracle)> =
-                        a.oracles.iter().map(|(v, p)| (v.clone(), Oracle::start(p))).collect();
+                    let mut references = Reference::start_all(&a);
                     loop {
                         let from = next.fetch_add(BATCH, Ordering::Relaxed);
                         if from >= end {
                             break;
                         }
-                        batch(a.seed, from..end.min(from + BATCH), &mut oracles, &a.settings, &mut tally);
+                        batch(a.seed, from..end.min(from + BATCH), &mut references, &a.settings, &mut tally);
                     }
                     total.lock().unwrap().add(tally);
                 })
@@ -121,7 +148,7 @@ fn main() {
 fn batch(
     seed: u64,
     indexes: std::ops::Range<u64>,
-    oracles: &mut [(String, Oracle)],
+    references: &mut [Reference],
     settings: &Settings,
     tally: &mut Tally,
 ) {
@@ -130,22 +157,22 @@ fn batch(
     let mut turn = seed as usize;
     while stories.iter().any(|s| s.rounds > 0) {
         turn += 1;
-        let writer = turn % oracles.len();
+        let writer = turn % references.len();
         let mut open: Vec<&mut Story> = stories.iter_mut().filter(|s| s.rounds > 0).collect();
-        let lines: Vec<String> = open.iter().map(|s| s.case.to_string()).collect();
+        let lines: Vec<String> = open.iter().map(|s| s.in_some_order()).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let answers = oracles[writer].1.ask(&lines);
+        let answers = references[writer].ordered.ask(&lines);
         for (story, answer) in open.iter_mut().zip(&answers) {
             story.advance(answer);
         }
     }
     let texts: Vec<String> = stories.iter().map(|s| s.case.to_string()).collect();
     let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
-    for (version, oracle) in oracles {
-        let answers = oracle.ask(&lines);
-        for ((story, line), answer) in stories.iter().zip(&lines).zip(answers) {
-            let mut judge = Judge { case: &story.case, line, version, oracle, settings };
-            judge.compare(answer, tally);
+    for Reference { version, ordered, plain } in references {
+        let answers = ordered.ask(&lines);
+        let other = plain.as_mut().unwrap_or(ordered);
+        for ((story, line), answer) in stories.iter().zip(&lines).zip(&answers) {
+            Judge { case: &story.case, line, version, settings }.compare(answer, other, tally);
         }
     }
 }

@@ -158,7 +158,7 @@ struct Row {
 }
 
 fn engine(rounds: usize, goals: &mut Goals) -> Result<()> {
-    let mut go = Timer::start(&oracle::build(oracle::NEWEST)?)?;
+    let mut go = Timer::start(&oracle::build(oracle::NEWEST, oracle::Build::Plain)?)?;
     let mut rust = Timer::start(&engine_program()?)?;
     let mut rows: Vec<Row> = states::all(|case| go.ask(case))?
         .into_iter()

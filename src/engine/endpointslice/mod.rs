@@ -183,6 +183,8 @@ fn reconcile_family<'a>(
         packing::pack(job, family, ports, &by_group[group], &mut desired[group], &mut draft, &mut replaced);
     }
     replaced.tell(|| job.service.key(), report);
+    // Upstream has them in a map by ports.
+    undesired.sort_by_cached_key(|slice| ports::key_of(slice, job.profile));
     draft.delete.append(&mut undesired);
     // Hints look at unchanged slices one after the other, whatever their ports.
     draft.unchanged.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));

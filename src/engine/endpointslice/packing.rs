@@ -78,6 +78,8 @@ pub(super) fn pack<'a>(
         desired.fill(&mut slice.endpoints, job);
         list.push(slice);
     }
+    // Hints look at changed slices one after the other too: by name, as upstream may list them.
+    draft.update[first_updated..].sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
 }
 
 /// Step 1: a stored slice keeps the endpoints that are still wanted, in the form that is wanted now. `kept` says what is

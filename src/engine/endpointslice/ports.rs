@@ -57,12 +57,7 @@ impl Groups {
 
     /// The group that a stored slice belongs to, if its ports are still wanted.
     pub(super) fn of_slice(&self, slice: &EndpointSlice, profile: &Profile) -> Option<usize> {
-        let ports = match &slice.ports {
-            Some(ports) => ports.as_slice(),
-            None if profile.nil_ports_are_empty => &[],
-            // S17: up to 1.35 no list is another key than the empty list.
-            None => return None,
-        };
+        let ports = listed(slice, profile)?;
         // Mostly there is one group, and slices list its ports in its order.
         if let [only] = self.ports.as_slice()
             && **only == *ports
@@ -92,5 +87,21 @@ impl Groups {
     /// All groups, in the order of their ports.
     pub(super) fn in_order(&self) -> impl Iterator<Item = usize> {
         self.by_ports.values().copied()
+    }
+}
+
+/// What the ports of a stored slice are known by, sorted (`NewPortMapKey`).
+pub(super) fn key_of(slice: &EndpointSlice, profile: &Profile) -> Option<Vec<SlicePort>> {
+    let mut key = listed(slice, profile)?.to_vec();
+    key.sort_unstable();
+    Some(key)
+}
+
+fn listed<'a>(slice: &'a EndpointSlice, profile: &Profile) -> Option<&'a [SlicePort]> {
+    match &slice.ports {
+        Some(ports) => Some(ports),
+        None if profile.nil_ports_are_empty => Some(&[]),
+        // S17: up to 1.35 no list is another key than the empty list.
+        None => None,
     }
 }

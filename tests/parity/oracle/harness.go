@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	discoveryinformers "k8s.io/client-go/informers/discovery/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 )
@@ -22,8 +24,17 @@ type harness struct {
 func newHarness(c *Case, client kubernetes.Interface) (*harness, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := informers.NewSharedInformerFactory(client, 0)
-	pods, services, endpoints := f.Core().V1().Pods(), f.Core().V1().Services(), f.Core().V1().Endpoints()
-	nodes, slices := f.Core().V1().Nodes(), f.Discovery().V1().EndpointSlices()
+	services, endpoints := f.Core().V1().Services(), f.Core().V1().Endpoints()
+	// From some release on the factory's own types are wider ones.
+	var pods coreinformers.PodInformer = f.Core().V1().Pods()
+	var nodes coreinformers.NodeInformer = f.Core().V1().Nodes()
+	var slices discoveryinformers.EndpointSliceInformer = f.Discovery().V1().EndpointSlices()
+	if ordered {
+		c.start()
+		pods = podInformer{pods, inCase(c.Pods)}
+		nodes = nodeInformer{nodes, byName(c.Nodes)}
+		slices = sliceInformer{slices, byName(c.Slices)}
+	}
 	h := &harness{events: record.NewFakeRecorder(1000)}
 	max := c.Max
 	if max == 0 {

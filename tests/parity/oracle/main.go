@@ -36,6 +36,9 @@ type Case struct {
 	Endpoints  *v1.Endpoints              `json:"endpoints,omitempty"`
 	Slices     []*discovery.EndpointSlice `json:"endpointSlices,omitempty"`
 	Max        int32                      `json:"maxEndpointsPerSlice,omitempty"`
+	// Order is the order in which the ordered program goes through maps: 0 is the sorted one, any other number
+	// gives one of its own. The plain program leaves it to Go.
+	Order uint64 `json:"order,omitempty"`
 	// Repeat asks for timings instead of an answer: so many syncs, each from a fresh state.
 	Repeat int `json:"repeat,omitempty"`
 }

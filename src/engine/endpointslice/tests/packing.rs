@@ -14,7 +14,8 @@ fn with(mut slice: Value, pointer: &str, value: Value) -> Value {
 fn endpoints_are_packed_as_upstream_packs_them() {
     let foreign = || with(slice("x", &[1]), "/metadata/ownerReferences/0/uid", json!("other"));
     let labels = |name| with(slice(name, &[1]), "/metadata/labels/team", json!("y"));
-    let ports = |name| with(slice(name, &[1, 2]), "/ports/0/port", json!(9));
+    let on_port = |name, port| with(slice(name, &[1, 2]), "/ports/0/port", json!(port));
+    let ports = |name| on_port(name, 9);
     for (what, max, pods, slices, want) in [
         ("from nothing", 3, vec![5, 1, 2, 4, 3], vec![], "+ 1 2 3, + 4 5"),
         ("nothing to do", 3, vec![1, 2], vec![slice("a", &[2, 1])], "=a"),
@@ -49,6 +50,13 @@ fn endpoints_are_packed_as_upstream_packs_them() {
         ("also within a slice", 3, vec![1], vec![slice("a", &[1, 1])], "~a 1"),
         ("labels follow the Service", 3, vec![1], vec![labels("a")], "~a 1"),
         ("other ports lend their name", 3, vec![1, 2], vec![ports("a")], "~a 1 2"),
+        (
+            "those of the first ports before others",
+            1,
+            vec![1, 2],
+            vec![on_port("a", 9), on_port("b", 8), on_port("c", 9)],
+            "~a 1, ~b 2, -c",
+        ),
         ("or go", 3, vec![1, 2], vec![slice("a", &[1, 2]), ports("b")], "-b, =a"),
         ("what belongs to an older Service goes", 3, vec![1], vec![foreign()], "+ 1, -x"),
         ("no pods, no slices", 3, vec![], vec![], "+"),

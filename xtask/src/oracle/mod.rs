@@ -1,0 +1,141 @@
+//! Builds the reference programs: `tests/parity/oracle` against one Kubernetes release or another.
+//!
+//! The binaries are kept in the cache folder, under a hash of their sources and the release, so that a
+//! release is built once. The committed sources are for the newest release; for an older one the few
+//! lines that differ (`shim.go`) are rewritten by reading that release's own declarations. For the ordered program
+//! the controllers are copied into the cache folder and rewritten there, by `tests/parity/oracle/rewrite`.
+
+mod release;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::paths;
+
+/// The patch that stands for each minor, and the version of the endpointslice library that goes with it.
+/// The minors of the committed reference answers have the patches that gave them; among them, 1.34.4 and
+/// 1.35.4 still panic on a Service without `ipFamilies`. Up to 1.27 the library is not used. Where the
+/// module proxy has no library of the same patch, a near one stands in.
+const RELEASES: [(&str, &str, &str); 16] = [
+    ("1.22", "1.22.17", "0.22.17"),
+    ("1.23", "1.23.17", "0.23.17"),
+    ("1.24", "1.24.17", "0.24.17"),
+    ("1.25", "1.25.16", "0.25.16"),
+    ("1.26", "1.26.15", "0.26.15"),
+    ("1.27", "1.27.16", "0.27.16"),
+    ("1.28", "1.28.15", "0.28.15"),
+    ("1.29", "1.29.15", "0.29.15"),
+    ("1.30", "1.30.14", "0.30.14"),
+    ("1.31", "1.31.14", "0.31.0"),
+    ("1.32", "1.32.13", "0.32.5"),
+    ("1.33", "1.33.13", "0.33.13"),
+    ("1.34", "1.34.4", "0.34.4"),
+    ("1.35", "1.35.4", "0.35.4"),
+    ("1.36", "1.36.3", "0.36.3"),
+    ("1.37", "1.37.0", "0.37.0"),
+];
+
+/// The release that the committed Go module is written for.
+pub(crate) const NEWEST: &str = "1.37";
+
+const SOURCES: [&str; 12] = [
+    "bench.go",
+    "empty.s",
+    "harness.go",
+    "listers.go",
+    "main.go",
+    "order/compare.go",
+    "order/order.go",
+    "ordered.go",
+    "plain.go",
+    "rewrite/main.go",
+    "rewrite/rewriter.go",
+    "shim.go",
+];
+
+/// What the import paths of the packages begin with that decide: they are rewritten for the ordered program.
+const DECIDING: [&str; 4] = [
+    "k8s.io/endpointslice",
+    "k8s.io/kubernetes/pkg/api/v1/endpoints",
+    "k8s.io/kubernetes/pkg/controller/endpoint",
+    "k8s.io/kubernetes/pkg/controller/util/endpoint",
+];
+
+/// How a reference program is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// From the sources as they are published: Go's random order of maps decides some of its answers.
+    Plain,
+    /// From copies in which every loop through a map asks for its order: a state has one answer.
+    Ordered,
+}
+
+/// Every minor that there is a reference for.
+pub(crate) fn minors() -> Vec<String> {
+    RELEASES.iter().map(|(minor, ..)| (*minor).to_owned()).collect()
+}
+
+/// The program for one minor, built if it is not in the cache yet.
+pub(crate) fn build(minor: &str, how: Build) -> Result<PathBuf> {
+    let Some((_, version, library)) = RELEASES.iter().find(|(m, ..)| *m == minor) else {
+        bail!("Kubernetes {minor} is not known here; known are {}", RELEASES.map(|(m, ..)| m).join(", "));
+    };
+    let source = paths::root().join("tests/parity/oracle");
+    let mut text = String::new();
+    for name in SOURCES.iter().chain(["go.mod", "go.sum"].iter()) {
+        text += &fs::read_to_string(source.join(name)).with_context(|| format!("reading {name}"))?;
+    }
+    let store = paths::cache()?.join("oracle");
+    let (kind, what) = match how {
+        Build::Plain => ("oracle", "reference controllers"),
+        Build::Ordered => ("ordered", "reference controllers, with ordered maps,"),
+    };
+    let tag = format!("{kind}-{version}-{:016x}", fnv(text.as_bytes()));
+    let binary = store.join(&tag);
+    if binary.exists() {
+        return Ok(binary);
+    }
+    let work = store.join(format!("src-{tag}"));
+    for name in SOURCES {
+        let to = work.join(name);
+        fs::create_dir_all(to.parent().unwrap_or(&work)).with_context(|| format!("creating {}", work.display()))?;
+        fs::copy(source.join(name), to)?;
+    }
+    println!("building the {what} of Kubernetes {version} (once; a few minutes)");
+    if minor == NEWEST {
+        for name in ["go.mod", "go.sum"] {
+            fs::copy(source.join(name), work.join(name))?;
+        }
+    } else {
+        release::retarget(&work, version, library).with_context(|| format!("preparing the sources for {version}"))?;
+        go(&work, &["mod", "tidy"])?;
+    }
+    // Another run may be building the same: each writes its own file and then moves it into place.
+    let half = store.join(format!("{tag}.{}", std::process::id()));
+    let out = half.to_str().context("the cache folder's name is not UTF-8")?;
+    match how {
+        Build::Plain => go(&work, &["build", "-o", out, "."])?,
+        Build::Ordered => {
+            go(&work, &[&["run", "./rewrite", "-tags", "ordered"][..], &DECIDING].concat())?;
+            go(&work, &["build", "-tags", "ordered", "-modfile", "ordered.mod", "-o", out, "."])?
+        }
+    };
+    fs::rename(&half, &binary)?;
+    Ok(binary)
+}
+
+fn go(dir: &Path, args: &[&str]) -> Result<String> {
+    let run = Command::new("go").args(args).current_dir(dir).env("GOFLAGS", "-buildvcs=false").output();
+    let out = run.context("running go; the live comparison needs a Go toolchain")?;
+    let errors = String::from_utf8_lossy(&out.stderr);
+    ensure!(out.status.success(), "go {} failed:\n{errors}", args.join(" "));
+    Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+/// FNV-1a, 64 bits: a name for the content, no more.
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -165,10 +165,16 @@ impl<'a, 'm> Desired<'a, 'm> {
         Candidate { member: &self.members[member], family: self.family }
     }
 
-    /// Adds the endpoint of a member, and says whether it takes the place of an earlier one.
+    /// Adds the endpoint of a member, which is `stored` or not, and says whether it takes the place of an earlier one.
     #[inline]
-    fn add(&mut self, member: usize, identity: &Identity<'_>, job: &Job<'_>) -> bool {
-        let Some((place, stored)) = self.stored.find(identity, job.profile) else {
+    fn add(
+        &mut self,
+        member: usize,
+        identity: &Identity<'_>,
+        stored: Option<(usize, &Endpoint)>,
+        job: &Job<'_>,
+    ) -> bool {
+        let Some((place, stored)) = stored else {
             self.missing.push((identity.head(), member));
             return false;
         };
@@ -219,6 +225,10 @@ impl<'a, 'm> Desired<'a, 'm> {
     }
 }
 
+/// So many members are looked for one right after the other: the processor waits for the memory of several at once,
+/// as nothing else stands between them.
+const BATCH: usize = 32;
+
 /// The second half of `reconcileByAddressType`'s loop over pods: what each port group wants listed. `slices` are the
 /// stored ones of each group.
 pub(super) fn of_family<'a, 'm>(
@@ -232,15 +242,23 @@ pub(super) fn of_family<'a, 'm>(
     let mut groups: Vec<_> = slices.iter().map(|s| Desired::new(&members.list, family, s, job.profile)).collect();
     let mut uncanonical = Uncanonical::new(LISTS, job.profile.canonical_ips);
     let mut hidden = false;
-    for (at, member) in members.list.iter().enumerate() {
-        oddities::addresses(job, family, member, &mut uncanonical, report);
-        let identity = Candidate { member, family }.identity(job);
-        if identity.addresses().is_empty() {
-            notes::no_address(job, family, member, trace);
-            continue;
+    let mut at = 0;
+    for batch in members.list.chunks(BATCH) {
+        let of_batch = batch.iter().map(|member| Candidate { member, family }.identity(job));
+        let identities: SmallVec<[Identity<'_>; BATCH]> = of_batch.collect();
+        let group = |member: &Member<'_>| members.groups.of_row(member.row);
+        let find = |(member, identity)| groups[group(member)].stored.find(identity, job.profile);
+        let stored: SmallVec<[_; BATCH]> = batch.iter().zip(&identities).map(find).collect();
+        for ((member, identity), stored) in batch.iter().zip(&identities).zip(stored) {
+            oddities::addresses(job, family, member, &mut uncanonical, report);
+            if identity.addresses().is_empty() {
+                notes::no_address(job, family, member, trace);
+            } else {
+                notes::published(job, family, member, trace);
+                hidden |= groups[group(member)].add(at, identity, stored, job);
+            }
+            at += 1;
         }
-        notes::published(job, family, member, trace);
-        hidden |= groups[members.groups.of_row(member.row)].add(at, &identity, job);
     }
     uncanonical.tell(|| job.service.key(), report);
     for group in &mut groups {

@@ -157,8 +157,7 @@ impl<'a, 'm> Desired<'a, 'm> {
     fn new(members: &'m [Member<'a>], family: Family, slices: &[&'a EndpointSlice], profile: &Profile) -> Self {
         let stored = Index::of(slices, profile);
         let kept = vec![None; stored.len()];
-        let missing = Vec::with_capacity(if kept.is_empty() { members.len() } else { 0 });
-        Self { members, family, stored, kept, missing, filled: 0 }
+        Self { members, family, stored, kept, missing: Vec::new(), filled: 0 }
     }
 
     fn candidate(&self, member: usize) -> Candidate<'a, 'm> {
@@ -190,14 +189,15 @@ impl<'a, 'm> Desired<'a, 'm> {
     fn sort(&mut self, job: &Job<'a>) -> bool {
         let (members, family) = (self.members, self.family);
         let identity = |member: usize| Candidate { member: &members[member], family }.identity(job);
-        let by_identity = |a: usize, b: usize| identity(a).order(&identity(b));
         let before = self.missing.len();
-        // First by the heads alone, which hardly any two endpoints have in common: that is done without a branch.
+        // First by the heads alone, which no two IPv4 addresses have in common: that is done without a branch.
         self.missing.sort_unstable_by_key(|(head, _)| *head);
         for same_head in self.missing.chunk_by_mut(|(x, _), (y, _)| x == y).filter(|chunk| chunk.len() > 1) {
-            same_head.sort_unstable_by(|(_, a), (_, b)| by_identity(*a, *b).then(b.cmp(a)));
+            let mut order: Vec<_> = same_head.iter().map(|(_, member)| (identity(*member), *member)).collect();
+            order.sort_unstable_by(|(x, a), (y, b)| x.order(y).then(b.cmp(a)));
+            same_head.iter_mut().zip(order).for_each(|(place, (_, member))| place.1 = member);
         }
-        self.missing.dedup_by(|(x, lost), (y, kept)| x == y && by_identity(*lost, *kept).is_eq());
+        self.missing.dedup_by(|(x, lost), (y, kept)| x == y && identity(*lost).order(&identity(*kept)).is_eq());
         self.missing.len() < before
     }
 
@@ -240,6 +240,12 @@ pub(super) fn of_family<'a, 'm>(
     trace: &mut impl Trace,
 ) -> Vec<Desired<'a, 'm>> {
     let mut groups: Vec<_> = slices.iter().map(|s| Desired::new(&members.list, family, s, job.profile)).collect();
+    // Of several groups nobody knows how large each will be.
+    if let [group] = groups.as_mut_slice()
+        && group.kept.is_empty()
+    {
+        group.missing.reserve_exact(members.list.len());
+    }
     let mut uncanonical = Uncanonical::new(LISTS, job.profile.canonical_ips);
     let mut hidden = false;
     let mut at = 0;

@@ -127,7 +127,6 @@ impl Nodes {
 
     /// The zone of the node of this name; `None` if there is no such node, `Some(None)` if it has no zone.
     #[inline]
-    #[expect(clippy::option_option, reason = "both may be missing, and that is not the same")]
     pub fn zone_of(&self, name: &Text) -> Option<Option<&Text>> {
         self.by_name.get(name).map(|&i| self.zones[i].as_ref())
     }

@@ -153,18 +153,23 @@ impl<'a, 'm> Desired<'a, 'm> {
     fn new(members: &'m [Member<'a>], family: Family, slices: &[&'a EndpointSlice], profile: &Profile) -> Self {
         let stored = Index::of(slices, profile);
         let kept = vec![None; stored.len()];
-        let missing = Vec::with_capacity(if kept.is_empty() { members.len() } else { 0 });
-        Self { members, family, stored, kept, missing, filled: 0 }
+        Self { members, family, stored, kept, missing: Vec::new(), filled: 0 }
     }
 
     fn candidate(&self, member: usize) -> Candidate<'a, 'm> {
         Candidate { member: &self.members[member], family: self.family }
     }
 
-    /// Adds the endpoint of a member, and says whether it takes the place of an earlier one.
+    /// Adds the endpoint of a member, which is `stored` or not, and says whether it takes the place of an earlier one.
     #[inline]
-    fn add(&mut self, member: usize, identity: &Identity<'_>, job: &Job<'_>) -> bool {
-        let Some((place, stored)) = self.stored.find(identity, job.profile) else {
+    fn add(
+        &mut self,
+        member: usize,
+        identity: &Identity<'_>,
+        stored: Option<(usize, &Endpoint)>,
+        job: &Job<'_>,
+    ) -> bool {
+        let Some((place, stored)) = stored else {
             self.missing.push((identity.head(), member));
             return false;
         };
@@ -180,14 +185,15 @@ impl<'a, 'm> Desired<'a, 'm> {
     fn sort(&mut self, job: &Job<'a>) -> bool {
         let (members, family) = (self.members, self.family);
         let identity = |member: usize| Candidate { member: &members[member], family }.identity(job);
-        let by_identity = |a: usize, b: usize| identity(a).order(&identity(b));
         let before = self.missing.len();
-        // First by the heads alone, which hardly any two endpoints have in common: that is done without a branch.
+        // First by the heads alone, which no two IPv4 addresses have in common: that is done without a branch.
         self.missing.sort_unstable_by_key(|(head, _)| *head);
         for same_head in self.missing.chunk_by_mut(|(x, _), (y, _)| x == y).filter(|chunk| chunk.len() > 1) {
-            same_head.sort_unstable_by(|(_, a), (_, b)| by_identity(*a, *b).then(b.cmp(a)));
+            let mut order: Vec<_> = same_head.iter().map(|(_, member)| (identity(*member), *member)).collect();
+            order.sort_unstable_by(|(x, a), (y, b)| x.order(y).then(b.cmp(a)));
+            same_head.iter_mut().zip(order).for_each(|(place, (_, member))| place.1 = member);
         }
-        self.missing.dedup_by(|(x, lost), (y, kept)| x == y && by_identity(*lost, *kept).is_eq());
+        self.missing.dedup_by(|(x, lost), (y, kept)| x == y && identity(*lost).order(&identity(*kept)).is_eq());
         self.missing.len() < before
     }
 
@@ -215,6 +221,10 @@ impl<'a, 'm> Desired<'a, 'm> {
     }
 }
 
+/// So many members are looked for one right after the other: the processor waits for the memory of several at once,
+/// as nothing else stands between them.
+const BATCH: usize = 32;
+
 /// The second half of `reconcileByAddressType`'s loop over pods: what each port group wants listed. `slices` are the
 /// stored ones of each group.
 pub(super) fn of_family<'a, 'm>(
@@ -226,17 +236,31 @@ pub(super) fn of_family<'a, 'm>(
     trace: &mut impl Recorder,
 ) -> Vec<Desired<'a, 'm>> {
     let mut groups: Vec<_> = slices.iter().map(|s| Desired::new(&members.list, family, s, job.profile)).collect();
+    // Of several groups nobody knows how large each will be.
+    if let [group] = groups.as_mut_slice()
+        && group.kept.is_empty()
+    {
+        group.missing.reserve_exact(members.list.len());
+    }
     let mut uncanonical = Uncanonical::new(LISTS, job.profile.canonical_ips);
     let mut hidden = false;
-    for (at, member) in members.list.iter().enumerate() {
-        oddities::addresses(job, family, member, &mut uncanonical, report);
-        let identity = Candidate { member, family }.identity(job);
-        if identity.addresses().is_empty() {
-            notes::no_address(job, family, member, trace);
-            continue;
+    let mut at = 0;
+    for batch in members.list.chunks(BATCH) {
+        let of_batch = batch.iter().map(|member| Candidate { member, family }.identity(job));
+        let identities: SmallVec<[Identity<'_>; BATCH]> = of_batch.collect();
+        let group = |member: &Member<'_>| members.groups.of_row(member.row);
+        let find = |(member, identity)| groups[group(member)].stored.find(identity, job.profile);
+        let stored: SmallVec<[_; BATCH]> = batch.iter().zip(&identities).map(find).collect();
+        for ((member, identity), stored) in batch.iter().zip(&identities).zip(stored) {
+            oddities::addresses(job, family, member, &mut uncanonical, report);
+            if identity.addresses().is_empty() {
+                notes::no_address(job, family, member, trace);
+            } else {
+                notes::published(job, family, member, trace);
+                hidden |= groups[group(member)].add(at, identity, stored, job);
+            }
+            at += 1;
         }
-        notes::published(job, family, member, trace);
-        hidden |= groups[members.groups.of_row(member.row)].add(at, &identity, job);
     }
     uncanonical.tell(|| job.service.key(), report);
     for group in &mut groups {

@@ -116,7 +116,6 @@ fn hash(address: Option<&Text>) -> u64 {
     hasher.finish()
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "half of a hash is a hash")]
 fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
@@ -150,7 +149,7 @@ mod tests {
     fn endpoint(addresses: &[&str], name: &str) -> Endpoint {
         let target = ObjectRef { name: name.into(), ..ObjectRef::default() };
         Endpoint {
-            addresses: addresses.iter().map(|a| Text::new(a)).collect(),
+            addresses: addresses.iter().map(Text::new).collect(),
             target_ref: Some(Arc::new(target)),
             ..Endpoint::default()
         }

@@ -6,7 +6,8 @@
 //! ```text
 //!   stored       which stored slices count           families   which address types the Service has
 //!   members      which pods take part ─ ports        the groups of pods that serve the same ports
-//!   desired      what one group wants listed, in order of identity
+//!   index        the stored endpoints of one group, by identity
+//!   desired      what one group wants listed: what is stored already, and the rest in order of identity
 //!   packing      keep, fill, make: which endpoint goes into which slice
 //!   placeholder  the empty slice of a Service without endpoints
 //!   hints/       zones and nodes: topology-mode and trafficDistribution

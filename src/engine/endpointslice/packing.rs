@@ -101,12 +101,10 @@ fn keep<'a>(
     } else if kept.iter().any(|kept| kept.is_none_or(|kept| !kept.current)) {
         let mut meta = slice.meta.clone();
         meta.labels = job.labels.clone();
-        draft.update.push(EndpointSlice {
-            meta,
-            address_type: slice.address_type.clone(),
-            endpoints: wanted.map(|kept| desired.endpoint(*kept, job)).collect(),
-            ports: Some(ports.to_vec()),
-        });
+        let mut endpoints = Vec::with_capacity(slice.endpoints.len());
+        endpoints.extend(wanted.map(|kept| desired.endpoint(*kept, job)));
+        let (address_type, ports) = (slice.address_type.clone(), Some(ports.to_vec()));
+        draft.update.push(EndpointSlice { meta, address_type, endpoints, ports });
     } else if labels::changed(slice, job.service) {
         let mut slice = blank::copy(slice, job.profile.hash);
         slice.meta.labels = job.labels.clone();

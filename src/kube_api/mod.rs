@@ -16,4 +16,3 @@ pub use list::read;
 pub use metrics::WatchMetrics;
 pub(crate) use reflector::{WatchEnded, reflect};
 pub(crate) use resource_api::api;
-pub(crate) use watched_object::WatchedObject;

@@ -15,33 +15,33 @@ use crate::{
 
 /// What of the cluster calls us.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallerNames {
+pub(super) struct CallerNames {
     /// Name of both webhook configurations.
-    pub configuration: String,
+    pub(super) configuration: String,
     /// Name of the CRD.
-    pub crd: String,
+    pub(super) crd: String,
 }
 
 /// An object with `caBundle`s, as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BundleObject {
+pub(super) struct BundleObject {
     /// Its resource.
-    pub kind: Resource,
+    pub(super) kind: Resource,
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// Who calls us in it.
-    pub callers: Vec<Caller>,
+    pub(super) callers: Vec<Caller>,
 }
 
 /// A client configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
+pub(super) struct Caller {
     /// The webhook's name; empty in a CRD, which has only one.
-    pub webhook: String,
+    pub(super) webhook: String,
     /// The name that its certificate must have.
-    pub server: String,
+    pub(super) server: String,
     /// CAs in PEM.
-    pub bundle: Vec<u8>,
+    pub(super) bundle: Vec<u8>,
 }
 
 /// The resources that have a `caBundle`.
@@ -53,19 +53,19 @@ const RESOURCES: [Resource; 3] = [
 
 /// Reads and writes them.
 #[derive(Clone)]
-pub struct CaBundles {
+pub(super) struct CaBundles {
     client: Client,
     configured: CallerNames,
 }
 
 impl CaBundles {
     /// Those of the objects named in `configured`.
-    pub fn new(client: Client, configured: CallerNames) -> Self {
+    pub(super) fn new(client: Client, configured: CallerNames) -> Self {
         Self { client, configured }
     }
 
     /// All that are there.
-    pub async fn read(&self) -> Result<Vec<BundleObject>, kube::Error> {
+    pub(super) async fn read(&self) -> Result<Vec<BundleObject>, kube::Error> {
         let mut all = Vec::new();
         for kind in RESOURCES {
             let name = if kind == Resource::CustomResourceDefinition {
@@ -81,7 +81,7 @@ impl CaBundles {
     }
 
     /// Writes `bundle` into every `caBundle` of an object that has another.
-    pub async fn write(&self, watched: &BundleObject, bundle: &str) -> Result<(), kube::Error> {
+    pub(super) async fn write(&self, watched: &BundleObject, bundle: &str) -> Result<(), kube::Error> {
         let params = PatchParams::apply(CERTS_MANAGER).force();
         let patch = Patch::Apply(apply(watched, bundle));
         api(self.client.clone(), watched.kind).patch(&watched.name, &params, &patch).await.map(drop)
@@ -90,7 +90,7 @@ impl CaBundles {
 
 impl BundleObject {
     /// Whether every `caBundle` is this one.
-    pub fn has(&self, bundle: &str) -> bool {
+    pub(super) fn has(&self, bundle: &str) -> bool {
         self.callers.iter().all(|c| c.bundle == bundle.as_bytes())
     }
 }

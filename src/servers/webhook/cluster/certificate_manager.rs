@@ -45,15 +45,15 @@ const _: () = assert!(WORK.as_secs() < HELD.as_secs().cast_unsigned(), "others w
 
 /// What a keeper is to keep.
 #[derive(Clone, Debug)]
-pub struct ManagerOptions {
+pub(super) struct ManagerOptions {
     /// Who calls us.
-    pub configured: CallerNames,
+    pub(super) configured: CallerNames,
     /// What to make, if it is for us to make.
-    pub own: Option<SelfSignedOptions>,
+    pub(super) own: Option<SelfSignedOptions>,
 }
 
 /// Keeps certificates and watches bundles, until it is dropped.
-pub struct CertificateManager {
+pub(super) struct CertificateManager {
     bundles: CaBundles,
     own: Option<CertificateMaker>,
     served: Arc<DynamicCertificate>,
@@ -79,11 +79,11 @@ struct CertificateMaker {
 
 /// Whether every caBundle trusts the certificate: the keeper says it, `/readyz` asks.
 #[derive(Clone, Debug, Default)]
-pub struct BundleTrust(Arc<Mutex<Option<String>>>);
+pub(super) struct BundleTrust(Arc<Mutex<Option<String>>>);
 
 impl BundleTrust {
     /// Why API servers refuse the certificate, if they do.
-    pub fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
     }
 
@@ -113,7 +113,7 @@ pub(super) enum ManagerError {
 
 impl CertificateManager {
     /// A keeper for `served`.
-    pub fn new(client: Client, options: ManagerOptions, served: Arc<DynamicCertificate>, clock: Clock) -> Self {
+    pub(super) fn new(client: Client, options: ManagerOptions, served: Arc<DynamicCertificate>, clock: Clock) -> Self {
         let own = options.own.map(|own| CertificateMaker {
             vault: CertificateSecret::new(client.clone(), &own.namespace, &own.secret),
             election: LeaseHolder::new(client.clone(), &own.namespace, &own.lease, &own.identity),
@@ -136,12 +136,12 @@ impl CertificateManager {
     }
 
     /// What `/readyz` asks.
-    pub fn trust(&self) -> BundleTrust {
+    pub(super) fn trust(&self) -> BundleTrust {
         self.trust.clone()
     }
 
     /// Keeps them. Never ends.
-    pub async fn run(mut self) {
+    pub(super) async fn run(mut self) {
         loop {
             let pause = match self.round().await {
                 Ok(pause) => {

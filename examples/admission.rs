@@ -3,9 +3,9 @@
 use std::{error::Error, fs::File};
 
 use roster::{
-    admission::{self, Mode, Rule, Settings, Snapshot, Stage},
+    admission::{self, Mode, Rule, Settings, Stage},
     decode::{self, Source},
-    inventory::Inventory,
+    inventory::{Inventory, Snapshot},
 };
 
 /// An Endpoints object with an address that a cluster must never publish.

@@ -7,13 +7,13 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use roster::{
-    admission::{self, Mode, Rule, Settings, Snapshot, Stage},
+    admission::{self, Mode, Rule, Settings, Stage},
     decode::{self, Source},
     engine::{
         plan::plan,
         state::{Controller, Options},
     },
-    inventory::Inventory,
+    inventory::{Inventory, Snapshot},
 };
 use serde_json::{Value, json};
 

@@ -6,7 +6,8 @@ use std::{hint::black_box, time::Instant};
 use anyhow::{Context, Result, ensure};
 use roster::{
     admission::{self, Mode, Rule, Settings, Stage},
-    inventory::cache::{Event, Kind, Object, Store},
+    inventory::{NamespaceRow, Store},
+    model::{EndpointSlice, Node, Pod, Service},
 };
 use serde_json::{Value, json};
 
@@ -53,23 +54,18 @@ fn cluster(review: &Value) -> Result<Store> {
         let ip = &endpoint["addresses"][0];
         let meta = json!({ "namespace": "shop", "name": format!("web-{i}"), "labels": { "app": "web" } });
         let pod = json!({ "metadata": meta, "status": { "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }] } });
-        pods.push(Object::Pod(Box::new(serde_json::from_value(pod)?)));
+        pods.push(serde_json::from_value::<Pod>(pod)?);
         let labels = json!({ "topology.kubernetes.io/zone": endpoint["zone"] });
         let node = json!({ "metadata": { "name": endpoint["nodeName"], "labels": labels } });
-        nodes.push(Object::Node(Box::new(serde_json::from_value(node)?)));
+        nodes.push(serde_json::from_value::<Node>(node)?);
     }
     let name = &slice["metadata"]["labels"]["kubernetes.io/service-name"];
-    let service = serde_json::from_value(json!({ "metadata": { "namespace": "shop", "name": name } }))?;
+    let service: Service = serde_json::from_value(json!({ "metadata": { "namespace": "shop", "name": name } }))?;
     let store = Store::new();
-    let all = [
-        (Kind::Pod, pods),
-        (Kind::Node, nodes),
-        (Kind::Service, vec![Object::Service(Box::new(service))]),
-        (Kind::Slice, Vec::new()),
-        (Kind::Namespace, Vec::new()),
-    ];
-    for (kind, objects) in all {
-        store.take(Event::Replace(kind, objects));
-    }
+    store.fill(pods);
+    store.fill(nodes);
+    store.fill(vec![service]);
+    store.fill::<EndpointSlice>(Vec::new());
+    store.fill::<NamespaceRow>(Vec::new());
     Ok(store)
 }

@@ -4,9 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use roster::{
-    admission::{AdmissionRequest, KINDS, Nothing, Operation, Snapshot},
+    admission::{AdmissionRequest, KINDS, Nothing, Operation},
     decode::{self, Source},
-    inventory::Inventory,
+    inventory::{Inventory, Snapshot},
 };
 use roster_fuzz::{
     reviews::{settle, strict},

@@ -1,39 +1,50 @@
-//! What admission knows of the cluster beside the object: answers from a cache, or none.
+//! What rules ask about the cluster beside the object.
 
 use std::net::IpAddr;
 
-use crate::model::{Labels, Phase, Pod, Service, Text, parse_lenient};
+use crate::model::{ContainerPort, Labels, Phase, Service, Text};
 
-/// An answer, or why there is none. A rule that needs one does nothing without it, and says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Known<T> {
-    /// The answer.
-    Yes(T),
-    /// No cluster is behind this decision, or its cache is not filled yet.
-    No(&'static str),
-}
+/// Why a question has no answer. A rule that needs the answer does nothing, and reports that it was not checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unknown(pub &'static str);
 
-/// What the rules may ask. Every answer is about the moment of the last event that the cache saw.
+/// The questions. Every answer is about the moment of the last change that the index has seen.
 pub trait Knowledge: Send + Sync {
-    /// The Service of this name; `Yes(None)` if there is none.
-    fn service(&self, namespace: &str, name: &str) -> Known<Option<Service>>;
+    /// The Service of this name; `None` if there is none.
+    fn service(&self, namespace: &str, name: &str) -> Result<Option<Service>, Unknown>;
 
     /// Calls `see` for each pod of the namespace that has these labels, until it answers `false`.
-    fn pods(&self, namespace: &str, selector: &Labels, see: &mut dyn FnMut(&Pod) -> bool) -> Known<()>;
+    fn pods(
+        &self,
+        namespace: &str,
+        selector: &Labels,
+        see: &mut dyn FnMut(SelectedPod<'_>) -> bool,
+    ) -> Result<(), Unknown>;
 
     /// Whether a pod of the namespace has this address.
-    fn is_pod_address(&self, namespace: &str, ip: IpAddr) -> Known<bool>;
+    fn is_pod_address(&self, namespace: &str, ip: IpAddr) -> Result<bool, Unknown>;
 
     /// Whether some node is in this zone.
-    fn is_zone(&self, zone: &str) -> Known<bool>;
+    fn is_zone(&self, zone: &str) -> Result<bool, Unknown>;
 
-    /// Another slice that lists the same endpoint: its name.
-    fn other_slice(&self, place: &Place<'_>) -> Known<Option<String>>;
+    /// The name of another slice that lists the same endpoint.
+    fn other_slice(&self, endpoint: &SliceEndpoint<'_>) -> Result<Option<String>, Unknown>;
 }
 
-/// An endpoint of a slice. kube-proxy tells endpoints of a Service apart by port name and address.
+/// A pod that a selector matches, as far as rules read it.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct SelectedPod<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Whether it has ended.
+    pub phase: Phase,
+    /// Its ports in look-up order.
+    pub ports: &'a [ContainerPort],
+}
+
+/// An endpoint of a slice. kube-proxy distinguishes the endpoints of a Service by port name and address.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceEndpoint<'a> {
     /// Namespace.
     pub namespace: &'a str,
     /// The Service of the slice.
@@ -46,44 +57,38 @@ pub struct Place<'a> {
     pub address: &'a str,
 }
 
-impl Place<'_> {
-    /// Whether a slice with these ports would send the same traffic there: pods whose named ports have different
-    /// numbers are in slices of their own, and so are addresses of different ports. Without ports there is only DNS.
+impl SliceEndpoint<'_> {
+    /// Whether a slice with these ports would send the same traffic to the address: pods whose named ports have
+    /// different numbers are in different slices, and so are addresses of different ports. Without ports there is only DNS.
     pub(crate) fn shares_port(&self, others: &[Text]) -> bool {
         (self.ports.is_empty() && others.is_empty()) || self.ports.iter().any(|p| others.contains(p))
     }
-}
-
-/// The addresses that belong to a pod: one that has ended has given them back.
-pub(crate) fn addresses_of(pod: &Pod) -> impl Iterator<Item = IpAddr> {
-    let ips = if pod.phase == Phase::Live { pod.ips.as_slice() } else { &[] };
-    ips.iter().filter_map(|ip| parse_lenient(&ip.raw))
 }
 
 /// Knowledge of nothing: an object from a file, or a webhook without a cluster.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nothing;
 
-const WHY: &str = "there is no cluster to ask";
+const WHY: Unknown = Unknown("there is no cluster to ask");
 
 impl Knowledge for Nothing {
-    fn service(&self, _: &str, _: &str) -> Known<Option<Service>> {
-        Known::No(WHY)
+    fn service(&self, _: &str, _: &str) -> Result<Option<Service>, Unknown> {
+        Err(WHY)
     }
 
-    fn pods(&self, _: &str, _: &Labels, _: &mut dyn FnMut(&Pod) -> bool) -> Known<()> {
-        Known::No(WHY)
+    fn pods(&self, _: &str, _: &Labels, _: &mut dyn FnMut(SelectedPod<'_>) -> bool) -> Result<(), Unknown> {
+        Err(WHY)
     }
 
-    fn is_pod_address(&self, _: &str, _: IpAddr) -> Known<bool> {
-        Known::No(WHY)
+    fn is_pod_address(&self, _: &str, _: IpAddr) -> Result<bool, Unknown> {
+        Err(WHY)
     }
 
-    fn is_zone(&self, _: &str) -> Known<bool> {
-        Known::No(WHY)
+    fn is_zone(&self, _: &str) -> Result<bool, Unknown> {
+        Err(WHY)
     }
 
-    fn other_slice(&self, _: &Place<'_>) -> Known<Option<String>> {
-        Known::No(WHY)
+    fn other_slice(&self, _: &SliceEndpoint<'_>) -> Result<Option<String>, Unknown> {
+        Err(WHY)
     }
 }

@@ -22,7 +22,6 @@ pub mod policy;
 mod request;
 mod rule;
 mod settings;
-mod snapshot;
 
 #[cfg(test)]
 mod tests;
@@ -32,13 +31,11 @@ pub use decision::{Decision, Denial};
 pub use document::{RuleExample, rules_markdown};
 pub use findings::{FindingCount, RuleFinding};
 pub use kinds::{AdmissionKind, KINDS};
-pub(crate) use knowledge::addresses_of;
-pub use knowledge::{Knowledge, Known, Nothing, Place};
+pub use knowledge::{Knowledge, Nothing, SelectedPod, SliceEndpoint, Unknown};
 pub use owner::CONTROLLER_USERS;
 pub use request::{AdmissionRequest, Operation, Stage};
 pub use rule::{Mode, RefusalKind, Remedy, Rule};
 pub use settings::{Capacity, DeniedRange, Settings};
-pub use snapshot::Snapshot;
 
 /// The decision of a webhook about the object of a request.
 ///

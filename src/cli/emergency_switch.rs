@@ -15,8 +15,8 @@ use super::{
 use crate::{
     engine::phrase::counted,
     kube_api::Target,
-    model::installed::NAME,
-    servers::webhook::emergency::{self, Change, Direction, Kind, Order, SwitchError, Turned},
+    model::{Resource, installed::NAME},
+    servers::webhook::emergency::{self, Change, Direction, Order, SwitchError, Turned},
 };
 
 /// Allow writes while the webhook does not answer.
@@ -79,7 +79,7 @@ impl EnableArgs {
 /// A webhook whose failurePolicy was changed.
 #[derive(Serialize)]
 struct ChangedWebhook<'a> {
-    kind: Kind,
+    kind: Resource,
     name: &'a str,
     #[serde(flatten)]
     change: &'a Change,

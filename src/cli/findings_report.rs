@@ -15,7 +15,7 @@ use crate::{
         reason::{Finding, Severity},
         state::{EventType, Plan},
     },
-    inventory::{Entry, Problems},
+    inventory::{Entry, Findings},
 };
 
 /// The findings, errors and events of a run.
@@ -32,7 +32,7 @@ pub(super) struct FindingsReport {
 
 impl FindingsReport {
     /// The findings about the input; those of severity info only if `wide`.
-    pub(super) fn of_input(findings: &Problems, wide: bool) -> Self {
+    pub(super) fn of_input(findings: &Findings, wide: bool) -> Self {
         let shown = findings.into_iter().filter(|f| wide || f.severity > Severity::Info).cloned().collect();
         Self { findings: shown, omitted: findings.more(), ..Self::default() }
     }

@@ -15,7 +15,7 @@ use super::{
 use crate::model::json::pointer::Pointer;
 use crate::{
     engine::reason::{Finding, Reason},
-    inventory::{Interner, Inventory, Object, check},
+    inventory::{AnyObject, Interner, Inventory, check},
     model::{EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Service, Text, json::message::shortened, names},
 };
 
@@ -84,7 +84,13 @@ fn lose(kind: Kind, text: &str, into: &mut Inventory) {
 }
 
 /// Adds an object that was read, and what an API server would not like about it.
-pub(super) fn keep(mut object: Object, text: &str, at: Pointer<'_>, interner: &mut Interner<'_>, into: &mut Inventory) {
+pub(super) fn keep(
+    mut object: AnyObject,
+    text: &str,
+    at: Pointer<'_>,
+    interner: &mut Interner<'_>,
+    into: &mut Inventory,
+) {
     interner.share(&mut object);
     check(&object, text, &at, &mut into.problems);
     into.add(object);
@@ -134,15 +140,17 @@ fn at(text: &str, offset: usize, place: Place<'_>) -> Position {
 pub(super) struct OfKind(pub(super) Kind);
 
 impl<'de> DeserializeSeed<'de> for OfKind {
-    type Value = Object;
+    type Value = AnyObject;
 
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Object, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<AnyObject, D::Error> {
         match self.0 {
-            Kind::Service => Service::deserialize(d).map(Object::Service),
-            Kind::Pod => Pod::deserialize(d).map(Object::Pod),
-            Kind::Node => Node::deserialize(d).map(Object::Node),
-            Kind::Endpoints => Endpoints::deserialize(d).map(Object::Endpoints),
-            Kind::EndpointSlice | Kind::EndpointSliceBeta => EndpointSlice::deserialize(d).map(Object::EndpointSlice),
+            Kind::Service => Service::deserialize(d).map(AnyObject::Service),
+            Kind::Pod => Pod::deserialize(d).map(AnyObject::Pod),
+            Kind::Node => Node::deserialize(d).map(AnyObject::Node),
+            Kind::Endpoints => Endpoints::deserialize(d).map(AnyObject::Endpoints),
+            Kind::EndpointSlice | Kind::EndpointSliceBeta => {
+                EndpointSlice::deserialize(d).map(AnyObject::EndpointSlice)
+            }
             Kind::List | Kind::Other => Err(serde::de::Error::custom("objects of this kind are not read")),
         }
     }
@@ -188,8 +196,13 @@ fn full_kind(meta: &TypeMeta) -> Text {
 }
 
 /// Spec E.1: `topology` becomes `zone` and `deprecatedTopology`. The flaws of `look` are told already.
-fn add_topology(look: &mut Look<Object>, text: &str, place: Place<'_>, means: &Means<'_>) -> Result<(), DecodeError> {
-    let Some(Object::EndpointSlice(slice)) = &mut look.value else { return Ok(()) };
+fn add_topology(
+    look: &mut Look<AnyObject>,
+    text: &str,
+    place: Place<'_>,
+    means: &Means<'_>,
+) -> Result<(), DecodeError> {
+    let Some(AnyObject::EndpointSlice(slice)) = &mut look.value else { return Ok(()) };
     let beta = read(PhantomData::<Beta>, text, place, means)?;
     let news = beta.flaws.into_iter().filter(|f| !look.flaws.contains(f));
     look.flaws.extend(news.collect::<Vec<_>>());

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{Object, Problems};
+use super::{findings::Findings, objects::AnyObject};
 use crate::{
     engine::reason::{Finding, Reason},
     model::{ObjectKey, Pod, Service, ServiceType, TargetPort, dns},
@@ -12,10 +12,10 @@ use crate::{
 
 /// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input, `text` is the object
 /// as it stands there: it tells places that the model does not keep.
-pub fn check(object: &Object, text: &str, at: &dyn fmt::Display, problems: &mut Problems) {
+pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &mut Findings) {
     let mut found = Found { object, at, problems };
     match object {
-        Object::Service(s) => {
+        AnyObject::Service(s) => {
             found.name(&s.meta.name, Rule::Label);
             for (i, port) in s.ports.iter().enumerate() {
                 found.port(i64::from(port.port), || format!("/spec/ports/{i}/port"));
@@ -23,12 +23,12 @@ pub fn check(object: &Object, text: &str, at: &dyn fmt::Display, problems: &mut 
                 found.protocol(&port.protocol, || format!("/spec/ports/{i}"));
             }
         }
-        Object::Pod(p) => {
+        AnyObject::Pod(p) => {
             found.name(p.name(), Rule::Subdomain);
             found.container_ports(p, text);
         }
-        Object::Node(n) => found.name(&n.name, Rule::Subdomain),
-        Object::Endpoints(e) => {
+        AnyObject::Node(n) => found.name(&n.name, Rule::Subdomain),
+        AnyObject::Endpoints(e) => {
             found.name(&e.meta.name, Rule::Subdomain);
             for (i, subset) in e.subsets.iter().enumerate() {
                 for (j, port) in subset.ports.iter().enumerate() {
@@ -37,7 +37,7 @@ pub fn check(object: &Object, text: &str, at: &dyn fmt::Display, problems: &mut 
                 }
             }
         }
-        Object::EndpointSlice(s) => {
+        AnyObject::EndpointSlice(s) => {
             found.name(&s.meta.name, Rule::Subdomain);
             for (i, port) in s.ports.iter().flatten().enumerate() {
                 if let Some(n) = port.port {
@@ -85,9 +85,9 @@ impl Rule {
 }
 
 struct Found<'a> {
-    object: &'a Object,
+    object: &'a AnyObject,
     at: &'a dyn fmt::Display,
-    problems: &'a mut Problems,
+    problems: &'a mut Findings,
 }
 
 impl Found<'_> {
@@ -201,8 +201,8 @@ mod tests {
     /// What is said of a Service with this `spec`: code and place.
     fn said(spec: &str) -> Vec<String> {
         let text = format!(r#"{{"metadata":{{"name":"web"}},"spec":{spec}}}"#);
-        let mut problems = Problems::default();
-        check(&Object::Service(serde_json::from_str(&text).unwrap()), &text, &"", &mut problems);
+        let mut problems = Findings::default();
+        check(&AnyObject::Service(serde_json::from_str(&text).unwrap()), &text, &"", &mut problems);
         let place = |p: &Finding| format!("{} {}", p.code, p.pointer.as_deref().unwrap_or_default());
         problems.as_slice().iter().map(place).collect()
     }

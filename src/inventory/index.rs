@@ -1,18 +1,19 @@
 //! What belongs to which Service.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    ops::Range,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, ops::Range};
 
-use super::{Inventory, Problems};
+use super::{
+    findings::Findings,
+    label_postings::LabelPostings,
+    objects::Inventory,
+    table::{Row, Table},
+};
 use crate::{
     engine::{
         reason::{Finding, Reason},
         state::State,
     },
-    model::{EndpointSlice, Endpoints, Labels, Node, Nodes, ObjectKey, Pod, Service, Text},
+    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Service, Text},
 };
 
 /// Each Service (and each name that only Endpoints or slices have) with what belongs to it, sorted by
@@ -21,11 +22,11 @@ use crate::{
 pub struct Index<'a> {
     entries: Vec<Entry<'a>>,
     nodes: Nodes,
-    postings: Postings<'a>,
+    postings: LabelPostings<'a>,
     slices: Vec<&'a EndpointSlice>,
     pods: usize,
     unreadable: &'a BTreeSet<(Text, Text)>,
-    problems: Problems,
+    problems: Findings,
 }
 
 /// One Service, or what is left of one.
@@ -42,16 +43,22 @@ pub struct Entry<'a> {
     slices: Range<usize>,
 }
 
+impl Inventory {
+    /// Sorts the objects, drops duplicates, and finds what belongs to which Service.
+    pub fn index(&self) -> Index<'_> {
+        Index::new(self)
+    }
+}
+
 impl<'a> Index<'a> {
-    pub(super) fn new(inventory: &'a Inventory) -> Self {
+    fn new(inventory: &'a Inventory) -> Self {
         let mut problems = inventory.problems.clone();
         problems.extend(inventory.ignored_problems());
-        let mut all = Distinct { problems: &mut problems };
-        let services = all.of("Service", &inventory.services, |s| (&s.meta.namespace, &s.meta.name));
-        let pods = all.of("Pod", &inventory.pods, |p| (p.namespace(), p.name()));
-        let endpoints = all.of("Endpoints", &inventory.endpoints, |e| (&e.meta.namespace, &e.meta.name));
-        let mut slices = all.of("EndpointSlice", &inventory.slices, |s| (&s.meta.namespace, &s.meta.name));
-        let nodes = all.of("Node", &inventory.nodes, |n: &Node| (&NO_NAMESPACE, &n.name));
+        let services = distinct("Service", &inventory.services, &mut problems);
+        let pods = distinct("Pod", &inventory.pods, &mut problems);
+        let endpoints = distinct("Endpoints", &inventory.endpoints, &mut problems);
+        let mut slices = distinct("EndpointSlice", &inventory.slices, &mut problems);
+        let nodes = distinct("Node", &inventory.nodes, &mut problems);
 
         slices.retain(|s| s.service_name().is_some());
         // Stable: slices of one Service stay in order of their names.
@@ -62,7 +69,7 @@ impl<'a> Index<'a> {
         Self {
             entries,
             nodes: nodes.into_iter().cloned().collect(),
-            postings: Postings::new(&services, &pods),
+            postings: LabelPostings::new(&services, &pods),
             slices,
             pods: pods.len(),
             unreadable,
@@ -125,37 +132,20 @@ impl<'a> Index<'a> {
     }
 
     /// What is wrong with the input: what reading found, and duplicates.
-    pub fn problems(&self) -> &Problems {
+    pub fn problems(&self) -> &Findings {
         &self.problems
     }
 }
 
-static NO_NAMESPACE: Text = Text::new_static("");
-
-/// Sorts objects by namespace and name, and drops all but the last of one name.
-struct Distinct<'p> {
-    problems: &'p mut Problems,
-}
-
-impl Distinct<'_> {
-    fn of<'a, T>(&mut self, kind: &str, all: &'a [T], name: impl Fn(&'a T) -> (&'a Text, &'a Text)) -> Vec<&'a T> {
-        let mut sorted: Vec<&T> = all.iter().collect();
-        // What kubectl prints is sorted already.
-        if !sorted.is_sorted_by(|a, b| name(a) < name(b)) {
-            sorted.sort_by(|a, b| name(a).cmp(&name(b)));
-            sorted.dedup_by(|later, kept| {
-                // Of objects without a name nobody can tell.
-                let same = name(later) == name(kept) && !name(later).1.is_empty();
-                if same {
-                    *kept = later;
-                    let (namespace, name) = name(later);
-                    self.problems.add(|| Finding::duplicate(ObjectKey::new(kind, namespace, name)));
-                }
-                same
-            });
-        }
-        sorted
-    }
+/// The objects sorted by namespace and name; of equal names only the last, and a finding for each of the others.
+fn distinct<'a, T: Row>(kind: &str, objects: &'a [T], findings: &mut Findings) -> Vec<&'a T> {
+    let duplicate = |object: &&T| {
+        findings.add(|| {
+            let key = ObjectKey::new(kind, &object.namespace().into(), &object.name().into());
+            Finding::duplicate(key)
+        });
+    };
+    <Table<&T>>::new(objects.iter().collect(), duplicate).into_rows()
 }
 
 /// Joins the three sorted lists by namespace and name.
@@ -184,99 +174,20 @@ fn entries<'a>(services: &[&'a Service], endpoints: &[&'a Endpoints], slices: &[
         .collect()
 }
 
-type Fast = foldhash::fast::FixedState;
-
-/// For each label pair that some selector of a namespace asks for, the pods that have it: an inverted
-/// index. A Service's candidates are the shortest list among the pairs of its selector, so that one
-/// label that all pods share costs nothing.
-#[derive(Debug, Default)]
-struct Postings<'a> {
-    namespaces: HashMap<&'a str, usize, Fast>,
-    /// Position in `lists`, by namespace, key and value.
-    pairs: HashMap<(usize, &'a str, &'a str), usize, Fast>,
-    /// By namespace: the list of all its pods, if an empty selector asks for it.
-    everything: Vec<Option<usize>>,
-    lists: Vec<Vec<&'a Pod>>,
-}
-
-impl<'a> Postings<'a> {
-    fn new(services: &[&'a Service], pods: &[&'a Pod]) -> Self {
-        let mut this = Self::default();
-        for service in services {
-            if let Some(selector) = &service.selector {
-                this.want(&service.meta.namespace, selector);
-            }
-        }
-        this.fill(pods);
-        this
-    }
-
-    /// Makes the lists that this selector may need.
-    fn want(&mut self, namespace: &'a str, selector: &'a Labels) {
-        let namespace = *self.namespaces.entry(namespace).or_insert_with(|| {
-            self.everything.push(None);
-            self.everything.len() - 1
-        });
-        let lists = &mut self.lists;
-        let mut new_list = || {
-            lists.push(Vec::new());
-            lists.len() - 1
-        };
-        if selector.is_empty() {
-            self.everything[namespace].get_or_insert_with(new_list);
-            return;
-        }
-        for (key, value) in selector.iter() {
-            self.pairs.entry((namespace, key, value)).or_insert_with(&mut new_list);
-        }
-    }
-
-    fn fill(&mut self, pods: &[&'a Pod]) {
-        let mut wanted: Vec<usize> = Vec::new();
-        let mut before: Option<&Pod> = None;
-        for pod in pods {
-            // Neighbours are mostly replicas: they share namespace and labels.
-            let alike = before.is_some_and(|b| Arc::ptr_eq(&b.labels, &pod.labels) && b.namespace() == pod.namespace());
-            if !alike {
-                wanted.clear();
-                if let Some(&namespace) = self.namespaces.get(pod.namespace().as_str()) {
-                    wanted.extend(self.everything[namespace]);
-                    wanted.extend(pod.labels.iter().filter_map(|(k, v)| self.pairs.get(&(namespace, k, v))));
-                }
-                before = Some(pod);
-            }
-            for &list in &wanted {
-                self.lists[list].push(pod);
-            }
-        }
-    }
-
-    fn candidates(&self, service: &Service) -> &[&'a Pod] {
-        let Some(selector) = &service.selector else { return &[] };
-        let Some(&namespace) = self.namespaces.get(service.meta.namespace.as_str()) else { return &[] };
-        let list = |i: &usize| self.lists[*i].as_slice();
-        if selector.is_empty() {
-            return self.everything[namespace].as_ref().map_or(&[], list);
-        }
-        let lists = selector.iter().filter_map(|(k, v)| self.pairs.get(&(namespace, k.as_str(), v.as_str()))).map(list);
-        lists.min_by_key(|l| l.len()).unwrap_or_default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::Object;
+    use crate::inventory::AnyObject;
 
     fn inventory(objects: &str) -> Inventory {
         let mut inventory = Inventory::default();
         for line in objects.lines().map(str::trim) {
             let Some((kind, json)) = line.split_once(' ') else { continue };
             inventory.add(match kind {
-                "Service" => Object::Service(serde_json::from_str(json).unwrap()),
-                "Pod" => Object::Pod(serde_json::from_str(json).unwrap()),
-                "Endpoints" => Object::Endpoints(serde_json::from_str(json).unwrap()),
-                _ => Object::EndpointSlice(serde_json::from_str(json).unwrap()),
+                "Service" => AnyObject::Service(serde_json::from_str(json).unwrap()),
+                "Pod" => AnyObject::Pod(serde_json::from_str(json).unwrap()),
+                "Endpoints" => AnyObject::Endpoints(serde_json::from_str(json).unwrap()),
+                _ => AnyObject::EndpointSlice(serde_json::from_str(json).unwrap()),
             });
         }
         inventory
@@ -286,7 +197,7 @@ mod tests {
     fn told(index: &Index<'_>) -> Vec<String> {
         let line = |e: &Entry<'_>| {
             let state = index.state(e);
-            let pods: Vec<_> = state.pods.iter().map(|p| p.name().as_str()).collect();
+            let pods: Vec<_> = state.pods.iter().map(|p| p.name()).collect();
             let slices: Vec<_> = state.slices.iter().map(|s| s.meta.name.as_str()).collect();
             let there = |b: bool| if b { "+" } else { "-" };
             let (service, endpoints) = (there(state.service.is_some()), there(state.endpoints.is_some()));

@@ -1,13 +1,9 @@
 //! One copy of what many objects have in common.
 
-use std::{
-    collections::HashSet,
-    hash::{BuildHasher, Hash, Hasher},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashSet, hash::Hash, sync::Arc};
 
-use super::Object;
-use crate::model::{ContainerPort, EndpointAddress, Labels, ObjectRef, Text};
+use super::{objects::AnyObject, targets::Targets};
+use crate::model::{ContainerPort, EndpointAddress, Labels, Text};
 
 type Fast = foldhash::fast::FixedState;
 
@@ -28,29 +24,29 @@ impl<'a> Interner<'a> {
     }
 
     /// Replaces the parts of `object` that were seen before by the copies seen first.
-    pub fn share(&mut self, object: &mut Object) {
+    pub fn share(&mut self, object: &mut AnyObject) {
         match object {
-            Object::Pod(pod) => {
+            AnyObject::Pod(pod) => {
                 self.targets.share(&mut pod.reference);
                 self.labels.share(&mut pod.labels);
                 self.ports.share(&mut pod.ports);
                 self.text(&mut pod.node_name);
                 self.text(&mut pod.subdomain);
             }
-            Object::Endpoints(endpoints) => {
+            AnyObject::Endpoints(endpoints) => {
                 for subset in &mut endpoints.subsets {
                     subset.addresses.iter_mut().for_each(|a| self.address(a));
                     subset.not_ready_addresses.iter_mut().for_each(|a| self.address(a));
                 }
             }
-            Object::EndpointSlice(slice) => {
+            AnyObject::EndpointSlice(slice) => {
                 for endpoint in &mut slice.endpoints {
                     endpoint.node_name.iter_mut().for_each(|t| self.text(t));
                     endpoint.zone.iter_mut().for_each(|t| self.text(t));
                     endpoint.target_ref.iter_mut().for_each(|t| self.targets.share(t));
                 }
             }
-            Object::Service(_) | Object::Node(_) => {}
+            AnyObject::Service(_) | AnyObject::Node(_) => {}
         }
     }
 
@@ -90,37 +86,5 @@ impl<T: Clone + Eq + Hash> Pool<T> {
             self.0.clear();
         }
         self.0.insert(value.clone());
-    }
-}
-
-/// References to pods, wherever they come from: pods, Endpoints and slices come one kind after the other, so
-/// all of them are remembered, for all threads.
-#[derive(Debug, Default)]
-pub struct Targets([Mutex<HashSet<Target, Fast>>; 16]);
-
-impl Targets {
-    fn share(&self, target: &mut Arc<ObjectRef>) {
-        if target.uid.is_empty() {
-            return;
-        }
-        // The upper bits choose the set, the lower ones the place in it.
-        let hash = Fast::default().hash_one(&target.uid);
-        let shard = usize::try_from(hash >> 60).unwrap_or_default();
-        let mut seen = self.0[shard].lock().unwrap_or_else(PoisonError::into_inner);
-        let this = Target(Arc::clone(target));
-        match seen.get(&this) {
-            Some(first) => *target = Arc::clone(&first.0),
-            None => drop(seen.insert(this)),
-        }
-    }
-}
-
-/// Equal if all is equal; hashed by the uid, which nearly always suffices.
-#[derive(Debug, PartialEq, Eq)]
-struct Target(Arc<ObjectRef>);
-
-impl Hash for Target {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.uid.hash(state);
     }
 }

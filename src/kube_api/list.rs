@@ -1,40 +1,20 @@
-//! Lists, page by page.
+//! Lists of a cluster, page by page: the resources that decide about endpoints. Every request is a GET.
 
 use std::{fmt::Write, time::Duration};
 
 use kube::Client;
 use serde::Deserialize;
 
-use super::{LiveError, Target};
+use super::connect::{LiveError, Target, connect};
 use crate::{
     decode::{self, Format, Source},
     engine::compat::Minor,
     inventory::Inventory,
+    model::{Reader, Resource},
 };
 
 /// Objects in a page: as `kubectl` asks for. A page of pods is then a few megabytes.
 const PAGE: usize = 500;
-
-/// One kind: where its list is.
-struct Kind {
-    /// What is being done, for messages.
-    doing: &'static str,
-    group: &'static str,
-    plural: &'static str,
-    namespaced: bool,
-}
-
-const fn kind(doing: &'static str, group: &'static str, plural: &'static str, namespaced: bool) -> Kind {
-    Kind { doing, group, plural, namespaced }
-}
-
-const KINDS: [Kind; 5] = [
-    kind("listing services", "/api/v1", "services", true),
-    kind("listing pods", "/api/v1", "pods", true),
-    kind("listing nodes", "/api/v1", "nodes", false),
-    kind("listing endpoints", "/api/v1", "endpoints", true),
-    kind("listing endpointslices", "/apis/discovery.k8s.io/v1", "endpointslices", true),
-];
 
 /// What a page says beside its objects.
 #[derive(Deserialize)]
@@ -49,19 +29,29 @@ struct PageMeta {
     next: Option<String>,
 }
 
-/// Reads the lists of all kinds.
-pub(super) async fn all(
-    client: &Client,
-    target: &Target,
-    into: &mut Inventory,
-    progress: impl Fn(u64),
-) -> Result<(), LiveError> {
-    for kind in &KINDS {
-        match list(client, target, kind, Some(PAGE), into.sibling(), &progress).await {
+/// Reads Services, Pods, Nodes, Endpoints and EndpointSlices into `into`. Returns the release of the cluster, if there
+/// is a profile of it. `progress` gets the number of bytes of each answer.
+pub fn read(target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Result<Option<Minor>, LiveError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LiveError::Runtime)?;
+    let done = runtime.block_on(async {
+        let client = connect(target).await?;
+        let minor = release(&client, target.timeout).await?;
+        all(&client, target, into, progress).await?;
+        Ok(minor)
+    });
+    // A name look-up that hangs must not hold the program.
+    runtime.shutdown_background();
+    done
+}
+
+/// Reads the lists of all resources.
+async fn all(client: &Client, target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Result<(), LiveError> {
+    for resource in Resource::read_by(Reader::Cli) {
+        match list(client, target, resource, Some(PAGE), into.sibling(), &progress).await {
             Ok(part) => into.merge(part),
             // The list is older than what the API server remembers: it must be read again, in one piece.
             Err(LiveError::Request(_, kube::Error::Api(status))) if status.code == 410 => {
-                into.merge(list(client, target, kind, None, into.sibling(), &progress).await?);
+                into.merge(list(client, target, resource, None, into.sibling(), &progress).await?);
             }
             Err(error) => return Err(error),
         }
@@ -69,24 +59,25 @@ pub(super) async fn all(
     Ok(())
 }
 
-/// Adds all objects of a kind to `all`.
+/// Adds all objects of a resource to `all`.
 async fn list(
     client: &Client,
     target: &Target,
-    kind: &Kind,
+    resource: Resource,
     limit: Option<usize>,
     mut all: Inventory,
     progress: &impl Fn(u64),
 ) -> Result<Inventory, LiveError> {
+    let doing = format!("listing {}", resource.plural());
     let mut next: Option<String> = None;
     loop {
-        let path = path(kind, target.namespace.as_deref(), limit, next.as_deref());
-        let text = get(client, &path, kind.doing, target.timeout).await?;
+        let path = path(resource, target.namespace.as_deref(), limit, next.as_deref());
+        let text = get(client, &path, &doing, target.timeout).await?;
         progress(u64::try_from(text.len()).unwrap_or_default());
         // The list names the kind of its items: they read like any other list.
         let source = Source { format: Format::Json, ..Source::file(&path) };
-        decode::read(text.as_bytes(), &source, &mut all).map_err(|e| LiveError::List(kind.doing, e))?;
-        let page: Page = serde_json::from_str(&text).map_err(|e| LiveError::Answer(kind.doing, e))?;
+        decode::read(text.as_bytes(), &source, &mut all).map_err(|e| LiveError::List(doing.clone(), e))?;
+        let page: Page = serde_json::from_str(&text).map_err(|e| LiveError::Answer(doing.clone(), e))?;
         next = page.metadata.next.filter(|n| !n.is_empty());
         if next.is_none() {
             return Ok(all);
@@ -95,14 +86,8 @@ async fn list(
 }
 
 /// Path and query of a page.
-fn path(kind: &Kind, namespace: Option<&str>, limit: Option<usize>, next: Option<&str>) -> String {
-    let mut path = kind.group.to_owned();
-    if let Some(namespace) = namespace.filter(|_| kind.namespaced) {
-        path.push_str("/namespaces/");
-        path.push_str(&escaped(namespace));
-    }
-    path.push('/');
-    path.push_str(kind.plural);
+fn path(resource: Resource, namespace: Option<&str>, limit: Option<usize>, next: Option<&str>) -> String {
+    let mut path = resource.path(namespace.map(escaped).as_deref());
     let query = [limit.map(|n| format!("limit={n}")), next.map(|n| format!("continue={}", escaped(n)))];
     for (i, part) in query.into_iter().flatten().enumerate() {
         path.push(if i == 0 { '?' } else { '&' });
@@ -123,19 +108,19 @@ fn escaped(text: &str) -> String {
     })
 }
 
-async fn get(client: &Client, path: &str, doing: &'static str, timeout: Duration) -> Result<String, LiveError> {
+async fn get(client: &Client, path: &str, doing: &str, timeout: Duration) -> Result<String, LiveError> {
     let request = http::Request::get(path)
         .header(http::header::ACCEPT, "application/json")
         .body(Vec::new())
-        .map_err(|e| LiveError::Request(doing, kube::Error::HttpError(e)))?;
+        .map_err(|e| LiveError::Request(doing.to_owned(), kube::Error::HttpError(e)))?;
     match tokio::time::timeout(timeout, client.request_text(request)).await {
-        Ok(answer) => answer.map_err(|e| LiveError::Request(doing, e)),
-        Err(_) => Err(LiveError::Timeout(doing, timeout.as_secs())),
+        Ok(answer) => answer.map_err(|e| LiveError::Request(doing.to_owned(), e)),
+        Err(_) => Err(LiveError::Timeout(doing.to_owned(), timeout.as_secs())),
     }
 }
 
 /// Which release the API server is, if there is a profile of it.
-pub(super) async fn release(client: &Client, timeout: Duration) -> Result<Option<Minor>, LiveError> {
+async fn release(client: &Client, timeout: Duration) -> Result<Option<Minor>, LiveError> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
     struct Version {
@@ -143,7 +128,7 @@ pub(super) async fn release(client: &Client, timeout: Duration) -> Result<Option
     }
     const DOING: &str = "asking for the version";
     let text = get(client, "/version", DOING, timeout).await?;
-    let version: Version = serde_json::from_str(&text).map_err(|e| LiveError::Answer(DOING, e))?;
+    let version: Version = serde_json::from_str(&text).map_err(|e| LiveError::Answer(DOING.to_owned(), e))?;
     // v1.30.4-gke.100, v1.28.5+k3s1: what follows the numbers is a vendor's.
     let end = version.git_version.find(['-', '+']).unwrap_or(version.git_version.len());
     Ok(version.git_version[..end].parse().ok())
@@ -155,19 +140,19 @@ mod tests {
 
     #[test]
     fn a_page_is_asked_for_as_the_api_wants_it() {
-        for (kind, namespace, limit, next, want) in [
-            (&KINDS[1], None, Some(500), None, "/api/v1/pods?limit=500"),
-            (&KINDS[1], Some("a b"), None, None, "/api/v1/namespaces/a%20b/pods"),
-            (&KINDS[2], Some("shop"), Some(500), None, "/api/v1/nodes?limit=500"),
+        for (resource, namespace, limit, next, want) in [
+            (Resource::Pod, None, Some(500), None, "/api/v1/pods?limit=500"),
+            (Resource::Pod, Some("a b"), None, None, "/api/v1/namespaces/a%20b/pods"),
+            (Resource::Node, Some("shop"), Some(500), None, "/api/v1/nodes?limit=500"),
             (
-                &KINDS[4],
+                Resource::EndpointSlice,
                 Some("shop"),
                 Some(2),
                 Some("eyJ2=="),
                 "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices?limit=2&continue=eyJ2%3D%3D",
             ),
         ] {
-            assert_eq!(path(kind, namespace, limit, next), want);
+            assert_eq!(path(resource, namespace, limit, next), want);
         }
     }
 }

@@ -1,99 +1,18 @@
-//! Reads a live cluster: the five kinds that decide about endpoints, page by page, and nothing else.
-//!
-//! Read only: every request is a GET.
+//! A cluster's API server as seen by a client: connect, list, watch, hold a Lease.
 
+mod connect;
+mod lease;
 mod list;
 mod metrics;
+mod reflector;
+mod resource_api;
+mod watch_failures;
+mod watched_object;
 
+pub use connect::{LiveError, Target};
+pub(crate) use connect::{config, connect};
+pub(crate) use lease::{HELD, LeaseHolder};
+pub use list::read;
 pub use metrics::WatchMetrics;
-
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
-
-use kube::{
-    Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
-
-use crate::{decode::DecodeError, engine::compat::Minor, inventory::Inventory};
-
-/// Which cluster, and how much of it.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// Context of the kubeconfig; the current one if it is not given.
-    pub context: Option<String>,
-    /// Path of the kubeconfig; if it is not given, `KUBECONFIG`, `~/.kube/config` or the pod's own account.
-    pub kubeconfig: Option<PathBuf>,
-    /// Only this namespace.
-    pub namespace: Option<String>,
-    /// Longest wait for one answer.
-    pub timeout: Duration,
-}
-
-/// Why a cluster could not be read, or reached at all.
-#[derive(Debug, thiserror::Error)]
-pub enum LiveError {
-    /// There is no usable configuration.
-    #[error("cannot tell which cluster is meant: {0}")]
-    Config(String),
-    /// The client cannot be set up.
-    #[error("cannot set up the client of {0}")]
-    Client(String, #[source] kube::Error),
-    /// The API server did not answer, or refused.
-    #[error("{0}")]
-    Request(&'static str, #[source] kube::Error),
-    /// The API server took too long.
-    #[error("{0}: no answer from the API server within {1} seconds")]
-    Timeout(&'static str, u64),
-    /// The answer is no list of objects.
-    #[error("{0}")]
-    List(&'static str, #[source] DecodeError),
-    /// The answer says something else.
-    #[error("{0}: the answer cannot be read")]
-    Answer(&'static str, #[source] serde_json::Error),
-    /// No runtime.
-    #[error("cannot start the async runtime")]
-    Runtime(#[source] std::io::Error),
-}
-
-/// Reads Services, Pods, Nodes, Endpoints and EndpointSlices into `into`, and tells which release the
-/// cluster runs, if that is one with a profile. `progress` is told how many bytes came.
-pub fn read(target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Result<Option<Minor>, LiveError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LiveError::Runtime)?;
-    let done = runtime.block_on(async {
-        let client = connect(target).await?;
-        let minor = list::release(&client, target.timeout).await?;
-        list::all(&client, target, into, progress).await?;
-        Ok(minor)
-    });
-    // A name look-up that hangs must not hold the program.
-    runtime.shutdown_background();
-    done
-}
-
-/// A client of the cluster; the namespace is no matter.
-pub(crate) async fn connect(target: &Target) -> Result<Client, LiveError> {
-    let mut config = config(target.context.as_deref(), target.kubeconfig.as_deref()).await?;
-    config.connect_timeout = Some(target.timeout);
-    config.read_timeout = Some(target.timeout);
-    let address = config.cluster_url.to_string();
-    Client::try_from(config).map_err(|e| LiveError::Client(address, e))
-}
-
-/// How to reach the cluster of a context; without both, of `KUBECONFIG`, `~/.kube/config` or the pod's own account.
-pub(crate) async fn config(context: Option<&str>, kubeconfig: Option<&Path>) -> Result<Config, LiveError> {
-    // Fails if a provider is there already, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let wrong = |e: &dyn std::fmt::Display| LiveError::Config(e.to_string());
-    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
-    match kubeconfig {
-        Some(path) => {
-            let file = Kubeconfig::read_from(path).map_err(|e| wrong(&e))?;
-            Config::from_custom_kubeconfig(file, &options).await.map_err(|e| wrong(&e))
-        }
-        None if context.is_some() => Config::from_kubeconfig(&options).await.map_err(|e| wrong(&e)),
-        None => Config::infer().await.map_err(|e| wrong(&e)),
-    }
-}
+pub(crate) use reflector::{WatchEnded, reflect};
+pub(crate) use resource_api::api;

@@ -6,11 +6,11 @@ use std::{fs, path::Path};
 
 use roster::{
     admission::{
-        Decision, Mode, Rule, RuleExample, Settings, Snapshot,
+        Decision, Mode, Rule, RuleExample, Settings,
         offline_review::{Writer, review_object},
         rules_markdown,
     },
-    inventory::Inventory,
+    inventory::{Inventory, Snapshot},
 };
 
 use examples::{MODES, cluster, data, object};

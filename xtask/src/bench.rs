@@ -4,10 +4,11 @@
 mod cluster;
 mod cost;
 mod states;
+mod watch;
 mod webhook;
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -27,6 +28,9 @@ pub(crate) struct BenchArgs {
     /// Number of Services of the whole cluster; each has fifteen pods
     #[arg(long, default_value_t = 10_000)]
     pub services: usize,
+    /// Another `roster` to measure in turns with this one; only for --what watch
+    #[arg(long, value_name = "PROGRAM")]
+    pub beside: Option<PathBuf>,
 }
 
 /// Which part to measure.
@@ -40,6 +44,8 @@ pub(crate) enum What {
     Cluster,
     /// The webhook, compared with a controller-runtime webhook
     Webhook,
+    /// The webhook's copy of a whole cluster
+    Watch,
     /// What the webhook adds to the creation of a Service, as a real API server measures it
     Cost,
 }
@@ -68,6 +74,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     }
     if wants(What::Webhook) {
         webhook::run_webhook(args.rounds.max(1), &mut goals)?;
+    }
+    if wants(What::Watch) {
+        watch::run_watch(args.services, args.rounds.max(1), args.beside.as_deref(), &mut goals)?;
     }
     if wants(What::Cost) {
         cost::run_cost(args.rounds.max(1), &mut goals)?;

@@ -34,7 +34,7 @@ impl Server {
         let log = thread::spawn(move || tail(log));
         let mut server = Self { child, address };
         let began = Instant::now();
-        while !server.ready() {
+        while !is_ready(&server.address) {
             if let Some(status) = server.child.try_wait()? {
                 let log = log.join().unwrap_or_default();
                 bail!("roster serve ended with {status}:\n{log}");
@@ -49,18 +49,19 @@ impl Server {
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
+}
 
-    fn ready(&self) -> bool {
-        let get = || -> std::io::Result<String> {
-            let mut stream = TcpStream::connect_timeout(&self.address, Duration::from_secs(1))?;
-            stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-            stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
-            let mut answer = String::new();
-            stream.take(1024).read_to_string(&mut answer)?;
-            Ok(answer)
-        };
-        get().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
-    }
+/// Whether the server at this address answers `/readyz` with 200.
+pub(crate) fn is_ready(address: &SocketAddr) -> bool {
+    let get = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(address, Duration::from_secs(1))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.take(1024).read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    get().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
 }
 
 impl Drop for Server {

@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr};
 
 use crate::{
     admission::{
-        DeniedRange, Knowledge, Known, Rule, Settings,
+        DeniedRange, Knowledge, Rule, Settings, Unknown,
         findings::{FindingKey, RuleFindings},
     },
     model::{installed::POLICY_KIND, parse_lenient},
@@ -119,12 +119,12 @@ pub(super) fn check_provenance<'a, F: std::fmt::Display>(
         match ip {
             Some(ip) if ranges.allowed(ip) => {}
             Some(ip) => match cluster.is_pod_address(namespace, ip) {
-                Known::Yes(true) => {}
-                Known::Yes(false) => {
+                Ok(true) => {}
+                Ok(false) => {
                     let message = format_args!("{text} is not the address of a pod in namespace {namespace}");
                     findings.add(Rule::Provenance, about, field, message);
                 }
-                Known::No(why) => not_known = Some(why),
+                Err(Unknown(why)) => not_known = Some(why),
             },
             // A host name may resolve to any address at any time.
             None => {

@@ -16,7 +16,7 @@ use super::{
     *,
 };
 use crate::{
-    inventory::Inventory,
+    inventory::{Inventory, Snapshot},
     model::json::patch::{PatchOp, apply},
 };
 

@@ -10,14 +10,13 @@ use super::{
 };
 use crate::{
     admission::{
-        Snapshot,
         offline_review::{self, Namespaces, OfflineReview, ReviewError, Reviewer},
         policy::{self, EndpointPolicy, Policies},
     },
     cli::{input_texts::InputFile, messages},
     decode::{self, Document, Source},
     engine::reason::{Finding, Severity},
-    inventory::Inventory,
+    inventory::{Inventory, Snapshot},
     model::{
         ObjectKey, Text,
         installed::{POLICY_GROUP, POLICY_KIND},

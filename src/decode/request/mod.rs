@@ -30,7 +30,7 @@ use crate::{
         reason::{Finding, Reason},
         state::{Controller, Options},
     },
-    inventory::{Inventory, Problems},
+    inventory::{Findings, Inventory},
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod},
 };
 
@@ -40,7 +40,7 @@ pub struct Requested {
     /// The state, and how to plan it.
     pub request: PlanRequest,
     /// What is wrong with the rest of it.
-    pub problems: Problems,
+    pub problems: Findings,
 }
 
 /// Why a request cannot be planned.
@@ -192,7 +192,7 @@ impl Requested {
 }
 
 /// Keeps the last object of each name, as a list does: an API server has one.
-fn distinct<T>(objects: &mut Vec<T>, key: impl Fn(&T) -> ObjectKey, problems: &mut Problems) {
+fn distinct<T>(objects: &mut Vec<T>, key: impl Fn(&T) -> ObjectKey, problems: &mut Findings) {
     let mut seen = HashSet::with_capacity(objects.len());
     let keep: Vec<bool> = objects
         .iter()

@@ -13,7 +13,7 @@ use crate::{
         object::{OfKind, keep},
         strict::Strict,
     },
-    inventory::{Interner, Object},
+    inventory::{AnyObject, Interner},
 };
 
 /// Reads `text`, unless there is anything to say about it: then the second look says it.
@@ -36,7 +36,7 @@ struct Quick<'a> {
 }
 
 impl Quick<'_> {
-    fn keep<E: Error>(&mut self, object: Object) -> Result<(), E> {
+    fn keep<E: Error>(&mut self, object: AnyObject) -> Result<(), E> {
         self.left = self.left.checked_sub(1).ok_or_else(odd)?;
         // Where a problem stands is no matter here.
         keep(object, "", Pointer::At(""), &mut self.interner, &mut self.found.objects);

@@ -8,7 +8,7 @@ use crate::{
         reason::Finding,
         state::{Plan, State},
     },
-    inventory::{Entry, Index, Problems},
+    inventory::{Entry, Findings, Index},
     model::Text,
 };
 
@@ -34,7 +34,7 @@ pub struct Summary {
     pub endpoint_slices: Writes,
     /// Errors in all plans together.
     pub errors: u64,
-    /// Problems in all plans together; those of the input are apart.
+    /// Findings in all plans together; those of the input are apart.
     pub problems: u64,
 }
 
@@ -92,7 +92,7 @@ pub fn line<'a>(entry: &Entry<'a>, plan: &'a Plan) -> impl Serialize + use<'a> {
 }
 
 /// What follows the plans, or other answers for each Service: the summary, and what is wrong with the input.
-pub fn last_line<'a, S: Serialize>(summary: &'a S, problems: &'a Problems) -> impl Serialize + use<'a, S> {
+pub fn last_line<'a, S: Serialize>(summary: &'a S, problems: &'a Findings) -> impl Serialize + use<'a, S> {
     LastLine { summary: SummaryLine { summary, problems: InputProblems::of(problems) } }
 }
 
@@ -126,7 +126,7 @@ pub struct InputProblems<'a> {
 
 impl<'a> InputProblems<'a> {
     /// Those of an input.
-    pub fn of(problems: &'a Problems) -> Self {
+    pub fn of(problems: &'a Findings) -> Self {
         Self { input_problems: problems.as_slice(), more_input_problems: problems.more() }
     }
 }
@@ -137,7 +137,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// Appends the last line.
-pub(super) fn write_summary(out: &mut Vec<u8>, summary: &Summary, problems: &Problems) {
+pub(super) fn write_summary(out: &mut Vec<u8>, summary: &Summary, problems: &Findings) {
     append(out, &last_line(summary, problems));
 }
 

@@ -18,7 +18,7 @@ use crate::{
         reason::{Finding, Reason},
         state::{Controller, Options, State},
     },
-    inventory::{Index, Inventory, Problems},
+    inventory::{Findings, Index, Inventory},
     model::{ObjectKey, Pod, Text},
 };
 
@@ -32,7 +32,7 @@ pub(super) struct PlanInput<'a> {
     pub controllers: Option<Vec<Controller>>,
     pub options: Options,
     /// What is wrong with the input.
-    problems: &'a Problems,
+    problems: &'a Findings,
     /// The Service that the query names.
     named: Option<(&'a Text, &'a Text)>,
 }
@@ -151,7 +151,7 @@ impl PlanInput<'_> {
 }
 
 /// Problems for an answer, with how many more there are.
-pub(super) fn listed(problems: &Problems) -> Vec<Finding> {
+pub(super) fn listed(problems: &Findings) -> Vec<Finding> {
     let mut list = problems.as_slice().to_vec();
     if problems.more() > 0 {
         let key = ObjectKey { kind: "Request".into(), ..ObjectKey::default() };

@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     admission::{
-        Snapshot,
         offline_review::{self, MAX_TEXT, Namespaces, OfflineReview, ReviewError, Reviewer},
         policy::{self, Policies},
     },
@@ -26,7 +25,7 @@ use crate::{
         request::{RequestError, ReviewRequest, read_review},
     },
     engine::reason::{Finding, Reason},
-    inventory::{Inventory, Problems},
+    inventory::{Findings, Inventory, Snapshot},
     model::json::raw::object_key,
 };
 
@@ -161,7 +160,7 @@ fn of_request(
 }
 
 /// One that an API server would refuse is told, and left out.
-fn read_policies(list: &[&RawValue], problems: &mut Problems) -> Result<Policies, ApiError> {
+fn read_policies(list: &[&RawValue], problems: &mut Findings) -> Result<Policies, ApiError> {
     let mut policies = Vec::new();
     for (i, raw) in list.iter().enumerate() {
         bounded("policies", raw)?;

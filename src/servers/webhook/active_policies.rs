@@ -11,7 +11,7 @@ use crate::{
         policy::{self, EndpointPolicy},
     },
     engine::reason::Finding,
-    inventory::cache::Store,
+    inventory::Store,
 };
 
 /// A source of the settings for a review. It is called for every review, so settings are shared, not copied.

@@ -21,7 +21,8 @@ use tower::ServiceExt;
 use super::{ActivePolicies, AdmissionMetrics, FailureMode, Webhook, WebhookLimits, router};
 use crate::{
     admission::{AdmissionRequest as Review, Nothing, Settings},
-    inventory::cache::{Event, Kind, Object, Store},
+    inventory::{NamespaceRow, Store},
+    model::{EndpointSlice, Node, Pod, Service},
     runtime::telemetry::registry::MetricsRegistry,
 };
 
@@ -165,11 +166,11 @@ async fn a_request_with_a_uid_gets_a_review_whatever_else_is_broken() {
 /// The copy of the cluster is a moment behind: a review waits for it if its deadline allows.
 #[tokio::test(start_paused = true)]
 async fn a_review_that_may_be_early_is_checked_again() {
-    let namespace = || Object::Namespace("shop".into(), [("team", "a")].into_iter().collect());
-    let pod = || {
+    let namespace = |store: &Store| store.apply(NamespaceRow::new("shop", [("team", "a")].into_iter().collect()));
+    let pod = |store: &Store| {
         let ip =
             json!({ "metadata": { "namespace": "shop", "name": "a" }, "status": { "podIPs": [{ "ip": "10.0.0.1" }] } });
-        Object::Pod(Box::new(serde_json::from_value(ip).unwrap()))
+        store.apply::<Pod>(serde_json::from_value(ip).unwrap());
     };
     let endpoints = |padding: usize| {
         let text = review("early", padding)
@@ -179,20 +180,26 @@ async fn a_review_that_may_be_early_is_checked_again() {
         text
     };
     // A large review waits for a worker, and is checked twice as well.
-    let rows = || {
+    let both = |store: &Store| {
+        namespace(store);
+        pod(store);
+    };
+    let rows = || -> [(&str, &dyn Fn(&Store), &str, bool); 4] {
         [
-            ("a pod comes", vec![namespace(), pod()], "", true),
-            ("no time is left for it", vec![namespace(), pod()], "?timeout=200ms", true),
-            ("the namespace comes, and no pod", vec![namespace()], "", false),
-            ("nothing comes", vec![], "", true),
+            ("a pod comes", &both, "", true),
+            ("no time is left for it", &both, "?timeout=200ms", true),
+            ("the namespace comes, and no pod", &namespace, "", false),
+            ("nothing comes", &|_| {}, "", true),
         ]
     };
     let sizes = [0, 300_000].into_iter();
     for (padding, (name, comes, query, allowed)) in sizes.flat_map(|size| rows().map(|row| (size, row))) {
         let store = Arc::new(Store::new());
-        for kind in [Kind::Pod, Kind::Service, Kind::Node, Kind::Slice, Kind::Namespace] {
-            store.take(Event::Replace(kind, Vec::new()));
-        }
+        store.fill::<Pod>(Vec::new());
+        store.fill::<Service>(Vec::new());
+        store.fill::<Node>(Vec::new());
+        store.fill::<EndpointSlice>(Vec::new());
+        store.fill::<NamespaceRow>(Vec::new());
         let policies = ActivePolicies::new(Some(store.clone()));
         let policy = json!({
             "apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": { "name": "a" },
@@ -207,9 +214,7 @@ async fn a_review_that_may_be_early_is_checked_again() {
         let webhook = Webhook::new(store.clone(), Arc::new(policies), metrics, LIMITS, FailureMode::Open);
         let later = async {
             sleep(Duration::from_millis(100)).await;
-            for object in comes {
-                store.take(Event::Apply(object));
-            }
+            comes(&store);
         };
         let ((_, _, body), ()) =
             tokio::join!(ask(&webhook, post(&format!("/validate{query}"), endpoints(padding))), later);

@@ -10,7 +10,8 @@ use axum::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use roster::{
-    admission::{Remedy, Rule, Snapshot, policy},
+    admission::{Remedy, Rule, policy},
+    inventory::Snapshot,
     servers::webhook::{ActivePolicies, AdmissionMetrics, FailureMode, Webhook, WebhookLimits, router},
 };
 use serde::Deserialize;

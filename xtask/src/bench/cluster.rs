@@ -40,7 +40,7 @@ pub(crate) fn run_cluster(services: usize, goals: &mut Goals) -> Result<()> {
     Ok(())
 }
 
-fn file(services: usize) -> Result<PathBuf> {
+pub(super) fn file(services: usize) -> Result<PathBuf> {
     let folder = paths::cache()?.join("bench");
     // The name contains a hash of the program that writes the file.
     let source = fs::read(paths::root().join("benches/cluster/write.rs"))?;

@@ -3,7 +3,7 @@
 use super::object::CheckedEndpoints;
 use crate::{
     admission::{
-        Known, Rule,
+        Rule, Unknown,
         findings::{Correction, RuleFindings},
         kinds::check::Subject,
     },
@@ -21,11 +21,9 @@ use crate::{
 pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
     let service = match subject.cluster.service(subject.namespace, subject.name) {
         // A Service from a file may not have a cluster IP yet: whether it is headless is not known.
-        Known::Yes(Some(service)) if service.kind != ServiceType::ExternalName && !service.cluster_ip.is_empty() => {
-            service
-        }
-        Known::Yes(_) => return,
-        Known::No(why) => return findings.unchecked(Rule::HeadlessLabel, why),
+        Ok(Some(service)) if service.kind != ServiceType::ExternalName && !service.cluster_ip.is_empty() => service,
+        Ok(_) => return,
+        Err(Unknown(why)) => return findings.unchecked(Rule::HeadlessLabel, why),
     };
     let path = ["metadata", "labels", names::HEADLESS];
     let field = format_args!("metadata.labels[{}]", names::HEADLESS);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     admission::{
-        Known, Rule,
+        Rule,
         findings::{FindingKey, RuleFindings},
         owner,
     },
@@ -43,7 +43,7 @@ impl CheckedObject for CheckedEndpoints {
         owner::managed_by(&subject.object.metadata.labels, owner::ENDPOINTS).is_some()
             || matches!(
                 subject.cluster.service(subject.namespace, subject.name),
-                Known::Yes(Some(s)) if s.selector.is_some() && s.kind != ServiceType::ExternalName
+                Ok(Some(s)) if s.selector.is_some() && s.kind != ServiceType::ExternalName
             )
     }
 }

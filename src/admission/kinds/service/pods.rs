@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     admission::{
-        Known, Rule,
+        Rule, Unknown,
         findings::{FindingKey, RuleFindings},
         kinds::check::Subject,
     },
@@ -43,7 +43,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
         // Without named ports, one pod is enough.
         pods == 0 || !named.is_empty()
     });
-    if let Known::No(why) = known {
+    if let Err(Unknown(why)) = known {
         findings.unchecked(Rule::SelectorMatchesNothing, why);
         if !named.is_empty() {
             findings.unchecked(Rule::TargetPortMissing, why);

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, net::IpAddr};
 use super::object::CheckedSlice;
 use crate::{
     admission::{
-        Known, Rule,
+        Rule, Unknown,
         findings::{FindingKey, RuleFindings},
         kinds::check::Subject,
     },
@@ -60,8 +60,8 @@ pub(super) fn check_zones(subject: &Subject<'_, CheckedSlice>, findings: &mut Ru
             let exists = match known.get(name) {
                 Some(exists) => *exists,
                 None => match subject.cluster.is_zone(name) {
-                    Known::Yes(exists) => *known.entry(name).or_insert(exists),
-                    Known::No(why) => return findings.unchecked(Rule::UnknownZone, why),
+                    Ok(exists) => *known.entry(name).or_insert(exists),
+                    Err(Unknown(why)) => return findings.unchecked(Rule::UnknownZone, why),
                 },
             };
             if !exists {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::object::CheckedSlice;
 use crate::{
     admission::{
-        Known, Place, Rule,
+        Rule, SliceEndpoint, Unknown,
         findings::{FindingKey, RuleFindings},
         kinds::check::Subject,
     },
@@ -27,12 +27,12 @@ pub(super) fn check(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFind
         return;
     };
     match subject.cluster.service(subject.namespace, name) {
-        Known::Yes(Some(_)) => {}
-        Known::Yes(None) => {
+        Ok(Some(_)) => {}
+        Ok(None) => {
             let message = format_args!("Service {name:?} does not exist in namespace {}", subject.namespace);
             findings.add(Rule::SliceService, FindingKey::Text(name), field, message);
         }
-        Known::No(why) => findings.unchecked(Rule::SliceService, why),
+        Err(Unknown(why)) => findings.unchecked(Rule::SliceService, why),
     }
 }
 
@@ -50,12 +50,12 @@ pub(super) fn check_duplicates(subject: &Subject<'_, CheckedSlice>, findings: &m
         }
         let Some(service) = subject.object.service_name() else { continue };
         let (namespace, slice) = (subject.namespace, subject.name);
-        match subject.cluster.other_slice(&Place { namespace, service, slice, ports: &ports, address: text }) {
-            Known::Yes(Some(other)) => {
+        match subject.cluster.other_slice(&SliceEndpoint { namespace, service, slice, ports: &ports, address: text }) {
+            Ok(Some(other)) => {
                 findings.add(Rule::DuplicateEndpoint, about, field, format_args!("{text} is also in slice {other}"));
             }
-            Known::Yes(None) => {}
-            Known::No(why) => not_known = Some(why),
+            Ok(None) => {}
+            Err(Unknown(why)) => not_known = Some(why),
         }
     }
     if let Some(why) = not_known {

@@ -10,11 +10,16 @@ use std::{
 
 use anyhow::{Context, anyhow};
 
-use super::{Configured, Keeper, KeeperOptions, policies, statuses::Statuses, watch};
+use super::{
+    ca_bundles::CallerNames,
+    certificate_manager::{CertificateManager, ManagerOptions},
+    policy_status::PolicyStatuses,
+    policy_watch::PolicySink,
+};
 use crate::{
-    inventory::cache::Store,
-    kube_api::{self, WatchMetrics},
-    model::installed::CRD,
+    inventory::{NamespaceRow, Store},
+    kube_api::{self, WatchEnded, WatchMetrics, reflect},
+    model::{EndpointSlice, Node, Pod, Resource, Service, installed::CRD},
     runtime::{
         certificates::SelfSignedOptions,
         clock::Clock,
@@ -42,33 +47,43 @@ pub(crate) async fn start(
 ) -> anyhow::Result<(Arc<Store>, Arc<ActivePolicies>)> {
     let client = connect(options).await?;
 
-    let configured = Configured { configuration: options.configuration.clone(), crd: CRD.to_owned() };
-    let keeper = Keeper::new(client.clone(), KeeperOptions { configured, own }, served.clone(), clock.clone());
-    let trust = keeper.trust();
+    let configured = CallerNames { configuration: options.configuration.clone(), crd: CRD.to_owned() };
+    let manager =
+        CertificateManager::new(client.clone(), ManagerOptions { configured, own }, served.clone(), clock.clone());
+    let trust = manager.trust();
     readiness.add("ca-bundle", move || trust.check());
-    tasks.endless("the keeper of certificates", keeper.run());
+    tasks.endless("the certificate manager", manager.run());
 
     let store = Arc::new(Store::new());
     let in_force = Arc::new(ActivePolicies::new(Some(store.clone())));
-    let (api, statuses) = (policies::api(client.clone()), Statuses::new(clock.clone()));
-    let known = Arc::new(AtomicBool::new(false));
-    let watched = policies::of_cluster(api.clone(), in_force.clone(), statuses.clone(), known.clone(), copy.clone());
-    tasks.endless("the watch of policies", watched);
-    tasks.endless("the status of policies", statuses.write(api));
+    let statuses = PolicyStatuses::new(clock.clone());
+    let is_known = Arc::new(AtomicBool::new(false));
+    let policies = PolicySink { in_force: in_force.clone(), statuses: statuses.clone(), is_known: is_known.clone() };
+    watch(tasks, reflect(client.clone(), Resource::EndpointPolicy, policies, copy.clone()));
+    tasks.endless("the status of policies", statuses.write(kube_api::api(client.clone(), Resource::EndpointPolicy)));
     readiness.add("policies", move || {
-        if known.load(Ordering::Relaxed) { Ok(()) } else { Err("the policies are not listed yet".to_owned()) }
+        if is_known.load(Ordering::Relaxed) { Ok(()) } else { Err("the policies are not listed yet".to_owned()) }
     });
-    let (filled, kept, copy) = (store.clone(), store.clone(), copy.clone());
+    let filled = store.clone();
     readiness.add("cache", move || {
         if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
     });
+    watch(tasks, reflect(client.clone(), Resource::Pod, store.sink::<Pod>(), copy.clone()));
+    watch(tasks, reflect(client.clone(), Resource::Service, store.sink::<Service>(), copy.clone()));
+    watch(tasks, reflect(client.clone(), Resource::Node, store.sink::<Node>(), copy.clone()));
+    watch(tasks, reflect(client.clone(), Resource::EndpointSlice, store.sink::<EndpointSlice>(), copy.clone()));
+    watch(tasks, reflect(client, Resource::Namespace, store.sink::<NamespaceRow>(), copy.clone()));
+    Ok((store, in_force))
+}
+
+/// Runs a watch. That it ends is an error.
+fn watch(tasks: &mut Tasks, watch: impl Future<Output = Result<(), WatchEnded>> + Send + 'static) {
     tasks.spawn(async move {
-        match watch::run(client, kept, copy).await {
-            Ok(()) => anyhow!("the watches ended"),
+        match watch.await {
+            Ok(()) => anyhow!("a watch ended"),
             Err(error) => error.into(),
         }
     });
-    Ok((store, in_force))
 }
 
 async fn connect(options: &ClusterOptions) -> anyhow::Result<kube::Client> {

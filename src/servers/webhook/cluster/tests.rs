@@ -17,13 +17,16 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    Caller, Configured, Keeper, KeeperOptions, Kind, Watched,
-    keep::{KeepError, loses},
+    ca_bundles::{BundleObject, Caller, CallerNames},
+    certificate_manager::{CertificateManager, ManagerError, ManagerOptions, loses},
 };
-use crate::runtime::{
-    certificates::{CertificateLifetimes, Material, SelfSignedOptions, advance},
-    clock::Clock,
-    tls::{DynamicCertificate, TlsMetrics, certificates},
+use crate::{
+    model::Resource,
+    runtime::{
+        certificates::{CertificateLifetimes, Material, SelfSignedOptions, advance},
+        clock::Clock,
+        tls::{DynamicCertificate, TlsMetrics, certificates},
+    },
 };
 
 const NAME: &str = "roster-webhook.roster-system.svc";
@@ -121,7 +124,7 @@ async fn answer(State(cluster): State<Cluster>, request: Request) -> Response {
     }
 }
 
-fn keeper(cluster: &Cluster) -> (Keeper, Arc<DynamicCertificate>) {
+fn keeper(cluster: &Cluster) -> (CertificateManager, Arc<DynamicCertificate>) {
     let own = SelfSignedOptions {
         namespace: "roster-system".to_owned(),
         secret: "roster-webhook-tls".to_owned(),
@@ -131,9 +134,9 @@ fn keeper(cluster: &Cluster) -> (Keeper, Arc<DynamicCertificate>) {
         life: CertificateLifetimes::default(),
     };
     let served = DynamicCertificate::new(TlsMetrics::default());
-    let configured = Configured { configuration: "roster".to_owned(), crd: "p".to_owned() };
-    let options = KeeperOptions { configured, own: Some(own) };
-    (Keeper::new(cluster.client(), options, served.clone(), Clock::new(begin)), served)
+    let configured = CallerNames { configuration: "roster".to_owned(), crd: "p".to_owned() };
+    let options = ManagerOptions { configured, own: Some(own) };
+    (CertificateManager::new(cluster.client(), options, served.clone(), Clock::new(begin)), served)
 }
 
 /// The first start of the only replica: one `caBundle` that cannot be written must not keep everybody waiting.
@@ -199,7 +202,8 @@ fn nobody_loses_a_certificate_that_he_accepts() {
             bundle: bundle.as_bytes().to_vec(),
         };
         let callers = bundles.iter().map(caller).collect();
-        let watched = [Watched { kind: Kind::Validating, name: "roster".to_owned(), callers }];
+        let watched =
+            [BundleObject { kind: Resource::ValidatingWebhookConfiguration, name: "roster".to_owned(), callers }];
         assert_eq!(loses(begin(), &watched, &now_served, next), want, "{name}");
     }
 }
@@ -212,7 +216,7 @@ async fn every_step_ends() {
         let (mut keeper, _) = keeper(&cluster);
         let began = Instant::now();
         let done = keeper.round().await;
-        assert!(matches!(done, Err(KeepError::Slow)), "{silent:?}: {done:?}");
+        assert!(matches!(done, Err(ManagerError::Slow)), "{silent:?}: {done:?}");
         assert!(began.elapsed() <= Duration::from_secs(21), "{silent:?}: {:?}", began.elapsed());
     }
 }

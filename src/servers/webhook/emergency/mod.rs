@@ -6,42 +6,25 @@
 
 mod plan;
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use kube::{
-    Api, Client,
+    Api,
     api::{Patch, PatchParams},
-    core::{ApiResource, DynamicObject, GroupVersionKind},
+    core::DynamicObject,
 };
 use serde::Serialize;
 
-use crate::kube_api::{self, LiveError, Target};
+use crate::{
+    kube_api::{self, LiveError, Target},
+    model::Resource,
+};
 pub use plan::{ANNOTATION, Direction, NotOurs, Planned, plan};
 
 /// Who writes, in the managed fields of the configurations.
 const MANAGER: &str = "roster-switch";
 /// How often a configuration is read again that somebody else wrote meanwhile.
 const ATTEMPTS: usize = 5;
-
-/// The kinds of configurations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Kind {
-    /// `MutatingWebhookConfiguration`.
-    #[serde(rename = "MutatingWebhookConfiguration")]
-    Mutating,
-    /// `ValidatingWebhookConfiguration`.
-    #[serde(rename = "ValidatingWebhookConfiguration")]
-    Validating,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mutating => "MutatingWebhookConfiguration",
-            Self::Validating => "ValidatingWebhookConfiguration",
-        })
-    }
-}
 
 /// What to turn, and where.
 #[derive(Clone, Debug)]
@@ -60,7 +43,7 @@ pub struct Order {
 #[derive(Debug)]
 pub struct Turned {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: Resource,
     /// What was changed in it; empty if it was so already.
     pub result: Result<Vec<Change>, SwitchError>,
 }
@@ -81,19 +64,19 @@ pub struct Change {
 pub enum SwitchError {
     /// It is not there.
     #[error("there is no {0} {1}")]
-    Missing(Kind, String),
+    Missing(Resource, String),
     /// The API server refused, or did not answer.
     #[error("{0} {1}: cannot {2} it")]
-    Request(Kind, String, &'static str, #[source] Box<kube::Error>),
+    Request(Resource, String, &'static str, #[source] Box<kube::Error>),
     /// The API server took too long.
     #[error("{0} {1}: no answer from the API server within {2} seconds")]
-    Timeout(Kind, String, u64),
+    Timeout(Resource, String, u64),
     /// Others write it all the time.
     #[error("{0} {1}: somebody else wrote it each of {ATTEMPTS} times; try again")]
-    Conflict(Kind, String),
+    Conflict(Resource, String),
     /// The annotation was changed by somebody.
     #[error("{0} {1}: {2}")]
-    NotOurs(Kind, String, #[source] NotOurs),
+    NotOurs(Resource, String, #[source] NotOurs),
 }
 
 /// Turns both configurations, the one even where the other fails. An error means that the cluster cannot be reached.
@@ -102,8 +85,11 @@ pub fn turn(order: &Order) -> Result<Vec<Turned>, LiveError> {
     let done = runtime.block_on(async {
         let client = kube_api::connect(&order.target).await?;
         let mut all = Vec::new();
-        for kind in [Kind::Mutating, Kind::Validating] {
-            all.push(Turned { kind, result: One { kind, order, api: api(kind, &client) }.turn().await });
+        for kind in [Resource::MutatingWebhookConfiguration, Resource::ValidatingWebhookConfiguration] {
+            all.push(Turned {
+                kind,
+                result: One { kind, order, api: kube_api::api(client.clone(), kind) }.turn().await,
+            });
         }
         Ok(all)
     });
@@ -112,14 +98,9 @@ pub fn turn(order: &Order) -> Result<Vec<Turned>, LiveError> {
     done
 }
 
-fn api(kind: Kind, client: &Client) -> Api<DynamicObject> {
-    let gvk = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", &kind.to_string());
-    Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk))
-}
-
 /// One configuration.
 struct One<'a> {
-    kind: Kind,
+    kind: Resource,
     order: &'a Order,
     api: Api<DynamicObject>,
 }

@@ -82,7 +82,7 @@ pub(in crate::bench) fn roster_program() -> Result<PathBuf> {
 }
 
 /// `tls.crt` and `tls.key` in `folder`, created by the first call.
-fn certificate(folder: &Path) -> Result<PathBuf> {
+pub(in crate::bench) fn certificate(folder: &Path) -> Result<PathBuf> {
     let file = folder.join("tls.crt");
     if !file.exists() {
         let made = Command::new(roster_program()?).args(["certs", "dev", "--dir"]).arg(folder).output()?;

@@ -21,30 +21,30 @@ pub(super) enum SecretError {
 
 /// What is stored, and as which version.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct StoredMaterial {
     pub(super) material: Material,
     version: Option<String>,
 }
 
-pub(super) struct Vault {
+pub(super) struct CertificateSecret {
     api: Api<Secret>,
     name: String,
 }
 
-impl Vault {
+impl CertificateSecret {
     pub(super) fn new(client: Client, namespace: &str, name: &str) -> Self {
         Self { api: Api::namespaced(client, namespace), name: name.to_owned() }
     }
 
     /// What is there; `None` if there is no Secret, or an empty one.
-    pub(super) async fn read(&self) -> Result<Option<Found>, SecretError> {
+    pub(super) async fn read(&self) -> Result<Option<StoredMaterial>, SecretError> {
         let secret = self.api.get_opt(&self.name).await.map_err(|e| self.failed(e))?;
         let Some(secret) = secret else { return Ok(None) };
         open(secret).ok_or_else(|| SecretError::Foreign(self.name.clone())).map(Some)
     }
 
     /// Writes over what was found. `false`: somebody else was quicker.
-    pub(super) async fn write(&self, material: &Material, found: Option<&Found>) -> Result<bool, SecretError> {
+    pub(super) async fn write(&self, material: &Material, found: Option<&StoredMaterial>) -> Result<bool, SecretError> {
         let secret = close(&self.name, material, found.and_then(|f| f.version.clone()));
         let params = PostParams::default();
         let done = match found {
@@ -64,7 +64,7 @@ impl Vault {
 }
 
 /// `None` if it is not ours.
-fn open(secret: Secret) -> Option<Found> {
+fn open(secret: Secret) -> Option<StoredMaterial> {
     let ours = secret.metadata.annotations.is_some_and(|a| a.contains_key(OURS));
     let data = secret.data.unwrap_or_default();
     let filled = data.values().any(|v| !v.0.is_empty());
@@ -74,7 +74,7 @@ fn open(secret: Secret) -> Option<Found> {
     let text = |key: &str| data.get(key).map(|v| String::from_utf8_lossy(&v.0).into_owned()).unwrap_or_default();
     let material =
         Material { bundle: text("ca.crt"), ca_key: text("ca.key"), certificate: text("tls.crt"), key: text("tls.key") };
-    Some(Found { material, version: secret.metadata.resource_version })
+    Some(StoredMaterial { material, version: secret.metadata.resource_version })
 }
 
 fn close(name: &str, material: &Material, version: Option<String>) -> Secret {

@@ -1,139 +1,108 @@
 //! The `caBundle`s in the cluster: read from our own configurations and CRD, and written by server-side apply, so
 //! that nothing else in them is touched.
 
-use std::fmt;
-
 use base64::{Engine, prelude::BASE64_STANDARD};
 use kube::{
-    Api, Client,
+    Client,
     api::{Patch, PatchParams},
-    core::{ApiResource, DynamicObject, GroupVersionKind},
 };
 use serde_json::{Value, json};
 
-use crate::model::installed::CERTS_MANAGER;
+use crate::{
+    kube_api::api,
+    model::{Resource, installed::CERTS_MANAGER},
+};
 
 /// What of the cluster calls us.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Configured {
+pub(super) struct CallerNames {
     /// Name of both webhook configurations.
-    pub configuration: String,
+    pub(super) configuration: String,
     /// Name of the CRD.
-    pub crd: String,
+    pub(super) crd: String,
 }
 
 /// An object with `caBundle`s, as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watched {
-    /// Its kind.
-    pub kind: Kind,
+pub(super) struct BundleObject {
+    /// Its resource.
+    pub(super) kind: Resource,
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// Who calls us in it.
-    pub callers: Vec<Caller>,
+    pub(super) callers: Vec<Caller>,
 }
 
 /// A client configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
+pub(super) struct Caller {
     /// The webhook's name; empty in a CRD, which has only one.
-    pub webhook: String,
+    pub(super) webhook: String,
     /// The name that its certificate must have.
-    pub server: String,
+    pub(super) server: String,
     /// CAs in PEM.
-    pub bundle: Vec<u8>,
+    pub(super) bundle: Vec<u8>,
 }
 
-/// The kinds that have a `caBundle`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `MutatingWebhookConfiguration`.
-    Mutating,
-    /// `ValidatingWebhookConfiguration`.
-    Validating,
-    /// `CustomResourceDefinition`.
-    Crd,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Kind {
-    const ALL: [Self; 3] = [Self::Mutating, Self::Validating, Self::Crd];
-
-    /// As it is written in an object.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mutating => "MutatingWebhookConfiguration",
-            Self::Validating => "ValidatingWebhookConfiguration",
-            Self::Crd => "CustomResourceDefinition",
-        }
-    }
-
-    fn group(self) -> &'static str {
-        match self {
-            Self::Mutating | Self::Validating => "admissionregistration.k8s.io",
-            Self::Crd => "apiextensions.k8s.io",
-        }
-    }
-
-    fn api(self, client: &Client) -> Api<DynamicObject> {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(self.group(), "v1", self.name()));
-        Api::all_with(client.clone(), &resource)
-    }
-}
+/// The resources that have a `caBundle`.
+const RESOURCES: [Resource; 3] = [
+    Resource::MutatingWebhookConfiguration,
+    Resource::ValidatingWebhookConfiguration,
+    Resource::CustomResourceDefinition,
+];
 
 /// Reads and writes them.
 #[derive(Clone)]
-pub struct Bundles {
+pub(super) struct CaBundles {
     client: Client,
-    configured: Configured,
+    configured: CallerNames,
 }
 
-impl Bundles {
+impl CaBundles {
     /// Those of the objects named in `configured`.
-    pub fn new(client: Client, configured: Configured) -> Self {
+    pub(super) fn new(client: Client, configured: CallerNames) -> Self {
         Self { client, configured }
     }
 
     /// All that are there.
-    pub async fn read(&self) -> Result<Vec<Watched>, kube::Error> {
+    pub(super) async fn read(&self) -> Result<Vec<BundleObject>, kube::Error> {
         let mut all = Vec::new();
-        for kind in Kind::ALL {
-            let name = if kind == Kind::Crd { &self.configured.crd } else { &self.configured.configuration };
-            if let Some(object) = kind.api(&self.client).get_opt(name).await? {
-                all.push(Watched { kind, name: name.clone(), callers: callers(kind, &object.data) });
+        for kind in RESOURCES {
+            let name = if kind == Resource::CustomResourceDefinition {
+                &self.configured.crd
+            } else {
+                &self.configured.configuration
+            };
+            if let Some(object) = api(self.client.clone(), kind).get_opt(name).await? {
+                all.push(BundleObject { kind, name: name.clone(), callers: callers(kind, &object.data) });
             }
         }
         Ok(all)
     }
 
     /// Writes `bundle` into every `caBundle` of an object that has another.
-    pub async fn write(&self, watched: &Watched, bundle: &str) -> Result<(), kube::Error> {
+    pub(super) async fn write(&self, watched: &BundleObject, bundle: &str) -> Result<(), kube::Error> {
         let params = PatchParams::apply(CERTS_MANAGER).force();
         let patch = Patch::Apply(apply(watched, bundle));
-        watched.kind.api(&self.client).patch(&watched.name, &params, &patch).await.map(drop)
+        api(self.client.clone(), watched.kind).patch(&watched.name, &params, &patch).await.map(drop)
     }
 }
 
-impl Watched {
+impl BundleObject {
     /// Whether every `caBundle` is this one.
-    pub fn has(&self, bundle: &str) -> bool {
+    pub(super) fn has(&self, bundle: &str) -> bool {
         self.callers.iter().all(|c| c.bundle == bundle.as_bytes())
     }
 }
 
 /// Who calls us in an object.
-fn callers(kind: Kind, object: &Value) -> Vec<Caller> {
+fn callers(kind: Resource, object: &Value) -> Vec<Caller> {
     let caller = |webhook: &str, config: &Value| Caller {
         webhook: webhook.to_owned(),
         server: server(config),
         bundle: config["caBundle"].as_str().and_then(|b| BASE64_STANDARD.decode(b).ok()).unwrap_or_default(),
     };
-    if kind == Kind::Crd {
+    if kind == Resource::CustomResourceDefinition {
         let conversion = &object["spec"]["conversion"];
         let config = &conversion["webhook"]["clientConfig"];
         return if conversion["strategy"] == "Webhook" { vec![caller("", config)] } else { Vec::new() };
@@ -156,14 +125,14 @@ fn server(config: &Value) -> String {
 }
 
 /// What is applied: the bundle, and the keys that lead to it.
-fn apply(watched: &Watched, bundle: &str) -> Value {
+fn apply(watched: &BundleObject, bundle: &str) -> Value {
     let config = json!({ "caBundle": BASE64_STANDARD.encode(bundle) });
     let mut object = json!({
-        "apiVersion": format!("{}/v1", watched.kind.group()),
-        "kind": watched.kind.name(),
+        "apiVersion": watched.kind.api_version(),
+        "kind": watched.kind.kind(),
         "metadata": { "name": watched.name },
     });
-    if watched.kind == Kind::Crd {
+    if watched.kind == Resource::CustomResourceDefinition {
         object["spec"] = json!({ "conversion": { "webhook": { "clientConfig": config } } });
     } else {
         let webhooks = watched.callers.iter().map(|c| json!({ "name": c.webhook, "clientConfig": config }));
@@ -183,7 +152,7 @@ mod tests {
                 "service": { "name": "roster-webhook", "namespace": "roster-system", "port": 443 } } },
             { "name": "b.roster.dev", "clientConfig": { "url": "https://[::1]:8443/validate", "caBundle": "Q0E=" } },
         ]});
-        let callers = callers(Kind::Validating, &found);
+        let callers = callers(Resource::ValidatingWebhookConfiguration, &found);
         let caller = |webhook: &str, server: &str, bundle: &str| Caller {
             webhook: webhook.to_owned(),
             server: server.to_owned(),
@@ -193,7 +162,8 @@ mod tests {
             callers,
             [caller("a.roster.dev", "roster-webhook.roster-system.svc", ""), caller("b.roster.dev", "::1", "CA")],
         );
-        let watched = Watched { kind: Kind::Validating, name: "roster".to_owned(), callers };
+        let watched =
+            BundleObject { kind: Resource::ValidatingWebhookConfiguration, name: "roster".to_owned(), callers };
         assert!(!watched.has("CA"));
         assert_eq!(
             apply(&watched, "CA"),
@@ -215,14 +185,15 @@ mod tests {
             json!({ "spec": { "conversion": { "strategy": strategy, "webhook": { "clientConfig": {
                 "service": { "name": "s", "namespace": "n" }, "caBundle": "Q0E=" } } } } })
         };
-        let callers = callers(Kind::Crd, &found("Webhook"));
+        let callers = callers(Resource::CustomResourceDefinition, &found("Webhook"));
         assert_eq!(callers.iter().map(|c| c.server.as_str()).collect::<Vec<_>>(), ["s.n.svc"]);
-        let watched = Watched { kind: Kind::Crd, name: "p.roster.dev".to_owned(), callers };
+        let watched =
+            BundleObject { kind: Resource::CustomResourceDefinition, name: "p.roster.dev".to_owned(), callers };
         assert!(watched.has("CA"));
         assert_eq!(
             apply(&watched, "X")["spec"],
             json!({ "conversion": { "webhook": { "clientConfig": { "caBundle": "WA==" } } } })
         );
-        assert!(super::callers(Kind::Crd, &found("None")).is_empty());
+        assert!(super::callers(Resource::CustomResourceDefinition, &found("None")).is_empty());
     }
 }

@@ -1,24 +1,19 @@
-//! An object of a watch: its metadata for kube's watcher, and the slim view that is kept.
+//! An object of a watch: its metadata for kube's watcher, and the part of it that is used.
 
 use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Resource;
+use kube::core::DynamicResourceScope;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-/// `K` says which resource it is, `T` what is kept of it.
-#[derive(Debug)]
-pub(super) struct Watched<K, T> {
-    pub(super) metadata: ObjectMeta,
-    pub(super) view: T,
-    kind: std::marker::PhantomData<fn() -> K>,
-}
+use crate::model::Resource;
 
-impl<K, T: Clone> Clone for Watched<K, T> {
-    fn clone(&self) -> Self {
-        Self { metadata: self.metadata.clone(), view: self.view.clone(), kind: self.kind }
-    }
+/// An object as a watch reads it; `T` is the part that is used.
+#[derive(Clone, Debug)]
+pub(crate) struct WatchedObject<T> {
+    metadata: ObjectMeta,
+    pub(super) view: T,
 }
 
 /// What kube's watcher needs of the metadata. Annotations and managed fields are most of an object, and are skipped.
@@ -38,7 +33,7 @@ struct HeadMeta {
     annotations: Bookmark,
 }
 
-/// The one annotation that counts: it ends the first part of a streamed list.
+/// The only annotation that is read: it ends the first part of a streamed list.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Bookmark {
@@ -46,7 +41,7 @@ struct Bookmark {
     end: Option<String>,
 }
 
-impl<'de, K, T: DeserializeOwned> Deserialize<'de> for Watched<K, T> {
+impl<'de, T: DeserializeOwned> Deserialize<'de> for WatchedObject<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(d)?.get();
         let Head { metadata } = serde_json::from_str(text).map_err(serde::de::Error::custom)?;
@@ -60,28 +55,28 @@ impl<'de, K, T: DeserializeOwned> Deserialize<'de> for Watched<K, T> {
             annotations,
             ..ObjectMeta::default()
         };
-        Ok(Self { metadata, view, kind: std::marker::PhantomData })
+        Ok(Self { metadata, view })
     }
 }
 
-impl<K: Resource<DynamicType = ()>, T> Resource for Watched<K, T> {
-    type DynamicType = ();
-    type Scope = K::Scope;
+impl<T> kube::Resource for WatchedObject<T> {
+    type DynamicType = Resource;
+    type Scope = DynamicResourceScope;
 
-    fn kind(d: &()) -> Cow<'_, str> {
-        K::kind(d)
+    fn kind(resource: &Resource) -> Cow<'_, str> {
+        resource.kind().into()
     }
 
-    fn group(d: &()) -> Cow<'_, str> {
-        K::group(d)
+    fn group(resource: &Resource) -> Cow<'_, str> {
+        resource.group().into()
     }
 
-    fn version(d: &()) -> Cow<'_, str> {
-        K::version(d)
+    fn version(resource: &Resource) -> Cow<'_, str> {
+        resource.version().into()
     }
 
-    fn plural(d: &()) -> Cow<'_, str> {
-        K::plural(d)
+    fn plural(resource: &Resource) -> Cow<'_, str> {
+        resource.plural().into()
     }
 
     fn meta(&self) -> &ObjectMeta {

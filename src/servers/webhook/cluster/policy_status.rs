@@ -39,16 +39,16 @@ const LONGEST: Duration = Duration::from_mins(1);
 
 /// What is still to be said. One is shared by the watch of policies and the task that writes.
 #[derive(Clone)]
-pub(super) struct Statuses {
+pub(super) struct PolicyStatuses {
     clock: Clock,
-    book: Arc<Mutex<Book>>,
+    book: Arc<Mutex<StatusBook>>,
     more: Arc<Notify>,
 }
 
 /// By the name of the policy.
 #[derive(Default)]
-struct Book {
-    due: BTreeMap<String, Due>,
+struct StatusBook {
+    due: BTreeMap<String, DueStatus>,
     /// About which generation of which policy this replica has spoken.
     said: BTreeMap<String, Generation>,
 }
@@ -62,7 +62,7 @@ struct Generation {
 
 /// A status, and the version of the object that it is about.
 #[derive(Clone, Debug, PartialEq)]
-struct Due {
+struct DueStatus {
     version: String,
     generation: Generation,
     status: PolicyStatus,
@@ -70,14 +70,14 @@ struct Due {
 
 /// What came of a write.
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
+enum WriteOutcome {
     Written,
     /// It has changed meanwhile, or is gone, or cannot have this status: the watch tells what is next.
     Void,
     Again(String),
 }
 
-impl Statuses {
+impl PolicyStatuses {
     pub(super) fn new(clock: Clock) -> Self {
         Self { clock, book: Arc::default(), more: Arc::default() }
     }
@@ -107,30 +107,30 @@ impl Statuses {
                 continue;
             };
             match apply(&api, &name, &due).await {
-                Outcome::Again(why) => {
+                WriteOutcome::Again(why) => {
                     tracing::warn!(policy = name, error = why, "the status of a policy is not written");
                     sleep(pause).await;
                     pause = (pause * 2).min(LONGEST);
                     continue;
                 }
-                outcome => self.book().done(&name, &due, outcome == Outcome::Written),
+                outcome => self.book().done(&name, &due, outcome == WriteOutcome::Written),
             }
             pause = RETRY;
         }
     }
 
-    fn next(&self) -> Option<(String, Due)> {
+    fn next(&self) -> Option<(String, DueStatus)> {
         self.book().due.first_key_value().map(|(name, due)| (name.clone(), due.clone()))
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, StatusBook> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Book {
+impl StatusBook {
     /// Takes what is to be said of a policy; whether there is something.
-    fn take(&mut self, name: &str, due: Option<Due>) -> bool {
+    fn take(&mut self, name: &str, due: Option<DueStatus>) -> bool {
         match due {
             Some(due) if self.said.get(name) != Some(&due.generation) => {
                 self.due.insert(name.to_owned(), due);
@@ -144,7 +144,7 @@ impl Book {
     }
 
     /// What was due is over, unless the policy has changed meanwhile.
-    fn done(&mut self, name: &str, due: &Due, written: bool) {
+    fn done(&mut self, name: &str, due: &DueStatus, written: bool) {
         if self.due.get(name) == Some(due) {
             self.due.remove(name);
         }
@@ -155,36 +155,40 @@ impl Book {
 }
 
 /// What is to be said of a policy; `None` if it says so already, or is on its way out.
-fn due(object: &DynamicObject, problems: &[Finding], now: Time) -> Option<Due> {
+fn due(object: &DynamicObject, problems: &[Finding], now: Time) -> Option<DueStatus> {
     let meta = &object.metadata;
     let before: PolicyStatus = serde_json::from_value(object.data["status"].clone()).unwrap_or_default();
     let generation = Generation { uid: meta.uid.clone()?, number: meta.generation? };
     let status = PolicyStatus::of(generation.number, problems, &before, now);
     let version = meta.resource_version.clone()?;
-    (meta.deletion_timestamp.is_none() && !before.contains(&status)).then_some(Due { version, generation, status })
+    (meta.deletion_timestamp.is_none() && !before.contains(&status)).then_some(DueStatus {
+        version,
+        generation,
+        status,
+    })
 }
 
 /// By server-side apply: other managers' conditions stay.
-async fn apply(api: &Api<DynamicObject>, name: &str, due: &Due) -> Outcome {
+async fn apply(api: &Api<DynamicObject>, name: &str, due: &DueStatus) -> WriteOutcome {
     let params = PatchParams::apply(POLICIES_MANAGER).force();
     let object = applied(name, due);
     match timeout(WORK, api.patch_status(name, &params, &Patch::Apply(object))).await {
-        Ok(Ok(_)) => Outcome::Written,
+        Ok(Ok(_)) => WriteOutcome::Written,
         Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {
             tracing::debug!(policy = name, %status, "a status came too late");
-            Outcome::Void
+            WriteOutcome::Void
         }
         // The next policy may fare better.
         Ok(Err(kube::Error::Api(status))) if matches!(status.code, 400 | 422) => {
             tracing::warn!(policy = name, %status, "the status of a policy is refused");
-            Outcome::Void
+            WriteOutcome::Void
         }
-        Ok(Err(error)) => Outcome::Again(error.to_string()),
-        Err(_) => Outcome::Again(format!("no answer from the API server within {} s", WORK.as_secs())),
+        Ok(Err(error)) => WriteOutcome::Again(error.to_string()),
+        Err(_) => WriteOutcome::Again(format!("no answer from the API server within {} s", WORK.as_secs())),
     }
 }
 
-fn applied(name: &str, due: &Due) -> Value {
+fn applied(name: &str, due: &DueStatus) -> Value {
     json!({
         "apiVersion": PolicyVersion::V1.api_version(),
         "kind": POLICY_KIND,
@@ -243,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_replica_speaks_once_about_a_generation() {
-        let mut book = Book::default();
+        let mut book = StatusBook::default();
         let of = |version, generation| due(&policy(version, generation, &Value::Null), &[], now());
         assert!(book.take("p", of(1, 1)));
         // A conflict: nothing was said, and the next version is due.

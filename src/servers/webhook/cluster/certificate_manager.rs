@@ -18,14 +18,17 @@ use tokio::{
 };
 
 use super::{
-    Bundles, Configured, Kind, Watched,
-    lease::{Election, HELD},
-    secret::{Found, SecretError, Vault},
+    ca_bundles::{BundleObject, CaBundles, CallerNames},
+    certificate_secret::{CertificateSecret, SecretError, StoredMaterial},
 };
-use crate::runtime::{
-    certificates::{IssueError, Material, SelfSignedOptions, advance, trusts},
-    clock::Clock,
-    tls::{DynamicCertificate, ServedCertificate, TlsMetrics, certificates},
+use crate::{
+    kube_api::{HELD, LeaseHolder},
+    model::Resource,
+    runtime::{
+        certificates::{IssueError, Material, SelfSignedOptions, advance, trusts},
+        clock::Clock,
+        tls::{DynamicCertificate, ServedCertificate, TlsMetrics, certificates},
+    },
 };
 
 /// So often caBundles are compared with a certificate that somebody else makes.
@@ -42,20 +45,20 @@ const _: () = assert!(WORK.as_secs() < HELD.as_secs().cast_unsigned(), "others w
 
 /// What a keeper is to keep.
 #[derive(Clone, Debug)]
-pub struct KeeperOptions {
+pub(super) struct ManagerOptions {
     /// Who calls us.
-    pub configured: Configured,
+    pub(super) configured: CallerNames,
     /// What to make, if it is for us to make.
-    pub own: Option<SelfSignedOptions>,
+    pub(super) own: Option<SelfSignedOptions>,
 }
 
 /// Keeps certificates and watches bundles, until it is dropped.
-pub struct Keeper {
-    bundles: Bundles,
-    own: Option<Maker>,
+pub(super) struct CertificateManager {
+    bundles: CaBundles,
+    own: Option<CertificateMaker>,
     served: Arc<DynamicCertificate>,
     clock: Clock,
-    trust: Trust,
+    trust: BundleTrust,
     /// Says when another certificate is served.
     loaded: watch::Receiver<u64>,
     /// What was said last: once is enough.
@@ -66,21 +69,21 @@ pub struct Keeper {
     registered: bool,
 }
 
-struct Maker {
+struct CertificateMaker {
     options: SelfSignedOptions,
-    vault: Vault,
-    election: Election,
+    vault: CertificateSecret,
+    election: LeaseHolder,
     /// What is served. Should the Secret be deleted, it is written again: a new CA would be unknown for a while.
     last: Option<Material>,
 }
 
 /// Whether every caBundle trusts the certificate: the keeper says it, `/readyz` asks.
 #[derive(Clone, Debug, Default)]
-pub struct Trust(Arc<Mutex<Option<String>>>);
+pub(super) struct BundleTrust(Arc<Mutex<Option<String>>>);
 
-impl Trust {
+impl BundleTrust {
     /// Why API servers refuse the certificate, if they do.
-    pub fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
     }
 
@@ -91,7 +94,7 @@ impl Trust {
 
 /// Why certificates cannot be kept just now.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum KeepError {
+pub(super) enum ManagerError {
     #[error(transparent)]
     Secret(#[from] SecretError),
     #[error("the Lease: {0}")]
@@ -108,23 +111,23 @@ pub(super) enum KeepError {
     Slow,
 }
 
-impl Keeper {
+impl CertificateManager {
     /// A keeper for `served`.
-    pub fn new(client: Client, options: KeeperOptions, served: Arc<DynamicCertificate>, clock: Clock) -> Self {
-        let own = options.own.map(|own| Maker {
-            vault: Vault::new(client.clone(), &own.namespace, &own.secret),
-            election: Election::new(client.clone(), &own.namespace, &own.lease, &own.identity),
+    pub(super) fn new(client: Client, options: ManagerOptions, served: Arc<DynamicCertificate>, clock: Clock) -> Self {
+        let own = options.own.map(|own| CertificateMaker {
+            vault: CertificateSecret::new(client.clone(), &own.namespace, &own.secret),
+            election: LeaseHolder::new(client.clone(), &own.namespace, &own.lease, &own.identity),
             options: own,
             last: None,
         });
-        let bundles = Bundles::new(client, options.configured);
+        let bundles = CaBundles::new(client, options.configured);
         let loaded = served.subscribe();
         Self {
             bundles,
             own,
             served,
             clock,
-            trust: Trust::default(),
+            trust: BundleTrust::default(),
             loaded,
             said: String::new(),
             retry: RETRY,
@@ -133,12 +136,12 @@ impl Keeper {
     }
 
     /// What `/readyz` asks.
-    pub fn trust(&self) -> Trust {
+    pub(super) fn trust(&self) -> BundleTrust {
         self.trust.clone()
     }
 
     /// Keeps them. Never ends.
-    pub async fn run(mut self) {
+    pub(super) async fn run(mut self) {
         loop {
             let pause = match self.round().await {
                 Ok(pause) => {
@@ -169,7 +172,7 @@ impl Keeper {
         }
     }
 
-    pub(super) async fn round(&mut self) -> Result<Duration, KeepError> {
+    pub(super) async fn round(&mut self) -> Result<Duration, ManagerError> {
         let now = self.clock.now();
         let read = self.read().await;
         let mut pause = COMPARE;
@@ -182,7 +185,7 @@ impl Keeper {
                 }
                 Ok(done) => pause = done.pause,
                 Err(error) => {
-                    if matches!(error, KeepError::Write(..)) {
+                    if matches!(error, ManagerError::Write(..)) {
                         self.unwritten(now).await;
                     }
                     return Err(error);
@@ -195,14 +198,14 @@ impl Keeper {
         Ok(if trusted { pause } else { pause.min(SOON) })
     }
 
-    async fn read(&self) -> Result<Vec<Watched>, KeepError> {
-        in_time(WORK, async { self.bundles.read().await.map_err(KeepError::Read) }).await
+    async fn read(&self) -> Result<Vec<BundleObject>, ManagerError> {
+        in_time(WORK, async { self.bundles.read().await.map_err(ManagerError::Read) }).await
     }
 
     /// Says, once, that no API server asks: either nothing is applied yet, or a name is mistyped. That is no matter of
     /// readiness, as nobody's write depends on it.
-    fn tell_of_nobody(&mut self, watched: &[Watched]) {
-        let registered = watched.iter().any(|w| w.kind != Kind::Crd);
+    fn tell_of_nobody(&mut self, watched: &[BundleObject]) {
+        let registered = watched.iter().any(|w| w.kind != Resource::CustomResourceDefinition);
         if self.registered && !registered {
             tracing::warn!("there is no webhook configuration of the names that are watched: no API server asks");
         }
@@ -220,7 +223,7 @@ impl Keeper {
     }
 
     /// Compares every caBundle with what is served; whether all of them accept it.
-    fn compare(&self, now: Timestamp, watched: &[Watched]) -> bool {
+    fn compare(&self, now: Timestamp, watched: &[BundleObject]) -> bool {
         let Some(current) = self.served.current() else { return true };
         let why = mismatches(now, watched, &current, self.served.metrics());
         if why.is_some() && why != self.trust.check().err() {
@@ -233,16 +236,21 @@ impl Keeper {
 }
 
 /// `work`, or an error after so long.
-async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, KeepError>>) -> Result<T, KeepError> {
+async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, ManagerError>>) -> Result<T, ManagerError> {
     by(Instant::now() + limit, work).await
 }
 
-async fn by<T>(end: Instant, work: impl Future<Output = Result<T, KeepError>>) -> Result<T, KeepError> {
-    timeout_at(end, work).await.unwrap_or(Err(KeepError::Slow))
+async fn by<T>(end: Instant, work: impl Future<Output = Result<T, ManagerError>>) -> Result<T, ManagerError> {
+    timeout_at(end, work).await.unwrap_or(Err(ManagerError::Slow))
 }
 
 /// Whether somebody who accepts the certificate `now_served` would not accept `next`.
-pub(super) fn loses(now: Timestamp, watched: &[Watched], now_served: &[CertificateDer<'_>], next: &Material) -> bool {
+pub(super) fn loses(
+    now: Timestamp,
+    watched: &[BundleObject],
+    now_served: &[CertificateDer<'_>],
+    next: &Material,
+) -> bool {
     let next = certificates(next.certificate.as_bytes()).unwrap_or_default();
     watched.iter().flat_map(|w| &w.callers).any(|caller| {
         let accepts = |chain: &[CertificateDer<'_>]| trusts(&caller.bundle, chain, &caller.server, now).is_ok();
@@ -253,7 +261,7 @@ pub(super) fn loses(now: Timestamp, watched: &[Watched], now_served: &[Certifica
 /// The first thing that is wrong; all of it goes into the metrics.
 fn mismatches(
     now: Timestamp,
-    watched: &[Watched],
+    watched: &[BundleObject],
     current: &ServedCertificate,
     metrics: &TlsMetrics,
 ) -> Option<String> {
@@ -265,7 +273,7 @@ fn mismatches(
             let caller = format!("{} {} {}", object.kind, object.name, caller.webhook);
             Some(format!("{}: {error}", caller.trim_end()))
         });
-        metrics.mismatch(object.kind.name(), wrong.is_some());
+        metrics.mismatch(object.kind.kind(), wrong.is_some());
         first = first.or(wrong);
     }
     first
@@ -277,14 +285,14 @@ struct Done {
     wrote: bool,
 }
 
-impl Maker {
+impl CertificateMaker {
     async fn round(
         &mut self,
         now: Timestamp,
-        bundles: &Bundles,
-        watched: Option<&[Watched]>,
+        bundles: &CaBundles,
+        watched: Option<&[BundleObject]>,
         served: &DynamicCertificate,
-    ) -> Result<Done, KeepError> {
+    ) -> Result<Done, ManagerError> {
         let found = in_time(WORK, async { Ok(self.vault.read().await?) }).await?;
         let stored = found.as_ref().map(|f| f.material.clone()).filter(|m| *m != Material::default());
         let stored = stored.or_else(|| self.last.clone()).unwrap_or_default();
@@ -298,7 +306,7 @@ impl Maker {
         if !is_stored || watched.iter().any(|w| !w.has(&wanted.bundle)) {
             // One limit for both: the Lease counts from the moment in which it is taken.
             let end = Instant::now() + WORK;
-            let taken = by(end, async { self.election.take(now).await.map_err(KeepError::Lease) });
+            let taken = by(end, async { self.election.take(now).await.map_err(ManagerError::Lease) });
             let Some(lease) = taken.await? else {
                 self.load(found.as_ref(), served)?;
                 done.pause = RETRY.min(poll);
@@ -309,7 +317,8 @@ impl Maker {
                 Ok(true) => by(end, self.publish(&wanted, bundles, watched)).await,
                 _ => Ok(()),
             };
-            let released = in_time(WORK, async { self.election.release(lease).await.map_err(KeepError::Lease) }).await;
+            let released =
+                in_time(WORK, async { self.election.release(lease).await.map_err(ManagerError::Lease) }).await;
             if !stored? {
                 released?;
                 done.pause = Duration::ZERO;
@@ -332,7 +341,7 @@ impl Maker {
     }
 
     /// Stores it, if it is not. `false`: somebody else wrote the Secret.
-    async fn store(&self, wanted: &Material, found: Option<&Found>) -> Result<bool, KeepError> {
+    async fn store(&self, wanted: &Material, found: Option<&StoredMaterial>) -> Result<bool, ManagerError> {
         if found.is_some_and(|f| f.material == *wanted) {
             return Ok(true);
         }
@@ -344,27 +353,32 @@ impl Maker {
     }
 
     /// Writes every `caBundle` that is another, and tells the first that cannot be written.
-    async fn publish(&self, wanted: &Material, bundles: &Bundles, watched: &[Watched]) -> Result<(), KeepError> {
+    async fn publish(
+        &self,
+        wanted: &Material,
+        bundles: &CaBundles,
+        watched: &[BundleObject],
+    ) -> Result<(), ManagerError> {
         let mut first = Ok(());
         for object in watched.iter().filter(|w| !w.has(&wanted.bundle)) {
             match bundles.write(object, &wanted.bundle).await {
-                Ok(()) => tracing::info!(kind = object.kind.name(), name = object.name, "caBundle written"),
+                Ok(()) => tracing::info!(kind = object.kind.kind(), name = object.name, "caBundle written"),
                 Err(error) => {
-                    first = first.and(Err(KeepError::Write(format!("{} {}", object.kind, object.name), error)));
+                    first = first.and(Err(ManagerError::Write(format!("{} {}", object.kind, object.name), error)));
                 }
             }
         }
         first
     }
 
-    fn load(&mut self, found: Option<&Found>, served: &DynamicCertificate) -> Result<(), KeepError> {
+    fn load(&mut self, found: Option<&StoredMaterial>, served: &DynamicCertificate) -> Result<(), ManagerError> {
         match found {
             Some(found) if found.material != Material::default() => self.serve(&found.material.clone(), served),
             _ => Ok(()),
         }
     }
 
-    fn serve(&mut self, material: &Material, served: &DynamicCertificate) -> Result<(), KeepError> {
+    fn serve(&mut self, material: &Material, served: &DynamicCertificate) -> Result<(), ManagerError> {
         if self.last.as_ref().is_none_or(|l| l.key_pair() != material.key_pair()) {
             served.replace(&material.key_pair())?;
         }

@@ -9,19 +9,24 @@ use k8s_openapi::{
 use kube::{Api, Client, api::PostParams};
 
 /// So long a holder may work; then others take over.
-pub(super) const HELD: SignedDuration = SignedDuration::from_secs(15);
+pub(crate) const HELD: SignedDuration = SignedDuration::from_secs(15);
 
 /// What was seen of the Lease, and since when it has looked like that: clocks of machines differ, so that the time
 /// in it is only compared with itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(crate) struct LeaseObservation {
     holder: String,
     renewed: Option<Timestamp>,
     since: Timestamp,
 }
 
 /// Whether `me` may take the Lease at `now`; and what was seen.
-pub(super) fn free(now: Timestamp, me: &str, spec: &LeaseSpec, before: Option<&Seen>) -> (bool, Seen) {
+pub(crate) fn free(
+    now: Timestamp,
+    me: &str,
+    spec: &LeaseSpec,
+    before: Option<&LeaseObservation>,
+) -> (bool, LeaseObservation) {
     let holder = spec.holder_identity.clone().unwrap_or_default();
     let renewed = spec.renew_time.as_ref().map(|t| t.0);
     let since = match before {
@@ -29,24 +34,24 @@ pub(super) fn free(now: Timestamp, me: &str, spec: &LeaseSpec, before: Option<&S
         _ => now,
     };
     let over = now.duration_since(since) >= HELD;
-    (holder.is_empty() || holder == me || over, Seen { holder, renewed, since })
+    (holder.is_empty() || holder == me || over, LeaseObservation { holder, renewed, since })
 }
 
 /// The Lease of a replica.
-pub(super) struct Election {
+pub(crate) struct LeaseHolder {
     api: Api<Lease>,
     name: String,
     me: String,
-    seen: Option<Seen>,
+    seen: Option<LeaseObservation>,
 }
 
-impl Election {
-    pub(super) fn new(client: Client, namespace: &str, name: &str, me: &str) -> Self {
+impl LeaseHolder {
+    pub(crate) fn new(client: Client, namespace: &str, name: &str, me: &str) -> Self {
         Self { api: Api::namespaced(client, namespace), name: name.to_owned(), me: me.to_owned(), seen: None }
     }
 
     /// Tries to get it; `None` if another replica has it.
-    pub(super) async fn take(&mut self, now: Timestamp) -> Result<Option<Lease>, kube::Error> {
+    pub(crate) async fn take(&mut self, now: Timestamp) -> Result<Option<Lease>, kube::Error> {
         let Some(lease) = self.api.get_opt(&self.name).await? else {
             let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
             let lease = Lease { metadata, spec: Some(self.mine(now, &LeaseSpec::default())) };
@@ -64,7 +69,7 @@ impl Election {
     }
 
     /// Lets it go.
-    pub(super) async fn release(&self, lease: Lease) -> Result<(), kube::Error> {
+    pub(crate) async fn release(&self, lease: Lease) -> Result<(), kube::Error> {
         let spec = lease.spec.map(|s| LeaseSpec { holder_identity: Some(String::new()), ..s });
         let lease = Lease { spec, ..lease };
         lost(self.api.replace(&self.name, &PostParams::default(), &lease).await).map(drop)

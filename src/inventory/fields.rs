@@ -1,0 +1,94 @@
+//! The fields of objects that a [`ClusterIndex`](super::ClusterIndex) asks for, whatever form it holds the objects in.
+
+use std::net::IpAddr;
+
+use super::table::Row;
+use crate::model::{ContainerPort, EndpointSlice, Endpoints, Labels, Node, Phase, Pod, Service, Text, parse_lenient};
+
+/// The form in which an index holds objects: who fills the index decides how much of an object it holds.
+pub trait Storage {
+    /// A pod.
+    type Pod: PodFields;
+    /// A Service.
+    type Service: ServiceFields;
+    /// A node.
+    type Node: NodeFields;
+    /// A slice.
+    type Slice: SliceFields;
+}
+
+/// Fields of a pod.
+pub trait PodFields: Row + Send + Sync {
+    /// Labels.
+    fn labels(&self) -> &Labels;
+    /// Whether it has ended.
+    fn phase(&self) -> Phase;
+    /// Ports in look-up order.
+    fn ports(&self) -> &[ContainerPort];
+    /// The addresses that belong to it: a pod that has ended has given them back.
+    fn addresses(&self) -> impl Iterator<Item = IpAddr>;
+}
+
+/// Fields of a Service.
+pub trait ServiceFields: Row + Send + Sync {
+    /// The Service, with the fields that are held.
+    fn service(&self) -> &Service;
+}
+
+/// Fields of a node.
+pub trait NodeFields: Row + Send + Sync {
+    /// The zone.
+    fn zone(&self) -> Option<&Text>;
+}
+
+/// Fields of a slice.
+pub trait SliceFields: Row + Send + Sync {
+    /// The Service it belongs to.
+    fn service_name(&self) -> Option<&Text>;
+    /// The names of its ports.
+    fn port_names(&self) -> Vec<Text>;
+    /// The addresses of all endpoints.
+    fn addresses(&self) -> impl Iterator<Item = &Text>;
+}
+
+/// The addresses that belong to a pod.
+pub(super) fn addresses_of(pod: &Pod) -> impl Iterator<Item = IpAddr> {
+    let ips = if pod.phase == Phase::Live { pod.ips.as_slice() } else { &[] };
+    ips.iter().filter_map(|ip| parse_lenient(&ip.raw))
+}
+
+macro_rules! rows_with_metadata {
+    ($($kind:ty),*) => {$(
+        impl Row for $kind {
+            fn namespace(&self) -> &str {
+                &self.meta.namespace
+            }
+
+            fn name(&self) -> &str {
+                &self.meta.name
+            }
+        }
+    )*};
+}
+
+rows_with_metadata!(Service, Endpoints, EndpointSlice);
+
+impl Row for Pod {
+    fn namespace(&self) -> &str {
+        &self.reference.namespace
+    }
+
+    fn name(&self) -> &str {
+        &self.reference.name
+    }
+}
+
+impl Row for Node {
+    fn namespace(&self) -> &'static str {
+        ""
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}

@@ -1,0 +1,72 @@
+//! A bounded list of findings.
+
+use crate::engine::reason::Finding;
+
+/// A list of problems that hostile input cannot make long: what is over the limit is only counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    list: Vec<Finding>,
+    more: u64,
+}
+
+impl Findings {
+    /// How many are kept.
+    pub const LIMIT: usize = 1000;
+
+    /// Adds a problem, or counts it.
+    pub fn push(&mut self, problem: Finding) {
+        self.add(|| problem);
+    }
+
+    /// Adds a problem, or counts it: then it is not even made. What millions of objects have wrong must not
+    /// cost more than to find it.
+    pub fn add(&mut self, problem: impl FnOnce() -> Finding) {
+        if self.list.len() < Self::LIMIT {
+            self.list.push(problem());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Appends `other`.
+    pub fn merge(&mut self, other: Self) {
+        self.more += other.more;
+        for problem in other.list {
+            self.push(problem);
+        }
+    }
+
+    /// Those that are kept.
+    pub fn as_slice(&self) -> &[Finding] {
+        &self.list
+    }
+
+    /// Those that are kept, one by one.
+    pub fn iter(&self) -> std::slice::Iter<'_, Finding> {
+        self.list.iter()
+    }
+
+    /// How many were only counted.
+    pub fn more(&self) -> u64 {
+        self.more
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+impl<'a> IntoIterator for &'a Findings {
+    type Item = &'a Finding;
+    type IntoIter = std::slice::Iter<'a, Finding>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl Extend<Finding> for Findings {
+    fn extend<I: IntoIterator<Item = Finding>>(&mut self, problems: I) {
+        problems.into_iter().for_each(|p| self.push(p));
+    }
+}

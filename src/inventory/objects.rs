@@ -1,0 +1,156 @@
+//! The objects of an input in the order in which they were read, and what was wrong with the others.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{findings::Findings, targets::Targets};
+use crate::{
+    engine::reason::{Finding, Reason},
+    model::{EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text},
+};
+
+/// An object of a kind that Roster reads.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the variants are Kubernetes' kinds")]
+pub enum AnyObject {
+    Service(Service),
+    Pod(Pod),
+    Node(Node),
+    Endpoints(Endpoints),
+    EndpointSlice(EndpointSlice),
+}
+
+impl AnyObject {
+    /// Kind, namespace and name.
+    pub fn key(&self) -> ObjectKey {
+        match self {
+            Self::Service(o) => o.key(),
+            Self::Pod(o) => o.key(),
+            Self::Node(o) => ObjectKey::new("Node", &Text::default(), &o.name),
+            Self::Endpoints(o) => o.key(),
+            Self::EndpointSlice(o) => o.key(),
+        }
+    }
+}
+
+/// Objects in the order in which they were read, and what was wrong with the others.
+#[derive(Clone, Debug, Default)]
+#[expect(missing_docs, reason = "the fields are Kubernetes' kinds")]
+pub struct Inventory {
+    pub services: Vec<Service>,
+    pub pods: Vec<Pod>,
+    pub nodes: Vec<Node>,
+    pub endpoints: Vec<Endpoints>,
+    pub slices: Vec<EndpointSlice>,
+    /// What is wrong with the input.
+    pub problems: Findings,
+    /// What the objects that were read refer to, so that those read later share it.
+    targets: Arc<Targets>,
+    /// How many objects of other kinds there were.
+    ignored: BTreeMap<Text, u64>,
+    /// Namespaces and names of Services of which an object is there that cannot be read.
+    pub(super) unreadable: BTreeSet<(Text, Text)>,
+}
+
+/// More kinds than this that Roster does not read are counted under one name.
+const MAX_IGNORED_KINDS: usize = 100;
+
+impl Inventory {
+    /// Adds an object.
+    pub fn add(&mut self, object: AnyObject) {
+        match object {
+            AnyObject::Service(o) => self.services.push(o),
+            AnyObject::Pod(o) => self.pods.push(o),
+            AnyObject::Node(o) => self.nodes.push(o),
+            AnyObject::Endpoints(o) => self.endpoints.push(o),
+            AnyObject::EndpointSlice(o) => self.slices.push(o),
+        }
+    }
+
+    /// Counts an object of a kind that Roster does not read.
+    pub fn ignore(&mut self, kind: Text) {
+        self.ignore_many(kind, 1);
+    }
+
+    /// Notes that something of this Service is there and cannot be read: itself, its Endpoints or a slice. Nobody knows
+    /// what the controllers would do to it; above all, it is not gone.
+    pub fn cannot_read(&mut self, namespace: Text, service: Text) {
+        self.unreadable.insert((namespace, service));
+    }
+
+    fn ignore_many(&mut self, kind: Text, count: u64) {
+        let room = self.ignored.len() < MAX_IGNORED_KINDS || self.ignored.contains_key(&kind);
+        *self.ignored.entry(if room { kind } else { Text::new_static("other kinds") }).or_default() += count;
+    }
+
+    /// Appends all that `other` holds: for readers that read parts of one input.
+    pub fn merge(&mut self, mut other: Self) {
+        self.services.append(&mut other.services);
+        self.pods.append(&mut other.pods);
+        self.nodes.append(&mut other.nodes);
+        self.endpoints.append(&mut other.endpoints);
+        self.slices.append(&mut other.slices);
+        self.problems.merge(other.problems);
+        for (kind, count) in other.ignored {
+            self.ignore_many(kind, count);
+        }
+        self.unreadable.append(&mut other.unreadable);
+    }
+
+    /// An empty inventory, to be merged into this one: objects of both share what they refer to.
+    #[must_use]
+    pub fn sibling(&self) -> Self {
+        Self { targets: self.targets(), ..Self::default() }
+    }
+
+    /// The references that were seen so far, for an [`Interner`].
+    pub fn targets(&self) -> Arc<Targets> {
+        Arc::clone(&self.targets)
+    }
+
+    /// Takes everything out, into lists of the right size; the room stays here.
+    #[must_use]
+    pub fn take_exact(&mut self) -> Self {
+        Self {
+            services: self.services.drain(..).collect(),
+            pods: self.pods.drain(..).collect(),
+            nodes: self.nodes.drain(..).collect(),
+            endpoints: self.endpoints.drain(..).collect(),
+            slices: self.slices.drain(..).collect(),
+            problems: std::mem::take(&mut self.problems),
+            targets: Arc::clone(&self.targets),
+            ignored: std::mem::take(&mut self.ignored),
+            unreadable: std::mem::take(&mut self.unreadable),
+        }
+    }
+
+    /// Makes room for all that `parts` hold.
+    pub fn reserve<'a>(&mut self, parts: impl Iterator<Item = &'a Self> + Clone) {
+        self.services.reserve_exact(parts.clone().map(|p| p.services.len()).sum());
+        self.pods.reserve_exact(parts.clone().map(|p| p.pods.len()).sum());
+        self.nodes.reserve_exact(parts.clone().map(|p| p.nodes.len()).sum());
+        self.endpoints.reserve_exact(parts.clone().map(|p| p.endpoints.len()).sum());
+        self.slices.reserve_exact(parts.map(|p| p.slices.len()).sum());
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.services.len() + self.pods.len() + self.nodes.len() + self.endpoints.len() + self.slices.len()
+    }
+
+    /// Whether no object is there.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One problem for each kind that is not read.
+    pub(super) fn ignored_problems(&self) -> impl Iterator<Item = Finding> + '_ {
+        self.ignored.iter().map(|(kind, &count)| {
+            let (s, are) = if count == 1 { ("", "is") } else { ("s", "are") };
+            let key = ObjectKey { kind: kind.clone(), ..ObjectKey::default() };
+            Finding::new(Reason::IgnoredObject, key, format!("{count} object{s} of kind {kind} {are} not read"))
+        })
+    }
+}

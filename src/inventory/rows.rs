@@ -1,0 +1,306 @@
+//! What the webhook's index holds of each object: the fields that rules ask for, and no others. An annotation may have
+//! 256 KiB, and a cluster ten thousand Services.
+
+use std::{net::IpAddr, sync::Arc};
+
+use smallvec::SmallVec;
+
+use super::{
+    fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of},
+    table::Row,
+};
+use crate::model::{ContainerPort, EndpointSlice, Labels, Node, ObjectMeta, Phase, Pod, Service, Text, wire::nullable};
+
+/// Small rows, owned by the index.
+#[derive(Debug)]
+pub struct SmallRows;
+
+impl Storage for SmallRows {
+    type Pod = Box<PodRow>;
+    type Service = Box<ServiceRow>;
+    type Node = NodeRow;
+    type Slice = Box<SliceRow>;
+}
+
+/// A pod: it is selected by its labels; its ports, its addresses, and whether it has ended count.
+#[derive(Clone, Debug)]
+pub struct PodRow {
+    namespace: Text,
+    name: Text,
+    labels: Arc<Labels>,
+    ports: Arc<[ContainerPort]>,
+    addresses: SmallVec<[IpAddr; 1]>,
+    phase: Phase,
+}
+
+impl From<Pod> for PodRow {
+    fn from(pod: Pod) -> Self {
+        Self {
+            namespace: pod.namespace().clone(),
+            name: pod.name().clone(),
+            addresses: addresses_of(&pod).collect(),
+            labels: pod.labels,
+            ports: pod.ports,
+            phase: pod.phase,
+        }
+    }
+}
+
+impl Row for PodRow {
+    fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Replicas have the same namespace, labels and ports.
+    fn share(&mut self, neighbour: &Self) {
+        share(&mut self.namespace, &neighbour.namespace);
+        share(&mut self.labels, &neighbour.labels);
+        share(&mut self.ports, &neighbour.ports);
+    }
+}
+
+fn share<T: Clone + PartialEq>(value: &mut T, other: &T) {
+    if value == other {
+        value.clone_from(other);
+    }
+}
+
+impl PodFields for Box<PodRow> {
+    fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    fn ports(&self) -> &[ContainerPort] {
+        &self.ports
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.addresses.iter().copied()
+    }
+}
+
+/// A Service: whether it exists, of which type it is, its selector, and whether it is headless.
+#[derive(Clone, Debug)]
+pub struct ServiceRow(Service);
+
+impl From<Service> for ServiceRow {
+    fn from(service: Service) -> Self {
+        // Every field is named: a new one has to be judged here.
+        let Service {
+            meta,
+            kind,
+            selector,
+            ports: _,
+            cluster_ip,
+            families: _,
+            publish_not_ready: _,
+            traffic_distribution: _,
+            internal_traffic_policy: _,
+            external_ips: _,
+            load_balancer_ip: _,
+        } = service;
+        let meta = ObjectMeta { name: meta.name, namespace: meta.namespace, ..ObjectMeta::default() };
+        Self(Service { meta, kind, selector, cluster_ip, ..Service::default() })
+    }
+}
+
+impl Row for ServiceRow {
+    fn namespace(&self) -> &str {
+        &self.0.meta.namespace
+    }
+
+    fn name(&self) -> &str {
+        &self.0.meta.name
+    }
+}
+
+impl ServiceFields for Box<ServiceRow> {
+    fn service(&self) -> &Service {
+        &self.0
+    }
+}
+
+/// A node: its zone.
+#[derive(Clone, Debug)]
+pub struct NodeRow {
+    name: Text,
+    zone: Option<Text>,
+}
+
+impl From<Node> for NodeRow {
+    fn from(node: Node) -> Self {
+        Self { zone: node.zone().cloned(), name: node.name }
+    }
+}
+
+impl Row for NodeRow {
+    fn namespace(&self) -> &'static str {
+        ""
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl NodeFields for NodeRow {
+    fn zone(&self) -> Option<&Text> {
+        self.zone.as_ref()
+    }
+}
+
+/// A slice: its Service, its addresses, and the names of its ports.
+#[derive(Clone, Debug)]
+pub struct SliceRow {
+    namespace: Text,
+    name: Text,
+    service: Option<Text>,
+    ports: Box<[Text]>,
+    addresses: Box<[Text]>,
+}
+
+impl From<EndpointSlice> for SliceRow {
+    fn from(slice: EndpointSlice) -> Self {
+        Self {
+            service: slice.service_name().cloned(),
+            ports: slice.port_names().into(),
+            addresses: slice.endpoints.into_iter().flat_map(|e| e.addresses).collect(),
+            namespace: slice.meta.namespace,
+            name: slice.meta.name,
+        }
+    }
+}
+
+impl Row for SliceRow {
+    fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl SliceFields for Box<SliceRow> {
+    fn service_name(&self) -> Option<&Text> {
+        self.service.as_ref()
+    }
+
+    fn port_names(&self) -> Vec<Text> {
+        self.ports.to_vec()
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = &Text> {
+        self.addresses.iter()
+    }
+}
+
+/// A namespace: its labels.
+#[derive(Clone, Debug, serde::Deserialize)]
+pub struct NamespaceRow {
+    #[serde(deserialize_with = "nullable")]
+    metadata: NamespaceMeta,
+}
+
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct NamespaceMeta {
+    name: Text,
+    labels: Labels,
+}
+
+impl NamespaceRow {
+    /// A namespace with these labels.
+    pub fn new(name: &str, labels: Labels) -> Self {
+        Self { metadata: NamespaceMeta { name: name.into(), labels } }
+    }
+
+    /// Its labels.
+    pub fn labels(&self) -> &Labels {
+        &self.metadata.labels
+    }
+}
+
+impl Row for NamespaceRow {
+    fn namespace(&self) -> &'static str {
+        ""
+    }
+
+    fn name(&self) -> &str {
+        &self.metadata.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::names;
+
+    fn read<T: serde::de::DeserializeOwned>(text: &Value) -> T {
+        serde_json::from_value(text.clone()).unwrap()
+    }
+
+    #[test]
+    fn rows_hold_only_the_fields_that_rules_ask_for() {
+        let huge = "x".repeat(200_000);
+        // Every field that takes free text.
+        let meta = json!({
+            "name": "web", "namespace": "shop", "uid": huge, "resourceVersion": huge, "generateName": huge,
+            "annotations": { "note": huge }, "finalizers": [huge],
+            "ownerReferences": [{ "apiVersion": huge, "kind": huge, "name": huge, "uid": huge }],
+        });
+        let labelled = |key: &str| {
+            let mut meta = meta.clone();
+            meta["labels"] = json!({ key: "a", "note": huge });
+            meta
+        };
+        let pod = json!({
+            "metadata": meta,
+            "spec": {
+                "nodeName": huge, "hostname": huge, "subdomain": huge,
+                "readinessGates": [{ "conditionType": huge }],
+                "containers": [{ "ports": [{ "name": "http", "containerPort": 80 }] }],
+            },
+            "status": {
+                "podIP": "10.0.0.1", "podIPs": [{ "ip": "10.0.0.1" }],
+                "conditions": [{ "type": "Ready", "status": "False", "reason": huge }],
+                "containerStatuses": [{ "name": huge, "state": { "waiting": { "reason": huge } } }],
+            },
+        });
+        let service = json!({
+            "metadata": labelled("app"),
+            "spec": {
+                "clusterIP": "None", "selector": { "app": "web" }, "ports": [{ "name": huge, "port": 80 }],
+                "trafficDistribution": huge, "internalTrafficPolicy": huge, "externalIPs": [huge], "loadBalancerIP": huge,
+            },
+        });
+        let slice = json!({
+            "metadata": labelled(names::SERVICE_NAME),
+            "addressType": "IPv4",
+            "endpoints": [{ "addresses": ["10.0.0.1"], "hostname": huge, "nodeName": huge, "zone": huge, "targetRef": { "name": huge } }],
+            "ports": [{ "name": "http", "port": 80 }],
+        });
+        let node = json!({ "metadata": labelled(names::ZONE) });
+        for (row, fields) in [
+            (format!("{:?}", PodRow::from(read::<Pod>(&pod))), ["10.0.0.1", "http"].as_slice()),
+            (format!("{:?}", ServiceRow::from(read::<Service>(&service))), &["None", "app"]),
+            (format!("{:?}", SliceRow::from(read::<EndpointSlice>(&slice))), &["10.0.0.1", "http", "a"]),
+            (format!("{:?}", NodeRow::from(read::<Node>(&node))), &["a"]),
+        ] {
+            assert!(row.len() < 2_000, "{} bytes", row.len());
+            for text in ["web"].iter().chain(fields) {
+                assert!(row.contains(text), "{text} is not in {row}");
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The index of objects that were read from files or a request, for the rules.
+
+use std::{marker::PhantomData, net::IpAddr};
+
+use super::{
+    cluster_index::{ClusterIndex, IndexReader, Slot},
+    fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of},
+    objects::Inventory,
+    table::{Lookup, Row, Table},
+};
+use crate::{
+    admission::Unknown,
+    model::{ContainerPort, EndpointSlice, Labels, Node, Phase, Pod, Service, Text},
+};
+
+/// The index of an [`Inventory`]. A resource without any object is unknown.
+pub type Snapshot<'a> = ClusterIndex<Borrowed<'a>>;
+
+/// Objects of an [`Inventory`].
+#[derive(Debug)]
+pub struct Borrowed<'a>(PhantomData<&'a ()>);
+
+impl<'a> Storage for Borrowed<'a> {
+    type Pod = Placed<'a, Pod>;
+    type Service = Placed<'a, Service>;
+    type Node = &'a Node;
+    type Slice = Placed<'a, EndpointSlice>;
+}
+
+/// An object where it would be created: without a namespace it is in `default`.
+#[derive(Debug)]
+pub struct Placed<'a, T>(&'a T);
+
+impl<T: Row> Row for Placed<'_, T> {
+    fn namespace(&self) -> &str {
+        let namespace = self.0.namespace();
+        if namespace.is_empty() { "default" } else { namespace }
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+}
+
+impl PodFields for Placed<'_, Pod> {
+    fn labels(&self) -> &Labels {
+        &self.0.labels
+    }
+
+    fn phase(&self) -> Phase {
+        self.0.phase
+    }
+
+    fn ports(&self) -> &[ContainerPort] {
+        &self.0.ports
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        addresses_of(self.0)
+    }
+}
+
+impl ServiceFields for Placed<'_, Service> {
+    fn service(&self) -> &Service {
+        self.0
+    }
+}
+
+impl NodeFields for &Node {
+    fn zone(&self) -> Option<&Text> {
+        (**self).zone()
+    }
+}
+
+impl SliceFields for Placed<'_, EndpointSlice> {
+    fn service_name(&self) -> Option<&Text> {
+        self.0.service_name()
+    }
+
+    fn port_names(&self) -> Vec<Text> {
+        self.0.port_names()
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = &Text> {
+        self.0.endpoints.iter().flat_map(|e| &e.addresses)
+    }
+}
+
+impl<'a> Snapshot<'a> {
+    /// The index of all objects of `inventory`.
+    pub fn of(inventory: &'a Inventory) -> Self {
+        Self {
+            pods: slot(&inventory.pods, Placed, "no pods were given"),
+            services: slot(&inventory.services, Placed, "no Services were given"),
+            nodes: slot(&inventory.nodes, |n| n, "no nodes were given"),
+            slices: slot(&inventory.slices, Placed, "no other slices were given"),
+            namespaces: Slot::empty(Unknown("no namespaces were given")),
+        }
+    }
+}
+
+fn slot<'a, T, R: Row, L: Lookup<R>>(objects: &'a [T], row: impl Fn(&'a T) -> R, missing: &'static str) -> Slot<R, L> {
+    let mut slot = Slot::empty(Unknown(missing));
+    if !objects.is_empty() {
+        slot.set(Table::new(objects.iter().map(row).collect(), |_| {}));
+    }
+    slot
+}
+
+impl<'a> IndexReader for Snapshot<'a> {
+    type Storage = Borrowed<'a>;
+
+    fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Borrowed<'a>>) -> T) -> T {
+        ask(self)
+    }
+}

@@ -1,0 +1,198 @@
+//! The webhook's copy of a cluster: an index that watches keep up to date, behind a lock.
+
+use std::{
+    marker::PhantomData,
+    sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
+};
+
+use super::{
+    cluster_index::{ClusterIndex, IndexReader, Slot},
+    lookups::{NodeZones, PodAddresses, SliceAddresses},
+    rows::{NamespaceRow, NodeRow, PodRow, ServiceRow, SliceRow, SmallRows},
+    sink::{Loss, Sink},
+    table::{Lookup, Row, Table},
+};
+use crate::{
+    admission::Unknown,
+    model::{EndpointSlice, Labels, Node, Pod, Service},
+};
+
+pub(super) const NOT_SYNCED: Unknown = Unknown("the copy of the cluster is not complete yet");
+pub(super) const STALE: Unknown = Unknown("the copy of the cluster is old: its API server does not answer");
+
+/// The copy. Watches write it, all reviews read it at the same time.
+#[derive(Debug)]
+pub struct Store {
+    index: RwLock<ClusterIndex<SmallRows>>,
+}
+
+/// An object that the store holds a row of.
+pub trait Stored: Send + Sized {
+    /// The row.
+    type Row: Row + Send;
+    /// The look-up of its table.
+    type Lookup: Lookup<Self::Row> + Send;
+
+    /// What is held of the object.
+    fn row(self) -> Self::Row;
+
+    /// Its table in an index.
+    fn slot(index: &mut ClusterIndex<SmallRows>) -> &mut Slot<Self::Row, Self::Lookup>;
+}
+
+macro_rules! stored {
+    ($($object:ty: $row:ty, $lookup:ty, $slot:ident, $make:expr;)*) => {$(
+        impl Stored for $object {
+            type Row = $row;
+            type Lookup = $lookup;
+
+            fn row(self) -> $row {
+                $make(self)
+            }
+
+            fn slot(index: &mut ClusterIndex<SmallRows>) -> &mut Slot<$row, $lookup> {
+                &mut index.$slot
+            }
+        }
+    )*};
+}
+
+stored! {
+    Pod: Box<PodRow>, PodAddresses, pods, |pod| Box::new(PodRow::from(pod));
+    Service: Box<ServiceRow>, (), services, |service| Box::new(ServiceRow::from(service));
+    Node: NodeRow, NodeZones, nodes, NodeRow::from;
+    EndpointSlice: Box<SliceRow>, SliceAddresses, slices, |slice| Box::new(SliceRow::from(slice));
+    NamespaceRow: NamespaceRow, (), namespaces, |namespace| namespace;
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store {
+    /// An empty copy: no resource is listed.
+    pub fn new() -> Self {
+        Self {
+            index: RwLock::new(ClusterIndex {
+                pods: Slot::empty(NOT_SYNCED),
+                services: Slot::empty(NOT_SYNCED),
+                nodes: Slot::empty(NOT_SYNCED),
+                slices: Slot::empty(NOT_SYNCED),
+                namespaces: Slot::empty(NOT_SYNCED),
+            }),
+        }
+    }
+
+    /// Whether every resource has been listed once.
+    pub fn synced(&self) -> bool {
+        self.read(|index| {
+            index.pods.last_known().is_some()
+                && index.services.last_known().is_some()
+                && index.nodes.last_known().is_some()
+                && index.slices.last_known().is_some()
+                && index.namespaces.last_known().is_some()
+        })
+    }
+
+    /// Labels of a namespace as they were last known: without any, a policy that asks for labels of namespaces would
+    /// hold for none.
+    pub fn namespace_labels(&self, name: &str) -> Option<Labels> {
+        self.read(|index| index.namespace_labels(name).cloned())
+    }
+
+    /// What the watch of a resource feeds.
+    pub fn sink<T: Stored>(self: &Arc<Self>) -> StoreSink<T> {
+        StoreSink { store: self.clone(), object: PhantomData }
+    }
+
+    /// Sets all objects of a resource.
+    pub fn fill<T: Stored>(&self, objects: Vec<T>) {
+        self.replace::<T>(objects.into_iter().map(T::row).collect());
+    }
+
+    /// Adds an object, in place of one of its name.
+    pub fn apply<T: Stored>(&self, object: T) {
+        self.insert::<T>(object.row());
+    }
+
+    /// Removes an object.
+    pub fn delete<T: Stored>(&self, object: T) {
+        self.remove::<T>(&object.row());
+    }
+
+    /// From now on the objects of a resource count as old, until it is listed again.
+    pub fn lose<T: Stored>(&self) {
+        T::slot(&mut self.write()).forbid(STALE);
+    }
+
+    fn insert<T: Stored>(&self, row: T::Row) {
+        // Before the first list there is no table: the list will have the object.
+        if let Some(table) = T::slot(&mut self.write()).table_mut() {
+            table.insert(row);
+        }
+    }
+
+    fn remove<T: Stored>(&self, row: &T::Row) {
+        if let Some(table) = T::slot(&mut self.write()).table_mut() {
+            table.remove(row.namespace(), row.name());
+        }
+    }
+
+    fn replace<T: Stored>(&self, rows: Vec<T::Row>) {
+        // Built before the lock is taken and dropped after: reviews go on meanwhile.
+        let table = Table::new(rows, |_| {});
+        let before = T::slot(&mut self.write()).set(table);
+        drop(before);
+    }
+
+    // A panic elsewhere leaves the copy whole: every event is one insertion or removal.
+    fn write(&self) -> RwLockWriteGuard<'_, ClusterIndex<SmallRows>> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl IndexReader for Store {
+    type Storage = SmallRows;
+
+    fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<SmallRows>) -> T) -> T {
+        ask(&self.index.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Feeds the objects of one resource into a [`Store`].
+#[derive(Debug)]
+pub struct StoreSink<T> {
+    store: Arc<Store>,
+    object: PhantomData<fn() -> T>,
+}
+
+impl<T: Stored> Sink for StoreSink<T> {
+    type Object = T;
+    type Row = T::Row;
+
+    fn row(&self, object: T, before: Option<&T::Row>) -> T::Row {
+        let mut row = object.row();
+        if let Some(before) = before {
+            row.share(before);
+        }
+        row
+    }
+
+    fn apply(&mut self, row: T::Row) {
+        self.store.insert::<T>(row);
+    }
+
+    fn delete(&mut self, row: T::Row) {
+        self.store.remove::<T>(&row);
+    }
+
+    fn replace(&mut self, rows: Vec<T::Row>) {
+        self.store.replace::<T>(rows);
+    }
+
+    fn lost(&mut self, _: Loss) {
+        self.store.lose::<T>();
+    }
+}

@@ -1,0 +1,203 @@
+//! Objects of one resource, sorted by namespace and name, with look-ups that follow every change.
+//!
+//! A table is one sorted list of pointers. An object costs eight bytes beside itself, where half-full nodes of a tree cost
+//! more than the objects. An insertion moves what follows: about 60 µs among 150 000 pods, which the rate of changes
+//! of a cluster allows. A whole list is sorted once.
+
+/// A row of a [`Table`].
+pub trait Row {
+    /// The namespace; empty for objects of the whole cluster.
+    fn namespace(&self) -> &str;
+
+    /// The name.
+    fn name(&self) -> &str;
+
+    /// Takes over the parts that are equal in `neighbour`, so that both share one copy.
+    fn share(&mut self, _neighbour: &Self) {}
+}
+
+impl<T: Row> Row for &T {
+    fn namespace(&self) -> &str {
+        (**self).namespace()
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+}
+
+impl<T: Row> Row for Box<T> {
+    fn namespace(&self) -> &str {
+        (**self).namespace()
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn share(&mut self, neighbour: &Self) {
+        (**self).share(neighbour);
+    }
+}
+
+/// A secondary index of a [`Table`].
+pub trait Lookup<R>: Default {
+    /// Adds a row of the table.
+    fn add(&mut self, row: &R);
+
+    /// Removes a row that was added.
+    fn remove(&mut self, row: &R);
+}
+
+impl<R> Lookup<R> for () {
+    fn add(&mut self, _: &R) {}
+
+    fn remove(&mut self, _: &R) {}
+}
+
+/// Rows by namespace and name, and a look-up by something else.
+#[derive(Clone, Debug, Default)]
+pub struct Table<R, L = ()> {
+    rows: Vec<R>,
+    lookup: L,
+}
+
+fn key<R: Row>(row: &R) -> (&str, &str) {
+    (row.namespace(), row.name())
+}
+
+impl<R: Row, L: Lookup<R>> Table<R, L> {
+    /// The table of `rows`. Of equal names the last one counts; `duplicate` gets one call for each of the others.
+    /// Rows without a name are all different objects.
+    pub fn new(mut rows: Vec<R>, mut duplicate: impl FnMut(&R)) -> Self {
+        // What kubectl prints is sorted already.
+        if !rows.is_sorted_by(|a, b| key(a) < key(b)) {
+            rows.sort_by(|a, b| key(a).cmp(&key(b)));
+            rows.dedup_by(|later, earlier| {
+                let is_same = key(later) == key(earlier) && !later.name().is_empty();
+                if is_same {
+                    std::mem::swap(later, earlier);
+                    duplicate(earlier);
+                }
+                is_same
+            });
+        }
+        rows.shrink_to_fit();
+        let mut lookup = L::default();
+        rows.iter().for_each(|row| lookup.add(row));
+        Self { rows, lookup }
+    }
+
+    /// Adds a row, in place of one of its name.
+    pub fn insert(&mut self, mut row: R) {
+        let at = match self.rows.binary_search_by(|r| key(r).cmp(&key(&row))) {
+            Ok(at) => {
+                row.share(&self.rows[at]);
+                let before = std::mem::replace(&mut self.rows[at], row);
+                self.lookup.remove(&before);
+                at
+            }
+            Err(at) => {
+                // Neighbours are mostly replicas of one workload.
+                let neighbours = self.rows[..at].last().into_iter().chain(self.rows.get(at));
+                neighbours.for_each(|n| row.share(n));
+                self.rows.insert(at, row);
+                at
+            }
+        };
+        self.lookup.add(&self.rows[at]);
+    }
+
+    /// Removes the row of this name.
+    pub fn remove(&mut self, namespace: &str, name: &str) {
+        if let Ok(at) = self.rows.binary_search_by(|r| key(r).cmp(&(namespace, name))) {
+            let row = self.rows.remove(at);
+            self.lookup.remove(&row);
+        }
+    }
+
+    /// All rows, sorted by namespace and name.
+    pub fn rows(&self) -> &[R] {
+        &self.rows
+    }
+
+    /// All rows, without the look-up.
+    pub fn into_rows(self) -> Vec<R> {
+        self.rows
+    }
+
+    /// The rows of a namespace, sorted by name.
+    pub fn of_namespace(&self, namespace: &str) -> &[R] {
+        let rest = &self.rows[self.rows.partition_point(|r| r.namespace() < namespace)..];
+        &rest[..rest.partition_point(|r| r.namespace() == namespace)]
+    }
+
+    /// The row of this name.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<&R> {
+        self.named(namespace, name).last()
+    }
+
+    /// The rows of this name: several only where the name is empty.
+    pub fn named(&self, namespace: &str, name: &str) -> &[R] {
+        let rest = &self.rows[self.rows.partition_point(|r| key(r) < (namespace, name))..];
+        &rest[..rest.partition_point(|r| key(r) == (namespace, name))]
+    }
+
+    /// The look-up.
+    pub fn lookup(&self) -> &L {
+        &self.lookup
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Row for (&str, &str, u8) {
+        fn namespace(&self) -> &str {
+            self.0
+        }
+
+        fn name(&self) -> &str {
+            self.1
+        }
+    }
+
+    /// Sum of the numbers of all rows.
+    #[derive(Debug, Default, PartialEq)]
+    struct Sum(u8);
+
+    impl Lookup<(&str, &str, u8)> for Sum {
+        fn add(&mut self, row: &(&str, &str, u8)) {
+            self.0 += row.2;
+        }
+
+        fn remove(&mut self, row: &(&str, &str, u8)) {
+            self.0 -= row.2;
+        }
+    }
+
+    #[test]
+    fn the_last_row_of_a_name_counts_and_rows_without_names_all_do() {
+        let mut duplicates = Vec::new();
+        let rows = vec![("b", "x", 1), ("a", "", 2), ("a", "y", 4), ("b", "x", 8), ("a", "", 16), ("b", "x", 32)];
+        let table: Table<_, Sum> = Table::new(rows, |row| duplicates.push(row.2));
+        assert_eq!(table.rows(), [("a", "", 2), ("a", "", 16), ("a", "y", 4), ("b", "x", 32)]);
+        assert_eq!((duplicates, table.lookup()), (vec![1, 8], &Sum(54)));
+        assert_eq!(table.of_namespace("a").len(), 3);
+        assert_eq!(table.named("a", "").len(), 2);
+        assert_eq!((table.get("b", "x"), table.get("b", "y")), (Some(&("b", "x", 32)), None));
+    }
+
+    #[test]
+    fn changes_keep_order_and_lookup() {
+        let mut table: Table<_, Sum> = Table::new(vec![("a", "b", 1), ("a", "d", 2)], |_| {});
+        table.insert(("a", "c", 4));
+        table.insert(("a", "b", 8));
+        table.insert(("A", "z", 16));
+        table.remove("a", "d");
+        table.remove("a", "none");
+        assert_eq!(table.rows(), [("A", "z", 16), ("a", "b", 8), ("a", "c", 4)]);
+        assert_eq!(table.lookup(), &Sum(28));
+    }
+}

@@ -1,0 +1,43 @@
+//! One copy of each reference to a pod.
+
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, Hash, Hasher},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::model::ObjectRef;
+
+type Fast = foldhash::fast::FixedState;
+
+/// References to pods, wherever they come from: pods, Endpoints and slices come one kind after the other, so
+/// all of them are remembered, for all threads.
+#[derive(Debug, Default)]
+pub struct Targets([Mutex<HashSet<Target, Fast>>; 16]);
+
+impl Targets {
+    pub(super) fn share(&self, target: &mut Arc<ObjectRef>) {
+        if target.uid.is_empty() {
+            return;
+        }
+        // The upper bits choose the set, the lower ones the place in it.
+        let hash = Fast::default().hash_one(&target.uid);
+        let shard = usize::try_from(hash >> 60).unwrap_or_default();
+        let mut seen = self.0[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let this = Target(Arc::clone(target));
+        match seen.get(&this) {
+            Some(first) => *target = Arc::clone(&first.0),
+            None => drop(seen.insert(this)),
+        }
+    }
+}
+
+/// Equal if all is equal; hashed by the uid, which nearly always suffices.
+#[derive(Debug, PartialEq, Eq)]
+struct Target(Arc<ObjectRef>);
+
+impl Hash for Target {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.uid.hash(state);
+    }
+}

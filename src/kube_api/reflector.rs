@@ -1,0 +1,105 @@
+//! Keeps a sink in step with the objects of a resource: list, watch, reconnect, and list again.
+//!
+//! kube's own watcher lists again and backs off as client-go does. A sink differs from another only in what it holds.
+
+use std::fmt::Debug;
+
+use futures::{StreamExt, TryStreamExt};
+use kube::{
+    Api,
+    core::Status,
+    runtime::{WatchStreamExt, watcher},
+};
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+use super::{metrics::WatchMetrics, watch_failures::WatchFailures, watched_object::WatchedObject};
+use crate::{
+    inventory::{Loss, Sink},
+    model::Resource,
+};
+
+/// Objects in a page of a list.
+const PAGE: u32 = 500;
+
+/// A watch ended, which kube's watcher never does by itself.
+#[derive(Debug, thiserror::Error)]
+#[error("the watch of {0} ended")]
+pub(crate) struct WatchEnded(&'static str);
+
+/// Feeds `sink` until it is dropped. Errors of the API server are logged, and the request is repeated, for ever; meanwhile
+/// the objects are as they were, and after a minute they count as old.
+pub(crate) async fn reflect<S>(
+    client: kube::Client,
+    resource: Resource,
+    mut sink: S,
+    metrics: WatchMetrics,
+) -> Result<(), WatchEnded>
+where
+    S: Sink,
+    S::Object: Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    let name = resource.plural();
+    let api: Api<WatchedObject<S::Object>> = Api::all_with(client, &resource);
+    let watch = || watcher(api.clone(), watcher::Config::default().page_size(PAGE)).default_backoff().boxed();
+    let mut events = watch();
+    let mut listed: Vec<S::Row> = Vec::new();
+    let mut failures = WatchFailures::default();
+    metrics.stale(name, false);
+    loop {
+        let event = events.try_next().await;
+        // `Init` comes before the first answer to a list, and a part of a list proves nothing yet.
+        if let Ok(Some(watcher::Event::InitDone | watcher::Event::Apply(_) | watcher::Event::Delete(_))) = event {
+            failures.end();
+        }
+        match event {
+            Ok(None) => return Err(WatchEnded(name)),
+            Ok(Some(watcher::Event::Init)) => listed = Vec::new(),
+            Ok(Some(watcher::Event::InitApply(object))) => {
+                let row = sink.row(object.view, listed.last());
+                listed.push(row);
+            }
+            Ok(Some(watcher::Event::InitDone)) => {
+                tracing::debug!(resource = name, objects = listed.len(), "listed");
+                sink.replace(std::mem::take(&mut listed));
+                metrics.stale(name, false);
+            }
+            Ok(Some(watcher::Event::Apply(object))) => {
+                let row = sink.row(object.view, None);
+                sink.apply(row);
+            }
+            Ok(Some(watcher::Event::Delete(object))) => {
+                let row = sink.row(object.view, None);
+                sink.delete(row);
+            }
+            Err(error) => match loss(&error, resource) {
+                Some(loss) => {
+                    tracing::debug!(resource = name, %error, ?loss, "watch");
+                    metrics.stale(name, loss == Loss::Unconverted);
+                    sink.lost(loss);
+                }
+                None => {
+                    tracing::warn!(resource = name, %error, "watch");
+                    if failures.error(Instant::now()) {
+                        tracing::warn!(resource = name, "the watch has failed for a minute: the objects count as old");
+                        sink.lost(Loss::Stale);
+                        metrics.stale(name, true);
+                        // A watch that resumes has no event until something changes. A new one lists first.
+                        events = watch();
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// Why a custom resource cannot be listed, where waiting does not help. Any other failure is expected to pass.
+fn loss(error: &watcher::Error, resource: Resource) -> Option<Loss> {
+    let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else { return None };
+    let is_unconverted = |status: &Status| status.code == 500 && status.message.contains("conversion webhook");
+    match resource {
+        Resource::EndpointPolicy if status.code == 404 => Some(Loss::NotInstalled),
+        Resource::EndpointPolicy if is_unconverted(status) => Some(Loss::Unconverted),
+        _ => None,
+    }
+}

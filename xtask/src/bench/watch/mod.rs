@@ -1,0 +1,101 @@
+//! Measures the webhook's copy of a large cluster: the time until it is synced, and its memory, with an API server that
+//! lists the objects of a file and then has no events.
+
+mod api_server;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::webhook::{certificate, roster_program};
+use super::{Goals, cluster, memory_of};
+use crate::paths;
+use crate::server::{free_address, is_ready};
+use api_server::ApiServer;
+
+/// How long a replica may take to read the cluster.
+const SECONDS: u64 = 120;
+/// How long memory is left to settle after the lists.
+const SETTLED: Duration = Duration::from_secs(3);
+/// How many megabytes the copy of 150 000 pods may take.
+const MEGABYTES: u64 = 250;
+
+/// Starts the webhook beside the API server, `rounds` times, in turns with the program `beside` if there is one.
+pub(super) fn run_watch(services: usize, rounds: usize, beside: Option<&Path>, goals: &mut Goals) -> Result<()> {
+    let api = ApiServer::start(&cluster::file(services)?)?;
+    println!("\nroster serve --cluster, {}", api.objects());
+    let folder = paths::target().join(format!("bench-watch-{}", std::process::id()));
+    fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
+    let kubeconfig = folder.join("kubeconfig");
+    fs::write(&kubeconfig, api.kubeconfig())?;
+    let mut programs = vec![(roster_program()?, Vec::new())];
+    programs.extend(beside.map(|path| (path.to_owned(), Vec::new())));
+    for _ in 0..rounds {
+        for (program, runs) in &mut programs {
+            runs.push(Run::of(program, &folder, &kubeconfig)?);
+        }
+    }
+    println!("{:<60}{:>10}{:>12}{:>12}", "median", "synced, s", "memory, MB", "at most, MB");
+    for (program, runs) in &mut programs {
+        let (seconds, now, peak) = (median(runs, |r| r.millis), median(runs, |r| r.memory), median(runs, |r| r.peak));
+        println!("{:<60}{:>10.2}{now:>12}{peak:>12}", program.display(), Duration::from_millis(seconds).as_secs_f64());
+    }
+    let now = median(&mut programs[0].1, |r| r.memory);
+    goals.check(now < MEGABYTES, &format!("the copy of a cluster in {now} MB; {MEGABYTES} allowed"));
+    fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
+}
+
+fn median(runs: &mut [Run], value: impl Fn(&Run) -> u64) -> u64 {
+    runs.sort_by_key(&value);
+    runs.get(runs.len() / 2).map_or(0, value)
+}
+
+/// One start of the webhook.
+struct Run {
+    /// From the start to readiness.
+    millis: u64,
+    /// Megabytes after the lists.
+    memory: u64,
+    /// The peak in megabytes.
+    peak: u64,
+}
+
+impl Run {
+    fn of(program: &Path, folder: &Path, kubeconfig: &Path) -> Result<Self> {
+        let (address, admin) = (free_address()?, free_address()?);
+        let mut command = Command::new(program);
+        command.args(["serve", "--cluster", "--webhook-listen", &address.to_string()]);
+        command.args(["--admin-listen", &admin.to_string(), "--kubeconfig"]).arg(kubeconfig);
+        command.arg("--tls-cert-file").arg(certificate(folder)?);
+        command.arg("--tls-private-key-file").arg(folder.join("tls.key"));
+        let began = Instant::now();
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut webhook = Webhook(child.with_context(|| format!("starting {}", program.display()))?);
+        while !is_ready(&admin) {
+            ensure!(webhook.0.try_wait()?.is_none(), "{} has ended", program.display());
+            ensure!(began.elapsed() < Duration::from_secs(SECONDS), "the copy is not synced after {SECONDS} s");
+            sleep(Duration::from_millis(10));
+        }
+        let millis = u64::try_from(began.elapsed().as_millis())?;
+        sleep(SETTLED);
+        let status = PathBuf::from(format!("/proc/{}/status", webhook.0.id()));
+        let status = fs::read_to_string(status).context("reading /proc")?;
+        let of = |key| memory_of(&status, key).with_context(|| format!("/proc has no {key}"));
+        Ok(Self { millis, memory: of("VmRSS:")?, peak: of("VmHWM:")? })
+    }
+}
+
+/// A running webhook, which ends when the value is dropped.
+struct Webhook(Child);
+
+impl Drop for Webhook {
+    fn drop(&mut self) {
+        // The process may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -97,7 +97,10 @@ fn live_parity() -> Result<Outcome> {
     if !has("go") {
         return Outcome::missing("go is not installed, so the real controllers cannot be built");
     }
-    parity::run(&ParityCommand::parse_from(["parity", "--cases", "500"]).arguments, "dev")?;
+    // The second says whether the reference leaves something to chance.
+    for line in ["parity --cases 500", "parity --cases 200 --against-itself"] {
+        parity::run(&ParityCommand::parse_from(line.split(' ')).arguments, "dev")?;
+    }
     Ok(Outcome::Passed)
 }
 

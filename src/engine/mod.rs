@@ -24,4 +24,5 @@ pub mod ports;
 pub mod reason;
 pub mod record;
 pub mod state;
+mod stored_addresses;
 pub mod subsets;

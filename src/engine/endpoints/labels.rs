@@ -1,4 +1,4 @@
-//! Labels of Endpoints: the Service's, with a few of the controller's own.
+//! Labels of Endpoints: those of the Service, with a few that belong to the controller.
 
 use crate::{
     engine::compat::Profile,
@@ -19,18 +19,19 @@ pub(super) fn desired(service: &Service, profile: &Profile) -> Labels {
     labels
 }
 
-/// Whether stored labels need no write (`labelsCorrectForEndpoints`; E6).
+/// Whether stored labels need no write (`labelsCorrectForEndpoints`; versions.md#e6).
 ///
-/// The headless label is not looked at on the stored side, but counts on the Service's side: a Service
-/// that carries it is never correct. From 1.33 the same is true of the managed-by label.
+/// The headless label is ignored in the stored object, but compared if the Service carries it: such labels are never
+/// correct. From 1.33 the same holds for the managed-by label.
 pub(super) fn correct(stored: &Labels, service: &Labels, profile: &Profile) -> bool {
-    let own = |key: &str| key == names::HEADLESS || (profile.managed_by_label && key == names::ENDPOINTS_MANAGED_BY);
+    let ignored =
+        |key: &str| key == names::HEADLESS || (profile.managed_by_label && key == names::ENDPOINTS_MANAGED_BY);
     if profile.managed_by_label
         && stored.get(names::ENDPOINTS_MANAGED_BY).is_none_or(|v| v != names::ENDPOINTS_CONTROLLER)
     {
         return false;
     }
-    stored.iter().filter(|(k, _)| !own(k)).eq(service.iter())
+    stored.iter().filter(|(k, _)| !ignored(k)).eq(service.iter())
 }
 
 #[cfg(test)]
@@ -39,7 +40,7 @@ mod tests {
     use crate::engine::compat::Minor;
 
     #[test]
-    fn labels_are_judged_as_upstream_judges_them() {
+    fn labels_are_compared_as_upstream_compares_them() {
         const MANAGED: (&str, &str) = (names::ENDPOINTS_MANAGED_BY, names::ENDPOINTS_CONTROLLER);
         type Pairs = &'static [(&'static str, &'static str)];
         let cases: &[(&str, Pairs, Pairs, bool)] = &[

@@ -2,11 +2,12 @@
 //!
 //! Upstream: `pkg/controller/endpoint/endpoints_controller.go`, `syncService`.
 
-mod desired;
-pub(crate) mod kept;
+mod findings;
 mod labels;
-mod notes;
-mod oddities;
+mod pod_address;
+mod pod_subsets;
+mod port_blocks;
+mod records;
 pub(crate) mod truncate;
 
 use crate::{
@@ -18,9 +19,6 @@ use crate::{
     },
     model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Pod, Service, names},
 };
-
-/// The text that marks Endpoints cut to 1000 addresses.
-pub(crate) const TRUNCATED: &str = "truncated";
 
 /// What the Endpoints controller does to one Service.
 pub(crate) fn sync(
@@ -36,17 +34,17 @@ pub(crate) fn sync(
     if !membership::serves(service, context.profile) {
         return EndpointsAction::None;
     }
-    let mut desired = match desired::subsets(service, pods, context, report, recorder) {
-        Ok(desired) => desired,
+    let mut made = match pod_subsets::pod_subsets(service, pods, context, report, recorder) {
+        Ok(made) => made,
         Err(too_large) => {
-            too_large.tell(desired::LISTS, service.key(), report);
-            notes::too_large(service, pods, state.endpoints, recorder);
+            too_large.tell(findings::OUTPUT, service.key(), report);
+            records::too_large(service, pods, state.endpoints, recorder);
             return EndpointsAction::None;
         }
     };
-    notes::listed(&desired, pods, recorder);
-    let subsets = std::mem::take(&mut desired.subsets);
-    oddities::of_service(service, &subsets, context, report);
+    records::listed(&made, pods, recorder);
+    let subsets = std::mem::take(&mut made.subsets);
+    findings::of_service(service, &subsets, context, report);
     // An object without a resource version was never stored: the controller would create it.
     let stored = state.endpoints.filter(|e| !e.meta.resource_version.is_empty());
     if let Some(stored) = stored
@@ -57,13 +55,13 @@ pub(crate) fn sync(
     let mut object = Endpoints { meta: metadata(state.endpoints, service, context), subsets };
     let total = count(&object.subsets);
     if let Some(kept) = truncate::truncate(&mut object.subsets) {
-        object.meta.annotations.insert(names::OVER_CAPACITY, TRUNCATED);
-        oddities::over_capacity(service, count(&object.subsets), total, report);
-        notes::truncated(&desired, &kept, recorder);
+        object.meta.annotations.insert(names::OVER_CAPACITY, truncate::TRUNCATED);
+        findings::over_capacity(service, count(&object.subsets), total, report);
+        records::truncated(&made, &kept, recorder);
     }
     match stored {
         Some(stored) => {
-            oddities::replaced(stored, context, report);
+            findings::replaced(stored, context, report);
             EndpointsAction::Update(Box::new(object))
         }
         None => EndpointsAction::Create(Box::new(object)),
@@ -72,18 +70,18 @@ pub(crate) fn sync(
 
 /// Whether the stored object needs no write.
 fn is_current(stored: &Endpoints, service: &Service, subsets: &[EndpointSubset], context: &Context) -> bool {
-    // Judged on the stored object: one that was truncated has the annotation, and is never current.
+    // This looks at the stored object: a truncated one has the annotation, and is never current.
     let capacity =
         count(&stored.subsets) <= truncate::CAPACITY && !stored.meta.annotations.contains_key(names::OVER_CAPACITY);
     capacity
         && labels::correct(&stored.meta.labels, &service.meta.labels, context.profile)
         && (same_subsets(&stored.subsets, subsets)
-            // E9: a stored object in another order, or split otherwise, says the same.
+            // versions.md#e9: a stored object with another order or other subsets lists the same.
             || (context.profile.compare_repacked
                 && subsets::repack(context.profile.hash, &stored.subsets).is_ok_and(|s| same_subsets(&s, subsets))))
 }
 
-/// Equal in list order, but for the resource versions of the targets.
+/// Whether subsets are equal in list order, apart from the resource versions of their targets.
 fn same_subsets(a: &[EndpointSubset], b: &[EndpointSubset]) -> bool {
     let same_address = |(a, b): (&EndpointAddress, &EndpointAddress)| {
         a.ip == b.ip
@@ -101,7 +99,7 @@ fn same_subsets(a: &[EndpointSubset], b: &[EndpointSubset]) -> bool {
         })
 }
 
-/// Metadata of the object that is written: the stored one's, with the controller's labels and annotations.
+/// Metadata of the object that is written: that of the stored one, with the labels and annotations of the controller.
 fn metadata(stored: Option<&Endpoints>, service: &Service, context: &Context) -> ObjectMeta {
     let mut meta = stored.map_or_else(
         || ObjectMeta {

@@ -1,15 +1,16 @@
-//! Endpoints hold at most 1000 addresses; what is over is cut, in fair shares (`truncateEndpoints`).
+//! Truncation: Endpoints hold at most 1000 addresses, shared out over their subsets (`truncateEndpoints`).
 
 use crate::model::EndpointSubset;
 
 /// `maxCapacity` of the Endpoints controller.
 pub(crate) const CAPACITY: usize = 1000;
+/// The value of the annotation on truncated Endpoints.
+pub(crate) const TRUNCATED: &str = "truncated";
 
-/// Cuts `subsets` to 1000 addresses. Where there was anything to cut, tells how many addresses each of them
+/// Truncates `subsets` to 1000 addresses. If there was anything to remove, returns how many addresses each subset
 /// kept, ready and not.
 ///
-/// Upstream keeps subsets that are left without any address, which the API server then refuses; they are
-/// dropped here.
+/// Upstream keeps subsets without addresses, which the API server then refuses; they are dropped here.
 pub(crate) fn truncate(subsets: &mut Vec<EndpointSubset>) -> Option<Vec<[usize; 2]>> {
     let counts: Vec<_> = subsets.iter().map(|s| [s.addresses.len(), s.not_ready_addresses.len()]).collect();
     let kept = kept(&counts)?;
@@ -21,10 +22,10 @@ pub(crate) fn truncate(subsets: &mut Vec<EndpointSubset>) -> Option<Vec<[usize; 
     Some(kept)
 }
 
-/// How many addresses, ready and not, each subset keeps of those it has; `None` if all of them fit.
+/// How many of its addresses, ready and not, each subset keeps; `None` if all of them fit.
 ///
-/// Ready addresses go first: only if all of them fit do others get the rest. Every subset keeps its
-/// share, rounded up, so that the last ones may get less.
+/// Ready addresses come first: the others get places only if all ready ones fit. Every subset keeps its share, rounded
+/// up, so that the last subsets may get less.
 pub(crate) fn kept(counts: &[[usize; 2]]) -> Option<Vec<[usize; 2]>> {
     let total = |which: usize| counts.iter().map(|c| c[which]).sum::<usize>();
     let (ready, not_ready) = (total(0), total(1));
@@ -39,7 +40,7 @@ pub(crate) fn kept(counts: &[[usize; 2]]) -> Option<Vec<[usize; 2]>> {
     Some(counts.iter().map(|c| [c[0], shares.next(c[1])]).collect())
 }
 
-/// Hands out `max` places among `total` addresses.
+/// Shares `max` places out among `total` addresses.
 struct Shares {
     max: usize,
     total: usize,
@@ -53,7 +54,7 @@ impl Shares {
 
     /// How many of `count` addresses stay.
     fn next(&mut self, count: usize) -> usize {
-        // In upstream's order of operations: rounding up makes the order visible.
+        // The order of operations is that of upstream: rounding up makes it visible.
         #[expect(clippy::cast_precision_loss, reason = "counts of addresses are far below 2^52")]
         let share = (count as f64 / self.total as f64) * self.max as f64;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 ≤ share ≤ 1000, total > 0")]

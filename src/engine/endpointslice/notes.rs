@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::{
     engine::{
-        endpoints::kept::{self, Block, Listing},
         membership,
         phrase::clip,
         ports::{Targets, miss},
         reason::Reason,
         record::{Record, Recorder, Scope},
+        stored_addresses::{StoredAddress, StoredGroup, record_stored},
     },
     model::{AddressType, Endpoint, EndpointSlice, Family, Hints, Pod, Text},
 };
@@ -48,18 +48,18 @@ fn kept<'a>(job: &Job<'_>, family: Family, slices: impl Iterator<Item = &'a Endp
         return;
     }
     let unnamed = Text::default();
-    let listing = |e: &'a Endpoint| Listing {
+    let listing = |e: &'a Endpoint| StoredAddress {
         target: e.target_ref.as_deref(),
         ready: e.ready(),
         terminating: e.conditions.terminating == Some(true),
         hints: e.hints.as_deref().map(hinted),
     };
-    let block = |slice: &'a EndpointSlice| Block {
+    let block = |slice: &'a EndpointSlice| StoredGroup {
         object: format!("slice {}", slice.meta.name),
         ports: slice.ports.iter().flatten().map(|p| p.name.as_ref().unwrap_or(&unnamed)).collect(),
-        listings: slice.endpoints.iter().map(listing).collect(),
+        addresses: slice.endpoints.iter().map(listing).collect(),
     };
-    kept::tell(scope(family), job.service, job.pods, &slices.map(block).collect::<Vec<_>>(), trace);
+    record_stored(scope(family), job.service, job.pods, &slices.map(block).collect::<Vec<_>>(), trace);
 }
 
 /// Pods that would have been listed in slices which are not made.

@@ -1,13 +1,13 @@
-//! The mirroring controller: hand-made Endpoints of a Service without selector, copied into slices.
+//! The mirroring controller: it copies hand-made Endpoints of a Service without selector into slices.
 //!
-//! Upstream: `pkg/controller/endpointslicemirroring`, `syncEndpoints` and `reconcile`. Where upstream walks
-//! maps in random order, everything here is sorted: keys by address type and ports, slices by name,
+//! Upstream: `pkg/controller/endpointslicemirroring`, `syncEndpoints` and `reconcile`. Where upstream
+//! iterates over maps in random order, everything here is sorted: keys by address type and ports, slices by name,
 //! endpoints by address.
 
-mod desired;
-mod oddities;
+mod current_slice;
+mod findings;
 mod reconcile;
-mod same;
+mod slice_contents;
 #[cfg(test)]
 mod tests;
 
@@ -24,20 +24,20 @@ use crate::{
 pub(crate) fn sync(state: &State<'_>, context: &Context, report: &mut Report) -> SliceChanges {
     let Some((namespace, name)) = key(state) else { return SliceChanges::default() };
     let stored = mirrored_slices(state.slices, namespace, name);
-    let why_not = match (state.endpoints, why_not(state)) {
+    let skipped = match (state.endpoints, skip_reason(state)) {
         (Some(endpoints), None) => return reconcile::reconcile(endpoints, &stored, context, report),
-        (endpoints, why) => endpoints.zip(why),
+        (endpoints, reason) => endpoints.zip(reason),
     };
-    if let Some((endpoints, why)) = why_not
-        && (why.worth_telling || !stored.is_empty())
+    if let Some((endpoints, reason)) = skipped
+        && (reason.reported || !stored.is_empty())
     {
-        report.problems.push(Finding::new(Reason::NotMirrored, endpoints.key(), why.text));
+        report.problems.push(Finding::new(Reason::NotMirrored, endpoints.key(), reason.text));
     }
     SliceChanges { delete: stored.iter().map(|s| s.meta.name.clone()).collect(), ..SliceChanges::default() }
 }
 
-/// The slices that the newest release would make of an Endpoints object if none were stored, of any size; and what
-/// it would say.
+/// The slices, of any size, that the newest release would create for an Endpoints object if none were stored; and its
+/// report.
 pub(crate) fn mapped(endpoints: &Endpoints) -> (Vec<EndpointSlice>, Report) {
     let minor = Minor::NEWEST;
     let context =
@@ -47,7 +47,7 @@ pub(crate) fn mapped(endpoints: &Endpoints) -> (Vec<EndpointSlice>, Report) {
     (changes.create, report)
 }
 
-/// Namespace and name of what is synced. Without Endpoints and Service, slices are all that is left of them.
+/// Namespace and name of the Endpoints. If they and the Service are gone, the remaining slices give them.
 fn key<'a>(state: &State<'a>) -> Option<(&'a Text, &'a Text)> {
     let meta = state.endpoints.map(|e| &e.meta).or_else(|| state.service.map(|s| &s.meta));
     meta.map(|m| (&m.namespace, &m.name)).or_else(|| {
@@ -67,16 +67,16 @@ fn mirrored_slices<'a>(slices: &[&'a EndpointSlice], namespace: &Text, name: &Te
 }
 
 /// Why Endpoints are not mirrored.
-struct WhyNot {
+struct SkipReason {
     text: &'static str,
-    /// Whether it matters although no slice is deleted for it. It does not for Services with a selector:
-    /// their slices are another controller's work.
-    worth_telling: bool,
+    /// Whether it is reported even if no slice is deleted. It is not for Services with a selector: another controller
+    /// writes their slices.
+    reported: bool,
 }
 
-fn why_not(state: &State<'_>) -> Option<WhyNot> {
+fn skip_reason(state: &State<'_>) -> Option<SkipReason> {
     let endpoints = state.endpoints?;
-    let (text, worth_telling) = if skips_mirroring(endpoints) {
+    let (text, reported) = if skips_mirroring(endpoints) {
         ("the Endpoints carry the label endpointslice.kubernetes.io/skip-mirror: \"true\"", true)
     } else if endpoints.meta.annotations.contains_key(names::LEADER) {
         ("the Endpoints are a lock of a leader election (annotation control-plane.alpha.kubernetes.io/leader)", true)
@@ -89,9 +89,9 @@ fn why_not(state: &State<'_>) -> Option<WhyNot> {
             Some(_) => return None,
         }
     };
-    // What such an object looks like under a Service with a selector is nobody's concern.
+    // Such an object of a Service with a selector does not matter to anybody.
     let selects = state.service.is_some_and(|s| s.selector.is_some());
-    Some(WhyNot { text, worth_telling: worth_telling && !selects })
+    Some(SkipReason { text, reported: reported && !selects })
 }
 
 fn skips_mirroring(endpoints: &Endpoints) -> bool {

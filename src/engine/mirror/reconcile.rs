@@ -1,68 +1,62 @@
-//! From what the slices should hold to what is written.
+//! The writes that make the stored slices contain what they should.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
-    desired::{self, Key, Wanted},
-    oddities,
-    same::equal_beyond_identity,
+    current_slice::{is_copied, is_current},
+    findings,
+    slice_contents::{MirrorContents, SliceContent, SliceKey, slice_contents, slice_key},
 };
 use crate::{
     engine::{
-        compat::Profile,
-        endpointslice::{Identity, generate_name},
+        endpointslice::generate_name,
         reason::{Finding, Reason},
         state::{Context, Event, EventType, Report, SliceChanges},
     },
     model::{AddressType, EndpointSlice, Endpoints, Labels, ObjectMeta, OwnerReference, Text, names},
 };
 
-/// Labels of a slice that are not copied from the Endpoints.
-const RESERVED: [&str; 2] = [names::SLICE_MANAGED_BY, names::SERVICE_NAME];
-
-/// Makes the stored slices hold what the Endpoints say.
+/// What to write so that the stored slices contain the addresses of the Endpoints.
 pub(super) fn reconcile(
     endpoints: &Endpoints,
     stored: &[&EndpointSlice],
     context: &Context,
     report: &mut Report,
 ) -> SliceChanges {
-    let desired = match desired::desired(endpoints, context) {
-        Ok(desired) => desired,
+    let contents = match slice_contents(endpoints, context) {
+        Ok(contents) => contents,
         Err(too_large) => {
-            too_large.tell(desired::LISTS, endpoints.key(), report);
+            too_large.tell(findings::OUTPUT, endpoints.key(), report);
             return SliceChanges { unchanged: names_of(stored), ..SliceChanges::default() };
         }
     };
-    tell_what_is_left_out(endpoints, &desired, context, report);
-    oddities::uncanonical(endpoints, &desired, context, report);
-    oddities::of_endpoints(endpoints, &desired, stored, context, report);
-    let mut by_key: BTreeMap<Key, Vec<&EndpointSlice>> = BTreeMap::new();
+    report_left_out(endpoints, &contents, context, report);
+    findings::uncanonical(endpoints, &contents, context, report);
+    findings::of_endpoints(endpoints, &contents, stored, context, report);
+    let mut by_key: BTreeMap<SliceKey, Vec<&EndpointSlice>> = BTreeMap::new();
     for slice in stored {
-        by_key
-            .entry(desired::key(&slice.address_type, slice.ports.as_deref(), context.profile))
-            .or_default()
-            .push(slice);
+        by_key.entry(slice_key(&slice.address_type, slice.ports.as_deref(), context.profile)).or_default().push(slice);
     }
-    let mut work = Work::default();
-    for (key, wanted) in desired.in_turn() {
+    let mut writes = SliceWrites::default();
+    for (key, content) in contents.in_order() {
         let stored = by_key.remove(key).unwrap_or_default();
-        work.one_key(endpoints, &key.0, wanted, &stored, context, report);
+        writes.one_key(endpoints, &key.0, content, &stored, context, report);
     }
-    // Ports that nobody wants any more.
-    work.delete.extend(by_key.into_values().flatten());
-    work.finish(endpoints)
+    // Slices with ports that the Endpoints no longer have.
+    writes.delete.extend(by_key.into_values().flatten());
+    writes.finish(endpoints)
 }
 
-fn tell_what_is_left_out(endpoints: &Endpoints, desired: &desired::Desired, context: &Context, report: &mut Report) {
-    let (invalid, skipped, max) = (desired.invalid, desired.skipped, context.per_subset);
-    let mut tell = |event, message: String, code, detail: String| {
+/// Events and findings for addresses that are not mirrored.
+fn report_left_out(endpoints: &Endpoints, contents: &MirrorContents, context: &Context, report: &mut Report) {
+    let (invalid, skipped, max) = (contents.invalid, contents.skipped, context.per_subset);
+    let mut add = |event, message: String, code, detail: String| {
         report.events.push(Event { kind: EventType::Warning, reason: event, message, object: endpoints.key() });
         report.problems.push(Finding::new(code, endpoints.key(), detail));
     };
     if invalid > 0 {
-        let first: String = desired.first_invalid.chars().take(60).collect();
-        tell(
+        let first: String = contents.first_invalid.chars().take(60).collect();
+        add(
             "InvalidIPAddress",
             format!("Skipped {invalid} invalid IP addresses when mirroring to EndpointSlices"),
             Reason::MirrorInvalidAddress,
@@ -70,7 +64,7 @@ fn tell_what_is_left_out(endpoints: &Endpoints, desired: &desired::Desired, cont
         );
     }
     if skipped > invalid {
-        tell(
+        add(
             "TooManyAddressesToMirror",
             format!(
                 "A max of {max} addresses can be mirrored to EndpointSlices per Endpoints subset. {skipped} addresses were skipped"
@@ -81,46 +75,46 @@ fn tell_what_is_left_out(endpoints: &Endpoints, desired: &desired::Desired, cont
     }
 }
 
-/// Slices to be written, before deleted ones are reused.
+/// The slices to write, before new ones reuse the names of deleted ones.
 #[derive(Default)]
-struct Work<'a> {
+struct SliceWrites<'a> {
     create: Vec<EndpointSlice>,
     update: Vec<EndpointSlice>,
     delete: Vec<&'a EndpointSlice>,
     unchanged: Vec<Text>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> SliceWrites<'a> {
     /// `reconcileByPortMapping`: one slice per key, never more.
     fn one_key(
         &mut self,
         endpoints: &Endpoints,
         address_type: &AddressType,
-        wanted: &Wanted,
+        content: &SliceContent,
         stored: &[&'a EndpointSlice],
         context: &Context,
         report: &mut Report,
     ) {
         let (first, rest) = match stored.split_first() {
-            Some(split) if !wanted.endpoints.is_empty() => (Some(*split.0), split.1),
+            Some(split) if !content.endpoints.is_empty() => (Some(*split.0), split.1),
             _ => (None, stored),
         };
         self.delete.extend(rest);
-        if wanted.endpoints.is_empty() {
+        if content.endpoints.is_empty() {
             return;
         }
         if let Some(first) = first {
-            oddities::of_slice(endpoints, wanted, first, context, report);
-            if is_current(endpoints, wanted, first, context.profile) {
+            findings::of_slice(endpoints, content, first, context, report);
+            if is_current(endpoints, content, first, context.profile) {
                 self.unchanged.push(first.meta.name.clone());
                 return;
             }
         }
-        let slice = new_slice(endpoints, address_type, wanted, first.map(|s| &s.meta.name), context);
+        let slice = new_slice(endpoints, address_type, content, first.map(|s| &s.meta.name), context);
         if first.is_some() { self.update.push(slice) } else { self.create.push(slice) }
     }
 
-    /// `recycleSlices`, and what `finalize` then writes.
+    /// Lets new slices reuse the names of deleted ones (`recycleSlices`), as `finalize` then writes them.
     fn finish(mut self, endpoints: &Endpoints) -> SliceChanges {
         let mut gone: BTreeMap<&AddressType, VecDeque<&EndpointSlice>> = BTreeMap::new();
         for slice in self.delete {
@@ -128,8 +122,8 @@ impl<'a> Work<'a> {
         }
         let mut create = Vec::with_capacity(self.create.len());
         for mut slice in self.create {
-            // Upstream takes the first unnamed slice from its list, not this one, and loses one where both
-            // families create and only the second deletes. That helps nobody.
+            // Upstream takes the first unnamed slice of its list instead of this one, and so loses one if both
+            // families create and only the second deletes.
             match gone.get_mut(&slice.address_type).and_then(VecDeque::pop_front) {
                 Some(reused) => {
                     slice.meta.name = reused.meta.name.clone();
@@ -150,59 +144,19 @@ fn names_of(slices: &[&EndpointSlice]) -> Vec<Text> {
     slices.iter().map(|s| s.meta.name.clone()).collect()
 }
 
-/// Whether a stored slice needs no write.
-pub(super) fn is_current(endpoints: &Endpoints, wanted: &Wanted, slice: &EndpointSlice, profile: &Profile) -> bool {
-    holds(wanted, slice, profile)
-        && endpoints.meta.labels.iter().eq(slice.meta.labels.iter().filter(|(k, _)| !RESERVED.contains(&k.as_str())))
-        && endpoints.meta.annotations.iter().filter(|(k, _)| is_copied(k)).eq(slice.meta.annotations.iter())
-        && !(profile.mirror_compares_owner && has_dead_owner(endpoints, slice))
-}
-
-/// `totalChanges`: nothing to add, update or remove. Matches are counted, not distinct, as upstream has it:
-/// an endpoint that is stored twice hides one that is not stored.
-fn holds(wanted: &Wanted, slice: &EndpointSlice, profile: &Profile) -> bool {
-    wanted.endpoints.len() == slice.endpoints.len()
-        && slice.endpoints.iter().all(|e| wanted.find(e, profile).is_some_and(|w| equal_beyond_identity(w, e, profile)))
-}
-
-/// Whether [`holds`] is fooled by an endpoint that is stored twice.
-pub(super) fn hides_an_endpoint(wanted: &Wanted, slice: &EndpointSlice, profile: &Profile) -> bool {
-    if !holds(wanted, slice, profile) {
-        return false;
-    }
-    let mut stored: Vec<Identity<'_>> = slice.endpoints.iter().map(|e| Identity::of(e, profile)).collect();
-    stored.sort_unstable_by(Identity::order);
-    stored.windows(2).any(|pair| pair[0].order(&pair[1]).is_eq())
-}
-
-/// Whether an owner is an Endpoints object of this name that is not this one (`needRebuildExistingSlices`).
-pub(super) fn has_dead_owner(endpoints: &Endpoints, slice: &EndpointSlice) -> bool {
-    let meta = &endpoints.meta;
-    slice.meta.owner_references.iter().any(|o| o.kind == "Endpoints" && o.name == meta.name && o.uid != meta.uid)
-}
-
-/// Which of the labels that slices use for themselves the Endpoints carry.
-pub(super) fn reserved_label(endpoints: &Endpoints) -> Option<&'static str> {
-    RESERVED.into_iter().find(|key| endpoints.meta.labels.contains_key(key))
-}
-
-/// All annotations but the two that are about the Endpoints object itself.
+/// The annotations of a mirrored slice.
 fn copied_annotations(endpoints: &Endpoints) -> Labels {
     let mut copy = endpoints.meta.annotations.clone();
     copy.retain(|key, _| is_copied(key));
     copy
 }
 
-fn is_copied(annotation: &str) -> bool {
-    annotation != names::TRIGGER_TIME && annotation != names::LAST_APPLIED
-}
-
-/// `newEndpointSlice`, filled; under the name of the stored slice that it replaces. It carries no
-/// resource version, as upstream writes it.
+/// A slice with its content (`newEndpointSlice`), under the name of the stored slice that it replaces. Like upstream's,
+/// it has no resource version.
 fn new_slice(
     endpoints: &Endpoints,
     address_type: &AddressType,
-    wanted: &Wanted,
+    content: &SliceContent,
     name: Option<&Text>,
     context: &Context,
 ) -> EndpointSlice {
@@ -221,7 +175,7 @@ fn new_slice(
             ..ObjectMeta::default()
         },
         address_type: address_type.clone(),
-        endpoints: wanted.endpoints.iter().take(context.per_subset).cloned().collect(),
-        ports: Some(wanted.ports.clone()),
+        endpoints: content.endpoints.iter().take(context.per_subset).cloned().collect(),
+        ports: Some(content.ports.clone()),
     }
 }

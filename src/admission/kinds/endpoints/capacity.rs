@@ -10,7 +10,7 @@ use crate::{
         findings::{Correction, FindingKey, RuleFindings},
         kinds::check::Subject,
     },
-    engine::endpoints::{TRUNCATED, truncate},
+    engine::endpoints::truncate::{self, TRUNCATED},
     model::{
         installed::POLICY_KIND,
         json::{

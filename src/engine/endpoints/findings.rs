@@ -1,8 +1,7 @@
-//! What upstream does to Endpoints that a user would not expect (`docs/versions.md`, oddities).
+//! Findings about Endpoints, most of them behaviour of upstream that a user would not expect.
 
 use std::collections::BTreeMap;
 
-use super::desired::LISTS;
 use crate::{
     engine::{
         canonical_ips::Uncanonical,
@@ -13,18 +12,21 @@ use crate::{
     model::{EndpointSubset, Endpoints, Pod, Service, ServiceType, TargetPort, names},
 };
 
-/// Problems that the Service itself brings about.
+/// What this controller writes, as part of a sentence.
+pub(super) const OUTPUT: &str = "Endpoints";
+
+/// Findings about the Service itself.
 pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context: &Context, report: &mut Report) {
-    let mut say = |code, message: String| report.problems.push(Finding::new(code, service.key(), message));
+    let mut add = |code, message: String| report.problems.push(Finding::new(code, service.key(), message));
     let labels = &service.meta.labels;
     if labels.contains_key(names::HEADLESS) {
-        say(
+        add(
             Reason::ServiceCarriesHeadlessLabel,
             format!("the Service carries the label {}: its Endpoints are updated at every sync", names::HEADLESS),
         );
     }
     if context.profile.managed_by_label && labels.contains_key(names::ENDPOINTS_MANAGED_BY) {
-        say(
+        add(
             Reason::ServiceCarriesManagedByLabel,
             format!(
                 "the Service carries the label {}: its Endpoints are updated at every sync",
@@ -33,19 +35,19 @@ pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context:
         );
     }
     if service.families.is_empty() && !subsets.is_empty() && context.profile.some_patch_panics {
-        say(
+        add(
             Reason::EmptyIpFamiliesPanic,
             format!("spec.ipFamilies is empty: early patches of {} crash here", context.minor),
         );
     }
     if context.profile.target_resource_version && subsets.len() > 1 {
-        say(
+        add(
             Reason::PodUpdateReordersSubsets,
             format!("{} subsets, whose order depends on the resource versions of the pods", subsets.len()),
         );
     }
     if service.kind == ServiceType::ExternalName {
-        say(
+        add(
             Reason::ExternalNamePublishes,
             format!("{} publishes endpoints for this ExternalName Service", context.minor),
         );
@@ -53,7 +55,7 @@ pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context:
     if !context.profile.tolerate_unready_annotation
         && let Some(meant) = service.tolerates_unready().filter(|meant| *meant != service.publish_not_ready)
     {
-        say(
+        add(
             Reason::TolerateUnreadyDropped,
             format!(
                 "the annotation {} says {meant}, and has no effect since 1.24: spec.publishNotReadyAddresses is {}",
@@ -65,12 +67,12 @@ pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context:
     named_ports(service, subsets, report);
 }
 
-/// A named port that stands for several numbers.
+/// Named ports that stand for several numbers.
 fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Report) {
     if subsets.len() < 2 {
         return;
     }
-    // One pass over the subsets: there can be as many of them as pods, and as many ports in each as the Service has.
+    // One pass over the subsets: there can be as many as pods, each with all ports of the Service.
     let mut numbers: BTreeMap<(&str, &str), BTreeMap<i32, usize>> = BTreeMap::new();
     for subset in subsets {
         let pods = subset.addresses.len() + subset.not_ready_addresses.len();
@@ -90,7 +92,7 @@ fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Repor
     }
 }
 
-/// `pods` are listed with the empty name for their node.
+/// Pods that are listed with an empty node name.
 pub(super) fn without_node(service: &Service, pods: &[&Pod], report: &mut Report) {
     let message = match pods {
         [] => return,
@@ -103,16 +105,16 @@ pub(super) fn without_node(service: &Service, pods: &[&Pod], report: &mut Report
     report.problems.push(Finding::new(Reason::NodeUnknown, service.key(), message));
 }
 
-/// Addresses of stored Endpoints that do not look like those that take their place.
+/// Addresses of stored Endpoints that are not canonical, where the Endpoints are replaced.
 pub(super) fn replaced(stored: &Endpoints, context: &Context, report: &mut Report) {
-    let mut uncanonical = Uncanonical::new(LISTS, context.profile.canonical_ips);
+    let mut uncanonical = Uncanonical::new(OUTPUT, context.profile.canonical_ips);
     for address in stored.subsets.iter().flat_map(|s| s.addresses.iter().chain(&s.not_ready_addresses)) {
         uncanonical.of_object(|| stored.key(), &address.ip);
     }
     uncanonical.tell(|| stored.key(), report);
 }
 
-/// Truncated Endpoints are never current (A.7), so upstream writes them at every sync.
+/// Truncated Endpoints, which are never current: upstream writes them at every sync.
 pub(super) fn over_capacity(service: &Service, kept: usize, total: usize, report: &mut Report) {
     report.problems.push(Finding::new(
         Reason::OverCapacityRewrite,
@@ -142,8 +144,8 @@ mod tests {
         })
     }
 
-    /// The problems of the Endpoints of a Service with one ready pod, after `edits` to that state.
-    fn told(edits: &[(&str, Value)], compat: &str) -> Vec<String> {
+    /// The findings for the Endpoints of a Service with one ready pod, after `edits` to that state.
+    fn findings(edits: &[(&str, Value)], compat: &str) -> Vec<String> {
         let mut state = json!({
             "service": {
                 "metadata": {"name": "web", "namespace": "ns", "annotations": {}},
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_annotation_that_is_not_read_any_more_is_told_where_it_would_matter() {
+    fn an_annotation_without_effect_is_a_finding_if_it_contradicts_the_field() {
         let annotation = |value: &str| ("/service/metadata/annotations", json!({names::TOLERATE_UNREADY: value}));
         let publish = || ("/service/spec/publishNotReadyAddresses", json!(true));
         let says = |annotation: bool, field: bool| {
@@ -178,15 +180,15 @@ mod tests {
             (vec![annotation("f"), publish()], "1.24", vec![says(false, true)]),
             (vec![annotation("true")], "1.23", vec![]),
             (vec![annotation("true"), publish()], "1.37", vec![]),
-            // No release read that.
+            // Not a boolean: no release reads it.
             (vec![annotation("yes")], "1.37", vec![]),
         ] {
-            assert_eq!(told(&edits, compat), want, "{compat}: {edits:?}");
+            assert_eq!(findings(&edits, compat), want, "{compat}: {edits:?}");
         }
     }
 
     #[test]
-    fn a_pod_without_a_node_is_told_where_it_is_listed() {
+    fn a_listed_pod_without_a_node_is_a_finding() {
         let refused = "with nodeName \"\", which API servers refuse";
         let mut ended = pod("a", "");
         ended["status"]["phase"] = json!("Failed");
@@ -199,7 +201,7 @@ mod tests {
                 vec![format!("node-unknown 2 pods have no node, such as b: the Endpoints list them {refused}")],
             ),
         ] {
-            assert_eq!(told(&[("/pods", pods.clone())], "1.37"), want, "{pods}");
+            assert_eq!(findings(&[("/pods", pods.clone())], "1.37"), want, "{pods}");
         }
     }
 }

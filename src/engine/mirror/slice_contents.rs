@@ -1,4 +1,4 @@
-//! Which endpoints the slices of an Endpoints object should hold.
+//! What the mirrored slices of an Endpoints object should contain.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -16,22 +16,22 @@ use crate::{
     },
 };
 
-/// What tells slices apart: address type and ports, sorted by value; `None` where a stored slice has no port
-/// list and the release takes that for another one than the empty list (S17).
-pub(super) type Key = (AddressType, Option<Vec<SlicePort>>);
+/// The key of a slice: address type and ports, sorted by value. `None` stands for a stored slice without a port list,
+/// in releases that tell it from one with an empty list (versions.md#s17).
+pub(super) type SliceKey = (AddressType, Option<Vec<SlicePort>>);
 
 /// The key of a slice (`newAddrTypePortMapKey`).
-pub(super) fn key(address_type: &AddressType, ports: Option<&[SlicePort]>, profile: &Profile) -> Key {
+pub(super) fn slice_key(address_type: &AddressType, ports: Option<&[SlicePort]>, profile: &Profile) -> SliceKey {
     let ports = if profile.nil_ports_are_empty { Some(ports.unwrap_or_default()) } else { ports };
     let mut ports = ports.map(<[SlicePort]>::to_vec);
     ports.as_deref_mut().unwrap_or_default().sort_unstable();
     (address_type.clone(), ports)
 }
 
-/// What one slice should hold.
+/// What one slice should contain.
 #[derive(Default)]
-pub(super) struct Wanted {
-    /// How many keys were met before this one.
+pub(super) struct SliceContent {
+    /// How many keys came before this one.
     pub(super) at: usize,
     /// In the order in which they are written.
     pub(super) ports: Vec<SlicePort>,
@@ -39,70 +39,67 @@ pub(super) struct Wanted {
     pub(super) endpoints: Vec<Endpoint>,
 }
 
-impl Wanted {
-    /// The wanted endpoint that is the same one as `stored`.
+impl SliceContent {
+    /// The endpoint with the same identity as `stored`.
     pub(super) fn find(&self, stored: &Endpoint, profile: &Profile) -> Option<&Endpoint> {
         let identity = Identity::of(stored, profile);
         let at = self.endpoints.binary_search_by(|e| Identity::of(e, profile).order(&identity));
         at.ok().map(|i| &self.endpoints[i])
     }
 
-    /// Puts the endpoints in order. Of several that are the same one the last counts (`EndpointSet.Insert`).
-    fn settle(&mut self, profile: &Profile) {
+    /// Sorts the endpoints. Of several with the same identity the last one counts (`EndpointSet.Insert`).
+    fn sort(&mut self, profile: &Profile) {
         self.endpoints.reverse();
         self.endpoints.sort_by(|a, b| Identity::of(a, profile).order(&Identity::of(b, profile)));
         self.endpoints.dedup_by(|a, b| Identity::of(a, profile).order(&Identity::of(b, profile)).is_eq());
     }
 }
 
-/// What all slices should hold, and what was left out.
+/// What all slices should contain, and what was left out.
 #[derive(Default)]
-pub(super) struct Desired {
-    pub(super) slices: BTreeMap<Key, Wanted>,
-    /// Addresses that are none; the first of them.
+pub(super) struct MirrorContents {
+    pub(super) slices: BTreeMap<SliceKey, SliceContent>,
+    /// The number of invalid addresses, and the first of them.
     pub(super) invalid: usize,
     pub(super) first_invalid: Text,
     /// The first address that is not canonical.
     pub(super) uncanonical: Option<Text>,
-    /// Addresses that were left out, the invalid ones included.
+    /// The number of addresses that were left out, including the invalid ones.
     pub(super) skipped: usize,
 }
 
-/// What this controller writes, in a sentence.
-pub(super) const LISTS: &str = "mirrored slices";
-
-/// The desired slices.
-pub(super) fn desired(endpoints: &Endpoints, context: &Context) -> Result<Desired, TooLarge> {
+/// The contents of all slices of an Endpoints object.
+pub(super) fn slice_contents(endpoints: &Endpoints, context: &Context) -> Result<MirrorContents, TooLarge> {
     let repacked;
     let subsets = if context.profile.mirror_repacks {
         repacked = subsets::repack(context.profile.hash, &endpoints.subsets)?;
         &repacked
     } else {
-        // M2: up to 1.26 subsets are taken as they are written.
+        // versions.md#m2: up to 1.26 subsets are mirrored as they are written.
         &endpoints.subsets
     };
-    let mut desired = Desired::default();
+    let mut contents = MirrorContents::default();
     for subset in subsets {
-        desired.add(subset, context);
+        contents.add(subset, context);
     }
-    for wanted in desired.slices.values_mut() {
-        wanted.settle(context.profile);
+    for content in contents.slices.values_mut() {
+        content.sort(context.profile);
     }
-    desired.check(endpoints)?;
-    Ok(desired)
+    contents.check(endpoints)?;
+    Ok(contents)
 }
 
-impl Desired {
-    /// The slices in the order in which their keys were met. Upstream walks through a map here: up to eight keys come
-    /// in the order in which they were put in, from a random one on, and round. Sorted keys may come in an order that
-    /// never happens there, and with slices to be reused the order decides which of them get one.
-    pub(super) fn in_turn(&self) -> Vec<(&Key, &Wanted)> {
+impl MirrorContents {
+    /// The slices in the order in which their keys came. Upstream iterates over a map here: up to eight keys come in
+    /// the order of insertion, starting at a random one. Sorted keys may come in an order that never happens there,
+    /// and the order decides which slices reuse the names of deleted ones.
+    pub(super) fn in_order(&self) -> Vec<(&SliceKey, &SliceContent)> {
         let mut all: Vec<_> = self.slices.iter().collect();
-        all.sort_unstable_by_key(|(_, wanted)| wanted.at);
+        all.sort_unstable_by_key(|(_, content)| content.at);
         all
     }
 
-    /// That what every slice repeats of the Endpoints does not weigh too much.
+    /// Checks the weight of what every slice repeats of the Endpoints.
     fn check(&self, endpoints: &Endpoints) -> Result<(), TooLarge> {
         let meta = &endpoints.meta;
         let slices = self.slices.values().filter(|w| !w.endpoints.is_empty()).count();
@@ -114,18 +111,19 @@ impl Desired {
         let profile = context.profile;
         let mut ports: Vec<SlicePort> = subset.ports.iter().map(slice_port).collect();
         sort_ports(&mut ports, profile.hash);
-        // Both families are wanted, if only to find that there is nothing to put into a stored slice.
-        let keys = [Family::V4, Family::V6].map(|f| key(&f.into(), Some(&ports), profile));
+        // Both families have a key, if only to find that a stored slice of the family should be empty.
+        let keys = [Family::V4, Family::V6].map(|f| slice_key(&f.into(), Some(&ports), profile));
         for key in &keys {
             let at = self.slices.len();
-            let wanted = self.slices.entry(key.clone()).or_insert_with(|| Wanted { at, ..Wanted::default() });
-            wanted.ports.clone_from(&ports);
+            let content =
+                self.slices.entry(key.clone()).or_insert_with(|| SliceContent { at, ..SliceContent::default() });
+            content.ports.clone_from(&ports);
         }
         let ready = subset.addresses.iter().map(|a| (a, true));
         let all = ready.chain(subset.not_ready_addresses.iter().map(|a| (a, false)));
         let mut added = 0;
         for (address, ready) in all {
-            // Upstream stops here, so that invalid addresses further down are not counted as such.
+            // Upstream stops here, and does not count later invalid addresses as such.
             if added >= context.per_subset {
                 break;
             }
@@ -142,8 +140,8 @@ impl Desired {
             let family = ip.family;
             let endpoint = endpoint(address, ip.published(profile.canonical_ips).cloned().unwrap_or_default(), ready);
             let key = if family == Family::V4 { &keys[0] } else { &keys[1] };
-            if let Some(wanted) = self.slices.get_mut(key) {
-                wanted.endpoints.push(endpoint);
+            if let Some(content) = self.slices.get_mut(key) {
+                content.endpoints.push(endpoint);
             }
             added += 1;
         }
@@ -151,9 +149,9 @@ impl Desired {
     }
 }
 
-/// An address, if the release reads it as one.
+/// An address as the release parses it.
 fn parsed(raw: &Text, profile: &Profile) -> Option<PodIp> {
-    // M1: 1.22, built as the reference was, reads no leading zeros.
+    // versions.md#m1: 1.22, built as the reference was, does not read leading zeros.
     if !profile.mirror_leading_zeros && raw.parse::<IpAddr>().is_err() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What each decision about a pod reads like, for `explain`. Without a reader nothing here does anything.
+//! Records of the decisions about pods. Nothing here does any work unless the recorder is open.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,14 @@ use crate::{
         ports::miss,
         reason::Reason,
         record::{Record, Recorder, Scope},
+        stored_addresses::{StoredAddress, StoredGroup, record_stored},
     },
     model::{EndpointAddress, Endpoints, Pod, Service},
 };
 
 use super::{
-    desired::{Desired, Entry, family},
-    kept::{self, Block, Listing},
+    pod_address::family,
+    port_blocks::{PodEntry, PodSubsets},
 };
 
 fn of_pod(pod: usize, reason: Reason, detail: String) -> Record {
@@ -35,33 +36,33 @@ pub(super) fn left_out(service: &Service, index: usize, pod: &Pod, reason: Reaso
     });
 }
 
-/// All pods, where nothing is planned: what is stored stays.
+/// All pods, where nothing is planned and the stored object stays.
 pub(super) fn too_large(service: &Service, pods: &[&Pod], stored: Option<&Endpoints>, recorder: &mut impl Recorder) {
     for pod in 0..pods.len() {
         recorder.record(|| of_pod(pod, Reason::PlanTooLarge, String::new()));
     }
     let Some(stored) = stored.filter(|_| recorder.open()) else { return };
-    let listing = |a, ready| {
+    let address = |a, ready| {
         let a: &EndpointAddress = a;
-        Listing { target: a.target_ref.as_deref(), ready, terminating: false, hints: None }
+        StoredAddress { target: a.target_ref.as_deref(), ready, terminating: false, hints: None }
     };
-    let blocks = stored.subsets.iter().map(|s| Block {
+    let groups = stored.subsets.iter().map(|s| StoredGroup {
         object: "the stored Endpoints object".to_owned(),
         ports: s.ports.iter().map(|p| &p.name).collect(),
-        listings: (s.addresses.iter().map(|a| listing(a, true)))
-            .chain(s.not_ready_addresses.iter().map(|a| listing(a, false)))
+        addresses: (s.addresses.iter().map(|a| address(a, true)))
+            .chain(s.not_ready_addresses.iter().map(|a| address(a, false)))
             .collect(),
     });
-    kept::tell(Scope::Endpoints, service, pods, &blocks.collect::<Vec<_>>(), recorder);
+    record_stored(Scope::Endpoints, service, pods, &groups.collect::<Vec<_>>(), recorder);
 }
 
-/// How the pods that have an address are listed, and which ports they do not have.
-pub(super) fn listed(desired: &Desired<'_>, pods: &[&Pod], recorder: &mut impl Recorder) {
+/// The pods that have an address: how they are listed, and which ports they lack.
+pub(super) fn listed(made: &PodSubsets<'_>, pods: &[&Pod], recorder: &mut impl Recorder) {
     if !recorder.open() {
         return;
     }
-    let Desired { blocks, entries, .. } = desired;
-    let merged = Merged::of(desired);
+    let PodSubsets { blocks, entries, .. } = made;
+    let merged = Merged::of(made);
     for entry in entries {
         let index = entry.pod;
         if blocks.service.ports.is_empty() && !blocks.portless() {
@@ -70,15 +71,15 @@ pub(super) fn listed(desired: &Desired<'_>, pods: &[&Pod], recorder: &mut impl R
             let kept = pods[kept].name();
             recorder.record(|| of_pod(index, Reason::DuplicateAddress, format!("the address of pod {kept} is listed")));
         } else if let Some(all) = merged.all_of(entry) {
-            listed_for_several(desired, pods, entry, all, recorder);
+            listed_for_several(made, pods, entry, all, recorder);
         } else {
             recorder.record(|| state(index, None, pods[index], entry.ready));
-            misses(desired, pods, entry, |_| true, recorder);
+            misses(made, pods, entry, |_| true, recorder);
         }
     }
 }
 
-/// How a pod is listed by itself, on one port or on every one that it has.
+/// A pod that is listed for itself, on one port or on every port that it has.
 fn state(index: usize, port: Option<usize>, pod: &Pod, ready: bool) -> Record {
     let (reason, detail) = match (pod.ready(), ready) {
         (true, _) => (Reason::Ready, String::new()),
@@ -88,38 +89,38 @@ fn state(index: usize, port: Option<usize>, pod: &Pod, ready: bool) -> Record {
     Record { scope: Scope::Endpoints, pod: index, port, reason, detail }
 }
 
-/// Service ports that a pod does not have, as far as they are asked for.
+/// The Service ports that a pod lacks, if `asked` accepts them.
 fn misses(
-    desired: &Desired<'_>,
+    made: &PodSubsets<'_>,
     pods: &[&Pod],
-    entry: &Entry,
+    entry: &PodEntry,
     asked: impl Fn(usize) -> bool,
     recorder: &mut impl Recorder,
 ) {
-    let targets = &desired.blocks.targets;
+    let targets = &made.blocks.targets;
     for port in targets.missing(&targets.rows()[entry.row]).filter(|port| asked(*port)) {
         if !recorder.open() {
             return;
         }
         recorder.record(|| {
-            let (reason, detail) = miss(pods[entry.pod], &desired.blocks.service.ports[port]);
+            let (reason, detail) = miss(pods[entry.pod], &made.blocks.service.ports[port]);
             Record { scope: Scope::Endpoints, pod: entry.pod, port: Some(port), reason, detail }
         });
     }
 }
 
-/// How a pod is listed whose address stands for that of others as well: on every port that any of them has, and as
-/// ready only if all that have it are.
+/// A pod whose address stands for those of other pods too: it is listed on every port that any of them has, and as
+/// ready only if all pods with that port are.
 fn listed_for_several(
-    desired: &Desired<'_>,
+    made: &PodSubsets<'_>,
     pods: &[&Pod],
-    entry: &Entry,
-    all: &[Entry],
+    entry: &PodEntry,
+    all: &[PodEntry],
     recorder: &mut impl Recorder,
 ) {
-    let blocks = &desired.blocks;
-    // For each port who decides: the first that is not ready, or else the first of all.
-    let mut decides: BTreeMap<usize, &Entry> = BTreeMap::new();
+    let blocks = &made.blocks;
+    // The pod that decides for each port: the first that is not ready, or else the first of all.
+    let mut decides: BTreeMap<usize, &PodEntry> = BTreeMap::new();
     for one in all {
         for served in blocks.served_by(one.row) {
             let first = decides.entry(served).or_insert(one);
@@ -128,38 +129,38 @@ fn listed_for_several(
             }
         }
     }
-    // One port may have several numbers: clients get what any of them gives.
-    let mut told: BTreeMap<Option<usize>, &Entry> = BTreeMap::new();
+    // One port may have several numbers: clients use any of them.
+    let mut recorded: BTreeMap<Option<usize>, &PodEntry> = BTreeMap::new();
     for (served, one) in decides {
-        let first = told.entry(blocks.served[served]).or_insert(one);
+        let first = recorded.entry(blocks.served[served]).or_insert(one);
         if one.ready && !first.ready {
             *first = one;
         }
     }
-    for (port, one) in &told {
+    for (port, one) in &recorded {
         if !recorder.open() {
             return;
         }
         recorder.record(|| {
-            let note = state(entry.pod, *port, pods[one.pod], one.ready);
+            let record = state(entry.pod, *port, pods[one.pod], one.ready);
             if one.pod == entry.pod {
-                return note;
+                return record;
             }
-            let colon = if note.detail.is_empty() { "" } else { ": " };
+            let colon = if record.detail.is_empty() { "" } else { ": " };
             let name = pods[one.pod].name();
-            let detail = format!("as pod {name}, which has the same address{colon}{}", note.detail);
-            Record { detail, ..note }
+            let detail = format!("as pod {name}, which has the same address{colon}{}", record.detail);
+            Record { detail, ..record }
         });
     }
-    misses(desired, pods, entry, |port| !told.contains_key(&Some(port)), recorder);
+    misses(made, pods, entry, |port| !recorded.contains_key(&Some(port)), recorder);
 }
 
-/// Whom truncation cut: what is behind the first `kept` addresses of each subset, ready and not.
-pub(super) fn truncated(desired: &Desired<'_>, kept: &[[usize; 2]], recorder: &mut impl Recorder) {
+/// The pods that truncation removed: those after the first `kept` addresses of each subset, ready and not.
+pub(super) fn truncated(made: &PodSubsets<'_>, kept: &[[usize; 2]], recorder: &mut impl Recorder) {
     if !recorder.open() {
         return;
     }
-    let Desired { blocks, entries, places, .. } = desired;
+    let PodSubsets { blocks, entries, places, .. } = made;
     // The subsets that an address is cut from.
     let mut cut: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for (subset, (listed, kept)) in places.listed.iter().zip(kept).enumerate() {
@@ -169,9 +170,9 @@ pub(super) fn truncated(desired: &Desired<'_>, kept: &[[usize; 2]], recorder: &m
             }
         }
     }
-    let merged = Merged::of(desired);
+    let merged = Merged::of(made);
     for entry in entries {
-        // Whom another address stands for has no place to lose.
+        // A pod that another address stands for is not listed itself.
         let Some(cut) = entry.address.and_then(|a| cut.get(&a)) else { continue };
         let rows: BTreeSet<usize> = match merged.all_of(entry) {
             Some(all) => all.iter().map(|e| e.row).collect(),
@@ -180,7 +181,7 @@ pub(super) fn truncated(desired: &Desired<'_>, kept: &[[usize; 2]], recorder: &m
         if !recorder.open() {
             return;
         }
-        // One port may have several numbers, if the address is that of several pods: it is cut where none is left.
+        // If the address belongs to several pods, one port may have several numbers: it is cut if none is left.
         let mut ports: BTreeMap<Option<usize>, bool> = BTreeMap::new();
         for served in rows.into_iter().flat_map(|row| blocks.served_by(row)) {
             let gone = places.subset_of[served].is_some_and(|s| cut.contains(&s));
@@ -200,14 +201,14 @@ struct Merged {
     /// For each address that stands for another one the pod.
     stands_for: BTreeMap<usize, usize>,
     /// For each address that stands for others all of them that differ in ports or state, itself first.
-    all: BTreeMap<usize, Vec<Entry>>,
+    all: BTreeMap<usize, Vec<PodEntry>>,
 }
 
 impl Merged {
-    fn of(desired: &Desired<'_>) -> Self {
+    fn of(made: &PodSubsets<'_>) -> Self {
         let mut merged = Self { stands_for: BTreeMap::new(), all: BTreeMap::new() };
-        let places = &desired.places.stands_for;
-        let addresses = || desired.entries.iter().filter_map(|e| Some((e, e.address?)));
+        let places = &made.places.stands_for;
+        let addresses = || made.entries.iter().filter_map(|e| Some((e, e.address?)));
         let lost = addresses().filter_map(|(_, at)| Some((at, *places.get(at)?))).filter(|(at, first)| at != first);
         let pods: Vec<usize> = addresses().map(|(e, _)| e.pod).collect();
         for (at, first) in lost {
@@ -229,12 +230,12 @@ impl Merged {
     }
 
     /// The pod that is listed for this one.
-    fn kept_for(&self, entry: &Entry) -> Option<usize> {
+    fn kept_for(&self, entry: &PodEntry) -> Option<usize> {
         self.stands_for.get(&entry.address?).copied()
     }
 
     /// All pods for which this one is listed.
-    fn all_of(&self, entry: &Entry) -> Option<&[Entry]> {
+    fn all_of(&self, entry: &PodEntry) -> Option<&[PodEntry]> {
         self.all.get(&entry.address?).map(Vec::as_slice)
     }
 }

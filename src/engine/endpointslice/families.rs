@@ -1,16 +1,16 @@
-//! Which address types a Service has.
+//! The address types of a Service.
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::model::{Family, Service};
 
-/// Address types, the first of the Service first, each once.
+/// Address types, each once, in the order of the Service.
 pub(super) type Families = SmallVec<[Family; 2]>;
 
-/// `getAddressTypesForService`: those of the spec; without any, that of the cluster IP; without one, both.
+/// The address types in the spec; without any, that of the cluster IP; without one, both (`getAddressTypesForService`).
 ///
-/// Upstream walks through them in random order, in which the first of the spec comes first in seven of eight
-/// runs. It shows in the events about hints: only the first address type announces them.
+/// Upstream iterates over them in random order; the first of the spec comes first in seven of eight runs. This shows in
+/// the events about hints, which only the first address type emits.
 pub(super) fn of(service: &Service) -> Families {
     let mut families = service.families.clone();
     if families.is_empty() {

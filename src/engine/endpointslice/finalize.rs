@@ -1,24 +1,24 @@
-//! From the draft of an address type to the writes (`finalize`).
+//! The changes that the draft of an address type becomes (`finalize`).
 
 use crate::{
     engine::{record::Recorder, state::SliceChanges},
     model::Family,
 };
 
-use super::{Job, notes, packing::Draft, stored};
+use super::{draft::SliceDraft, job::SliceJob, records, stored_slices};
 
 /// Turns deletions into updates where something is to be created, and sets the trigger time.
 pub(super) fn finalize(
-    job: &Job<'_>,
+    job: &SliceJob<'_>,
     family: Family,
-    draft: Draft<'_>,
+    draft: SliceDraft<'_>,
     changes: &mut SliceChanges,
-    trace: &mut impl Recorder,
+    recorder: &mut impl Recorder,
 ) {
-    let Draft { mut create, mut update, delete, unchanged, .. } = draft;
+    let SliceDraft { mut create, mut update, delete, unchanged, .. } = draft;
     for stored in delete {
-        // Slices of an earlier Service of this name are being garbage-collected: their names are of no use.
-        match create.pop_if(|_| stored::owned(stored, job.service)) {
+        // Slices of an earlier Service of this name will be garbage-collected: their names cannot be reused.
+        match create.pop_if(|_| stored_slices::owned(stored, job.service)) {
             // Without resource version or uid: the update is unconditional.
             Some(mut slice) => {
                 slice.meta.name = stored.meta.name.clone();
@@ -28,8 +28,8 @@ pub(super) fn finalize(
         }
     }
     if job.service.meta.deleting() {
-        // Otherwise the controller would race with the garbage collector.
-        notes::not_created(job, family, &create, trace);
+        // Creating slices would race with the garbage collector.
+        records::not_created(job, family, &create, recorder);
         create.clear();
     }
     update.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));

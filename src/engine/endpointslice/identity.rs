@@ -1,4 +1,4 @@
-//! What makes two endpoints the same one.
+//! The identity of an endpoint: what makes a stored endpoint and a pod the same one.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::{
     model::{Endpoint, ObjectRef, Text, head},
 };
 
-/// The identity of an endpoint (`hashEndpoint`): addresses, host name, and since 1.26 (S9) the namespace and name of
+/// The identity of an endpoint (`hashEndpoint`): addresses, host name, and since 1.26 (versions.md#s9) the namespace and name of
 /// its target. Neither the target's uid nor the conditions: a pod that was replaced under its old name
 /// and address is an update in place.
 ///

@@ -1,8 +1,8 @@
-//! Labels of slices: those of the Service, and three that the controller keeps for itself.
+//! Labels of slices: those of the Service, and three that the controller reserves.
 
 use crate::model::{EndpointSlice, Labels, Service, names};
 
-/// `isReservedLabelKey`: neither copied from the Service nor compared.
+/// Whether a label is reserved: neither copied from the Service nor compared (`isReservedLabelKey`).
 fn reserved(key: &str) -> bool {
     [names::SERVICE_NAME, names::SLICE_MANAGED_BY, names::HEADLESS].contains(&key)
 }
@@ -19,8 +19,7 @@ pub(super) fn desired(service: &Service) -> Labels {
     labels
 }
 
-/// Whether the labels of a stored slice are a reason to write it. Wrong reserved labels are not, but are
-/// corrected with the next write.
+/// Whether the labels of a stored slice require a write. Wrong reserved labels do not, but the next write corrects them.
 pub(super) fn changed(slice: &EndpointSlice, service: &Service) -> bool {
     !slice.meta.labels.equal_without(&service.meta.labels, reserved)
 }

@@ -1,4 +1,4 @@
-//! Which pods take part, with what ports, and in which zone: all that does not depend on the address type.
+//! Members: the pods that take part in a sync, with their ports and zones, for all address types.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{
     model::{Pod, Text},
 };
 
-use super::{Job, notes, ports::Groups};
+use super::{job::SliceJob, port_groups::PortGroups, records};
 
 /// A pod that takes part.
 pub(super) struct Member<'a> {
@@ -34,34 +34,37 @@ pub(super) struct Members<'a> {
     /// The ports of the Service, and the rows of the pods.
     pub targets: Targets<'a>,
     /// A group exists as soon as one pod has its ports, even if nothing of that pod can be published.
-    pub groups: Groups,
-    /// Indices of the pods that are left out because their node is not there.
+    pub groups: PortGroups,
+    /// Indices of the pods that are left out because their node does not exist.
     pub missing: Vec<usize>,
 }
 
-/// The first half of `reconcileByAddressType`: `ShouldPodBeInEndpoints`, ports and node of each pod. `stored` is
-/// how many slices there are.
-pub(super) fn of_service<'a>(job: &Job<'a>, stored: usize, trace: &mut impl Recorder) -> Result<Members<'a>, TooLarge> {
+/// The members of a Service: the first half of `reconcileByAddressType`. `stored` is the number of stored slices.
+pub(super) fn of_service<'a>(
+    job: &SliceJob<'a>,
+    stored: usize,
+    recorder: &mut impl Recorder,
+) -> Result<Members<'a>, TooLarge> {
     let mut members = Members {
         list: Vec::with_capacity(job.pods.len()),
         targets: Targets::new(&job.service.ports, job.profile.sidecar_ports_slices),
-        groups: Groups::default(),
+        groups: PortGroups::default(),
         missing: Vec::new(),
     };
-    // S1: up to 1.23 publishNotReadyAddresses does not help against a missing node.
+    // versions.md#s1: up to 1.23 publishNotReadyAddresses does not make up for a missing node.
     let needs_node = !job.service.publish_not_ready || job.profile.missing_node == MissingNode::Abort;
     let mut zones = 0usize;
     for (index, &pod) in job.pods.iter().enumerate() {
         // Pods that are being deleted stay listed, as terminating.
         if let Some(why) = membership::excluded(pod, true) {
-            notes::excluded(job, index, why, trace);
+            records::excluded(job, index, why, recorder);
             continue;
         }
         let row = members.targets.row_of(pod);
-        notes::port_misses(job, &members.targets, row, index, trace);
+        records::port_misses(job, &members.targets, row, index, recorder);
         let node = job.nodes.zone_of(&pod.node_name);
         if node.is_none() && needs_node {
-            notes::node_unknown(job, index, pod, trace);
+            records::node_unknown(job, index, pod, recorder);
             members.missing.push(index);
             continue;
         }
@@ -70,14 +73,14 @@ pub(super) fn of_service<'a>(job: &Job<'a>, stored: usize, trace: &mut impl Reco
         members.list.push(Member { index, pod, row, zone });
     }
     budget::check(members.weight(job, stored, zones))?;
-    members.groups = Groups::of(&members.targets, job.profile);
+    members.groups = PortGroups::of(&members.targets, job.profile);
     Ok(members)
 }
 
 impl Members<'_> {
-    /// What is repeated at most: in slices what the Service says of itself and the ports of the group, in endpoints
-    /// the zone, which a hint may repeat, and in errors the name.
-    fn weight(&self, job: &Job<'_>, stored: usize, zones: usize) -> usize {
+    /// The weight of what is repeated at most: names, labels and ports in slices, the zone in endpoints and their hints,
+    /// and the name in errors.
+    fn weight(&self, job: &SliceJob<'_>, stored: usize, zones: usize) -> usize {
         let rows = self.targets.rows();
         let mut pods = vec![0usize; rows.len()];
         self.list.iter().for_each(|m| pods[m.row] += 1);
@@ -96,9 +99,9 @@ impl Members<'_> {
         [ports, texts, zones, missing].into_iter().fold(0, usize::saturating_add)
     }
 
-    /// What the sync returns for pods on missing nodes, as upstream puts it together (`NewAggregate`: each text
-    /// once, whatever the address type).
-    pub(super) fn error(&self, job: &Job<'_>) -> Option<String> {
+    /// The error that the sync returns for pods on missing nodes, composed like upstream's: each text once, whatever the
+    /// address type (`NewAggregate`).
+    pub(super) fn error(&self, job: &SliceJob<'_>) -> Option<String> {
         let first = job.pods[*self.missing.first()?];
         if job.profile.missing_node == MissingNode::Abort {
             return Some(format!("node {:?} not found", first.node_name));

@@ -5,35 +5,35 @@ use crate::{
     model::{EndpointSlice, Family, Labels},
 };
 
-use super::{Job, blank, oddities, packing::Draft};
+use super::{draft::SliceDraft, findings, job::SliceJob, new_slice};
 
-/// Sees to it that a slice is left or made.
+/// Adds a placeholder to the draft if no other slice remains.
 pub(super) fn ensure<'a>(
-    job: &Job<'_>,
+    job: &SliceJob<'_>,
     family: Family,
     existing: &[&'a EndpointSlice],
-    draft: &mut Draft<'a>,
+    draft: &mut SliceDraft<'a>,
     report: &mut Report,
 ) {
     if existing.len() != draft.delete.len() || !draft.create.is_empty() {
         return;
     }
-    let placeholder = blank::slice(job, family, &[]);
+    let placeholder = new_slice::new_slice(job, family, &[]);
     match draft.delete.as_slice() {
-        // S2: up to 1.23 it is deleted and made anew, at every sync.
+        // versions.md#s2: up to 1.23 it is deleted and created again at every sync.
         [stored] if is_placeholder(stored, &placeholder) => {
             if job.profile.keep_placeholder {
                 draft.unchanged.append(&mut draft.delete);
                 return;
             }
-            oddities::placeholder_churn(job, stored, report);
+            findings::placeholder_churn(job, stored, report);
         }
         _ => {}
     }
     draft.create.push(placeholder);
 }
 
-/// `placeholderSliceCompare`: neither owner nor annotations count.
+/// Whether a stored slice is a placeholder; owner and annotations do not count (`placeholderSliceCompare`).
 fn is_placeholder(stored: &EndpointSlice, placeholder: &EndpointSlice) -> bool {
     stored.endpoints.is_empty()
         && stored.ports.as_ref().is_none_or(Vec::is_empty)
@@ -41,7 +41,7 @@ fn is_placeholder(stored: &EndpointSlice, placeholder: &EndpointSlice) -> bool {
         && same_labels(&stored.meta.labels, &placeholder.meta.labels)
 }
 
-/// As upstream compares them: a label that is not there equals an empty one.
+/// Compares labels as upstream does: a missing label equals an empty one.
 fn same_labels(a: &Labels, b: &Labels) -> bool {
     let filled = |l: &Labels| l.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| (k.clone(), v.clone())).collect();
     let (a, b): (Vec<_>, Vec<_>) = (filled(a), filled(b));

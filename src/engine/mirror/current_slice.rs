@@ -2,7 +2,10 @@
 
 use super::slice_contents::SliceContent;
 use crate::{
-    engine::{compat::Profile, endpointslice::Identity},
+    engine::{
+        compat::Profile,
+        endpointslice::{EndpointState, Identity},
+    },
     model::{EndpointSlice, Endpoints, names},
 };
 
@@ -26,10 +29,9 @@ pub(super) fn is_current(
 /// endpoints, an endpoint that is stored twice hides one that is not stored.
 fn holds(content: &SliceContent, slice: &EndpointSlice, profile: &Profile) -> bool {
     content.endpoints.len() == slice.endpoints.len()
-        && slice
-            .endpoints
-            .iter()
-            .all(|e| content.find(e, profile).is_some_and(|w| w.said().same_as(&e.said(), profile)))
+        && slice.endpoints.iter().all(|e| {
+            content.find(e, profile).is_some_and(|w| EndpointState::of(w).equals(&EndpointState::of(e), profile))
+        })
 }
 
 /// Whether an endpoint that is stored twice deceives [`holds`].

@@ -1,4 +1,4 @@
-//! Which settings of a Service count, which values they can have, and what is to be said of the others.
+//! The settings of a Service that ask for hints: which of them count, their values, and those without effect.
 
 use crate::{
     engine::{
@@ -49,10 +49,10 @@ pub(crate) fn knows_distribution(value: &str, profile: &Profile) -> bool {
     DISTRIBUTIONS[..known].contains(&value)
 }
 
-/// Every setting that gives nothing, with the reason: this release or no release knows it, or another one counts
-/// instead.
+/// Every setting without effect, with the reason: the release does not know it, no release knows it, or another setting
+/// overrides it.
 pub(in super::super) fn without_effect(service: &Service, profile: &Profile, minor: Minor) -> Vec<(Reason, String)> {
-    let mut said = Vec::new();
+    let mut found = Vec::new();
     let older = service.meta.annotations.get(names::TOPOLOGY_HINTS);
     for (annotation, honoured, over) in [
         (names::TOPOLOGY_HINTS, profile.hints, None),
@@ -62,33 +62,33 @@ pub(in super::super) fn without_effect(service: &Service, profile: &Profile, min
         let shown = clip(value);
         if !is_auto(value) && !is_disabled(value) {
             let message = format!("the annotation {annotation} is {shown:?}: it can be \"Auto\" or \"Disabled\"");
-            said.push((Reason::InvalidSetting, message));
+            found.push((Reason::InvalidSetting, message));
         } else if is_auto(value) && !honoured {
-            said.push((Reason::SettingIgnored, format!("{minor} ignores the annotation {annotation}")));
+            found.push((Reason::SettingIgnored, format!("{minor} ignores the annotation {annotation}")));
         } else if let Some(over) = over.filter(|over| honoured && is_auto(over) != is_auto(value)) {
             let message = format!(
                 "the annotation {annotation} is {shown:?} and has no effect, because the older one, {}, is {:?}",
                 names::TOPOLOGY_HINTS,
                 clip(over)
             );
-            said.push((Reason::SettingOverridden, message));
+            found.push((Reason::SettingOverridden, message));
         }
     }
-    let Some(value) = service.traffic_distribution.as_deref() else { return said };
+    let Some(value) = service.traffic_distribution.as_deref() else { return found };
     if !DISTRIBUTIONS.contains(&value) {
         let message = format!(
             "spec.trafficDistribution is {:?}: it can be PreferClose, PreferSameZone or PreferSameNode",
             clip(value)
         );
-        said.push((Reason::InvalidSetting, message));
+        found.push((Reason::InvalidSetting, message));
     } else if let Some(annotation) = zones_annotation(service, profile) {
         let message = format!(
             "spec.trafficDistribution is {value:?} and has no effect, because the annotation {annotation} asks for \
              zones by their CPU"
         );
-        said.push((Reason::SettingOverridden, message));
+        found.push((Reason::SettingOverridden, message));
     } else if !knows_distribution(value, profile) {
-        said.push((Reason::SettingIgnored, format!("{minor} ignores spec.trafficDistribution: {value}")));
+        found.push((Reason::SettingIgnored, format!("{minor} ignores spec.trafficDistribution: {value}")));
     }
-    said
+    found
 }

@@ -5,22 +5,22 @@ use crate::{
     model::{Endpoint, EndpointSlice, Hints, Named, Text},
 };
 
-use super::{super::packing::Draft, move_to_update};
+use super::super::draft::SliceDraft;
 
 /// Every endpoint serves its own zone (`preferCloseHeuristic`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Close {
-    /// `PreferSameNode`: and first of all its own node.
+pub(in super::super) struct TrafficHints {
+    /// `PreferSameNode`: its own node comes first.
     pub(super) nodes: bool,
-    /// S13: in 1.31 and 1.32 an endpoint without a zone serves the zone `""`.
+    /// versions.md#s13: in 1.31 and 1.32 an endpoint without a zone serves the zone `""`.
     pub(super) empty_zone: bool,
 }
 
-impl Close {
-    pub(super) fn apply(self, draft: &mut Draft<'_>, hash: HashKind) {
-        move_to_update(draft, hash, |slice| self.needs_update(slice));
+impl TrafficHints {
+    pub(super) fn apply(self, draft: &mut SliceDraft<'_>, hash: HashKind) {
+        draft.move_to_update(hash, |slice| self.needs_update(slice));
         for slice in draft.written() {
-            // An endpoint that is not ready keeps what it has.
+            // An endpoint that is not ready keeps its hints.
             for endpoint in slice.endpoints.iter_mut().filter(|e| is_ready(e)) {
                 endpoint.hints = self.hints(endpoint).map(Box::new);
             }
@@ -42,7 +42,7 @@ impl Close {
         (hints != Hints::default()).then_some(hints)
     }
 
-    /// Whether some ready endpoint has other hints than it should have.
+    /// Whether some ready endpoint has the wrong hints.
     fn needs_update(self, slice: &EndpointSlice) -> bool {
         let only = |have: &[Named], want: Option<&Text>| have.iter().map(|n| &n.name).eq(want);
         slice.endpoints.iter().filter(|e| is_ready(e)).any(|e| {
@@ -53,7 +53,7 @@ impl Close {
     }
 }
 
-/// `EndpointReady`: unknown is not ready here.
+/// Whether an endpoint is ready; unknown means that it is not (`EndpointReady`).
 pub(in super::super) fn is_ready(endpoint: &Endpoint) -> bool {
     endpoint.conditions.ready == Some(true)
 }

@@ -11,8 +11,7 @@ pub(super) struct Zones<'a> {
 }
 
 impl<'a> Zones<'a> {
-    /// Those of the ready workers; `None` where that is not enough to go by: a node without zone or CPU, or
-    /// fewer than two zones.
+    /// The zones of the ready worker nodes; `None` if a node has no zone or CPU, or if there are fewer than two zones.
     pub(super) fn of(nodes: &'a Nodes) -> Option<Self> {
         let mut cpu: BTreeMap<&Text, i128> = BTreeMap::new();
         for node in nodes.iter().filter(|n| n.ready && !n.control_plane()) {
@@ -29,7 +28,7 @@ impl<'a> Zones<'a> {
         Some(Self { names: cpu.into_keys().collect(), shares })
     }
 
-    /// Place of a zone in the order of names.
+    /// Index of a zone in the order of names.
     pub(super) fn index(&self, name: &str) -> Option<usize> {
         self.names.binary_search_by(|zone| zone.as_str().cmp(name)).ok()
     }

@@ -1,4 +1,4 @@
-//! What upstream does to slices that a user would not expect (`docs/versions.md`, oddities).
+//! Findings about slices, most of them behaviour of upstream that a user would not expect.
 
 use std::collections::BTreeMap;
 
@@ -14,40 +14,40 @@ use crate::{
 };
 
 use super::{
-    Job,
-    hints::{self, Asked, Hinting},
+    draft::SliceDraft,
+    hints::{self, HintMode, Hinter},
+    job::SliceJob,
     members::{Member, Members},
-    notes,
-    packing::Draft,
+    records,
 };
 
-fn say(job: &Job<'_>, report: &mut Report, code: Reason, message: String) {
+fn add(job: &SliceJob<'_>, report: &mut Report, code: Reason, message: String) {
     report.problems.push(Finding::new(code, job.service.key(), message));
 }
 
-/// A type that this release should not publish, and settings that have no effect.
-pub(super) fn of_service(job: &Job<'_>, report: &mut Report) {
+/// An ExternalName Service that is published, and settings without effect.
+pub(super) fn of_service(job: &SliceJob<'_>, report: &mut Report) {
     let (service, profile, minor) = (job.service, job.profile, job.context.minor);
     let known = report.problems.iter().any(|p| p.code == Reason::ExternalNamePublishes);
     if service.kind == ServiceType::ExternalName && !known {
         let message = format!("{minor} publishes endpoints for this ExternalName Service");
-        say(job, report, Reason::ExternalNamePublishes, message);
+        add(job, report, Reason::ExternalNamePublishes, message);
     }
     for (code, message) in hints::without_effect(service, profile, minor) {
-        say(job, report, code, message);
+        add(job, report, code, message);
     }
 }
 
-/// Pods on missing nodes, and ports that only the Endpoints have.
-pub(super) fn of_members(job: &Job<'_>, members: &Members<'_>, report: &mut Report) {
+/// Pods on missing nodes, and ports that only Endpoints publish.
+pub(super) fn of_members(job: &SliceJob<'_>, members: &Members<'_>, report: &mut Report) {
     if let Some(&first) = members.missing.first() {
         let (count, pod) = (members.missing.len(), job.pods[first]);
-        let why = format!("{count} pods have no node that exists; pod {}: {}", pod.name(), notes::missing_node(pod));
+        let why = format!("{count} pods have no node that exists; pod {}: {}", pod.name(), records::missing_node(pod));
         let (code, message) = match job.profile.missing_node {
             MissingNode::Abort => (Reason::Frozen, format!("no slice is written: {why}")),
             MissingNode::Skip => (Reason::MissingNodeRetries, format!("the sync fails and is tried again: {why}")),
         };
-        say(job, report, code, message);
+        add(job, report, code, message);
     }
     if job.profile.sidecar_ports_endpoints && !job.profile.sidecar_ports_slices {
         split_sidecar_ports(job, members, report);
@@ -55,14 +55,14 @@ pub(super) fn of_members(job: &Job<'_>, members: &Members<'_>, report: &mut Repo
 }
 
 /// Ports that some pod has in a native sidecar only, each with the first such pod.
-fn split_sidecar_ports(job: &Job<'_>, members: &Members<'_>, report: &mut Report) {
+fn split_sidecar_ports(job: &SliceJob<'_>, members: &Members<'_>, report: &mut Report) {
     let targets = &members.targets;
     let mut split: BTreeMap<usize, &Pod> = BTreeMap::new();
     for member in &members.list {
         let row = &targets.rows()[member.row];
         let names = member.pod.ports.iter().filter(|p| p.sidecar).filter_map(|p| targets.name_of(p));
         for name in names.filter(|name| row.binary_search_by_key(name, |(known, _)| *known).is_err()) {
-            // All that ask for a name are met at once.
+            // All Service ports with this name are handled together.
             if targets.askers(name).first().is_some_and(|port| !split.contains_key(port)) {
                 split.extend(targets.askers(name).iter().map(|port| (*port, member.pod)));
             }
@@ -76,13 +76,13 @@ fn split_sidecar_ports(job: &Job<'_>, members: &Members<'_>, report: &mut Report
             port.port,
             pod.name()
         );
-        say(job, report, Reason::SidecarPortSplit, message);
+        add(job, report, Reason::SidecarPortSplit, message);
     }
 }
 
 /// A pod with an address that cannot be printed, or is not canonical.
 pub(super) fn addresses(
-    job: &Job<'_>,
+    job: &SliceJob<'_>,
     family: Family,
     member: &Member<'_>,
     uncanonical: &mut Uncanonical,
@@ -93,50 +93,50 @@ pub(super) fn addresses(
     }
     let of_family = member.pod.ips.iter().filter(|ip| ip.family == family);
     of_family.for_each(|ip| uncanonical.of_pod(member.pod, ip));
-    if !notes::unparsable(job, family, member.pod) {
+    if !records::unparsable(job, family, member.pod) {
         return;
     }
     let raw: Vec<_> = member.pod.ips.iter().filter(|ip| ip.canonical.is_none()).map(|ip| ip.raw.as_str()).collect();
-    let message = format!("status.podIPs holds {raw:?}, which is no IP address and is left out of the slices");
+    let message = format!("status.podIPs holds {raw:?}, which is not an IP address; it is left out of the slices");
     report.problems.push(Finding::new(Reason::UnparsablePodIp, member.pod.key(), message));
 }
 
-/// Pods, each with the one that hides it.
-pub(super) fn shared_addresses(job: &Job<'_>, family: Family, twice: &[(usize, usize)], report: &mut Report) {
-    let Some(&(lost, kept)) = twice.first().filter(|_| !job.profile.target_in_identity) else { return };
+/// Pods that others with the same address hide.
+pub(super) fn shared_addresses(job: &SliceJob<'_>, family: Family, pairs: &[(usize, usize)], report: &mut Report) {
+    let Some(&(lost, kept)) = pairs.first().filter(|_| !job.profile.target_in_identity) else { return };
     let message = format!(
         "{} pods are hidden in the {} slices by others with the same address, such as {} by {}; which one is listed \
          is random upstream",
-        twice.len(),
+        pairs.len(),
         family.as_str(),
         job.pods[lost].name(),
         job.pods[kept].name()
     );
-    say(job, report, Reason::SharedAddressCollapses, message);
+    add(job, report, Reason::SharedAddressCollapses, message);
 }
 
 /// A placeholder slice that is written again.
-pub(super) fn placeholder_churn(job: &Job<'_>, stored: &EndpointSlice, report: &mut Report) {
+pub(super) fn placeholder_churn(job: &SliceJob<'_>, stored: &EndpointSlice, report: &mut Report) {
     let message =
         format!("{} writes this slice again at every sync, as the Service has no endpoints", job.context.minor);
     report.problems.push(Finding::new(Reason::PlaceholderChurn, stored.key(), message));
 }
 
-/// A slice whose missing port list counts as another one than the empty list.
-pub(super) fn portless_churn(job: &Job<'_>, slice: &EndpointSlice, members: &Members<'_>, report: &mut Report) {
+/// A slice without a port list, which is not the same as one with an empty list.
+pub(super) fn portless_churn(job: &SliceJob<'_>, slice: &EndpointSlice, members: &Members<'_>, report: &mut Report) {
     if slice.ports.is_none() && members.groups.portless() {
         let message = format!("{} writes this slice again whenever it reads it without a port list", job.context.minor);
         report.problems.push(Finding::new(Reason::PortlessChurn, slice.key(), message));
     }
 }
 
-/// What stays in the slices of one address type though it should not.
-pub(super) fn of_draft(job: &Job<'_>, draft: &Draft<'_>, hinting: &Hinting<'_>, report: &mut Report) {
+/// What wrongly stays in the slices of one address type.
+pub(super) fn of_draft(job: &SliceJob<'_>, draft: &SliceDraft<'_>, hinter: &Hinter<'_>, report: &mut Report) {
     for (slice, count) in &draft.stale {
-        let message = format!("{count} endpoints of the slice name an outdated node or zone, and go on doing so");
+        let message = format!("{count} endpoints of the slice have an outdated node or zone, and keep it");
         report.problems.push(Finding::new(Reason::StaleNodeOrZone, slice.key(), message));
     }
-    if hinting.asked == Asked::Nothing {
+    if hinter.mode == HintMode::None {
         return;
     }
     for slice in draft.update.iter().chain(draft.unchanged.iter().copied()) {
@@ -146,12 +146,12 @@ pub(super) fn of_draft(job: &Job<'_>, draft: &Draft<'_>, hinting: &Hinting<'_>, 
             report.problems.push(Finding::new(Reason::StaleHintOnUnready, slice.key(), message));
         }
     }
-    if hinting.asked.hints_empty_zone() {
+    if hinter.mode.hints_empty_zone() {
         let hinted = |e: &&Endpoint| e.hints.as_ref().is_some_and(|h| h.for_zones.iter().any(|z| z.name.is_empty()));
         let count = draft.all().flat_map(|s| &s.endpoints).filter(hinted).count();
         if count > 0 {
             let message = format!("{count} endpoints are hinted for the zone \"\": their nodes have no zone label");
-            say(job, report, Reason::EmptyZoneHint, message);
+            add(job, report, Reason::EmptyZoneHint, message);
         }
     }
 }

@@ -7,14 +7,14 @@ use crate::{
     model::{EndpointSlice, SlicePort},
 };
 
-use super::blank;
+use super::new_slice;
 
-/// The port groups of a Service, in the order in which they were met.
+/// The port groups of a Service, in the order in which their first pods came.
 ///
-/// Upstream hashes the port list of every pod. Here every row of ports makes its list once.
+/// Upstream hashes the port list of every pod. Here each row of ports makes its list once.
 #[derive(Default)]
-pub(super) struct Groups {
-    /// Ports of each group, in the order of their hashes, as they stand in a slice.
+pub(super) struct PortGroups {
+    /// The ports of each group, in the order in which a slice lists them.
     ports: Vec<Arc<[SlicePort]>>,
     /// The group of each row.
     of_row: Vec<usize>,
@@ -22,7 +22,7 @@ pub(super) struct Groups {
     by_ports: BTreeMap<Arc<[SlicePort]>, usize>,
 }
 
-impl Groups {
+impl PortGroups {
     /// The groups of all rows (`getEndpointPorts`).
     pub(super) fn of(targets: &Targets<'_>, profile: &Profile) -> Self {
         let mut groups = Self::default();
@@ -40,7 +40,7 @@ impl Groups {
             let key: Arc<[SlicePort]> = ports.as_slice().into();
             // Different rows can make the same list, where two ports of the Service have one name.
             let group = *groups.by_ports.entry(Arc::clone(&key)).or_insert_with(|| {
-                blank::sort_ports(&mut ports, profile.hash);
+                new_slice::sort_ports(&mut ports, profile.hash);
                 groups.ports.push(if *key == *ports { key } else { ports.into() });
                 groups.ports.len() - 1
             });
@@ -55,7 +55,7 @@ impl Groups {
         self.of_row[row]
     }
 
-    /// The group that a stored slice belongs to, if its ports are still wanted.
+    /// The group of a stored slice; `None` if no pod has its ports.
     pub(super) fn of_slice(&self, slice: &EndpointSlice, profile: &Profile) -> Option<usize> {
         let ports = listed(slice, profile)?;
         // Mostly there is one group, and slices list its ports in its order.
@@ -64,9 +64,7 @@ impl Groups {
         {
             return Some(0);
         }
-        let mut key = ports.to_vec();
-        key.sort_unstable();
-        self.by_ports.get(key.as_slice()).copied()
+        self.by_ports.get(sorted(ports).as_slice()).copied()
     }
 
     /// The ports of a group.
@@ -90,18 +88,23 @@ impl Groups {
     }
 }
 
-/// What the ports of a stored slice are known by, sorted (`NewPortMapKey`).
+/// The key of the ports of a stored slice: sorted by value (`NewPortMapKey`).
 pub(super) fn key_of(slice: &EndpointSlice, profile: &Profile) -> Option<Vec<SlicePort>> {
-    let mut key = listed(slice, profile)?.to_vec();
-    key.sort_unstable();
-    Some(key)
+    listed(slice, profile).map(sorted)
 }
 
+fn sorted(ports: &[SlicePort]) -> Vec<SlicePort> {
+    let mut key = ports.to_vec();
+    key.sort_unstable();
+    key
+}
+
+/// The port list of a stored slice; `None` if it is missing, and the release tells that from an empty list.
 fn listed<'a>(slice: &'a EndpointSlice, profile: &Profile) -> Option<&'a [SlicePort]> {
     match &slice.ports {
         Some(ports) => Some(ports),
         None if profile.nil_ports_are_empty => Some(&[]),
-        // S17: up to 1.35 no list is another key than the empty list.
+        // versions.md#s17: up to 1.35 a missing list and an empty one are different keys.
         None => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What each decision about a pod reads like, for `explain`. Without a reader nothing here does anything.
+//! Records of the decisions about pods. Nothing here does any work unless the recorder is open.
 
 use std::collections::BTreeMap;
 
@@ -14,63 +14,64 @@ use crate::{
     model::{AddressType, Endpoint, EndpointSlice, Family, Hints, Pod, Text},
 };
 
-use super::{
-    Job,
-    members::{Member, Members},
-    packing::Draft,
-};
+use super::{draft::SliceDraft, job::SliceJob};
 
 fn scope(family: Family) -> Scope {
     Scope::Slices(family)
 }
 
 /// A pod that is never listed.
-pub(super) fn excluded(job: &Job<'_>, index: usize, why: Reason, trace: &mut impl Recorder) {
+pub(super) fn excluded(job: &SliceJob<'_>, index: usize, why: Reason, recorder: &mut impl Recorder) {
     for &family in &job.families {
-        trace.record(|| Record::of_pod(scope(family), index, why, String::new()));
+        recorder.record(|| Record::of_pod(scope(family), index, why, String::new()));
     }
 }
 
-/// All pods, where nothing is planned: what is stored stays.
-pub(super) fn too_large(job: &Job<'_>, stored: &[&EndpointSlice], trace: &mut impl Recorder) {
+/// All pods, where nothing is planned and the stored slices stay.
+pub(super) fn too_large(job: &SliceJob<'_>, stored: &[&EndpointSlice], recorder: &mut impl Recorder) {
     for index in 0..job.pods.len() {
-        excluded(job, index, Reason::PlanTooLarge, trace);
+        excluded(job, index, Reason::PlanTooLarge, recorder);
     }
     for &family in &job.families {
         let address_type = AddressType::from(family);
-        kept(job, family, stored.iter().copied().filter(|s| s.address_type == address_type), trace);
+        stored_pods(job, family, stored.iter().copied().filter(|s| s.address_type == address_type), recorder);
     }
 }
 
-/// What slices say of the pods that they list, where they are left alone.
-fn kept<'a>(job: &Job<'_>, family: Family, slices: impl Iterator<Item = &'a EndpointSlice>, trace: &mut impl Recorder) {
-    if !trace.open() {
+/// The pods that stored slices list, where the slices stay as they are.
+fn stored_pods<'a>(
+    job: &SliceJob<'_>,
+    family: Family,
+    slices: impl Iterator<Item = &'a EndpointSlice>,
+    recorder: &mut impl Recorder,
+) {
+    if !recorder.open() {
         return;
     }
     let unnamed = Text::default();
-    let listing = |e: &'a Endpoint| StoredAddress {
+    let address = |e: &'a Endpoint| StoredAddress {
         target: e.target_ref.as_deref(),
         ready: e.ready(),
         terminating: e.conditions.terminating == Some(true),
         hints: e.hints.as_deref().map(hinted),
     };
-    let block = |slice: &'a EndpointSlice| StoredGroup {
+    let group = |slice: &'a EndpointSlice| StoredGroup {
         object: format!("slice {}", slice.meta.name),
         ports: slice.ports.iter().flatten().map(|p| p.name.as_ref().unwrap_or(&unnamed)).collect(),
-        addresses: slice.endpoints.iter().map(listing).collect(),
+        addresses: slice.endpoints.iter().map(address).collect(),
     };
-    record_stored(scope(family), job.service, job.pods, &slices.map(block).collect::<Vec<_>>(), trace);
+    record_stored(scope(family), job.service, job.pods, &slices.map(group).collect::<Vec<_>>(), recorder);
 }
 
-/// Pods that would have been listed in slices which are not made.
-pub(super) fn not_created(job: &Job<'_>, family: Family, create: &[EndpointSlice], trace: &mut impl Recorder) {
-    if !trace.open() || create.is_empty() {
+/// Pods of slices that are not created.
+pub(super) fn not_created(job: &SliceJob<'_>, family: Family, create: &[EndpointSlice], recorder: &mut impl Recorder) {
+    if !recorder.open() || create.is_empty() {
         return;
     }
     let by_name = by_name(job);
     for endpoint in create.iter().flat_map(|s| &s.endpoints) {
         let Some(&index) = endpoint.target_ref.as_ref().and_then(|t| by_name.get(t.name.as_str())) else { continue };
-        trace.record(|| {
+        recorder.record(|| {
             let detail = "no slice is created for it any more".to_owned();
             Record::of_pod(scope(family), index, Reason::ServiceDeleting, detail)
         });
@@ -78,35 +79,41 @@ pub(super) fn not_created(job: &Job<'_>, family: Family, create: &[EndpointSlice
 }
 
 /// The place of each selected pod.
-fn by_name<'a>(job: &Job<'a>) -> BTreeMap<&'a str, usize> {
+fn by_name<'a>(job: &SliceJob<'a>) -> BTreeMap<&'a str, usize> {
     job.pods.iter().enumerate().map(|(i, p)| (p.name().as_str(), i)).collect()
 }
 
 /// Service ports that the pod does not have.
-pub(super) fn port_misses(job: &Job<'_>, targets: &Targets<'_>, row: usize, index: usize, trace: &mut impl Recorder) {
-    if !trace.open() {
+pub(super) fn port_misses(
+    job: &SliceJob<'_>,
+    targets: &Targets<'_>,
+    row: usize,
+    index: usize,
+    recorder: &mut impl Recorder,
+) {
+    if !recorder.open() {
         return;
     }
     for port in targets.missing(&targets.rows()[row]) {
-        if !trace.open() {
+        if !recorder.open() {
             return;
         }
         let (reason, detail) = miss(job.pods[index], &job.service.ports[port]);
         for &family in &job.families {
             let detail = detail.clone();
-            trace.record(|| Record { scope: scope(family), pod: index, port: Some(port), reason, detail });
+            recorder.record(|| Record { scope: scope(family), pod: index, port: Some(port), reason, detail });
         }
     }
 }
 
-/// A pod that is left out because its node is not there.
-pub(super) fn node_unknown(job: &Job<'_>, index: usize, pod: &Pod, trace: &mut impl Recorder) {
+/// A pod that is left out because its node does not exist.
+pub(super) fn node_unknown(job: &SliceJob<'_>, index: usize, pod: &Pod, recorder: &mut impl Recorder) {
     for &family in &job.families {
-        trace.record(|| Record::of_pod(scope(family), index, Reason::NodeUnknown, missing_node(pod)));
+        recorder.record(|| Record::of_pod(scope(family), index, Reason::NodeUnknown, missing_node(pod)));
     }
 }
 
-/// A sentence on the node of a pod that has none.
+/// A sentence about the missing node of a pod.
 pub(super) fn missing_node(pod: &Pod) -> String {
     if pod.node_name.is_empty() {
         "the pod has no node yet".to_owned()
@@ -115,52 +122,52 @@ pub(super) fn missing_node(pod: &Pod) -> String {
     }
 }
 
-/// All pods of an address type of which nothing is written: the `existing` slices stay.
+/// All pods of an address type, where a missing node keeps everything from being written.
 pub(super) fn frozen(
-    job: &Job<'_>,
+    job: &SliceJob<'_>,
     family: Family,
-    members: &Members<'_>,
+    missing: &[usize],
     existing: &[&EndpointSlice],
-    trace: &mut impl Recorder,
+    recorder: &mut impl Recorder,
 ) {
-    let Some(&first) = members.missing.first().filter(|_| trace.open()) else { return };
+    let Some(&first) = missing.first().filter(|_| recorder.open()) else { return };
     let culprit = job.pods[first];
     for index in 0..job.pods.len() {
-        trace.record(|| {
+        recorder.record(|| {
             let detail = format!("because of pod {}: {}", culprit.name(), missing_node(culprit));
             Record::of_pod(scope(family), index, Reason::Frozen, detail)
         });
     }
-    kept(job, family, existing.iter().copied(), trace);
+    stored_pods(job, family, existing.iter().copied(), recorder);
 }
 
 /// A pod without an address that could be listed.
-pub(super) fn no_address(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut impl Recorder) {
-    trace.record(|| {
-        let ips: Vec<_> = member.pod.ips.iter().map(|ip| clip(&ip.raw)).take(8).collect();
+pub(super) fn no_address(job: &SliceJob<'_>, family: Family, index: usize, recorder: &mut impl Recorder) {
+    recorder.record(|| {
+        let ips: Vec<_> = job.pods[index].ips.iter().map(|ip| clip(&ip.raw)).take(8).collect();
         let (reason, detail) = if ips.is_empty() {
             (Reason::NoPodIp, "status.podIPs is empty".to_owned())
-        } else if unparsable(job, family, member.pod) {
+        } else if unparsable(job, family, job.pods[index]) {
             (Reason::UnparsablePodIp, format!("status.podIPs holds {}", ips.join(", ")))
         } else {
             (Reason::FamilyMismatch, format!("{} is asked for, the pod has {}", family.as_str(), ips.join(", ")))
         };
-        Record::of_pod(scope(family), member.index, reason, detail)
+        Record::of_pod(scope(family), index, reason, detail)
     });
 }
 
 /// Whether an address of the pod counts for this family and cannot be printed.
-pub(super) fn unparsable(job: &Job<'_>, family: Family, pod: &Pod) -> bool {
+pub(super) fn unparsable(job: &SliceJob<'_>, family: Family, pod: &Pod) -> bool {
     let canonical = job.profile.canonical_ips;
     pod.ips.iter().any(|ip| ip.family == family && ip.published(canonical).is_none())
 }
 
-/// A pod that is listed, on every port that it has; without ports, in a slice that has none.
-pub(super) fn published(job: &Job<'_>, family: Family, member: &Member<'_>, trace: &mut impl Recorder) {
-    if !trace.open() {
+/// A pod that is listed, on every port that it has; a pod without ports is listed in a slice without ports.
+pub(super) fn published(job: &SliceJob<'_>, family: Family, index: usize, recorder: &mut impl Recorder) {
+    if !recorder.open() {
         return;
     }
-    let pod = member.pod;
+    let pod = job.pods[index];
     let publish = job.service.publish_not_ready;
     let reason = match (pod.deleting, pod.ready()) {
         (true, _) => Reason::Terminating,
@@ -173,35 +180,35 @@ pub(super) fn published(job: &Job<'_>, family: Family, member: &Member<'_>, trac
         _ => membership::not_ready_detail(pod),
     };
     if pod.deleting && publish {
-        let more = "listed as ready all the same, as the Service says publishNotReadyAddresses";
+        let more = "still listed as ready, because the Service sets publishNotReadyAddresses";
         detail = [detail.as_str(), more].iter().filter(|d| !d.is_empty()).copied().collect::<Vec<_>>().join("; ");
     }
-    trace.record(|| Record::of_pod(scope(family), member.index, reason, detail));
+    recorder.record(|| Record::of_pod(scope(family), index, reason, detail));
 }
 
-/// A pod that disappears behind another one.
-pub(super) fn duplicate(job: &Job<'_>, family: Family, lost: usize, kept: usize, trace: &mut impl Recorder) {
-    trace.record(|| {
+/// A pod that another one with the same identity hides.
+pub(super) fn duplicate(job: &SliceJob<'_>, family: Family, lost: usize, kept: usize, recorder: &mut impl Recorder) {
+    recorder.record(|| {
         let detail = format!("the endpoint of pod {} is listed", job.pods[kept].name());
         Record::of_pod(scope(family), lost, Reason::DuplicateAddress, detail)
     });
 }
 
-/// Which of the listed pods got hints; `refused` says why nobody did.
+/// The hints of the listed pods; `refused` is the reason why there are none.
 pub(super) fn hints(
-    job: &Job<'_>,
+    job: &SliceJob<'_>,
     family: Family,
-    draft: &Draft<'_>,
+    draft: &SliceDraft<'_>,
     refused: Option<&str>,
-    trace: &mut impl Recorder,
+    recorder: &mut impl Recorder,
 ) {
-    if !trace.open() {
+    if !recorder.open() {
         return;
     }
     let by_name = by_name(job);
     for endpoint in draft.all().flat_map(|s| &s.endpoints) {
         let Some(&index) = endpoint.target_ref.as_ref().and_then(|t| by_name.get(t.name.as_str())) else { continue };
-        trace.record(|| match (&endpoint.hints, refused) {
+        recorder.record(|| match (&endpoint.hints, refused) {
             (Some(hints), _) => Record::of_pod(scope(family), index, Reason::HintGiven, hinted(hints)),
             (None, Some(why)) => Record::of_pod(scope(family), index, Reason::NoHint, why.to_owned()),
             (None, None) => {

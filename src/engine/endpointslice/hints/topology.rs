@@ -8,9 +8,8 @@ use crate::{
 };
 
 use super::{
-    super::packing::Draft,
+    super::draft::SliceDraft,
     allocation::{self, Allocation},
-    move_to_update, strip,
     traffic::is_ready,
     zones::Zones,
 };
@@ -18,19 +17,19 @@ use super::{
 const NODES: &str = "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes";
 const NO_ZONE: &str = "One or more endpoints do not have a zone specified";
 
-/// Gives hints; or takes all of them away, and says why.
-pub(super) fn apply(zones: Option<&Zones<'_>>, draft: &mut Draft<'_>, hash: HashKind) -> Result<(), String> {
+/// Sets hints; or removes all of them, and returns why.
+pub(super) fn apply(zones: Option<&Zones<'_>>, draft: &mut SliceDraft<'_>, hash: HashKind) -> Result<(), String> {
     let answer = zones.ok_or_else(|| NODES.to_owned()).and_then(|zones| give(zones, draft, hash));
     if answer.is_err() {
-        strip(draft, hash);
+        draft.remove_hints(hash);
     }
     answer
 }
 
-fn give(zones: &Zones<'_>, draft: &mut Draft<'_>, hash: HashKind) -> Result<(), String> {
+fn give(zones: &Zones<'_>, draft: &mut SliceDraft<'_>, hash: HashKind) -> Result<(), String> {
     let allocations = allocation::allocate(zones.shares(), ready_endpoints(draft))?;
     let mut have = vec![0; allocations.len()];
-    move_to_update(draft, hash, |slice| match hints_by_zone(slice, zones, &allocations, &have) {
+    draft.move_to_update(hash, |slice| match hints_by_zone(slice, zones, &allocations, &have) {
         Some(counts) => {
             for (zone, count) in counts {
                 have[zone] += count;
@@ -41,7 +40,7 @@ fn give(zones: &Zones<'_>, draft: &mut Draft<'_>, hash: HashKind) -> Result<(), 
     });
     for endpoint in draft.written().flat_map(|s| &mut s.endpoints).filter(|e| is_ready(e)) {
         let Some(zone) = endpoint.zone.clone().filter(|z| !z.is_empty()) else { return Err(NO_ZONE.to_owned()) };
-        // A zone can be without allocation, if its nodes are not ready: its endpoints stay in it.
+        // A zone has no allocation if its nodes are not ready: its endpoints stay in it.
         if let Some(index) = zones.index(&zone) {
             have[index] += 1;
         }
@@ -70,7 +69,7 @@ fn hint(endpoint: &mut Endpoint, zone: &Text) {
     endpoint.hints = Some(Box::new(hints));
 }
 
-fn ready_endpoints(draft: &Draft<'_>) -> usize {
+fn ready_endpoints(draft: &SliceDraft<'_>) -> usize {
     draft.all().flat_map(|s| &s.endpoints).filter(|e| is_ready(e)).count()
 }
 

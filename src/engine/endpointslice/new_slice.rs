@@ -8,10 +8,10 @@ use crate::{
     model::{EndpointSlice, Family, ObjectMeta, OwnerReference, SlicePort, Text, dns},
 };
 
-use super::Job;
+use super::job::SliceJob;
 
-/// `newEndpointSlice`: a slice without endpoints, to be created.
-pub(super) fn slice(job: &Job<'_>, family: Family, ports: &[SlicePort]) -> EndpointSlice {
+/// A new slice without endpoints (`newEndpointSlice`).
+pub(super) fn new_slice(job: &SliceJob<'_>, family: Family, ports: &[SlicePort]) -> EndpointSlice {
     let meta = &job.service.meta;
     EndpointSlice {
         meta: ObjectMeta {
@@ -27,8 +27,8 @@ pub(super) fn slice(job: &Job<'_>, family: Family, ports: &[SlicePort]) -> Endpo
     }
 }
 
-/// A copy of a stored slice, to be changed. As upstream sorts ports and addresses of what it has looked
-/// at, they are sorted in the copy.
+/// A copy of a stored slice, to be changed. Its ports and addresses are sorted, as upstream sorts them in slices that it
+/// compares.
 pub(super) fn copy(stored: &EndpointSlice, kind: HashKind) -> EndpointSlice {
     let mut copy = stored.clone();
     if let Some(ports) = &mut copy.ports {
@@ -40,16 +40,17 @@ pub(super) fn copy(stored: &EndpointSlice, kind: HashKind) -> EndpointSlice {
     copy
 }
 
-/// The order of ports in a slice: by their hash (`portsInOrder`).
+/// Sorts the ports of a slice by their hash (`portsInOrder`).
 pub(crate) fn sort_ports(ports: &mut [SlicePort], kind: HashKind) {
     if ports.len() > 1 {
         ports.sort_by_cached_key(|p| -> order_hash::Hash128 { hash(kind, p) });
     }
 }
 
-/// `getEndpointSlicePrefix`: the name with a dash, unless that cannot begin a name.
+/// The `generateName` of a slice: the name of the Service with a dash, unless that cannot start a name
+/// (`getEndpointSlicePrefix`).
 pub(crate) fn generate_name(service: &Text) -> Text {
-    // As `NameIsDNSSubdomain` has it for prefixes: the last two characters count as one letter.
+    // As `NameIsDNSSubdomain` checks prefixes: the last two characters count as one letter.
     let bytes = service.as_bytes();
     match bytes.split_last() {
         Some((_, head)) if dns::is_subdomain(&[head, b"a"].concat()) => smol_str::format_smolstr!("{service}-"),
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_generated_with_a_dash_where_it_may_stand() {
+    fn generated_names_have_a_dash_unless_it_makes_them_invalid() {
         let long = "a".repeat(253);
         for (service, want) in [
             ("web", "web-".to_owned()),

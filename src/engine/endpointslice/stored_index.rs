@@ -1,4 +1,4 @@
-//! The stored endpoints of one port group, found by what makes an endpoint the same one.
+//! An index of the stored endpoints of one port group, by identity.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -11,20 +11,20 @@ use crate::{
 
 use super::identity::Identity;
 
-/// Stored endpoints, and where each is found. Of several with one identity the first one counts.
+/// Stored endpoints by identity. Of several with one identity the first one counts.
 ///
 /// The slices of the real controllers list endpoints in random order. A search reads one slot of eight bytes, and the
 /// endpoint that it finds; the table of a few thousand endpoints stays in the processor's cache.
-pub(super) struct Index<'a> {
+pub(super) struct StoredIndex<'a> {
     endpoints: Vec<&'a Endpoint>,
     places: Places,
 }
 
 /// Places of endpoints among all of them.
 enum Places {
-    /// A table, searched from the hash of the first address on. Its length is a power of two.
+    /// A hash table by the first address, searched from its hash onwards. Its length is a power of two.
     Hashed(Vec<Slot>),
-    /// In the order of their identities: where too many have one address, or hashes that collide.
+    /// Sorted by identity, if too many share an address or a hash.
     Sorted(Vec<usize>),
 }
 
@@ -39,20 +39,20 @@ struct Slot {
 
 const FREE: u32 = u32::MAX;
 
-/// How many slots are searched: enough for some thirty pods that share the address of their node, and few enough
-/// that input which was made to collide gains nothing. By chance it takes 32 slots once in some thousand million
-/// endpoints, as at most half of the slots are taken.
+/// The most slots that are searched: enough for some thirty pods that share the address of their node, and few enough
+/// that input made to collide gains nothing. At most half of the slots are taken, so that a search reaches this limit
+/// by chance once in some thousand million endpoints.
 const SEARCHED: usize = 32;
 
-/// How a search in the table ends.
+/// The result of a search in the table.
 enum Search {
     Found(usize),
-    /// At this free slot.
+    /// Not found; this slot is free.
     Free(usize),
     Crowded,
 }
 
-impl<'a> Index<'a> {
+impl<'a> StoredIndex<'a> {
     /// The endpoints of these slices, one after the other.
     pub(super) fn of(slices: &[&'a EndpointSlice], profile: &Profile) -> Self {
         let mut endpoints = Vec::with_capacity(slices.iter().map(|s| s.endpoints.len()).sum());
@@ -87,7 +87,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// All places in a table, unless that would be crowded.
+/// All places in a hash table; `None` if some search would reach its limit.
 fn hashed(endpoints: &[&Endpoint], profile: &Profile) -> Option<Places> {
     let mut slots = vec![Slot { tag: 0, place: FREE }; (2 * endpoints.len()).next_power_of_two()];
     for (place, endpoint) in endpoints.iter().enumerate() {
@@ -102,7 +102,7 @@ fn hashed(endpoints: &[&Endpoint], profile: &Profile) -> Option<Places> {
     Some(Places::Hashed(slots))
 }
 
-/// All places in order.
+/// All places, sorted.
 fn sorted(endpoints: &[&Endpoint], profile: &Profile) -> Places {
     let mut order: Vec<(Identity<'_>, usize)> = endpoints.iter().map(|e| Identity::of(e, profile)).zip(0..).collect();
     order.sort_by(|(a, _), (b, _)| a.order(b));
@@ -120,7 +120,7 @@ fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
 
-/// Looks through the slots of a hash, each further from the last than the one before.
+/// Searches the slots of a hash; the distance between them grows.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the mask leaves less than this of it")]
 fn search(slots: &[Slot], hash: u64, is_it: impl Fn(usize) -> bool) -> Search {
@@ -155,7 +155,6 @@ mod tests {
         }
     }
 
-    /// Whatever is stored, what is found is the first one of its identity.
     #[test]
     fn the_first_of_an_identity_is_found() {
         let address = |i: usize| format!("10.0.{}.{}", i / 200, i % 200);
@@ -183,7 +182,7 @@ mod tests {
                 .collect();
             let slices: Vec<&EndpointSlice> = slices.iter().collect();
             let profile = Minor::NEWEST.profile();
-            let index = Index::of(&slices, profile);
+            let index = StoredIndex::of(&slices, profile);
             assert_eq!((index.len(), matches!(index.places, Places::Hashed(_))), (stored.len(), is_hashed), "{case}");
             for wanted in apart.iter().chain(&one_address).chain(&lists) {
                 let wanted = Identity::of(wanted, profile);

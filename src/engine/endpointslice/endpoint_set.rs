@@ -1,4 +1,4 @@
-//! The endpoints that a Service's pods make, per port group.
+//! The endpoints that the pods of a Service make, one set for each port group.
 
 use std::sync::Arc;
 
@@ -10,15 +10,17 @@ use crate::{
 };
 
 use super::{
-    Job, LISTS,
+    endpoint_state::EndpointState,
+    findings,
     identity::Identity,
-    index::Index,
+    job::{OUTPUT, SliceJob},
     members::{Member, Members},
-    notes, oddities,
+    records,
+    stored_index::StoredIndex,
 };
 
-/// An endpoint that is wanted: a member, as one address type sees it. It is compared with stored endpoints as it is;
-/// an [`Endpoint`] is made of it only where one is written.
+/// The endpoint of a member for one address type. It is compared with stored endpoints as it is; an [`Endpoint`] is only
+/// made where one is written.
 #[derive(Clone, Copy)]
 struct Candidate<'a, 'm> {
     member: &'m Member<'a>,
@@ -26,9 +28,9 @@ struct Candidate<'a, 'm> {
 }
 
 impl<'a> Candidate<'a, '_> {
-    /// `podToEndpoint`, as far as the address type matters. A pod that has no address of it makes no endpoint.
+    /// The identity of the endpoint, without addresses if the pod has none of the address type (`podToEndpoint`).
     #[inline]
-    fn identity(self, job: &Job<'a>) -> Identity<'a> {
+    fn identity(self, job: &SliceJob<'a>) -> Identity<'a> {
         let pod = self.member.pod;
         let of_family = pod.ips.iter().filter(|ip| ip.family == self.family);
         let mut published = of_family.filter_map(|ip| ip.published(job.profile.canonical_ips));
@@ -40,9 +42,9 @@ impl<'a> Candidate<'a, '_> {
         Identity::new(addresses, hostname, Some(&pod.reference), job.profile)
     }
 
-    /// `conditions` of [`Self::endpoint`]. With `publishNotReadyAddresses` even a terminating pod is ready;
-    /// `serving` tells the truth.
-    fn conditions(self, job: &Job<'_>) -> Conditions {
+    /// The conditions of [`Self::endpoint`]. With `publishNotReadyAddresses` even a terminating pod is `ready`, while
+    /// `serving` is whether it really is.
+    fn conditions(self, job: &SliceJob<'_>) -> Conditions {
         let (serving, terminating) = (self.member.pod.ready(), self.member.pod.deleting);
         let ready = job.service.publish_not_ready || (serving && !terminating);
         Conditions { ready: Some(ready), serving: Some(serving), terminating: Some(terminating) }
@@ -53,7 +55,7 @@ impl<'a> Candidate<'a, '_> {
     }
 
     /// The endpoint as it is written.
-    fn endpoint(self, job: &Job<'a>) -> Endpoint {
+    fn endpoint(self, job: &SliceJob<'a>) -> Endpoint {
         let identity = self.identity(job);
         let addresses = match identity.addresses() {
             [only] => SmallVec::from([(*only).clone()]),
@@ -70,7 +72,7 @@ impl<'a> Candidate<'a, '_> {
         }
     }
 
-    fn reference(self, job: &Job<'_>) -> Arc<ObjectRef> {
+    fn reference(self, job: &SliceJob<'_>) -> Arc<ObjectRef> {
         let pod = self.member.pod;
         if !job.profile.target_resource_version {
             return Arc::clone(&pod.reference);
@@ -79,9 +81,9 @@ impl<'a> Candidate<'a, '_> {
         Arc::new(ObjectRef { resource_version, ..(*pod.reference).clone() })
     }
 
-    /// What [`Self::endpoint`] says beyond its identity.
-    fn said(self, job: &Job<'_>) -> Said<'a> {
-        Said {
+    /// The state of [`Self::endpoint`].
+    fn state(self, job: &SliceJob<'_>) -> EndpointState<'a> {
+        EndpointState {
             conditions: self.conditions(job),
             topology: (self.node_name(), self.member.zone),
             target: Some(&self.member.pod.reference),
@@ -89,104 +91,69 @@ impl<'a> Candidate<'a, '_> {
     }
 }
 
-/// What an endpoint says beyond its identity. Mirroring compares by it too.
-pub(crate) struct Said<'a> {
-    conditions: Conditions,
-    /// Name and zone of the node.
-    topology: (Option<&'a Text>, Option<&'a Text>),
-    target: Option<&'a ObjectRef>,
-}
-
-impl Said<'_> {
-    /// Whether two endpoints of one identity say the same (`EndpointsEqualBeyondHash`).
-    pub(crate) fn same_as(&self, other: &Said<'_>, profile: &Profile) -> bool {
-        let same = |a: Option<bool>, b: Option<bool>| {
-            // S10: up to 1.25 a condition that one side lacks is not compared.
-            a == b || (!profile.compare_missing_conditions && (a.is_none() || b.is_none()))
-        };
-        // S3: up to 1.23 node name and zone are compared with themselves.
-        (!profile.compare_topology || self.topology == other.topology)
-            && self.conditions.ready == other.conditions.ready
-            && same(self.conditions.serving, other.conditions.serving)
-            && same(self.conditions.terminating, other.conditions.terminating)
-            && ObjectRef::same_targets(self.target, other.target)
-    }
-}
-
-impl Endpoint {
-    /// What it says beyond its identity.
-    pub(crate) fn said(&self) -> Said<'_> {
-        Said {
-            conditions: self.conditions,
-            topology: (self.node_name.as_ref(), self.zone.as_ref()),
-            target: self.target_ref.as_deref(),
-        }
-    }
-}
-
-/// The endpoints of one port group (`EndpointSet`): those that a slice lists, and those that need a place.
-pub(super) struct Desired<'a, 'm> {
+/// The endpoints of one port group (`EndpointSet`): those that a stored slice lists, and those that need a place.
+pub(super) struct EndpointSet<'a, 'm> {
     members: &'m [Member<'a>],
     family: Family,
-    stored: Index<'a>,
-    /// For each endpoint of the stored slices, in their order, the one that is wanted in its place.
-    kept: Vec<Option<Kept>>,
-    /// The others by their members, and the heads of their identities: all that nearly every comparison looks at.
+    stored: StoredIndex<'a>,
+    /// For each endpoint of the stored slices, in their order, the member that matches it.
+    matches: Vec<Option<StoredMatch>>,
+    /// The other members, each with the head of its identity: nearly every comparison needs no more than that.
     missing: Vec<(u128, usize)>,
-    /// How many of those have their place.
+    /// How many of those have got their place.
     filled: usize,
 }
 
-/// An endpoint that is wanted and stored.
+/// A member whose endpoint is stored.
 #[derive(Clone, Copy)]
-pub(super) struct Kept {
-    /// The place of its member.
+pub(super) struct StoredMatch {
+    /// Index of the member.
     member: usize,
-    /// Whether the stored one needs no write.
+    /// Whether the stored endpoint needs no write.
     pub current: bool,
-    /// Whether node name and zone of the stored one are up to date.
+    /// Whether node name and zone of the stored endpoint are up to date.
     pub current_topology: bool,
 }
 
-impl<'a, 'm> Desired<'a, 'm> {
-    /// Nothing yet; `slices` are the stored ones of the group.
+impl<'a, 'm> EndpointSet<'a, 'm> {
+    /// A set without endpoints; `slices` are the stored slices of the group.
     fn new(members: &'m [Member<'a>], family: Family, slices: &[&'a EndpointSlice], profile: &Profile) -> Self {
-        let stored = Index::of(slices, profile);
-        let kept = vec![None; stored.len()];
-        Self { members, family, stored, kept, missing: Vec::new(), filled: 0 }
+        let stored = StoredIndex::of(slices, profile);
+        let matches = vec![None; stored.len()];
+        Self { members, family, stored, matches, missing: Vec::new(), filled: 0 }
     }
 
     fn candidate(&self, member: usize) -> Candidate<'a, 'm> {
         Candidate { member: &self.members[member], family: self.family }
     }
 
-    /// Adds the endpoint of a member, which is `stored` or not, and says whether it takes the place of an earlier one.
+    /// Adds the endpoint of a member, which may be `stored`, and returns whether it replaces an earlier one.
     #[inline]
     fn add(
         &mut self,
         member: usize,
         identity: &Identity<'_>,
         stored: Option<(usize, &Endpoint)>,
-        job: &Job<'_>,
+        job: &SliceJob<'_>,
     ) -> bool {
         let Some((place, stored)) = stored else {
             self.missing.push((identity.head(), member));
             return false;
         };
-        let (said, stored) = (self.candidate(member).said(job), stored.said());
-        let current = said.same_as(&stored, job.profile);
-        // The one includes the other, but for releases that do not look.
-        let current_topology = (current && job.profile.compare_topology) || said.topology == stored.topology;
-        self.kept[place].replace(Kept { member, current, current_topology }).is_some()
+        let (state, stored) = (self.candidate(member).state(job), EndpointState::of(stored));
+        let current = state.equals(&stored, job.profile);
+        // The first implies the second, except in releases that do not compare the topology.
+        let current_topology = (current && job.profile.compare_topology) || state.topology == stored.topology;
+        self.matches[place].replace(StoredMatch { member, current, current_topology }).is_some()
     }
 
-    /// Brings those without a place into order. Of several with one identity the last one counts
-    /// (`EndpointSet.Insert`). Says whether there were such.
-    fn sort(&mut self, job: &Job<'a>) -> bool {
+    /// Sorts the members without a place. Of several with one identity the last one counts (`EndpointSet.Insert`);
+    /// returns whether there were such.
+    fn sort(&mut self, job: &SliceJob<'a>) -> bool {
         let (members, family) = (self.members, self.family);
         let identity = |member: usize| Candidate { member: &members[member], family }.identity(job);
         let before = self.missing.len();
-        // First by the heads alone, which no two IPv4 addresses have in common: that is done without a branch.
+        // First by the heads alone, which are unique for IPv4 addresses: that sort needs no branches.
         self.missing.sort_unstable_by_key(|(head, _)| *head);
         for same_head in self.missing.chunk_by_mut(|(x, _), (y, _)| x == y).filter(|chunk| chunk.len() > 1) {
             let mut order: Vec<_> = same_head.iter().map(|(_, member)| (identity(*member), *member)).collect();
@@ -197,23 +164,23 @@ impl<'a, 'm> Desired<'a, 'm> {
         self.missing.len() < before
     }
 
-    /// How many have no place yet.
+    /// How many members have no place yet.
     pub(super) fn left(&self) -> usize {
         self.missing.len() - self.filled
     }
 
-    /// For each endpoint of the stored slices, in their order, the one that is wanted in its place.
-    pub(super) fn kept(&self) -> &[Option<Kept>] {
-        &self.kept
+    /// For each endpoint of the stored slices, in their order, the member that matches it.
+    pub(super) fn matches(&self) -> &[Option<StoredMatch>] {
+        &self.matches
     }
 
-    /// A stored endpoint as it is wanted.
-    pub(super) fn endpoint(&self, kept: Kept, job: &Job<'a>) -> Endpoint {
-        self.candidate(kept.member).endpoint(job)
+    /// A stored endpoint in its present form.
+    pub(super) fn endpoint(&self, matched: StoredMatch, job: &SliceJob<'a>) -> Endpoint {
+        self.candidate(matched.member).endpoint(job)
     }
 
-    /// Puts what is left, in order, into a slice until that is full (`PopAny`).
-    pub(super) fn fill(&mut self, endpoints: &mut Vec<Endpoint>, job: &Job<'a>) {
+    /// Moves members without a place, in order, into a slice until it is full (`PopAny`).
+    pub(super) fn fill(&mut self, endpoints: &mut Vec<Endpoint>, job: &SliceJob<'a>) {
         let room = job.context.per_slice.saturating_sub(endpoints.len()).min(self.left());
         let next = &self.missing[self.filled..][..room];
         endpoints.extend(next.iter().map(|(_, member)| self.candidate(*member).endpoint(job)));
@@ -221,29 +188,29 @@ impl<'a, 'm> Desired<'a, 'm> {
     }
 }
 
-/// So many members are looked for one right after the other: the processor waits for the memory of several at once,
-/// as nothing else stands between them.
+/// The number of members that are looked up directly after each other, so that the processor waits for the memory of
+/// several at once.
 const BATCH: usize = 32;
 
-/// The second half of `reconcileByAddressType`'s loop over pods: what each port group wants listed. `slices` are the
-/// stored ones of each group.
+/// The endpoint set of each port group: the second half of the loop over pods in `reconcileByAddressType`. `slices` are
+/// the stored slices of each group.
 pub(super) fn of_family<'a, 'm>(
-    job: &Job<'a>,
+    job: &SliceJob<'a>,
     family: Family,
     members: &'m Members<'a>,
     slices: &[Vec<&'a EndpointSlice>],
     report: &mut Report,
-    trace: &mut impl Recorder,
-) -> Vec<Desired<'a, 'm>> {
-    let mut groups: Vec<_> = slices.iter().map(|s| Desired::new(&members.list, family, s, job.profile)).collect();
-    // Of several groups nobody knows how large each will be.
+    recorder: &mut impl Recorder,
+) -> Vec<EndpointSet<'a, 'm>> {
+    let mut groups: Vec<_> = slices.iter().map(|s| EndpointSet::new(&members.list, family, s, job.profile)).collect();
+    // The sizes of several groups are not known in advance.
     if let [group] = groups.as_mut_slice()
-        && group.kept.is_empty()
+        && group.matches.is_empty()
     {
         group.missing.reserve_exact(members.list.len());
     }
-    let mut uncanonical = Uncanonical::new(LISTS, job.profile.canonical_ips);
-    let mut hidden = false;
+    let mut uncanonical = Uncanonical::new(OUTPUT, job.profile.canonical_ips);
+    let mut any_hidden = false;
     let mut at = 0;
     for batch in members.list.chunks(BATCH) {
         let of_batch = batch.iter().map(|member| Candidate { member, family }.identity(job));
@@ -252,33 +219,33 @@ pub(super) fn of_family<'a, 'm>(
         let find = |(member, identity)| groups[group(member)].stored.find(identity, job.profile);
         let stored: SmallVec<[_; BATCH]> = batch.iter().zip(&identities).map(find).collect();
         for ((member, identity), stored) in batch.iter().zip(&identities).zip(stored) {
-            oddities::addresses(job, family, member, &mut uncanonical, report);
+            findings::addresses(job, family, member, &mut uncanonical, report);
             if identity.addresses().is_empty() {
-                notes::no_address(job, family, member, trace);
+                records::no_address(job, family, member.index, recorder);
             } else {
-                notes::published(job, family, member, trace);
-                hidden |= groups[group(member)].add(at, identity, stored, job);
+                records::published(job, family, member.index, recorder);
+                any_hidden |= groups[group(member)].add(at, identity, stored, job);
             }
             at += 1;
         }
     }
     uncanonical.tell(|| job.service.key(), report);
     for group in &mut groups {
-        hidden |= group.sort(job);
+        any_hidden |= group.sort(job);
     }
-    if hidden {
-        let twice = twice(job, family, members);
-        for &(lost, kept) in &twice {
-            notes::duplicate(job, family, lost, kept, trace);
+    if any_hidden {
+        let pairs = hidden_pods(job, family, members);
+        for &(lost, kept) in &pairs {
+            records::duplicate(job, family, lost, kept, recorder);
         }
-        oddities::shared_addresses(job, family, &twice, report);
+        findings::shared_addresses(job, family, &pairs, report);
     }
     groups
 }
 
-/// The pods that others of the same port group and identity hide, each with the one that does, in the order of groups
-/// and identities.
-fn twice(job: &Job<'_>, family: Family, members: &Members<'_>) -> Vec<(usize, usize)> {
+/// Pairs of a pod and the one of the same port group and identity that hides it, in the order of groups and
+/// identities.
+fn hidden_pods(job: &SliceJob<'_>, family: Family, members: &Members<'_>) -> Vec<(usize, usize)> {
     let identity = |member| Candidate { member, family }.identity(job);
     let listed = members.list.iter().filter(|m| !identity(m).addresses().is_empty());
     let mut all: Vec<_> = listed.map(|m| (members.groups.of_row(m.row), identity(m), m.index)).collect();

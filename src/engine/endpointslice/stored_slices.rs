@@ -1,4 +1,4 @@
-//! Which stored slices the controller takes for its own.
+//! The stored slices that belong to the controller.
 
 use crate::{
     engine::{
@@ -8,12 +8,12 @@ use crate::{
     model::{EndpointSlice, Service, by_name, names},
 };
 
-use super::Job;
+use super::job::SliceJob;
 
-/// The slices that the controller's lister gives it for the Service, by name: labelled with the Service and the
-/// controller, and not being deleted.
+/// The stored slices of the Service, by name: those with the labels of the Service and of the controller that are not
+/// being deleted.
 pub(super) fn of_service<'a>(
-    job: &Job<'_>,
+    job: &SliceJob<'_>,
     slices: &[&'a EndpointSlice],
     report: &mut Report,
 ) -> Vec<&'a EndpointSlice> {
@@ -26,16 +26,16 @@ pub(super) fn of_service<'a>(
         match slice.managed_by() {
             Some(by) if by == names::SLICE_CONTROLLER => {
                 if slice.meta.deleting() {
-                    let message = "the slice is being deleted: its endpoints are listed anew";
+                    let message = "the slice is being deleted: its endpoints are listed in other slices";
                     report.problems.push(Finding::new(Reason::SliceDeleting, slice.key(), message));
                 } else {
                     found.push(slice);
                 }
             }
-            // The mirroring controller clears up its own slices.
+            // The mirroring controller removes its slices itself.
             Some(by) if by == names::MIRROR_CONTROLLER => {}
             other => {
-                let by = other.map_or_else(|| "nobody".to_owned(), |by| format!("{by:?}"));
+                let by = other.map_or_else(|| "no controller".to_owned(), |by| format!("{by:?}"));
                 let message = format!("the slice belongs to {by}: the controller leaves it alone, consumers use it");
                 report.problems.push(Finding::new(Reason::ForeignSlice, slice.key(), message));
             }

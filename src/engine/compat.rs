@@ -1,7 +1,7 @@
 //! Which behaviour belongs to which Kubernetes minor: one table of switches.
 //!
-//! The letters in the docs (E1, S9, M2, …) name the rows of `docs/versions.md`, which tells each
-//! difference in full. Code asks a [`Profile`] for a switch; it never compares version numbers.
+//! Comments name the row of `docs/versions.md` that describes a switch, such as `versions.md#e1`. Code asks a [`Profile`]
+//! for a switch; it never compares version numbers.
 
 use std::{fmt, str::FromStr};
 
@@ -28,8 +28,8 @@ impl Minor {
     }
 }
 
-/// What the texts look like that name a release with a profile, as a regular expression for JSON schemas.
-/// Attributes can only hold it as text: a test compares theirs with this one.
+/// The pattern of the texts that name a release with a profile, as a regular expression for JSON schemas.
+/// Attributes can only contain it as text: a test compares them with this one.
 pub const PATTERN: &str = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$";
 
 impl Default for Minor {
@@ -44,7 +44,7 @@ impl fmt::Display for Minor {
     }
 }
 
-/// A text that names no release with a profile.
+/// The error for a text that does not name a release with a profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a Kubernetes release from {oldest} to {newest}", oldest = Minor::OLDEST, newest = Minor::NEWEST)]
 pub struct UnknownMinor(String);
@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for Minor {
     }
 }
 
-/// The hash whose order decides the order of ports and subsets (E8, S16, M9).
+/// The hash whose order decides the order of ports and subsets (versions.md#e8, versions.md#s16, versions.md#m9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HashKind {
@@ -90,7 +90,7 @@ pub enum HashKind {
     Fnv128,
 }
 
-/// What a pod on a node that is not there does to its Service's slices (S1).
+/// What a pod on a node that does not exist does to the slices of its Service (versions.md#s1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingNode {
@@ -100,7 +100,7 @@ pub enum MissingNode {
     Skip,
 }
 
-/// Which values of `spec.trafficDistribution` give hints (S12 to S14).
+/// Which values of `spec.trafficDistribution` give hints (versions.md#s12 to versions.md#s14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrafficDistribution {
@@ -119,61 +119,62 @@ pub enum TrafficDistribution {
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "a table of switches")]
 pub struct Profile {
-    /// E1: the tolerate-unready annotation replaces `publishNotReadyAddresses` for Endpoints.
+    /// The tolerate-unready annotation replaces `publishNotReadyAddresses` for Endpoints (versions.md#e1).
     pub tolerate_unready_annotation: bool,
-    /// E2, S4: `targetRef.resourceVersion` is published.
+    /// `targetRef.resourceVersion` is published (versions.md#e2, versions.md#s4).
     pub target_resource_version: bool,
-    /// E3, S11: `ExternalName` Services with a selector are served.
+    /// `ExternalName` Services with a selector are served (versions.md#e3, versions.md#s11).
     pub external_name: bool,
-    /// E4: Endpoints find named ports of native sidecars.
+    /// Endpoints find named ports of native sidecars (versions.md#e4).
     pub sidecar_ports_endpoints: bool,
-    /// S7: slices find named ports of native sidecars.
+    /// Slices find named ports of native sidecars (versions.md#s7).
     pub sidecar_ports_slices: bool,
-    /// E5, S15, M4: addresses are printed canonically.
+    /// Addresses are printed canonically (versions.md#e5, versions.md#s15, versions.md#m4).
     pub canonical_ips: bool,
-    /// E6: Endpoints carry a managed-by label.
+    /// Endpoints carry a managed-by label (versions.md#e6).
     pub managed_by_label: bool,
-    /// E7: some patch of this minor crashes on a Service without `ipFamilies`. No profile does: all infer.
+    /// Some patch of this minor crashes on a Service without `ipFamilies`; every profile infers the family
+    /// (versions.md#e7).
     pub some_patch_panics: bool,
-    /// E8, S16, M9: the hash that orders ports and subsets.
+    /// The hash that orders ports and subsets (versions.md#e8, versions.md#s16, versions.md#m9).
     pub hash: HashKind,
-    /// E9: stored subsets are compared a second time, after repacking.
+    /// Stored subsets are compared a second time, after repacking (versions.md#e9).
     pub compare_repacked: bool,
-    /// S1: what a missing node does.
+    /// What a missing node does (versions.md#s1).
     pub missing_node: MissingNode,
-    /// S2: a stored placeholder slice is kept.
+    /// A stored placeholder slice is kept (versions.md#s2).
     pub keep_placeholder: bool,
-    /// S3, M3: a changed node name or zone is seen.
+    /// A changed node name or zone is seen (versions.md#s3, versions.md#m3).
     pub compare_topology: bool,
-    /// S5: zone hints are given.
+    /// Zone hints are given (versions.md#s5).
     pub hints: bool,
-    /// S6: the `topology-mode` annotation is known.
+    /// The `topology-mode` annotation is known (versions.md#s6).
     pub topology_mode: bool,
-    /// S8: hints are announced by events.
+    /// Hints are announced by events (versions.md#s8).
     pub hint_events: bool,
-    /// S9, M3: the target is part of an endpoint's identity.
+    /// The target is part of an endpoint's identity (versions.md#s9, versions.md#m3).
     pub target_in_identity: bool,
-    /// S10, M3: serving and terminating are compared even where one side has none.
+    /// Serving and terminating are compared even where one side has none (versions.md#s10, versions.md#m3).
     pub compare_missing_conditions: bool,
-    /// S12 to S14: values of `trafficDistribution` that count.
+    /// Values of `trafficDistribution` that count (versions.md#s12 to versions.md#s14).
     pub traffic_distribution: TrafficDistribution,
-    /// S17, M8: a missing port list is the empty one.
+    /// A missing port list is the empty one (versions.md#s17, versions.md#m8).
     pub nil_ports_are_empty: bool,
-    /// M2: subsets are repacked before they are mirrored.
+    /// Subsets are repacked before they are mirrored (versions.md#m2).
     pub mirror_repacks: bool,
-    /// M5: a mirrored slice of a dead owner is rewritten.
+    /// A mirrored slice of a dead owner is rewritten (versions.md#m5).
     pub mirror_compares_owner: bool,
-    /// M7: an outside edit of a mirrored slice is noticed at once.
+    /// An outside edit of a mirrored slice is noticed at once (versions.md#m7).
     pub mirror_notices_edits: bool,
-    /// M1: mirroring reads IPv4 addresses with leading zeros.
+    /// Mirroring reads IPv4 addresses with leading zeros (versions.md#m1).
     pub mirror_leading_zeros: bool,
-    /// E10: a cached object that was already replaced is not written again.
+    /// A cached object that was already replaced is not written again (versions.md#e10).
     pub stale_endpoints_guard: bool,
-    /// S18: the longest back-off of slices, in seconds.
+    /// The longest back-off of slices, in seconds (versions.md#s18).
     pub slice_backoff_seconds: u16,
 }
 
-/// 1.22: everything else is told as a change to the release before.
+/// 1.22: every other profile is a change to the release before.
 const V1_22: Profile = Profile {
     tolerate_unready_annotation: true,
     target_resource_version: true,
@@ -248,7 +249,7 @@ const V1_37: Profile = Profile { some_patch_panics: false, ..V1_36 };
 static PROFILES: [Profile; 16] =
     [V1_22, V1_23, V1_24, V1_25, V1_26, V1_27, V1_28, V1_29, V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36, V1_37];
 
-/// One switch that two releases set differently.
+/// A switch that two releases set differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Name of the switch, as in the JSON of a [`Profile`].
@@ -261,7 +262,7 @@ pub struct Difference {
     pub to: serde_json::Value,
 }
 
-/// What differs between two releases, in the order of the table.
+/// The switches that differ between two releases, in the order of the table.
 pub fn differences(from: Minor, to: Minor) -> Vec<Difference> {
     let table = |minor: Minor| match serde_json::to_value(minor.profile()) {
         Ok(serde_json::Value::Object(map)) => map,
@@ -281,7 +282,7 @@ pub fn differences(from: Minor, to: Minor) -> Vec<Difference> {
         .collect()
 }
 
-/// Every switch, by its name in JSON, and what it means to a user.
+/// Every switch by its name in JSON, with its meaning for a user.
 pub const MEANINGS: &[(&str, &str)] = &[
     (
         "tolerateUnreadyAnnotation",

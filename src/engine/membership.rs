@@ -1,5 +1,4 @@
-//! Membership: which pods a Service selects, and which of them can be published at all. Shared by Endpoints
-//! and slices.
+//! Membership: the pods that a Service selects, and those of them that can be published. Shared by Endpoints and slices.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -11,7 +10,7 @@ use crate::{
 /// The pods that `service` selects: same namespace, labels that match. Without a selector, none.
 pub(crate) fn selected<'a>(service: &Service, pods: &[&'a Pod]) -> Vec<&'a Pod> {
     let Some(selector) = &service.selector else { return Vec::new() };
-    // Pods of one workload share their labels, and mostly come one after the other.
+    // Pods of one workload share their labels, and mostly follow each other.
     let mut last: Option<(&Arc<Labels>, bool)> = None;
     let mut is_selected = |labels: &'a Arc<Labels>| match last {
         Some((known, selected)) if Arc::ptr_eq(known, labels) => selected,
@@ -21,7 +20,7 @@ pub(crate) fn selected<'a>(service: &Service, pods: &[&'a Pod]) -> Vec<&'a Pod> 
     pods.iter().copied().filter(chosen).collect()
 }
 
-/// Why a pod is no candidate, whatever the ports (`ShouldPodBeInEndpoints`).
+/// Why a pod is not a candidate, whatever its ports (`ShouldPodBeInEndpoints`).
 #[inline]
 pub(crate) fn excluded(pod: &Pod, include_terminating: bool) -> Option<Reason> {
     if pod.phase != Phase::Live {
@@ -36,57 +35,57 @@ pub(crate) fn excluded(pod: &Pod, include_terminating: bool) -> Option<Reason> {
     None
 }
 
-/// Whether the controllers of pods take care of this Service at all.
+/// Whether the Endpoints and EndpointSlice controllers handle this Service.
 pub(crate) fn serves(service: &Service, profile: &Profile) -> bool {
     service.selector.is_some() && !only_a_name(service, profile)
 }
 
-/// Whether the Service is a CNAME, and nothing but that for this release (E3, S11).
+/// Whether the Service is only a CNAME for this release (versions.md#e3).
 pub(crate) fn only_a_name(service: &Service, profile: &Profile) -> bool {
     service.kind == ServiceType::ExternalName && !profile.external_name
 }
 
-/// Whether the pod's host name is published: `ShouldSetHostname`.
+/// The host name of a pod, if it is published (`ShouldSetHostname`).
 #[inline]
 pub(crate) fn published_hostname<'a>(pod: &'a Pod, service: &Service) -> Option<&'a crate::model::Text> {
     (!pod.hostname.is_empty() && pod.subdomain == service.meta.name && *pod.namespace() == service.meta.namespace)
         .then_some(&pod.hostname)
 }
 
-/// So many containers and readiness gates of a pod are named.
+/// The most containers and readiness gates of a pod that are named.
 const NAMED: usize = 4;
 
-/// What the pod tells of why it is not ready, in a sentence; empty if it is ready.
+/// Why the pod is not ready by its own status, in a sentence; empty if it is ready.
 pub(crate) fn not_ready_detail(pod: &Pod) -> String {
     let Readiness::NotReady(why) = &pod.readiness else { return String::new() };
-    let mut said = match (clip(&why.status), clip(&why.reason)) {
+    let mut text = match (clip(&why.status), clip(&why.reason)) {
         ("", _) => "it has no Ready condition".to_owned(),
         (status, "") => format!("condition Ready is {status}"),
         (status, reason) => format!("condition Ready is {status} ({reason})"),
     };
     if why.unscheduled {
-        said.push_str("; it waits for a node");
+        text.push_str("; it waits for a node");
     }
     for (container, reason) in why.containers.iter().take(NAMED) {
-        said.push_str("; container ");
-        said.push_str(clip(container));
-        said.push_str(" is not ready");
+        text.push_str("; container ");
+        text.push_str(clip(container));
+        text.push_str(" is not ready");
         if !reason.is_empty() {
-            said.push_str(" (");
-            said.push_str(clip(reason));
-            said.push(')');
+            text.push_str(" (");
+            text.push_str(clip(reason));
+            text.push(')');
         }
     }
     for gate in why.gates.iter().take(NAMED) {
-        said.push_str("; readiness gate ");
-        said.push_str(clip(gate));
-        said.push_str(" is not true");
+        text.push_str("; readiness gate ");
+        text.push_str(clip(gate));
+        text.push_str(" is not true");
     }
     match why.containers.len().saturating_sub(NAMED) + why.gates.len().saturating_sub(NAMED) {
         0 => {}
         more => {
-            let _ = write!(said, "; and {more} more");
+            let _ = write!(text, "; and {more} more");
         }
     }
-    said
+    text
 }

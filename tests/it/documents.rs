@@ -18,26 +18,42 @@ fn first_cells(markdown: &str) -> BTreeSet<&str> {
     cells.map(|c| c.trim().trim_matches('`')).collect()
 }
 
-/// Whether a word is the number of a difference, such as E1, S14 or M2.
-fn is_difference(word: &str) -> bool {
-    word.strip_prefix(['E', 'S', 'M']).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+/// The anchors behind `versions.md#` in a text.
+fn anchors(text: &str) -> impl Iterator<Item = &str> {
+    text.split("versions.md#").skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        &rest[..end]
+    })
+}
+
+/// All source files below a folder.
+#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "it is about files, and a test")]
+fn sources(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| match path.extension() {
+            _ if path.is_dir() => sources(&path),
+            Some(extension) if extension == "rs" => vec![fs::read_to_string(&path).unwrap()],
+            _ => Vec::new(),
+        })
+        .collect()
 }
 
 #[test]
-fn every_difference_in_the_table_of_switches_is_told() {
-    let (code, document) = (read("src/compat.rs"), read("docs/versions.md"));
-    let told = first_cells(&document);
-    let comments = code.lines().filter(|l| l.trim_start().starts_with("///"));
-    let named: BTreeSet<&str> =
-        comments.flat_map(|l| l.split(|c: char| !c.is_ascii_alphanumeric())).filter(|w| is_difference(w)).collect();
-    assert!(named.len() > 20, "{named:?}");
-    // "S12 to S14" names two of three: more may be told than named.
-    assert_eq!(named.difference(&told).collect::<Vec<_>>(), [""; 0].iter().collect::<Vec<_>>());
+fn code_names_rows_of_the_table_of_versions_that_exist() {
+    let document = read("docs/versions.md");
+    let rows: BTreeSet<&str> =
+        document.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let table = read("src/engine/compat.rs");
+    assert!(anchors(&table).collect::<BTreeSet<_>>().len() > 20);
+    let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let named: BTreeSet<&str> = sources.iter().flat_map(|source| anchors(source)).collect();
+    assert_eq!(named.difference(&rows).collect::<Vec<_>>(), [""; 0].iter().collect::<Vec<_>>());
 }
 
 /// Attributes and documents hold the range of releases as text.
 #[test]
-fn the_releases_that_are_named_are_those_there_are() {
+fn documents_name_the_range_of_releases() {
     let range = format!("{} to {}", Minor::OLDEST, Minor::NEWEST);
     for path in ["README.md", "PARITY.md", "docs/cli.md"] {
         assert!(read(path).contains(&range), "{path} does not name {range}");
@@ -53,11 +69,11 @@ fn the_releases_that_are_named_are_those_there_are() {
 }
 
 #[test]
-fn every_oddity_that_is_told_is_a_reason() {
+fn every_known_defect_of_a_release_is_a_reason() {
     let document = read("docs/versions.md");
     let codes: BTreeSet<&str> = Reason::ALL.iter().map(|r| r.code()).collect();
     let table = document.split("| code | releases | what happens |\n|---|---|---|\n").nth(1).unwrap();
-    let told = first_cells(table);
-    assert!(told.len() > 20, "{told:?}");
-    assert_eq!(told.difference(&codes).collect::<Vec<_>>(), [""; 0].iter().collect::<Vec<_>>());
+    let listed = first_cells(table);
+    assert!(listed.len() > 20, "{listed:?}");
+    assert_eq!(listed.difference(&codes).collect::<Vec<_>>(), [""; 0].iter().collect::<Vec<_>>());
 }

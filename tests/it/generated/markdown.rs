@@ -52,7 +52,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-const BEGIN: &str = "<!-- profiles: made by `cargo xtask docs` from src/compat.rs -->\n";
+const BEGIN: &str = "<!-- profiles: made by `cargo xtask docs` from src/engine/compat.rs -->\n";
 const END: &str = "<!-- profiles end -->\n";
 
 /// The text of `docs/versions.md`: `current`, with its tables of profiles made anew.

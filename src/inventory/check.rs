@@ -1,4 +1,4 @@
-//! Names and numbers that an API server would refuse. The engine takes them as they are; a user should know.
+//! Checks for names and numbers that an API server would refuse. The engine uses them as they are; a finding reports them.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use crate::{
     model::{ObjectKey, Pod, Service, ServiceType, TargetPort, dns},
 };
 
-/// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input, `text` is the object
-/// as it stands there: it tells places that the model does not keep.
+/// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input, and `text` is its JSON, which
+/// has positions that the model does not.
 pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &mut Findings) {
-    let mut found = Found { object, at, problems };
+    let mut found = ObjectCheck { object, at, problems };
     match object {
         AnyObject::Service(s) => {
             found.name(&s.meta.name, Rule::Label);
@@ -84,13 +84,13 @@ impl Rule {
     }
 }
 
-struct Found<'a> {
+struct ObjectCheck<'a> {
     object: &'a AnyObject,
     at: &'a dyn fmt::Display,
     problems: &'a mut Findings,
 }
 
-impl Found<'_> {
+impl ObjectCheck<'_> {
     fn name(&mut self, name: &str, rule: Rule) {
         if !rule.holds(name) {
             self.push(Reason::InvalidName, || (rule.broken(name), "/metadata/name".to_owned()));
@@ -103,18 +103,18 @@ impl Found<'_> {
         }
     }
 
-    /// 0 and the empty name stand for a missing one: an API server fills in all three.
+    /// 0 and the empty name count as missing: an API server defaults all three.
     fn target(&mut self, service: &Service, target: &TargetPort, place: impl FnOnce() -> String) {
         match target {
             TargetPort::Number(n) if *n != 0 => self.port(i64::from(*n), place),
             TargetPort::Name(name) if !name.is_empty() => {}
-            // Without pods to look at, nothing is made of it.
+            // Without a selector, the target port is not used.
             _ if service.selector.is_none() || service.kind == ServiceType::ExternalName => {}
             _ => self.push(Reason::MissingTargetPort, || ("the port has no targetPort".to_owned(), place())),
         }
     }
 
-    /// `place` leads to the port.
+    /// `place` is the pointer to the port.
     fn protocol(&mut self, protocol: &str, place: impl FnOnce() -> String) {
         if protocol.is_empty() {
             self.push(Reason::MissingProtocol, || ("the port has no protocol".to_owned(), place() + "/protocol"));
@@ -125,14 +125,14 @@ impl Found<'_> {
         for (i, port) in pod.ports.iter().enumerate() {
             let place = || container_port(text, i).unwrap_or_else(|| "/spec/containers".to_owned());
             self.port(i64::from(port.number), || place() + "/containerPort");
-            // A port without a name is never looked up: its protocol makes no difference.
+            // A port without a name is never looked up, so that its protocol does not matter.
             if !port.name.is_empty() {
                 self.protocol(&port.protocol, place);
             }
         }
     }
 
-    /// `what` tells the message and the place.
+    /// `what` makes the message and the pointer.
     fn push(&mut self, reason: Reason, what: impl FnOnce() -> (String, String)) {
         self.problems.add(|| {
             let (message, place) = what();
@@ -143,7 +143,7 @@ impl Found<'_> {
     }
 }
 
-/// Where the `n`th of a pod's ports stands: the model has those of all containers in one list.
+/// The pointer to the `n`th port of a pod: the model has the ports of all containers in one list.
 fn container_port(text: &str, n: usize) -> Option<String> {
     #[derive(Deserialize)]
     struct PodPorts<'a> {
@@ -163,7 +163,7 @@ fn container_port(text: &str, n: usize) -> Option<String> {
     struct Container<'a> {
         #[serde(borrow)]
         restart_policy: Option<std::borrow::Cow<'a, str>>,
-        // These take no room, however many there are.
+        // The elements take no memory, however many there are.
         ports: Option<Vec<IgnoredAny>>,
     }
     let PodPorts { spec } = serde_json::from_str(text).ok()?;
@@ -185,7 +185,7 @@ fn container_port(text: &str, n: usize) -> Option<String> {
     None
 }
 
-/// A name of megabytes must not be repeated in every problem.
+/// A name of megabytes must not be repeated in every finding.
 fn shorten(key: &mut ObjectKey) {
     for text in [&mut key.namespace, &mut key.name] {
         if text.len() > 300 {
@@ -198,8 +198,8 @@ fn shorten(key: &mut ObjectKey) {
 mod tests {
     use super::*;
 
-    /// What is said of a Service with this `spec`: code and place.
-    fn said(spec: &str) -> Vec<String> {
+    /// The findings about a Service with this `spec`: code and pointer.
+    fn findings(spec: &str) -> Vec<String> {
         let text = format!(r#"{{"metadata":{{"name":"web"}},"spec":{spec}}}"#);
         let mut problems = Findings::default();
         check(&AnyObject::Service(serde_json::from_str(&text).unwrap()), &text, &"", &mut problems);
@@ -208,12 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_target_port_is_told_where_pods_are_looked_at() {
+    fn a_missing_target_port_is_reported_where_pods_are_selected() {
         let missing = "missing-target-port /spec/ports/0/targetPort";
         let none = &[][..];
         for (spec, port, want) in [
             (r#""selector":{"a":"b"}"#, "", &[missing][..]),
-            // What an API server fills in likewise.
+            // An API server defaults these in the same way.
             (r#""selector":{"a":"b"}"#, r#","targetPort":0"#, &[missing]),
             (r#""selector":{"a":"b"}"#, r#","targetPort":"""#, &[missing]),
             (r#""selector":{"a":"b"}"#, r#","targetPort":null"#, &[missing]),
@@ -226,7 +226,7 @@ mod tests {
             (r#""selector":{"a":"b"},"type":"ExternalName""#, "", none),
         ] {
             let spec = format!(r#"{{{spec},"ports":[{{"port":80,"protocol":"TCP"{port}}}]}}"#);
-            assert_eq!(said(&spec), want, "{spec}");
+            assert_eq!(findings(&spec), want, "{spec}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::reason::Finding;
 
-/// A list of problems that hostile input cannot make long: what is over the limit is only counted.
+/// A list of findings with a limit, against hostile input: those over the limit are only counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     list: Vec<Finding>,
@@ -10,16 +10,15 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// How many are kept.
+    /// Most findings that are recorded.
     pub const LIMIT: usize = 1000;
 
-    /// Adds a problem, or counts it.
+    /// Adds a finding, or counts it.
     pub fn push(&mut self, problem: Finding) {
         self.add(|| problem);
     }
 
-    /// Adds a problem, or counts it: then it is not even made. What millions of objects have wrong must not
-    /// cost more than to find it.
+    /// Adds a finding, or counts it without making it: a fault of millions of objects must not cost more than finding it.
     pub fn add(&mut self, problem: impl FnOnce() -> Finding) {
         if self.list.len() < Self::LIMIT {
             self.list.push(problem());
@@ -36,7 +35,7 @@ impl Findings {
         }
     }
 
-    /// Those that are kept.
+    /// The recorded findings.
     pub fn as_slice(&self) -> &[Finding] {
         &self.list
     }
@@ -46,12 +45,12 @@ impl Findings {
         self.list.iter()
     }
 
-    /// How many were only counted.
+    /// The number of findings that were only counted.
     pub fn more(&self) -> u64 {
         self.more
     }
 
-    /// Whether there is none.
+    /// Whether there are no findings.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

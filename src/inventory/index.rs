@@ -1,4 +1,4 @@
-//! What belongs to which Service.
+//! The index of an inventory: which pods, Endpoints and slices belong to each Service.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -16,8 +16,8 @@ use crate::{
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Service, Text},
 };
 
-/// Each Service (and each name that only Endpoints or slices have) with what belongs to it, sorted by
-/// namespace and name; but for those of which something cannot be read. Borrows the [`Inventory`]; duplicates are gone.
+/// All Services with what belongs to them, and the names that only Endpoints or slices have, sorted by namespace and name;
+/// without Services of which an object cannot be read. Borrows the [`Inventory`], without duplicates.
 #[derive(Debug)]
 pub struct Index<'a> {
     entries: Vec<Entry<'a>>,
@@ -29,14 +29,14 @@ pub struct Index<'a> {
     problems: Findings,
 }
 
-/// One Service, or what is left of one.
+/// A Service, or the Endpoints and slices of a Service that does not exist.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
     /// Namespace.
     pub namespace: &'a Text,
     /// Name.
     pub name: &'a Text,
-    /// The Service; `None` if only its Endpoints or slices are there.
+    /// The Service; `None` if only its Endpoints or slices exist.
     pub service: Option<&'a Service>,
     /// The Endpoints of this name.
     pub endpoints: Option<&'a Endpoints>,
@@ -82,7 +82,7 @@ impl<'a> Index<'a> {
         &self.entries
     }
 
-    /// Forgets the entries for which `keep` does not hold; pods, nodes and slices stay known.
+    /// Removes the entries for which `keep` returns `false`. Pods, nodes and slices stay.
     pub fn retain(&mut self, keep: impl FnMut(&Entry<'a>) -> bool) {
         self.entries.retain(keep);
     }
@@ -93,13 +93,13 @@ impl<'a> Index<'a> {
         place.ok().map(|i| &self.entries[i])
     }
 
-    /// Namespaces and names of Services of which something is there that cannot be read; they have no entry.
+    /// Namespaces and names of Services of which an object cannot be read; they have no entry.
     pub fn unreadable(&self) -> impl Iterator<Item = (&Text, &Text)> {
         self.unreadable.iter().map(|(namespace, name)| (namespace, name))
     }
 
-    /// What says of a Service in [`unreadable`](Self::unreadable) why it is there. Which slice is whose such a problem does
-    /// not tell: those of the namespace are all among them.
+    /// The findings that explain why a Service is [`unreadable`](Self::unreadable). A finding about a slice does not contain
+    /// its Service: those about all slices of the namespace are included.
     pub fn why_unreadable(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Finding> {
         self.problems.iter().filter(move |p| {
             let is_named = p.object.name == name && ["Service", "Endpoints"].contains(&p.object.kind.as_str());
@@ -109,8 +109,7 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// What is known of `entry`. The pods are all that its Service selects, and some that share a label
-    /// with those.
+    /// The state of `entry`. Its pods are all that the Service selects, and some that share a label with those.
     pub fn state<'b>(&'b self, entry: &'b Entry<'a>) -> State<'b> {
         State {
             service: entry.service,
@@ -131,7 +130,7 @@ impl<'a> Index<'a> {
         self.pods
     }
 
-    /// What is wrong with the input: what reading found, and duplicates.
+    /// The findings about the input: those of reading it, and duplicates.
     pub fn problems(&self) -> &Findings {
         &self.problems
     }
@@ -194,7 +193,7 @@ mod tests {
     }
 
     /// `namespace/name service? pods | endpoints? slices` of every entry.
-    fn told(index: &Index<'_>) -> Vec<String> {
+    fn lines(index: &Index<'_>) -> Vec<String> {
         let line = |e: &Entry<'_>| {
             let state = index.state(e);
             let pods: Vec<_> = state.pods.iter().map(|p| p.name()).collect();
@@ -229,7 +228,7 @@ mod tests {
         );
         let index = inventory.index();
         assert_eq!(
-            told(&index),
+            lines(&index),
             [
                 "m/web +  | - ",
                 "n/every + a,b,c | - ",
@@ -258,7 +257,7 @@ mod tests {
             Pod {"metadata":{"namespace":"n","name":"p","labels":{"a":"3"}}}"#,
         );
         let index = inventory.index();
-        assert_eq!(told(&index), ["n/s + p,q | - "]);
+        assert_eq!(lines(&index), ["n/s + p,q | - "]);
         let problems: Vec<_> = index.problems().into_iter().map(|p| p.object.to_string()).collect();
         assert_eq!(problems, ["Service n/s", "Service n/s", "Pod n/p"]);
     }

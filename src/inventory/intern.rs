@@ -1,4 +1,4 @@
-//! One copy of what many objects have in common.
+//! Shares the parts that many objects have in common.
 
 use std::{collections::HashSet, hash::Hash, sync::Arc};
 
@@ -7,8 +7,8 @@ use crate::model::{ContainerPort, EndpointAddress, Labels, Text};
 
 type Fast = foldhash::fast::FixedState;
 
-/// Pods of one workload have the same labels and ports, a node runs many of them, and Endpoints and slices
-/// refer to them. Sharing these makes a cluster about half as large. Nothing here is ever iterated.
+/// Replaces equal parts of objects by one copy: pods of a workload have the same labels and ports, a node runs many of
+/// them, and Endpoints and slices refer to them. A cluster takes about half the memory.
 #[derive(Debug)]
 pub struct Interner<'a> {
     labels: Pool<Arc<Labels>>,
@@ -18,12 +18,12 @@ pub struct Interner<'a> {
 }
 
 impl<'a> Interner<'a> {
-    /// One for each thread; the targets are common to all.
+    /// An interner for one thread; all threads have the targets in common.
     pub fn new(targets: &'a Targets) -> Self {
         Self { labels: Pool::default(), ports: Pool::default(), texts: Pool::default(), targets }
     }
 
-    /// Replaces the parts of `object` that were seen before by the copies seen first.
+    /// Replaces the parts of `object` that an earlier object had by its copies.
     pub fn share(&mut self, object: &mut AnyObject) {
         match object {
             AnyObject::Pod(pod) => {
@@ -62,7 +62,7 @@ impl<'a> Interner<'a> {
     }
 }
 
-/// Values seen lately.
+/// Recent values.
 #[derive(Debug)]
 struct Pool<T>(HashSet<T, Fast>);
 
@@ -73,8 +73,8 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T: Clone + Eq + Hash> Pool<T> {
-    /// Input without any likeness must not fill a pool: it starts anew at this size. Objects come sorted by
-    /// name, so that neighbours are alike, and the price is a few copies.
+    /// Size at which a pool is emptied, so that input without equal parts does not fill it. Objects are mostly sorted by name,
+    /// so that neighbours are alike, and the cost is a few copies.
     const LIMIT: usize = 1 << 15;
 
     fn share(&mut self, value: &mut T) {

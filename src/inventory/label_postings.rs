@@ -6,8 +6,7 @@ use crate::model::{Labels, Pod, Service};
 
 type Fast = foldhash::fast::FixedState;
 
-/// For each label pair that some selector of a namespace asks for, the pods that have it: an inverted
-/// index. A Service's candidates are the shortest list among the pairs of its selector, so that one
+/// An inverted index: for each label pair of a selector in a namespace, the pods that have it. A Service's candidates are the shortest list among the pairs of its selector, so that one
 /// label that all pods share costs nothing.
 #[derive(Debug, Default)]
 pub(super) struct LabelPostings<'a> {

@@ -1,4 +1,4 @@
-//! The objects of an input in the order in which they were read, and what was wrong with the others.
+//! The objects of an input in the order in which they were read, and the findings about the others.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use crate::{
     model::{EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text},
 };
 
-/// An object of a kind that Roster reads.
+/// An object of any kind that Roster reads.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the variants are Kubernetes' kinds")]
 pub enum AnyObject {
@@ -35,7 +35,7 @@ impl AnyObject {
     }
 }
 
-/// Objects in the order in which they were read, and what was wrong with the others.
+/// Objects in the order in which they were read, and the findings about the others.
 #[derive(Clone, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are Kubernetes' kinds")]
 pub struct Inventory {
@@ -44,17 +44,17 @@ pub struct Inventory {
     pub nodes: Vec<Node>,
     pub endpoints: Vec<Endpoints>,
     pub slices: Vec<EndpointSlice>,
-    /// What is wrong with the input.
+    /// The findings about the input.
     pub problems: Findings,
-    /// What the objects that were read refer to, so that those read later share it.
+    /// The references in the objects that were read, for those read later to share.
     targets: Arc<Targets>,
-    /// How many objects of other kinds there were.
+    /// The number of objects of each other kind.
     ignored: BTreeMap<Text, u64>,
-    /// Namespaces and names of Services of which an object is there that cannot be read.
+    /// Namespaces and names of Services of which an object cannot be read.
     pub(super) unreadable: BTreeSet<(Text, Text)>,
 }
 
-/// More kinds than this that Roster does not read are counted under one name.
+/// Most kinds that are counted by name; all others are counted together.
 const MAX_IGNORED_KINDS: usize = 100;
 
 impl Inventory {
@@ -74,8 +74,8 @@ impl Inventory {
         self.ignore_many(kind, 1);
     }
 
-    /// Notes that something of this Service is there and cannot be read: itself, its Endpoints or a slice. Nobody knows
-    /// what the controllers would do to it; above all, it is not gone.
+    /// Marks a Service of which an object cannot be read: itself, its Endpoints or a slice. What the controllers would do
+    /// to it is unknown; above all, it was not deleted.
     pub fn cannot_read(&mut self, namespace: Text, service: Text) {
         self.unreadable.insert((namespace, service));
     }
@@ -85,7 +85,7 @@ impl Inventory {
         *self.ignored.entry(if room { kind } else { Text::new_static("other kinds") }).or_default() += count;
     }
 
-    /// Appends all that `other` holds: for readers that read parts of one input.
+    /// Appends everything of `other`, for readers that read parts of one input.
     pub fn merge(&mut self, mut other: Self) {
         self.services.append(&mut other.services);
         self.pods.append(&mut other.pods);
@@ -99,18 +99,18 @@ impl Inventory {
         self.unreadable.append(&mut other.unreadable);
     }
 
-    /// An empty inventory, to be merged into this one: objects of both share what they refer to.
+    /// An empty inventory, to be merged into this one. Objects of both share their references.
     #[must_use]
     pub fn sibling(&self) -> Self {
         Self { targets: self.targets(), ..Self::default() }
     }
 
-    /// The references that were seen so far, for an [`Interner`].
+    /// The references read so far, for an [`Interner`](super::Interner).
     pub fn targets(&self) -> Arc<Targets> {
         Arc::clone(&self.targets)
     }
 
-    /// Takes everything out, into lists of the right size; the room stays here.
+    /// Moves everything into lists of the exact size. The capacity stays here.
     #[must_use]
     pub fn take_exact(&mut self) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Inventory {
         }
     }
 
-    /// Makes room for all that `parts` hold.
+    /// Reserves capacity for all objects of `parts`.
     pub fn reserve<'a>(&mut self, parts: impl Iterator<Item = &'a Self> + Clone) {
         self.services.reserve_exact(parts.clone().map(|p| p.services.len()).sum());
         self.pods.reserve_exact(parts.clone().map(|p| p.pods.len()).sum());
@@ -135,17 +135,17 @@ impl Inventory {
         self.slices.reserve_exact(parts.map(|p| p.slices.len()).sum());
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.services.len() + self.pods.len() + self.nodes.len() + self.endpoints.len() + self.slices.len()
     }
 
-    /// Whether no object is there.
+    /// Whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One problem for each kind that is not read.
+    /// A finding for each kind that is not read.
     pub(super) fn ignored_problems(&self) -> impl Iterator<Item = Finding> + '_ {
         self.ignored.iter().map(|(kind, &count)| {
             let (s, are) = if count == 1 { ("", "is") } else { ("s", "are") };

@@ -77,7 +77,7 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
                 let is_same = key(later) == key(earlier) && !later.name().is_empty();
                 if is_same {
                     std::mem::swap(later, earlier);
-                    duplicate(earlier);
+                    duplicate(later);
                 }
                 is_same
             });

@@ -10,8 +10,7 @@ use crate::model::ObjectRef;
 
 type Fast = foldhash::fast::FixedState;
 
-/// References to pods, wherever they come from: pods, Endpoints and slices come one kind after the other, so
-/// all of them are remembered, for all threads.
+/// The references to all pods, shared by all threads: pods, Endpoints and slices are read one kind after the other.
 #[derive(Debug, Default)]
 pub struct Targets([Mutex<HashSet<Target, Fast>>; 16]);
 
@@ -32,7 +31,7 @@ impl Targets {
     }
 }
 
-/// Equal if all is equal; hashed by the uid, which nearly always suffices.
+/// A reference that is hashed by its uid alone, which is nearly always unique.
 #[derive(Debug, PartialEq, Eq)]
 struct Target(Arc<ObjectRef>);
 

@@ -12,16 +12,16 @@ use kube::{
 
 use crate::decode::DecodeError;
 
-/// Which cluster, and how much of it.
+/// The cluster to read, and how much of it.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Context of the kubeconfig; the current one if it is not given.
+    /// Context of the kubeconfig; default: the current one.
     pub context: Option<String>,
-    /// Path of the kubeconfig; if it is not given, `KUBECONFIG`, `~/.kube/config` or the pod's own account.
+    /// Path of the kubeconfig; default: `KUBECONFIG`, `~/.kube/config` or the service account of the pod.
     pub kubeconfig: Option<PathBuf>,
     /// Only this namespace.
     pub namespace: Option<String>,
-    /// Longest wait for one answer.
+    /// Longest time to wait for an answer.
     pub timeout: Duration,
 }
 
@@ -43,15 +43,15 @@ pub enum LiveError {
     /// The answer is not a list of objects.
     #[error("{0}")]
     List(String, #[source] DecodeError),
-    /// The answer says something else.
+    /// The answer has another format.
     #[error("{0}: the answer cannot be read")]
     Answer(String, #[source] serde_json::Error),
-    /// No runtime.
+    /// The async runtime cannot start.
     #[error("cannot start the async runtime")]
     Runtime(#[source] std::io::Error),
 }
 
-/// A client of the cluster; the namespace is no matter.
+/// A client of the cluster, for all namespaces.
 pub(crate) async fn connect(target: &Target) -> Result<Client, LiveError> {
     let mut config = config(target.context.as_deref(), target.kubeconfig.as_deref()).await?;
     config.connect_timeout = Some(target.timeout);
@@ -60,9 +60,9 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, LiveError> {
     Client::try_from(config).map_err(|e| LiveError::Client(address, e))
 }
 
-/// How to reach the cluster of a context; without both, of `KUBECONFIG`, `~/.kube/config` or the pod's own account.
+/// How to reach the cluster of a context; default: `KUBECONFIG`, `~/.kube/config` or the service account of the pod.
 pub(crate) async fn config(context: Option<&str>, kubeconfig: Option<&Path>) -> Result<Config, LiveError> {
-    // Fails if a provider is there already, which is fine.
+    // An error means that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let wrong = |e: &dyn std::fmt::Display| LiveError::Config(e.to_string());
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };

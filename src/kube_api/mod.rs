@@ -11,7 +11,7 @@ mod watched_object;
 
 pub use connect::{LiveError, Target};
 pub(crate) use connect::{config, connect};
-pub(crate) use lease::{HELD, LeaseHolder};
+pub(crate) use lease::{LEASE_DURATION, LeaseHolder};
 pub use list::read;
 pub use metrics::WatchMetrics;
 pub(crate) use reflector::{WatchEnded, reflect};

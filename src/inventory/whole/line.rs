@@ -12,34 +12,34 @@ use crate::{
     model::Text,
 };
 
-/// What a whole cluster came to.
+/// Counts over the plans of a whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// Services.
     pub services: u64,
-    /// Names that have Endpoints or slices, and no Service.
+    /// Names that have Endpoints or slices, but no Service.
     pub orphans: u64,
     /// Pods.
     pub pods: u64,
     /// Nodes.
     pub nodes: u64,
-    /// Services and orphans that the controllers would change something for.
+    /// Services and orphans with changes.
     pub changed: u64,
-    /// Writes that bring nothing new and are repeated at every sync. They count in none of the other numbers.
+    /// Updates that change nothing and are repeated at every sync. No other number includes them.
     pub endless_updates: u64,
-    /// What is to be done to Endpoints.
+    /// Writes of Endpoints.
     pub endpoints: Writes,
-    /// What is to be done to slices.
+    /// Writes of slices.
     pub endpoint_slices: Writes,
-    /// Errors in all plans together.
+    /// Errors in all plans.
     pub errors: u64,
     /// Findings in all plans together; those of the input are apart.
     pub problems: u64,
 }
 
 impl Summary {
-    /// Nothing counted yet but the objects.
+    /// Counts of the objects; no plan is counted yet.
     pub fn new(index: &Index<'_>) -> Self {
         Self { pods: count(index.pods()), nodes: count(index.nodes().iter().count()), ..Self::default() }
     }
@@ -56,7 +56,7 @@ impl Summary {
         self.problems += count(plan.problems.len());
     }
 
-    /// Adds the counts of another part of the same cluster; pods and nodes are not counted again.
+    /// Adds the counts of another part of the same cluster, without pods and nodes.
     pub fn add(&mut self, other: &Self) {
         self.services += other.services;
         self.orphans += other.orphans;
@@ -86,12 +86,12 @@ struct Name<'a> {
     name: &'a Text,
 }
 
-/// One plan, as it is written.
+/// The line of one plan.
 pub fn line<'a>(entry: &Entry<'a>, plan: &'a Plan) -> impl Serialize + use<'a> {
     Line { service: Name { namespace: entry.namespace, name: entry.name }, plan }
 }
 
-/// What follows the plans, or other answers for each Service: the summary, and what is wrong with the input.
+/// The line after the last Service: the summary, and the findings about the input.
 pub fn last_line<'a, S: Serialize>(summary: &'a S, problems: &'a Findings) -> impl Serialize + use<'a, S> {
     LastLine { summary: SummaryLine { summary, problems: InputProblems::of(problems) } }
 }
@@ -114,18 +114,18 @@ struct SummaryLine<'a, S> {
     problems: InputProblems<'a>,
 }
 
-/// What is wrong with the input, as fields of a summary.
+/// The findings about the input, as fields of a summary.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputProblems<'a> {
     input_problems: &'a [Finding],
-    /// How many more of those there are.
+    /// The number of findings that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     more_input_problems: u64,
 }
 
 impl<'a> InputProblems<'a> {
-    /// Those of an input.
+    /// The fields of these findings.
     pub fn of(problems: &'a Findings) -> Self {
         Self { input_problems: problems.as_slice(), more_input_problems: problems.more() }
     }

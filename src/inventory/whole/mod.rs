@@ -1,4 +1,4 @@
-//! A whole cluster: the plan of every Service, on all cores, in order, while memory stays bounded.
+//! Plans every Service of a cluster on all cores, in order, with bounded memory.
 //!
 //! ```text
 //! let mut inventory = Inventory::default();
@@ -31,16 +31,15 @@ pub fn all_cores() -> NonZeroUsize {
 
 /// What the controllers would do to one entry of a cluster at work.
 ///
-/// Endpoints without a Service are written by hand, or left over from a Service that went while no
-/// controller ran: nothing brings them to a controller's notice before its next start, when upstream's
-/// `checkLeftoverEndpoints` has them deleted. Only that one Service was deleted just now can make them go at
-/// once, and a whole cluster does not tell that.
+/// Endpoints without a Service are written by hand, or remain from a Service that was deleted while no controller ran. A
+/// controller deletes them at its next start (upstream's `checkLeftoverEndpoints`). It deletes them at once only when it
+/// sees the Service deleted, which the objects of a cluster do not show.
 pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller], options: &Options) -> Plan {
     let state = index.state(entry);
     let (None, Some(endpoints)) = (entry.service, entry.endpoints) else { return plan(&state, controllers, options) };
     let others: Vec<Controller> = controllers.iter().copied().filter(|c| *c != Controller::Endpoints).collect();
     let mut plan = plan(&state, &others, options);
-    // Endpoints that serve as a lock of leader election never have a Service, and are never deleted.
+    // The controller never deletes Endpoints that serve as a lock of leader election.
     if others.len() < controllers.len() && !endpoints.meta.annotations.contains_key(names::LEADER) {
         let message = "these Endpoints have no Service: they are deleted when kube-controller-manager starts again";
         plan.problems.push(Finding::new(Reason::ServiceMissing, endpoints.key(), message));
@@ -52,8 +51,8 @@ pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller],
 /// and name: one line for each Service (`{"service":{"namespace":…,"name":…},` and the fields of a
 /// [`Plan`]), and a last line `{"summary":{…}}`. Each call of `sink` gets whole lines.
 ///
-/// Only a few dozen plans are in memory at once: a slow `sink` slows the computation down. An error of
-/// `sink` ends it, and is returned.
+/// Only a few dozen plans are in memory at once: a slow `sink` slows the computation down. An error of `sink` ends the
+/// computation and is returned.
 pub fn plan_all<E: Send>(
     index: &Index<'_>,
     controllers: &[Controller],
@@ -93,6 +92,6 @@ pub fn each<T: Send, E: Send>(
     ordered::map(index.entries(), CHUNK, threads, chunk, |part| part.into_iter().try_for_each(&mut sink))
 }
 
-/// Entries that a thread takes at once: enough to make the counter cheap, few enough that the last
-/// thread is not left alone for long.
+/// Entries that a thread takes at once: enough to make the counter cheap, few enough that all threads end at about the
+/// same time.
 const CHUNK: usize = 16;

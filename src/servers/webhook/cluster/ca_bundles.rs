@@ -1,5 +1,5 @@
-//! The `caBundle`s in the cluster: read from our own configurations and CRD, and written by server-side apply, so
-//! that nothing else in them is touched.
+//! The `caBundle`s in the cluster, in Roster's own webhook configurations and CRD. Server-side apply writes them and no
+//! other field.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use kube::{
@@ -13,7 +13,7 @@ use crate::{
     model::{Resource, installed::CERTS_MANAGER},
 };
 
-/// What of the cluster calls us.
+/// The names of the objects by which API servers call the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CallerNames {
     /// Name of both webhook configurations.
@@ -22,14 +22,14 @@ pub(super) struct CallerNames {
     pub(super) crd: String,
 }
 
-/// An object with `caBundle`s, as it was found.
+/// An object with `caBundle`s, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BundleObject {
     /// Its resource.
     pub(super) kind: Resource,
     /// Its name.
     pub(super) name: String,
-    /// Who calls us in it.
+    /// The client configurations in it.
     pub(super) callers: Vec<Caller>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct BundleObject {
 pub(super) struct Caller {
     /// The webhook's name; empty in a CRD, which has only one.
     pub(super) webhook: String,
-    /// The name that its certificate must have.
+    /// The name that the certificate must have.
     pub(super) server: String,
     /// CAs in PEM.
     pub(super) bundle: Vec<u8>,
@@ -51,7 +51,7 @@ const RESOURCES: [Resource; 3] = [
     Resource::CustomResourceDefinition,
 ];
 
-/// Reads and writes them.
+/// Reads and writes the `caBundle`s.
 #[derive(Clone)]
 pub(super) struct CaBundles {
     client: Client,
@@ -59,12 +59,12 @@ pub(super) struct CaBundles {
 }
 
 impl CaBundles {
-    /// Those of the objects named in `configured`.
+    /// The `caBundle`s of these objects.
     pub(super) fn new(client: Client, configured: CallerNames) -> Self {
         Self { client, configured }
     }
 
-    /// All that are there.
+    /// The objects that exist.
     pub(super) async fn read(&self) -> Result<Vec<BundleObject>, kube::Error> {
         let mut all = Vec::new();
         for kind in RESOURCES {
@@ -80,7 +80,7 @@ impl CaBundles {
         Ok(all)
     }
 
-    /// Writes `bundle` into every `caBundle` of an object that has another.
+    /// Writes `bundle` into every `caBundle` of an object.
     pub(super) async fn write(&self, watched: &BundleObject, bundle: &str) -> Result<(), kube::Error> {
         let params = PatchParams::apply(CERTS_MANAGER).force();
         let patch = Patch::Apply(apply(watched, bundle));
@@ -95,7 +95,7 @@ impl BundleObject {
     }
 }
 
-/// Who calls us in an object.
+/// The client configurations of an object.
 fn callers(kind: Resource, object: &Value) -> Vec<Caller> {
     let caller = |webhook: &str, config: &Value| Caller {
         webhook: webhook.to_owned(),
@@ -111,7 +111,7 @@ fn callers(kind: Resource, object: &Value) -> Vec<Caller> {
     webhooks.iter().map(|w| caller(w["name"].as_str().unwrap_or_default(), &w["clientConfig"])).collect()
 }
 
-/// The name that an API server asks the certificate for.
+/// The server name that an API server verifies.
 fn server(config: &Value) -> String {
     if let Some(service) = config.get("service").filter(|s| s.is_object()) {
         let text = |key: &str| service[key].as_str().unwrap_or_default();
@@ -124,7 +124,7 @@ fn server(config: &Value) -> String {
         .unwrap_or_default()
 }
 
-/// What is applied: the bundle, and the keys that lead to it.
+/// The object to apply: the bundle, and the keys that lead to it.
 fn apply(watched: &BundleObject, bundle: &str) -> Value {
     let config = json!({ "caBundle": BASE64_STANDARD.encode(bundle) });
     let mut object = json!({

@@ -1,7 +1,8 @@
-//! Keeps certificates in a cluster: reads what is stored, does what is due, and says what is wrong.
+//! The certificate manager: issues and renews the certificate, writes it to the Secret and its CA to every `caBundle`, and
+//! reports where they differ.
 //!
-//! Every replica reads; the one that holds the Lease writes. The order makes a change safe at every point where a
-//! replica may die: first the Secret, then every `caBundle`, then the listener.
+//! Every replica reads; the one that holds the Lease writes. The order makes a change safe wherever a replica may
+//! stop: first the Secret, then every `caBundle`, then the listener.
 
 use std::{
     future::Future,
@@ -22,7 +23,7 @@ use super::{
     certificate_secret::{CertificateSecret, SecretError, StoredMaterial},
 };
 use crate::{
-    kube_api::{HELD, LeaseHolder},
+    kube_api::{LEASE_DURATION, LeaseHolder},
     model::Resource,
     runtime::{
         certificates::{IssueError, Material, SelfSignedOptions, advance, trusts},
@@ -31,41 +32,43 @@ use crate::{
     },
 };
 
-/// So often caBundles are compared with a certificate that somebody else makes.
+/// How often the caBundles are compared with the certificate.
 const COMPARE: Duration = Duration::from_mins(1);
-/// The same while one of them is wrong: somebody is about to mend it.
+/// The same while one of them does not match: it is expected to be corrected soon.
 const SOON: Duration = Duration::from_secs(5);
-/// So soon after a round a client that does not trust the certificate brings on the next: anybody can be one.
+/// Least time between a round and the next one that a client without trust in the certificate causes: any client can
+/// refuse it.
 const REFUSED: Duration = Duration::from_secs(1);
-/// So soon it is tried again where another replica has the Lease, or something went wrong.
+/// How soon to retry while another replica holds the Lease, or after an error.
 const RETRY: Duration = Duration::from_secs(2);
-/// Longest work under the Lease: it ends before others may take over.
+/// Longest work under the Lease: it ends before another replica may take over.
 const WORK: Duration = Duration::from_secs(10);
-const _: () = assert!(WORK.as_secs() < HELD.as_secs().cast_unsigned(), "others would write meanwhile");
+const _: () =
+    assert!(WORK.as_secs() < LEASE_DURATION.as_secs().cast_unsigned(), "another replica would write at the same time");
 
-/// What a keeper is to keep.
+/// Options of the [`CertificateManager`].
 #[derive(Clone, Debug)]
 pub(super) struct ManagerOptions {
-    /// Who calls us.
+    /// The objects by which API servers call the webhook.
     pub(super) configured: CallerNames,
-    /// What to make, if it is for us to make.
+    /// The certificate to issue, unless it comes from elsewhere.
     pub(super) own: Option<SelfSignedOptions>,
 }
 
-/// Keeps certificates and watches bundles, until it is dropped.
+/// Keeps the certificate and every `caBundle` in step, until it is dropped.
 pub(super) struct CertificateManager {
     bundles: CaBundles,
     own: Option<CertificateMaker>,
     served: Arc<DynamicCertificate>,
     clock: Clock,
     trust: BundleTrust,
-    /// Says when another certificate is served.
+    /// Changes when another certificate is served.
     loaded: watch::Receiver<u64>,
-    /// What was said last: once is enough.
-    said: String,
+    /// The last error that was logged: once is enough.
+    logged: String,
     /// How long to wait after the next failure.
     retry: Duration,
-    /// Whether some webhook configuration was there.
+    /// Whether there was a webhook configuration.
     registered: bool,
 }
 
@@ -73,16 +76,16 @@ struct CertificateMaker {
     options: SelfSignedOptions,
     vault: CertificateSecret,
     election: LeaseHolder,
-    /// What is served. Should the Secret be deleted, it is written again: a new CA would be unknown for a while.
+    /// What is served. If the Secret is deleted, this is written again: API servers would not trust a new CA for a while.
     last: Option<Material>,
 }
 
-/// Whether every caBundle trusts the certificate: the keeper says it, `/readyz` asks.
+/// Whether every caBundle trusts the certificate, for `/readyz`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BundleTrust(Arc<Mutex<Option<String>>>);
 
 impl BundleTrust {
-    /// Why API servers refuse the certificate, if they do.
+    /// An error that says why API servers refuse the certificate, if they do.
     pub(super) fn check(&self) -> Result<(), String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
     }
@@ -92,7 +95,7 @@ impl BundleTrust {
     }
 }
 
-/// Why certificates cannot be kept just now.
+/// Why a round failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ManagerError {
     #[error(transparent)]
@@ -112,7 +115,7 @@ pub(super) enum ManagerError {
 }
 
 impl CertificateManager {
-    /// A keeper for `served`.
+    /// A manager of the certificate in `served`.
     pub(super) fn new(client: Client, options: ManagerOptions, served: Arc<DynamicCertificate>, clock: Clock) -> Self {
         let own = options.own.map(|own| CertificateMaker {
             vault: CertificateSecret::new(client.clone(), &own.namespace, &own.secret),
@@ -129,38 +132,38 @@ impl CertificateManager {
             clock,
             trust: BundleTrust::default(),
             loaded,
-            said: String::new(),
+            logged: String::new(),
             retry: RETRY,
             registered: true,
         }
     }
 
-    /// What `/readyz` asks.
+    /// The readiness check.
     pub(super) fn trust(&self) -> BundleTrust {
         self.trust.clone()
     }
 
-    /// Keeps them. Never ends.
+    /// Runs one round after the other. Never ends.
     pub(super) async fn run(mut self) {
         loop {
             let pause = match self.round().await {
                 Ok(pause) => {
-                    self.said.clear();
+                    self.logged.clear();
                     self.retry = RETRY;
                     pause
                 }
                 Err(error) => {
                     let text = error.to_string();
-                    if text != self.said {
+                    if text != self.logged {
                         tracing::error!(error = text, "certificates");
-                        self.said = text;
+                        self.logged = text;
                     }
                     let retry = self.retry;
                     self.retry = (retry * 2).min(COMPARE);
                     retry
                 }
             };
-            // What this round has loaded itself is no news.
+            // A certificate that this round itself loaded does not cause another round.
             self.loaded.borrow_and_update();
             tokio::select! {
                 () = sleep(pause) => {}
@@ -177,10 +180,10 @@ impl CertificateManager {
         let read = self.read().await;
         let mut pause = COMPARE;
         if let Some(own) = &mut self.own {
-            // Certificates are made even if nobody may see the bundles; but what is not seen counts as unpublished.
+            // Certificates are issued even if the bundles cannot be read; but then they count as unpublished.
             match own.round(now, &self.bundles, read.as_deref().ok(), &self.served).await {
                 Ok(done) if done.wrote => {
-                    // What was read is old.
+                    // What was read before is out of date.
                     return Ok(Duration::from_millis(100));
                 }
                 Ok(done) => pause = done.pause,
@@ -193,7 +196,7 @@ impl CertificateManager {
             }
         }
         let read = read?;
-        self.tell_of_nobody(&read);
+        self.warn_if_unregistered(&read);
         let trusted = self.compare(now, &read);
         Ok(if trusted { pause } else { pause.min(SOON) })
     }
@@ -202,27 +205,27 @@ impl CertificateManager {
         in_time(WORK, async { self.bundles.read().await.map_err(ManagerError::Read) }).await
     }
 
-    /// Says, once, that no API server asks: either nothing is applied yet, or a name is mistyped. That is no matter of
-    /// readiness, as nobody's write depends on it.
-    fn tell_of_nobody(&mut self, watched: &[BundleObject]) {
+    /// Warns once that no webhook configuration exists: either it is not applied yet, or its name is mistyped. Readiness does
+    /// not depend on it, as no write does.
+    fn warn_if_unregistered(&mut self, watched: &[BundleObject]) {
         let registered = watched.iter().any(|w| w.kind != Resource::CustomResourceDefinition);
         if self.registered && !registered {
-            tracing::warn!("there is no webhook configuration of the names that are watched: no API server asks");
+            tracing::warn!("no webhook configuration with this name exists: API servers do not call this webhook");
         }
         self.registered = registered;
     }
 
-    /// A caBundle could not be written. The metrics tell which; but the replica stays: whoever has another caBundle is
-    /// answered, and no other replica could do more.
+    /// A caBundle could not be written. The metrics show which. The replica stays ready: API servers with the other
+    /// caBundles get answers, and no other replica could do more.
     async fn unwritten(&self, now: Timestamp) {
         self.trust.set(None);
         if let (Ok(read), Some(current)) = (self.read().await, self.served.current()) {
-            // The log has it from the error.
+            // The error was logged already.
             let _ = mismatches(now, &read, &current, self.served.metrics());
         }
     }
 
-    /// Compares every caBundle with what is served; whether all of them accept it.
+    /// Compares every caBundle with the served certificate. Returns whether all of them trust it.
     fn compare(&self, now: Timestamp, watched: &[BundleObject]) -> bool {
         let Some(current) = self.served.current() else { return true };
         let why = mismatches(now, watched, &current, self.served.metrics());
@@ -235,7 +238,7 @@ impl CertificateManager {
     }
 }
 
-/// `work`, or an error after so long.
+/// The result of `work`, or an error after `limit`.
 async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, ManagerError>>) -> Result<T, ManagerError> {
     by(Instant::now() + limit, work).await
 }
@@ -244,7 +247,7 @@ async fn by<T>(end: Instant, work: impl Future<Output = Result<T, ManagerError>>
     timeout_at(end, work).await.unwrap_or(Err(ManagerError::Slow))
 }
 
-/// Whether somebody who accepts the certificate `now_served` would not accept `next`.
+/// Whether a caller that accepts the certificate `now_served` would not accept `next`.
 pub(super) fn loses(
     now: Timestamp,
     watched: &[BundleObject],
@@ -258,7 +261,7 @@ pub(super) fn loses(
     })
 }
 
-/// The first thing that is wrong; all of it goes into the metrics.
+/// The first mismatch; all of them go into the metrics.
 fn mismatches(
     now: Timestamp,
     watched: &[BundleObject],
@@ -269,7 +272,7 @@ fn mismatches(
     for object in watched {
         let wrong = object.callers.iter().find_map(|caller| {
             let error = trusts(&caller.bundle, &current.chain, &caller.server, now).err()?;
-            // Of the CRD there is one caller, without a name.
+            // A CRD has one caller, without a name.
             let caller = format!("{} {} {}", object.kind, object.name, caller.webhook);
             Some(format!("{}: {error}", caller.trim_end()))
         });
@@ -279,8 +282,8 @@ fn mismatches(
     first
 }
 
-/// What came of a round.
-struct Done {
+/// The outcome of a round.
+struct RoundOutcome {
     pause: Duration,
     wrote: bool,
 }
@@ -292,7 +295,7 @@ impl CertificateMaker {
         bundles: &CaBundles,
         watched: Option<&[BundleObject]>,
         served: &DynamicCertificate,
-    ) -> Result<Done, ManagerError> {
+    ) -> Result<RoundOutcome, ManagerError> {
         let found = in_time(WORK, async { Ok(self.vault.read().await?) }).await?;
         let stored = found.as_ref().map(|f| f.material.clone()).filter(|m| *m != Material::default());
         let stored = stored.or_else(|| self.last.clone()).unwrap_or_default();
@@ -302,9 +305,9 @@ impl CertificateMaker {
         let (wanted, until) = advance(now, stored, published, names, life)?;
         let is_stored = found.as_ref().is_some_and(|f| f.material == wanted);
         let poll = positive(life.poll());
-        let mut done = Done { pause: poll.min(positive(until.duration_since(now))), wrote: false };
+        let mut done = RoundOutcome { pause: poll.min(positive(until.duration_since(now))), wrote: false };
         if !is_stored || watched.iter().any(|w| !w.has(&wanted.bundle)) {
-            // One limit for both: the Lease counts from the moment in which it is taken.
+            // One limit for both: the time of the Lease starts when it is taken.
             let end = Instant::now() + WORK;
             let taken = by(end, async { self.election.take(now).await.map_err(ManagerError::Lease) });
             let Some(lease) = taken.await? else {
@@ -324,9 +327,9 @@ impl CertificateMaker {
                 done.pause = Duration::ZERO;
                 return Ok(done);
             }
-            // One caBundle that cannot be written, perhaps for ever, keeps nobody else waiting. But whoever accepts what is
-            // served must accept what comes next: until then a new CA stays behind. That is told from what was read before:
-            // who has got the new bundle since accepts both.
+            // A caBundle that cannot be written, perhaps forever, does not delay the others. But a caller that accepts the
+            // served certificate must accept the next one: until then a certificate of a new CA waits. The bundles that were
+            // read before decide: a caller that has got the new bundle since then accepts both.
             let waits = |current: Arc<ServedCertificate>| loses(now, watched, &current.chain, &wanted);
             if written.is_ok() || !served.current().is_some_and(waits) {
                 self.serve(&wanted, served)?;
@@ -340,7 +343,7 @@ impl CertificateMaker {
         Ok(done)
     }
 
-    /// Stores it, if it is not. `false`: somebody else wrote the Secret.
+    /// Writes the Secret unless it is up to date. `false`: another replica wrote it.
     async fn store(&self, wanted: &Material, found: Option<&StoredMaterial>) -> Result<bool, ManagerError> {
         if found.is_some_and(|f| f.material == *wanted) {
             return Ok(true);
@@ -352,7 +355,7 @@ impl CertificateMaker {
         Ok(stored)
     }
 
-    /// Writes every `caBundle` that is another, and tells the first that cannot be written.
+    /// Writes every `caBundle` that differs. Returns the first error.
     async fn publish(
         &self,
         wanted: &Material,

@@ -1,4 +1,4 @@
-//! The Secret in which replicas share what was made.
+//! The Secret in which replicas share the CA and the certificate.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,21 @@ use kube::{Api, Client, api::PostParams};
 
 use crate::runtime::certificates::Material;
 
-/// Says that the Secret is ours: one of cert-manager, or of a person, is never written to.
+/// The annotation of a Secret that Roster writes. It never writes to a Secret of cert-manager or of a person.
 const OURS: &str = "roster.dev/self-signed";
 
 /// Why the Secret cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SecretError {
-    #[error("the Secret {0} holds something that Roster did not write: remove it, or serve it with --tls-cert-file")]
+    #[error(
+        "Roster did not write the data of the Secret {0}: remove the Secret, or serve its certificate with --tls-cert-file"
+    )]
     Foreign(String),
     #[error("the Secret {0}: {1}")]
     Request(String, #[source] Box<kube::Error>),
 }
 
-/// What is stored, and as which version.
+/// The content of the Secret, and its version.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoredMaterial {
     pub(super) material: Material,
@@ -36,14 +38,14 @@ impl CertificateSecret {
         Self { api: Api::namespaced(client, namespace), name: name.to_owned() }
     }
 
-    /// What is there; `None` if there is no Secret, or an empty one.
+    /// The content of the Secret; `None` if there is no Secret.
     pub(super) async fn read(&self) -> Result<Option<StoredMaterial>, SecretError> {
         let secret = self.api.get_opt(&self.name).await.map_err(|e| self.failed(e))?;
         let Some(secret) = secret else { return Ok(None) };
         open(secret).ok_or_else(|| SecretError::Foreign(self.name.clone())).map(Some)
     }
 
-    /// Writes over what was found. `false`: somebody else was quicker.
+    /// Replaces what was read. `false`: another replica was quicker.
     pub(super) async fn write(&self, material: &Material, found: Option<&StoredMaterial>) -> Result<bool, SecretError> {
         let secret = close(&self.name, material, found.and_then(|f| f.version.clone()));
         let params = PostParams::default();
@@ -63,7 +65,7 @@ impl CertificateSecret {
     }
 }
 
-/// `None` if it is not ours.
+/// `None` if Roster did not write it.
 fn open(secret: Secret) -> Option<StoredMaterial> {
     let ours = secret.metadata.annotations.is_some_and(|a| a.contains_key(OURS));
     let data = secret.data.unwrap_or_default();
@@ -106,14 +108,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_closed_is_opened_and_what_is_foreign_is_not() {
+    fn only_a_secret_that_roster_wrote_or_an_empty_one_is_read() {
         let text = |s: &str| s.to_owned();
         let material = Material { bundle: text("a"), ca_key: text("b"), certificate: text("c"), key: text("d") };
         let mut secret = close("s", &material, None);
         assert_eq!(open(secret.clone()).map(|f| f.material), Some(material));
         secret.metadata.annotations = None;
         assert!(open(secret.clone()).is_none());
-        // A Secret that somebody made for us to fill.
+        // An empty Secret, made for Roster to fill.
         secret.data = None;
         assert_eq!(open(secret).map(|f| f.material), Some(Material::default()));
     }

@@ -1,8 +1,8 @@
-//! Writes what Roster made of a policy into its `status`.
+//! Writes into the `status` of each policy whether it holds, and what is wrong with it.
 //!
-//! Every replica sees every policy, and no Lease says who speaks: a status is applied with the `resourceVersion` that
-//! it is about, so that of several replicas the first one is heard, and the others then see that all is said. A replica
-//! speaks once about a generation: two releases that disagree do not answer each other for ever.
+//! Every replica sees every policy, and no Lease decides which one writes: a status is applied with the
+//! `resourceVersion` that it is about, so that the first of several replicas writes it, and the others see that it is up to
+//! date. A replica writes once for each generation: two releases that disagree do not overwrite each other forever.
 
 use std::{
     collections::BTreeMap,
@@ -32,12 +32,12 @@ use crate::{
 
 /// Longest time of one write.
 const WORK: Duration = Duration::from_secs(10);
-/// So soon it is tried again when the API server does not take it; twice that the next time.
+/// How soon to retry after an error of the API server; twice that the next time.
 const RETRY: Duration = Duration::from_secs(2);
-/// At most so long after.
+/// Longest time between retries.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// What is still to be said. One is shared by the watch of policies and the task that writes.
+/// The statuses to write. The watch of policies and the task that writes share it.
 #[derive(Clone)]
 pub(super) struct PolicyStatuses {
     clock: Clock,
@@ -49,11 +49,11 @@ pub(super) struct PolicyStatuses {
 #[derive(Default)]
 struct StatusBook {
     due: BTreeMap<String, DueStatus>,
-    /// About which generation of which policy this replica has spoken.
-    said: BTreeMap<String, Generation>,
+    /// The last generation of each policy whose status this replica has written.
+    written: BTreeMap<String, Generation>,
 }
 
-/// Of one that was deleted and made again, the numbers begin again.
+/// The numbers start anew for a policy that is deleted and created again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Generation {
     uid: String,
@@ -68,11 +68,11 @@ struct DueStatus {
     status: PolicyStatus,
 }
 
-/// What came of a write.
+/// The outcome of a write.
 #[derive(Debug, PartialEq, Eq)]
 enum WriteOutcome {
     Written,
-    /// It has changed meanwhile, or is gone, or cannot have this status: the watch tells what is next.
+    /// The policy has changed or was deleted, or the status is refused: the watch brings the next version.
     Void,
     Again(String),
 }
@@ -91,14 +91,14 @@ impl PolicyStatuses {
         }
     }
 
-    /// A policy is gone.
+    /// A policy was deleted.
     pub(super) fn forget(&self, name: &str) {
         let mut book = self.book();
         book.due.remove(name);
-        book.said.remove(name);
+        book.written.remove(name);
     }
 
-    /// Writes what is due, for ever.
+    /// Writes what is due, forever.
     pub(super) async fn write(self, api: Api<DynamicObject>) {
         let mut pause = RETRY;
         loop {
@@ -129,10 +129,10 @@ impl PolicyStatuses {
 }
 
 impl StatusBook {
-    /// Takes what is to be said of a policy; whether there is something.
+    /// Replaces what is due for a policy. Returns whether anything is.
     fn take(&mut self, name: &str, due: Option<DueStatus>) -> bool {
         match due {
-            Some(due) if self.said.get(name) != Some(&due.generation) => {
+            Some(due) if self.written.get(name) != Some(&due.generation) => {
                 self.due.insert(name.to_owned(), due);
                 true
             }
@@ -143,18 +143,18 @@ impl StatusBook {
         }
     }
 
-    /// What was due is over, unless the policy has changed meanwhile.
+    /// Removes what was due, unless the policy has changed meanwhile.
     fn done(&mut self, name: &str, due: &DueStatus, written: bool) {
         if self.due.get(name) == Some(due) {
             self.due.remove(name);
         }
         if written {
-            self.said.insert(name.to_owned(), due.generation.clone());
+            self.written.insert(name.to_owned(), due.generation.clone());
         }
     }
 }
 
-/// What is to be said of a policy; `None` if it says so already, or is on its way out.
+/// The status to write; `None` if it is up to date, or the policy is being deleted.
 fn due(object: &DynamicObject, problems: &[Finding], now: Time) -> Option<DueStatus> {
     let meta = &object.metadata;
     let before: PolicyStatus = serde_json::from_value(object.data["status"].clone()).unwrap_or_default();
@@ -168,17 +168,17 @@ fn due(object: &DynamicObject, problems: &[Finding], now: Time) -> Option<DueSta
     })
 }
 
-/// By server-side apply: other managers' conditions stay.
+/// Applies a status on the server's side: conditions of other managers stay.
 async fn apply(api: &Api<DynamicObject>, name: &str, due: &DueStatus) -> WriteOutcome {
     let params = PatchParams::apply(POLICIES_MANAGER).force();
     let object = applied(name, due);
     match timeout(WORK, api.patch_status(name, &params, &Patch::Apply(object))).await {
         Ok(Ok(_)) => WriteOutcome::Written,
         Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {
-            tracing::debug!(policy = name, %status, "a status came too late");
+            tracing::debug!(policy = name, %status, "the policy changed before its status was written");
             WriteOutcome::Void
         }
-        // The next policy may fare better.
+        // Other policies may still be written.
         Ok(Err(kube::Error::Api(status))) if matches!(status.code, 400 | 422) => {
             tracing::warn!(policy = name, %status, "the status of a policy is refused");
             WriteOutcome::Void
@@ -205,7 +205,7 @@ mod tests {
         "2026-01-01T00:00:00Z".parse().unwrap()
     }
 
-    /// A policy as an API server would tell it.
+    /// A policy as an API server sends it.
     fn policy(version: u32, generation: i64, status: &Value) -> DynamicObject {
         let object = json!({
             "apiVersion": "roster.dev/v1",
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_already_is_not_due() {
+    fn a_status_that_is_up_to_date_is_not_due() {
         let foreign = |mut status: Value| {
             let other = json!({ "type": "Other", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z",
                 "reason": "R", "message": "" });
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_speaks_once_about_a_generation() {
+    fn a_replica_writes_once_for_each_generation() {
         let mut book = StatusBook::default();
         let of = |version, generation| due(&policy(version, generation, &Value::Null), &[], now());
         assert!(book.take("p", of(1, 1)));
@@ -254,7 +254,7 @@ mod tests {
         book.done("p", &of(1, 1).unwrap(), false);
         assert!(book.due.is_empty() && book.take("p", of(2, 1)));
         book.done("p", &of(2, 1).unwrap(), true);
-        assert!(!book.take("p", of(3, 1)), "somebody disagrees");
+        assert!(!book.take("p", of(3, 1)), "another release disagrees");
         assert!(book.take("p", of(4, 2)));
         // It changed while it was written.
         assert!(book.take("p", of(5, 3)));

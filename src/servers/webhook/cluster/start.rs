@@ -1,4 +1,4 @@
-//! The cluster behind the webhook: a copy of what rules ask about, and the certificates that are kept in it.
+//! Starts the webhook's watches and its certificate manager.
 
 use std::{
     sync::{
@@ -31,11 +31,11 @@ use crate::{
 
 /// Longest time to connect to the API server.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Longest silence of an answer: who takes a request and says nothing is gone. API servers end a watch after less than
-/// five minutes, and kube looks after those that are silent by itself.
+/// Longest time without a byte of an answer. API servers end a watch after less than five minutes, and kube restarts
+/// those that are silent.
 const SILENCE: Duration = Duration::from_secs(310);
 
-/// Starts the watches, and the keeper of certificates.
+/// Starts the watches and the certificate manager.
 pub(crate) async fn start(
     options: &ClusterOptions,
     own: Option<SelfSignedOptions>,

@@ -1,4 +1,4 @@
-//! The keeper of certificates beside an API server in memory: what it serves where something cannot be written.
+//! The certificate manager with an API server in memory: what it serves where something cannot be written.
 
 use std::{
     collections::BTreeMap,
@@ -124,7 +124,7 @@ async fn answer(State(cluster): State<Cluster>, request: Request) -> Response {
     }
 }
 
-fn keeper(cluster: &Cluster) -> (CertificateManager, Arc<DynamicCertificate>) {
+fn manager(cluster: &Cluster) -> (CertificateManager, Arc<DynamicCertificate>) {
     let own = SelfSignedOptions {
         namespace: "roster-system".to_owned(),
         secret: "roster-webhook-tls".to_owned(),
@@ -141,7 +141,7 @@ fn keeper(cluster: &Cluster) -> (CertificateManager, Arc<DynamicCertificate>) {
 
 /// The first start of the only replica: one `caBundle` that cannot be written must not keep everybody waiting.
 #[tokio::test]
-async fn what_cannot_be_written_keeps_no_certificate_back() {
+async fn an_object_that_cannot_be_written_does_not_hold_back_the_certificate() {
     let all = vec![MUTATING, VALIDATING, CRD];
     for (forbidden, serves, written, error) in [
         (&[] as &'static [&'static str], true, all.clone(), None),
@@ -152,9 +152,9 @@ async fn what_cannot_be_written_keeps_no_certificate_back() {
         (&["leases"], false, vec![], Some("the Lease")),
     ] {
         let cluster = Cluster::new(forbidden, &[]);
-        let (mut keeper, served) = keeper(&cluster);
+        let (mut manager, served) = manager(&cluster);
         for round in 0..2 {
-            let done = keeper.round().await.map_err(|e| e.to_string());
+            let done = manager.round().await.map_err(|e| e.to_string());
             assert_eq!(done.is_err(), error.is_some(), "{forbidden:?}: {done:?}");
             assert!(done.err().unwrap_or_default().starts_with(error.unwrap_or_default()), "{forbidden:?}");
             assert_eq!(
@@ -163,12 +163,12 @@ async fn what_cannot_be_written_keeps_no_certificate_back() {
                 "{forbidden:?} {round}"
             );
         }
-        assert_eq!(keeper.trust().check(), Ok(()), "{forbidden:?}: nobody else could do more");
+        assert_eq!(manager.trust().check(), Ok(()), "{forbidden:?}: nobody else could do more");
         // The Lease is free for others.
         let lease = cluster.objects.lock().unwrap().get("leases/roster-certificates").cloned().unwrap_or_default();
         assert!(matches!(lease["spec"]["holderIdentity"].as_str(), None | Some("")), "{lease}");
         // A replica that starts later has the same.
-        let (mut later, again) = self::keeper(&cluster);
+        let (mut later, again) = self::manager(&cluster);
         let _ = later.round().await;
         let chain = |served: &DynamicCertificate| served.current().map(|c| c.chain.clone());
         assert_eq!(chain(&served), chain(&again), "{forbidden:?}");
@@ -177,7 +177,7 @@ async fn what_cannot_be_written_keeps_no_certificate_back() {
 
 /// A new certificate of a new CA waits until whoever accepts the old one accepts it.
 #[test]
-fn nobody_loses_a_certificate_that_he_accepts() {
+fn callers_that_accept_the_served_certificate_accept_the_next_one() {
     let fresh = |at: Timestamp| {
         advance(at, Material::default(), true, &[NAME.to_owned()], &CertificateLifetimes::default())
             .map(|(made, _)| made)
@@ -210,12 +210,12 @@ fn nobody_loses_a_certificate_that_he_accepts() {
 
 /// An API server that takes a request and says nothing holds nothing up for longer than the Lease counts.
 #[tokio::test(start_paused = true)]
-async fn every_step_ends() {
+async fn every_step_has_a_time_limit() {
     for silent in [&["leases"] as &'static [&'static str], &["secrets"]] {
         let cluster = Cluster::new(&[], silent);
-        let (mut keeper, _) = keeper(&cluster);
+        let (mut manager, _) = manager(&cluster);
         let began = Instant::now();
-        let done = keeper.round().await;
+        let done = manager.round().await;
         assert!(matches!(done, Err(ManagerError::Slow)), "{silent:?}: {done:?}");
         assert!(began.elapsed() <= Duration::from_secs(21), "{silent:?}: {:?}", began.elapsed());
     }

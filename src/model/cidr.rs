@@ -11,19 +11,19 @@ pub struct Cidr {
     bits: u8,
 }
 
-/// Why a text is no range.
+/// Why a text is not an address range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CidrError {
     /// The address cannot be read.
-    #[error("{0:?} is no IP address")]
+    #[error("{0:?} is not an IP address")]
     Address(String),
-    /// The number after the slash is none, or too large.
-    #[error("/{0} is no length of a prefix")]
+    /// The text after the slash is not a number, or too large.
+    #[error("/{0} is not a prefix length")]
     Length(String),
-    /// It is IPv6 in form and IPv4 in meaning: no address would ever lie in it.
+    /// It is IPv6 in form but means IPv4: no address is ever in it.
     #[error("{0} is an IPv4-mapped address; write it as IPv4")]
     Mapped(String),
-    /// Bits are set beyond the prefix: somebody may have meant another range.
+    /// Bits are set beyond the prefix: another range may have been meant.
     #[error("{0} has bits set beyond its prefix; write {1}")]
     HostBits(String, Cidr),
 }
@@ -119,14 +119,14 @@ mod tests {
             assert_eq!(cidr.to_string().parse(), Ok(cidr));
         }
         for (text, why) in [
-            ("", "\"\" is no IP address"),
-            ("10.0.0.0/33", "/33 is no length of a prefix"),
-            ("10.0.0.0/+8", "/+8 is no length of a prefix"),
-            ("10.0.0.0/08", "/08 is no length of a prefix"),
+            ("", "\"\" is not an IP address"),
+            ("10.0.0.0/33", "/33 is not a prefix length"),
+            ("10.0.0.0/+8", "/+8 is not a prefix length"),
+            ("10.0.0.0/08", "/08 is not a prefix length"),
             ("::ffff:10.0.0.0/104", "::ffff:10.0.0.0/104 is an IPv4-mapped address; write it as IPv4"),
             ("::ffff:10.0.0.1", "::ffff:10.0.0.1 is an IPv4-mapped address; write it as IPv4"),
-            ("10.0.0.0/", "/ is no length of a prefix"),
-            ("010.0.0.0/8", "\"010.0.0.0\" is no IP address"),
+            ("10.0.0.0/", "/ is not a prefix length"),
+            ("010.0.0.0/8", "\"010.0.0.0\" is not an IP address"),
             ("10.0.0.1/8", "10.0.0.1/8 has bits set beyond its prefix; write 10.0.0.0/8"),
         ] {
             assert_eq!(text.parse::<Cidr>().map_err(|e| e.to_string()), Err(why.to_owned()), "{text}");

@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 
 use crate::control_plane::ControlPlane;
 
-/// So many requests at once where there are many.
+/// How many requests to send concurrently when there are many.
 const AT_ONCE: usize = 16;
 /// Everything is checked, and nothing stored.
 const DRY_RUN: &str = "?dryRun=All";
@@ -79,7 +79,7 @@ impl ApiServer {
         self.send("GET", path, "", "", String::new())
     }
 
-    /// Puts an object in the place of the one that is there.
+    /// Replaces an object.
     pub(crate) fn replace(&self, object: &Value, dry_run: bool) -> Told {
         let path = path(object) + if dry_run { DRY_RUN } else { "" };
         self.send("PUT", &path, "", "application/json", object.to_string())
@@ -107,13 +107,13 @@ impl ApiServer {
         self.runtime.block_on(async { tokio::time::timeout(LONG, watched).await.expect("all events in time") })
     }
 
-    /// Deletes an object that is there.
+    /// Deletes an object.
     pub(crate) fn delete(&self, object: &Value) {
         let told = self.send("DELETE", &path(object), "", "application/json", String::new());
         assert_eq!(told.status, 200, "{told:?}");
     }
 
-    /// Merges `patch` into an object that is there.
+    /// Merges `patch` into an object.
     pub(crate) fn patch(&self, object: &Value, patch: &Value) -> Told {
         self.send("PATCH", &path(object), "", "application/merge-patch+json", patch.to_string())
     }

@@ -1,6 +1,6 @@
 //! etcd, kube-apiserver and kube-controller-manager on loopback, for tests and recordings.
 //!
-//! Every process is ended by its own id, and waited for: an API server that was told to stop takes some
+//! Every process is ended by its own id, and waited for: an API server that is stopping takes some
 //! seconds to free its port.
 
 use std::{

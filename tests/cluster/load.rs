@@ -1,7 +1,7 @@
 //! A steady load of writes: so many a second, however long each takes, so that a stall shows.
 //!
 //! Every write is a dry run, which takes the same way through the webhooks and leaves nothing behind. By turns it is
-//! a Service that must be let in, mended, and one that must be refused by a rule; and by turns it goes into a
+//! a Service that must be admitted and changed, and one that must be refused by a rule; and by turns it goes into a
 //! namespace whose webhooks are `Ignore`, where a webhook that does not answer lets something pass, and into one
 //! whose webhooks are `Fail`, where it refuses. Some more writes meet no webhook: where even they are slow, the machine
 //! is, and time-outs of two seconds say nothing of webhooks.
@@ -39,7 +39,7 @@ const AT_ONCE: usize = 64;
 const CONTROL: usize = 10;
 /// Longer than such a write takes where there is time for it.
 const SLOW: Duration = Duration::from_secs(1);
-/// So many complaints are kept in words.
+/// How many errors are recorded in full.
 const SHOWN: usize = 8;
 
 /// What came of the writes.
@@ -48,7 +48,7 @@ pub(crate) struct Tally {
     pub(crate) writes: usize,
     /// Refused for another reason than the rule, too late, or without an answer.
     pub(crate) failed: Count,
-    /// Let in though the rule forbids it, or without being mended.
+    /// Admitted although a rule forbids it, or without being changed.
     pub(crate) admitted: Count,
     took: Vec<Duration>,
     /// The longest write that met no webhook.
@@ -161,7 +161,7 @@ impl Write {
     fn judge(&self, answer: Result<Value, kube::Error>) -> Result<(), Wrong> {
         match (self.good, answer) {
             (true, Ok(object)) if object["spec"]["publishNotReadyAddresses"] == true => Ok(()),
-            (true, Ok(_)) => Err(Wrong::Admitted("a good one, without being mended")),
+            (true, Ok(_)) => Err(Wrong::Admitted("a good one, without being changed")),
             (true, Err(error)) => Err(Wrong::Failed(format!("a good one: {}", message(&error)))),
             (false, Ok(_)) => Err(Wrong::Admitted("a bad one")),
             (false, Err(error)) if error.to_string().contains("(reserved-label)") => Ok(()),
@@ -188,7 +188,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// So many writes a second.
+    /// How many writes a second.
     pub(crate) fn start(handle: &Handle, client: Client, rate: u32) -> Self {
         let (stop, stopped) = watch::channel(false);
         let (tally, open) = (Arc::<Mutex<Tally>>::default(), Arc::<AtomicUsize>::default());

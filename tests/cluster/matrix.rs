@@ -1,4 +1,4 @@
-//! Every rule in every mode, as whoever writes to a real API server is told: by kubectl, by the API, in the audit log.
+//! Every rule in every mode, as a client of a real API server sees it: in kubectl, in the API, in the audit log.
 //!
 //! What is wanted stands in `docs/rules.md`, so that its examples are what an API server says. One policy for each rule
 //! and mode is about one object, by a label; all of them are in force at once.
@@ -121,7 +121,7 @@ fn fill(plane: &ControlPlane, dir: &Path) -> (Webhook, Option<Recorder>) {
     let server = Webhook::start_in(plane, dir);
     let recorder = Recorder::wanted(&server);
     let address = recorder.as_ref().map_or(&server.address, |r| &r.address);
-    well("apply -f -", &patient(&manifests(address, &server.bundle())));
+    well("apply -f -", &with_longest_timeout(&manifests(address, &server.bundle())));
     server.wait_until_ready();
     (server, recorder)
 }
@@ -133,8 +133,9 @@ fn crd() -> Value {
     crd
 }
 
-/// On a busy machine nothing shall be stored unseen: then a rule would seem to be silent.
-fn patient(manifests: &str) -> String {
+/// Sets the longest time-out and the failure policy Fail: on a busy machine, an object that is stored without a review
+/// would look like a rule that finds nothing.
+fn with_longest_timeout(manifests: &str) -> String {
     let mut list: Value = serde_json::from_str(manifests).unwrap();
     for object in list["items"].as_array_mut().unwrap() {
         for webhook in object.get_mut("webhooks").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -145,7 +146,7 @@ fn patient(manifests: &str) -> String {
     list.to_string()
 }
 
-/// Creates and deletes each object; what was told.
+/// Creates and deletes each object. Returns what the client saw.
 fn by_the_api(api: &ApiServer) -> Vec<(Cell, Told)> {
     let wanted = Wanted::read();
     let mut all: Vec<(Cell, Told)> = Vec::new();

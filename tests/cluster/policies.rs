@@ -22,7 +22,7 @@ use super::{
 
 /// How many are listed and watched.
 const MANY: usize = 5000;
-/// So long nobody writes when all is said.
+/// How long no write follows once every status is written.
 const STILL: Duration = Duration::from_secs(2);
 
 #[test]

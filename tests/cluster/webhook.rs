@@ -100,7 +100,7 @@ pub(super) fn manifests(webhook: &str, bundle: &str) -> String {
     json!({ "apiVersion": "v1", "kind": "List", "items": documents }).to_string()
 }
 
-/// An object, and what its writer is told by default and with every rule enforced.
+/// An object, and what its writer sees by default and with every rule enforced.
 struct Case {
     name: &'static str,
     object: &'static str,

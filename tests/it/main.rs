@@ -1,4 +1,4 @@
-//! Roster from outside: every door, one test binary, so that it links once.
+//! Roster from outside: the program, the API and the generated files, in one test binary, so that it links once.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 #[cfg(feature = "shell")]

@@ -252,7 +252,7 @@ fn mistakes_are_named_by_their_field() {
                 "spec.addresses.deny[1] \"::/0\" is listed twice",
                 "spec.addresses.allow[0] 10.0.0.1/8 has bits set beyond its prefix; write 10.0.0.0/8",
                 "spec.addresses.allow[1] is too short",
-                "spec.addresses.allow[1] \"x\" is no IP address",
+                "spec.addresses.allow[1] \"x\" is not an IP address",
             ],
         ),
         (

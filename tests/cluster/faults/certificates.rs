@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{load::Load, wait};
 
-/// So often the certificate changes.
+/// How often the certificate changes.
 const ROTATIONS: usize = 20;
 /// Writes a second where they fail.
 const FEW: u32 = 20;

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{load::Load, wait};
 
-/// So often every replica is replaced.
+/// How often every replica is replaced.
 const ROLLS: usize = 2;
 
-/// As a Deployment with one more at most and none less: a new one is ready before an old one is told to end, and
+/// As a Deployment with one more at most and none less: a new one is ready before an old one is stopped, and
 /// nobody waits until it has ended.
 pub(super) fn rolled(site: &mut Site, load: &Load) -> String {
     let mut leaving = Vec::new();

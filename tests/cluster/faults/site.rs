@@ -32,7 +32,7 @@ use super::super::{
     roster, wait,
 };
 
-/// So often a kubelet looks.
+/// How often a kubelet probes.
 const PROBE: Duration = Duration::from_millis(200);
 /// The Node of all pods.
 const NODE: &str = "n";
@@ -47,7 +47,7 @@ pub(super) struct Site {
     pub(super) volume: Volume,
     kubeconfig: PathBuf,
     dir: PathBuf,
-    /// So many replicas there were.
+    /// How many replicas there have been.
     made: u8,
 }
 
@@ -146,7 +146,7 @@ impl Site {
         wait("the replica is published", || self.published().contains(&address).then_some(()));
     }
 
-    /// Deletes the pod of a replica, as a Deployment does: it is told to end, and taken out of the Service meanwhile.
+    /// Deletes the pod of a replica, as a Deployment does: it is stopped, and removed from the Service meanwhile.
     pub(super) fn retire(&mut self, at: usize) -> Replica {
         let replica = self.replicas.remove(at);
         self.api.delete(&pod_path(&replica.pod), 30);

@@ -30,7 +30,7 @@ pub(super) async fn connect(address: SocketAddr, bundle: &str) -> std::io::Resul
     TlsConnector::from(config(bundle)).connect(name(), TcpStream::connect(address).await?).await
 }
 
-/// Whether the certificate of `material` is shown to whoever knows its CA.
+/// Whether a client that trusts the CA of `material` is shown its certificate.
 pub(super) async fn shows(address: SocketAddr, material: &Material) -> bool {
     let tls = connect(address, &material.bundle).await.unwrap();
     let shown = tls.get_ref().1.peer_certificates().and_then(|c| c.first()).cloned();

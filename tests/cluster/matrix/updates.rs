@@ -51,12 +51,12 @@ fn stories() -> Vec<Story> {
                     json!({ "spec": { "externalIPs": ["198.51.100.7", "198.51.100.8"] } }),
                     Refused(Rule::ExternalIp),
                 ),
-                ("it is mended", json!({ "spec": { "externalIPs": null } }), Stored(None)),
+                ("it is changed", json!({ "spec": { "externalIPs": null } }), Stored(None)),
                 ("it comes back", json!({ "spec": { "externalIPs": ["198.51.100.7"] } }), Refused(Rule::ExternalIp)),
             ],
         },
         Story {
-            name: "what was let pass under another policy is no excuse",
+            name: "what was admitted under another policy is denied",
             rule: Rule::ExternalIp,
             object: json!({ "apiVersion": "v1", "kind": "Service",
                 "metadata": { "name": "stored", "labels": { LABEL: case(Rule::ExternalIp, Mode::Off) } },
@@ -80,7 +80,7 @@ fn stories() -> Vec<Story> {
                     json!({ "subsets": endpoints(&["10.244.0.5", "10.244.7.9"]) }),
                     Stored(Some(Rule::Provenance)),
                 ),
-                ("it is mended", json!({ "subsets": endpoints(&["10.244.0.5"]) }), Stored(None)),
+                ("it is changed", json!({ "subsets": endpoints(&["10.244.0.5"]) }), Stored(None)),
             ],
         },
         Story {
@@ -119,7 +119,7 @@ fn stories() -> Vec<Story> {
             ],
         },
         Story {
-            name: "what is mended is mended at an update as well",
+            name: "a rule that changes objects also changes updates",
             rule: Rule::TolerateUnready,
             object: json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "stored" },
                 "spec": { "ports": [{ "port": 80 }] } }),

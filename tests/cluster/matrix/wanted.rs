@@ -18,7 +18,7 @@ pub(super) struct Wanted(BTreeMap<String, Documented>);
 struct Documented {
     /// Code, reason and message of the refusal.
     denied: Option<(u16, String, String)>,
-    /// What is mended.
+    /// The changed fields.
     patch: Vec<Value>,
     /// Warnings where the rule is enforced, and where it warns.
     enforced: Vec<String>,

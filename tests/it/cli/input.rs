@@ -13,7 +13,7 @@ fn files_directories_and_standard_input_are_read() {
     let at = |name: &str| directory.path().join(name).display().to_string();
     let (json, yaml) = (fs::read(data("shop.json")).unwrap(), fs::read_to_string(data("shop.yaml")).unwrap());
 
-    // One object a file, in a tree; what is no manifest is left alone.
+    // One object a file, in a tree; other files are ignored.
     fs::create_dir_all(at("tree/pods")).unwrap();
     for (i, document) in yaml.split("---\n").enumerate() {
         let name = if i < 2 { format!("tree/{i}.yaml") } else { format!("tree/pods/{i}.yml") };

@@ -89,7 +89,7 @@ async fn a_field_that_cannot_be_used_is_named() {
             "invalid-object",
             Some("/service/spec/selector/a~1b"),
         ),
-        ("pods that are no list", JSON, with("/pods", json!({})), 422, "invalid-object", Some("/pods")),
+        ("pods that are not a list", JSON, with("/pods", json!({})), 422, "invalid-object", Some("/pods")),
         (
             "a release that is not known",
             JSON,
@@ -115,7 +115,7 @@ async fn a_field_that_cannot_be_used_is_named() {
             Some("/controllers/1"),
         ),
         (
-            "a controller that is no text",
+            "a controller that is not a string",
             JSON,
             br#"{"controllers":[5]}"#.to_vec(),
             422,

@@ -30,7 +30,7 @@ fn begin(router: &Router, path: &'static str) -> Slow {
 
 impl Slow {
     async fn send(&self, bytes: usize) {
-        // Whoever was refused takes no more.
+        // Refused requests use no more memory.
         let _ = self.body.unbounded_send(Ok(vec![b' '; bytes].into()));
         settle().await;
     }

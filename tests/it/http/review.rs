@@ -39,10 +39,10 @@ async fn an_object_is_mended_and_judged() {
         let answer = post(&router, "/v1/review", content_type, body).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         fits("/v1/review", "post", "200", JSON, &answer.json());
-        let mut mended = object.clone();
-        mended["spec"]["publishNotReadyAddresses"] = true.into();
+        let mut changed = object.clone();
+        changed["spec"]["publishNotReadyAddresses"] = true.into();
         let answer = answer.json();
-        assert_eq!((&answer["reviewed"], &answer["allowed"], &answer["object"]), (&json!(true), &json!(true), &mended));
+        assert_eq!((&answer["reviewed"], &answer["allowed"], &answer["object"]), (&json!(true), &json!(true), &changed));
         let patch = json!([{ "op": "add", "path": "/spec/publishNotReadyAddresses", "value": true }]);
         assert_eq!((&answer["decision"]["patch"], &answer["operation"]), (&patch, &json!("CREATE")));
     }

@@ -110,8 +110,8 @@ fn an_api_server_applies_a_patch_as_json_patch_does() {
         assert_eq!(stored, object, "{name}");
         patched += 1;
     }
-    let mends = Rule::ALL.iter().filter(|r| r.remedy() == Remedy::Change).count();
-    assert!(patched >= mends, "{patched} patches for {mends} rules that mend");
+    let changing = Rule::ALL.iter().filter(|r| r.remedy() == Remedy::Change).count();
+    assert!(patched >= changing, "{patched} patches for {changing} rules that change objects");
 }
 
 /// A rule that comes is recorded as well.

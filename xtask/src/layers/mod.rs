@@ -38,12 +38,12 @@ use tree::{Sources, Tree};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Write the table of rooms in ARCHITECTURE.md anew, then check
+    /// Write the table of rooms in ARCHITECTURE.md before checking
     #[arg(long)]
     write: bool,
 }
 
-/// The check, after writing the table if that is asked for.
+/// Writes the table if requested, then checks.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.write {
         write()?;

@@ -45,7 +45,7 @@ impl CreateLatencies {
     }
 }
 
-/// The longest latency that is told apart: an hour, in microseconds.
+/// The upper bound of the histogram: an hour, in microseconds.
 const LONGEST: u64 = 3_600_000_000;
 
 /// The latencies of one kind of call.

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
 use libfuzzer_sys::fuzz_target;
-use roster::decode::Format;
+use roster::decode::InputFormat;
 use roster_fuzz::inputs;
 
 fuzz_target!(|input: (u16, u8, &[u8])| {
@@ -15,5 +15,5 @@ fuzz_target!(|input: (u16, u8, &[u8])| {
     if let Some(byte) = packed.get_mut(usize::from(at)) {
         *byte ^= change;
     }
-    inputs::read_and_plan(&packed, Format::Auto);
+    inputs::read_and_plan(&packed, InputFormat::Auto);
 });

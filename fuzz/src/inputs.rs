@@ -4,12 +4,12 @@ use std::convert::Infallible;
 use std::num::NonZeroUsize;
 
 use roster::inventory::whole;
-use roster::decode::{self, Format, Source, request};
+use roster::decode::{self, InputFormat, Source, request};
 use roster::inventory::Inventory;
 use roster::engine::state::{Controller, Options, Plan};
 
 /// Reads `bytes`, and plans whatever was understood. Every line of the answer is JSON, whatever came in.
-pub fn read_and_plan(bytes: &[u8], format: Format) {
+pub fn read_and_plan(bytes: &[u8], format: InputFormat) {
     let source = Source { format, threads: NonZeroUsize::MIN, max_bytes: Some(1 << 20), ..Source::body() };
     let mut inventory = Inventory::default();
     // An error is fine, and what came before it stays.

@@ -1,4 +1,4 @@
-//! How much memory objects may take: a few bytes of text can stand for hundreds.
+//! The memory budget: a few bytes of text can expand to hundreds.
 
 use std::{
     cell::Cell,
@@ -6,34 +6,34 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-/// What all objects of an input may take together.
+/// The memory that all objects of an input may take together.
 #[derive(Debug)]
-pub(super) struct Pool(AtomicUsize);
+pub(super) struct MemoryPool(AtomicUsize);
 
-impl Pool {
+impl MemoryPool {
     pub(super) fn new(bytes: usize) -> Self {
         Self(AtomicUsize::new(bytes))
     }
 }
 
-/// One thread's part of a [`Pool`]. Elements of lists and pairs of maps are counted by their size in memory,
+/// One thread's part of a [`MemoryPool`]. Elements of lists and pairs of maps are counted by their size in memory,
 /// as they are read; what is skipped costs nothing.
 #[derive(Debug)]
 pub(super) struct Budget<'p> {
-    pool: &'p Pool,
+    pool: &'p MemoryPool,
     left: Cell<usize>,
     spent: Cell<bool>,
 }
 
-/// How much a thread takes from the pool at once: threads would wait for each other at every element.
+/// How much a thread takes from the pool at once. Threads would wait for each other at every element otherwise.
 const STEP: usize = 1 << 20;
 
 impl<'p> Budget<'p> {
-    pub(super) fn new(pool: &'p Pool) -> Self {
+    pub(super) fn new(pool: &'p MemoryPool) -> Self {
         Self { pool, left: Cell::new(0), spent: Cell::new(false) }
     }
 
-    /// Pays for `count` values of this type; an error if they are too many.
+    /// Charges `count` values of a type; an error if the budget is spent.
     #[inline]
     pub(super) fn pay<T, E: serde::de::Error>(&self, count: usize) -> Result<(), E> {
         let cost = size_of::<T>() * count;
@@ -44,7 +44,7 @@ impl<'p> Budget<'p> {
         Ok(())
     }
 
-    /// Takes more from the pool, if as much as `cost` is there.
+    /// Takes more from the pool, if at least `cost` is left.
     #[cold]
     fn draw(&self, cost: usize) -> Option<()> {
         let mut taken = 0;
@@ -60,7 +60,7 @@ impl<'p> Budget<'p> {
         Some(())
     }
 
-    /// Whether something was refused.
+    /// Whether a charge was refused.
     pub(super) fn is_spent(&self) -> bool {
         self.spent.get()
     }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_pool_is_spent_to_the_last_byte_and_no_further() {
         type Refused = serde::de::value::Error;
-        let pool = Pool::new(STEP + 10);
+        let pool = MemoryPool::new(STEP + 10);
         let (one, other) = (Budget::new(&pool), Budget::new(&pool));
         assert!(one.pay::<u8, Refused>(3).is_ok());
         assert!(other.pay::<u8, Refused>(11).is_err() && other.is_spent());

@@ -1,20 +1,20 @@
-//! Objects as they are written, for what works on raw JSON: conversions and policies.
+//! Objects as raw JSON, for conversions and policies.
 //!
-//! All of the text is held at once, so that objects are parts of it; the reader of inventories holds one at a time.
+//! The whole text is in memory, and the objects are slices of it. The reader of inventories holds one object at a time.
 
 use std::{borrow::Cow, io::Read};
 
 use serde_json::value::RawValue;
 
 use super::{
-    BYTE_ORDER_MARK, Source,
-    budget::{Budget, Pool},
+    budget::{Budget, MemoryPool},
     error::{DecodeError, DecodeReason, read_error},
-    input, is_json,
+    input::{self, BYTE_ORDER_MARK, is_json},
     kind::TypeMeta,
-    object::{self, Means, Place},
+    object::{self, DecodeContext, ObjectPlace},
     position::Position,
-    yaml_as_json,
+    source::Source,
+    yaml::yaml_as_json,
 };
 use crate::{
     admission::policy::{self, Policies},
@@ -31,10 +31,10 @@ use crate::{
     },
 };
 
-/// How deep lists may be nested; deeper ones are objects of no known kind.
+/// Deepest nesting of lists; deeper ones are objects of an unknown kind.
 const MAX_DEPTH: usize = 4;
 
-/// An object, and the line it begins in.
+/// An object and its line.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
     /// The object.
@@ -45,17 +45,17 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// A part of `text` that is an object.
+    /// An object that is a slice of `text`.
     pub fn within(text: &str, raw: &'a RawValue) -> Self {
         let start = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
         let at = Position::START.after(text.as_bytes().get(..start).unwrap_or_default());
         Self { raw: Cow::Borrowed(raw), line: at.line, at }
     }
 
-    /// The line of a field, as Kubernetes writes paths (`spec.ports[0].name`) or as a JSON pointer, from 1. Of what is
-    /// not there the line of what it should be in.
+    /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the
+    /// object that should contain it.
     pub fn line_of(&self, field: &str) -> usize {
-        // What a list said of its object is not in the text: its lines are not known.
+        // The type from a list is not in the text of the object: its lines are not known.
         let Cow::Borrowed(raw) = &self.raw else { return self.line };
         let mut raw: &RawValue = raw;
         for name in steps(field) {
@@ -82,30 +82,30 @@ fn part<'a>(raw: &'a RawValue, name: &str) -> Option<&'a RawValue> {
     }
 }
 
-/// Reads documents into `into`, one by one, and tells `each` what is wrong with them: their index, and the problems.
-/// An error means that there is no room for the rest.
+/// Reads documents into `into`, one by one, and calls `each` with their index and findings. An error means that the
+/// memory limit is exceeded.
 pub fn objects(
     documents: &[Document<'_>],
     source: &Source<'_>,
     into: &mut Inventory,
     mut each: impl FnMut(usize, &[Finding]),
 ) -> Result<(), DecodeError> {
-    let (pool, targets) = (Pool::new(source.max_memory), into.targets());
+    let (pool, targets) = (MemoryPool::new(source.max_memory), into.targets());
     let (interner, budget) = (Interner::new(&targets), Budget::new(&pool));
-    let mut means = Means { interner, budget, max_memory: source.max_memory };
+    let mut context = DecodeContext { interner, budget, max_memory: source.max_memory };
     let mut one = into.sibling();
     for (index, document) in documents.iter().enumerate() {
         let text = document.raw.get();
         let at = || document.at;
-        let place = Place { input: source.name, at: &at, document: 0, pointer: Pointer::At("") };
-        object::add(text, &TypeMeta::of(text, true), place, &mut means, &mut one)?;
+        let place = ObjectPlace { input: source.name, at: &at, document: 0, pointer: Pointer::At("") };
+        object::add(text, &TypeMeta::of(text, true), place, &mut context, &mut one)?;
         each(index, one.problems.as_slice());
         into.merge(std::mem::replace(&mut one, into.sibling()));
     }
     Ok(())
 }
 
-/// All of `input` as JSON: unpacked, and translated if it is YAML. Lines stay.
+/// The whole input as JSON: decompressed, and converted from YAML. Lines are preserved.
 pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, DecodeError> {
     let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
@@ -130,7 +130,7 @@ pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, Deco
     }
 }
 
-/// All objects of `json`, which may hold several values; lists are taken apart.
+/// All objects of a JSON text with one or several values. Lists are flattened.
 pub fn documents<'a>(json: &'a str, source: &Source<'_>) -> Result<Vec<Document<'a>>, DecodeError> {
     let mut all = Documents { json, source, seen: Position::START, until: 0, list: Vec::new() };
     for value in serde_json::Deserializer::from_str(json).into_iter::<&'a RawValue>() {
@@ -143,14 +143,14 @@ pub fn documents<'a>(json: &'a str, source: &Source<'_>) -> Result<Vec<Document<
 struct Documents<'a, 's> {
     json: &'a str,
     source: &'s Source<'s>,
-    /// The last place that was worked out, and how much of the text is before it.
+    /// The last computed position, and its offset.
     seen: Position,
     until: usize,
     list: Vec<Document<'a>>,
 }
 
 impl<'a> Documents<'a, '_> {
-    /// Adds an object, or the objects of a list; `meta` is what its list says that it is.
+    /// Adds an object, or the objects of a list. `meta` is the type of the object according to its list.
     fn add(&mut self, raw: &'a RawValue, meta: &TypeMeta, depth: usize) -> Result<(), DecodeError> {
         let at = self.place(raw);
         let of = TypeMeta::of(raw.get(), true);
@@ -166,7 +166,7 @@ impl<'a> Documents<'a, '_> {
         Ok(())
     }
 
-    /// Where a part of the text begins. Parts are asked for in their order.
+    /// The position of a slice of the text. The slices come in order.
     fn place(&mut self, raw: &RawValue) -> Position {
         let start = (raw.get().as_ptr() as usize).saturating_sub(self.json.as_ptr() as usize);
         if let Some(text) = self.json.as_bytes().get(self.until..start) {
@@ -177,7 +177,7 @@ impl<'a> Documents<'a, '_> {
     }
 }
 
-/// The objects of a list; `None` if it is none.
+/// The objects of a list; `None` for other objects.
 fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta) -> Option<Vec<&'a RawValue>> {
     if raw.get().starts_with('[') {
         return serde_json::from_str(raw.get()).ok();
@@ -191,7 +191,7 @@ fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta) -> Option<Vec<&'a RawValue>> {
     }
 }
 
-/// The object with the type that its list tells, as API servers leave it out in lists.
+/// The object with the type from its list: API servers omit it in lists.
 fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
     let Ok(members) = JsonMembers::read(raw) else { return Cow::Borrowed(raw) };
     if meta.kind.is_empty() {
@@ -204,7 +204,7 @@ fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
     Cow::Owned(typed.to_raw())
 }
 
-/// Reads the policies of a file. Each object of another kind is a mistake; every message begins with the place.
+/// Reads the policies of a file. An object of another kind is an error. Each message starts with its position.
 pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policies, Vec<Finding>), DecodeError> {
     let text = text(input, source)?;
     let (mut list, mut problems) = (Vec::new(), Vec::new());
@@ -318,14 +318,14 @@ spec:
         let text_ = "kind: Pod\nmetadata: {name: a}\n---\nkind: Service\nmetadata: {name: s}\nspec:\n  ports: 5\n---\nkind: X\n";
         let source = Source::file("f");
         let json = text(text_.as_bytes(), &source).unwrap();
-        let (mut inventory, mut told) = (Inventory::default(), Vec::new());
+        let (mut inventory, mut reported) = (Inventory::default(), Vec::new());
         let documents = documents(&json, &source).unwrap();
         objects(&documents, &source, &mut inventory, |i, problems| {
-            told.extend(problems.iter().map(|p| format!("{i} {} {}", p.code, p.message)));
+            reported.extend(problems.iter().map(|p| format!("{i} {} {}", p.code, p.message)));
         })
         .unwrap();
         assert_eq!((inventory.len(), inventory.problems.as_slice().len()), (1, 1));
-        assert_eq!(told, ["1 invalid-object f:7:12: invalid type: integer `5`, expected a list"]);
+        assert_eq!(reported, ["1 invalid-object f:7:12: invalid type: integer `5`, expected a list"]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Input that cannot be read on.
+//! Errors that end the reading of an input.
 
 use std::io;
 
-use super::{input::OverLimit, position::Position, yaml::YamlError};
+use super::{input::OverLimit, position::Position};
 
-/// Why reading ended early. What was read before stays in the inventory.
+/// Why reading ended early. The objects before the error stay in the inventory.
 #[derive(Debug, thiserror::Error)]
 #[error("{input}:{line}:{column}: {reason}")]
 pub struct DecodeError {
-    /// Name of the input: a file, or what stands for it.
+    /// Name of the input.
     pub input: String,
     /// Line, from 1.
     pub line: usize,
@@ -22,30 +22,45 @@ pub struct DecodeError {
 /// What is wrong with the input as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeReason {
-    /// Reading failed; also damaged gzip data.
+    /// Reading failed, or the gzip data is damaged.
     #[error("cannot read: {0}")]
     Io(#[from] io::Error),
-    /// It is no JSON.
+    /// The input is not JSON.
     #[error("not JSON: {0}")]
     Json(String),
-    /// It is no YAML.
+    /// The input is not YAML.
     #[error("not YAML: {0}")]
     Yaml(String),
-    /// It unpacks to more than is allowed.
+    /// The decompressed input is too large.
     #[error("more than {0} bytes after decompression")]
     TooLarge(u64),
-    /// One object is larger than is allowed.
+    /// One object is too large.
     #[error("one object has more than {0} bytes")]
     ObjectTooLarge(usize),
-    /// There are more objects than are allowed.
+    /// There are too many objects.
     #[error("more than {0} objects")]
     TooManyObjects(usize),
-    /// They would take more memory than is allowed.
+    /// The objects take too much memory.
     #[error("the objects take more than {0} bytes of memory")]
     TooMuchMemory(usize),
 }
 
-/// What a reader's error means: it may stand for a limit, or for bad YAML.
+impl Position {
+    /// An error at this place.
+    pub(super) fn error(self, input: &str, reason: DecodeReason) -> DecodeError {
+        DecodeError { input: input.to_owned(), line: self.line, column: self.column, reason }
+    }
+}
+
+/// The cause of an [`io::Error`] for text that is not YAML.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(super) struct YamlError {
+    pub(super) at: Position,
+    pub(super) message: String,
+}
+
+/// The error of a reader: its cause may be a limit or invalid YAML.
 pub(super) fn read_error(error: io::Error, at: Position, input: &str) -> DecodeError {
     let inner = error.get_ref();
     if let Some(OverLimit(limit)) = inner.and_then(|e| e.downcast_ref()) {

@@ -1,37 +1,39 @@
-//! The bytes of an input: unpacked, counted, and looked at before they are read.
+//! The bytes of an input: decompressed, limited, and with their format detected.
 
 use std::io::{self, Read};
 
 use flate2::read::MultiGzDecoder;
 
-/// Marks an [`io::Error`] that stands for an input over its limit.
+use super::source::InputFormat;
+
+/// The cause of an [`io::Error`] for an input over its limit.
 #[derive(Debug, thiserror::Error)]
 #[error("more than {0} bytes after decompression")]
 pub(super) struct OverLimit(pub(super) u64);
 
-/// An input with its first bytes taken out, and put back.
-pub(super) type Peeked<R> = io::Chain<io::Chain<io::Cursor<Vec<u8>>, Fails>, R>;
+/// An input whose first bytes were peeked.
+pub(super) type PeekedReader<R> = io::Chain<io::Chain<io::Cursor<Vec<u8>>, FailOnce>, R>;
 
-/// Unpacks gzip, if it is that, and ends with an error after `limit` bytes.
+/// Decompresses gzip if the input starts with its magic number, and fails after `limit` bytes.
 pub(super) fn open<'a, R: Read + Send + 'a>(input: R, limit: Option<u64>) -> Box<dyn Read + Send + 'a> {
     let (start, input) = peek(input, 2);
     match (start == [0x1f, 0x8b], limit) {
-        (true, Some(limit)) => Box::new(Limited { input: MultiGzDecoder::new(input), limit, left: limit }),
+        (true, Some(limit)) => Box::new(LimitedReader { input: MultiGzDecoder::new(input), limit, left: limit }),
         (true, None) => Box::new(MultiGzDecoder::new(input)),
-        (false, Some(limit)) => Box::new(Limited { input, limit, left: limit }),
+        (false, Some(limit)) => Box::new(LimitedReader { input, limit, left: limit }),
         (false, None) => Box::new(input),
     }
 }
 
-/// The first `count` bytes (fewer where the input is shorter), and the input with them.
-pub(super) fn peek<R: Read>(mut input: R, count: usize) -> (Vec<u8>, Peeked<R>) {
+/// The first `count` bytes (fewer if the input is shorter), and the whole input.
+pub(super) fn peek<R: Read>(mut input: R, count: usize) -> (Vec<u8>, PeekedReader<R>) {
     let mut start = vec![0; count];
     let (got, failed) = fill(&mut input, &mut start);
     start.truncate(got);
-    (start.clone(), io::Cursor::new(start).chain(Fails(failed)).chain(input))
+    (start.clone(), io::Cursor::new(start).chain(FailOnce(failed)).chain(input))
 }
 
-/// Reads until `buffer` is full or the input ends or fails, and returns how much there was.
+/// Reads until the buffer is full or the input ends or fails. Returns the number of bytes and the error.
 pub(super) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut got = 0;
     while got < buffer.len() {
@@ -45,25 +47,25 @@ pub(super) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<i
     (got, None)
 }
 
-/// Fails once, if it has an error.
-pub(super) struct Fails(Option<io::Error>);
+/// A reader that fails once, if it has an error, and is empty otherwise.
+pub(super) struct FailOnce(Option<io::Error>);
 
-impl Read for Fails {
+impl Read for FailOnce {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }
 }
 
-struct Limited<R> {
+struct LimitedReader<R> {
     input: R,
     limit: u64,
     left: u64,
 }
 
-impl<R: Read> Read for Limited<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
-            // Exactly the limit is allowed: only one byte more is too much.
+            // An input of exactly the limit is allowed.
             return match self.input.read(&mut [0])? {
                 0 => Ok(0),
                 _ => Err(io::Error::other(OverLimit(self.limit))),
@@ -73,5 +75,18 @@ impl<R: Read> Read for Limited<R> {
         let got = self.input.read(&mut buffer[..most])?;
         self.left = self.left.saturating_sub(u64::try_from(got).unwrap_or(u64::MAX));
         Ok(got)
+    }
+}
+
+/// The UTF-8 byte order mark.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether the text after `start` is JSON.
+pub(super) fn is_json(start: &[u8], format: InputFormat) -> bool {
+    let text = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start();
+    match format {
+        InputFormat::Json => true,
+        InputFormat::Yaml => false,
+        InputFormat::Auto => matches!(text.first(), Some(b'{' | b'[')),
     }
 }

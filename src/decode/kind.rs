@@ -1,4 +1,4 @@
-//! Which kind an object is of, found out without parsing it.
+//! The kind of an object, without parsing it.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use serde::Deserialize;
 
 use crate::model::Text;
 
-/// What `apiVersion` and `kind` say; empty where they are missing.
+/// `apiVersion` and `kind` of an object; empty where they are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeMeta {
     pub(super) api_version: Text,
     pub(super) kind: Text,
 }
 
-/// What is done with an object.
+/// The kinds that the decoder treats differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum InputKind {
     Service,
     Pod,
     Node,
@@ -30,27 +30,26 @@ pub(super) enum Kind {
 }
 
 impl TypeMeta {
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> InputKind {
         let core = matches!(self.api_version.as_str(), "v1" | "");
         match (self.kind.as_str(), self.api_version.as_str()) {
-            ("Service", _) if core => Kind::Service,
-            ("Pod", _) if core => Kind::Pod,
-            ("Node", _) if core => Kind::Node,
-            ("Endpoints", _) if core => Kind::Endpoints,
-            ("EndpointSlice", "discovery.k8s.io/v1" | "") => Kind::EndpointSlice,
-            ("EndpointSlice", "discovery.k8s.io/v1beta1") => Kind::EndpointSliceBeta,
-            (kind, _) if kind.ends_with("List") => Kind::List,
-            _ => Kind::Other,
+            ("Service", _) if core => InputKind::Service,
+            ("Pod", _) if core => InputKind::Pod,
+            ("Node", _) if core => InputKind::Node,
+            ("Endpoints", _) if core => InputKind::Endpoints,
+            ("EndpointSlice", "discovery.k8s.io/v1" | "") => InputKind::EndpointSlice,
+            ("EndpointSlice", "discovery.k8s.io/v1beta1") => InputKind::EndpointSliceBeta,
+            (kind, _) if kind.ends_with("List") => InputKind::List,
+            _ => InputKind::Other,
         }
     }
 
-    /// Whether both are there.
+    /// Whether both fields are present.
     pub(super) fn is_complete(&self) -> bool {
         !self.kind.is_empty() && !self.api_version.is_empty()
     }
 
-    /// What the items of this list are, if they do not say so themselves: `v1 PodList` → `v1 Pod`. A
-    /// plain `List` says nothing.
+    /// The type of the items of this list, if they do not name it: `v1 PodList` → `v1 Pod`; empty for a plain `List`.
     pub(super) fn of_items(&self) -> Self {
         match self.kind.strip_suffix("List") {
             Some(kind) if !kind.is_empty() => Self { api_version: self.api_version.clone(), kind: kind.into() },
@@ -58,20 +57,20 @@ impl TypeMeta {
         }
     }
 
-    /// The two fields of the object in `text`, which may be broken anywhere.
+    /// The type of the object in `text`, which may be invalid.
     ///
-    /// Printers put them first, and only what is first is looked at, unless `complete` asks for more: that
-    /// means a second pass over the object.
+    /// Printers write the two fields first. Only the first fields are read unless `complete` is set, which needs a second
+    /// pass over the object.
     pub(super) fn of(text: &str, complete: bool) -> Self {
         let found = Self::at_start(text);
         if !complete || found.is_complete() {
             return found;
         }
-        let Ok(probe) = serde_json::from_str::<Probe<'_>>(text) else { return found };
+        let Ok(probe) = serde_json::from_str::<TypeProbe<'_>>(text) else { return found };
         Self { api_version: text_of(probe.api_version), kind: text_of(probe.kind) }
     }
 
-    /// Reads `{"apiVersion":"v1","kind":"Pod"`, in either order, as far as it goes.
+    /// Reads `{"apiVersion":"v1","kind":"Pod"`, in either order.
     fn at_start(text: &str) -> Self {
         let mut found = Self::default();
         let mut rest = text.trim_start().strip_prefix('{').unwrap_or_default();
@@ -88,7 +87,7 @@ impl TypeMeta {
     }
 }
 
-/// `"key": "value"` without escapes, and what comes after.
+/// Splits off `"key": "value"`, without escapes.
 fn string_member(text: &str) -> Option<(&str, &str, &str)> {
     let (key, rest) = plain_string(text)?;
     let (value, rest) = plain_string(rest.trim_start().strip_prefix(':')?)?;
@@ -101,9 +100,9 @@ fn plain_string(text: &str) -> Option<(&str, &str)> {
     (text.as_bytes()[end] == b'"').then(|| (&text[..end], &text[end + 1..]))
 }
 
-/// Everything but the two fields is skipped. Of equal keys the last one counts: hence no derived struct.
+/// Reads the two fields and skips all others. The last of equal keys counts, which a derived struct would refuse.
 #[derive(Default)]
-struct Probe<'a> {
+struct TypeProbe<'a> {
     api_version: Option<Cow<'a, str>>,
     kind: Option<Cow<'a, str>>,
 }
@@ -112,18 +111,18 @@ fn text_of(text: Option<Cow<'_, str>>) -> Text {
     text.map(Text::from).unwrap_or_default()
 }
 
-impl<'de> Deserialize<'de> for Probe<'de> {
+impl<'de> Deserialize<'de> for TypeProbe<'de> {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct Fields;
         impl<'de> serde::de::Visitor<'de> for Fields {
-            type Value = Probe<'de>;
+            type Value = TypeProbe<'de>;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Probe<'de>, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<TypeProbe<'de>, A::Error> {
                 #[derive(Deserialize)]
                 struct Str<'a>(#[serde(borrow)] Cow<'a, str>);
-                let mut probe = Probe::default();
+                let mut probe = TypeProbe::default();
                 while let Some(Str(key)) = map.next_key()? {
                     match &*key {
                         "apiVersion" => probe.api_version = map.next_value::<Option<Str<'de>>>()?.map(|s| s.0),
@@ -166,14 +165,14 @@ mod tests {
     #[test]
     fn groups_matter() {
         for (api_version, kind, want) in [
-            ("v1", "Service", Kind::Service),
-            ("", "Service", Kind::Service),
-            ("serving.knative.dev/v1", "Service", Kind::Other),
-            ("metrics.k8s.io/v1beta1", "NodeMetrics", Kind::Other),
-            ("discovery.k8s.io/v1beta1", "EndpointSlice", Kind::EndpointSliceBeta),
-            ("discovery.k8s.io/v1beta1", "EndpointSliceList", Kind::List),
-            ("v1", "List", Kind::List),
-            ("v1", "", Kind::Other),
+            ("v1", "Service", InputKind::Service),
+            ("", "Service", InputKind::Service),
+            ("serving.knative.dev/v1", "Service", InputKind::Other),
+            ("metrics.k8s.io/v1beta1", "NodeMetrics", InputKind::Other),
+            ("discovery.k8s.io/v1beta1", "EndpointSlice", InputKind::EndpointSliceBeta),
+            ("discovery.k8s.io/v1beta1", "EndpointSliceList", InputKind::List),
+            ("v1", "List", InputKind::List),
+            ("v1", "", InputKind::Other),
         ] {
             let meta = TypeMeta { api_version: api_version.into(), kind: kind.into() };
             assert_eq!(meta.kind(), want, "{api_version} {kind}");

@@ -1,4 +1,4 @@
-//! Reads one object, and tells what is wrong with it if it cannot be read.
+//! Reads one object, or reports why it cannot be read.
 
 use std::marker::PhantomData;
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Deserializer, de::DeserializeSeed};
 use serde_json::value::RawValue;
 
 use super::{
-    budget::{Budget, Pool},
+    budget::{Budget, MemoryPool},
     error::{DecodeError, DecodeReason},
-    kind::{Kind, TypeMeta},
+    kind::{InputKind, TypeMeta},
     position::Position,
-    value::{self, Flaw, Look},
+    value::{self, FieldFault, Reading},
 };
 use crate::model::json::pointer::Pointer;
 use crate::{
@@ -19,71 +19,71 @@ use crate::{
     model::{EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Service, Text, json::message::shortened, names},
 };
 
-/// Where an object stands.
+/// The place of an object in its input.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct ObjectPlace<'a> {
     /// Name of the input.
     pub(super) input: &'a str,
-    /// Tells where its text begins.
+    /// Computes the position of its text.
     pub(super) at: &'a dyn Fn() -> Position,
-    /// Which document, from 0.
+    /// The index of its document, from 0.
     pub(super) document: usize,
-    /// Where it is within the document.
+    /// Its pointer within the document.
     pub(super) pointer: Pointer<'a>,
 }
 
-/// What reading objects needs: what they share, and what they may take.
-pub(super) struct Means<'a> {
+/// What all objects of an input share: interned values, and the memory budget.
+pub(super) struct DecodeContext<'a> {
     pub(super) interner: Interner<'a>,
     pub(super) budget: Budget<'a>,
-    /// The size of the budget, for its error.
+    /// The size of the budget, for the error.
     pub(super) max_memory: usize,
 }
 
-/// Parses `text` as `meta` says and adds it to `into`, or a problem. Only text that is no JSON, and objects that
-/// are too large, are errors.
+/// Parses an object of type `meta` and adds it to `into`, or a finding about it. Only text that is not JSON and objects
+/// that are too large are errors.
 pub(super) fn add(
     text: &str,
     meta: &TypeMeta,
-    place: Place<'_>,
-    means: &mut Means<'_>,
+    place: ObjectPlace<'_>,
+    context: &mut DecodeContext<'_>,
     into: &mut Inventory,
 ) -> Result<(), DecodeError> {
     let kind = meta.kind();
-    if matches!(kind, Kind::List | Kind::Other) {
-        return skip(text, meta, place, means, into);
+    if matches!(kind, InputKind::List | InputKind::Other) {
+        return skip(text, meta, place, context, into);
     }
-    let mut look = read(OfKind(kind), text, place, means)?;
-    if kind == Kind::EndpointSliceBeta {
-        add_topology(&mut look, text, place, means)?;
+    let mut reading = read(KindSeed(kind), text, place, context)?;
+    if kind == InputKind::EndpointSliceBeta {
+        add_topology(&mut reading, text, place, context)?;
     }
-    for flaw in look.flaws {
-        into.problems.add(|| problem(flaw, text, &meta.kind, place));
+    for fault in reading.faults {
+        into.problems.add(|| problem(fault, text, &meta.kind, place));
     }
-    match look.value {
-        Some(object) => keep(object, text, place.pointer, &mut means.interner, into),
-        None => lose(kind, text, into),
+    match reading.value {
+        Some(object) => keep(object, text, place.pointer, &mut context.interner, into),
+        None => record_unreadable(kind, text, into),
     }
     Ok(())
 }
 
-/// Notes whose object it is that cannot be read.
-fn lose(kind: Kind, text: &str, into: &mut Inventory) {
+/// Records the Service of an object that cannot be read.
+fn record_unreadable(kind: InputKind, text: &str, into: &mut Inventory) {
     let named = named(text);
     let service = match kind {
-        Kind::Service | Kind::Endpoints => plain(named.name),
-        Kind::EndpointSlice | Kind::EndpointSliceBeta => {
+        InputKind::Service | InputKind::Endpoints => plain(named.name),
+        InputKind::EndpointSlice | InputKind::EndpointSliceBeta => {
             let labels: Labels = named.labels.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
             labels.get(names::SERVICE_NAME).cloned().unwrap_or_default()
         }
-        Kind::Pod | Kind::Node | Kind::List | Kind::Other => return,
+        InputKind::Pod | InputKind::Node | InputKind::List | InputKind::Other => return,
     };
     if !service.is_empty() {
         into.cannot_read(plain(named.namespace), service);
     }
 }
 
-/// Adds an object that was read, and what an API server would not like about it.
+/// Adds an object, and findings about fields that an API server would refuse.
 pub(super) fn keep(
     mut object: AnyObject,
     text: &str,
@@ -96,80 +96,85 @@ pub(super) fn keep(
     into.add(object);
 }
 
-/// A problem of an object that could not be read.
-pub(super) fn invalid(text: &str, meta: &TypeMeta, place: Place<'_>, why: &str) -> Finding {
+/// A finding about an object that cannot be read.
+pub(super) fn invalid(text: &str, meta: &TypeMeta, place: ObjectPlace<'_>, why: &str) -> Finding {
     let pointer = place.pointer.to_string();
-    problem(Flaw { reason: Reason::InvalidObject, pointer, offset: 0, why: why.to_owned() }, text, &meta.kind, place)
+    problem(
+        FieldFault { reason: Reason::InvalidObject, pointer, offset: 0, why: why.to_owned() },
+        text,
+        &meta.kind,
+        place,
+    )
 }
 
-/// Reads one value of an input.
+/// Reads a value of an input.
 pub(super) fn read<'de, S>(
     seed: S,
     text: &'de str,
-    place: Place<'_>,
-    means: &Means<'_>,
-) -> Result<Look<S::Value>, DecodeError>
+    place: ObjectPlace<'_>,
+    context: &DecodeContext<'_>,
+) -> Result<Reading<S::Value>, DecodeError>
 where
     S: DeserializeSeed<'de> + Copy,
 {
-    let look = value::read(seed, text, place.pointer, &means.budget);
-    if means.budget.is_spent() {
-        return Err((place.at)().error(place.input, DecodeReason::TooMuchMemory(means.max_memory)));
+    let reading = value::read(seed, text, place.pointer, &context.budget);
+    if context.budget.is_spent() {
+        return Err((place.at)().error(place.input, DecodeReason::TooMuchMemory(context.max_memory)));
     }
-    look.map_err(|broken| at(text, broken.offset, place).error(place.input, DecodeReason::Json(broken.why)))
+    reading.map_err(|broken| at(text, broken.offset, place).error(place.input, DecodeReason::Json(broken.why)))
 }
 
-/// A flaw as a problem of the object in `text`.
-pub(super) fn problem(flaw: Flaw, text: &str, kind: &str, place: Place<'_>) -> Finding {
-    let at = at(text, flaw.offset, place);
+/// The finding about a fault of the object in `text`.
+pub(super) fn problem(fault: FieldFault, text: &str, kind: &str, place: ObjectPlace<'_>) -> Finding {
+    let at = at(text, fault.offset, place);
     let mut places = format!("{}:{}:{}", place.input, at.line, at.column);
     if place.document > 0 {
         places = format!("{places} (document {})", place.document + 1);
     }
     let key = ObjectKey { kind: shortened(kind).into(), ..name(text) };
-    let pointer = Some(flaw.pointer).filter(|p| !p.is_empty());
-    Finding { pointer, ..Finding::new(flaw.reason, key, format!("{places}: {}", flaw.why)) }
+    let pointer = Some(fault.pointer).filter(|p| !p.is_empty());
+    Finding { pointer, ..Finding::new(fault.reason, key, format!("{places}: {}", fault.why)) }
 }
 
-fn at(text: &str, offset: usize, place: Place<'_>) -> Position {
+fn at(text: &str, offset: usize, place: ObjectPlace<'_>) -> Position {
     (place.at)().after(text.as_bytes().get(..offset).unwrap_or_default())
 }
 
-/// Reads an object of this kind.
+/// A seed that reads an object of a kind.
 #[derive(Clone, Copy)]
-pub(super) struct OfKind(pub(super) Kind);
+pub(super) struct KindSeed(pub(super) InputKind);
 
-impl<'de> DeserializeSeed<'de> for OfKind {
+impl<'de> DeserializeSeed<'de> for KindSeed {
     type Value = AnyObject;
 
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<AnyObject, D::Error> {
         match self.0 {
-            Kind::Service => Service::deserialize(d).map(AnyObject::Service),
-            Kind::Pod => Pod::deserialize(d).map(AnyObject::Pod),
-            Kind::Node => Node::deserialize(d).map(AnyObject::Node),
-            Kind::Endpoints => Endpoints::deserialize(d).map(AnyObject::Endpoints),
-            Kind::EndpointSlice | Kind::EndpointSliceBeta => {
+            InputKind::Service => Service::deserialize(d).map(AnyObject::Service),
+            InputKind::Pod => Pod::deserialize(d).map(AnyObject::Pod),
+            InputKind::Node => Node::deserialize(d).map(AnyObject::Node),
+            InputKind::Endpoints => Endpoints::deserialize(d).map(AnyObject::Endpoints),
+            InputKind::EndpointSlice | InputKind::EndpointSliceBeta => {
                 EndpointSlice::deserialize(d).map(AnyObject::EndpointSlice)
             }
-            Kind::List | Kind::Other => Err(serde::de::Error::custom("objects of this kind are not read")),
+            InputKind::List | InputKind::Other => Err(serde::de::Error::custom("objects of this kind are not read")),
         }
     }
 }
 
-/// Checks that an object of no interest is JSON at all.
+/// Checks that an object of another kind is valid JSON.
 fn skip(
     text: &str,
     meta: &TypeMeta,
-    place: Place<'_>,
-    means: &Means<'_>,
+    place: ObjectPlace<'_>,
+    context: &DecodeContext<'_>,
     into: &mut Inventory,
 ) -> Result<(), DecodeError> {
-    let mut look = read(PhantomData::<Skipped>, text, place, means)?;
-    let why = match (look.value, meta.kind()) {
-        (None, _) => look.flaws.pop().map(|f| f.why).unwrap_or_default(),
-        (Some(_), _) if meta.kind.is_empty() => "it names no kind".to_owned(),
-        (Some(Skipped { items: Some(_) }), Kind::List) => "items is not a list".to_owned(),
-        (Some(_), Kind::List) => return Ok(()),
+    let mut reading = read(PhantomData::<SkippedObject>, text, place, context)?;
+    let why = match (reading.value, meta.kind()) {
+        (None, _) => reading.faults.pop().map(|f| f.why).unwrap_or_default(),
+        (Some(_), _) if meta.kind.is_empty() => "the field `kind` is missing".to_owned(),
+        (Some(SkippedObject { items: Some(_) }), InputKind::List) => "items is not a list".to_owned(),
+        (Some(_), InputKind::List) => return Ok(()),
         (Some(_), _) => {
             into.ignore(full_kind(meta));
             return Ok(());
@@ -180,11 +185,11 @@ fn skip(
 }
 
 #[derive(Deserialize)]
-struct Skipped {
+struct SkippedObject {
     items: Option<serde::de::IgnoredAny>,
 }
 
-/// `Deployment.apps/v1`: the kind alone may be one that is read in another group.
+/// The kind with its `apiVersion`: another group may have a kind of the same name that is read.
 fn full_kind(meta: &TypeMeta) -> Text {
     let TypeMeta { api_version, kind } = meta;
     let name = if api_version.is_empty() || api_version == "v1" {
@@ -195,19 +200,19 @@ fn full_kind(meta: &TypeMeta) -> Text {
     name.chars().take(120).collect::<String>().into()
 }
 
-/// Spec E.1: `topology` becomes `zone` and `deprecatedTopology`. The flaws of `look` are told already.
+/// Converts `topology` to `zone` and `deprecatedTopology`. The faults of `reading` are reported already.
 fn add_topology(
-    look: &mut Look<AnyObject>,
+    reading: &mut Reading<AnyObject>,
     text: &str,
-    place: Place<'_>,
-    means: &Means<'_>,
+    place: ObjectPlace<'_>,
+    context: &DecodeContext<'_>,
 ) -> Result<(), DecodeError> {
-    let Some(AnyObject::EndpointSlice(slice)) = &mut look.value else { return Ok(()) };
-    let beta = read(PhantomData::<Beta>, text, place, means)?;
-    let news = beta.flaws.into_iter().filter(|f| !look.flaws.contains(f));
-    look.flaws.extend(news.collect::<Vec<_>>());
+    let Some(AnyObject::EndpointSlice(slice)) = &mut reading.value else { return Ok(()) };
+    let beta = read(PhantomData::<Beta>, text, place, context)?;
+    let news = beta.faults.into_iter().filter(|f| !reading.faults.contains(f));
+    reading.faults.extend(news.collect::<Vec<_>>());
     let Some(beta) = beta.value else {
-        look.value = None;
+        reading.value = None;
         return Ok(());
     };
     for (endpoint, beta) in slice.endpoints.iter_mut().zip(beta.endpoints.unwrap_or_default()) {
@@ -234,7 +239,7 @@ struct BetaEndpoint {
     topology: Option<Labels>,
 }
 
-/// What an object is called, as text: what stands here may be anything.
+/// The name of an object, not parsed: the fields may have any type.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct NamedMeta<'a> {
@@ -246,7 +251,7 @@ struct NamedMeta<'a> {
     labels: Option<&'a RawValue>,
 }
 
-/// What an object is called, whatever else is wrong with it.
+/// The name of an object that may be invalid otherwise.
 fn named(text: &str) -> NamedMeta<'_> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -254,13 +259,13 @@ fn named(text: &str) -> NamedMeta<'_> {
         #[serde(borrow)]
         metadata: NamedMeta<'a>,
     }
-    // It keeps nothing that could be many.
-    let pool = Pool::new(usize::MAX);
+    // The result is small: the budget does not matter.
+    let pool = MemoryPool::new(usize::MAX);
     let named = value::read(PhantomData::<Named<'_>>, text, Pointer::At(""), &Budget::new(&pool));
-    named.ok().and_then(|look| look.value).unwrap_or_default().metadata
+    named.ok().and_then(|reading| reading.value).unwrap_or_default().metadata
 }
 
-/// A JSON text; empty if it is something else.
+/// The content of a JSON string; empty for other values.
 fn plain(raw: Option<&RawValue>) -> Text {
     let text: Option<String> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
     text.unwrap_or_default().into()

@@ -1,6 +1,4 @@
-//! Places in a text.
-
-use super::error::{DecodeError, DecodeReason};
+//! Positions in a text.
 
 /// Line and column, both from 1; columns count bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +10,7 @@ pub(super) struct Position {
 impl Position {
     pub(super) const START: Self = Self { line: 1, column: 1 };
 
-    /// The place after `text`, which begins here.
+    /// The position after `text`, which begins here.
     pub(super) fn after(self, text: &[u8]) -> Self {
         match memchr::memrchr(b'\n', text) {
             None => Self { column: self.column + text.len(), ..self },
@@ -22,7 +20,7 @@ impl Position {
         }
     }
 
-    /// The place that a parser calls `line` and `column` of a text that begins here.
+    /// The position of `line` and `column` in a text that begins here.
     pub(super) fn within(self, line: usize, column: usize) -> Self {
         match line {
             0 | 1 => Self { column: self.column + column.saturating_sub(1), ..self },
@@ -30,13 +28,9 @@ impl Position {
         }
     }
 
-    /// The place at which `serde_json` gave up on a text that begins here.
+    /// The position of an error of `serde_json` in a text that begins here.
     pub(super) fn of(self, error: &serde_json::Error) -> Self {
         self.within(error.line(), error.column())
-    }
-
-    pub(super) fn error(self, input: &str, reason: DecodeReason) -> DecodeError {
-        DecodeError { input: input.to_owned(), line: self.line, column: self.column, reason }
     }
 }
 
@@ -45,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_add_up() {
+    fn positions_add_up() {
         let at = |line, column| Position { line, column };
         assert_eq!(Position::START.after(b"abc"), at(1, 4));
         assert_eq!(at(3, 5).after(b"abc\nd\nef"), at(5, 3));

@@ -1,23 +1,22 @@
-//! Finds where a JSON container ends, at memory speed.
+//! Finds the end of a JSON object or list, at memory speed.
 //!
 //! Blocks of 64 bytes become bit masks: one bit per byte for quotes, backslashes, opening and closing
 //! brackets. What lies in strings is masked out by a prefix sum of the quotes. It is the first stage of
 //! simdjson (Langdale and Lemire, "Parsing Gigabytes of JSON per Second"), in portable code that compilers turn
-//! into vector instructions. Nothing is validated here: each value is parsed afterwards.
+//! into vector instructions. The scan does not validate: each value is parsed afterwards.
 
-/// A scan from the opening bracket of a container to its end; may go over several pieces of text.
+/// A scan from the opening bracket of a container to its end, across several pieces of text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scan {
     depth: u64,
-    /// All ones within a string.
+    /// All bits are set within a string.
     in_string: u64,
     /// 1 if the next byte is escaped.
     escaped: u64,
 }
 
 impl Scan {
-    /// Goes on with `bytes`, which follow on those of the last call. Returns where the container ends:
-    /// the place after its closing bracket.
+    /// Continues with `bytes`, which follow those of the last call. Returns the offset after the closing bracket.
     pub(super) fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         let (blocks, tail) = bytes.as_chunks::<64>();
         for (i, block) in blocks.iter().enumerate() {
@@ -34,7 +33,7 @@ impl Scan {
         let quotes = mask(block, |b| b == b'"') & !escaped;
         let in_string = prefix_xor(quotes) ^ self.in_string;
         self.in_string = if in_string >> 63 == 1 { u64::MAX } else { 0 };
-        // `[` and `{`, `]` and `}` differ in one bit. Which of them pair up is the parser's business.
+        // `[` and `{`, `]` and `}` differ in one bit. The parser checks later that they pair up.
         let open = mask(block, |b| b | 0x20 == b'{') & !in_string;
         let close = mask(block, |b| b | 0x20 == b'}') & !in_string;
         let closing = u64::from(close.count_ones());

@@ -1,9 +1,8 @@
-//! Cuts a stream of JSON values into objects, without parsing them.
+//! Splits a stream of JSON values into objects, without parsing them.
 //!
-//! Only the outermost level is read here, token by token: documents one after the other, the members of
-//! a document, the elements of its `items`. What is inside a value is skipped ([`Scan`]) and parsed
-//! later, by whichever thread gets it. All that surrounds the objects is checked here, so that together
-//! nothing of the input goes unread.
+//! The splitter reads only the outermost level, token by token: documents, the members of a document, and the elements of
+//! its `items`. It skips the content of a value ([`Scan`]), which another thread parses later, and validates everything
+//! around the objects. Together, the two validate the whole input.
 
 use std::{collections::HashMap, io::Read};
 
@@ -16,15 +15,15 @@ use super::{
 };
 use crate::model::json::message::message;
 
-/// How much is read at once: large enough to make the hand-over cheap, small enough for the cache.
+/// How much is read at once: large enough for a cheap hand-over, small enough for the cache.
 const BATCH: usize = 1 << 20;
 
-/// Some objects and the text they stand in. Reused.
+/// Some objects and their text; reused.
 #[derive(Debug)]
 pub(super) struct Batch {
     bytes: Vec<u8>,
     end: usize,
-    /// Where the text begins in the input.
+    /// The position of the text in the input.
     pub(super) at: Position,
     /// Its objects.
     pub(super) items: Vec<Item>,
@@ -43,16 +42,16 @@ impl Batch {
     }
 }
 
-/// One object: where it is, and what is known of it.
+/// An object: its place, and its type as far as it is known.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Which document of the input, from 0.
+    /// The index of its document, from 0.
     pub(super) document: usize,
-    /// Which element of the document's list; `None` if it is the document.
+    /// Its index in the list of the document; `None` if it is the document.
     pub(super) index: Option<usize>,
-    /// What the list says that its items are; `None` if it has not told its kind yet.
+    /// The type of its items according to the list; `None` if the type comes after the items.
     pub(super) list: Option<TypeMeta>,
 }
 
@@ -74,7 +73,7 @@ enum State {
     Element,
 }
 
-/// See the module.
+/// Splits a stream of JSON values into objects.
 pub(super) struct Splitter<'n, R> {
     input: R,
     name: &'n str,
@@ -82,31 +81,31 @@ pub(super) struct Splitter<'n, R> {
     max_object: usize,
     ended: bool,
     failed: Option<DecodeError>,
-    /// What was read and belongs to the next batch.
+    /// Bytes that belong to the next batch.
     carry: Vec<u8>,
-    /// Place of the first byte of `carry`.
+    /// Position of the first byte of `carry`.
     at: Position,
 
-    // Offsets into the current batch. Whatever comes before `unit` is done with.
+    // Offsets into the current batch. Everything before `unit` is finished.
     pos: usize,
     unit: usize,
-    /// Where the members begin that are not checked yet; `None` directly behind a list.
+    /// Start of the members that are not validated yet; `None` directly after a list.
     members: Option<usize>,
     scan: Option<(Scan, usize)>,
 
     state: State,
     document: usize,
-    /// Elements so far of the list that this document is; `None` if it has none yet.
+    /// Number of elements in the list of this document; `None` before the list.
     elements: Option<usize>,
-    /// Whether the document is nothing but an array.
+    /// Whether the document is a bare array.
     bare: bool,
     list: Option<TypeMeta>,
-    /// Kinds of lists that told them after their items.
+    /// Types of items that follow the items of their list.
     late: HashMap<usize, TypeMeta>,
 }
 
 impl<'n, R: Read> Splitter<'n, R> {
-    /// `at` is the place of the first byte; `max_object` bytes are the most that is kept at once.
+    /// `at` is the position of the first byte; at most `max_object` bytes are buffered.
     pub(super) fn new(input: R, name: &'n str, at: Position, max_object: usize) -> Self {
         Self {
             input,
@@ -131,18 +130,17 @@ impl<'n, R: Read> Splitter<'n, R> {
         }
     }
 
-    /// Whether the input is read to its end.
+    /// Whether the whole input was read.
     pub(super) fn ended(&self) -> bool {
         self.ended && self.failed.is_none() && self.carry.is_empty()
     }
 
-    /// What the items of this document are, if its list told its kind after them.
+    /// The type of the items of a document, if it follows the items.
     pub(super) fn late_kind(&self, document: usize) -> Option<&TypeMeta> {
         self.late.get(&document)
     }
 
-    /// Fills `batch` with the next objects; `false` at the end. An error comes after all the objects
-    /// before it.
+    /// Fills `batch` with the next objects; `false` at the end. The objects before an error come first.
     pub(super) fn next(&mut self, batch: &mut Batch) -> Result<bool, DecodeError> {
         batch.items.clear();
         batch.end = 0;
@@ -156,7 +154,7 @@ impl<'n, R: Read> Splitter<'n, R> {
         }
         batch.at = self.at;
         let mut filled = self.carry.len();
-        // What one huge object needed is not kept for ever.
+        // The memory for one huge object is released.
         if batch.bytes.len() > 8 * self.batch.max(filled) {
             batch.bytes = Vec::new();
         }
@@ -185,7 +183,7 @@ impl<'n, R: Read> Splitter<'n, R> {
             if filled >= self.max_object {
                 break Err(self.at.error(self.name, DecodeReason::ObjectTooLarge(self.max_object)));
             }
-            // One object fills all of it: twice the size, so that the work stays linear.
+            // One object fills the buffer. Doubling it keeps the work linear.
             let larger = (2 * batch.bytes.len()).min(self.max_object);
             batch.bytes.resize(larger.max(filled + 1), 0);
         };
@@ -202,7 +200,7 @@ impl<'n, R: Read> Splitter<'n, R> {
         Ok(true)
     }
 
-    /// Puts what is not done with aside, for the next batch.
+    /// Keeps unfinished bytes for the next batch.
     fn keep(&mut self, bytes: &[u8]) {
         let done = if self.ended { bytes.len() } else { self.unit };
         self.carry.clear();
@@ -226,12 +224,12 @@ impl<'n, R: Read> Splitter<'n, R> {
         Err(self.at.after(bytes).error(self.name, why))
     }
 
-    /// Reads tokens as far as they are complete. An error is an offset and what is wrong there.
+    /// Reads all complete tokens. An error is an offset and a message.
     fn advance(&mut self, bytes: &[u8], items: &mut Vec<Item>) -> Result<(), (usize, String)> {
         loop {
             self.pos += bytes[self.pos..].iter().take_while(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t')).count();
-            // The text of a list's own members is kept until they are checked, that of a document until
-            // it is known whether it is a list.
+            // The members of a list are kept until they are validated, and a document until it is known whether it is a
+            // list.
             self.unit = self.members.unwrap_or(self.pos);
             let Some(&b) = bytes.get(self.pos) else { return Ok(()) };
             let complete = match self.state {
@@ -319,9 +317,9 @@ impl<'n, R: Read> Splitter<'n, R> {
             let start = self.members.unwrap_or(self.pos);
             items.push(Item { start, end, document: self.document, index: None, list: None });
         } else if self.members.is_some() {
-            let told_before = self.list.is_some();
+            let known_before = self.list.is_some();
             self.check_members(bytes, end, "")?;
-            if let (false, Some(list)) = (told_before, &self.list) {
+            if let (false, Some(list)) = (known_before, &self.list) {
                 self.late.insert(self.document, list.clone());
             }
         }
@@ -330,7 +328,7 @@ impl<'n, R: Read> Splitter<'n, R> {
         Ok(self.step(State::Document))
     }
 
-    /// Parses the members of a list's object from `members` to `end`, and takes its kind from them.
+    /// Validates the members of a list from `members` to `end`, and reads its type from them.
     fn check_members(&mut self, bytes: &[u8], end: usize, close: &str) -> Result<(), (usize, String)> {
         let Some(start) = self.members else { return Ok(()) };
         let open = if bytes[start] == b'{' { "" } else { "{" };
@@ -349,7 +347,7 @@ impl<'n, R: Read> Splitter<'n, R> {
         Ok(())
     }
 
-    /// Where the value at `pos` ends, if its end was read.
+    /// The end of the value at `pos`, if it is in the buffer.
     fn value(&mut self, b: u8, bytes: &[u8]) -> Result<Option<usize>, (usize, String)> {
         match b {
             b'{' | b'[' => {

@@ -1,8 +1,8 @@
 //! Reads a stream of JSON on several threads, in bounded memory.
 //!
-//! Each thread takes the next batch of objects from the [`Splitter`] under a lock, which reads and cuts but
-//! does not parse, and parses it with the lock released. There is no queue: what is in memory is one
-//! batch for each thread. Batches are numbered, and their objects are put together in order.
+//! Each thread takes the next batch of objects from the [`Splitter`] under a lock, and parses it after it has released
+//! the lock. There is no queue: memory holds one batch per thread. Batches are numbered, and their objects are joined in
+//! order.
 
 use std::{
     io::Read,
@@ -13,39 +13,39 @@ use std::{
 };
 
 use super::{
-    Source,
-    budget::{Budget, Pool},
+    budget::{Budget, MemoryPool},
     error::{DecodeError, DecodeReason},
-    kind::{Kind, TypeMeta},
-    object::{self, Means, Place},
+    kind::{InputKind, TypeMeta},
+    object::{self, DecodeContext, ObjectPlace},
     position::Position,
+    source::Source,
     split::{Batch, Item, Splitter},
 };
 use crate::inventory::{Interner, Inventory, Targets};
 use crate::model::json::pointer::Pointer;
 
-/// What one batch came to.
+/// The result of one batch.
 #[derive(Default)]
-struct Part {
+struct BatchPart {
     number: usize,
     found: Inventory,
-    /// Objects whose kind only the end of their list tells.
-    held: Vec<Held>,
+    /// Objects whose type follows at the end of their list.
+    held: Vec<HeldObject>,
     failed: Option<DecodeError>,
 }
 
-struct Held {
+struct HeldObject {
     text: String,
     at: Position,
     document: usize,
     index: Option<usize>,
 }
 
-/// Reads all of `input`, which is JSON.
+/// Reads all objects of a JSON input.
 pub(super) fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     let mut splitter = Splitter::new(input, source.name, Position::START, source.max_object_bytes);
     let mut batch = Batch::default();
-    let memory = Pool::new(source.max_memory);
+    let memory = MemoryPool::new(source.max_memory);
     let common = Common { source, targets: into.targets(), objects: AtomicUsize::new(0), memory };
     let mut worker = Worker::new(&common);
     let more = splitter.next(&mut batch)?;
@@ -66,7 +66,7 @@ fn in_parallel<R: Read + Send>(
     stop: &AtomicBool,
     worker: Worker<'_>,
     batch: Batch,
-) -> Vec<Part> {
+) -> Vec<BatchPart> {
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..worker.common.source.threads.get())
             .map(|_| Worker::new(worker.common))
@@ -74,7 +74,7 @@ fn in_parallel<R: Read + Send>(
             .collect();
         let mut parts = take_batches(shared, stop, worker, batch);
         for other in others {
-            // A panic there is a defect of the program; it is not made worse by hiding it.
+            // A panic in a thread is a defect: it is propagated.
             parts.append(&mut other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         parts
@@ -86,7 +86,7 @@ fn take_batches<R: Read>(
     stop: &AtomicBool,
     mut worker: Worker<'_>,
     mut batch: Batch,
-) -> Vec<Part> {
+) -> Vec<BatchPart> {
     let mut parts = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         let (number, more) = {
@@ -97,9 +97,9 @@ fn take_batches<R: Read>(
         let part = match more {
             Ok(false) => break,
             Ok(true) => worker.parse(&batch, number),
-            Err(error) => Part { number, failed: Some(error), ..Part::default() },
+            Err(error) => BatchPart { number, failed: Some(error), ..BatchPart::default() },
         };
-        // Batches before this one are in somebody's hands already, and will be finished.
+        // Other threads finish the batches before this one.
         if part.failed.is_some() {
             stop.store(true, Ordering::Relaxed);
         }
@@ -108,9 +108,9 @@ fn take_batches<R: Read>(
     parts
 }
 
-/// In the order of the input, up to the first error.
+/// Joins the batches in the order of the input, up to the first error.
 fn put_together<R: Read>(
-    mut parts: Vec<Part>,
+    mut parts: Vec<BatchPart>,
     splitter: &Splitter<'_, R>,
     mut worker: Worker<'_>,
     into: &mut Inventory,
@@ -128,45 +128,46 @@ fn put_together<R: Read>(
     worker.release(held, splitter, None, into)
 }
 
-/// What all threads share.
+/// The state that all threads share.
 struct Common<'s> {
     source: &'s Source<'s>,
     targets: Arc<Targets>,
-    /// How many objects there were so far, lists of lists included.
+    /// The number of objects so far, including nested lists.
     objects: AtomicUsize,
-    /// What they may take.
-    memory: Pool,
+    /// Their memory.
+    memory: MemoryPool,
 }
 
-/// Parses batches; remembers what objects have in common.
+/// Parses batches, and interns the values that objects share.
 struct Worker<'s> {
     common: &'s Common<'s>,
-    means: Means<'s>,
-    /// Where a batch is gathered: lists that grow leave holes behind, so this one is reused.
+    context: DecodeContext<'s>,
+    /// The buffer for a batch, reused because growing lists fragment the heap.
     found: Inventory,
 }
 
-/// The list that a batch is from, if it is an object of another list. kubectl prints no such thing, but reads it.
-struct Outer {
+/// The nested list that a batch belongs to. kubectl does not print nested lists, but reads them.
+struct OuterList {
     document: usize,
     pointer: String,
     depth: usize,
 }
 
-/// How deep lists may be nested.
+/// Deepest nesting of lists.
 const MAX_DEPTH: usize = 4;
 
 impl<'s> Worker<'s> {
     fn new(common: &'s Common<'s>) -> Self {
         let budget = Budget::new(&common.memory);
-        let means = Means { interner: Interner::new(&common.targets), budget, max_memory: common.source.max_memory };
-        Self { common, means, found: Inventory::default() }
+        let context =
+            DecodeContext { interner: Interner::new(&common.targets), budget, max_memory: common.source.max_memory };
+        Self { common, context, found: Inventory::default() }
     }
 
-    fn parse(&mut self, batch: &Batch, number: usize) -> Part {
+    fn parse(&mut self, batch: &Batch, number: usize) -> BatchPart {
         let (mut found, mut held) = (std::mem::take(&mut self.found), Vec::new());
         let failed = self.batch(batch, None, &mut found, &mut held).err();
-        let part = Part { number, found: found.take_exact(), held, failed };
+        let part = BatchPart { number, found: found.take_exact(), held, failed };
         self.found = found;
         part
     }
@@ -174,17 +175,17 @@ impl<'s> Worker<'s> {
     fn batch(
         &mut self,
         batch: &Batch,
-        outer: Option<&Outer>,
+        outer: Option<&OuterList>,
         into: &mut Inventory,
-        held: &mut Vec<Held>,
+        held: &mut Vec<HeldObject>,
     ) -> Result<(), DecodeError> {
         let max = self.common.source.max_objects;
         if self.common.objects.fetch_add(batch.items.len(), Ordering::Relaxed) > max - batch.items.len().min(max) {
             return Err(batch.at.error(self.common.source.name, DecodeReason::TooManyObjects(max)));
         }
-        // Once for all objects, which costs next to nothing; one by one only if it fails.
+        // The whole batch is checked at once, which is cheap; the objects one by one only if that fails.
         let all = std::str::from_utf8(batch.text());
-        // Places are worked out when they are asked for, from the last one that was: once through the text.
+        // Positions are computed on demand, from the last one: one pass over the text.
         let (mut from, mut known) = (0, batch.at);
         for item in &batch.items {
             let bytes = &batch.text()[item.start..item.end];
@@ -200,34 +201,39 @@ impl<'s> Worker<'s> {
             let items = Pointer::Key(&list, "items");
             let pointer = item.index.map_or(list, |i| Pointer::Index(&items, i));
             let document = outer.map_or(item.document, |o| o.document);
-            let place = Place { input: self.common.source.name, at: &at, document, pointer };
+            let place = ObjectPlace { input: self.common.source.name, at: &at, document, pointer };
             match kind_of(text, item) {
-                Some(meta) if meta.kind() != Kind::List || item.index.is_none() => {
-                    object::add(text, &meta, place, &mut self.means, into)?;
+                Some(meta) if meta.kind() != InputKind::List || item.index.is_none() => {
+                    object::add(text, &meta, place, &mut self.context, into)?;
                     continue;
                 }
                 Some(meta) => self.nested(text, &meta, place, outer.map_or(1, |o| o.depth + 1), into)?,
-                None => held.push(Held { text: text.to_owned(), at: at(), document: item.document, index: item.index }),
+                None => held.push(HeldObject {
+                    text: text.to_owned(),
+                    at: at(),
+                    document: item.document,
+                    index: item.index,
+                }),
             }
             (from, known) = (item.start, at());
         }
         Ok(())
     }
 
-    /// Reads a list that is an object of a list.
+    /// Reads a nested list.
     fn nested(
         &mut self,
         text: &str,
         meta: &TypeMeta,
-        place: Place<'_>,
+        place: ObjectPlace<'_>,
         depth: usize,
         into: &mut Inventory,
     ) -> Result<(), DecodeError> {
         if depth > MAX_DEPTH {
-            into.problems.add(|| object::invalid(text, meta, place, "lists are nested too deep"));
+            into.problems.add(|| object::invalid(text, meta, place, "lists are nested too deeply"));
             return Ok(());
         }
-        let outer = Outer { document: place.document, pointer: place.pointer.to_string(), depth };
+        let outer = OuterList { document: place.document, pointer: place.pointer.to_string(), depth };
         let mut splitter = Splitter::new(text.as_bytes(), self.common.source.name, (place.at)(), text.len());
         let (mut batch, mut held) = (Batch::default(), Vec::new());
         while splitter.next(&mut batch)? {
@@ -236,41 +242,40 @@ impl<'s> Worker<'s> {
         self.release(held, &splitter, Some(&outer), into)
     }
 
-    /// Parses the objects whose kind was not known before the end of their list.
+    /// Parses the objects whose type follows at the end of their list.
     fn release<R: Read>(
         &mut self,
-        held: Vec<Held>,
+        held: Vec<HeldObject>,
         splitter: &Splitter<'_, R>,
-        outer: Option<&Outer>,
+        outer: Option<&OuterList>,
         into: &mut Inventory,
     ) -> Result<(), DecodeError> {
-        for Held { text, at, document, index } in held {
+        for HeldObject { text, at, document, index } in held {
             let meta = splitter.late_kind(document).cloned().unwrap_or_default();
             let list = Pointer::At(outer.map_or("", |o| &o.pointer));
             let items = Pointer::Key(&list, "items");
             let pointer = index.map_or(list, |i| Pointer::Index(&items, i));
             let document = outer.map_or(document, |o| o.document);
-            let place = Place { input: self.common.source.name, at: &|| at, document, pointer };
-            object::add(&text, &meta, place, &mut self.means, into)?;
+            let place = ObjectPlace { input: self.common.source.name, at: &|| at, document, pointer };
+            object::add(&text, &meta, place, &mut self.context, into)?;
         }
         Ok(())
     }
 }
 
-/// What an object is: what it says itself, else what its list says. `None` if only the end of the list
-/// will tell.
+/// The type of an object, from the object or else from its list. `None` if the type follows at the end of the list.
 fn kind_of(text: &str, item: &Item) -> Option<TypeMeta> {
-    let told = TypeMeta::of(text, false);
+    let named = TypeMeta::of(text, false);
     match &item.list {
-        _ if told.is_complete() => Some(told),
-        Some(list) if list.is_complete() => Some(if told.kind.is_empty() { list.clone() } else { told }),
-        // A document, an object of a plain list, or of one that has not told its kind yet.
+        _ if named.is_complete() => Some(named),
+        Some(list) if list.is_complete() => Some(if named.kind.is_empty() { list.clone() } else { named }),
+        // A document, or an object of a plain list or of a list whose type is not known yet.
         list => {
-            let told = TypeMeta::of(text, true);
+            let named = TypeMeta::of(text, true);
             match list {
-                Some(list) if told.kind.is_empty() => Some(TypeMeta { kind: list.kind.clone(), ..told }),
-                None if told.kind.is_empty() && item.index.is_some() => None,
-                _ => Some(told),
+                Some(list) if named.kind.is_empty() => Some(TypeMeta { kind: list.kind.clone(), ..named }),
+                None if named.kind.is_empty() && item.index.is_some() => None,
+                _ => Some(named),
             }
         }
     }

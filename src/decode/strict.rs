@@ -1,16 +1,16 @@
-//! Objects are objects: a deserializer that refuses `[]` where a struct is asked for.
+//! The strict JSON reader: a deserializer that refuses a list in the place of an object.
 //!
-//! serde's derived structs also read themselves from a sequence, field by field, so that
-//! `{"service": []}` would be a Service with nothing in it. Kubernetes refuses that, and so does this.
+//! Derived structs also deserialize from a sequence, field by field: `{"service": []}` would be an empty Service.
+//! Kubernetes refuses it, and so does this reader.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::budget::Budget;
 
-/// A deserializer, or a part of one, that makes no structs of sequences, and counts what it makes.
+/// A deserializer, or a part of one, that refuses sequences for structs and charges the budget for what it allocates.
 pub(super) struct Strict<'b, T>(pub(super) T, pub(super) &'b Budget<'b>);
 
-/// As [`serde_json::from_str`], with objects for structs.
+/// Like [`serde_json::from_str`], but structs must be objects.
 pub(super) fn from_str<'de, S: DeserializeSeed<'de>>(
     seed: S,
     text: &'de str,
@@ -45,14 +45,14 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
         self.0.deserialize_map(Strict(visitor, self.1))
     }
 
-    /// Variants have names only. To a parser of JSON, anything but a name or an object would be no JSON.
+    /// Variants are unit variants. The parser would report any value other than a string or an object as invalid JSON.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _name: &'static str,
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.0.deserialize_str(Name(visitor))
+        self.0.deserialize_str(VariantName(visitor))
     }
 
     forward! {
@@ -91,7 +91,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<'_, V> {
         visit_byte_buf(Vec<u8>);
     }
 
-    /// JSON has numbers, not integers: `80.0` is the integer 80, as JSON Schema says too.
+    /// `80.0` is the integer 80, as in JSON Schema.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of at most 53 bits")]
     fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
@@ -152,7 +152,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<'_, A> {
     type Error = A::Error;
     #[inline]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
-        // The key of a struct is a number of one byte, that of a map is as large as its value.
+        // The key of a struct takes one byte. That of a map is as large as its value.
         self.1.pay::<K::Value, _>(2)?;
         self.0.next_key_seed(seed)
     }
@@ -165,10 +165,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<'_, A> {
     }
 }
 
-/// The name of a variant.
-struct Name<V>(V);
+/// Reads the name of a variant.
+struct VariantName<V>(V);
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Name<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for VariantName<V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -186,13 +186,13 @@ mod tests {
 
     use super::*;
     use crate::{
-        decode::budget::Pool,
+        decode::budget::MemoryPool,
         engine::state::{Controller, Options},
         model::{EndpointSlice, Node, Service, json::message::message},
     };
 
     #[test]
-    fn a_list_is_no_object() {
+    fn a_list_is_not_an_object() {
         for (text, ok) in [
             (r#"{"metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}}"#, true),
             (r#"{"metadata":null}"#, true),
@@ -202,13 +202,13 @@ mod tests {
             (r#"{"metadata":[]}"#, false),
             (r#"{"spec":{"ports":[[]]}}"#, false),
         ] {
-            let pool = Pool::new(1 << 20);
+            let pool = MemoryPool::new(1 << 20);
             assert_eq!(from_str(PhantomData::<Service>, text, &Budget::new(&pool)).is_ok(), ok, "{text}");
         }
     }
 
     #[test]
-    fn what_is_made_is_paid_for() {
+    fn allocations_are_charged_to_the_budget() {
         let list = |n: usize| vec!["{}"; n].join(",");
         let map = |n: usize| (0..n).map(|i| format!("\"{i}\":\"\"")).collect::<Vec<_>>().join(",");
         for (name, text, ok) in [
@@ -219,7 +219,7 @@ mod tests {
             ("many pairs", format!("{{\"metadata\":{{\"labels\":{{{}}}}}}}", map(30_000)), false),
             ("many that are skipped", format!("{{\"x\":{{{}}}}}", map(30_000)), true),
         ] {
-            let pool = Pool::new(1 << 20);
+            let pool = MemoryPool::new(1 << 20);
             let budget = Budget::new(&pool);
             let read = from_str(PhantomData::<EndpointSlice>, &text, &budget);
             assert_eq!((read.is_ok(), budget.is_spent()), (ok, !ok), "{name}");
@@ -227,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn messages_name_json_and_not_rust() {
+    fn messages_use_terms_of_json() {
         fn said<T: serde::de::DeserializeOwned>(text: &str) -> String {
-            let pool = Pool::new(1 << 20);
+            let pool = MemoryPool::new(1 << 20);
             let read = from_str(PhantomData::<T>, text, &Budget::new(&pool));
             read.err().map(|e| message(&e)).unwrap_or_default()
         }

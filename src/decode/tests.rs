@@ -1,6 +1,9 @@
 //! Whatever comes in: a clear error, or a problem, and never a lost rest.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    num::NonZeroUsize,
+};
 
 use super::*;
 use crate::inventory::Inventory;
@@ -209,7 +212,7 @@ fn of_equal_names_and_keys_the_last_one_counts() {
         &["duplicate-key /metadata/name in:4:10: name is there twice; the last one counts"],
         None,
     );
-    // One flaw does not hide the place of another.
+    // One fault does not hide the place of another.
     check(
         "kind: Pod\nmetadata: {name: a}\n---\nkind: Service\nmetadata:\n  name: b\n  name: c\nspec:\n  ports: 80\n",
         &["Pod a"],

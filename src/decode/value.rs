@@ -1,8 +1,8 @@
-//! Reads one value, and tells what is wrong with it if it cannot be read.
+//! Reads one value, or reports the field that cannot be read.
 //!
-//! The first look is quick and knows no places. The second one knows the place of all it reads, and takes the
-//! last of equal keys, as Kubernetes does. It makes nothing that the model does not keep: a tree of values
-//! may be a hundred times as large as its text.
+//! The first pass is fast and does not track positions. The second pass knows the position of everything it reads, and
+//! takes the last of equal keys, as Kubernetes does. It allocates only what the model keeps: a tree of JSON values can be
+//! a hundred times as large as its text.
 
 use std::{cell::RefCell, marker::PhantomData};
 
@@ -20,102 +20,102 @@ use crate::engine::reason::Reason;
 use crate::model::json::message::message;
 use crate::model::json::pointer::Pointer;
 
-/// A field that is to blame.
+/// A field that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Flaw {
+pub(super) struct FieldFault {
     pub(super) reason: Reason,
-    /// JSON pointer to it.
+    /// JSON pointer to the field.
     pub(super) pointer: String,
-    /// Where it begins in the text that was read.
+    /// Offset of the field in the text.
     pub(super) offset: usize,
     pub(super) why: String,
 }
 
-/// What became of a value.
+/// The result of reading a value.
 #[derive(Debug)]
-pub(super) struct Look<T> {
-    /// `None` if it cannot be read: then the last flaw tells why.
+pub(super) struct Reading<T> {
+    /// `None` if the value cannot be read; the last fault is the reason.
     pub(super) value: Option<T>,
-    pub(super) flaws: Vec<Flaw>,
+    pub(super) faults: Vec<FieldFault>,
 }
 
-/// Most keys of one value that are told to be there twice.
-const MAX_TWICE: usize = 20;
+/// Most repeated keys of one value that are reported.
+const MAX_REPEATED: usize = 20;
 
-/// Reads `text`, which stands `at` this place. Only text that is no JSON is an error.
+/// Reads the text at a pointer. Only text that is not JSON is an error.
 pub(super) fn read<'de, S>(
     seed: S,
     text: &'de str,
     at: Pointer<'_>,
     budget: &Budget<'_>,
-) -> Result<Look<S::Value>, Flaw>
+) -> Result<Reading<S::Value>, FieldFault>
 where
     S: DeserializeSeed<'de> + Copy,
 {
     let error = match strict::from_str(seed, text, budget) {
-        Ok(value) => return Ok(Look { value: Some(value), flaws: Vec::new() }),
+        Ok(value) => return Ok(Reading { value: Some(value), faults: Vec::new() }),
         Err(error) => error,
     };
-    let notes = Notes { whole: text, twice: RefCell::default(), blamed: RefCell::default() };
-    let again = Again { text: text.trim(), at, notes: &notes, budget };
-    // A number beyond all bounds and half a surrogate are JSON, though serde_json has no place for them: they are
-    // the fault of one value, and not of the text.
+    let faults_found = PassFaults { whole: text, repeated: RefCell::default(), blamed: RefCell::default() };
+    let pass = SecondPass { text: text.trim(), at, faults_found: &faults_found, budget };
+    // A number out of range and half a surrogate are JSON, though serde_json cannot represent them: the value is at
+    // fault, and not the text.
     let well_formed = || serde_json::from_str::<&RawValue>(text).is_ok();
     if error.classify() != Category::Data && !well_formed() {
-        notes.blame(&error, &again);
-        return Err(notes.broken(&error));
+        faults_found.blame(&error, &pass);
+        return Err(faults_found.broken(&error));
     }
-    let value = again.read(seed).ok();
-    let mut flaws = notes.twice.take();
-    match notes.blamed.take() {
+    let value = pass.read(seed).ok();
+    let mut faults = faults_found.repeated.take();
+    match faults_found.blamed.take() {
         Some((category, broken)) if category != Category::Data && !well_formed() => return Err(broken),
-        Some((_, flaw)) => flaws.push(flaw),
-        None if value.is_none() => flaws.push(notes.broken(&error)),
+        Some((_, fault)) => faults.push(fault),
+        None if value.is_none() => faults.push(faults_found.broken(&error)),
         None => {}
     }
-    Ok(Look { value, flaws })
+    Ok(Reading { value, faults })
 }
 
-/// What the second look found out.
-struct Notes<'de> {
+/// The faults that the second pass finds.
+struct PassFaults<'de> {
     whole: &'de str,
-    twice: RefCell<Vec<Flaw>>,
-    /// The first thing that went wrong, which is the innermost.
-    blamed: RefCell<Option<(Category, Flaw)>>,
+    repeated: RefCell<Vec<FieldFault>>,
+    /// The first error, which is the innermost one.
+    blamed: RefCell<Option<(Category, FieldFault)>>,
 }
 
-impl<'de> Notes<'de> {
+impl<'de> PassFaults<'de> {
     fn offset(&self, part: &str) -> usize {
-        // The parser lends parts of the text, so that an address is a place.
+        // The parser returns slices of the text: the difference of the addresses is the offset.
         (part.as_ptr() as usize).saturating_sub(self.whole.as_ptr() as usize)
     }
 
-    fn blame(&self, error: &serde_json::Error, again: &Again<'de, '_>) {
+    fn blame(&self, error: &serde_json::Error, pass: &SecondPass<'de, '_>) {
         let mut blamed = self.blamed.borrow_mut();
         if blamed.is_none() {
-            let start = self.offset(again.text);
-            let offset = if error.is_data() { start } else { start + offset_of(error, again.text) };
-            let flaw =
-                Flaw { reason: Reason::InvalidObject, pointer: again.at.to_string(), offset, why: message(error) };
-            *blamed = Some((error.classify(), flaw));
+            let start = self.offset(pass.text);
+            let offset = if error.is_data() { start } else { start + offset_of(error, pass.text) };
+            let fault =
+                FieldFault { reason: Reason::InvalidObject, pointer: pass.at.to_string(), offset, why: message(error) };
+            *blamed = Some((error.classify(), fault));
         }
     }
 
-    fn note_twice(&self, at: Pointer<'_>, name: &str, value: &RawValue) {
-        let mut twice = self.twice.borrow_mut();
-        if twice.len() < MAX_TWICE {
-            twice.push(Flaw {
+    fn note_repeated(&self, at: Pointer<'_>, name: &str, value: &RawValue) {
+        let mut repeated = self.repeated.borrow_mut();
+        if repeated.len() < MAX_REPEATED {
+            repeated.push(FieldFault {
                 reason: Reason::DuplicateKey,
                 pointer: Pointer::Key(&at, name).to_string(),
                 offset: self.offset(value.get()),
-                why: format!("{name} is there twice; the last one counts"),
+                why: format!("{name} is repeated; the last one counts"),
             });
         }
     }
 
-    fn broken(self, error: &serde_json::Error) -> Flaw {
-        let flaw = self.blamed.into_inner().map(|(_, flaw)| flaw);
-        flaw.unwrap_or_else(|| Flaw {
+    fn broken(self, error: &serde_json::Error) -> FieldFault {
+        let fault = self.blamed.into_inner().map(|(_, fault)| fault);
+        fault.unwrap_or_else(|| FieldFault {
             reason: Reason::InvalidObject,
             pointer: String::new(),
             offset: 0,
@@ -124,29 +124,29 @@ impl<'de> Notes<'de> {
     }
 }
 
-/// Where in `text` the parser gave up.
+/// The offset in `text` of an error of the parser.
 pub(super) fn offset_of(error: &serde_json::Error, text: &str) -> usize {
     let line = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
     (line + error.column().saturating_sub(1)).min(text.len())
 }
 
-/// A value on its second reading.
+/// A value in the second pass.
 #[derive(Clone, Copy)]
-struct Again<'de, 'n> {
+struct SecondPass<'de, 'n> {
     text: &'de str,
     at: Pointer<'n>,
-    notes: &'n Notes<'de>,
+    faults_found: &'n PassFaults<'de>,
     budget: &'n Budget<'n>,
 }
 
-impl<'de> Again<'de, '_> {
+impl<'de> SecondPass<'de, '_> {
     fn json(&self) -> serde_json::Deserializer<serde_json::de::StrRead<'de>> {
         serde_json::Deserializer::from_str(self.text)
     }
 
-    /// Reads it. If that fails, the innermost value is the first to know, and takes the blame.
+    /// Reads the value. The innermost value that fails records the fault first.
     fn read<S: DeserializeSeed<'de>>(self, seed: S) -> serde_json::Result<S::Value> {
-        seed.deserialize(self).inspect_err(|error| self.notes.blame(error, &self))
+        seed.deserialize(self).inspect_err(|error| self.faults_found.blame(error, &self))
     }
 }
 
@@ -160,7 +160,7 @@ macro_rules! in_one_go {
     };
 }
 
-impl<'de> Deserializer<'de> for Again<'de, '_> {
+impl<'de> Deserializer<'de> for SecondPass<'de, '_> {
     type Error = serde_json::Error;
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -169,15 +169,15 @@ impl<'de> Deserializer<'de> for Again<'de, '_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> serde_json::Result<V::Value> {
-        self.json().deserialize_map(Struct { of: self, fields, visitor })
+        self.json().deserialize_map(StructVisitor { of: self, fields, visitor })
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> serde_json::Result<V::Value> {
-        self.json().deserialize_map(Inside { of: self, visitor })
+        self.json().deserialize_map(ChildVisitor { of: self, visitor })
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> serde_json::Result<V::Value> {
-        self.json().deserialize_seq(Inside { of: self, visitor })
+        self.json().deserialize_seq(ChildVisitor { of: self, visitor })
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> serde_json::Result<V::Value> {
@@ -207,14 +207,14 @@ impl<'de> Deserializer<'de> for Again<'de, '_> {
     }
 }
 
-/// Takes the members of an object that a struct has, the last of each, before the struct sees them.
-struct Struct<'de, 'n, V> {
-    of: Again<'de, 'n>,
+/// Passes the known members of an object to a struct, the last one of each name.
+struct StructVisitor<'de, 'n, V> {
+    of: SecondPass<'de, 'n>,
     fields: &'static [&'static str],
     visitor: V,
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Struct<'de, '_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for StructVisitor<'de, '_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -224,33 +224,33 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Struct<'de, '_, V> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<V::Value, A::Error> {
         let Self { of, fields, visitor } = self;
         let mut found: Vec<Option<&'de RawValue>> = vec![None; fields.len()];
-        while let Some(key) = map.next_key::<Key>()? {
+        while let Some(key) = map.next_key::<OwnedKey>()? {
             let Some(i) = fields.iter().position(|f| *f == key.0) else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
             let value: &RawValue = map.next_value()?;
             if found[i].replace(value).is_some() {
-                of.notes.note_twice(of.at, fields[i], value);
+                of.faults_found.note_repeated(of.at, fields[i], value);
             }
         }
         let left = fields.iter().zip(found).filter_map(|(name, value)| Some((*name, value?)));
-        visitor.visit_map(Members { of, left, value: None, error: PhantomData })
+        visitor.visit_map(StructMembers { of, left, value: None, error: PhantomData })
     }
 }
 
-/// A key: text of any form.
+/// A key: a string with or without escapes.
 #[derive(Deserialize)]
-struct Key(String);
+struct OwnedKey(String);
 
-struct Members<'de, 'n, I, E> {
-    of: Again<'de, 'n>,
+struct StructMembers<'de, 'n, I, E> {
+    of: SecondPass<'de, 'n>,
     left: I,
     value: Option<(&'static str, &'de RawValue)>,
     error: PhantomData<E>,
 }
 
-impl<'de, I, E> MapAccess<'de> for Members<'de, '_, I, E>
+impl<'de, I, E> MapAccess<'de> for StructMembers<'de, '_, I, E>
 where
     I: Iterator<Item = (&'static str, &'de RawValue)>,
     E: Error,
@@ -265,17 +265,17 @@ where
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, E> {
         let (name, value) = self.value.take().ok_or_else(|| E::custom("a value without a key"))?;
         let at = Pointer::Key(&self.of.at, name);
-        Again { text: value.get(), at, ..self.of }.read(seed).map_err(E::custom)
+        SecondPass { text: value.get(), at, ..self.of }.read(seed).map_err(E::custom)
     }
 }
 
-/// Passes the pairs of a map, or the elements of a list, on one by one.
-struct Inside<'de, 'n, V> {
-    of: Again<'de, 'n>,
+/// Passes the pairs of a map or the elements of a list on, one by one.
+struct ChildVisitor<'de, 'n, V> {
+    of: SecondPass<'de, 'n>,
     visitor: V,
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Inside<'de, '_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for ChildVisitor<'de, '_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -292,7 +292,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Inside<'de, '_, V> {
 }
 
 struct Pairs<'de, 'n, A> {
-    of: Again<'de, 'n>,
+    of: SecondPass<'de, 'n>,
     map: A,
     key: String,
 }
@@ -301,7 +301,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Pairs<'de, '_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        let Some(key) = self.map.next_key::<Key>()? else { return Ok(None) };
+        let Some(key) = self.map.next_key::<OwnedKey>()? else { return Ok(None) };
         self.of.budget.pay::<K::Value, A::Error>(2)?;
         self.key = key.0;
         seed.deserialize(self.key.as_str().into_deserializer()).map(Some)
@@ -310,12 +310,12 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Pairs<'de, '_, A> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         let value: &RawValue = self.map.next_value()?;
         let at = Pointer::Key(&self.of.at, &self.key);
-        Again { text: value.get(), at, ..self.of }.read(seed).map_err(A::Error::custom)
+        SecondPass { text: value.get(), at, ..self.of }.read(seed).map_err(A::Error::custom)
     }
 }
 
 struct Elements<'de, 'n, A> {
-    of: Again<'de, 'n>,
+    of: SecondPass<'de, 'n>,
     list: A,
     index: usize,
 }
@@ -328,47 +328,47 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<'de, '_, A> {
         self.of.budget.pay::<S::Value, A::Error>(1)?;
         let at = Pointer::Index(&self.of.at, self.index);
         self.index += 1;
-        Again { text: value.get(), at, ..self.of }.read(seed).map(Some).map_err(A::Error::custom)
+        SecondPass { text: value.get(), at, ..self.of }.read(seed).map(Some).map_err(A::Error::custom)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{decode::budget::Pool, model::Service};
+    use crate::{decode::budget::MemoryPool, model::Service};
 
-    /// The name that was read, and `pointer offset why` of each flaw.
+    /// The name that was read, and each fault as `pointer offset why`.
     fn look(text: &str) -> (Option<String>, Vec<String>) {
-        let pool = Pool::new(1 << 20);
-        let told = |f: &Flaw| format!("{} {} {}", f.pointer, f.offset, f.why);
+        let pool = MemoryPool::new(1 << 20);
+        let shown = |f: &FieldFault| format!("{} {} {}", f.pointer, f.offset, f.why);
         match read(PhantomData::<Service>, text, Pointer::At("/x"), &Budget::new(&pool)) {
-            Ok(look) => (look.value.map(|s| s.meta.name.to_string()), look.flaws.iter().map(told).collect()),
-            Err(broken) => (None, vec![format!("no JSON: {}", told(&broken))]),
+            Ok(reading) => (reading.value.map(|s| s.meta.name.to_string()), reading.faults.iter().map(shown).collect()),
+            Err(broken) => (None, vec![format!("not JSON: {}", shown(&broken))]),
         }
     }
 
     #[test]
-    fn the_field_to_blame_is_found() {
-        for (text, name, flaws) in [
+    fn the_invalid_field_is_reported() {
+        for (text, name, faults) in [
             (r#"{"metadata":{"name":"a"}}"#, Some("a"), vec![]),
             (
                 r#" {"metadata":{"name":"a","x":1,"name":"b"},"metadata":null,"metadata":{"name":"c"}}"#,
                 Some("c"),
                 vec![
-                    "/x/metadata 54 metadata is there twice; the last one counts",
-                    "/x/metadata 70 metadata is there twice; the last one counts",
+                    "/x/metadata 54 metadata is repeated; the last one counts",
+                    "/x/metadata 70 metadata is repeated; the last one counts",
                 ],
             ),
             (
                 r#"{"metadata":{"name":"a","name":"b"}}"#,
                 Some("b"),
-                vec!["/x/metadata/name 31 name is there twice; the last one counts"],
+                vec!["/x/metadata/name 31 name is repeated; the last one counts"],
             ),
             (
                 r#"{"metadata":{"name":"a","name":"b"},"spec":{"ports":[{"port":1},{"port":"1"}]}}"#,
                 None,
                 vec![
-                    "/x/metadata/name 31 name is there twice; the last one counts",
+                    "/x/metadata/name 31 name is repeated; the last one counts",
                     "/x/spec/ports/1/port 72 invalid type: string \"1\", expected an integer of 32 bits",
                 ],
             ),
@@ -393,12 +393,12 @@ mod tests {
                 vec!["/x/spec/ports/0/targetPort 32 targetPort must be a number or a string"],
             ),
             ("[]", None, vec!["/x 0 invalid type: list, expected an object"]),
-            (r#"{"metadata":}"#, None, vec!["no JSON: /x 12 expected value"]),
-            ("{\"metadata\":5,\n\"x\":tru}", None, vec!["no JSON: /x 22 expected ident"]),
+            (r#"{"metadata":}"#, None, vec!["not JSON: /x 12 expected value"]),
+            ("{\"metadata\":5,\n\"x\":tru}", None, vec!["not JSON: /x 22 expected ident"]),
         ] {
-            let (got, told) = look(text);
-            let told: Vec<&str> = told.iter().map(String::as_str).collect();
-            assert_eq!((got.as_deref(), told), (name, flaws), "{text}");
+            let (got, shown) = look(text);
+            let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+            assert_eq!((got.as_deref(), shown), (name, faults), "{text}");
         }
     }
 }

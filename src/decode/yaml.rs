@@ -1,11 +1,10 @@
-//! YAML as JSON, on the fly, so that both take the same way through the reader.
+//! YAML, converted to JSON on the fly, so that the same reader serves both.
 //!
-//! Every token is written in the line where it stands in the YAML, and in its column as far as there is
-//! room: a place in the JSON is the place in the YAML, and error messages need no translation.
+//! Each token is written in its line of the YAML and, if there is room, in its column: positions in the JSON are positions
+//! in the YAML, and error messages need not be translated.
 //!
-//! Scalars are read as YAML 1.2 has it, and as `kubectl get -o yaml` writes them: only `true` and `false`
-//! are booleans (`yes`, `on`, `y` are text), only what JSON calls a number is a number, and whatever is quoted or
-//! tagged `!!str` is text.
+//! Scalars follow YAML 1.2 and `kubectl get -o yaml`: only `true` and `false` are booleans (`yes`, `on` and `y` are
+//! strings), only JSON numbers are numbers, and quoted or `!!str` scalars are strings.
 
 use std::{
     borrow::Cow,
@@ -16,26 +15,18 @@ use std::{
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 
 use super::{
-    Source,
-    error::{DecodeError, DecodeReason, read_error},
+    error::{DecodeError, DecodeReason, YamlError, read_error},
     position::Position,
+    source::Source,
     stream,
 };
 use crate::inventory::Inventory;
 
-/// Marks an [`io::Error`] that stands for text that is no YAML.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub(super) struct YamlError {
-    pub(super) at: Position,
-    pub(super) message: String,
-}
-
-/// What aliases may add, and what may be kept for them, all together: a few of them can stand for terabytes, and
-/// anchors within anchors keep the same text many times.
+/// Most bytes that aliases add and that are recorded for them, all together. A few aliases can expand to terabytes, and
+/// nested anchors record the same text many times.
 const MAX_ALIASES: usize = 16 << 20;
 
-/// Reads all of `input`, which is YAML.
+/// Reads all objects of a YAML input.
 pub(super) fn read(input: &mut impl Read, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
@@ -49,23 +40,32 @@ pub(super) fn read(input: &mut impl Read, source: &Source<'_>, into: &mut Invent
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
         at.error(source.name, DecodeReason::Yaml("not UTF-8".to_owned()))
     })?;
-    stream::read(AsJson::new(&yaml), source, into)
+    stream::read(YamlAsJson::new(&yaml), source, into)
 }
 
-/// A reader of JSON, made from YAML.
-pub(super) struct AsJson<'a> {
+/// Converts YAML to JSON with every token in its line. Several documents follow each other.
+pub fn yaml_as_json(yaml: &str, name: &str) -> Result<String, DecodeError> {
+    let mut json = String::new();
+    match YamlAsJson::new(yaml).read_to_string(&mut json) {
+        Ok(_) => Ok(json),
+        Err(e) => Err(read_error(e, Position::START, name)),
+    }
+}
+
+/// A reader of YAML as JSON.
+pub(super) struct YamlAsJson<'a> {
     parser: Parser<'a, StrInput<'a>>,
     json: Vec<u8>,
-    /// How much of `json` was read.
+    /// How many bytes of `json` were read.
     read: usize,
-    /// Where the next byte of `json` will stand.
+    /// The position of the next byte of `json`.
     at: Position,
-    /// Collections that are open.
+    /// The open collections.
     open: Vec<Open>,
-    /// Anchors whose node is being written, with its JSON so far.
+    /// Anchors of nodes that are being written, with their JSON so far.
     recording: Vec<Recording>,
     anchors: HashMap<usize, Vec<u8>>,
-    /// What aliases added, and what is kept for them.
+    /// The bytes that aliases added, and that are recorded for them.
     aliases: usize,
     done: bool,
 }
@@ -85,12 +85,12 @@ enum Open {
 
 struct Recording {
     anchor: usize,
-    /// How many collections are open around the node.
+    /// The number of open collections around the node.
     depth: usize,
     json: Vec<u8>,
 }
 
-impl<'a> AsJson<'a> {
+impl<'a> YamlAsJson<'a> {
     pub(super) fn new(yaml: &'a str) -> Self {
         Self {
             parser: Parser::new_from_str(yaml),
@@ -105,14 +105,14 @@ impl<'a> AsJson<'a> {
         }
     }
 
-    /// Writes what the next event stands for.
+    /// Writes the JSON of an event.
     fn event(&mut self, event: Event<'_>, at: Position) -> Result<(), YamlError> {
         match event {
             Event::StreamEnd => self.done = true,
-            // An anchor is known within its document only.
+            // The scope of an anchor is its document.
             Event::DocumentEnd => self.anchors.clear(),
             Event::Scalar(text, style, anchor, tag) => {
-                // A document of nothing, as between two `---`.
+                // An empty document, as between two `---`.
                 if self.open.is_empty() && is_null(&text, style, tag.as_deref()) {
                     return Ok(());
                 }
@@ -132,7 +132,7 @@ impl<'a> AsJson<'a> {
             _ => {}
         }
         if self.aliases > MAX_ALIASES {
-            return Err(error(at, "anchors and aliases stand for too much text"));
+            return Err(error(at, "anchors and aliases expand to too much text"));
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ impl<'a> AsJson<'a> {
 
     fn begin(&mut self, at: Position, anchor: usize, bracket: &[u8], open: Open) -> Result<(), YamlError> {
         if self.at_key() {
-            return Err(error(at, "a key must be text"));
+            return Err(error(at, "a key must be a string"));
         }
         self.before_node(anchor);
         self.token(at, bracket);
@@ -159,10 +159,10 @@ impl<'a> AsJson<'a> {
 
     fn alias(&mut self, anchor: usize, at: Position) -> Result<(), YamlError> {
         let Some(json) = self.anchors.get(&anchor).cloned() else {
-            return Err(error(at, "an alias stands within the node it stands for"));
+            return Err(error(at, "an alias refers to a node that contains it"));
         };
         if self.at_key() && !json.starts_with(b"\"") {
-            return Err(error(at, "a key must be text"));
+            return Err(error(at, "a key must be a string"));
         }
         self.aliases += json.len();
         self.before_node(0);
@@ -176,7 +176,7 @@ impl<'a> AsJson<'a> {
         match self.open.last_mut() {
             Some(Open::Sequence { first } | Open::Key { first }) => {
                 if !std::mem::take(first) {
-                    // Behind what came before, where it takes no room from the node.
+                    // Directly behind the previous node, so that it does not move this one.
                     self.write(b",");
                 }
             }
@@ -200,12 +200,12 @@ impl<'a> AsJson<'a> {
             }
             Some(open @ Open::Value) => *open = Open::Key { first: false },
             Some(Open::Sequence { .. }) => {}
-            // Documents stand apart.
+            // A line break separates documents.
             None => self.write(b"\n"),
         }
     }
 
-    /// Writes `json` where it stands in the YAML, if that is not behind us.
+    /// Writes `json` at its position in the YAML, unless that position has passed.
     fn token(&mut self, at: Position, json: &[u8]) {
         if at.line > self.at.line {
             self.pad(b'\n', at.line - self.at.line);
@@ -234,7 +234,7 @@ impl<'a> AsJson<'a> {
     }
 }
 
-impl Read for AsJson<'_> {
+impl Read for YamlAsJson<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.json.len() && !self.done {
             self.json.clear();
@@ -282,7 +282,7 @@ fn scalar<'t>(text: &'t str, style: ScalarStyle, tag: Option<&Tag>) -> Cow<'t, s
     }
 }
 
-/// Whether it is a number to JSON. What is out of range is text, as to kubectl: a hash may look like `12e3456`.
+/// Whether a scalar is a JSON number. A number out of range is a string, as in kubectl: a hash may look like `12e3456`.
 fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c == '-' || c.is_ascii_digit())
         && text.parse::<f64>().is_ok_and(f64::is_finite)

@@ -1,4 +1,4 @@
-//! Permissions: what the kinds table reads, its own policies, and its own certificates. Nothing else.
+//! Permissions: to read the kinds of the rules, and to manage Roster's own policies and certificates.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::names::{LEASE, NAME, NAMESPACE, SECRET, cluster_meta, meta};
 use crate::admission::KINDS;
 
-/// Kinds that rules ask about, beside those of the table. Secrets are not among them.
-const ASKED: [(&str, &str); 3] = [("", "pods"), ("", "nodes"), ("", "namespaces")];
+/// Kinds that rules look up, in addition to those of the table.
+const LOOKED_UP: [(&str, &str); 3] = [("", "pods"), ("", "nodes"), ("", "namespaces")];
 
-/// All of them.
+/// All objects.
 pub(super) fn all() -> Vec<Value> {
     vec![account(), cluster_role(), cluster_role_binding(), role(), role_binding()]
 }
@@ -21,8 +21,8 @@ fn account() -> Value {
 
 fn cluster_role() -> Value {
     let mut read: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (group, resource) in KINDS.iter().map(|k| (k.resource.group(), k.resource.plural())).chain(ASKED) {
-        // Endpoints are judged one at a time, and never looked up.
+    for (group, resource) in KINDS.iter().map(|k| (k.resource.group(), k.resource.plural())).chain(LOOKED_UP) {
+        // Rules never look up Endpoints.
         if resource != "endpoints" {
             read.entry(group).or_default().push(resource);
         }
@@ -37,7 +37,7 @@ fn cluster_role() -> Value {
     rules.push(json!({
         "apiGroups": ["roster.dev"], "resources": ["endpointpolicies/status"], "verbs": ["patch"],
     }));
-    // The caBundle of its own configurations, and of no others.
+    // The caBundle of Roster's own configurations only.
     rules.push(json!({
         "apiGroups": ["admissionregistration.k8s.io"],
         "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
@@ -74,7 +74,7 @@ fn role() -> Value {
         "kind": "Role",
         "metadata": meta(NAME),
         "rules": [
-            // A create cannot be held to a name.
+            // RBAC cannot restrict a create to a name.
             { "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] },
             {
                 "apiGroups": [""],

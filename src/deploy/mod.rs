@@ -1,45 +1,33 @@
-//! What is applied to a cluster, made from the table of kinds: `cargo xtask manifests` writes it.
+//! The manifests of an installation, generated from the table of kinds; `cargo xtask manifests` writes them.
 //!
 //! ```text
 //! manifests/base            namespace, permissions, Deployment, Service, webhook configurations, CRD
-//! manifests/overlays/ha     three replicas, refuses while nobody answers
-//! manifests/overlays/dev    one replica, every rule warns only
-//! manifests/overlays/cert-manager   certificates by cert-manager instead of Roster itself
+//! manifests/overlays/ha     three replicas; API servers refuse writes without an answer
+//! manifests/overlays/dev    one replica, debug logs
+//! manifests/overlays/cert-manager   certificates from cert-manager
 //! manifests/overlays/static webhook configurations as files of the API server (KEP-5793)
 //! ```
 
 mod access;
+mod manifest_file;
 mod names;
 mod overlays;
 mod webhooks;
 mod workload;
 
-use serde_json::{Value, json};
+pub use manifest_file::ManifestFile;
 
-/// A file: its path below `manifests/`, and the documents in it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct File {
-    /// Path below `manifests/`.
-    pub path: String,
-    /// Documents, in order.
-    pub documents: Vec<Value>,
-}
+use serde_json::json;
 
-impl File {
-    fn new(path: &str, documents: Vec<Value>) -> Self {
-        Self { path: path.to_owned(), documents }
-    }
-}
-
-/// All files.
-pub fn files() -> Vec<File> {
+/// All manifests.
+pub fn files() -> Vec<ManifestFile> {
     let mut all = vec![
-        File::new("base/namespace.yaml", vec![workload::namespace()]),
-        File::new("base/crd.yaml", vec![webhooks::crd()]),
-        File::new("base/rbac.yaml", access::all()),
-        File::new("base/deployment.yaml", vec![workload::deployment(), workload::disruption_budget()]),
-        File::new("base/service.yaml", vec![workload::service(), workload::network_policy()]),
-        File::new("base/webhooks.yaml", vec![webhooks::mutating(), webhooks::validating()]),
+        ManifestFile::new("base/namespace.yaml", vec![workload::namespace()]),
+        ManifestFile::new("base/crd.yaml", vec![webhooks::crd()]),
+        ManifestFile::new("base/rbac.yaml", access::all()),
+        ManifestFile::new("base/deployment.yaml", vec![workload::deployment(), workload::disruption_budget()]),
+        ManifestFile::new("base/service.yaml", vec![workload::service(), workload::network_policy()]),
+        ManifestFile::new("base/webhooks.yaml", vec![webhooks::mutating(), webhooks::validating()]),
     ];
     let resources: Vec<&str> = all.iter().filter_map(|f| f.path.strip_prefix("base/")).collect();
     let kustomization = json!({
@@ -48,7 +36,7 @@ pub fn files() -> Vec<File> {
         "resources": resources,
         "images": [{ "name": names::IMAGE, "newTag": env!("CARGO_PKG_VERSION") }],
     });
-    all.push(File::new("base/kustomization.yaml", vec![kustomization]));
+    all.push(ManifestFile::new("base/kustomization.yaml", vec![kustomization]));
     all.extend(overlays::all());
     all
 }

@@ -1,4 +1,4 @@
-//! What things are called in a cluster.
+//! Names and metadata of the generated objects.
 
 use serde_json::{Value, json};
 
@@ -6,17 +6,18 @@ pub(super) use crate::model::installed::{ADMIN_PORT, LEASE, NAME, NAMESPACE, SEC
 
 /// The image, without its tag.
 pub(super) const IMAGE: &str = "roster";
-/// Labels of everything.
+
+/// The labels of all objects.
 pub(super) fn labels() -> Value {
     json!({ "app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": NAME })
 }
 
-/// Metadata of an object in the namespace.
+/// Metadata of a namespaced object.
 pub(super) fn meta(name: &str) -> Value {
     json!({ "name": name, "namespace": NAMESPACE, "labels": labels() })
 }
 
-/// Metadata of an object of the cluster.
+/// Metadata of a cluster-scoped object.
 pub(super) fn cluster_meta(name: &str) -> Value {
     json!({ "name": name, "labels": labels() })
 }

@@ -1,15 +1,15 @@
-//! Variants of the base.
+//! Overlays: variants of the base.
 
 use serde_json::{Value, json};
 
 use super::{
-    File,
+    manifest_file::ManifestFile,
     names::{NAME, NAMESPACE, SECRET, SERVICE, cluster_meta, meta},
     webhooks,
 };
 
-/// All of them.
-pub(super) fn all() -> Vec<File> {
+/// The files of all overlays.
+pub(super) fn all() -> Vec<ManifestFile> {
     [dev(), ha(), cert_manager(), static_files()].concat()
 }
 
@@ -29,12 +29,12 @@ fn kustomization(patches: &[Value], resources: &[&str]) -> Value {
 
 /// A JSON patch for the objects of a kind.
 fn patch(kind: &str, operations: &[Value]) -> Value {
-    // kustomize takes the operations as text; JSON is YAML.
+    // kustomize expects the operations as text; JSON is valid YAML.
     json!({ "target": { "kind": kind, "name": NAME }, "patch": Value::from(operations).to_string() })
 }
 
-/// One replica and debug logs, to try things.
-fn dev() -> Vec<File> {
+/// One replica and debug logs, for experiments.
+fn dev() -> Vec<ManifestFile> {
     let deployment = patch(
         "Deployment",
         &[
@@ -42,12 +42,12 @@ fn dev() -> Vec<File> {
             json!({ "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--log=roster=debug,info" }),
         ],
     );
-    vec![File::new("overlays/dev/kustomization.yaml", vec![kustomization(&[deployment], &[])])]
+    vec![ManifestFile::new("overlays/dev/kustomization.yaml", vec![kustomization(&[deployment], &[])])]
 }
 
-/// Three replicas. With that many, validation may refuse while nobody answers: rules that protect are then never
-/// gone round. Slices stay as they are: kube-proxy needs them more than anybody needs a rule.
-fn ha() -> Vec<File> {
+/// Three replicas. API servers then refuse writes that the webhook did not validate, so that nobody bypasses a rule.
+/// Slices are exempt: kube-proxy depends on them.
+fn ha() -> Vec<ManifestFile> {
     let deployment = patch("Deployment", &[json!({ "op": "replace", "path": "/spec/replicas", "value": 3 })]);
     let closed: Vec<Value> = webhooks::validating()["webhooks"]
         .as_array()
@@ -58,11 +58,11 @@ fn ha() -> Vec<File> {
         .map(|(i, _)| json!({ "op": "replace", "path": format!("/webhooks/{i}/failurePolicy"), "value": "Fail" }))
         .collect();
     let validating = patch("ValidatingWebhookConfiguration", &closed);
-    vec![File::new("overlays/ha/kustomization.yaml", vec![kustomization(&[deployment, validating], &[])])]
+    vec![ManifestFile::new("overlays/ha/kustomization.yaml", vec![kustomization(&[deployment, validating], &[])])]
 }
 
-/// Certificates by cert-manager; its CA injector fills in the bundles.
-fn cert_manager() -> Vec<File> {
+/// Certificates from cert-manager, whose CA injector sets every `caBundle`.
+fn cert_manager() -> Vec<ManifestFile> {
     let inject = json!({
         "op": "add",
         "path": "/metadata/annotations",
@@ -101,24 +101,27 @@ fn cert_manager() -> Vec<File> {
         },
     });
     vec![
-        File::new("overlays/cert-manager/certificate.yaml", vec![issuer, certificate]),
-        File::new("overlays/cert-manager/kustomization.yaml", vec![kustomization(&patches, &["certificate.yaml"])]),
+        ManifestFile::new("overlays/cert-manager/certificate.yaml", vec![issuer, certificate]),
+        ManifestFile::new(
+            "overlays/cert-manager/kustomization.yaml",
+            vec![kustomization(&patches, &["certificate.yaml"])],
+        ),
     ]
 }
 
-/// Where Roster listens beside an API server: in a network of nodes 10250 is the kubelet's.
-const BESIDE: &str = "127.0.0.1:9443";
+/// The address of a Roster next to an API server. On a node, port 10250 belongs to the kubelet.
+const LOCAL_ADDRESS: &str = "127.0.0.1:9443";
 
-/// Configurations that an API server reads from a folder of its own (`staticManifestsDir`, on by default from 1.37):
-/// they hold from its first request, and nobody can delete them. They name an URL, since there is no Service yet, and
-/// their names end in `.static.k8s.io`, as they must.
-fn static_files() -> Vec<File> {
+/// Configurations that an API server reads from files (`staticManifestsDir`, on by default from 1.37). They apply from the
+/// first request, and cannot be deleted. They contain a URL, since no Service exists yet, and their names must end in
+/// `.static.k8s.io`.
+fn static_files() -> Vec<ManifestFile> {
     let name = format!("{NAME}.static.k8s.io");
     let make = |mut configuration: Value| {
         configuration["metadata"] = cluster_meta(&name);
         for webhook in configuration["webhooks"].as_array_mut().into_iter().flatten() {
             let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap_or_default().to_owned();
-            webhook["clientConfig"] = json!({ "url": format!("https://{BESIDE}{path}") });
+            webhook["clientConfig"] = json!({ "url": format!("https://{LOCAL_ADDRESS}{path}") });
         }
         configuration
     };
@@ -139,8 +142,8 @@ fn static_files() -> Vec<File> {
         "plugins": [plugin("MutatingAdmissionWebhook"), plugin("ValidatingAdmissionWebhook")],
     });
     vec![
-        File::new("overlays/static/admission-configuration.yaml", vec![admission]),
-        File::new("overlays/static/mutatingadmissionwebhook/roster.yaml", vec![make(webhooks::mutating())]),
-        File::new("overlays/static/validatingadmissionwebhook/roster.yaml", vec![make(webhooks::validating())]),
+        ManifestFile::new("overlays/static/admission-configuration.yaml", vec![admission]),
+        ManifestFile::new("overlays/static/mutatingadmissionwebhook/roster.yaml", vec![make(webhooks::mutating())]),
+        ManifestFile::new("overlays/static/validatingadmissionwebhook/roster.yaml", vec![make(webhooks::validating())]),
     ]
 }

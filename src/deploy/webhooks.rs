@@ -1,8 +1,8 @@
-//! The webhook configurations and the CRD: which requests leave the API server at all.
+//! The webhook configurations and the CRD: which requests an API server sends to the webhook.
 //!
-//! Rules and match conditions are as tight as the checks allow: what no rule can touch is never sent. Nothing in the
-//! own namespace or in kube-system is sent either, so that Roster can never keep itself, or the control plane, from
-//! starting.
+//! Rules and match conditions are as narrow as the checks allow: API servers do not send objects that no rule applies to.
+//! They send nothing from Roster's own namespace and kube-system, so that Roster cannot prevent itself or the control
+//! plane from starting.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::{
 const MUTATE_SECONDS: u32 = 2;
 /// Seconds it waits for the validating one.
 const VALIDATE_SECONDS: u32 = 2;
-/// Slices are written in numbers, and their webhook only ever says no.
+/// Seconds it waits for the validation of a slice: slices are written often, and are never changed.
 const SLICE_SECONDS: u32 = 1;
 
 /// The mutating configuration.
@@ -102,18 +102,18 @@ fn conditions(list: Vec<(&str, String)>) -> Value {
     list.into_iter().map(|(name, expression)| json!({ "name": name, "expression": expression })).collect()
 }
 
-/// Not a write of kube-controller-manager.
+/// The writer is not kube-controller-manager.
 fn not_a_controller() -> (&'static str, String) {
     let users: Vec<String> = crate::admission::CONTROLLER_USERS.iter().map(|u| format!("'{u}'")).collect();
     ("not-a-controller", format!("!(request.userInfo.username in [{}])", users.join(", ")))
 }
 
 fn mutate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
-    // What is on its way out is not mended: that could only keep it from going.
+    // A change could only delay the deletion of an object.
     let not_deleted = "!has(object.metadata.deletionTimestamp)".to_owned();
     let mut list = vec![not_a_controller(), ("not-being-deleted", not_deleted)];
     match kind.resource.plural() {
-        // The one rule that mends a Service.
+        // The only rule that changes a Service.
         "services" => list.push((
             "tolerates-unready",
             format!("'{}' in object.metadata.?annotations.orValue({{}})", names::TOLERATE_UNREADY),
@@ -124,8 +124,8 @@ fn mutate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
 }
 
 fn validate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
-    // An object on its way out is judged as any other: a finalizer holds it as long as its owner likes, and all the
-    // while kube-proxy sends traffic to its addresses.
+    // An object that is being deleted is validated like any other: a finalizer can keep it forever, and kube-proxy keeps
+    // sending traffic to its addresses.
     let mut list = vec![not_a_controller()];
     let content: &[&str] = match kind.resource.plural() {
         "services" => &["spec"],
@@ -133,7 +133,7 @@ fn validate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
         _ => &["endpoints", "ports"],
     };
     let content = content.iter().map(|c| format!("object.?{c} == oldObject.?{c}"));
-    // Status, finalizers and managed fields are nobody's business here.
+    // No rule looks at status, finalizers or managed fields.
     let meta = ["labels", "annotations"]
         .map(|m| format!("object.metadata.?{m}.orValue({{}}) == oldObject.metadata.?{m}.orValue({{}})"));
     let same: Vec<String> = content.chain(meta).collect();
@@ -144,7 +144,7 @@ fn validate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
     list
 }
 
-/// Endpoints that kube-controller-manager owns are never mended: it would write them again.
+/// Endpoints that kube-controller-manager owns are never changed: it would overwrite the change.
 fn not_managed() -> Vec<(&'static str, String)> {
     let label = format!(
         "object.metadata.?labels.orValue({{}})[?'{}'].orValue('') != '{}'",
@@ -154,9 +154,8 @@ fn not_managed() -> Vec<(&'static str, String)> {
     vec![("not-managed", label), no_lock()]
 }
 
-/// Endpoints that are a lock of a leader election have no addresses, and are written every few seconds. With addresses
-/// they are judged as any other: the annotation alone would let anybody publish what a rule refuses, and take it off
-/// again.
+/// Endpoints that are the lock of a leader election do not have addresses, and are written every few seconds. With
+/// addresses they are reviewed like any other: otherwise the annotation would let a user bypass every rule.
 fn no_lock() -> (&'static str, String) {
     let lock = format!("'{}' in object.metadata.?annotations.orValue({{}})", names::LEADER);
     ("not-a-lock", format!("has(object.subsets) || !({lock})"))
@@ -166,8 +165,8 @@ fn no_lock() -> (&'static str, String) {
 mod tests {
     use super::*;
 
-    /// Field manager `roster-certs` owns a part of each webhook, by its name: whoever renames or removes one by
-    /// server-side apply would leave half a webhook, which an API server refuses.
+    /// The field manager `roster-certs` owns a field of each webhook, by its name. A server-side apply that renames or
+    /// removes a webhook would leave an incomplete one, which an API server refuses.
     #[test]
     fn webhooks_keep_their_names() {
         let names = |configuration: Value| -> Vec<String> {

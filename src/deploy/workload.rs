@@ -1,10 +1,10 @@
-//! The pods, how they are reached, and what they may reach.
+//! The Deployment, its Service, and its network policy.
 
 use serde_json::{Value, json};
 
 use super::names::{ADMIN_PORT, IMAGE, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT, labels, meta};
 
-/// So long a pod still answers after it was told to stop: kube-proxy and API servers learn of it meanwhile.
+/// How long a pod still answers after it is asked to stop, until kube-proxy and API servers have noticed.
 const PRE_STOP_SECONDS: u32 = 5;
 /// Longest drain after that.
 const GRACE_SECONDS: u32 = 30;
@@ -26,7 +26,7 @@ pub(super) fn deployment() -> Value {
             "replicas": 2,
             "revisionHistoryLimit": 3,
             "selector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
-            // A new pod serves before an old one goes.
+            // A new pod is ready before an old one stops.
             "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } },
             "template": { "metadata": { "labels": labels() }, "spec": pod() },
         },
@@ -56,7 +56,7 @@ fn spread(key: &str) -> Value {
         "topologyKey": key,
         "whenUnsatisfiable": "ScheduleAnyway",
         "labelSelector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
-        // Pods of an older template do not count: a roll would end lopsided.
+        // Pods of an older template do not count: a rollout would end unbalanced.
         "matchLabelKeys": ["pod-template-hash"],
     })
 }
@@ -87,7 +87,7 @@ fn container() -> Value {
             { "name": "webhook", "containerPort": WEBHOOK_PORT, "protocol": "TCP" },
             { "name": "admin", "containerPort": ADMIN_PORT, "protocol": "TCP" },
         ],
-        // Ready it is when its caBundles are: who writes them may be slow, and a restart would not help.
+        // Readiness depends on the caBundles, which may take a while to write; a restart would not help.
         "startupProbe": probe("/livez", 1, 60),
         "readinessProbe": probe("/readyz", 5, 1),
         "livenessProbe": probe("/livez", 10, 3),
@@ -105,7 +105,7 @@ fn container() -> Value {
     })
 }
 
-/// One pod at least stays.
+/// At most one pod is evicted at a time.
 pub(super) fn disruption_budget() -> Value {
     json!({
         "apiVersion": "policy/v1",
@@ -113,14 +113,14 @@ pub(super) fn disruption_budget() -> Value {
         "metadata": meta(NAME),
         "spec": {
             "maxUnavailable": 1,
-            // A pod that is not ready protects nobody, and would block a drain.
+            // A pod that is not ready does not serve, and would block a drain.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
             "selector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
         },
     })
 }
 
-/// What API servers call.
+/// The Service that API servers call.
 pub(super) fn service() -> Value {
     json!({
         "apiVersion": "v1",
@@ -133,9 +133,9 @@ pub(super) fn service() -> Value {
     })
 }
 
-/// API servers come from anywhere, since they mostly use the host network; metrics and health likewise. What is not
-/// listed is closed. Out goes DNS and HTTPS, to the API server: some network plugins look at the port that it listens
-/// on behind its Service, and the distributions have their own.
+/// Allows connections to the webhook and to metrics from anywhere, since API servers mostly use the host network, and
+/// connections to DNS and to the API server. Some network plugins match the port behind the Service of the API server,
+/// which differs between distributions.
 pub(super) fn network_policy() -> Value {
     json!({
         "apiVersion": "networking.k8s.io/v1",

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::connect::{LiveError, Target, connect};
 use crate::{
-    decode::{self, Format, Source},
+    decode::{self, InputFormat, Source},
     engine::compat::Minor,
     inventory::Inventory,
     model::{Reader, Resource},
@@ -75,7 +75,7 @@ async fn list(
         let text = get(client, &path, &doing, target.timeout).await?;
         progress(u64::try_from(text.len()).unwrap_or_default());
         // The list names the kind of its items: they read like any other list.
-        let source = Source { format: Format::Json, ..Source::file(&path) };
+        let source = Source { format: InputFormat::Json, ..Source::file(&path) };
         decode::read(text.as_bytes(), &source, &mut all).map_err(|e| LiveError::List(doing.clone(), e))?;
         let page: Page = serde_json::from_str(&text).map_err(|e| LiveError::Answer(doing.clone(), e))?;
         next = page.metadata.next.filter(|n| !n.is_empty());

@@ -1,4 +1,4 @@
-//! The second look at a request: field by field and object by object, telling what is odd about each.
+//! The slow path for the body of a request: field by field and object by object, with findings about each.
 
 use std::{cell::Cell, fmt, marker::PhantomData};
 
@@ -8,14 +8,14 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{BETA, Field, FieldErrors, Found, RequestError, Table, field, kind, names};
+use super::fields::{BETA, FieldContent, FieldErrors, FieldTable, RequestError, RequestFields, kind, names, position};
 use crate::model::json::pointer::Pointer;
 use crate::{
     decode::{
         DecodeError, DecodeReason, Source,
-        budget::{Budget, Pool},
-        kind::{Kind, TypeMeta},
-        object::{self, Means, OfKind, Place},
+        budget::{Budget, MemoryPool},
+        kind::{InputKind, TypeMeta},
+        object::{self, DecodeContext, KindSeed, ObjectPlace},
         position::Position,
         value::offset_of,
     },
@@ -27,29 +27,33 @@ use crate::{
     },
 };
 
-/// What a request is called in problems that are about no object.
+/// The kind in findings about the request itself.
 const REQUEST: &str = "Request";
 
-/// More fields that are not read than this are not told.
+/// Most unknown fields that are reported.
 const MAX_UNKNOWN: usize = 5;
 
-pub(super) fn read<'a>(text: &'a str, source: &Source<'_>, table: &'static Table) -> Result<Found<'a>, RequestError> {
-    let fields = Fields::of(text, source, table)?;
-    let mut found = Found::default();
-    let (pool, targets) = (Pool::new(source.max_memory), found.objects.targets());
+pub(super) fn read<'a>(
+    text: &'a str,
+    source: &Source<'_>,
+    table: &'static FieldTable,
+) -> Result<RequestFields<'a>, RequestError> {
+    let fields = RawFields::of(text, source, table)?;
+    let mut found = RequestFields::default();
+    let (pool, targets) = (MemoryPool::new(source.max_memory), found.objects.targets());
     let (interner, budget) = (Interner::new(&targets), Budget::new(&pool));
-    let means = Means { interner, budget, max_memory: source.max_memory };
+    let context = DecodeContext { interner, budget, max_memory: source.max_memory };
     let known = Cell::new((0, Position::START));
     let errors = FieldErrors::default();
-    let mut slow = Slow { text, source, known, means, objects: 0, found: &mut found, errors };
-    slow.about_fields(&fields);
+    let mut reader = FieldReader { text, source, known, context, objects: 0, found: &mut found, errors };
+    reader.about_fields(&fields);
     for ((name, field), raw) in table.iter().zip(fields.known) {
         if let Some(raw) = raw.filter(|raw| raw.get() != "null") {
-            slow.field(name, *field, raw)?;
+            reader.field(name, *field, raw)?;
         }
     }
-    let errors = slow.errors;
-    // A list may have fields of a request beside its items. They do not count, and must make sense all the same.
+    let errors = reader.errors;
+    // A list may have fields of a request beside its items. They are not used, but must be valid.
     match (errors.first.is_empty(), fields.objects) {
         (false, _) => Err(errors.into()),
         (true, true) => Err(RequestError::Objects),
@@ -57,24 +61,24 @@ pub(super) fn read<'a>(text: &'a str, source: &Source<'_>, table: &'static Table
     }
 }
 
-/// The fields of a request, unread; of several with one name the last one.
-struct Fields<'a> {
-    table: &'static Table,
+/// The fields of a request, not parsed; of several with the same name the last one.
+struct RawFields<'a> {
+    table: &'static FieldTable,
     known: Vec<Option<&'a RawValue>>,
     twice: Vec<bool>,
-    /// Those that are not read, the first of them.
+    /// The first unknown fields.
     unknown: Vec<String>,
-    /// Whether it has `kind` or `items`.
+    /// Whether the body has `kind` or `items`.
     objects: bool,
 }
 
-impl<'a> Fields<'a> {
-    fn none(table: &'static Table) -> Self {
+impl<'a> RawFields<'a> {
+    fn none(table: &'static FieldTable) -> Self {
         let (known, twice) = (vec![None; table.len()], vec![false; table.len()]);
         Self { table, known, twice, unknown: Vec::new(), objects: false }
     }
 
-    fn of(text: &'a str, source: &Source<'_>, table: &'static Table) -> Result<Self, RequestError> {
+    fn of(text: &'a str, source: &Source<'_>, table: &'static FieldTable) -> Result<Self, RequestError> {
         let mut json = serde_json::Deserializer::from_str(text);
         let broken = |e: &serde_json::Error| {
             let at = Position::START.after(&text.as_bytes()[..offset_of(e, text)]);
@@ -82,10 +86,10 @@ impl<'a> Fields<'a> {
         };
         let fields = match Self::none(table).deserialize(&mut json) {
             Ok(fields) => fields,
-            Err(e) if e.is_data() => return Err(RequestError::NoObject(what(text), names(table))),
+            Err(e) if e.is_data() => return Err(RequestError::NotAnObject(type_of(text), names(table))),
             Err(e) => return Err(broken(&e).into()),
         };
-        // Of objects there may be several, one after the other.
+        // Several objects may follow each other.
         if !fields.objects {
             json.end().map_err(|e| broken(&e))?;
         }
@@ -93,13 +97,13 @@ impl<'a> Fields<'a> {
     }
 
     fn add(&mut self, name: &str, value: &'a RawValue) {
-        if let Some(i) = field(self.table, name) {
+        if let Some(i) = position(self.table, name) {
             self.twice[i] |= self.known[i].replace(value).is_some();
             return;
         }
         match name {
             "kind" | "items" => self.objects = true,
-            // What an object has that lost its kind.
+            // Fields of an object without a kind.
             "apiVersion" | "metadata" | "spec" | "status" => {}
             _ if self.unknown.len() < MAX_UNKNOWN => self.unknown.push(shortened(name).into_owned()),
             _ => {}
@@ -107,8 +111,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What a text is that is no object.
-fn what(text: &str) -> &'static str {
+/// The type of a value that is not an object.
+fn type_of(text: &str) -> &'static str {
     match text.trim_start().as_bytes().first() {
         Some(b'[') => "a list",
         Some(b'"') => "a string",
@@ -118,7 +122,7 @@ fn what(text: &str) -> &'static str {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Fields<'de> {
+impl<'de> DeserializeSeed<'de> for RawFields<'de> {
     type Value = Self;
 
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self, D::Error> {
@@ -126,7 +130,7 @@ impl<'de> DeserializeSeed<'de> for Fields<'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Fields<'de> {
+impl<'de> Visitor<'de> for RawFields<'de> {
     type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -141,20 +145,20 @@ impl<'de> Visitor<'de> for Fields<'de> {
     }
 }
 
-struct Slow<'a, 'f> {
+struct FieldReader<'a, 'f> {
     text: &'a str,
     source: &'f Source<'f>,
-    /// A place that was worked out: the next one is mostly behind it, and each is looked for from here.
+    /// The last computed position: the next one is usually behind it.
     known: Cell<(usize, Position)>,
-    means: Means<'f>,
+    context: DecodeContext<'f>,
     objects: usize,
-    found: &'f mut Found<'a>,
+    found: &'f mut RequestFields<'a>,
     errors: FieldErrors,
 }
 
-impl<'a> Slow<'a, '_> {
-    /// Fields that are there twice, and those that nobody reads.
-    fn about_fields(&mut self, fields: &Fields<'_>) {
+impl<'a> FieldReader<'a, '_> {
+    /// Reports repeated and unknown fields.
+    fn about_fields(&mut self, fields: &RawFields<'_>) {
         let problems = &mut self.found.objects.problems;
         let about = |reason, name: &str, message| {
             let key = ObjectKey { kind: REQUEST.into(), ..ObjectKey::default() };
@@ -162,43 +166,47 @@ impl<'a> Slow<'a, '_> {
             Finding { pointer, ..Finding::new(reason, key, message) }
         };
         for ((name, _), _) in fields.table.iter().zip(&fields.twice).filter(|(_, twice)| **twice) {
-            let message = format!("{name} is there twice; the last one counts");
+            let message = format!("{name} is repeated; the last one counts");
             problems.add(|| about(Reason::DuplicateKey, name, message));
         }
         for name in &fields.unknown {
-            let message = format!("{name:?} is not read; the fields are {}", names(fields.table));
+            let message = format!("{name:?} is not a known field; the fields are {}", names(fields.table));
             problems.add(|| about(Reason::InvalidSetting, name, message));
         }
     }
 
-    fn field(&mut self, name: &str, field: Field, raw: &'a RawValue) -> Result<(), DecodeError> {
+    fn field(&mut self, name: &str, field: FieldContent, raw: &'a RawValue) -> Result<(), DecodeError> {
         let root = Pointer::At("");
         let at = Pointer::Key(&root, name);
         match field {
-            Field::One(kind) => self.one(kind, raw.get(), at),
-            Field::Many(kind) => self.many(kind, raw, at),
-            Field::Controllers => self.setting(raw.get(), at).map(|set| self.found.controllers = set),
-            Field::Options => self.setting(raw.get(), at).map(|set| self.found.options = set.unwrap_or_default()),
-            Field::Object => self.count(raw.get()).map(|()| self.found.object = Some(raw)),
-            Field::OldObject => self.count(raw.get()).map(|()| self.found.old_object = Some(raw)),
-            Field::User => self.setting(raw.get(), at).map(|set| self.found.user = set.unwrap_or_default()),
-            Field::Groups => self.setting(raw.get(), at).map(|set| self.found.groups = set.unwrap_or_default()),
-            Field::Namespace => self.setting(raw.get(), at).map(|set| self.found.namespace = set.unwrap_or_default()),
-            Field::Policies => self.unread(raw, at).map(|list| self.found.policies = list),
-            Field::Namespaces => self.unread(raw, at).map(|list| self.found.namespaces = list),
+            FieldContent::One(kind) => self.one(kind, raw.get(), at),
+            FieldContent::Many(kind) => self.many(kind, raw, at),
+            FieldContent::Controllers => self.setting(raw.get(), at).map(|set| self.found.controllers = set),
+            FieldContent::Options => {
+                self.setting(raw.get(), at).map(|set| self.found.options = set.unwrap_or_default())
+            }
+            FieldContent::Object => self.count(raw.get()).map(|()| self.found.object = Some(raw)),
+            FieldContent::OldObject => self.count(raw.get()).map(|()| self.found.old_object = Some(raw)),
+            FieldContent::User => self.setting(raw.get(), at).map(|set| self.found.user = set.unwrap_or_default()),
+            FieldContent::Groups => self.setting(raw.get(), at).map(|set| self.found.groups = set.unwrap_or_default()),
+            FieldContent::Namespace => {
+                self.setting(raw.get(), at).map(|set| self.found.namespace = set.unwrap_or_default())
+            }
+            FieldContent::Policies => self.unread(raw, at).map(|list| self.found.policies = list),
+            FieldContent::Namespaces => self.unread(raw, at).map(|list| self.found.namespaces = list),
         }
     }
 
-    /// An object that the request cannot do without.
+    /// Reads an object that must be valid.
     fn one(&mut self, name: &str, text: &'a str, at: Pointer<'_>) -> Result<(), DecodeError> {
         self.count(text)?;
-        if let Some(object) = self.required(OfKind(kind(name)), name, text, at)? {
-            object::keep(object, text, at, &mut self.means.interner, &mut self.found.objects);
+        if let Some(object) = self.required(KindSeed(kind(name)), name, text, at)? {
+            object::keep(object, text, at, &mut self.context.interner, &mut self.found.objects);
         }
         Ok(())
     }
 
-    /// A list of objects that somebody else reads.
+    /// Reads a list of objects without parsing them.
     fn unread(&mut self, list: &'a RawValue, at: Pointer<'_>) -> Result<Vec<&'a RawValue>, DecodeError> {
         let list: Vec<&'a RawValue> = match serde_json::from_str(list.get()) {
             Ok(list) => list,
@@ -215,7 +223,7 @@ impl<'a> Slow<'a, '_> {
         self.required(PhantomData, REQUEST, text, at)
     }
 
-    /// A value; if it cannot be read, the fields to blame are errors.
+    /// Reads a value that must be valid; the invalid fields are errors.
     fn required<S>(
         &mut self,
         seed: S,
@@ -228,19 +236,19 @@ impl<'a> Slow<'a, '_> {
     {
         let (whole, known) = (self.text, &self.known);
         let at = || place(whole, text, known);
-        let place = Place { input: self.source.name, at: &at, document: 0, pointer };
-        let look = object::read(seed, text, place, &self.means)?;
-        for flaw in look.flaws {
-            if flaw.reason == Reason::InvalidObject {
-                self.errors.push(flaw.pointer, flaw.why);
+        let place = ObjectPlace { input: self.source.name, at: &at, document: 0, pointer };
+        let reading = object::read(seed, text, place, &self.context)?;
+        for fault in reading.faults {
+            if fault.reason == Reason::InvalidObject {
+                self.errors.push(fault.pointer, fault.why);
             } else {
-                self.found.objects.problems.add(|| object::problem(flaw, text, kind, place));
+                self.found.objects.problems.add(|| object::problem(fault, text, kind, place));
             }
         }
-        Ok(look.value)
+        Ok(reading.value)
     }
 
-    /// A list of objects, of which each may be bad.
+    /// Reads a list of objects, each of which may be invalid.
     fn many(&mut self, name: &str, list: &'a RawValue, at: Pointer<'_>) -> Result<(), DecodeError> {
         let meta = TypeMeta { kind: name.into(), ..TypeMeta::default() };
         let mut failed = None;
@@ -263,14 +271,14 @@ impl<'a> Slow<'a, '_> {
         self.count(text)?;
         let (whole, known) = (self.text, &self.known);
         let at = || place(whole, text, known);
-        let place = Place { input: self.source.name, at: &at, document: 0, pointer };
-        // The field says which kind it is; only the older version of slices is read in another way.
+        let place = ObjectPlace { input: self.source.name, at: &at, document: 0, pointer };
+        // The field determines the kind; only slices of the older version are read differently.
         let beta = TypeMeta { api_version: BETA.into(), kind: meta.kind.clone() };
-        let is_beta = beta.kind() == Kind::EndpointSliceBeta && TypeMeta::of(text, true).api_version == BETA;
-        object::add(text, if is_beta { &beta } else { meta }, place, &mut self.means, &mut self.found.objects)
+        let is_beta = beta.kind() == InputKind::EndpointSliceBeta && TypeMeta::of(text, true).api_version == BETA;
+        object::add(text, if is_beta { &beta } else { meta }, place, &mut self.context, &mut self.found.objects)
     }
 
-    /// Counts the object in `text`.
+    /// Counts an object against the limit.
     fn count(&mut self, text: &str) -> Result<(), DecodeError> {
         let max = self.source.max_objects;
         self.objects += 1;
@@ -281,7 +289,7 @@ impl<'a> Slow<'a, '_> {
     }
 }
 
-/// The place of `part` in the whole text.
+/// The position of `part` in the whole text.
 fn place(whole: &str, part: &str, known: &Cell<(usize, Position)>) -> Position {
     let offset = (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
     let (from, at) = if known.get().0 <= offset { known.get() } else { (0, Position::START) };
@@ -290,7 +298,7 @@ fn place(whole: &str, part: &str, known: &Cell<(usize, Position)>) -> Position {
     at
 }
 
-/// Hands each element of a list to a function, until that says no.
+/// Calls a function for each element of a list until it returns false.
 struct Elements<F>(F);
 
 impl<'de, F: FnMut(usize, &'de str) -> bool> Visitor<'de> for Elements<F> {

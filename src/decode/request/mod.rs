@@ -1,197 +1,72 @@
-//! Reads the body of a plan request: the state of one Service, and how to plan it; and that of a review.
+//! The decoder for the bodies of plan requests and reviews.
 //!
 //! ```text
-//! text ─ quick: in one go ─────────────► nothing is odd: done
-//!          └─ something is ─► slow: fields, then objects one by one ─► problems, or the fields to blame
+//! text ─ single_pass: all at once ───► valid: done
+//!          └─ not valid ─► field_by_field: fields, then objects one by one ─► findings, or the invalid fields
 //! ```
 //!
-//! A broken Service, setting or stored Endpoints object refuses the request. A broken pod, node or slice is one
-//! of many: it becomes a problem, and the others count.
+//! An invalid Service, setting or Endpoints object makes the request invalid. An invalid pod, node or slice becomes a
+//! finding, and the others count.
 
 mod field_by_field;
+mod fields;
 mod review_request;
 mod single_pass;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashSet, fmt};
+use std::collections::HashSet;
 
-use serde_json::value::RawValue;
-
+pub use fields::{FieldError, FieldErrors, RequestError};
 pub use review_request::{ReviewRequest, read_review};
 
-use super::{
-    DecodeError, Source,
-    kind::{Kind, TypeMeta},
-};
+use super::Source;
 use crate::{
     engine::{
         plan::PlanRequest,
         reason::{Finding, Reason},
-        state::{Controller, Options},
     },
-    inventory::{Findings, Inventory},
+    inventory::Findings,
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod},
 };
+use fields::{BETA, PLAN_FIELDS, RequestFields};
 
-/// A request that can be planned.
+/// A valid plan request.
 #[derive(Clone, Debug, Default)]
-pub struct Requested {
-    /// The state, and how to plan it.
+pub struct DecodedRequest {
+    /// The state, and the options for its plan.
     pub request: PlanRequest,
-    /// What is wrong with the rest of it.
+    /// Findings about the objects of the request.
     pub problems: Findings,
 }
 
-/// Why a request cannot be planned.
-#[derive(Debug, thiserror::Error)]
-pub enum RequestError {
-    /// It has `kind` or `items`: Kubernetes objects, which [`read`](super::read) reads.
-    #[error("a Kubernetes object, or a list of them")]
-    Objects,
-    /// It is JSON, and no object.
-    #[error("{0}, expected an object with {1}")]
-    NoObject(&'static str, String),
-    /// It is no JSON, or over a limit.
-    #[error(transparent)]
-    Decode(#[from] DecodeError),
-    /// Some fields have values that cannot be used.
-    #[error(transparent)]
-    Fields(#[from] FieldErrors),
-}
-
-/// The fields that are to blame: the first of them, and how many more there are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
-pub struct FieldErrors {
-    /// In the order of the request's fields.
-    pub first: Vec<FieldError>,
-    /// How many there are beside these.
-    pub more: usize,
-}
-
-/// One field that is to blame.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldError {
-    /// JSON pointer to it.
-    pub pointer: String,
-    /// What is wrong there.
-    pub message: String,
-}
-
-impl FieldErrors {
-    /// How many are told one by one.
-    pub const LIMIT: usize = 20;
-
-    fn push(&mut self, pointer: String, message: String) {
-        if self.first.len() < Self::LIMIT {
-            self.first.push(FieldError { pointer, message });
-        } else {
-            self.more += 1;
-        }
-    }
-}
-
-impl fmt::Display for FieldErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(FieldError { pointer, message }) = self.first.first() {
-            write!(f, "{pointer}: {message}")?;
-        }
-        match self.more + self.first.len().saturating_sub(1) {
-            0 => Ok(()),
-            more => write!(f, " (and {more} more)"),
-        }
-    }
-}
-
-/// What a field holds. Objects are named by their kind.
-#[derive(Clone, Copy)]
-enum Field {
-    One(&'static str),
-    Many(&'static str),
-    Controllers,
-    Options,
-    /// The object that is reviewed, and the one that is stored.
-    Object,
-    OldObject,
-    User,
-    Groups,
-    Namespace,
-    Policies,
-    Namespaces,
-}
-
-/// The fields of a request, and what they hold.
-type Table = [(&'static str, Field)];
-
-/// The fields of a plan request. [`PlanRequest`] says what they mean.
-const FIELDS: [(&str, Field); 7] = [
-    ("service", Field::One("Service")),
-    ("pods", Field::Many("Pod")),
-    ("nodes", Field::Many("Node")),
-    ("endpoints", Field::One("Endpoints")),
-    ("endpointSlices", Field::Many("EndpointSlice")),
-    ("controllers", Field::Controllers),
-    ("options", Field::Options),
-];
-
-/// The fields of a review. [`ReviewRequest`] says what they mean.
-const REVIEW_FIELDS: [(&str, Field); 11] = [
-    ("object", Field::Object),
-    ("oldObject", Field::OldObject),
-    ("user", Field::User),
-    ("groups", Field::Groups),
-    ("namespace", Field::Namespace),
-    ("policies", Field::Policies),
-    ("namespaces", Field::Namespaces),
-    ("services", Field::Many("Service")),
-    ("pods", Field::Many("Pod")),
-    ("nodes", Field::Many("Node")),
-    ("endpointSlices", Field::Many("EndpointSlice")),
-];
-
-fn field(table: &Table, name: &str) -> Option<usize> {
-    table.iter().position(|(field, _)| *field == name)
-}
-
-/// The kind of this name.
-fn kind(name: &str) -> Kind {
-    TypeMeta { kind: name.into(), ..TypeMeta::default() }.kind()
-}
-
-fn names(table: &Table) -> String {
-    table.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
-}
-
-/// Slices of this version have their zones elsewhere.
-const BETA: &str = "discovery.k8s.io/v1beta1";
-
-/// Reads `text`, which is JSON, within the limits of `source`; its format and its bytes are no matter here.
-pub fn read(text: &str, source: &Source<'_>) -> Result<Requested, RequestError> {
-    // The first look sees no versions.
-    let quick = if memchr::memmem::find(text.as_bytes(), BETA.as_bytes()).is_some() {
+/// Reads a JSON body, within the limits of `source`. The format and the byte limit of `source` are not used.
+pub fn read(text: &str, source: &Source<'_>) -> Result<DecodedRequest, RequestError> {
+    // The single pass does not look at versions.
+    let fields = if memchr::memmem::find(text.as_bytes(), BETA.as_bytes()).is_some() {
         None
     } else {
         single_pass::read(text, source)
     };
-    let found = quick.map_or_else(|| field_by_field::read(text, source, &FIELDS), Ok)?;
-    let mut requested = Requested::from(found);
-    requested.leave_out_foreign_endpoints();
-    Ok(requested)
+    let fields = fields.map_or_else(|| field_by_field::read(text, source, &PLAN_FIELDS), Ok)?;
+    let mut request = DecodedRequest::from(fields);
+    request.leave_out_foreign_endpoints();
+    Ok(request)
 }
 
-impl Requested {
-    /// A controller reads Endpoints by the name of the Service: others are nothing to it.
+impl DecodedRequest {
+    /// Removes Endpoints with another name: a controller reads Endpoints by the name of the Service.
     fn leave_out_foreign_endpoints(&mut self) {
         let Some(service) = self.request.service.as_ref().map(|s| &s.meta) else { return };
         let is_its_own = |e: &mut Endpoints| e.meta.name == service.name && e.meta.namespace == service.namespace;
         if let Some(foreign) = self.request.endpoints.take_if(|e| !is_its_own(e)) {
-            let message = format!("they are not those of Service {}/{}", service.namespace, service.name);
+            let message = format!("these are not the Endpoints of Service {}/{}", service.namespace, service.name);
             self.problems.push(Finding::new(Reason::ForeignEndpoints, foreign.key(), message));
         }
     }
 }
 
-/// Keeps the last object of each name, as a list does: an API server has one.
+/// Keeps the last object of each name, as an API server has only one.
 fn distinct<T>(objects: &mut Vec<T>, key: impl Fn(&T) -> ObjectKey, problems: &mut Findings) {
     let mut seen = HashSet::with_capacity(objects.len());
     let keep: Vec<bool> = objects
@@ -199,7 +74,7 @@ fn distinct<T>(objects: &mut Vec<T>, key: impl Fn(&T) -> ObjectKey, problems: &m
         .rev()
         .map(|object| {
             let key = key(object);
-            // Without a name nobody can tell.
+            // Objects without a name may be different ones.
             let is_last = key.name.is_empty() || seen.insert((key.namespace.clone(), key.name.clone()));
             if !is_last {
                 problems.add(|| Finding::duplicate(key));
@@ -213,24 +88,9 @@ fn distinct<T>(objects: &mut Vec<T>, key: impl Fn(&T) -> ObjectKey, problems: &m
     }
 }
 
-/// What was read so far.
-#[derive(Debug, Default)]
-struct Found<'a> {
-    objects: Inventory,
-    controllers: Option<Vec<Controller>>,
-    options: Options,
-    object: Option<&'a RawValue>,
-    old_object: Option<&'a RawValue>,
-    user: String,
-    groups: Vec<String>,
-    namespace: String,
-    policies: Vec<&'a RawValue>,
-    namespaces: Vec<&'a RawValue>,
-}
-
-impl From<Found<'_>> for Requested {
-    fn from(found: Found<'_>) -> Self {
-        let Found { mut objects, controllers, options, .. } = found;
+impl From<RequestFields<'_>> for DecodedRequest {
+    fn from(found: RequestFields<'_>) -> Self {
+        let RequestFields { mut objects, controllers, options, .. } = found;
         distinct(&mut objects.pods, Pod::key, &mut objects.problems);
         distinct(&mut objects.slices, EndpointSlice::key, &mut objects.problems);
         let request = PlanRequest {

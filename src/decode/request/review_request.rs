@@ -1,34 +1,37 @@
-//! The body of a review: an object, who writes it, and what is known of its cluster.
+//! The body of a review: an object, its writer, and the cluster around it.
 
 use serde_json::value::RawValue;
 
-use super::{FieldError, FieldErrors, Found, REVIEW_FIELDS, RequestError, field_by_field};
+use super::{
+    field_by_field,
+    fields::{FieldError, FieldErrors, REVIEW_FIELDS, RequestError, RequestFields},
+};
 use crate::{decode::Source, inventory::Inventory};
 
 /// A request to review an object.
 #[derive(Clone, Debug)]
 pub struct ReviewRequest<'a> {
-    /// The object as it was written.
+    /// The object to review.
     pub object: &'a RawValue,
-    /// The object as it is stored; `None` if it is new.
+    /// The stored object; `None` for a new one.
     pub old_object: Option<&'a RawValue>,
-    /// Who writes.
+    /// The user who writes.
     pub user: String,
     /// The groups of the user.
     pub groups: Vec<String>,
-    /// Namespace of an object that does not say.
+    /// Namespace of an object that does not name one.
     pub namespace: String,
-    /// Policies, unread.
+    /// Policies, not parsed.
     pub policies: Vec<&'a RawValue>,
-    /// Namespaces, unread.
+    /// Namespaces, not parsed.
     pub namespaces: Vec<&'a RawValue>,
-    /// What is known of the cluster: Services, pods, nodes, slices; and what was wrong with them.
+    /// The cluster: Services, pods, nodes, slices, and the findings about them.
     pub known: Inventory,
 }
 
-/// Reads `text`, which is JSON, within the limits of `source`; its format and its bytes are no matter here.
+/// Reads a JSON body, within the limits of `source`. The format and the byte limit of `source` are not used.
 pub fn read_review<'a>(text: &'a str, source: &Source<'_>) -> Result<ReviewRequest<'a>, RequestError> {
-    let Found { object, old_object, user, groups, namespace, policies, namespaces, objects: known, .. } =
+    let RequestFields { object, old_object, user, groups, namespace, policies, namespaces, objects: known, .. } =
         field_by_field::read(text, source, &REVIEW_FIELDS)?;
     let Some(object) = object else {
         let missing = FieldError { pointer: "/object".to_owned(), message: "is missing".to_owned() };
@@ -42,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read_or_told() {
+    fn fields_are_read_or_reported() {
         let source = Source { name: "in", max_objects: 4, ..Source::body() };
         for (text, want) in [
             (

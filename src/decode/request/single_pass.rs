@@ -1,54 +1,54 @@
-//! The first look at a request: all of it in one go, if nothing about it is odd.
+//! The fast path for a plan request: one pass over a body without findings.
 
 use std::{borrow::Cow, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::{FIELDS, Field, Found, field, kind};
+use super::fields::{FieldContent, PLAN_FIELDS, RequestFields, kind, position};
 use crate::model::json::pointer::Pointer;
 use crate::{
     decode::{
         Source,
-        budget::{Budget, Pool},
-        object::{OfKind, keep},
+        budget::{Budget, MemoryPool},
+        object::{KindSeed, keep},
         strict::Strict,
     },
     inventory::{AnyObject, Interner},
 };
 
-/// Reads `text`, unless there is anything to say about it: then the second look says it.
-pub(super) fn read(text: &str, source: &Source<'_>) -> Option<Found<'static>> {
-    let mut found = Found::default();
-    let (pool, targets) = (Pool::new(source.max_memory), found.objects.targets());
+/// Reads a body; `None` if there is anything to report, which [`field_by_field`](super::field_by_field) does.
+pub(super) fn read(text: &str, source: &Source<'_>) -> Option<RequestFields<'static>> {
+    let mut found = RequestFields::default();
+    let (pool, targets) = (MemoryPool::new(source.max_memory), found.objects.targets());
     let budget = Budget::new(&pool);
     let mut json = serde_json::Deserializer::from_str(text);
-    let quick = Quick { found: &mut found, interner: Interner::new(&targets), left: source.max_objects };
-    Strict(&mut json, &budget).deserialize_map(quick).ok()?;
+    let pass = SinglePass { found: &mut found, interner: Interner::new(&targets), left: source.max_objects };
+    Strict(&mut json, &budget).deserialize_map(pass).ok()?;
     json.end().ok()?;
     found.objects.problems.is_empty().then_some(found)
 }
 
-struct Quick<'a> {
-    found: &'a mut Found<'static>,
+struct SinglePass<'a> {
+    found: &'a mut RequestFields<'static>,
     interner: Interner<'a>,
-    /// How many objects there may be yet.
+    /// How many more objects are allowed.
     left: usize,
 }
 
-impl Quick<'_> {
+impl SinglePass<'_> {
     fn keep<E: Error>(&mut self, object: AnyObject) -> Result<(), E> {
-        self.left = self.left.checked_sub(1).ok_or_else(odd)?;
-        // Where a problem stands is no matter here.
+        self.left = self.left.checked_sub(1).ok_or_else(invalid)?;
+        // The position of a finding does not matter: the body is read again.
         keep(object, "", Pointer::At(""), &mut self.interner, &mut self.found.objects);
-        if self.found.objects.problems.is_empty() { Ok(()) } else { Err(odd()) }
+        if self.found.objects.problems.is_empty() { Ok(()) } else { Err(invalid()) }
     }
 }
 
-fn odd<E: Error>() -> E {
-    E::custom("something is odd")
+fn invalid<E: Error>() -> E {
+    E::custom("not a valid plan request")
 }
 
-impl<'de> Visitor<'de> for Quick<'_> {
+impl<'de> Visitor<'de> for SinglePass<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,33 +56,34 @@ impl<'de> Visitor<'de> for Quick<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        let mut seen = [false; FIELDS.len()];
+        let mut seen = [false; PLAN_FIELDS.len()];
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            let i = field(&FIELDS, &key).filter(|i| !std::mem::replace(&mut seen[*i], true)).ok_or_else(odd)?;
-            let field = FIELDS[i].1;
+            let i =
+                position(&PLAN_FIELDS, &key).filter(|i| !std::mem::replace(&mut seen[*i], true)).ok_or_else(invalid)?;
+            let field = PLAN_FIELDS[i].1;
             match field {
-                Field::One(name) | Field::Many(name) => {
-                    let list = matches!(field, Field::Many(_));
-                    map.next_value_seed(Objects { quick: &mut self, kind: OfKind(kind(name)), list })?;
+                FieldContent::One(name) | FieldContent::Many(name) => {
+                    let list = matches!(field, FieldContent::Many(_));
+                    map.next_value_seed(FieldObjects { pass: &mut self, kind: KindSeed(kind(name)), list })?;
                 }
-                Field::Controllers => self.found.controllers = map.next_value()?,
-                Field::Options => self.found.options = map.next_value::<Option<_>>()?.unwrap_or_default(),
-                // Not of a plan.
-                _ => return Err(odd()),
+                FieldContent::Controllers => self.found.controllers = map.next_value()?,
+                FieldContent::Options => self.found.options = map.next_value::<Option<_>>()?.unwrap_or_default(),
+                // Not a field of a plan request.
+                _ => return Err(invalid()),
             }
         }
         Ok(())
     }
 }
 
-/// The objects of one field, if it is not null.
-struct Objects<'q, 'a> {
-    quick: &'q mut Quick<'a>,
-    kind: OfKind,
+/// The objects of one field.
+struct FieldObjects<'q, 'a> {
+    pass: &'q mut SinglePass<'a>,
+    kind: KindSeed,
     list: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for Objects<'_, '_> {
+impl<'de> DeserializeSeed<'de> for FieldObjects<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
@@ -90,7 +91,7 @@ impl<'de> DeserializeSeed<'de> for Objects<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Objects<'_, '_> {
+impl<'de> Visitor<'de> for FieldObjects<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,12 +111,12 @@ impl<'de> Visitor<'de> for Objects<'_, '_> {
             return d.deserialize_seq(self);
         }
         let object = self.kind.deserialize(d)?;
-        self.quick.keep(object)
+        self.pass.keep(object)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(object) = list.next_element_seed(self.kind)? {
-            self.quick.keep(object)?;
+            self.pass.keep(object)?;
         }
         Ok(())
     }

@@ -34,8 +34,8 @@ fn both_looks_read_the_same() {
     );
     let quick = single_pass::read(&format!("{{{rest}}}"), &source()).unwrap();
     let whole = format!("{{{rest}}}");
-    let slow = field_by_field::read(&whole, &source(), &FIELDS).unwrap();
-    let (quick, slow) = (Requested::from(quick), Requested::from(slow));
+    let slow = field_by_field::read(&whole, &source(), &PLAN_FIELDS).unwrap();
+    let (quick, slow) = (DecodedRequest::from(quick), DecodedRequest::from(slow));
     assert!(quick.problems.is_empty() && slow.problems.is_empty());
     assert_eq!(format!("{:?}", quick.request), format!("{:?}", slow.request));
     assert_eq!((quick.request.pods.len(), quick.request.controllers.map(|c| c.len())), (1, Some(1)));
@@ -134,7 +134,7 @@ fn memory_is_bounded_whatever_the_objects_hold() {
         let error = read(&text, &source).map(|_| ()).unwrap_err().to_string();
         assert!(error.ends_with("the objects take more than 1048576 bytes of memory"), "{error}");
     }
-    // What nobody keeps costs nothing, even on the second look.
+    // What nobody keeps costs nothing, even on the second reading.
     let odd = format!(r#"{{"service":{{"metadata":{{"name":"a","name":"b"}},"x":[{many}],"y":{{{pairs}}}}}}}"#);
     assert_eq!(read(&odd, &source).unwrap().problems.as_slice().len(), 1);
 }

@@ -78,8 +78,8 @@ pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -
         return Err(ApiError::new(ProblemKind::Busy, detail));
     };
     let format = match body::format(request.headers())? {
-        Format::Json | Format::Ndjson => decode::Format::Json,
-        Format::Yaml => decode::Format::Yaml,
+        Format::Json | Format::Ndjson => decode::InputFormat::Json,
+        Format::Yaml => decode::InputFormat::Yaml,
     };
     let encoding = body::encoding(request.headers())?;
     let pieces = BodyPieces::new(request.into_body(), &app.limits, app.limits.cluster_body)?;
@@ -187,7 +187,7 @@ impl Read for BodyReader {
 struct ClusterJob {
     app: Arc<RestApp>,
     params: Params,
-    format: decode::Format,
+    format: decode::InputFormat,
     encoding: Encoding,
     deadline: Instant,
     /// Lines; `None` is the end of a whole answer.

@@ -56,8 +56,8 @@ pub(super) async fn convert(State(app): State<Arc<RestApp>>, request: Request) -
 
 fn of_body(posted: &PostedBody, to: ConversionTarget) -> Result<JsonAnswer, ApiError> {
     let format = match posted.format {
-        Format::Json | Format::Ndjson => decode::Format::Json,
-        Format::Yaml => decode::Format::Yaml,
+        Format::Json | Format::Ndjson => decode::InputFormat::Json,
+        Format::Yaml => decode::InputFormat::Yaml,
     };
     // The limit of the server held already.
     let source = Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() };

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     decode::{
         self, DecodeError, DecodeReason, Source,
-        request::{self, RequestError, Requested},
+        request::{self, DecodedRequest, RequestError},
     },
     engine::{
         plan,
@@ -65,25 +65,25 @@ pub(super) fn text(posted: &PostedBody) -> Result<(&str, Source<'static>), ApiEr
     if text.trim_start().is_empty() {
         return Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty"));
     }
-    let format = if posted.format == Format::Yaml { decode::Format::Yaml } else { decode::Format::Json };
+    let format = if posted.format == Format::Yaml { decode::InputFormat::Yaml } else { decode::InputFormat::Json };
     // The limit of the server held already.
     Ok((text, Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() }))
 }
 
 /// The text as JSON.
 pub(super) fn json<'t>(text: &'t str, source: &Source<'_>) -> Result<Cow<'t, str>, ApiError> {
-    if source.format != decode::Format::Yaml {
+    if source.format != decode::InputFormat::Yaml {
         return Ok(Cow::Borrowed(text));
     }
     decode::yaml_as_json(text, source.name).map(Cow::Owned).map_err(|e| decode_error(&e))
 }
 
 fn of_request<T>(
-    requested: &Requested,
+    requested: &DecodedRequest,
     params: &Params,
     answer: impl FnOnce(&PlanInput<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
-    let Requested { request, problems } = requested;
+    let DecodedRequest { request, problems } = requested;
     request.with_state(|state, _| {
         answer(&PlanInput {
             state: *state,

@@ -5,7 +5,7 @@ use std::{fs, num::NonZeroUsize, path::Path};
 
 use roster::{
     admission::{Mode, Rule},
-    decode::{self, Format, Source},
+    decode::{self, InputFormat, Source},
     inventory::Inventory,
 };
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(crate) fn data(name: &str) -> String {
 /// What the examples meet in the cluster.
 pub(crate) fn cluster() -> Inventory {
     let mut inventory = Inventory::default();
-    let source = Source { format: Format::Yaml, threads: NonZeroUsize::MIN, ..Source::body() };
+    let source = Source { format: InputFormat::Yaml, threads: NonZeroUsize::MIN, ..Source::body() };
     decode::read(data("cluster").as_bytes(), &source, &mut inventory).unwrap();
     assert_eq!(inventory.len(), 7);
     inventory

@@ -1,0 +1,67 @@
+//! An input and its limits.
+
+use std::num::NonZeroUsize;
+
+/// An input: its name, its format, and the limits for reading it.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// Name for messages: a file name, `<stdin>`, `request body`.
+    pub name: &'a str,
+    /// Format of the text.
+    pub format: InputFormat,
+    /// Most bytes after decompression.
+    pub max_bytes: Option<u64>,
+    /// Most bytes of one object or, in YAML, of the whole text.
+    pub max_object_bytes: usize,
+    /// Most objects. A few bytes of text can be an object of some hundred bytes.
+    pub max_objects: usize,
+    /// Most bytes of memory for all lists and maps in the objects.
+    pub max_memory: usize,
+    /// Number of threads that parse.
+    pub threads: NonZeroUsize,
+}
+
+/// The format of an input. Gzip is recognized in each of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InputFormat {
+    /// JSON if it begins with `{` or `[`, else YAML.
+    #[default]
+    Auto,
+    /// JSON, one value or several.
+    Json,
+    /// YAML, one document or several.
+    Yaml,
+}
+
+impl<'a> Source<'a> {
+    /// A file of any size, read on all cores.
+    pub fn file(name: &'a str) -> Self {
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self {
+            name,
+            format: InputFormat::Auto,
+            max_bytes: None,
+            max_object_bytes: 256 << 20,
+            max_objects: 20_000_000,
+            max_memory: usize::MAX,
+            threads,
+        }
+    }
+
+    /// The body of a request: at most 64 MiB after decompression, and half a million objects.
+    ///
+    /// Lists and maps may take 256 MiB, 4 bytes for each byte of text. The output of `kubectl` takes less than half of its
+    /// text, and the smallest pod that can be published (300 bytes) some 800 bytes. Memory behind references in elements
+    /// is not counted: an endpoint `{"targetRef":{},"hints":{}}` takes 136 counted bytes and 230 others. The worst body
+    /// therefore takes 700 MiB beside its text (measured; without the limit, several GiB), and half a million `{}` as pods
+    /// take 260 MiB.
+    pub fn body() -> Self {
+        Self {
+            max_bytes: Some(64 << 20),
+            max_object_bytes: 64 << 20,
+            max_objects: 500_000,
+            max_memory: 256 << 20,
+            ..Self::file("request body")
+        }
+    }
+}

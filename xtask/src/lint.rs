@@ -54,6 +54,7 @@ pub(crate) fn all(steps: &mut Steps) {
     steps.run("each feature alone", each_feature);
     steps.run("rustdoc", rustdoc);
     steps.run("deny", deny);
+    steps.run("unused dependencies", unused_dependencies);
 }
 
 fn check(line: &str) -> Result<Outcome> {
@@ -106,5 +107,14 @@ pub(crate) fn deny() -> Result<Outcome> {
         return Outcome::missing("cargo-deny is not installed: cargo install --locked cargo-deny");
     }
     run("cargo", "deny --workspace --all-features check --hide-inclusion-graph bans licenses sources")?;
+    Ok(Outcome::Passed)
+}
+
+/// Dependencies that no code uses.
+fn unused_dependencies() -> Result<Outcome> {
+    if !has("cargo-machete") {
+        return Outcome::missing("cargo-machete is not installed: cargo install --locked cargo-machete");
+    }
+    run("cargo", "machete")?;
     Ok(Outcome::Passed)
 }

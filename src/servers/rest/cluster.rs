@@ -1,4 +1,4 @@
-//! `POST /v1/cluster`: every Service of a cluster, read as it arrives and answered as it is computed.
+//! `POST /v1/cluster`: every Service of a cluster, read while it arrives and answered while it is computed.
 //!
 //! ```text
 //! connection ─ pieces ─► feed() ─ channel ─► [thread: decode::read → whole::plan_all] ─ channel ─► answer
@@ -28,7 +28,7 @@ use super::{
     RestApp,
     body::{self, BodyPieces, Encoding, Format},
     input::decode_error,
-    params::{ControllersParam, OF_OPTIONS, OptionParams, Params},
+    params::{ControllersParam, PLAN_PARAMS, OptionParams, Params},
     problem::{ApiError, ProblemKind},
     problem_responses,
     schema::{
@@ -48,9 +48,9 @@ use crate::{
 /// Plan a whole cluster
 ///
 /// Takes Services, pods, nodes, Endpoints and EndpointSlices of any number of namespaces: a `kind: List` as
-/// kubectl prints it, or one object a line. Answers one line of JSON for each Service, in order of namespace
+/// kubectl prints it, or one object per line. Answers one line of JSON for each Service, in order of namespace
 /// and name, while it computes: `{"service": {…}}` and the fields of a plan. The last line is
-/// `{"summary": {…}}`, with what is wrong with the input; an answer without it is not complete.
+/// `{"summary": {…}}`, with the findings about the input; an answer without it is incomplete.
 #[utoipa::path(
     post,
     path = "/v1/cluster",
@@ -71,10 +71,10 @@ use crate::{
     ),
 )]
 pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -> Result<Response, ApiError> {
-    let params = Params::read(request.uri(), &[OF_OPTIONS])?;
+    let params = Params::read(request.uri(), &[PLAN_PARAMS])?;
     let Ok(slot) = app.cluster_requests.clone().try_acquire_owned() else {
         app.metrics.shed.inc();
-        let detail = format!("{} clusters are being computed", app.limits.cluster_requests);
+        let detail = format!("{} requests of /v1/cluster are being answered", app.limits.cluster_requests);
         return Err(ApiError::new(ProblemKind::Busy, detail));
     };
     let format = match body::format(request.headers())? {
@@ -97,7 +97,7 @@ pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -
 
     let answer = async {
         let ((), head) = tokio::join!(feed(pieces, pieces_in), head_out);
-        // The thread ended without a word: it panicked.
+        // The thread ended without a result: it panicked.
         head.unwrap_or_else(|_| {
             Err(ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`"))
         })
@@ -111,14 +111,14 @@ pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -
     Ok(response)
 }
 
-/// A part of the body, or its end: a channel that closes without one was cut off.
+/// A part of the body, or its end: a channel that closes without an end means that the body was cut off.
 enum Piece {
     Data(Bytes),
     End,
     Failed(ApiError),
 }
 
-/// Passes the body on until it ends, fails, or nobody listens any more.
+/// Passes the body on until it ends or fails, or the receiver is gone.
 async fn feed(mut pieces: BodyPieces, to: mpsc::Sender<Piece>) {
     loop {
         let (piece, last) = match pieces.next().await {
@@ -132,13 +132,13 @@ async fn feed(mut pieces: BodyPieces, to: mpsc::Sender<Piece>) {
     }
 }
 
-/// The body, for a thread that may block.
+/// The body as a reader for a blocking thread.
 struct BodyReader {
     from: mpsc::Receiver<Piece>,
     current: Bytes,
     ended: bool,
     encoding: Encoding,
-    /// Why it broke off; the decoder only sees an I/O error.
+    /// Why the body failed; the decoder sees only an I/O error.
     failed: Arc<Mutex<Option<ApiError>>>,
     bytes: u64,
 }
@@ -150,12 +150,12 @@ impl BodyReader {
     }
 }
 
-/// Holds a body to what `Content-Encoding` says, as the other calls do: the decoder goes by the first bytes alone.
-/// The first byte is enough: neither JSON nor YAML may begin with that of gzip.
+/// Checks the body against `Content-Encoding`, as the other calls do: the decoder detects gzip by itself. The first byte
+/// is enough, because neither JSON nor YAML can begin with that of gzip.
 fn is_encoded(first: u8, encoding: Encoding) -> Result<(), ApiError> {
     let detail = match (encoding, first == 0x1f) {
-        (Encoding::Gzip, false) => "Content-Encoding is gzip, and the body is not",
-        (Encoding::Identity, true) => "the body is gzip, and Content-Encoding does not say so",
+        (Encoding::Gzip, false) => "Content-Encoding is gzip, but the body is not",
+        (Encoding::Identity, true) => "the body is gzip, but Content-Encoding is not",
         (Encoding::Gzip, true) | (Encoding::Identity, false) => return Ok(()),
     };
     Err(ApiError::new(ProblemKind::MalformedBody, detail))
@@ -183,14 +183,14 @@ impl Read for BodyReader {
     }
 }
 
-/// What the thread needs.
+/// The work of the blocking thread.
 struct ClusterJob {
     app: Arc<RestApp>,
     params: Params,
     format: decode::InputFormat,
     encoding: Encoding,
     deadline: Instant,
-    /// Lines; `None` is the end of a whole answer.
+    /// The lines of the answer; `None` is the end of a complete one.
     lines: mpsc::Sender<Option<Bytes>>,
 }
 
@@ -199,7 +199,7 @@ impl ClusterJob {
         let inventory = match self.read(from) {
             Ok(inventory) => inventory,
             Err(e) => {
-                // Nobody is there if the request timed out.
+                // The receiver is gone if the request timed out.
                 let _ = head.send(Err(e));
                 return;
             }
@@ -224,7 +224,7 @@ impl ClusterJob {
             self.app.metrics.planned_many(planned - summary.changed.min(planned), summary.changed);
             let _ = send(None);
         } else {
-            tracing::warn!("the client took too long, or went away, while a cluster was answered");
+            tracing::warn!("the client read too slowly, or closed the connection, while a cluster was answered");
         }
     }
 
@@ -252,11 +252,11 @@ impl ClusterJob {
     }
 }
 
-/// Nobody takes the answer.
+/// The client does not read the answer any more.
 struct ClientClosed;
 
-/// The answer as a stream. It ends with an error where the thread did not say that it is whole, so that
-/// the client sees a broken connection and not a short answer.
+/// The answer as a stream. It ends with an error where the thread did not report the end, so that the client sees a
+/// broken connection and not a short answer.
 fn lines(from: mpsc::Receiver<Option<Bytes>>) -> impl futures::Stream<Item = io::Result<Bytes>> {
     futures::stream::unfold(Some(from), |from| async {
         let mut from = from?;

@@ -1,4 +1,4 @@
-//! `GET /v1/compat`: the releases that Roster can act like.
+//! `GET /v1/compat`: the releases that Roster can follow.
 
 use axum::{
     extract::Request,
@@ -13,8 +13,8 @@ use crate::engine::compat::{self, Difference, Minor, Profile};
 
 /// Releases and their differences
 ///
-/// Every Kubernetes release with a profile, and the switches of each. With `from` or `to` (the other one is
-/// the newest): what differs between the two.
+/// Every Kubernetes release with a profile, and the switches of each. With `from` or `to` (the default of
+/// each is the newest): the differences between the two.
 #[utoipa::path(
     get,
     path = "/v1/compat",
@@ -22,11 +22,11 @@ use crate::engine::compat::{self, Difference, Minor, Profile};
     params(
         ("from" = Option<String>, Query, description = "A release.", example = "1.30",
             pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$"),
-        ("to" = Option<String>, Query, description = "Another one.", example = "1.37",
+        ("to" = Option<String>, Query, description = "Another release.", example = "1.37",
             pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$"),
     ),
     responses(
-        (status = 200, description = "All releases; or, with `from` or `to`, what differs.",
+        (status = 200, description = "All releases; or, with `from` or `to`, the differences.",
             body = ReleasesOrDifferences),
         problem_responses::QueryProblems,
     ),

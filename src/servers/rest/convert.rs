@@ -23,17 +23,17 @@ use crate::{
 
 /// Convert objects
 ///
-/// Converts the posted objects to another version or kind, and tells what was lost. `Endpoints` become
+/// Converts the posted objects to another version or kind, and lists the fields that were lost. `Endpoints` become
 /// `EndpointSlice`s as the mirroring controller makes them; slices become one `Endpoints` object for each Service;
-/// versions of `EndpointSlice` and of `EndpointPolicy` are converted as API servers do it, with every field that is not
-/// known here. Objects that `to` says nothing about stay as they are. An object that cannot be converted is an
+/// versions of `EndpointSlice` and of `EndpointPolicy` are converted as API servers do, with every unknown field.
+/// Objects to which `to` does not apply stay as they are. An object that cannot be converted is an
 /// entry of `failed`; the others are converted.
 #[utoipa::path(
     post,
     path = "/v1/convert",
     tag = "compute",
     params(
-        ("to" = inline(TargetName), Query, description = "What to convert to: a kind, or a group and a version.",
+        ("to" = inline(TargetName), Query, description = "The target: a kind, or a group and a version.",
             example = "EndpointSlice"),
     ),
     request_body(
@@ -44,7 +44,7 @@ use crate::{
         ),
     ),
     responses(
-        (status = 200, description = "The objects, what they lost, and which could not be converted.",
+        (status = 200, description = "The objects, the fields that they lost, and the objects that could not be converted.",
             body = ConvertedAnswer),
         problem_responses::BodyProblems,
     ),
@@ -59,9 +59,9 @@ fn of_body(posted: &PostedBody, to: ConversionTarget) -> Result<JsonAnswer, ApiE
         Format::Json | Format::Ndjson => decode::InputFormat::Json,
         Format::Yaml => decode::InputFormat::Yaml,
     };
-    // The limit of the server held already.
+    // The limit of the server has been applied already.
     let source = Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() };
-    // A document that says `null` is none, and no mistake.
+    // A document that is `null` is not an object, and not an error.
     if posted.bytes.trim_ascii().is_empty() {
         return Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty"));
     }
@@ -71,7 +71,7 @@ fn of_body(posted: &PostedBody, to: ConversionTarget) -> Result<JsonAnswer, ApiE
     JsonAnswer::json(&convert::convert_objects(&objects, to))
 }
 
-/// The one parameter.
+/// The value of the only parameter.
 fn target(uri: &Uri) -> Result<ConversionTarget, ApiError> {
     let refuse = |name: &str, detail: String| {
         let parameter = Some(name.chars().take(80).collect());
@@ -83,9 +83,9 @@ fn target(uri: &Uri) -> Result<ConversionTarget, ApiError> {
     let mut to = None;
     for (name, value) in pairs {
         if name != "to" {
-            return Err(refuse(&name, "there is no such parameter here".to_owned()));
+            return Err(refuse(&name, "unknown parameter".to_owned()));
         }
         to = Some(value.parse().map_err(|why| refuse("to", why))?);
     }
-    to.ok_or_else(|| refuse("to", "is missing: say what to convert to".to_owned()))
+    to.ok_or_else(|| refuse("to", "the parameter is missing".to_owned()))
 }

@@ -9,7 +9,7 @@ use super::{
     RestApp,
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
-    params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
+    params::{ControllersParam, PLAN_PARAMS, OptionParams, Params, ServiceParam},
     plan::plan_once,
     problem::ApiError,
     problem_responses,
@@ -105,7 +105,7 @@ async fn desired(
     controllers: fn(&PlanInput<'_>) -> &'static [Controller],
     answer: fn(&PlanInput<'_>, &Plan) -> Result<JsonAnswer, ApiError>,
 ) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service"], OF_OPTIONS])?;
+    let params = Params::read(request.uri(), &[&["service"], PLAN_PARAMS])?;
     compute(app, request, move |app, posted| {
         input::answer(&posted, &params, |input| {
             let plan = plan_once(app, input, controllers(input), input.options);

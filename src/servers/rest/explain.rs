@@ -8,7 +8,7 @@ use super::{
     RestApp,
     compute::{JsonAnswer, compute},
     input,
-    params::{OF_LIMITS, OptionParams, Params, ServiceParam},
+    params::{OPTION_PARAMS, OptionParams, Params, ServiceParam},
     problem::ApiError,
     problem_responses,
     schema::{
@@ -24,28 +24,28 @@ use crate::engine::{
 /// Explain one Service
 ///
 /// One row per selected pod, Service port and list (Endpoints, and the slices of each address type): whether
-/// clients get it, and why not. Each reason has a stable code and, where something can be done, a fix. Where
+/// clients get it, and why not. Each reason has a stable code and, where there is one, a fix. Where
 /// the selector matches nothing, the reasons of the Service name the nearest miss: post all pods of the
-/// namespace, or of all, to hear of it.
+/// namespace, or of all namespaces, to see it.
 #[utoipa::path(
     post,
     path = "/v1/explain",
     tag = "compute",
     params(ServiceParam, OptionParams),
     request_body(
-        description = "The state of one Service, as for `/v1/plan`; `controllers` makes no difference.",
+        description = "The state of one Service, as for `/v1/plan`; `controllers` is ignored.",
         content(
             (PlanBody = "application/json", example = request::example),
             (PlanBody = "application/yaml", example = request::example),
         ),
     ),
     responses(
-        (status = 200, description = "What is said of the Service, and of each pod.", body = ExplanationAnswer),
+        (status = 200, description = "The reasons of the Service, and a verdict for each pod.", body = ExplanationAnswer),
         problem_responses::BodyProblems,
     ),
 )]
 pub(super) async fn explain(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service"], OF_LIMITS])?;
+    let params = Params::read(request.uri(), &[&["service"], OPTION_PARAMS])?;
     compute(&app, request, move |_, posted| {
         input::answer(&posted, &params, |input| {
             let mut explanation = input.with_all_pods(|state| explain::explain(state, &input.options));
@@ -59,7 +59,7 @@ pub(super) async fn explain(State(app): State<Arc<RestApp>>, request: Request) -
     .await
 }
 
-/// What is wrong with the input, as a reason.
+/// A finding about the input, as a reason of the Service.
 fn finding(problem: Finding) -> Cause {
     let place = problem.pointer.map(|p| format!("{p}: ")).unwrap_or_default();
     let detail = format!("{place}{}", problem.message);

@@ -1,4 +1,4 @@
-//! From a body to the state of one Service.
+//! The input of a plan, from the body and the query of a request.
 
 use std::borrow::Cow;
 
@@ -26,18 +26,18 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct PlanInput<'a> {
     pub state: State<'a>,
-    /// All pods of a list: one that the Service does not select may be a near miss.
+    /// All pods of a list, because one that the Service does not select may be a near miss.
     others: Option<&'a [Pod]>,
-    /// Whose work, if that is said.
+    /// The controllers to plan, if they are named.
     pub controllers: Option<Vec<Controller>>,
     pub options: Options,
-    /// What is wrong with the input.
+    /// The findings about the input.
     problems: &'a Findings,
     /// The Service that the query names.
     named: Option<(&'a Text, &'a Text)>,
 }
 
-/// Reads a body, and answers what it asks for. The answer is made here since the state only borrows what was read.
+/// Reads a body and calls `answer` with its input. The state borrows from the body, so the answer is made in here.
 pub(super) fn answer<T>(
     posted: &PostedBody,
     params: &Params,
@@ -58,15 +58,15 @@ pub(super) fn answer<T>(
 pub(super) fn text(posted: &PostedBody) -> Result<(&str, Source<'static>), ApiError> {
     let text = std::str::from_utf8(&posted.bytes).map_err(|e| {
         let at = e.valid_up_to();
-        ApiError::new(ProblemKind::MalformedBody, format!("the body is not UTF-8: byte {at} begins no character"))
+        ApiError::new(ProblemKind::MalformedBody, format!("the body is not UTF-8: invalid byte at {at}"))
     })?;
-    // No JSON, but harmless: some editors write it.
+    // Some editors write a byte order mark; it is harmless.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().is_empty() {
         return Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty"));
     }
     let format = if posted.format == Format::Yaml { decode::InputFormat::Yaml } else { decode::InputFormat::Json };
-    // The limit of the server held already.
+    // The limit of the server has been applied already.
     Ok((text, Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() }))
 }
 
@@ -111,7 +111,7 @@ fn of_objects<T>(
     }
     let state = match index.get(&service.namespace, &service.name) {
         Some(entry) => index.state(entry),
-        // Named by the query, and nothing of that name is there.
+        // The query names a Service of which nothing exists.
         None => State { service: None, pods: &[], nodes: index.nodes(), endpoints: None, slices: &[] },
     };
     answer(&PlanInput {
@@ -125,15 +125,15 @@ fn of_objects<T>(
 }
 
 impl PlanInput<'_> {
-    /// That the query names a Service of which nothing is there: it was deleted, or its name is mistyped.
+    /// The finding that nothing exists of the Service in the query: it was deleted, or its name is mistyped.
     pub(super) fn service_missing(&self) -> Option<Finding> {
         let State { service, endpoints, slices, .. } = self.state;
         let (namespace, name) = self.named.filter(|_| service.is_none() && endpoints.is_none() && slices.is_empty())?;
-        let message = "there is no Service, no Endpoints object and no slice of this name";
+        let message = "no Service, no Endpoints object and no slice has this name";
         Some(Finding::new(Reason::ServiceMissing, ObjectKey::new("Service", namespace, name), message))
     }
 
-    /// What is wrong with the input, for the answer.
+    /// The findings about the input, for the answer.
     pub(super) fn input_problems(&self) -> Vec<Finding> {
         listed(self.problems)
     }
@@ -150,12 +150,12 @@ impl PlanInput<'_> {
     }
 }
 
-/// Problems for an answer, with how many more there are.
+/// Findings for an answer, with the number of those left out.
 pub(super) fn listed(problems: &Findings) -> Vec<Finding> {
     let mut list = problems.as_slice().to_vec();
     if problems.more() > 0 {
         let key = ObjectKey { kind: "Request".into(), ..ObjectKey::default() };
-        let message = format!("and {} more like these", problems.more());
+        let message = format!("{} more findings like these", problems.more());
         list.push(Finding::new(Reason::InvalidObject, key, message));
     }
     list
@@ -173,8 +173,8 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
         [one] => Ok(one.clone()),
         [] => {
             let errors = errors(inventory.problems.iter().filter(|p| p.object.kind == "Service"));
-            let detail = "there is no Service among the objects that can be read; name one with ?service=namespace/name \
-                          to plan for one that was deleted";
+            let detail = "none of the readable objects is a Service; name one with ?service=namespace/name to plan for \
+                          a deleted one";
             Err(ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) })
         }
         many => {
@@ -185,7 +185,7 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
             Err(ApiError::new(
                 ProblemKind::InvalidObject,
                 format!(
-                    "there are {} Services ({}): choose one with ?service=namespace/name, or use /v1/cluster",
+                    "the body has {} Services ({}): choose one with ?service=namespace/name, or use /v1/cluster",
                     many.len(),
                     names.join(", ")
                 ),
@@ -194,7 +194,7 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
     }
 }
 
-/// What stands in the way of an answer.
+/// Findings as errors of the request.
 fn errors<'a>(found: impl Iterator<Item = &'a Finding>) -> Vec<InputError> {
     found.map(|p| InputError::at(p.pointer.clone().unwrap_or_default(), p.message.clone())).collect()
 }
@@ -206,7 +206,7 @@ fn unreadable(service: &ObjectKey, index: &Index<'_>) -> ApiError {
     ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) }
 }
 
-/// Why a request cannot be answered, as a refusal.
+/// The error of a request that cannot be read.
 pub(super) fn request_error(error: RequestError) -> ApiError {
     match error {
         RequestError::Decode(error) => decode_error(&error),
@@ -219,7 +219,7 @@ pub(super) fn request_error(error: RequestError) -> ApiError {
     }
 }
 
-/// Why reading ended early, as a refusal.
+/// The error of objects that cannot be read.
 pub(super) fn decode_error(error: &DecodeError) -> ApiError {
     match &error.reason {
         DecodeReason::TooLarge(limit) => super::body::too_large(limit),

@@ -1,28 +1,28 @@
-//! How much a request may cost. Everything here is a flag of `roster serve`.
+//! The limits of a request. Most are flags of `roster serve`.
 
 use std::time::Duration;
 
-/// Bounds of one server's requests.
+/// The limits of a REST request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestLimits {
-    /// Bytes of a body, after decompression; more is answered with 413.
+    /// The size of a body in bytes after decompression; a larger one is answered with 413.
     pub body: usize,
-    /// The same for `POST /v1/cluster`, whose body is read as it arrives and never held as a whole.
+    /// The same for `POST /v1/cluster`, whose body is read as it arrives and never buffered as a whole.
     pub cluster_body: u64,
-    /// Requests that are computed at once; one more is answered with 429.
+    /// Concurrent requests; one more is answered with 429.
     pub requests: usize,
-    /// Whole-cluster requests at once: each uses all cores by itself.
+    /// Concurrent requests of `POST /v1/cluster`: each uses all cores.
     pub cluster_requests: usize,
-    /// Bodies over 1 MiB, or compressed, that are parsed and planned at once; others wait when they are all there.
-    /// All bodies together may take `large` times `body` in memory while they arrive; one that would take more is
-    /// answered with 429. The first 1 MiB of each is not counted: `requests` bounds it.
+    /// Bodies over 1 MiB, or compressed, that are parsed and planned at once; others wait after they have arrived.
+    /// All bodies together may take `large` times `body` of memory while they arrive; one that would take more is
+    /// answered with 429. The first 1 MiB of each is not counted: `requests` limits it.
     pub large: usize,
-    /// Longest pause between two pieces of a body.
+    /// The longest pause between two pieces of a body.
     pub body_idle: Duration,
-    /// Bytes a second that a body must bring on average, after one `body_idle` for free. Only the time counts in
-    /// which the server waits for the client.
+    /// The average pace of a body in bytes per second, after one `body_idle` of grace. Only the time in which the
+    /// server waits for the client counts.
     pub body_rate: usize,
-    /// Longest time from the head of a request to the head of its answer.
+    /// The longest time from the head of a request to the head of its answer.
     pub request: Duration,
     /// The same for `POST /v1/cluster`; also the longest time its answer may take.
     pub cluster_request: Duration,
@@ -37,7 +37,7 @@ impl Default for RestLimits {
             cluster_requests: 2,
             large: 4,
             body_idle: Duration::from_secs(10),
-            // Slow enough for every line that could send 1 MiB within `request`.
+            // Every connection that can send 1 MiB within `request` is fast enough.
             body_rate: 16 << 10,
             request: Duration::from_mins(1),
             cluster_request: Duration::from_mins(5),

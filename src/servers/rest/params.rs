@@ -14,7 +14,7 @@ use crate::{
     model::Text,
 };
 
-/// What the query says. Each setting wins over the one in the body.
+/// The parameters of a query. Each option wins over the one in the body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Params {
     /// Namespace and name.
@@ -28,12 +28,12 @@ pub(crate) struct Params {
     pub to: Option<Minor>,
 }
 
-/// The settings of a plan.
+/// The options of a plan.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only its documentation is used")]
 pub(crate) struct OptionParams {
-    /// Kubernetes release to act like, `1.22` to `1.37`; wins over `options.compat`. Default: the newest.
+    /// Kubernetes release to follow, `1.22` to `1.37`; wins over `options.compat`. Default: the newest.
     #[param(required = false, nullable = false, example = "1.37", pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$")]
     compat: Option<String>,
     /// `--max-endpoints-per-slice` of kube-controller-manager. Default: 100.
@@ -44,22 +44,22 @@ pub(crate) struct OptionParams {
     max_endpoints_per_subset: Option<i32>,
 }
 
-/// Whose work.
+/// The controllers to plan.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only its documentation is used")]
 pub(crate) struct ControllersParam {
-    /// Whose work to plan, separated by commas; wins over `controllers` in the body.
+    /// Controllers to plan, separated by commas; wins over `controllers` in the body.
     #[param(required = false, nullable = false, style = Form, explode = false, min_items = 1)]
     controllers: Option<Vec<ControllerName>>,
 }
 
-/// Which Service of a list.
+/// The Service of a list.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only its documentation is used")]
 pub(crate) struct ServiceParam {
-    /// `namespace/name` of the Service, where the body is a list with several of them.
+    /// `namespace/name` of the Service, where the body is a list with several Services.
     #[param(required = false, nullable = false, example = "shop/web", pattern = "^[^/]+/[^/]+$", max_length = 500)]
     service: Option<String>,
 }
@@ -75,14 +75,14 @@ pub(crate) enum ControllerName {
 }
 
 /// The names of [`OptionParams`].
-pub(crate) const OF_LIMITS: &[&str] = &["compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
+pub(crate) const OPTION_PARAMS: &[&str] = &["compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
 
 /// The names of [`OptionParams`] and [`ControllersParam`].
-pub(crate) const OF_OPTIONS: &[&str] = &["controllers", "compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
+pub(crate) const PLAN_PARAMS: &[&str] = &["controllers", "compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
 
 impl Params {
-    /// Reads the query of `uri`. Names that are not among `known` are refused: a typing error must not
-    /// turn into a plan with default settings.
+    /// Reads the query of `uri`. Names that are not in `known` are errors: a typing error must not
+    /// become a plan with default options.
     pub(crate) fn read(uri: &Uri, known: &[&[&str]]) -> Result<Self, ApiError> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|e| ApiError::new(ProblemKind::InvalidQuery, e.to_string()))?;
@@ -90,9 +90,9 @@ impl Params {
         for (name, value) in pairs {
             let known_here = known.iter().any(|k| k.contains(&name.as_str()));
             let set = if !known_here {
-                Err("there is no such parameter here".into())
+                Err("unknown parameter".into())
             } else if !seen.insert(name.clone()) {
-                Err("it is there twice".into())
+                Err("the parameter is given twice".into())
             } else {
                 params.set(&name, &value)
             };
@@ -121,12 +121,12 @@ impl Params {
             "controllers" => self.controllers = Some(value.split(',').map(controller).collect::<Result<_, _>>()?),
             "maxEndpointsPerSlice" => self.max_endpoints_per_slice = Some(limit(value)?),
             "maxEndpointsPerSubset" => self.max_endpoints_per_subset = Some(limit(value)?),
-            _ => return Err("there is no such parameter here".into()),
+            _ => return Err("unknown parameter".into()),
         }
         Ok(())
     }
 
-    /// `options`, with what the query says.
+    /// `options`, overridden by the query.
     pub(crate) fn over(&self, options: Options) -> Options {
         Options {
             compat: self.compat.unwrap_or(options.compat),
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_query_is_read_whole_or_refused() {
-        let known: &[&[&str]] = &[&["service"], OF_OPTIONS];
+        let known: &[&[&str]] = &[&["service"], PLAN_PARAMS];
         for (query, want) in [
             ("", Ok(Params::default())),
             (

@@ -9,7 +9,7 @@ use super::{
     RestApp,
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
-    params::{ControllersParam, OF_OPTIONS, OptionParams, Params, ServiceParam},
+    params::{ControllersParam, PLAN_PARAMS, OptionParams, Params, ServiceParam},
     problem::ApiError,
     problem_responses,
     schema::{
@@ -25,16 +25,16 @@ use crate::engine::{
 
 /// Plan one Service
 ///
-/// Tells what Kubernetes' controllers would create, update and delete for one Service in the posted
-/// state. `endpoints` and `endpointSlices` are what the cluster holds now; a missing `service` means that
+/// What Kubernetes' controllers would create, update and delete for one Service in the posted
+/// state. `endpoints` and `endpointSlices` are what the cluster contains now; a missing `service` means that
 /// it was deleted. `apiVersion`, `kind` and `managedFields` never count as a difference.
 ///
 /// Instead of the object below, the body may be what `kubectl get svc,pods,nodes,endpoints,endpointslices
 /// -o yaml` prints: a `kind: List`, or several YAML documents. With several Services in it, `service`
 /// names one.
 ///
-/// A pod, node or slice that cannot be read becomes an entry of `problems`; the others count. A Service,
-/// an Endpoints object or a setting that cannot be read refuses the call.
+/// A pod, node or slice that cannot be read becomes an entry of `problems`, and the others count. A Service,
+/// an Endpoints object or an option that cannot be read is an error of the call.
 #[utoipa::path(
     post,
     path = "/v1/plan",
@@ -57,13 +57,13 @@ use crate::engine::{
         ),
     ),
     responses(
-        (status = 200, description = "What would be written, and what a user should know. With `against`: two plans.",
+        (status = 200, description = "What would be written, and the findings. With `against`: two plans.",
             body = PlanOrComparison),
         problem_responses::BodyProblems,
     ),
 )]
 pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service", "against"], OF_OPTIONS])?;
+    let params = Params::read(request.uri(), &[&["service", "against"], PLAN_PARAMS])?;
     compute(&app, request, move |app, posted| {
         input::answer(&posted, &params, |input| {
             let mut first = plan_once(app, input, &Controller::ALL, input.options);
@@ -92,12 +92,12 @@ pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> R
 struct Comparison {
     plan: Plan,
     against: Plan,
-    /// As `roster plan --against` tells it: what the two do to the objects, whatever they say of it.
+    /// The objects that the two treat differently, as in `roster plan --against`.
     differences: Vec<Deviation>,
     differs: bool,
 }
 
-/// Plans once. `default` is whose work it is where neither body nor query says so.
+/// Plans once. `default` are the controllers where neither the body nor the query names any.
 pub(super) fn plan_once(app: &RestApp, input: &PlanInput<'_>, default: &[Controller], options: Options) -> Plan {
     let controllers = input.controllers.as_deref().unwrap_or(default);
     let plan = plan::plan(&input.state, controllers, &options);

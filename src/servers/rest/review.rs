@@ -1,4 +1,4 @@
-//! `POST /v1/review`: what the admission webhook would say of an object.
+//! `POST /v1/review`: what the admission webhook would answer about an object.
 
 use std::sync::Arc;
 
@@ -31,32 +31,32 @@ use crate::{
 
 /// Review an object
 ///
-/// Tells what the admission webhook would say of a Service, an Endpoints object or an `EndpointSlice`: it is mended
-/// as the mutating webhook does, then judged as the validating one does. The rules are in `docs/rules.md`; `policies`
-/// say which hold, and in which mode. With `oldObject` it is an update, and not refused for what is stored already.
-/// Of the kinds that are not posted nothing is known: rules that need them do nothing, and the audit annotations say so.
+/// What the admission webhook would answer about a Service, an Endpoints object or an `EndpointSlice`: the object is
+/// changed as the mutating webhook does, then checked as the validating one does. `docs/rules.md` describes the rules;
+/// `policies` set their modes. With `oldObject` the request is an update, and what is stored already is not refused.
+/// Rules that need objects of a kind that is not posted are skipped, and the audit annotations name them.
 ///
 /// Instead of the object below, the body may be the object itself, or an `AdmissionReview` as an API server sends it:
-/// then `answers` has what each webhook would answer.
+/// then `answers` contains the answer of each webhook.
 ///
-/// What cannot be read, and a policy that an API server would refuse, becomes an entry of `problems`.
+/// An object that cannot be read, and a policy that an API server would refuse, becomes an entry of `problems`.
 #[utoipa::path(
     post,
     path = "/v1/review",
     tag = "compute",
     request_body(
-        description = "An object, who writes it, and what is known of its cluster.",
+        description = "An object, the user who writes it, and objects of its cluster.",
         content(
             (ReviewBody = "application/json", examples(
                 ("review" = (summary = "A Service, with a policy", value = json!(ReviewBody::example()))),
                 ("object" = (summary = "An object alone", value = json!(ReviewBody::object_example()))),
-                ("recorded" = (summary = "What an API server sent", value = json!(ReviewBody::recorded_example()))),
+                ("recorded" = (summary = "A request of an API server", value = json!(ReviewBody::recorded_example()))),
             )),
             (ReviewBody = "application/yaml", example = ReviewBody::example),
         ),
     ),
     responses(
-        (status = 200, description = "What comes of the object.", body = ReviewAnswer),
+        (status = 200, description = "The object after the review, and the decision.", body = ReviewAnswer),
         problem_responses::BodyProblems,
     ),
 )]
@@ -65,10 +65,10 @@ pub(super) async fn review(State(app): State<Arc<RestApp>>, request: Request) ->
     compute(&app, request, move |_, posted| of_body(&posted)).await
 }
 
-/// How many bytes of memory lists and maps within the objects may take, all together.
+/// The memory in bytes that all lists and maps within the objects may take together.
 const MAX_MEMORY: usize = 128 << 20;
 
-/// A review, and what is wrong with the input.
+/// A review, and the findings about the input.
 #[derive(Serialize)]
 struct ReviewResponse {
     #[serde(flatten)]
@@ -78,7 +78,7 @@ struct ReviewResponse {
 
 fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
     let (text, source) = input::text(posted)?;
-    // Beside the objects there are indexes of what is in them.
+    // The indexes take memory besides the objects.
     let source = Source { max_memory: MAX_MEMORY, ..source };
     let json = input::json(text, &source)?;
     match read_review(&json, &source) {
@@ -90,7 +90,7 @@ fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
             let documents = decode::documents(&json, &source).map_err(|e| input::decode_error(&e))?;
             let [one] = documents.as_slice() else {
                 let detail =
-                    format!("there are {} objects: post one as `object`, and with it what is known", documents.len());
+                    format!("the body has {} objects: post one as `object`, and the others in the fields of their kinds", documents.len());
                 return Err(ApiError::new(ProblemKind::InvalidObject, detail));
             };
             of_request(bare(&one.raw), one, "", &source)
@@ -99,7 +99,7 @@ fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
     }
 }
 
-/// An object of which nothing else is said.
+/// A review of an object alone.
 fn bare(object: &RawValue) -> ReviewRequest<'_> {
     ReviewRequest {
         object,
@@ -135,7 +135,7 @@ fn of_request(
         let found = found.iter().filter(|p| !offline_review::is_filled_in(p, raw));
         problems.extend(found.cloned().map(|p| within(at, p)));
     };
-    // The object itself is not what is known of the cluster.
+    // The object itself is not part of the cluster.
     decode::objects(one, source, &mut Inventory::default(), tell).map_err(|e| input::decode_error(&e))?;
 
     let snapshot = Snapshot::of(&known);
@@ -159,7 +159,7 @@ fn of_request(
     JsonAnswer::json(&ReviewResponse { answer, problems: input::listed(&problems) })
 }
 
-/// One that an API server would refuse is told, and left out.
+/// The policies of a request. One that an API server would refuse is reported and left out.
 fn read_policies(list: &[&RawValue], problems: &mut Findings) -> Result<Policies, ApiError> {
     let mut policies = Vec::new();
     for (i, raw) in list.iter().enumerate() {
@@ -173,12 +173,12 @@ fn read_policies(list: &[&RawValue], problems: &mut Findings) -> Result<Policies
     Ok(policies)
 }
 
-/// What is read as a whole takes many times of its text.
+/// Limits the size of an object that is read as a whole: it takes many times the memory of its text.
 fn bounded(field: &str, raw: &RawValue) -> Result<(), ApiError> {
     if raw.get().len() <= MAX_TEXT {
         return Ok(());
     }
-    Err(ApiError::new(ProblemKind::TooLarge, format!("one of {field} has more than {MAX_TEXT} bytes")))
+    Err(ApiError::new(ProblemKind::TooLarge, format!("an object in {field} has more than {MAX_TEXT} bytes")))
 }
 
 fn within(at: &str, problem: Finding) -> Finding {

@@ -213,8 +213,8 @@ fn the_documented_limits_are_those_of_the_code() {
     let rows = [
         ("body, after decompression", mebibytes(limits.body as u64)),
         ("body of `/v1/cluster`, after decompression", mebibytes(limits.cluster_body)),
-        ("requests at once", limits.requests.to_string()),
-        ("`/v1/cluster` at once", limits.cluster_requests.to_string()),
+        ("concurrent requests", limits.requests.to_string()),
+        ("concurrent requests of `/v1/cluster`", limits.cluster_requests.to_string()),
         ("bodies over 1 MiB, or compressed, computed at once", limits.large.to_string()),
         ("bodies in memory while they arrive, beyond 1 MiB of each", mebibytes((limits.large * limits.body) as u64)),
         ("pause between two pieces of a body", seconds(limits.body_idle)),
@@ -223,12 +223,12 @@ fn the_documented_limits_are_those_of_the_code() {
         ("a whole request to `/v1/cluster`", seconds(limits.cluster_request)),
         ("connections", max_connections.to_string()),
         ("head of a request", format!("64 KiB, {}", seconds(head_timeout))),
-        ("a client that takes nothing of an answer", seconds(write_timeout)),
+        ("a client that reads nothing of an answer", seconds(write_timeout)),
         (
-            "from SIGTERM or SIGINT to the end of listening",
+            "from SIGTERM or SIGINT until connections are refused",
             format!("{}, or 0 s on loopback", seconds(ServerOptions::DELAY_BEHIND_A_SERVICE)),
         ),
-        ("after that", seconds(drain)),
+        ("open requests after that", seconds(drain)),
     ];
     for (what, value) in rows {
         let row = format!("| {what} | {value} |");

@@ -1,16 +1,11 @@
-//! Permissions: to read the kinds of the rules, and to manage Roster's own policies and certificates.
-
-use std::collections::BTreeMap;
+//! The service account of the webhook and its roles, from the table of its permissions.
 
 use serde_json::{Value, json};
 
-use super::names::{LEASE, NAME, NAMESPACE, SECRET, cluster_meta, meta};
-use crate::admission::KINDS;
+use super::names::{NAME, NAMESPACE, cluster_meta, meta};
+use crate::model::permission::{self, Permission};
 
-/// Kinds that rules look up, in addition to those of the table.
-const LOOKED_UP: [(&str, &str); 3] = [("", "pods"), ("", "nodes"), ("", "namespaces")];
-
-/// All objects.
+/// The account, and its roles with their bindings.
 pub(super) fn all() -> Vec<Value> {
     vec![account(), cluster_role(), cluster_role_binding(), role(), role_binding()]
 }
@@ -20,42 +15,26 @@ fn account() -> Value {
 }
 
 fn cluster_role() -> Value {
-    let mut read: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (group, resource) in KINDS.iter().map(|k| (k.resource.group(), k.resource.plural())).chain(LOOKED_UP) {
-        // Rules never look up Endpoints.
-        if resource != "endpoints" {
-            read.entry(group).or_default().push(resource);
-        }
-    }
-    let mut rules: Vec<Value> = read
-        .into_iter()
-        .map(|(group, resources)| json!({ "apiGroups": [group], "resources": resources, "verbs": ["list", "watch"] }))
-        .collect();
-    rules.push(json!({
-        "apiGroups": ["roster.dev"], "resources": ["endpointpolicies"], "verbs": ["list", "watch"],
-    }));
-    rules.push(json!({
-        "apiGroups": ["roster.dev"], "resources": ["endpointpolicies/status"], "verbs": ["patch"],
-    }));
-    // The caBundle of Roster's own configurations only.
-    rules.push(json!({
-        "apiGroups": ["admissionregistration.k8s.io"],
-        "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-        "resourceNames": [NAME],
-        "verbs": ["get", "patch"],
-    }));
-    rules.push(json!({
-        "apiGroups": ["apiextensions.k8s.io"],
-        "resources": ["customresourcedefinitions"],
-        "resourceNames": ["endpointpolicies.roster.dev"],
-        "verbs": ["get", "patch"],
-    }));
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": cluster_meta(NAME),
-        "rules": rules,
+        "rules": rules(false),
     })
+}
+
+/// The rules of the permissions in the whole cluster, or in the namespace of Roster.
+fn rules(in_namespace: bool) -> Vec<Value> {
+    let permissions = permission::of_webhook().into_iter().filter(|p| p.in_namespace == in_namespace);
+    let rule = |permission: Permission| {
+        let Permission { group, resources, names, verbs, .. } = permission;
+        let mut rule = json!({ "apiGroups": [group], "resources": resources, "verbs": verbs });
+        if !names.is_empty() {
+            rule["resourceNames"] = json!(names);
+        }
+        rule
+    };
+    permissions.map(rule).collect()
 }
 
 fn cluster_role_binding() -> Value {
@@ -73,23 +52,7 @@ fn role() -> Value {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
         "metadata": meta(NAME),
-        "rules": [
-            // RBAC cannot restrict a create to a name.
-            { "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] },
-            {
-                "apiGroups": [""],
-                "resources": ["secrets"],
-                "resourceNames": [SECRET],
-                "verbs": ["get", "update"],
-            },
-            { "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"] },
-            {
-                "apiGroups": ["coordination.k8s.io"],
-                "resources": ["leases"],
-                "resourceNames": [LEASE],
-                "verbs": ["get", "update"],
-            },
-        ],
+        "rules": rules(true),
     })
 }
 

@@ -13,6 +13,7 @@ pub mod json;
 mod labels;
 mod meta;
 mod node;
+pub mod permission;
 mod pod;
 mod quantity;
 mod resource;

@@ -350,10 +350,10 @@ fn the_documented_limits_are_those_of_the_code() {
         ("an admission review", mebibytes(review)),
         ("a conversion review", mebibytes(conversion)),
         ("bodies in memory, a quarter of it for the first 64 KiB of each", mebibytes(memory)),
-        ("from the head of a request to its decision", format!("{} s, or what `?timeout=` says", request.as_secs())),
+        ("from the head of a request to its decision", format!("{} s, or a shorter `?timeout=`", request.as_secs())),
         ("reviews over 256 KiB computed at once", large.to_string()),
         ("conversions computed at once", conversions.to_string()),
-        ("those of each that wait for their turn", queue.to_string()),
+        ("large reviews, and conversions, that wait", queue.to_string()),
     ] {
         let row = format!("| {what} | {value}");
         assert!(document.contains(&row), "docs/webhook.md has no row {row}");

@@ -1,4 +1,4 @@
-//! A life of many years in a moment: time is a value.
+//! Renewals over many years, in no time: the time is a value.
 
 use std::{
     sync::{
@@ -47,7 +47,7 @@ fn cas(material: &Material) -> usize {
 }
 
 #[test]
-fn the_first_round_makes_everything() {
+fn the_first_round_issues_everything() {
     let (material, until) =
         advance(begin(), Material::default(), true, &names(), &CertificateLifetimes::default()).unwrap();
     assert_eq!(until, begin() + days(60), "two thirds of ninety days");
@@ -58,7 +58,7 @@ fn the_first_round_makes_everything() {
 }
 
 #[test]
-fn nothing_is_made_twice() {
+fn nothing_is_issued_twice() {
     let material = fresh(begin());
     for days_later in [0, 1, 59] {
         let now = begin() + days(days_later);
@@ -82,7 +82,7 @@ fn at_no_moment_is_a_certificate_unknown() {
         let (next, _) = advance(now, material.clone(), published == material.bundle, &names(), &life).unwrap();
         leaves += usize::from(next.certificate != material.certificate);
         material = next;
-        // Between the Secret and the bundle, and before the other replica has looked:
+        // Between the Secret and the bundle, and before the other replica has read:
         for bundle in [&published, &material.bundle] {
             for served in [&loaded, &material] {
                 assert_eq!(accepted(bundle, served, now), Ok(()), "{now}");
@@ -109,12 +109,12 @@ fn a_step_settles_however_late_in_its_second_it_was_made() {
         let first = advance(begin(), Material::default(), true, &names(), &life).unwrap().0;
         let at = begin() + SignedDuration::from_secs(8) + millis(late);
         let both = step(at, RenewalAction::NewCa, first, &names(), &life).unwrap();
-        let (kept, _) = advance(at + life.settle - millis(1), both.clone(), true, &names(), &life).unwrap();
-        assert_eq!(kept, both, "the new CA is not everywhere yet, {late} ms");
+        let (unchanged, _) = advance(at + life.settle - millis(1), both.clone(), true, &names(), &life).unwrap();
+        assert_eq!(unchanged, both, "the new CA is not everywhere yet, {late} ms");
         let at = at + SignedDuration::from_secs(2);
         let (switched, _) = advance(at, both, true, &names(), &life).unwrap();
-        let (kept, _) = advance(at + life.settle - millis(1), switched.clone(), true, &names(), &life).unwrap();
-        assert_eq!((kept, cas(&switched)), (switched, 2), "not every replica has the new certificate, {late} ms");
+        let (unchanged, _) = advance(at + life.settle - millis(1), switched.clone(), true, &names(), &life).unwrap();
+        assert_eq!((unchanged, cas(&switched)), (switched, 2), "not every replica has the new certificate, {late} ms");
     }
 }
 
@@ -170,8 +170,22 @@ fn the_next_step() {
         ),
         ("a new CA, not settled", at, &both, true, names(), RenewalAction::Keep(at + minutes(5) + second)),
         ("a new CA, settled", at + minutes(5) + second, &both, true, names(), RenewalAction::NewLeaf),
-        ("a new CA that nobody knows", at + minutes(9), &both, false, names(), RenewalAction::Keep(at + minutes(9))),
-        ("a new CA that nobody knows, and no time left", at + days(41), &both, false, names(), RenewalAction::NewLeaf),
+        (
+            "a new CA that no API server knows",
+            at + minutes(9),
+            &both,
+            false,
+            names(),
+            RenewalAction::Keep(at + minutes(9)),
+        ),
+        (
+            "a new CA that no API server knows, and no time left",
+            at + days(41),
+            &both,
+            false,
+            names(),
+            RenewalAction::NewLeaf,
+        ),
         (
             "switched, not settled",
             at + minutes(6),
@@ -228,8 +242,8 @@ fn a_bundle_is_judged_as_an_api_server_judges_it() {
 #[tokio::test(start_paused = true)]
 async fn what_is_served_from_memory_renews_itself_past_every_expiry() {
     let second = Arc::new(AtomicI64::new(begin().as_second()));
-    let told = second.clone();
-    let clock = Clock::new(move || Timestamp::from_second(told.load(Ordering::Relaxed)).unwrap());
+    let seconds = second.clone();
+    let clock = Clock::new(move || Timestamp::from_second(seconds.load(Ordering::Relaxed)).unwrap());
     let served = DynamicCertificate::new(TlsMetrics::default());
     let (first, renew) = in_memory(served.clone(), clock.clone(), names(), CertificateLifetimes::default()).unwrap();
     assert_eq!(served.current().unwrap().chain, certificates(first.certificate.as_bytes()).unwrap());

@@ -1,4 +1,4 @@
-//! Structured logs. One line per request, written at the boundary; never a body.
+//! Structured logs, on standard error; never a body.
 
 use std::str::FromStr;
 
@@ -9,13 +9,13 @@ use tracing_subscriber::{
     EnvFilter, filter::filter_fn, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt,
 };
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For a person.
+    /// Readable text.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -31,9 +31,9 @@ impl FromStr for LogFormat {
 }
 
 /// Sends logs to standard error. `filter` is a `tracing` filter such as `info` or `roster=debug,warn`.
-/// A subscriber that is already there stays.
+/// An existing subscriber stays.
 pub fn init(format: LogFormat, filter: &str) -> Result<(), tracing_subscriber::filter::ParseError> {
-    // Colours are for a person who has not refused them, never for a file.
+    // Colours only for a terminal, and not with NO_COLOR.
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     let filter = EnvFilter::try_new(filter)?;
     let _ = match format {
@@ -59,9 +59,9 @@ where
     builder.json().flatten_event(true).with_current_span(false).finish().with(filter_fn(without_bodies))
 }
 
-/// Whether it may be in the log, whatever the filter says. An answer of an API server that cannot be decoded kube logs as
-/// a whole, as a warning: that may be the Secret with the key of our CA. Nothing is lost: whoever asked gets the error,
-/// and says it without the body. (The modules below this one log no bodies.)
+/// Whether an event may be logged, whatever the filter is. kube logs an answer of an API server that it cannot decode as a
+/// whole, as a warning: that may be the Secret with the key of the CA. The caller gets the error and logs it without the
+/// body. (The modules below this target log no bodies.)
 fn without_bodies(metadata: &Metadata<'_>) -> bool {
     metadata.target() != "kube_client::client"
 }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn no_filter_has_bodies_of_answers_logged() {
+    fn bodies_of_answers_are_never_logged() {
         for filter in ["info", "debug", "trace", "kube_client=trace", "kube_client::client=trace"] {
             for format in [LogFormat::Text, LogFormat::Json] {
                 let log = Log::default();
@@ -104,10 +104,10 @@ mod tests {
                     LogFormat::Text => tracing::subscriber::with_default(text(filter_of(), false, writer), say),
                     LogFormat::Json => tracing::subscriber::with_default(json(filter_of(), false, writer), say),
                 }
-                let told = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-                assert!(!told.contains("the key"), "{filter}: {told}");
+                let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+                assert!(!text.contains("the key"), "{filter}: {text}");
                 let all = !filter.contains("kube");
-                assert_eq!((told.contains("a file"), told.contains("ours")), (true, all), "{filter}: {told}");
+                assert_eq!((text.contains("a file"), text.contains("ours")), (true, all), "{filter}: {text}");
             }
         }
     }

@@ -28,7 +28,7 @@ use super::{
     RestApp,
     body::{self, BodyPieces, Encoding, Format},
     input::decode_error,
-    params::{ControllersParam, PLAN_PARAMS, OptionParams, Params},
+    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params},
     problem::{ApiError, ProblemKind},
     problem_responses,
     schema::{

@@ -9,7 +9,7 @@ use super::{
     RestApp,
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
-    params::{ControllersParam, PLAN_PARAMS, OptionParams, Params, ServiceParam},
+    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
     plan::plan_once,
     problem::ApiError,
     problem_responses,

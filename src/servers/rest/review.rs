@@ -89,8 +89,10 @@ fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
         Err(RequestError::Objects) => {
             let documents = decode::documents(&json, &source).map_err(|e| input::decode_error(&e))?;
             let [one] = documents.as_slice() else {
-                let detail =
-                    format!("the body has {} objects: post one as `object`, and the others in the fields of their kinds", documents.len());
+                let detail = format!(
+                    "the body has {} objects: post one as `object`, and the others in the fields of their kinds",
+                    documents.len()
+                );
                 return Err(ApiError::new(ProblemKind::InvalidObject, detail));
             };
             of_request(bare(&one.raw), one, "", &source)

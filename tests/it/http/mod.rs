@@ -155,7 +155,10 @@ async fn what_kubectl_prints_is_taken() {
         assert_eq!(answer.status, StatusCode::OK, "{path} {content_type}: {}", answer.text());
         assert_eq!(answer.json()["endpoints"]["action"], want, "{path} {content_type}");
     }
-    for (body, want) in [(list(&[&service, &other]), "the body has 2 Services"), (list(&[&pod]), "none of the readable objects is a Service")] {
+    for (body, want) in [
+        (list(&[&service, &other]), "the body has 2 Services"),
+        (list(&[&pod]), "none of the readable objects is a Service"),
+    ] {
         let answer = post(&router, "/v1/plan", JSON, body).await;
         assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(answer.json()["detail"].as_str().unwrap().starts_with(want), "{}", answer.text());

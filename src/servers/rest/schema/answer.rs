@@ -18,9 +18,9 @@ pub(crate) struct PlanAnswer {
     endpoint_slices: SliceChangesSchema,
     /// Events that the controllers would emit.
     events: Vec<EventSchema>,
-    /// What the reference controller would return, and retry.
+    /// Errors that the controllers would return, and retry.
     errors: Vec<String>,
-    /// What a user should know.
+    /// The findings.
     problems: Vec<FindingSchema>,
 }
 
@@ -29,35 +29,35 @@ pub(crate) struct PlanAnswer {
 #[schema(as = Comparison)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct ComparisonAnswer {
-    /// Of `options.compat`.
+    /// The plan of the release `options.compat`.
     plan: PlanAnswer,
-    /// Of the release that `against` names.
+    /// The plan of the release `against`.
     against: PlanAnswer,
-    /// The objects to which the two do not do the same.
+    /// The objects that the two releases treat differently.
     differences: Vec<DeviationSchema>,
-    /// Whether there are any.
+    /// Whether there are any differences.
     differs: bool,
 }
 
-/// An object to which two releases do not do the same.
+/// An object that two releases treat differently.
 #[derive(ToSchema)]
 #[schema(as = Deviation)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct DeviationSchema {
-    /// Kind.
+    /// The kind of the object.
     #[schema(example = "EndpointSlice")]
     kind: String,
-    /// Name; of a slice that is created the start of it, and a star.
+    /// The name; for a slice that is created, the prefix of its name and `*`.
     name: String,
     /// What the release of `options.compat` does.
     compat: VerbSchema,
-    /// What the other one does.
+    /// What the release `against` does.
     against: VerbSchema,
-    /// How the object of the other one differs, in words.
+    /// How the object of the release `against` differs.
     detail: String,
 }
 
-/// What happens to an object. `rewrite`: it is written at every sync, for ever, with nothing new.
+/// What happens to an object. `rewrite`: it is written at every sync, without a change.
 #[derive(ToSchema)]
 #[schema(as = Verb, rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -75,7 +75,7 @@ pub(crate) enum VerbSchema {
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct EndpointsActionSchema {
     action: ActionSchema,
-    /// What is written by `create` and `update`.
+    /// The object that `create` or `update` writes.
     #[schema(required = true)]
     object: Option<EndpointsSchema>,
 }
@@ -98,7 +98,7 @@ pub(crate) enum ActionSchema {
 pub(crate) struct SliceChangesSchema {
     /// New slices: they have a `generateName` and no `name`.
     create: Vec<EndpointSliceSchema>,
-    /// Slices as they replace the stored ones.
+    /// Updated slices, which replace the stored ones.
     update: Vec<EndpointSliceSchema>,
     /// Names of slices that are deleted.
     delete: Vec<String>,
@@ -119,7 +119,7 @@ pub(crate) struct EventSchema {
     object: ObjectKeySchema,
 }
 
-/// How an event is meant.
+/// The type of an event.
 #[derive(ToSchema)]
 #[schema(as = EventType)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -128,7 +128,7 @@ pub(crate) enum EventTypeSchema {
     Warning,
 }
 
-/// Something a user should know of an object.
+/// A finding about an object.
 #[derive(ToSchema)]
 #[schema(as = Finding)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -137,15 +137,15 @@ pub(crate) struct FindingSchema {
     #[schema(example = "no-pod-ip")]
     code: String,
     severity: SeveritySchema,
-    /// What it is about this object.
+    /// The finding in a sentence.
     message: String,
     object: ObjectKeySchema,
-    /// JSON pointer into the posted body, where one field is to blame.
+    /// JSON pointer into the posted body, if the finding is about one field.
     #[schema(required = false, nullable = false)]
     pointer: Option<String>,
 }
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(ToSchema)]
 #[schema(as = Severity, rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -155,7 +155,7 @@ pub(crate) enum SeveritySchema {
     Error,
 }
 
-/// Which object.
+/// The object.
 #[derive(ToSchema)]
 #[schema(as = ObjectKey)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -187,7 +187,7 @@ pub(crate) struct EndpointSliceListSchema {
 #[schema(as = ClusterLine, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct ClusterLineSchema {
-    /// Whose plan it is.
+    /// The Service of the plan.
     #[schema(required = false, nullable = false)]
     service: Option<ServiceNameSchema>,
     #[schema(required = false, nullable = false)]
@@ -213,29 +213,29 @@ pub(crate) struct ServiceNameSchema {
     name: String,
 }
 
-/// What a whole cluster came to.
+/// The totals of a cluster.
 #[derive(ToSchema)]
 #[schema(as = Summary, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct SummarySchema {
     services: u64,
-    /// Names that have Endpoints or slices, and no Service.
+    /// Names with Endpoints or slices, but without a Service.
     orphans: u64,
     pods: u64,
     nodes: u64,
-    /// Services and orphans that the controllers would change something for.
+    /// Services and orphans for which the controllers would change something.
     changed: u64,
-    /// Writes that bring nothing new and are repeated at every sync. They count in none of the other numbers.
+    /// Writes without a change that are repeated at every sync. The other numbers do not include them.
     endless_updates: u64,
     endpoints: ChangesSchema,
     endpoint_slices: ChangesSchema,
     /// Errors in all plans together.
     errors: u64,
-    /// Problems in all plans together; those of the input are apart.
+    /// Findings in all plans together; those about the input are separate.
     problems: u64,
-    /// What is wrong with the input.
+    /// Findings about the input.
     input_problems: Vec<FindingSchema>,
-    /// How many more of those there are.
+    /// How many more findings about the input there are.
     #[schema(required = false, nullable = false)]
     more_input_problems: Option<u64>,
 }
@@ -278,7 +278,7 @@ pub(crate) struct ReleaseSchema {
     profile: (),
 }
 
-/// What differs between two releases.
+/// The differences between two releases.
 #[derive(ToSchema)]
 #[schema(as = Differences)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -289,7 +289,7 @@ pub(crate) struct DifferencesSchema {
     differences: Vec<DifferenceSchema>,
 }
 
-/// One switch that two releases set differently.
+/// A switch that two releases set differently.
 #[derive(ToSchema)]
 #[schema(as = Difference)]
 #[expect(dead_code, reason = "only its schema is used")]

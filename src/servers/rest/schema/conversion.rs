@@ -11,7 +11,7 @@ use utoipa::{
 use super::{answer::ObjectKeySchema, request::from_json};
 use crate::convert::ConversionTarget;
 
-/// What to convert to.
+/// The target of a conversion.
 pub(crate) struct TargetName;
 
 impl PartialSchema for TargetName {
@@ -54,16 +54,16 @@ impl ToSchema for ConvertBody {
     }
 }
 
-/// What came of a conversion.
+/// The result of a conversion.
 #[derive(ToSchema)]
 #[schema(as = Converted)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct ConvertedAnswer {
-    /// The objects, in the order of the input; Endpoints that were made of slices come last.
+    /// The objects, in the order of the input; Endpoints that were made from slices come last.
     items: Vec<Value>,
-    /// What they lost.
+    /// The fields that they lost.
     lost: Vec<LostField>,
-    /// Objects that could not be converted: they are not among the items.
+    /// Objects that could not be converted; `items` does not contain them.
     failed: Vec<FailedObject>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct LostField {
 #[schema(as = FailedConversion)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct FailedObject {
-    /// Its place in the input, from 0.
+    /// Its position in the input, from 0.
     index: u64,
     object: ObjectKeySchema,
     /// Why.

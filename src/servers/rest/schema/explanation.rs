@@ -9,20 +9,20 @@ use super::answer::{ObjectKeySchema, SeveritySchema};
 #[schema(as = Explanation, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct ExplanationAnswer {
-    /// The Service, or what is left of one.
+    /// The Service; also where only its Endpoints or slices are left.
     #[schema(required = false, nullable = false)]
     service: Option<ObjectKeySchema>,
     /// The release whose controllers are explained.
     #[schema(example = "1.37")]
     compat: String,
     summary: ExplanationSummarySchema,
-    /// What there is to say of the Service as a whole, and of the input.
+    /// Reasons about the Service as a whole, and findings about the input.
     reasons: Vec<ReasonFindingSchema>,
     /// One row per selected pod, list and Service port.
     rows: Vec<RowSchema>,
 }
 
-/// Counts.
+/// The totals of an explanation.
 #[derive(ToSchema)]
 #[schema(as = ExplanationSummary, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -43,7 +43,7 @@ pub(crate) struct ExplanationSummarySchema {
     omitted_reasons: u64,
 }
 
-/// How many pods × ports of a list are in which state.
+/// The pods × ports of a list by state.
 #[derive(ToSchema)]
 #[schema(as = ScopeCounts, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -101,7 +101,7 @@ pub(crate) enum PodStateSchema {
     Absent,
 }
 
-/// Something to say, with what can be done about it.
+/// A reason, with a fix.
 #[derive(ToSchema)]
 #[schema(as = ReasonFinding)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -110,13 +110,13 @@ pub(crate) struct ReasonFindingSchema {
     #[schema(example = "not-ready")]
     code: String,
     severity: SeveritySchema,
-    /// What it is about here.
+    /// The reason in a sentence.
     #[schema(required = false, nullable = false)]
     detail: Option<String>,
-    /// What can be done.
+    /// The fix.
     #[schema(required = false, nullable = false)]
     fix: Option<String>,
-    /// The object, where it is another one than the row or the Service.
+    /// The object, if it is neither the pod of the row nor the Service.
     #[schema(required = false, nullable = false)]
     object: Option<ObjectKeySchema>,
     /// Labels that differ from the selector.
@@ -124,7 +124,7 @@ pub(crate) struct ReasonFindingSchema {
     labels: Option<Vec<LabelMissSchema>>,
 }
 
-/// A pair of the selector that a pod's labels do not hold.
+/// A label of the selector that a pod does not have.
 #[derive(ToSchema)]
 #[schema(as = LabelMiss)]
 #[expect(dead_code, reason = "only its schema is used")]

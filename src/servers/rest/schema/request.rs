@@ -21,15 +21,15 @@ impl PlanBody {
     fn json() -> Value {
         json!({
             "type": "object",
-            "description": "The state of one Service. Also taken: a Kubernetes object, or a `kind: List` of them.",
+            "description": "The state of one Service. Also accepted: a Kubernetes object, or a `kind: List` of objects.",
             "properties": {
                 "service": either::<ServiceSchema>("ServiceAsRead", "The Service; missing or null if it was deleted."),
-                "pods": list::<PodSchema>("Pods; those that the Service does not select do no harm."),
+                "pods": list::<PodSchema>("Pods; those that the Service does not select are ignored."),
                 "nodes": list::<NodeSchema>("All nodes of the cluster."),
-                "endpoints": either::<EndpointsSchema>("EndpointsAsRead", "The Endpoints that the cluster holds now."),
-                "endpointSlices": list::<EndpointSliceSchema>("The slices that the cluster holds now."),
+                "endpoints": either::<EndpointsSchema>("EndpointsAsRead", "The Endpoints that the cluster contains now."),
+                "endpointSlices": list::<EndpointSliceSchema>("The slices that the cluster contains now."),
                 "controllers": {
-                    "description": "Whose work to plan; all three if missing.",
+                    "description": "The controllers to plan; default: all three.",
                     "type": ["array", "null"],
                     "items": { "$ref": "#/components/schemas/Controller" },
                 },
@@ -71,18 +71,18 @@ impl ClusterBody {
             reference::<NodeSchema>(),
             reference::<EndpointsSchema>(),
             reference::<EndpointSliceSchema>(),
-            anything("Is counted, and told in the summary."),
+            anything("Is counted, and reported in the summary."),
         ];
         json!({
             "type": ["object", "array"],
-            "description": "A list of objects; or one object, of which there may be several after each other.",
+            "description": "A list of objects; or one object, which more objects may follow.",
             "properties": {
                 "apiVersion": anything("Such as `v1`."),
                 "kind": anything("Such as `List`."),
                 "items": {
                     "anyOf": [
                         { "type": "array", "items": { "anyOf": kinds } },
-                        anything("Is told in the summary."),
+                        anything("Is reported in the summary."),
                     ],
                 },
             },
@@ -106,7 +106,7 @@ impl ToSchema for ClusterBody {
     }
 }
 
-/// What [`PlanBody`] refers to, beside Kubernetes' own schemas.
+/// What [`PlanBody`] refers to, besides Kubernetes' own schemas.
 fn parts() -> impl Iterator<Item = (&'static str, Value)> {
     let controller = json!({ "type": "string", "enum": ["endpoints", "endpointslices", "mirroring"] });
     [("Controller", controller), ("Options", options()), ("ServiceAsRead", service()), ("EndpointsAsRead", endpoints())]
@@ -130,7 +130,7 @@ fn either<T: ToSchema>(as_read: &str, description: &str) -> Value {
 }
 
 pub(super) fn list<T: ToSchema>(description: &str) -> Value {
-    let element = json!({ "anyOf": [reference::<T>(), anything("Becomes a problem in the answer.")] });
+    let element = json!({ "anyOf": [reference::<T>(), anything("Becomes a finding in the answer.")] });
     json!({ "description": description, "type": ["array", "null"], "items": element })
 }
 
@@ -138,12 +138,12 @@ fn options() -> Value {
     let limit = |description: &str| json!({ "type": ["integer", "null"], "minimum": 1, "maximum": 1000, "description": description });
     json!({
         "type": "object",
-        "description": "How to decide.",
+        "description": "The options of the plan.",
         "properties": {
             "compat": {
                 "type": "string",
                 "pattern": crate::engine::compat::PATTERN,
-                "description": "The Kubernetes release to act like; default: the newest.",
+                "description": "The Kubernetes release to follow; default: the newest.",
                 "example": "1.37",
             },
             "maxEndpointsPerSlice": limit("`--max-endpoints-per-slice` of kube-controller-manager; default 100."),
@@ -199,7 +199,7 @@ fn metadata() -> Value {
     }))
 }
 
-/// What is read of a Service; other fields may hold anything.
+/// What is read of a Service; other fields may contain anything.
 fn service() -> Value {
     let port = json!({
         "name": text(), "protocol": text(), "port": int32(), "appProtocol": text(),
@@ -207,7 +207,7 @@ fn service() -> Value {
     });
     json!({
         "type": "object",
-        "description": "What Roster reads of a Service. Other fields may hold anything.",
+        "description": "What Roster reads of a Service. Other fields may contain anything.",
         "properties": {
             "metadata": metadata(),
             "spec": object(&json!({
@@ -229,7 +229,7 @@ fn endpoints() -> Value {
     let ports = array(&json!({ "name": text(), "port": int32(), "protocol": text(), "appProtocol": text() }));
     json!({
         "type": "object",
-        "description": "What Roster reads of an Endpoints object. Other fields may hold anything.",
+        "description": "What Roster reads of an Endpoints object. Other fields may contain anything.",
         "properties": {
             "metadata": metadata(),
             "subsets": array(&json!({ "addresses": addresses, "notReadyAddresses": addresses, "ports": ports })),
@@ -237,7 +237,7 @@ fn endpoints() -> Value {
     })
 }
 
-/// A Service with a ready pod, one that is not ready, and one that listens on no port of the name.
+/// A Service with a ready pod, one that is not ready, and one without a port of the name.
 pub(crate) fn example() -> Value {
     let pod = |name: &str, ip: &str, node: &str, ready: &str, port_name: &str| {
         json!({

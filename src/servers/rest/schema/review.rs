@@ -22,23 +22,23 @@ impl ReviewBody {
         let text = |description: &str| json!({ "type": ["string", "null"], "description": description });
         let objects = |description: &str| json!({ "type": ["array", "null"], "items": anything(description) });
         json!({
-            "description": "An object with what is known of its cluster, or an object alone.",
+            "description": "An object with other objects of its cluster, or an object alone.",
             "anyOf": [
                 {
                     "type": "object",
                     "required": ["object"],
                     "properties": {
                         "object": object("The object as it was written: a Service, an Endpoints object or an EndpointSlice."),
-                        "oldObject": { "anyOf": [object("The object as it is stored; missing or null if it is new."), { "type": "null" }] },
-                        "user": text("Who writes, such as `system:serviceaccount:shop:operator`."),
+                        "oldObject": { "anyOf": [object("The stored object; missing or null if the object is new."), { "type": "null" }] },
+                        "user": text("The user who writes, such as `system:serviceaccount:shop:operator`."),
                         "groups": { "type": ["array", "null"], "items": { "type": "string" }, "description": "The groups of the user." },
-                        "namespace": text("Namespace of an object that does not say; default: `default`."),
-                        "policies": objects("An `EndpointPolicy` of either version. One that is not right becomes a problem."),
-                        "namespaces": objects("A Namespace, for policies that ask for its labels."),
-                        "services": list::<ServiceSchema>("All Services that there are."),
-                        "pods": list::<PodSchema>("All pods that there are."),
+                        "namespace": text("The namespace of an object without one; default: `default`."),
+                        "policies": objects("An `EndpointPolicy` of either version. An invalid one becomes a finding."),
+                        "namespaces": objects("A Namespace, for policies that select by its labels."),
+                        "services": list::<ServiceSchema>("All Services of the cluster."),
+                        "pods": list::<PodSchema>("All pods of the cluster."),
                         "nodes": list::<NodeSchema>("All nodes of the cluster."),
-                        "endpointSlices": list::<EndpointSliceSchema>("All slices that there are."),
+                        "endpointSlices": list::<EndpointSliceSchema>("All slices of the cluster."),
                     },
                 },
                 object("The object itself, or an `AdmissionReview` as an API server sends it."),
@@ -46,7 +46,7 @@ impl ReviewBody {
         })
     }
 
-    /// A Service with an address of somebody else, and a policy that forbids it.
+    /// A Service with an external IP, and a policy that forbids it.
     pub(crate) fn example() -> Value {
         let mut service = service_example();
         service["spec"]["externalIPs"] = json!(["203.0.113.9"]);
@@ -86,7 +86,7 @@ impl ReviewBody {
     }
 }
 
-/// What must be there of an object to say anything about it.
+/// The fields that an object must have.
 fn object(description: &str) -> Value {
     let text = json!({ "type": ["string", "null"] });
     json!({
@@ -120,14 +120,14 @@ impl ToSchema for ReviewBody {
     }
 }
 
-/// What comes of an object.
+/// The result of a review.
 #[derive(ToSchema)]
 #[schema(as = Review, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct ReviewAnswer {
     /// Whether there are rules for this kind of object at all.
     reviewed: bool,
-    /// Whether it would be stored.
+    /// Whether the object would be stored.
     allowed: bool,
     #[schema(required = false, nullable = false)]
     operation: Option<ReviewOperationSchema>,
@@ -137,11 +137,11 @@ pub(crate) struct ReviewAnswer {
     object: Option<BTreeMap<String, Value>>,
     #[schema(required = false, nullable = false)]
     answers: Option<RecordedAnswersSchema>,
-    /// What a user should know of the input.
+    /// Findings about the input.
     problems: Vec<FindingSchema>,
 }
 
-/// What is done to the object.
+/// The operation of the request.
 #[derive(ToSchema)]
 #[schema(as = ReviewOperation, rename_all = "UPPERCASE")]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -150,7 +150,7 @@ pub(crate) enum ReviewOperationSchema {
     Update,
 }
 
-/// The decision of both webhooks: the patch of the first, the answer of the second, what both say.
+/// The decision of both webhooks: the patch of the first, the answer of the second, and the findings of both.
 #[derive(ToSchema)]
 #[schema(as = Decision)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -158,27 +158,27 @@ pub(crate) struct ReviewDecision {
     /// Why the object is refused; missing if it is allowed.
     #[schema(required = false, nullable = false)]
     denied: Option<DenialSchema>,
-    /// How it is changed: a JSON Patch.
+    /// The change: a JSON Patch.
     #[schema(required = false)]
     patch: Vec<BTreeMap<String, Value>>,
-    /// What its writer is told.
+    /// The warnings for the user who writes.
     #[schema(required = false)]
     warnings: Vec<String>,
     /// Audit annotations, by the codes of rules.
     #[schema(required = false)]
     audit: BTreeMap<String, String>,
-    /// What the rules found.
+    /// The findings of the rules.
     #[schema(required = false)]
     findings: Vec<RuleFindingSchema>,
-    /// What they found besides, and is only counted.
+    /// Further findings, which are only counted.
     #[schema(required = false)]
     more: Vec<MoreFindingsSchema>,
-    /// Rules that could not be looked at, by their codes, and why.
+    /// Rules that could not be checked, by code, and why.
     #[schema(required = false)]
     unchecked: BTreeMap<String, String>,
 }
 
-/// A refusal.
+/// A denial.
 #[derive(ToSchema)]
 #[schema(as = Denial)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -189,11 +189,11 @@ pub(crate) struct DenialSchema {
     /// Reason, as in `metav1.Status`.
     #[schema(example = "Forbidden")]
     reason: String,
-    /// All that is wrong, with the codes of the rules.
+    /// All findings that deny the object, with the codes of the rules.
     message: String,
 }
 
-/// Something a rule has against the object.
+/// A finding of a rule.
 #[derive(ToSchema)]
 #[schema(as = RuleFinding)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -202,18 +202,18 @@ pub(crate) struct RuleFindingSchema {
     #[schema(example = "external-ip")]
     rule: String,
     mode: RuleModeSchema,
-    /// The policy that gives the rule its mode, where it is not the rule's own. What the stored object has already is
-    /// only warned of, though the policy may say `enforce`.
+    /// The policy that sets the mode of the rule; missing for the default mode. A finding that the stored object has
+    /// already is only a warning, even if the policy has `enforce`.
     #[schema(required = false, example = "shop")]
     policy: String,
     /// The field, as Kubernetes writes paths.
     #[schema(example = "spec.externalIPs[0]")]
     field: String,
-    /// A sentence.
+    /// The finding in a sentence.
     message: String,
-    /// Whether an object that has it is refused.
+    /// The mode: whether the finding denies the object.
     refused: bool,
-    /// How the object is mended: a JSON Patch.
+    /// The change that corrects the object: a JSON Patch.
     #[schema(required = false)]
     mend: Vec<BTreeMap<String, Value>>,
 }
@@ -226,13 +226,13 @@ pub(crate) struct MoreFindingsSchema {
     /// Code of the rule.
     #[schema(example = "address-provenance")]
     rule: String,
-    /// Whether they are reasons to refuse the object.
+    /// The mode: whether they deny the object.
     refused: bool,
-    /// How many.
+    /// Their number.
     count: u64,
 }
 
-/// What is done about a finding.
+/// What a rule does with a finding.
 #[derive(ToSchema)]
 #[schema(as = RuleMode, rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -243,14 +243,14 @@ pub(crate) enum RuleModeSchema {
     Enforce,
 }
 
-/// What each webhook answers to a recorded review: an `AdmissionReview`.
+/// The answer of each webhook to a recorded `AdmissionReview`.
 #[derive(ToSchema)]
 #[schema(as = RecordedAnswers)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct RecordedAnswersSchema {
-    /// The mutating one.
+    /// The answer of the mutating webhook.
     mutate: BTreeMap<String, Value>,
-    /// The validating one, to the object as it stands in the review.
+    /// The answer of the validating webhook to the object of the review.
     validate: BTreeMap<String, Value>,
 }
 

@@ -16,7 +16,9 @@ use crate::{
     engine::phrase::counted,
     kube_api::Target,
     model::{Resource, installed::NAME},
-    servers::webhook::emergency::{self, Change, Direction, Order, SwitchError, Turned},
+    servers::webhook::emergency::{
+        self, ConfigurationOutcome, Direction, FailurePolicyChange, SwitchError, SwitchOrder,
+    },
 };
 
 /// Allow writes while the webhook does not answer.
@@ -82,7 +84,7 @@ struct ChangedWebhook<'a> {
     kind: Resource,
     name: &'a str,
     #[serde(flatten)]
-    change: &'a Change,
+    change: &'a FailurePolicyChange,
 }
 
 #[derive(Serialize)]
@@ -95,7 +97,7 @@ struct ChangedWebhooks<'a> {
 impl EmergencyArgs {
     fn run(&self, direction: Direction) -> anyhow::Result<Outcome> {
         let name = &self.webhook_configuration;
-        let all = emergency::turn(&Order {
+        let all = emergency::switch(&SwitchOrder {
             target: Target {
                 context: self.context.clone(),
                 kubeconfig: self.kubeconfig.clone(),
@@ -113,7 +115,7 @@ impl EmergencyArgs {
             );
         }
         let mut rows = Vec::new();
-        for Turned { kind, result } in &all {
+        for ConfigurationOutcome { kind, result } in &all {
             let changes = result.as_ref().map(Vec::as_slice).unwrap_or_default();
             rows.extend(changes.iter().map(|change| ChangedWebhook { kind: *kind, name, change }));
         }
@@ -123,7 +125,7 @@ impl EmergencyArgs {
             self.print(&rows, direction)?;
         }
         let mut outcome = Outcome::Success;
-        for Turned { result, .. } in all {
+        for ConfigurationOutcome { result, .. } in all {
             match result {
                 Ok(_) => {}
                 // A cluster may register only one of the two on purpose.
@@ -145,7 +147,7 @@ impl EmergencyArgs {
         }
         let mut table = Table::new(["CONFIGURATION", "WEBHOOK", "BEFORE", "AFTER"]);
         for ChangedWebhook { kind, name, change } in rows {
-            let Change { webhook, before, after } = change;
+            let FailurePolicyChange { webhook, before, after } = change;
             table.push([
                 format!("{kind}/{name}").into(),
                 webhook.as_str().into(),

@@ -131,6 +131,6 @@ fn refusals(plane: &ControlPlane, dir: &Path) {
     assert!(well, "{told}");
     let (code, told) = run(&plane.kubeconfig(), "disable");
     assert_eq!(code, Some(0), "{told}");
-    assert!(told.contains("warning: there is no MutatingWebhookConfiguration roster"), "{told}");
+    assert!(told.contains("warning: MutatingWebhookConfiguration roster does not exist"), "{told}");
     assert!(told.contains("1 webhook changed"), "{told}");
 }

@@ -1,44 +1,44 @@
-//! What to write into a configuration, as a value.
+//! What to write into a webhook configuration, as a value.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::Change;
+use super::change::FailurePolicyChange;
 
-/// The annotation with the failure policies of before, by the names of the webhooks.
+/// The annotation with the previous failure policies by the names of the webhooks.
 pub const ANNOTATION: &str = "roster.dev/failure-policies-before-disable";
 
-/// What lets writes pass where nobody answers.
+/// The failure policy that allows writes while no replica answers.
 const IGNORE: &str = "Ignore";
-/// What holds where nothing is written.
+/// The failure policy of a webhook that sets none.
 const DEFAULT: &str = "Fail";
 
-/// Off or on.
+/// Whether to disable or to enable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To `Ignore`.
+    /// Set `Ignore`.
     Disable,
-    /// To what it was.
+    /// Restore the previous values.
     Enable,
 }
 
-/// What to write.
+/// A patch of a configuration.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    /// A strategic merge patch, for the version that was read only.
+pub struct SwitchPlan {
+    /// A strategic merge patch, which applies only to the version that was read.
     pub patch: Value,
-    /// What it changes.
-    pub changes: Vec<Change>,
+    /// The changes.
+    pub changes: Vec<FailurePolicyChange>,
 }
 
-/// The annotation cannot be read, and only a person knows what was before.
+/// The annotation is invalid: the previous values are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the annotation {ANNOTATION} is not as it was written ({0}): set failurePolicy of its webhooks, and remove it")]
-pub struct NotOurs(String);
+#[error("the annotation {ANNOTATION} is invalid ({0}): set failurePolicy of the webhooks, and remove the annotation")]
+pub struct AnnotationError(String);
 
-/// What to write into `configuration`; `None` if it is so already.
-pub fn plan(configuration: &Value, direction: Direction) -> Result<Option<Planned>, NotOurs> {
+/// The patch of `configuration`; `None` if nothing is to be done.
+pub fn plan_switch(configuration: &Value, direction: Direction) -> Result<Option<SwitchPlan>, AnnotationError> {
     let before = remembered(configuration)?;
     Ok(match direction {
         Direction::Disable => disable(configuration, before.unwrap_or_default()),
@@ -46,7 +46,7 @@ pub fn plan(configuration: &Value, direction: Direction) -> Result<Option<Planne
     })
 }
 
-fn disable(configuration: &Value, mut before: BTreeMap<String, String>) -> Option<Planned> {
+fn disable(configuration: &Value, mut before: BTreeMap<String, String>) -> Option<SwitchPlan> {
     let mut changes = Vec::new();
     for (name, policy) in webhooks(configuration).filter(|(_, policy)| *policy != IGNORE) {
         before.insert(name.to_owned(), policy.to_owned());
@@ -56,8 +56,8 @@ fn disable(configuration: &Value, mut before: BTreeMap<String, String>) -> Optio
     (!changes.is_empty()).then(|| planned(configuration, changes, &annotation.into()))
 }
 
-/// One that was set to something else meanwhile stays so.
-fn enable(configuration: &Value, before: &BTreeMap<String, String>) -> Planned {
+/// A failure policy that was changed meanwhile stays.
+fn enable(configuration: &Value, before: &BTreeMap<String, String>) -> SwitchPlan {
     let ignored = webhooks(configuration).filter(|(_, policy)| *policy == IGNORE);
     let changes = ignored.filter_map(|(name, policy)| {
         let before = before.get(name).filter(|b| *b != policy)?;
@@ -66,34 +66,34 @@ fn enable(configuration: &Value, before: &BTreeMap<String, String>) -> Planned {
     planned(configuration, changes.collect(), &Value::Null)
 }
 
-fn change(webhook: &str, before: &str, after: &str) -> Change {
-    Change { webhook: webhook.to_owned(), before: before.to_owned(), after: after.to_owned() }
+fn change(webhook: &str, before: &str, after: &str) -> FailurePolicyChange {
+    FailurePolicyChange { webhook: webhook.to_owned(), before: before.to_owned(), after: after.to_owned() }
 }
 
-fn planned(configuration: &Value, changes: Vec<Change>, annotation: &Value) -> Planned {
+fn planned(configuration: &Value, changes: Vec<FailurePolicyChange>, annotation: &Value) -> SwitchPlan {
     let mut patch = json!({ "metadata": {
-        // An API server refuses the patch of any other version.
+        // An API server refuses the patch for any other version.
         "resourceVersion": configuration["metadata"]["resourceVersion"],
         "annotations": { ANNOTATION: annotation },
     } });
     if !changes.is_empty() {
-        // Merged by name: the rest of each webhook stays.
+        // Webhooks are merged by name, so the rest of each stays.
         patch["webhooks"] = changes.iter().map(|c| json!({ "name": c.webhook, "failurePolicy": c.after })).collect();
     }
-    Planned { patch, changes }
+    SwitchPlan { patch, changes }
 }
 
-/// Names and failure policies.
+/// The names and failure policies of the webhooks.
 fn webhooks(configuration: &Value) -> impl Iterator<Item = (&str, &str)> {
     let list = configuration["webhooks"].as_array().into_iter().flatten();
     list.filter_map(|w| Some((w["name"].as_str()?, w["failurePolicy"].as_str().unwrap_or(DEFAULT))))
 }
 
-fn remembered(configuration: &Value) -> Result<Option<BTreeMap<String, String>>, NotOurs> {
+fn remembered(configuration: &Value) -> Result<Option<BTreeMap<String, String>>, AnnotationError> {
     let Some(text) = configuration["metadata"]["annotations"][ANNOTATION].as_str() else { return Ok(None) };
-    let before: BTreeMap<String, String> = serde_json::from_str(text).map_err(|e| NotOurs(e.to_string()))?;
+    let before: BTreeMap<String, String> = serde_json::from_str(text).map_err(|e| AnnotationError(e.to_string()))?;
     match before.values().find(|policy| ![IGNORE, DEFAULT].contains(&policy.as_str())) {
-        Some(other) => Err(NotOurs(format!("{other:.40?} is no failure policy"))),
+        Some(other) => Err(AnnotationError(format!("{other:.40?} is not a failure policy"))),
         None => Ok(Some(before)),
     }
 }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_go_to_ignore_and_back() {
+    fn failure_policies_are_set_to_ignore_and_restored() {
         use Direction::{Disable, Enable};
         let before = r#"{"a":"Fail"}"#;
         let patch = |annotation: Option<&str>, webhooks: Value| {
@@ -133,7 +133,7 @@ mod tests {
             (|n| json!({ "name": n, "failurePolicy": IGNORE }), |n| json!({ "name": n, "failurePolicy": "Fail" }));
         for (name, webhooks, annotation, direction, want) in [
             (
-                "off",
+                "disable",
                 vec![("a", Some("Fail")), ("b", Some("Ignore"))],
                 None,
                 Disable,
@@ -158,19 +158,25 @@ mod tests {
                 Some(patch(None, json!([on("a")]))),
             ),
             ("on already", vec![("a", Some("Fail"))], None, Enable, None),
-            ("on, by somebody else", vec![("a", Some("Fail"))], Some(before), Enable, Some(patch(None, json!([])))),
+            (
+                "enabled by another client",
+                vec![("a", Some("Fail"))],
+                Some(before),
+                Enable,
+                Some(patch(None, json!([]))),
+            ),
             ("on, and one is gone", vec![("c", Some("Ignore"))], Some(before), Enable, Some(patch(None, json!([])))),
         ] {
-            let planned = plan(&configuration(&webhooks, annotation), direction).unwrap();
+            let planned = plan_switch(&configuration(&webhooks, annotation), direction).unwrap();
             assert_eq!(planned.map(|p| p.patch), want, "{name}");
         }
     }
 
     #[test]
-    fn what_somebody_else_wrote_there_is_not_guessed() {
+    fn an_invalid_annotation_is_an_error() {
         for text in ["", "x", "[]", r#"{"a":5}"#, r#"{"a":"Maybe"}"#] {
             for direction in [Direction::Disable, Direction::Enable] {
-                let error = plan(&configuration(&[("a", Some("Fail"))], Some(text)), direction).unwrap_err();
+                let error = plan_switch(&configuration(&[("a", Some("Fail"))], Some(text)), direction).unwrap_err();
                 assert!(error.to_string().contains(ANNOTATION), "{error}");
             }
         }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::{ContainerPort, Labels, Phase, Service, Text};
+use crate::model::{ContainerPort, Labels, PodPhase, Service, Text};
 
 /// Why a question has no answer. A rule that needs the answer does nothing, and reports that it was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct SelectedPod<'a> {
     /// Its name.
     pub name: &'a str,
     /// Whether it has ended.
-    pub phase: Phase,
+    pub phase: PodPhase,
     /// Its ports in look-up order.
     pub ports: &'a [ContainerPort],
 }

@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::model::code_table::code_table;
+
 /// What the webhook does about the findings of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -21,58 +23,6 @@ pub enum Mode {
     Enforce,
 }
 
-macro_rules! rules {
-    ($($(#[doc = $doc:literal])* $name:ident $code:literal $kinds:tt $refusal:ident $remedy:ident $mode:ident $fix:literal;)*) => {
-        /// A rule of the webhook.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Rule {
-            $($(#[doc = $doc])* $name,)*
-        }
-
-        impl Rule {
-            /// Every rule, in the order of the documentation.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-            /// The number of rules.
-            pub const COUNT: usize = Self::ALL.len();
-
-            /// The stable code, such as `external-ip`.
-            pub fn code(self) -> &'static str {
-                match self { $(Self::$name => $code),* }
-            }
-
-            /// The kinds of objects that it checks.
-            pub fn kinds(self) -> &'static [&'static str] {
-                match self { $(Self::$name => &$kinds),* }
-            }
-
-            /// How the webhook refuses an object.
-            pub fn refusal(self) -> RefusalKind {
-                match self { $(Self::$name => RefusalKind::$refusal),* }
-            }
-
-            /// What the webhook does with an object where the rule is enforced.
-            pub fn remedy(self) -> Remedy {
-                match self { $(Self::$name => Remedy::$remedy),* }
-            }
-
-            /// The mode where no policy sets another.
-            pub fn default_mode(self) -> Mode {
-                match self { $(Self::$name => Mode::$mode),* }
-            }
-
-            /// What the rule finds, in a few sentences.
-            pub fn meaning(self) -> &'static str {
-                match self { $(Self::$name => concat!($($doc),*).trim_ascii()),* }
-            }
-
-            /// What the author of the object should do.
-            pub fn fix(self) -> &'static str {
-                match self { $(Self::$name => $fix),* }
-            }
-        }
-    };
-}
-
 /// What the webhook does with an object where a rule is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -83,66 +33,82 @@ pub enum Remedy {
     Change,
 }
 
-rules! {
+code_table! {
+    /// A rule of the webhook.
+    pub enum Rule {
+        /// The stable code, such as `external-ip`.
+        code: &'static str,
+        /// The kinds of objects that it checks.
+        kinds: &'static [&'static str],
+        /// How the webhook refuses an object.
+        refusal: RefusalKind,
+        /// What the webhook does with an object where the rule is enforced.
+        remedy: Remedy,
+        /// The mode where no policy sets another.
+        default_mode: Mode,
+        /// What the author of the object should do.
+        fix: &'static str,
+    }
+
     // --- Service
     /// The annotation `service.alpha.kubernetes.io/tolerate-unready-endpoints` has had no effect since 1.24. Up to 1.23, a Go boolean in it replaced `spec.publishNotReadyAddresses`, in both directions. Enforced: the field is set to the value of the annotation.
-    TolerateUnready "tolerate-unready-annotation" ["Service"] Invalid Change Enforce "Set spec.publishNotReadyAddresses, and remove the annotation.";
+    TolerateUnready("tolerate-unready-annotation", &["Service"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Set spec.publishNotReadyAddresses, and remove the annotation.");
     /// The annotation `service.alpha.kubernetes.io/tolerate-unready-endpoints` has a value that is not a Go boolean. Every release ignored such a value.
-    TolerateUnreadyValue "tolerate-unready-value" ["Service"] Invalid Refuse Warn "Set spec.publishNotReadyAddresses, and remove the annotation.";
+    TolerateUnreadyValue("tolerate-unready-value", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Set spec.publishNotReadyAddresses, and remove the annotation.");
     /// The Service has a label that is reserved for controllers. With `service.kubernetes.io/headless`, kube-proxy ignores the Service. With that label or `endpoints.kubernetes.io/managed-by`, its Endpoints are written at every sync. `kubernetes.io/service-name` and `endpointslice.kubernetes.io/managed-by` name the Service and the writer of a slice: Endpoints inherit them from the Service, and clients that select by them find the wrong objects.
-    ReservedLabel "reserved-label" ["Service"] Invalid Refuse Enforce "Remove the label.";
+    ReservedLabel("reserved-label", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Remove the label.");
     /// The annotation `service.kubernetes.io/topology-mode` or its predecessor `topology-aware-hints` has a value that no release knows, or the two contradict each other. In that case the older annotation takes precedence.
-    TopologyMode "topology-mode-value" ["Service"] Invalid Refuse Warn "Use Auto or Disabled, in service.kubernetes.io/topology-mode only.";
+    TopologyMode("topology-mode-value", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use Auto or Disabled, in service.kubernetes.io/topology-mode only.");
     /// `spec.trafficDistribution` has a value that no release knows, or does not have an effect: the annotation `topology-mode: Auto` takes precedence, `internalTrafficPolicy: Local` restricts traffic to the node already, and an ExternalName Service does not have endpoints.
-    TrafficDistribution "traffic-distribution" ["Service"] Invalid Refuse Warn "Use PreferClose, PreferSameZone or PreferSameNode, and remove the setting that takes precedence.";
+    TrafficDistribution("traffic-distribution", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use PreferClose, PreferSameZone or PreferSameNode, and remove the setting that takes precedence.");
     /// SuperEdge's annotation `topologyKeys` is not a JSON list of node labels. SuperEdge ignores a list that it cannot read. A key that no node can have matches nothing; `*` is not a wildcard.
-    SuperedgeKeys "superedge-topology-keys" ["Service"] Invalid Refuse Warn "Write a JSON list of labels that the nodes have, such as [\"kubernetes.io/hostname\"].";
+    SuperedgeKeys("superedge-topology-keys", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Write a JSON list of labels that the nodes have, such as [\"kubernetes.io/hostname\"].");
     /// OpenYurt's annotation `openyurt.io/topologyKeys` has a value that yurthub does not know and therefore ignores.
-    OpenyurtKeys "openyurt-topology-keys" ["Service"] Invalid Refuse Warn "Use one of kubernetes.io/hostname, openyurt.io/nodepool and kubernetes.io/zone.";
+    OpenyurtKeys("openyurt-topology-keys", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use one of kubernetes.io/hostname, openyurt.io/nodepool and kubernetes.io/zone.");
     /// `spec.externalIPs` redirects the traffic of every node for an address that may belong to somebody else (CVE-2020-8554).
-    ExternalIp "external-ip" ["Service"] Forbidden Refuse Warn "Use a load balancer, or allow the range in an EndpointPolicy.";
+    ExternalIp("external-ip", &["Service"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use a load balancer, or allow the range in an EndpointPolicy.");
     /// `spec.loadBalancerIP` asks for an address outside of the allowed ranges (CVE-2020-8554). The field is deprecated. The rule does not check the status of a Service: a user who may write `services/status` can redirect traffic in the same way, so grant that permission to controllers only.
-    LoadBalancerIp "load-balancer-ip" ["Service"] Forbidden Refuse Warn "Use an annotation of the cloud provider, or allow the range in an EndpointPolicy.";
+    LoadBalancerIp("load-balancer-ip", &["Service"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use an annotation of the cloud provider, or allow the range in an EndpointPolicy.");
     /// The selector does not match any running or pending pod of the namespace. Needs the cluster.
-    SelectorMatchesNothing "selector-matches-nothing" ["Service"] Invalid Refuse Warn "Compare the selector with the labels of the pods.";
+    SelectorMatchesNothing("selector-matches-nothing", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Compare the selector with the labels of the pods.");
     /// The Service selects pods, but none of them has a port of this name and protocol. Needs the cluster.
-    TargetPortMissing "target-port-missing" ["Service"] Invalid Refuse Warn "Name a container port as in targetPort, or use a number.";
+    TargetPortMissing("target-port-missing", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Name a container port as in targetPort, or use a number.");
     /// The selected pods use different numbers for the named port. Needs the cluster.
-    TargetPortDiffers "target-port-differs" ["Service"] Invalid Refuse Audit "Ignore it during a rolling change; otherwise use one number.";
+    TargetPortDiffers("target-port-differs", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Audit, "Ignore it during a rolling change; otherwise use one number.");
 
     // --- Endpoints
     /// More than 1000 addresses. Enforced: the object is truncated as the controllers truncate it (ready addresses first, a proportional share of each subset) and gets the annotation `endpoints.kubernetes.io/over-capacity: truncated`. A policy can refuse it instead.
-    OverCapacity "over-capacity" ["Endpoints"] Invalid Change Enforce "Write EndpointSlices: a Service can have many of them.";
+    OverCapacity("over-capacity", &["Endpoints"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Write EndpointSlices: a Service can have many of them.");
     /// The label `service.kubernetes.io/headless` is missing on the Endpoints of a headless Service, or present on those of another. Mirrored slices inherit it, and kube-proxy ignores slices that have it. Enforced: it is added or removed. Needs the cluster.
-    HeadlessLabel "headless-label" ["Endpoints"] Invalid Change Enforce "Leave the label to Roster.";
+    HeadlessLabel("headless-label", &["Endpoints"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Leave the label to Roster.");
     /// The annotation `endpoints.kubernetes.io/over-capacity` has the value `warning`, which only 1.21 wrote. Enforced: it is removed.
-    OverCapacityWarning "over-capacity-leftover" ["Endpoints"] Invalid Change Enforce "Remove the annotation.";
+    OverCapacityWarning("over-capacity-leftover", &["Endpoints"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Remove the annotation.");
     /// An address is listed twice for one port, or both as ready and as not ready. In that case it counts as not ready.
-    DuplicateAddress "duplicate-address" ["Endpoints"] Invalid Refuse Warn "List each address once.";
+    DuplicateAddress("duplicate-address", &["Endpoints"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "List each address once.");
     /// v1 Endpoints are deprecated since 1.33.
-    EndpointsDeprecated "endpoints-deprecated" ["Endpoints"] Invalid Refuse Audit "Write EndpointSlices with the label kubernetes.io/service-name.";
+    EndpointsDeprecated("endpoints-deprecated", &["Endpoints"], RefusalKind::Invalid, Remedy::Refuse, Mode::Audit, "Write EndpointSlices with the label kubernetes.io/service-name.");
 
     // --- EndpointSlice
     /// The label `kubernetes.io/service-name` is missing: no consumer uses the slice. Slices of a multi-cluster Service have the label `multicluster.kubernetes.io/service-name` instead.
-    SliceLabels "slice-labels" ["EndpointSlice"] Invalid Refuse Warn "Add the label with the name of the Service.";
+    SliceLabels("slice-labels", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Add the label with the name of the Service.");
     /// The Service in the label of the slice does not exist. Needs the cluster.
-    SliceService "slice-service-missing" ["EndpointSlice"] Invalid Refuse Warn "Create the Service first, or correct the label.";
+    SliceService("slice-service-missing", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Create the Service first, or correct the label.");
     /// An address does not have the address type of the slice.
-    AddressType "address-type-mismatch" ["EndpointSlice"] Invalid Refuse Enforce "Write one slice for each address type.";
+    AddressType("address-type-mismatch", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Write one slice for each address type.");
     /// An endpoint is listed twice for the same port, in this slice or in another slice of the Service. Needs the cluster to see other slices.
-    DuplicateEndpoint "duplicate-endpoint" ["EndpointSlice"] Invalid Refuse Warn "List each endpoint once, in one slice.";
+    DuplicateEndpoint("duplicate-endpoint", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "List each endpoint once, in one slice.");
     /// More than 1000 endpoints in one slice.
-    SliceOverCapacity "slice-over-capacity" ["EndpointSlice"] Invalid Refuse Enforce "Write several slices.";
+    SliceOverCapacity("slice-over-capacity", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Write several slices.");
     /// A hint names a zone without nodes: no node uses the endpoint while hints are in effect. Needs the cluster.
-    UnknownZone "hint-unknown-zone" ["EndpointSlice"] Invalid Refuse Warn "Use the value of topology.kubernetes.io/zone of a node.";
+    UnknownZone("hint-unknown-zone", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use the value of topology.kubernetes.io/zone of a node.");
 
     // --- both
     /// An address is a loopback, link-local, unspecified, multicast or broadcast address, or not an IP address: traffic to it does not leave the node or does not arrive.
-    SpecialAddress "special-address" ["Endpoints", "EndpointSlice"] Invalid Refuse Enforce "Use the address of the machine that serves.";
+    SpecialAddress("special-address", &["Endpoints", "EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Use the address of the machine that serves.");
     /// The label `managed-by` names a built-in controller, but another user writes the object: the controller will delete or rewrite it.
-    ManagedBy "managed-by-spoofed" ["Endpoints", "EndpointSlice"] Forbidden Refuse Warn "Use another name in the label.";
+    ManagedBy("managed-by-spoofed", &["Endpoints", "EndpointSlice"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use another name in the label.");
     /// An address belongs neither to a pod of the namespace nor to a range that an `EndpointPolicy` allows (CVE-2021-25740), or it is in a range that a policy denies. Needs the cluster, except for denied ranges and for host names, which no range contains.
-    Provenance "address-provenance" ["Endpoints", "EndpointSlice"] Forbidden Refuse Warn "Use the address of a pod of the namespace, or allow the range in an EndpointPolicy.";
+    Provenance("address-provenance", &["Endpoints", "EndpointSlice"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use the address of a pod of the namespace, or allow the range in an EndpointPolicy.");
 }
 
 /// How the webhook refuses an object.

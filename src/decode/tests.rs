@@ -197,7 +197,7 @@ fn of_equal_names_and_keys_the_last_one_counts() {
     check(
         format!("{A}{B}{A}"),
         &["Pod n/a", "Pod n/b", "Pod n/a"],
-        &["duplicate-object - Pod n/a is there more than once; the last one counts"],
+        &["duplicate-object - Pod n/a is present more than once; the last one counts"],
         None,
     );
     check(

@@ -1,40 +1,39 @@
-//! What one plan may cost.
+//! The limit on what one plan may repeat.
 //!
-//! Most of a plan is as long as its input. What is not is what the written objects repeat: the ports of a
-//! Service in every group of pods, its labels in every slice, a pod's address in every subset. The weight of
-//! that is added up before anything is made. Where it is over [`MAX_WEIGHT`], the controller plans nothing, and
-//! says so.
+//! Most of a plan is as long as its input. The exceptions are what the written objects repeat: the ports of a Service in
+//! every group of pods, its labels in every slice, the address of a pod in every subset. Their weight is added up before
+//! anything is created. If it is over [`MAX_WEIGHT`], the controller plans nothing, and reports it.
 
 use crate::{
     engine::{
         reason::{Finding, Reason},
-        state::Report,
+        state::SyncReport,
     },
     model::{EndpointAddress, Labels, ObjectKey, ObjectMeta, Text},
 };
 
-/// 64 MiB of repetition: as much as the largest body that the server takes unless it is told otherwise.
+/// 64 MiB of repetition: as much as the largest body that the server accepts by default.
 ///
-/// A port weighs about 100 bytes and what else a slice repeats about 2000. So this is room for 300 Service
-/// ports that have other numbers in each of 2000 groups of pods, or for 30 000 slices: three million pods.
-/// An API server would store the first only as slices of one or two pods, and takes 1.5 MiB for an object.
+/// A port weighs about 100 bytes, and the rest that a slice repeats about 2000. This is enough for 300 Service ports with
+/// different numbers in each of 2000 groups of pods, or for 30 000 slices: three million pods. An API server would store
+/// the first only as slices of one or two pods, as it accepts objects up to 1.5 MiB.
 pub(crate) const MAX_WEIGHT: usize = 64 << 20;
 
-/// What is to be written repeats more than [`MAX_WEIGHT`].
+/// The error of a plan that would repeat more than [`MAX_WEIGHT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge {
-    /// The weight of it.
+    /// The weight of what it would repeat.
     pub(crate) weight: usize,
 }
 
-/// Whether so much may be repeated.
+/// Checks a weight against [`MAX_WEIGHT`].
 pub(crate) fn check(weight: usize) -> Result<(), TooLarge> {
     if weight > MAX_WEIGHT { Err(TooLarge { weight }) } else { Ok(()) }
 }
 
 impl TooLarge {
-    /// Says that nothing is planned of `what`.
-    pub(crate) fn tell(self, what: &str, object: ObjectKey, report: &mut Report) {
+    /// Reports that nothing is planned for `what`.
+    pub(crate) fn report(self, what: &str, object: ObjectKey, report: &mut SyncReport) {
         let message = format!(
             "no {what} are planned: they would repeat {} MiB of ports, labels and addresses, and {} are allowed",
             self.weight >> 20,
@@ -45,7 +44,7 @@ impl TooLarge {
     }
 }
 
-/// The weight of a port: its fields in memory, which its punctuation in JSON comes near to, and its texts.
+/// The weight of a port: its fields in memory, which are about as long as its punctuation in JSON, and its texts.
 pub(crate) fn port(name: &str, protocol: &str, app_protocol: Option<&Text>) -> usize {
     const FIELDS: usize = 3 * size_of::<Text>() + 8;
     FIELDS + name.len() + protocol.len() + app_protocol.map_or(0, Text::len)
@@ -56,7 +55,7 @@ pub(crate) fn labels(labels: &Labels) -> usize {
     labels.iter().map(|(k, v)| 2 * size_of::<Text>() + k.len() + v.len()).sum()
 }
 
-/// The weight of what a slice says of its owner: namespace, owner reference and generated name.
+/// The weight of what a slice repeats of its owner: namespace, owner reference and generated name.
 pub(crate) fn owner(meta: &ObjectMeta) -> usize {
     const FIELDS: usize = 256;
     FIELDS + meta.namespace.len() + 3 * meta.name.len() + meta.uid.len()
@@ -140,9 +139,9 @@ mod tests {
             ("annotations in every mirrored slice", &mirror, &["mirrored slices"]),
         ] {
             let plan = plan(request);
-            let told: Vec<_> = plan.problems.iter().filter(|p| p.code == Reason::PlanTooLarge).collect();
-            assert_eq!((told.len(), plan.errors.len()), (refused.len(), refused.len()), "{case}");
-            for (what, (problem, error)) in refused.iter().zip(told.iter().zip(&plan.errors)) {
+            let found: Vec<_> = plan.problems.iter().filter(|p| p.code == Reason::PlanTooLarge).collect();
+            assert_eq!((found.len(), plan.errors.len()), (refused.len(), refused.len()), "{case}");
+            for (what, (problem, error)) in refused.iter().zip(found.iter().zip(&plan.errors)) {
                 assert!(problem.message.starts_with(&format!("no {what} are planned")), "{case}: {}", problem.message);
                 assert!(error.ends_with(&problem.message), "{case}: {error}");
             }
@@ -172,8 +171,10 @@ mod tests {
     fn every_pod_is_told_why_nothing_is_planned() {
         let request = request(&json!({"selector": {}, "ports": service_ports(2000, &json!("p0"))}), &pods(1000, 1));
         let request: PlanRequest = serde_json::from_value(request).unwrap();
-        let told = request.with_state(|state, _| explain::explain(state, &request.options));
-        assert!(told.rows.iter().all(|r| r.state == PodState::Absent && r.reasons[0].code == Reason::PlanTooLarge));
-        assert_eq!(told.rows.len() + told.summary.omitted_rows, 2 * 2000 * 1000);
+        let explanation = request.with_state(|state, _| explain::explain(state, &request.options));
+        assert!(
+            explanation.rows.iter().all(|r| r.state == PodState::Absent && r.reasons[0].code == Reason::PlanTooLarge)
+        );
+        assert_eq!(explanation.rows.len() + explanation.summary.omitted_rows, 2 * 2000 * 1000);
     }
 }

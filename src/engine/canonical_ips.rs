@@ -1,7 +1,7 @@
-//! Addresses in another form than the canonical one: `010.0.0.1`, `::ffff:10.0.0.1`, `FD00::1`.
+//! Findings about addresses that are not in canonical form: `010.0.0.1`, `::ffff:10.0.0.1`, `FD00::1`.
 //!
-//! The controllers read them, and from 1.33 write the canonical form in their place. They are told of where
-//! that is decided: the first few objects by name, the others as a number.
+//! The controllers accept such addresses, and from 1.33 write the canonical form instead. The findings name the first few
+//! objects, and count the others.
 
 use std::net::Ipv4Addr;
 
@@ -9,17 +9,17 @@ use crate::{
     engine::{
         phrase::{clip, counted},
         reason::{Finding, Reason},
-        state::Report,
+        state::SyncReport,
     },
     model::{ObjectKey, Pod, PodIp, Text},
 };
 
-/// So many objects are named.
+/// The most objects that are named.
 const NAMED: usize = 10;
 
-/// What one controller found.
-pub(crate) struct Uncanonical {
-    /// What it writes.
+/// The addresses that one controller found.
+pub(crate) struct UncanonicalAddresses {
+    /// What the controller writes, as part of a sentence.
     lists: &'static str,
     /// Whether the release writes the canonical form.
     rewritten: bool,
@@ -28,34 +28,34 @@ pub(crate) struct Uncanonical {
     last: Option<ObjectKey>,
 }
 
-impl Uncanonical {
-    /// Nothing yet.
+impl UncanonicalAddresses {
+    /// No addresses yet.
     pub(crate) fn new(lists: &'static str, rewritten: bool) -> Self {
         Self { lists, rewritten, found: Vec::new(), more: 0, last: None }
     }
 
-    /// Looks at an address of a pod that is listed.
+    /// Adds an address of a listed pod, unless it is canonical.
     #[inline]
     pub(crate) fn of_pod(&mut self, pod: &Pod, ip: &PodIp) {
         if ip.uncanonical {
-            self.add(pod.key(), "status.podIPs holds", ip);
+            self.add(pod.key(), "status.podIPs contains", ip);
         }
     }
 
-    /// Looks at an address of hand-made Endpoints, or of a stored object that is to be replaced.
+    /// Adds an address of hand-made Endpoints, or of a stored object that is replaced, unless it is canonical.
     pub(crate) fn of_object(&mut self, object: impl FnOnce() -> ObjectKey, raw: &Text) {
-        // IPv4 with a leading zero does not parse: this spares nearly all addresses the rest.
+        // IPv4 with a leading zero does not parse here: nearly all addresses return early.
         if raw.parse::<Ipv4Addr>().is_ok() {
             return;
         }
         let ip = PodIp::new(raw.clone());
         if ip.uncanonical {
-            self.add(object(), "it holds the address", &ip);
+            self.add(object(), "it contains the address", &ip);
         }
     }
 
     fn add(&mut self, object: ObjectKey, holds: &str, ip: &PodIp) {
-        // One address of an object is enough to find the others.
+        // One finding per object is enough.
         if self.last.as_ref() == Some(&object) {
             return;
         }
@@ -70,8 +70,8 @@ impl Uncanonical {
         self.found.push(Finding::new(Reason::AddressNotCanonical, object, message));
     }
 
-    /// Says what was found; what is not named is counted for `of`.
-    pub(crate) fn tell(mut self, of: impl FnOnce() -> ObjectKey, report: &mut Report) {
+    /// Reports the findings; one more, about `of`, counts the objects that are not named.
+    pub(crate) fn report(mut self, of: impl FnOnce() -> ObjectKey, report: &mut SyncReport) {
         report.problems.append(&mut self.found);
         if self.more > 0 {
             let message = format!("{} have such addresses", counted(self.more, "more object"));
@@ -94,8 +94,8 @@ mod tests {
         })
     }
 
-    /// What is said of addresses in this state by one controller.
-    fn said(controller: Controller, compat: &str, state: &Value) -> Vec<String> {
+    /// The findings of one controller about addresses in this state.
+    fn findings(controller: Controller, compat: &str, state: &Value) -> Vec<String> {
         let mut state = state.clone();
         state["options"] = json!({"compat": compat});
         state["controllers"] = json!([controller]);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_where_they_are_written_otherwise() {
+    fn addresses_that_are_not_canonical_are_reported() {
         use Controller::{EndpointSlices, Endpoints, Mirroring};
         let service = |spec: Value| json!({"metadata": {"namespace": "n", "name": "s", "uid": "u"}, "spec": spec});
         let selects =
@@ -135,8 +135,8 @@ mod tests {
                 "1.37",
                 &odd,
                 &[
-                    r#"Pod n/p0: status.podIPs holds "010.0.0.1": the Endpoints list it as 10.0.0.1"#,
-                    r#"Pod n/p1: status.podIPs holds "::ffff:10.0.0.2": the Endpoints list it as 10.0.0.2"#,
+                    r#"Pod n/p0: status.podIPs contains "010.0.0.1": the Endpoints list it as 10.0.0.1"#,
+                    r#"Pod n/p1: status.podIPs contains "::ffff:10.0.0.2": the Endpoints list it as 10.0.0.2"#,
                 ][..],
             ),
             (
@@ -144,33 +144,33 @@ mod tests {
                 "1.32",
                 &odd,
                 &[
-                    r#"Pod n/p0: status.podIPs holds "010.0.0.1": the slices list it as it is, and from 1.33 as 10.0.0.1"#,
-                    r#"Pod n/p1: status.podIPs holds "::ffff:10.0.0.2": the slices list it as it is, and from 1.33 as 10.0.0.2"#,
+                    r#"Pod n/p0: status.podIPs contains "010.0.0.1": the slices list it as it is, and from 1.33 as 10.0.0.1"#,
+                    r#"Pod n/p1: status.podIPs contains "::ffff:10.0.0.2": the slices list it as it is, and from 1.33 as 10.0.0.2"#,
                 ],
             ),
             (
                 Mirroring,
                 "1.37",
                 &by_hand,
-                &[r#"Endpoints n/s: it holds the address "10.0.00.4": the mirrored slices list it as 10.0.0.4"#],
+                &[r#"Endpoints n/s: it contains the address "10.0.00.4": the mirrored slices list it as 10.0.0.4"#],
             ),
             (
                 Endpoints,
                 "1.37",
                 &stored,
-                &[r#"Endpoints n/s: it holds the address "10.0.00.4": the Endpoints list it as 10.0.0.4"#],
+                &[r#"Endpoints n/s: it contains the address "10.0.00.4": the Endpoints list it as 10.0.0.4"#],
             ),
             (
                 EndpointSlices,
                 "1.37",
                 &stored,
-                &[r#"EndpointSlice n/s-1: it holds the address "010.0.0.3": the slices list it as 10.0.0.3"#],
+                &[r#"EndpointSlice n/s-1: it contains the address "010.0.0.3": the slices list it as 10.0.0.3"#],
             ),
         ] {
-            assert_eq!(said(controller, compat, state), want, "{controller:?} {compat}");
+            assert_eq!(findings(controller, compat, state), want, "{controller:?} {compat}");
         }
         let many = of((0..15).map(|i| pod(i, &format!("10.0.0.0{i}"))).collect());
-        let told = said(EndpointSlices, "1.37", &many);
-        assert_eq!((told.len(), told[10].as_str()), (11, "Service n/s: 5 more objects have such addresses"));
+        let found = findings(EndpointSlices, "1.37", &many);
+        assert_eq!((found.len(), found[10].as_str()), (11, "Service n/s: 5 more objects have such addresses"));
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt::Write, sync::Arc};
 
 use crate::{
     engine::{compat::Profile, phrase::clip, reason::Reason},
-    model::{Labels, Phase, Pod, Readiness, Service, ServiceType},
+    model::{Labels, Pod, PodPhase, PodReadiness, Service, ServiceType},
 };
 
 /// The pods that `service` selects: same namespace, labels that match. Without a selector, none.
@@ -23,7 +23,7 @@ pub(crate) fn selected<'a>(service: &Service, pods: &[&'a Pod]) -> Vec<&'a Pod> 
 /// Why a pod is not a candidate, whatever its ports (`ShouldPodBeInEndpoints`).
 #[inline]
 pub(crate) fn excluded(pod: &Pod, include_terminating: bool) -> Option<Reason> {
-    if pod.phase != Phase::Live {
+    if pod.phase != PodPhase::Live {
         return Some(Reason::PodEnded);
     }
     if !pod.has_pod_ip && pod.ips.is_empty() {
@@ -57,7 +57,7 @@ const NAMED: usize = 4;
 
 /// Why the pod is not ready by its own status, in a sentence; empty if it is ready.
 pub(crate) fn not_ready_detail(pod: &Pod) -> String {
-    let Readiness::NotReady(why) = &pod.readiness else { return String::new() };
+    let PodReadiness::NotReady(why) = &pod.readiness else { return String::new() };
     let mut text = match (clip(&why.status), clip(&why.reason)) {
         ("", _) => "it has no Ready condition".to_owned(),
         (status, "") => format!("condition Ready is {status}"),

@@ -1,11 +1,11 @@
-//! The engine: what the controllers would do to one Service, and the reason of every decision. Pure and total.
+//! The engine: what the controllers would do to one Service, and the reason for every decision. Pure and total.
 //!
 //! ```text
-//!   state (types) ─► plan ─┬─► endpoints ─────┐      membership   which pods a Service has
-//!                          ├─► endpointslice ─┼──►   ports        which number each Service port has in a pod
+//!   state (types) ─► plan ─┬─► endpoints ─────┐      membership   the pods of a Service
+//!                          ├─► endpointslice ─┼──►   ports        the number of each Service port in a pod
 //!                          └─► mirror ────────┘      subsets      the canonical form of Endpoints
-//!                                                    budget       what one plan may repeat
-//!   explain, compare: read what a plan says          compat, reason: tables
+//!                                                    budget       how much one plan may repeat
+//!   explain, compare: interpret a plan               compat, reason: tables        record: decisions
 //! ```
 
 pub mod budget;

@@ -1,8 +1,7 @@
 //! The dump text and the hash by which Kubernetes orders ports and subsets.
 //!
-//! Neither is ever seen by a user, but their order is: it is the order of `ports` in a slice and of
-//! `subsets` in Endpoints, up to 1.34 it decides whether Endpoints are written again, and with several
-//! subsets it decides which addresses truncation keeps. The text is that of go-spew's `%#v`
+//! Users never see either, but they see the order: that of `ports` in a slice and of `subsets` in Endpoints. Up to 1.34 it
+//! decides whether Endpoints are written again, and with several subsets which addresses truncation keeps. The text is that of go-spew's `%#v`
 //! (`hashutil.DeepHashObject`).
 
 use std::fmt::{self, Write};
@@ -14,10 +13,10 @@ use crate::{
     model::{EndpointAddress, EndpointPort, EndpointSubset, ObjectRef, SlicePort, Text},
 };
 
-/// A digest; compared as the text in which upstream prints it, which is the order of its bytes.
+/// A digest. The order of its bytes is that of the text that upstream prints and compares.
 pub(crate) type Hash128 = [u8; 16];
 
-/// The hash of something that has a dump text.
+/// The hash of a value with a dump text.
 pub(crate) fn hash(kind: HashKind, dump: &impl Dump) -> Hash128 {
     match kind {
         HashKind::Md5 => {
@@ -60,7 +59,7 @@ impl Write for Md5Writer {
 
 /// A value with a dump text.
 pub(crate) trait Dump {
-    /// With its type in front, as at the top and in fields.
+    /// Writes the value with its type, as at the top and in fields.
     fn top(&self, out: &mut impl Write) -> fmt::Result;
 }
 
@@ -135,7 +134,7 @@ impl Dump for EndpointPort {
 }
 
 fn reference(r: &ObjectRef, out: &mut (impl Write + ?Sized)) -> fmt::Result {
-    // One write! per field would be tidier and, with thousands of addresses, slower.
+    // One write! per field would be shorter, but slower with thousands of addresses.
     for part in [
         "{Kind:(string)",
         &r.kind,

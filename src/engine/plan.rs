@@ -7,56 +7,81 @@ use crate::{
     engine::{
         endpoints, endpointslice, membership, mirror,
         record::{Discard, Recorder},
-        state::{Context, Controller, Options, Plan, Report, State},
+        state::{Controller, Options, Plan, State, SyncContext, SyncReport},
     },
     model::{EndpointSlice, Endpoints, Nodes, Pod, Service},
 };
 
-/// What `controllers` would do to one Service.
+/// What `controllers` would do to one Service: the objects to write, and what a user should know.
+///
+/// ```
+/// use roster::{Controller, Options, State, model::{Nodes, Pod, Service}, plan};
+/// use serde_json::json;
+///
+/// let service: Service = serde_json::from_value(json!({
+///     "metadata": {"name": "web", "namespace": "shop"},
+///     "spec": {
+///         "selector": {"app": "web"}, "clusterIP": "10.96.0.1", "ipFamilies": ["IPv4"],
+///         "ports": [{"port": 80, "targetPort": 8080, "protocol": "TCP"}],
+///     },
+/// }))?;
+/// let pod: Pod = serde_json::from_value(json!({
+///     "metadata": {"name": "web-0", "namespace": "shop", "labels": {"app": "web"}},
+///     "spec": {"nodeName": "n1"},
+///     "status": {"podIPs": [{"ip": "10.0.0.1"}], "conditions": [{"type": "Ready", "status": "True"}]},
+/// }))?;
+/// let nodes: Nodes = serde_json::from_value(json!([{"metadata": {"name": "n1"}}]))?;
+///
+/// let state = State { service: Some(&service), pods: &[&pod], nodes: &nodes, endpoints: None, slices: &[] };
+/// let plan = plan(&state, &Controller::ALL, &Options::default());
+/// assert_eq!(plan.endpoints.verb(), "create");
+/// assert_eq!(plan.endpoint_slices.create[0].endpoints[0].addresses[0], "10.0.0.1");
+/// assert!(plan.problems.is_empty());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn plan(state: &State<'_>, controllers: &[Controller], options: &Options) -> Plan {
     plan_recorded(state, controllers, options, &mut Discard)
 }
 
-/// [`plan`], with every decision written down. The index of a pod in a note is its place among
-/// [`selected_pods`].
+/// [`plan`] with every decision recorded. The index of a pod in a record is its index among [`selected_pods`].
 pub fn plan_recorded(
     state: &State<'_>,
     controllers: &[Controller],
     options: &Options,
     recorder: &mut impl Recorder,
 ) -> Plan {
-    let context = Context {
+    let context = SyncContext {
         profile: options.compat.profile(),
         minor: options.compat,
         per_slice: options.per_slice(),
         per_subset: options.per_subset(),
-        // A controller that has not seen a Service before takes its creation for the change.
+        // For a Service that it has not seen before, a controller takes the creation as the change.
         trigger: state.service.and_then(|s| s.meta.creation_timestamp),
     };
     let pods = selected_pods(state);
-    let mut report = Report::default();
+    let mut report = SyncReport::default();
     let mut plan = Plan::default();
-    let wanted = |c| controllers.contains(&c);
-    if wanted(Controller::Endpoints) {
+    let has = |c| controllers.contains(&c);
+    if has(Controller::Endpoints) {
         plan.endpoints = endpoints::sync(state, &pods, &context, &mut report, recorder);
     }
-    if wanted(Controller::EndpointSlices) {
+    if has(Controller::EndpointSlices) {
         plan.endpoint_slices = endpointslice::sync(state, &pods, &context, &mut report, recorder);
     }
-    if wanted(Controller::Mirroring) {
+    if has(Controller::Mirroring) {
         plan.endpoint_slices.append(mirror::sync(state, &context, &mut report));
     }
     Plan { events: report.events, errors: report.errors, problems: report.problems, ..plan }
 }
 
-/// The pods that the Service of `state` selects, in the order given.
+/// The pods that the Service of `state` selects, in their order.
 pub fn selected_pods<'a>(state: &State<'a>) -> Vec<&'a Pod> {
     state.service.map(|s| membership::selected(s, state.pods)).unwrap_or_default()
 }
 
-/// The state of one Service, and how to plan it: the body of `/v1/plan`, which `decode::request` reads.
+/// A request to plan one Service: its state and the options. It is the body of `/v1/plan`, which `decode::request` reads.
 #[derive(Clone, Debug, Default)]
-// The tests of the core build without that reader.
+// The tests of the core are built without that decoder.
 #[cfg_attr(test, derive(Deserialize), serde(rename_all = "camelCase", default))]
 pub struct PlanRequest {
     /// The Service; missing if it was deleted.
@@ -69,9 +94,9 @@ pub struct PlanRequest {
     pub endpoints: Option<Endpoints>,
     /// The slices that the cluster holds.
     pub endpoint_slices: Vec<EndpointSlice>,
-    /// Whose work to plan; all three if not given.
+    /// The controllers to plan for; all three if missing.
     pub controllers: Option<Vec<Controller>>,
-    /// How to decide.
+    /// The options.
     pub options: Options,
 }
 
@@ -81,7 +106,7 @@ impl PlanRequest {
         self.with_state(|state, controllers| plan(state, controllers, &self.options))
     }
 
-    /// Runs `f` on the state, borrowed.
+    /// Calls `f` with the borrowed state.
     pub fn with_state<T>(&self, f: impl FnOnce(&State<'_>, &[Controller]) -> T) -> T {
         let pods: Vec<&Pod> = self.pods.iter().collect();
         let slices: Vec<&EndpointSlice> = self.endpoint_slices.iter().collect();
@@ -104,7 +129,7 @@ mod tests {
     use crate::engine::state::{EndpointsAction, SliceChanges};
 
     #[test]
-    fn what_is_desired_is_what_is_stored_afterwards() {
+    fn desired_objects_are_those_stored_after_the_plan() {
         let meta = |name: &str, namespace: &str| json!({ "metadata": { "name": name, "namespace": namespace } });
         let state = json!({
             "service": meta("web", "shop"),

@@ -1,9 +1,9 @@
-//! Which number each port of a Service has in a pod (`FindPort`). Shared by Endpoints and slices.
+//! The number that each port of a Service has in a pod (`FindPort`). Shared by Endpoints and slices.
 //!
-//! A Service port means a number, which is the same for every pod, or a container port by name and protocol. Of
-//! a pod only those container ports matter that the Service asks for: they are its [`Row`]. Pods of one row
-//! serve the same ports. No row is longer than the pod's own list of ports, so that all of them together are as
-//! long as the input, however many ports the Service has.
+//! A Service port refers to a number, which is the same in every pod, or to a container port by name and protocol. The
+//! container ports of a pod that the Service refers to are its [`PortRow`]. Pods with the same row serve the same ports.
+//! No row is longer than the port list of its pod: all rows together are no longer than the input, however many ports
+//! the Service has.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,19 +14,19 @@ use crate::{
     model::{ContainerPort, Pod, ServicePort, TargetPort, Text},
 };
 
-/// The names that a pod has, each with its number, sorted by name.
-pub(crate) type Row = SmallVec<[(NameId, i32); 2]>;
+/// The port names of a pod that a Service refers to, each with its number, sorted by name.
+pub(crate) type PortRow = SmallVec<[(NameId, i32); 2]>;
 
-/// A name and protocol that some Service port asks for.
+/// A name and protocol that some Service port refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NameId(u32);
 
-/// The Service ports that mean the same thing in every pod.
+/// The Service ports that refer to the same name, or to any number.
 #[derive(Default)]
 struct Askers {
-    /// Places among the Service's ports.
+    /// Indices among the ports of the Service.
     ports: Vec<usize>,
-    /// What they weigh where they are written.
+    /// Their weight where they are written.
     weight: usize,
 }
 
@@ -37,25 +37,25 @@ impl Askers {
     }
 }
 
-/// What the ports of a Service mean, and the rows of the pods that were looked at.
-pub(crate) struct Targets<'a> {
+/// What the ports of a Service refer to, and the rows of the pods seen so far.
+pub(crate) struct PortTargets<'a> {
     service_ports: &'a [ServicePort],
-    /// Whether native sidecars are looked at.
+    /// Whether the ports of native sidecars count.
     sidecars: bool,
     names: BTreeMap<(&'a str, &'a str), NameId>,
     /// The same by id.
     wanted: Vec<(&'a Text, &'a Text)>,
     by_name: Vec<Askers>,
-    /// Those that mean a number.
+    /// Those that refer to a number.
     numbered: Askers,
-    rows: Vec<Row>,
-    by_row: BTreeMap<Row, usize>,
-    /// Pods of one workload have equal lists, and mostly come one after the other.
+    rows: Vec<PortRow>,
+    by_row: BTreeMap<PortRow, usize>,
+    /// The last pod: those of one workload have equal lists, and mostly follow each other.
     last: Option<(&'a Arc<[ContainerPort]>, usize)>,
 }
 
-impl<'a> Targets<'a> {
-    /// Those of these Service ports; no pod was looked at yet.
+impl<'a> PortTargets<'a> {
+    /// The targets of these Service ports, without rows.
     pub(crate) fn new(service_ports: &'a [ServicePort], sidecars: bool) -> Self {
         let mut names = BTreeMap::new();
         let mut wanted = Vec::new();
@@ -81,7 +81,7 @@ impl<'a> Targets<'a> {
         Self { service_ports, sidecars, names, wanted, by_name, numbered, rows, by_row, last: None }
     }
 
-    /// The place of the pod's row among [`Self::rows`], which is made if it is a new one.
+    /// The index of the pod's row in [`Self::rows`]; a new row is added.
     #[inline]
     pub(crate) fn row_of(&mut self, pod: &'a Pod) -> usize {
         if let Some((ports, row)) = self.last
@@ -98,17 +98,17 @@ impl<'a> Targets<'a> {
         at
     }
 
-    /// Whether `ports` make the row that `known` made. It may be denied wrongly: that only costs time.
+    /// Whether `ports` make the same row as `known`. A wrong `false` only costs time.
     #[inline]
     fn is_row_of(&self, row: usize, known: &[ContainerPort], ports: &[ContainerPort]) -> bool {
-        /// A few names are looked for one by one in a short list; of more, the whole lists are compared.
+        /// Up to this many names are searched one by one in a short list; for more, the whole lists are compared.
         const FEW: usize = 4;
         if self.wanted.len() > FEW || ports.len() > FEW * FEW {
             return known == ports;
         }
         let mut row = self.rows[row].as_slice();
         for (id, &(name, protocol)) in self.wanted.iter().enumerate() {
-            // Texts of this kind are compared faster with each other than with a `str`.
+            // Comparing two such texts is faster than comparing one with a `str`.
             let found =
                 ports.iter().find(|p| p.name == *name && p.protocol == *protocol && (self.sidecars || !p.sidecar));
             let known = match row {
@@ -125,52 +125,52 @@ impl<'a> Targets<'a> {
         true
     }
 
-    /// The container ports that count, in the order of look-up: of several with one name the first.
-    fn find(&self, ports: &[ContainerPort]) -> Row {
+    /// The row of a port list: of several container ports with one name the first counts.
+    fn find(&self, ports: &[ContainerPort]) -> PortRow {
         let looked_at = ports.iter().filter(|p| self.sidecars || !p.sidecar);
-        let mut row: Row = looked_at.filter_map(|p| Some((self.name_of(p)?, p.number))).collect();
+        let mut row: PortRow = looked_at.filter_map(|p| Some((self.name_of(p)?, p.number))).collect();
         row.sort_by_key(|(name, _)| *name);
         row.dedup_by_key(|(name, _)| *name);
         row
     }
 
-    /// The name that a container port has for the Service, if it asks for it.
+    /// The name of a container port, if the Service refers to it.
     pub(crate) fn name_of(&self, port: &ContainerPort) -> Option<NameId> {
         self.names.get(&(port.name.as_str(), port.protocol.as_str())).copied()
     }
 
-    /// The rows that were met, in this order.
-    pub(crate) fn rows(&self) -> &[Row] {
+    /// All rows, in the order in which they came.
+    pub(crate) fn rows(&self) -> &[PortRow] {
         &self.rows
     }
 
-    /// Places of the Service ports that mean a number.
+    /// Indices of the Service ports that refer to a number.
     pub(crate) fn numbered(&self) -> &[usize] {
         &self.numbered.ports
     }
 
-    /// Places of the Service ports that ask for `name`.
+    /// Indices of the Service ports that refer to `name`.
     pub(crate) fn askers(&self, name: NameId) -> &[usize] {
         &self.by_name[name.0 as usize].ports
     }
 
-    /// What the ports weigh that mean a number.
+    /// The weight of the ports that refer to a number.
     pub(crate) fn weight_of_numbered(&self) -> usize {
         self.numbered.weight
     }
 
-    /// What the ports weigh that ask for `name`.
+    /// The weight of the ports that refer to `name`.
     pub(crate) fn weight_of(&self, name: NameId) -> usize {
         self.by_name[name.0 as usize].weight
     }
 
-    /// What the ports of a row weigh.
-    pub(crate) fn weight_of_row(&self, row: &Row) -> usize {
+    /// The weight of the ports of a row.
+    pub(crate) fn weight_of_row(&self, row: &PortRow) -> usize {
         row.iter().fold(self.numbered.weight, |sum, (name, _)| sum.saturating_add(self.weight_of(*name)))
     }
 
     /// The Service ports that a pod of this row has, each with its number.
-    pub(crate) fn ports_of<'b>(&'b self, row: &'b Row) -> impl Iterator<Item = (&'a ServicePort, i32)> + 'b {
+    pub(crate) fn ports_of<'b>(&'b self, row: &'b PortRow) -> impl Iterator<Item = (&'a ServicePort, i32)> + 'b {
         let numbered =
             self.numbered.ports.iter().map(|i| &self.service_ports[*i]).filter_map(|p| match p.target_port {
                 TargetPort::Number(number) => Some((p, number)),
@@ -180,18 +180,18 @@ impl<'a> Targets<'a> {
         numbered.chain(named)
     }
 
-    /// Places of the Service ports that a pod of this row does not have.
-    pub(crate) fn missing<'b>(&'b self, row: &'b Row) -> impl Iterator<Item = usize> + 'b {
+    /// Indices of the Service ports that a pod with this row lacks.
+    pub(crate) fn missing<'b>(&'b self, row: &'b PortRow) -> impl Iterator<Item = usize> + 'b {
         let mut have = row.iter().map(|(name, _)| name.0 as usize).peekable();
         let absent = self.by_name.iter().enumerate().filter(move |(name, _)| have.next_if_eq(name).is_none());
         absent.flat_map(|(_, askers)| askers.ports.iter().copied())
     }
 }
 
-/// So many names of ports are listed in a sentence, each cut to what a valid one may be long.
+/// The most port names that a sentence lists.
 const NAMED: usize = 8;
 
-/// Why a pod does not have the Service port that is missing in its row, and what it has instead.
+/// Why a pod lacks a Service port, and what it has instead.
 pub(crate) fn miss(pod: &Pod, wanted: &ServicePort) -> (Reason, String) {
     let TargetPort::Name(name) = &wanted.target_port else { return (Reason::NamedPortMissing, String::new()) };
     let namesakes = || pod.ports.iter().filter(|p| p.name == *name);
@@ -202,7 +202,11 @@ pub(crate) fn miss(pod: &Pod, wanted: &ServicePort) -> (Reason, String) {
         return (Reason::NamedPortMissing, format!("no container port is named {:?}; {have}", clip(name)));
     }
     if let Some(port) = namesakes().find(|p| p.sidecar && p.protocol == wanted.protocol) {
-        let detail = format!("port {:?} is {} in a native sidecar, which is not looked at", clip(name), port.number);
+        let detail = format!(
+            "port {:?} is {} in a native sidecar, whose ports this release does not search",
+            clip(name),
+            port.number
+        );
         return (Reason::SidecarPortIgnored, detail);
     }
     let said = |protocol| if str::is_empty(protocol) { "without protocol" } else { clip(protocol) };
@@ -218,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_miss_says_what_the_pod_has_instead() {
+    fn a_miss_names_what_the_pod_has_instead() {
         let tcp = json!({"name": "http", "protocol": "TCP", "containerPort": 9000});
         let udp = json!({"name": "http", "protocol": "UDP", "containerPort": 53});
         let bare = json!({"name": "http", "containerPort": 80});
@@ -238,12 +242,12 @@ mod tests {
             (
                 json!([]),
                 json!([udp, tcp]),
-                "sidecar-port-ignored port \"http\" is 9000 in a native sidecar, which is not looked at",
+                "sidecar-port-ignored port \"http\" is 9000 in a native sidecar, whose ports this release does not search",
             ),
             (
                 json!([udp]),
                 json!([tcp]),
-                "sidecar-port-ignored port \"http\" is 9000 in a native sidecar, which is not looked at",
+                "sidecar-port-ignored port \"http\" is 9000 in a native sidecar, whose ports this release does not search",
             ),
         ] {
             let pod: Pod = serde_json::from_value(json!({"spec": {

@@ -1,225 +1,202 @@
-//! Why: the stable codes of everything Roster says.
+//! Reasons: the stable codes of everything that Roster reports, in one table.
 //!
-//! A reason is recorded where the decision falls. `docs/reasons.md` lists them; a test keeps both equal.
+//! `docs/reasons.md` is generated from it; a test keeps both equal.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::model::ObjectKey;
+use crate::model::{ObjectKey, code_table::code_table};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Good to know.
+    /// For information.
     Info,
-    /// Probably not what was meant.
+    /// Probably not what the author intended.
     Warning,
     /// Something does not work.
     Error,
 }
 
-macro_rules! reasons {
-    ($($(#[doc = $doc:literal])* $name:ident $code:literal $severity:ident $fix:literal;)*) => {
-        /// A stable reason code.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Reason {
-            $($(#[doc = $doc])* $name,)*
-        }
+use Severity::{Error, Info, Warning};
 
-        impl Reason {
-            /// Every reason, in the order of the documentation.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
+code_table! {
+    /// A stable reason code.
+    pub enum Reason {
+        /// The stable code, such as `no-pod-ip`.
+        code: &'static str,
+        /// How much it matters.
+        severity: Severity,
+        /// What a user can do about it; empty if there is nothing to do.
+        fix: &'static str,
+    }
 
-            /// The stable code, such as `no-pod-ip`.
-            pub fn code(self) -> &'static str {
-                match self { $(Self::$name => $code),* }
-            }
-
-            /// How much it matters.
-            pub fn severity(self) -> Severity {
-                match self { $(Self::$name => Severity::$severity),* }
-            }
-
-            /// What it means, in a sentence or two.
-            pub fn meaning(self) -> &'static str {
-                match self { $(Self::$name => concat!($($doc),*).trim_ascii()),* }
-            }
-
-            /// What a user can do about it; empty where nothing needs doing.
-            pub fn fix(self) -> &'static str {
-                match self { $(Self::$name => $fix),* }
-            }
-        }
-    };
-}
-
-reasons! {
     // --- a pod and a port are published
     /// The pod is published as ready.
-    Ready "ready" Info "";
-    /// The pod is not ready, and published as ready because the Service says `publishNotReadyAddresses`.
-    PublishedNotReady "published-not-ready" Info "";
-    /// The pod is published as not ready: clients do not get it.
-    NotReady "not-ready" Warning "Look at the condition, container or readiness gate named in the detail.";
+    Ready("ready", Info, "");
+    /// The pod is not ready, and published as ready because the Service sets `publishNotReadyAddresses`.
+    PublishedNotReady("published-not-ready", Info, "");
+    /// The pod is published as not ready: clients do not use it.
+    NotReady("not-ready", Warning, "Look at the condition, container or readiness gate named in the detail.");
     /// The pod is being deleted. Slices keep it as terminating; Endpoints leave it out.
-    Terminating "terminating" Info "";
+    Terminating("terminating", Info, "");
 
     // --- a pod or a port is left out
-    /// The pod has ended (`Succeeded` or `Failed`): it is never published.
-    PodEnded "pod-ended" Info "Ended pods are left out on purpose; delete them if they are in the way.";
+    /// The pod has ended (`Succeeded` or `Failed`). Such pods are never published.
+    PodEnded("pod-ended", Info, "This is intended; delete ended pods that you do not need.");
     /// The pod has no address yet.
-    NoPodIp "no-pod-ip" Warning "Wait until the pod is scheduled and its network is set up; see the pod's events.";
-    /// The pod has no address of the family that is asked for.
-    FamilyMismatch "family-mismatch" Warning "Give the pod an address of this family (dual-stack cluster), or change spec.ipFamilies of the Service.";
-    /// The address of the pod is not an IP address: releases from 1.33 print `<nil>` for it, which the API refuses for ever. Roster leaves it out.
-    UnparsablePodIp "unparsable-pod-ip" Error "Repair what writes status.podIPs (the network plugin or the kubelet).";
-    /// No container of the pod has a port of the name that `targetPort` asks for.
-    NamedPortMissing "named-port-missing" Error "Name a container port as in targetPort, or use a number.";
-    /// A container has a port of this name, with another protocol.
-    ProtocolMismatch "protocol-mismatch" Error "Use the same protocol in the Service port and in the container port.";
+    NoPodIp("no-pod-ip", Warning, "Wait until the pod is scheduled and its network is set up; see the pod's events.");
+    /// The pod has no address of the required family.
+    FamilyMismatch("family-mismatch", Warning, "Give the pod an address of this family (dual-stack cluster), or change spec.ipFamilies of the Service.");
+    /// The address of the pod is not an IP address. Releases from 1.33 print `<nil>` for it, and the API refuses every such write. Roster leaves the pod out.
+    UnparsablePodIp("unparsable-pod-ip", Error, "Repair the program that writes status.podIPs (the network plugin or the kubelet).");
+    /// No container of the pod has a port with the name in `targetPort`.
+    NamedPortMissing("named-port-missing", Error, "Give a container port the name in targetPort, or use a number.");
+    /// A container has a port with this name, but with another protocol.
+    ProtocolMismatch("protocol-mismatch", Error, "Use the same protocol in the Service port and in the container port.");
     /// The named port stands for different numbers in different pods.
-    NamedPortDiffers "named-port-differs" Info "Fine if it is meant so (a rolling change); otherwise use one number in all pods.";
-    /// The port is found in a native sidecar, which this release does not look at.
-    SidecarPortIgnored "sidecar-port-ignored" Warning "Upgrade (Endpoints 1.32, slices 1.33), or use the number of the port.";
+    NamedPortDiffers("named-port-differs", Info, "No action is needed during a rolling change; otherwise use one number in all pods.");
+    /// The port belongs to a native sidecar. This release does not search the ports of sidecars.
+    SidecarPortIgnored("sidecar-port-ignored", Warning, "Upgrade (Endpoints 1.32, slices 1.33), or use the number of the port.");
     /// The Service has no ports and is not headless: Endpoints publish nothing for it.
-    NoPorts "no-ports" Warning "Add a port to the Service, or set clusterIP: None.";
-    /// Endpoints hold at most 1000 addresses: this one was cut.
-    Truncated "truncated" Warning "Read EndpointSlices instead of Endpoints; they have no such limit.";
+    NoPorts("no-ports", Warning, "Add a port to the Service, or set clusterIP: None.");
+    /// Endpoints contain at most 1000 addresses; this one was truncated.
+    Truncated("truncated", Warning, "Read EndpointSlices instead of Endpoints; they have no such limit.");
     /// Another pod has the same address (and host name): only one of them is published.
-    DuplicateAddress "duplicate-address" Warning "Two pods with one address usually share the host network of a node; spread them.";
-    /// The node of the pod does not exist, or the pod has none yet. API servers refuse Endpoints that list a pod without a node.
-    NodeUnknown "node-unknown" Error "Wait until the pod has its node, and the node is there; delete the pod if the node is gone for good.";
-    /// One pod on a missing node keeps all slices of this address type from being written (up to 1.23).
-    Frozen "missing-node-freezes-slices" Error "Delete pods of nodes that are gone; or upgrade to 1.24.";
+    DuplicateAddress("duplicate-address", Warning, "Pods with one address usually share the host network of a node; run them on different nodes.");
+    /// The node of the pod does not exist, or the pod has no node yet. API servers refuse Endpoints that list a pod without a node.
+    NodeUnknown("node-unknown", Error, "Wait until the pod is scheduled and its node exists; delete the pod if the node will not come back.");
+    /// One pod on a missing node prevents every write to the slices of this address type (up to 1.23).
+    Frozen("missing-node-freezes-slices", Error, "Delete the pods of missing nodes, or upgrade to 1.24.");
 
     // --- hints
-    /// The endpoint is hinted for these zones or nodes.
-    HintGiven "hint-given" Info "";
-    /// The endpoint gets no hint: the detail says why.
-    NoHint "no-hint" Info "See the detail: zone hints need ready nodes in two zones with CPU and zone labels, and enough endpoints.";
-    /// A setting of the Service has no effect, because another one counts instead. The detail names both.
-    SettingOverridden "setting-overridden" Warning "Keep one of the two: remove the one that is not meant.";
+    /// The endpoint has hints for these zones or nodes.
+    HintGiven("hint-given", Info, "");
+    /// The endpoint has no hint; the detail gives the cause.
+    NoHint("no-hint", Info, "See the detail. Zone hints need enough endpoints, and ready nodes with CPU and zone labels in at least two zones.");
+    /// A setting of the Service has no effect, because another one takes precedence. The detail names both.
+    SettingOverridden("setting-overridden", Warning, "Remove one of the two settings.");
 
     // --- a Service
-    /// The Service does not exist (any more): its Endpoints are deleted, its slices are garbage-collected.
-    ServiceMissing "service-missing" Info "";
-    /// The Service is being deleted: nothing new is created for it.
-    ServiceDeleting "service-deleting" Info "";
-    /// The Service has no selector: its endpoints are written by hand or by another program.
-    NoSelector "no-selector" Info "Add a selector, or write EndpointSlices for it.";
-    /// A Service of type ExternalName is a CNAME: it has no endpoints.
-    ExternalName "external-name" Info "Use another type if pods should serve it.";
+    /// The Service does not exist. Its Endpoints are deleted, and its slices are garbage-collected.
+    ServiceMissing("service-missing", Info, "");
+    /// The Service is being deleted: no objects are created for it.
+    ServiceDeleting("service-deleting", Info, "");
+    /// The Service has no selector: a user or another program writes its endpoints.
+    NoSelector("no-selector", Info, "Add a selector, or write EndpointSlices for it.");
+    /// A Service of type ExternalName is a CNAME and has no endpoints.
+    ExternalName("external-name", Info, "Use another type if pods should serve the Service.");
     /// The selector is empty: it selects every pod of the namespace.
-    SelectsEverything "selects-everything" Warning "Add a label to the selector.";
-    /// No pod of the namespace has the labels of the selector. The detail names the nearest miss.
-    SelectorMatchesNothing "selector-matches-nothing" Warning "Compare the selector with the labels of the pods.";
-    /// A label of the pod differs from the selector, or is not there.
-    LabelDiffers "label-differs" Info "Change the label, or the selector.";
-    /// The pod has the right labels, in another namespace. A Service only selects pods of its own.
-    OtherNamespace "other-namespace" Info "Move the Service or the pods.";
+    SelectsEverything("selects-everything", Warning, "Add a label to the selector.");
+    /// No pod of the namespace has the labels of the selector. The detail names the closest pods.
+    SelectorMatchesNothing("selector-matches-nothing", Warning, "Compare the selector with the labels of the pods.");
+    /// A label of the pod differs from the selector, or is missing.
+    LabelDiffers("label-differs", Info, "Change the label, or the selector.");
+    /// A pod in another namespace has the right labels. A Service selects pods of its own namespace only.
+    OtherNamespace("other-namespace", Info, "Move the Service or the pods.");
     /// No pod serves this port of the Service: clients get no answer.
-    PortUnserved "port-unserved" Warning "Look at what keeps the pods from it, first where most of them are.";
+    PortUnserved("port-unserved", Warning, "Look at the reasons of the pods, and start with the most frequent one.");
 
     // --- limits
-    /// What the controller would write repeats the ports, labels or addresses of the Service for more than 64 MiB: it plans nothing.
-    PlanTooLarge "plan-too-large" Error "Split the Service, use one number for a named port in all pods, or put fewer labels on the Service.";
+    /// The objects to write would repeat ports, labels and addresses of the Service more than 64 MiB long. Nothing is planned for this controller.
+    PlanTooLarge("plan-too-large", Error, "Split the Service, use one number for a named port in all pods, or put fewer labels on the Service.");
 
     // --- stored objects
-    /// A slice of the Service that belongs to another controller, or to nobody: it is left alone.
-    ForeignSlice "foreign-slice" Info "Fine if you know who writes it: kube-proxy uses its endpoints as well.";
-    /// A slice that carries the controller's label, but is not owned by this Service: it is replaced.
-    WrongOwner "wrong-owner" Warning "It is replaced; it may be left over from an earlier Service of this name.";
-    /// A slice that is being deleted: it does not count.
-    SliceDeleting "slice-deleting" Info "";
+    /// A slice of the Service belongs to another controller, or to none. It is not changed.
+    ForeignSlice("foreign-slice", Info, "No action is needed if you know which program writes it; kube-proxy uses its endpoints too.");
+    /// A slice has the label of the controller, but this Service does not own it. It is replaced.
+    WrongOwner("wrong-owner", Warning, "No action is needed; the slice may belong to an earlier Service of this name.");
+    /// A slice is being deleted, and does not count.
+    SliceDeleting("slice-deleting", Info, "");
 
     // --- mirroring
     /// The hand-made Endpoints are copied into slices.
-    Mirrored "mirrored" Info "";
-    /// The Endpoints are not mirrored; the detail says why.
-    NotMirrored "not-mirrored" Info "";
+    Mirrored("mirrored", Info, "");
+    /// The Endpoints are not mirrored; the detail gives the cause.
+    NotMirrored("not-mirrored", Info, "");
     /// An address that cannot be parsed is not mirrored.
-    MirrorInvalidAddress "mirror-invalid-address" Error "Correct the address in the Endpoints.";
-    /// More addresses than one subset may have are not mirrored.
-    MirrorTooManyAddresses "mirror-too-many-addresses" Warning "Write EndpointSlices yourself, or split the addresses over several Services.";
+    MirrorInvalidAddress("mirror-invalid-address", Error, "Correct the address in the Endpoints.");
+    /// A subset has more addresses than can be mirrored; the rest is left out.
+    MirrorTooManyAddresses("mirror-too-many-addresses", Warning, "Write EndpointSlices yourself, or divide the addresses among several Services.");
 
-    // --- oddities of releases (docs/versions.md tells each in full)
+    // --- defects of releases (docs/versions.md describes each)
     /// The Service carries the label `endpoints.kubernetes.io/managed-by`: its Endpoints are updated at every sync, for ever (from 1.33).
-    ServiceCarriesManagedByLabel "service-carries-managed-by-label" Warning "Remove the label endpoints.kubernetes.io/managed-by from the Service.";
+    ServiceCarriesManagedByLabel("service-carries-managed-by-label", Warning, "Remove the label endpoints.kubernetes.io/managed-by from the Service.");
     /// The Service carries the label `service.kubernetes.io/headless`: its Endpoints are updated at every sync, for ever.
-    ServiceCarriesHeadlessLabel "service-carries-headless-label" Warning "Remove the label service.kubernetes.io/headless from the Service.";
-    /// Endpoints that were cut to 1000 addresses are updated at every sync.
-    OverCapacityRewrite "over-capacity-rewrite" Warning "Keep the Service under 1000 pods, or read slices and accept the writes.";
-    /// The Service has no `ipFamilies`: early patches of 1.33 to 1.36 crash on it. Roster infers the family, as other releases do.
-    EmptyIpFamiliesPanic "empty-ip-families-panic" Error "Upgrade to a patch with the repair (1.33.13, 1.34.9, 1.35.6, 1.36.2), or set spec.ipFamilies.";
+    ServiceCarriesHeadlessLabel("service-carries-headless-label", Warning, "Remove the label service.kubernetes.io/headless from the Service.");
+    /// Endpoints that were truncated to 1000 addresses are updated at every sync.
+    OverCapacityRewrite("over-capacity-rewrite", Warning, "Run fewer than 1000 pods for the Service, or read slices and accept the writes.");
+    /// The Service has no `ipFamilies`: the controllers of early patches of 1.33 to 1.36 crash. Roster infers the family, as other releases do.
+    EmptyIpFamiliesPanic("empty-ip-families-panic", Error, "Upgrade to a fixed patch release (1.33.13, 1.34.9, 1.35.6, 1.36.2), or set spec.ipFamilies.");
     /// Any change of a pod may reorder the subsets of the Endpoints and rewrite them (up to 1.23).
-    PodUpdateReordersSubsets "pod-update-reorders-subsets" Info "Use one number for a named port in all pods; or upgrade to 1.24.";
-    /// A pod whose node is missing: the slices are right, but the sync fails and is retried, with a warning event each time (from 1.24).
-    MissingNodeRetries "missing-node-retries" Warning "Delete pods of nodes that are gone; unscheduled pods get over it by themselves.";
+    PodUpdateReordersSubsets("pod-update-reorders-subsets", Info, "Use one number for a named port in all pods, or upgrade to 1.24.");
+    /// The node of a pod is missing. The slices are correct, but the sync fails and is retried, with a warning event each time (from 1.24).
+    MissingNodeRetries("missing-node-retries", Warning, "Delete the pods of missing nodes. The error ends by itself when pods are scheduled.");
     /// Every sync of a Service without endpoints writes its placeholder slice again (up to 1.23).
-    PlaceholderChurn "placeholder-churn" Info "Upgrade to 1.24.";
+    PlaceholderChurn("placeholder-churn", Info, "Upgrade to 1.24.");
     /// The zone or node name of a published endpoint is out of date and stays so (up to 1.23).
-    StaleNodeOrZone "stale-node-or-zone" Warning "Upgrade to 1.24, or delete the slice.";
-    /// Of several pods with one address only one is published, at random (up to 1.25).
-    SharedAddressCollapses "shared-address-collapses" Warning "Spread pods of the host network over nodes; or upgrade to 1.26.";
-    /// A setting of a newer release is ignored without a word.
-    SettingIgnored "hints-vanish" Warning "Upgrade, or remove the setting.";
-    /// The annotation `service.alpha.kubernetes.io/tolerate-unready-endpoints` says otherwise than `publishNotReadyAddresses`, and is not read any more (from 1.24).
-    TolerateUnreadyDropped "tolerate-unready-dropped" Warning "Set spec.publishNotReadyAddresses to what is meant, and remove the annotation.";
+    StaleNodeOrZone("stale-node-or-zone", Warning, "Upgrade to 1.24, or delete the slice.");
+    /// Only one of several pods with the same address is published, at random (up to 1.25).
+    SharedAddressCollapses("shared-address-collapses", Warning, "Run pods of the host network on different nodes, or upgrade to 1.26.");
+    /// A setting of a newer release is silently ignored.
+    SettingIgnored("hints-vanish", Warning, "Upgrade, or remove the setting.");
+    /// The annotation `service.alpha.kubernetes.io/tolerate-unready-endpoints` contradicts `publishNotReadyAddresses`, and is ignored (from 1.24).
+    TolerateUnreadyDropped("tolerate-unready-dropped", Warning, "Set spec.publishNotReadyAddresses to the intended value, and remove the annotation.");
     /// A named port of a native sidecar is in the Endpoints but not in the slices (1.32).
-    SidecarPortSplit "sidecar-port-split" Warning "Use the number of the port, or upgrade to 1.33.";
+    SidecarPortSplit("sidecar-port-split", Warning, "Use the number of the port, or upgrade to 1.33.");
     /// Endpoints without a zone get a hint for the zone `""` (1.31 and 1.32).
-    EmptyZoneHint "empty-zone-hint" Warning "Label the nodes with topology.kubernetes.io/zone.";
-    /// An endpoint that is not ready keeps an old hint as long as its slice is not rewritten.
-    StaleHintOnUnready "stale-hint-on-unready" Info "It does no harm: consumers look at hints of ready endpoints only.";
-    /// Slices without ports are written again at every sync, where they are read back without a list (up to 1.35).
-    PortlessChurn "portless-churn" Info "Add a port to the Service, or upgrade to 1.36.";
-    /// Several subsets with one port set and together too many addresses: which are mirrored is random (up to 1.26).
-    MirrorRandomCut "mirror-random-cut" Warning "Put the addresses into one subset, or write EndpointSlices yourself.";
+    EmptyZoneHint("empty-zone-hint", Warning, "Label the nodes with topology.kubernetes.io/zone.");
+    /// An endpoint that is not ready keeps an old hint until its slice is written again.
+    StaleHintOnUnready("stale-hint-on-unready", Info, "No action is needed: consumers only read the hints of ready endpoints.");
+    /// Slices without ports are written again at every sync if the API returns them without a port list (up to 1.35).
+    PortlessChurn("portless-churn", Info, "Add a port to the Service, or upgrade to 1.36.");
+    /// Several subsets have the same ports, and too many addresses together: a random choice is mirrored (up to 1.26).
+    MirrorRandomCut("mirror-random-cut", Warning, "Put the addresses into one subset, or write EndpointSlices yourself.");
     /// Equal ports with `appProtocol` and equal addresses in two subsets give a slice with the port twice, which the API refuses (from 1.27).
-    MirrorDuplicatePort "mirror-duplicate-port" Error "Merge the two subsets of the Endpoints.";
-    /// A stored slice that holds an endpoint twice hides a new address: it is not written.
-    MirrorDuplicateHidesAddress "mirror-duplicate-hides-address" Warning "Delete the mirrored slice; it is made anew.";
-    /// A mirrored slice that is being deleted counts as present: nothing replaces it until it is gone.
-    MirrorCountsDyingSlice "mirror-counts-dying-slice" Info "It is replaced at the next sync after it is gone.";
+    MirrorDuplicatePort("mirror-duplicate-port", Error, "Merge the two subsets of the Endpoints.");
+    /// A stored slice contains an endpoint twice. This hides a new address, which is not written.
+    MirrorDuplicateHidesAddress("mirror-duplicate-hides-address", Warning, "Delete the mirrored slice; the controller creates it again.");
+    /// A mirrored slice that is being deleted counts as present: nothing replaces it until it is deleted.
+    MirrorCountsDyingSlice("mirror-counts-dying-slice", Info, "No action is needed: the next sync after the deletion replaces it.");
     /// The Endpoints carry a label that slices use for themselves: the mirrored slice is written at every sync.
-    MirrorReservedLabel "mirror-reserved-label" Warning "Remove the labels endpointslice.kubernetes.io/managed-by and kubernetes.io/service-name from the Endpoints.";
-    /// A mirrored slice is owned by an Endpoints object that is gone, and will be garbage-collected (up to 1.30).
-    MirrorOrphanOwner "mirror-orphan-owner" Warning "Change the Endpoints once, or upgrade to 1.31.";
-    /// An outside edit of a mirrored slice is noticed only at the next event (up to 1.30).
-    MirrorLateRepair "mirror-late-repair" Info "Touch the Endpoints, or upgrade to 1.31.";
+    MirrorReservedLabel("mirror-reserved-label", Warning, "Remove the labels endpointslice.kubernetes.io/managed-by and kubernetes.io/service-name from the Endpoints.");
+    /// The owner of a mirrored slice is a deleted Endpoints object: the slice will be garbage-collected (up to 1.30).
+    MirrorOrphanOwner("mirror-orphan-owner", Warning, "Change the Endpoints once, or upgrade to 1.31.");
+    /// The controller notices an edit of a mirrored slice only at the next event for it (up to 1.30).
+    MirrorLateRepair("mirror-late-repair", Info, "Touch the Endpoints, or upgrade to 1.31.");
     /// An ExternalName Service with a selector gets Endpoints and slices (up to 1.26).
-    ExternalNamePublishes "externalname-publishes" Warning "Remove the selector, or upgrade to 1.27.";
+    ExternalNamePublishes("externalname-publishes", Warning, "Remove the selector, or upgrade to 1.27.");
 
     // --- input
-    /// The object cannot be read; the others were.
-    InvalidObject "invalid-object" Error "Correct the field that the message names.";
-    /// The object names no kind that Roster reads; it is ignored.
-    IgnoredObject "ignored-object" Info "";
-    /// A field is there twice in one object; the last one counts.
-    DuplicateKey "duplicate-key" Warning "Write each field once.";
+    /// The object cannot be read. The other objects are read.
+    InvalidObject("invalid-object", Error, "Correct the field in the message.");
+    /// The object has a kind that Roster does not read; it is ignored.
+    IgnoredObject("ignored-object", Info, "");
+    /// An object has a field twice; the last one counts.
+    DuplicateKey("duplicate-key", Warning, "Write each field once.");
     /// There is another object of this kind, namespace and name; the last one counts.
-    DuplicateObject "duplicate-object" Warning "Send each object once.";
+    DuplicateObject("duplicate-object", Warning, "Send each object once.");
     /// Endpoints of another name or namespace than the Service's were sent as its own; they are left out.
-    ForeignEndpoints "foreign-endpoints" Warning "Send the Endpoints of the Service's namespace and name.";
+    ForeignEndpoints("foreign-endpoints", Warning, "Send the Endpoints of the Service's namespace and name.");
     /// An address has leading zeros, maps IPv4 into IPv6, or is written in another form than the canonical one.
-    AddressNotCanonical "address-not-canonical" Warning "Write the address in its canonical form: API servers warn of others since 1.33, and other programs may read them differently.";
+    AddressNotCanonical("address-not-canonical", Warning, "Write the address in its canonical form: API servers warn of others since 1.33, and other programs may read them differently.");
     /// A name that the API would refuse.
-    InvalidName "invalid-name" Warning "Use a DNS label (Services) or subdomain of the allowed length.";
+    InvalidName("invalid-name", Warning, "Use a DNS label (Services) or subdomain of the allowed length.");
     /// A port number that the API would refuse.
-    InvalidPort "invalid-port" Warning "Use a number from 1 to 65535.";
+    InvalidPort("invalid-port", Warning, "Use a number from 1 to 65535.");
     /// A port names no protocol. An API server fills in TCP; Roster takes objects as they are given, so that it equals no TCP port.
-    MissingProtocol "missing-protocol" Warning "Write protocol: TCP, or read the object back from the API server.";
+    MissingProtocol("missing-protocol", Warning, "Write protocol: TCP, or read the object back from the API server.");
     /// A port of a Service has no `targetPort`. An API server fills in the number of `port`; Roster takes objects as they are given, and plans port 0.
-    MissingTargetPort "missing-target-port" Warning "Set targetPort; an API server fills in the number of port.";
+    MissingTargetPort("missing-target-port", Warning, "Set targetPort; an API server fills in the number of port.");
     /// A setting that has no meaning to any release.
-    InvalidSetting "invalid-setting" Warning "Use one of the values that the documentation of the field lists.";
+    InvalidSetting("invalid-setting", Warning, "Use one of the values that the documentation of the field lists.");
 }
 
 /// The object that upstream writes again at every sync, for ever, with nothing new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endless {
+pub enum EndlessWrite {
     /// The v1 Endpoints object.
     Endpoints,
     /// A slice.
@@ -228,13 +205,13 @@ pub enum Endless {
 
 impl Reason {
     /// What is written for ever where a plan has a problem of this code.
-    pub fn endless(self) -> Option<Endless> {
+    pub fn endless(self) -> Option<EndlessWrite> {
         match self {
             Self::ServiceCarriesManagedByLabel | Self::ServiceCarriesHeadlessLabel | Self::OverCapacityRewrite => {
-                Some(Endless::Endpoints)
+                Some(EndlessWrite::Endpoints)
             }
             Self::MirrorReservedLabel | Self::MirrorRandomCut | Self::PlaceholderChurn | Self::PortlessChurn => {
-                Some(Endless::Slices)
+                Some(EndlessWrite::Slices)
             }
             _ => None,
         }
@@ -253,31 +230,31 @@ impl Serialize for Reason {
     }
 }
 
-/// Something a user should know of an object.
+/// A finding: a reason that is reported about an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Stable code.
     pub code: Reason,
     /// How much it matters.
     pub severity: Severity,
-    /// What it is about this object, in a sentence.
+    /// What the reason means for this object, in a sentence.
     pub message: String,
-    /// Which object.
+    /// The object.
     pub object: ObjectKey,
-    /// JSON pointer to the field in the posted body, where one field is to blame.
+    /// JSON pointer to the field in the posted body, if one field is the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
 }
 
 impl Finding {
-    /// A problem of `object`, with the severity of its code.
+    /// A finding about `object`, with the severity of its code.
     pub fn new(code: Reason, object: ObjectKey, message: impl Into<String>) -> Self {
         Self { code, severity: code.severity(), message: message.into(), object, pointer: None }
     }
 
-    /// That an object is there again.
+    /// A finding about a repeated object.
     pub fn duplicate(object: ObjectKey) -> Self {
-        let message = format!("{object} is there more than once; the last one counts");
+        let message = format!("{object} is present more than once; the last one counts");
         Self::new(Reason::DuplicateObject, object, message)
     }
 }

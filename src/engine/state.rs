@@ -1,6 +1,6 @@
-//! What goes into a plan and what comes out of it: the state of one Service, the options, and what is written.
+//! The input and the output of a plan: the state of one Service, the options, and what is written.
 //!
-//! Only types, so that the controllers, the dispatcher above them and everything that reads a plan can share them.
+//! Only types, so that the controllers, the dispatcher above them and all readers of a plan can share them.
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
@@ -29,11 +29,11 @@ impl Controller {
     pub const ALL: [Self; 3] = [Self::Endpoints, Self::EndpointSlices, Self::Mirroring];
 }
 
-/// How to decide.
+/// The options of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Options {
-    /// Which release to act like.
+    /// The release to act like.
     pub compat: Minor,
     /// `--max-endpoints-per-slice` of kube-controller-manager, 1 to 1000; default 100.
     pub max_endpoints_per_slice: Option<Limit>,
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
-/// All that is known of one Service. Borrowed: planning copies nothing it does not write.
+/// The state of one Service, borrowed: planning copies only what it writes.
 #[derive(Clone, Copy, Debug)]
 pub struct State<'a> {
     /// The Service; `None` if it was deleted.
@@ -93,23 +93,23 @@ pub struct State<'a> {
     pub slices: &'a [&'a EndpointSlice],
 }
 
-/// What one sync needs beside the objects.
+/// What one sync needs besides the objects.
 #[derive(Clone, Copy, Debug)]
-pub struct Context {
+pub struct SyncContext {
     /// The release to act like.
     pub profile: &'static Profile,
-    /// Which release that is.
+    /// The name of that release.
     pub minor: Minor,
     /// Limit of a slice.
     pub per_slice: usize,
     /// Limit of a mirrored subset.
     pub per_subset: usize,
-    /// When the change happened that leads to this sync; goes into the trigger-time annotation.
+    /// The time of the change that leads to this sync, for the trigger-time annotation.
     pub trigger: Option<Time>,
 }
 
-impl Context {
-    /// Sets the trigger-time annotation of what is written, or takes it away (`addTriggerTimeAnnotation`).
+impl SyncContext {
+    /// Sets the trigger-time annotation, or removes it (`addTriggerTimeAnnotation`).
     pub(crate) fn set_trigger_time(&self, meta: &mut ObjectMeta) {
         match self.trigger {
             Some(time) => meta.annotations.insert(names::TRIGGER_TIME, time.rfc3339_nano()),
@@ -120,17 +120,17 @@ impl Context {
     }
 }
 
-/// What a controller did to the Endpoints object.
+/// What happens to the Endpoints object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum EndpointsAction {
     /// Nothing.
     #[default]
     None,
-    /// It creates this object.
+    /// It is created.
     Create(Box<Endpoints>),
-    /// It replaces the stored object.
+    /// It replaces the stored one.
     Update(Box<Endpoints>),
-    /// It deletes the stored object.
+    /// It is deleted.
     Delete,
 }
 
@@ -163,14 +163,14 @@ impl Serialize for EndpointsAction {
     }
 }
 
-/// What the controllers do to the slices.
+/// What happens to the slices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SliceChanges {
     /// New slices; they have a `generateName` and no name.
     pub create: Vec<EndpointSlice>,
-    /// Slices as they replace the stored ones.
+    /// Slices that replace the stored ones.
     pub update: Vec<EndpointSlice>,
-    /// Names of slices that go.
+    /// Names of slices that are deleted.
     pub delete: Vec<Text>,
     /// Names of slices that stay as they are.
     pub unchanged: Vec<Text>,
@@ -194,9 +194,9 @@ impl SliceChanges {
 /// `Normal` or `Warning`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum EventType {
-    /// All is well.
+    /// For information.
     Normal,
-    /// Something is not.
+    /// Something failed.
     Warning,
 }
 
@@ -214,18 +214,18 @@ pub struct Event {
     pub object: ObjectKey,
 }
 
-/// What a sync says beside its writes.
+/// What a sync reports besides its writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct SyncReport {
     /// Events, in order.
     pub events: Vec<Event>,
-    /// What the reference controller would return, and retry.
+    /// Errors that the controller would return, and retry.
     pub errors: Vec<String>,
-    /// What a user should know.
+    /// Findings.
     pub problems: Vec<Finding>,
 }
 
-/// What the controllers would do.
+/// A plan: what the controllers would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
@@ -237,7 +237,7 @@ pub struct Plan {
     pub events: Vec<Event>,
     /// Errors that a controller would return, and retry.
     pub errors: Vec<String>,
-    /// What a user should know.
+    /// Findings.
     pub problems: Vec<Finding>,
 }
 
@@ -247,7 +247,7 @@ impl Plan {
         self.endpoints == EndpointsAction::None && self.endpoint_slices.is_noop()
     }
 
-    /// The Endpoints object as it is once this plan for `state` is carried out; `None` if there is none then.
+    /// The Endpoints object after this plan for `state` is carried out; `None` if there is none.
     pub fn desired_endpoints<'a>(&'a self, state: &State<'a>) -> Option<&'a Endpoints> {
         match &self.endpoints {
             EndpointsAction::None => state.endpoints,
@@ -256,14 +256,13 @@ impl Plan {
         }
     }
 
-    /// The controllers' slices as they are once this plan for `state` is carried out: created, updated, and
-    /// unchanged ones.
+    /// The slices of the controllers after this plan for `state` is carried out: created, updated and unchanged ones.
     pub fn desired_slices<'a>(&'a self, state: &State<'a>) -> Vec<&'a EndpointSlice> {
         let SliceChanges { create, update, unchanged, .. } = &self.endpoint_slices;
         // Sorted, because both lists may be long.
         let mut names: Vec<&Text> = unchanged.iter().collect();
         names.sort_unstable();
-        // Names are unique in one namespace only.
+        // Names are unique within a namespace only.
         let namespace = state.service.map(|s| &s.meta.namespace).or(state.endpoints.map(|e| &e.meta.namespace));
         let stays = |s: &&&'a EndpointSlice| {
             namespace.is_none_or(|n| *n == s.meta.namespace) && names.binary_search(&&s.meta.name).is_ok()

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use super::table::Row;
-use crate::model::{ContainerPort, EndpointSlice, Endpoints, Labels, Node, Phase, Pod, Service, Text, parse_lenient};
+use crate::model::{
+    ContainerPort, EndpointSlice, Endpoints, Labels, Node, Pod, PodPhase, Service, Text, parse_lenient,
+};
 
 /// The form in which an index holds objects: who fills the index decides how much of an object it holds.
 pub trait Storage {
@@ -22,7 +24,7 @@ pub trait PodFields: Row + Send + Sync {
     /// Labels.
     fn labels(&self) -> &Labels;
     /// Whether it has ended.
-    fn phase(&self) -> Phase;
+    fn phase(&self) -> PodPhase;
     /// Ports in look-up order.
     fn ports(&self) -> &[ContainerPort];
     /// The addresses that belong to it: a pod that has ended has given them back.
@@ -53,7 +55,7 @@ pub trait SliceFields: Row + Send + Sync {
 
 /// The addresses that belong to a pod.
 pub(super) fn addresses_of(pod: &Pod) -> impl Iterator<Item = IpAddr> {
-    let ips = if pod.phase == Phase::Live { pod.ips.as_slice() } else { &[] };
+    let ips = if pod.phase == PodPhase::Live { pod.ips.as_slice() } else { &[] };
     ips.iter().filter_map(|ip| parse_lenient(&ip.raw))
 }
 

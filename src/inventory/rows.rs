@@ -9,7 +9,9 @@ use super::{
     fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of},
     table::Row,
 };
-use crate::model::{ContainerPort, EndpointSlice, Labels, Node, ObjectMeta, Phase, Pod, Service, Text, wire::nullable};
+use crate::model::{
+    ContainerPort, EndpointSlice, Labels, Node, ObjectMeta, Pod, PodPhase, Service, Text, wire::nullable,
+};
 
 /// Small rows, owned by the index.
 #[derive(Debug)]
@@ -30,7 +32,7 @@ pub struct PodRow {
     labels: Arc<Labels>,
     ports: Arc<[ContainerPort]>,
     addresses: SmallVec<[IpAddr; 1]>,
-    phase: Phase,
+    phase: PodPhase,
 }
 
 impl From<Pod> for PodRow {
@@ -74,7 +76,7 @@ impl PodFields for Box<PodRow> {
         &self.labels
     }
 
-    fn phase(&self) -> Phase {
+    fn phase(&self) -> PodPhase {
         self.phase
     }
 

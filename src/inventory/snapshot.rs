@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     admission::Unknown,
-    model::{ContainerPort, EndpointSlice, Labels, Node, Phase, Pod, Service, Text},
+    model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text},
 };
 
 /// The index of an [`Inventory`]. A resource without any object is unknown.
@@ -47,7 +47,7 @@ impl PodFields for Placed<'_, Pod> {
         &self.0.labels
     }
 
-    fn phase(&self) -> Phase {
+    fn phase(&self) -> PodPhase {
         self.0.phase
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     admission::{Knowledge, SliceEndpoint, Unknown},
-    model::{EndpointSlice, Labels, Node, Phase, Pod, Service},
+    model::{EndpointSlice, Labels, Node, Pod, PodPhase, Service},
 };
 
 fn pod(namespace: &str, name: &str, ip: &str) -> Pod {
@@ -159,7 +159,7 @@ fn a_pod_that_has_ended_has_no_address() {
     let store = Store::new();
     store.fill(vec![pod("shop", "a", "10.0.0.1")]);
     assert_eq!(knows(&store, "shop", "10.0.0.1"), Ok(true));
-    store.apply(Pod { phase: Phase::Succeeded, ..pod("shop", "a", "10.0.0.1") });
+    store.apply(Pod { phase: PodPhase::Succeeded, ..pod("shop", "a", "10.0.0.1") });
     assert_eq!(knows(&store, "shop", "10.0.0.1"), Ok(false));
 }
 

@@ -1,4 +1,4 @@
-//! Pod addresses: parsed once, where they enter.
+//! Pod addresses, parsed once where they are decoded.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -26,7 +26,7 @@ impl Family {
         }
     }
 
-    /// The family of an address text. As in Kubernetes, what cannot be parsed is not IPv6.
+    /// The family of an address text. As in Kubernetes, a text that cannot be parsed is IPv4.
     pub fn of(text: &str) -> Self {
         match parse_lenient(text) {
             Some(IpAddr::V6(_)) => Self::V6,
@@ -97,16 +97,16 @@ pub(crate) fn head(text: &str) -> u128 {
     bytes.iter().zip(0..).fold(0, |head, (byte, at)| head | u128::from(*byte) << (120 - 8 * at))
 }
 
-/// One address of a pod: as written, and what it means.
+/// One address of a pod: as written, and parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodIp {
     /// The text in `status.podIPs`.
     pub raw: Text,
     /// The text that Kubernetes prints for it since 1.33; `None` where it cannot be parsed.
     pub canonical: Option<Text>,
-    /// Its family; text that cannot be parsed counts as IPv4, as upstream has it.
+    /// Its family; as upstream does, a text that cannot be parsed counts as IPv4.
     pub family: Family,
-    /// Whether it is an address that is written in another form than the canonical one.
+    /// Whether it is an address that is not in canonical form.
     pub uncanonical: bool,
 }
 
@@ -118,13 +118,13 @@ impl PodIp {
         };
         let family = if ip.is_ipv6() { Family::V6 } else { Family::V4 };
         let printed = smol_str::format_smolstr!("{ip}");
-        // Sharing the text where it is canonical already saves an allocation for long IPv6 addresses.
+        // Sharing a canonical text saves an allocation for long IPv6 addresses.
         let uncanonical = printed != raw;
         let canonical = Some(if uncanonical { printed } else { raw.clone() });
         Self { raw, canonical, family, uncanonical }
     }
 
-    /// The text a release publishes; `None` where the address is nonsense and canonical text is asked for.
+    /// The text that a release publishes; `None` if it publishes canonical text and the address cannot be parsed.
     #[inline]
     pub fn published(&self, canonical: bool) -> Option<&Text> {
         if canonical { self.canonical.as_ref() } else { Some(&self.raw) }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_read_as_upstream_reads_them() {
+    fn addresses_are_parsed_as_upstream_parses_them() {
         for (raw, canonical, family) in [
             ("10.0.0.1", Some("10.0.0.1"), Family::V4),
             ("010.0.0.007", Some("10.0.0.7"), Family::V4),

@@ -1,15 +1,13 @@
-//! Address ranges, as policies have them.
+//! Address ranges, as policies contain them.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
+use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A range of addresses: `10.0.0.0/8`, `fd00::/8`. A single address is a range of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Cidr {
-    base: IpAddr,
-    bits: u8,
-}
+pub struct Cidr(IpNet);
 
 /// Why a text is not an address range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,57 +29,32 @@ pub enum CidrError {
 impl Cidr {
     /// Whether an address lies in the range. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn contains(&self, ip: IpAddr) -> bool {
-        match (self.base, ip.to_canonical()) {
-            (IpAddr::V4(base), IpAddr::V4(ip)) => {
-                masked(base.to_bits().into(), 32, self.bits) == masked(ip.to_bits().into(), 32, self.bits)
-            }
-            (IpAddr::V6(base), IpAddr::V6(ip)) => {
-                masked(base.to_bits(), 128, self.bits) == masked(ip.to_bits(), 128, self.bits)
-            }
-            _ => false,
-        }
+        self.0.contains(&ip.to_canonical())
     }
-}
-
-/// The first `bits` of a number of `width` bits.
-fn masked(number: u128, width: u8, bits: u8) -> u128 {
-    let rest = u32::from(width - bits);
-    number.checked_shr(rest).unwrap_or(0).checked_shl(rest).unwrap_or(0)
 }
 
 impl FromStr for Cidr {
     type Err = CidrError;
 
+    /// Stricter than [`IpNet`]: without mapped addresses, leading zeros and host bits.
     fn from_str(text: &str) -> Result<Self, CidrError> {
         let (address, length) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));
         let ip: IpAddr = address.parse().map_err(|_| CidrError::Address(address.to_owned()))?;
         if ip.to_canonical() != ip {
             return Err(CidrError::Mapped(text.to_owned()));
         }
-        let width = if ip.is_ipv4() { 32 } else { 128 };
-        let bits = match length {
-            None => width,
-            Some(l) => {
-                let plain = !l.is_empty() && l.bytes().all(|b| b.is_ascii_digit()) && (l == "0" || !l.starts_with('0'));
-                let bits = l.parse().ok().filter(|b| plain && *b <= width);
-                bits.ok_or_else(|| CidrError::Length(l.to_owned()))?
-            }
-        };
-        let base = match ip {
-            IpAddr::V4(v4) => {
-                let kept = masked(v4.to_bits().into(), 32, bits);
-                IpAddr::V4(u32::try_from(kept).unwrap_or_default().into())
-            }
-            IpAddr::V6(v6) => IpAddr::V6(masked(v6.to_bits(), 128, bits).into()),
-        };
-        let cidr = Self { base, bits };
-        if base == ip { Ok(cidr) } else { Err(CidrError::HostBits(text.to_owned(), cidr)) }
+        let Some(length) = length else { return Ok(Self(ip.into())) };
+        let plain = length == "0" || (!length.starts_with(['0', '+']));
+        let net = length.parse().ok().filter(|_| plain).and_then(|bits| IpNet::new(ip, bits).ok());
+        let net = net.ok_or_else(|| CidrError::Length(length.to_owned()))?;
+        let range = Self(net.trunc());
+        if range.0 == net { Ok(range) } else { Err(CidrError::HostBits(text.to_owned(), range)) }
     }
 }
 
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.base, self.bits)
+        self.0.fmt(f)
     }
 }
 
@@ -103,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read_and_hold_addresses() {
+    fn ranges_are_parsed_and_contain_addresses() {
         for (range, inside, outside) in [
             ("10.0.0.0/8", "10.255.0.1", "11.0.0.0"),
             ("0.0.0.0/0", "203.0.113.9", "::1"),

@@ -1,4 +1,4 @@
-//! Names as DNS has them, and so the API: what a name may look like.
+//! DNS labels and subdomains, as the API accepts them for names.
 
 /// The longest RFC 1123 label.
 pub(crate) const MAX_LABEL: usize = 63;

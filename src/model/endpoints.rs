@@ -8,7 +8,7 @@ use super::{ObjectKey, ObjectMeta, ObjectRef, Text, wire::nullable};
 
 /// An Endpoints object, stored or desired.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "Read")]
+#[serde(from = "EndpointsFields")]
 pub struct Endpoints {
     /// Metadata.
     pub meta: ObjectMeta,
@@ -23,17 +23,17 @@ impl Endpoints {
     }
 }
 
-/// `apiVersion` and `kind` are written, and never read: they never count as a difference.
+/// The fields that are decoded. `apiVersion` and `kind` are only encoded, and never count as a difference.
 #[derive(Deserialize)]
-struct Read {
+struct EndpointsFields {
     #[serde(default, deserialize_with = "nullable")]
     metadata: ObjectMeta,
     #[serde(default, deserialize_with = "nullable")]
     subsets: Vec<EndpointSubset>,
 }
 
-impl From<Read> for Endpoints {
-    fn from(read: Read) -> Self {
+impl From<EndpointsFields> for Endpoints {
+    fn from(read: EndpointsFields) -> Self {
         Self { meta: read.metadata, subsets: read.subsets }
     }
 }

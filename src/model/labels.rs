@@ -25,7 +25,7 @@ impl Labels {
         self.position(key).ok().map(|i| &self.0[i].1)
     }
 
-    /// Whether `key` is there, with any value.
+    /// Whether `key` is present, with any value.
     pub fn contains_key(&self, key: &str) -> bool {
         self.position(key).is_ok()
     }
@@ -39,12 +39,12 @@ impl Labels {
         }
     }
 
-    /// Removes `key` and says whether it was there.
+    /// Removes `key`, and returns whether it was present.
     pub fn remove(&mut self, key: &str) -> bool {
         self.position(key).map(|i| self.0.remove(i)).is_ok()
     }
 
-    /// Keeps the pairs for which `keep` holds.
+    /// Keeps the pairs that `keep` accepts.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &str) -> bool) {
         self.0.retain(|(k, v)| keep(k, v));
     }
@@ -54,7 +54,7 @@ impl Labels {
         self.0.iter().map(|(k, v)| (k, v))
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// Which object: enough to name it to a person.
+/// Kind, namespace and name of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectKey {
     /// Kind, such as `Service`.
@@ -98,7 +98,7 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// Equal but for the resource version, which changes with every status update of the target.
+    /// Whether two references are equal apart from the resource version, which changes with every status update.
     pub fn same_target(&self, other: &Self) -> bool {
         self.uid == other.uid
             && self.name == other.name
@@ -108,7 +108,7 @@ impl ObjectRef {
             && self.field_path == other.field_path
     }
 
-    /// [`Self::same_target`] of targets that may not be there: then neither may be.
+    /// [`Self::same_target`] for optional references: both or none must be present.
     pub fn same_targets(a: Option<&Self>, b: Option<&Self>) -> bool {
         match (a, b) {
             // Objects that were read together share what they refer to.

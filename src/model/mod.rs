@@ -6,6 +6,7 @@
 
 mod address;
 mod cidr;
+pub(crate) mod code_table;
 pub(crate) mod dns;
 mod endpoints;
 pub mod installed;
@@ -31,13 +32,13 @@ pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};
 pub use labels::Labels;
 pub use meta::{ObjectKey, ObjectMeta, ObjectRef, OwnerReference, Time};
 pub use node::{Node, Nodes};
-pub use pod::{ContainerPort, NotReady, Phase, Pod, Readiness};
+pub use pod::{ContainerPort, NotReadyDetail, Pod, PodPhase, PodReadiness};
 pub use quantity::nano_value;
-pub use resource::{Reader, Resource, Scope};
+pub use resource::{Reader, Resource, ResourceScope};
 pub(crate) use service::protocol_or_tcp;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};
 pub(crate) use slice::by_name;
-pub use slice::{AddressType, Conditions, Endpoint, EndpointSlice, Hints, Named, SlicePort};
+pub use slice::{AddressType, Conditions, Endpoint, EndpointSlice, HintName, Hints, SlicePort};
 
 /// Text of an object. Up to 23 bytes are stored in place, longer text is shared: a clone never copies.
 pub type Text = smol_str::SmolStr;

@@ -15,7 +15,7 @@ pub struct Node {
     pub labels: Labels,
     /// Whether its `Ready` condition is true.
     pub ready: bool,
-    /// Allocatable CPU in billionths, up to some nine thousand million cores; 0 where it is not told.
+    /// Allocatable CPU in billionths, up to some nine thousand million cores; 0 if unknown.
     pub cpu_nano: i64,
 }
 

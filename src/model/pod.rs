@@ -11,12 +11,12 @@ use super::{
 
 /// `status.phase`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Phase {
-    /// Ended well.
+pub enum PodPhase {
+    /// It ended successfully.
     Succeeded,
-    /// Ended badly.
+    /// It ended with a failure.
     Failed,
-    /// Running, pending, unknown or not told: not ended.
+    /// Running, pending, unknown or missing: not ended.
     #[default]
     Live,
 }
@@ -35,18 +35,18 @@ pub struct ContainerPort {
     pub sidecar: bool,
 }
 
-/// What the `Ready` condition says.
+/// The `Ready` condition of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Readiness {
+pub enum PodReadiness {
     /// Its status is `True`.
     Ready,
-    /// Anything else, with what the pod tells of the cause.
-    NotReady(Box<NotReady>),
+    /// Anything else, with the cause by the status of the pod.
+    NotReady(Box<NotReadyDetail>),
 }
 
-/// Why a pod is not ready, as far as its own status tells.
+/// Why a pod is not ready, by its own status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NotReady {
+pub struct NotReadyDetail {
     /// Status of the `Ready` condition; empty where there is none.
     pub status: Text,
     /// Its reason, such as `ContainersNotReady`.
@@ -55,11 +55,11 @@ pub struct NotReady {
     pub unscheduled: bool,
     /// Containers that are not ready, each with the reason it waits or ended for.
     pub containers: Vec<(Text, Text)>,
-    /// Readiness gates whose condition is not true.
+    /// PodReadiness gates whose condition is not true.
     pub gates: Vec<Text>,
 }
 
-/// A pod: what membership, addresses, ports and readiness are decided on.
+/// A pod: the fields that decide membership, addresses, ports and readiness.
 #[derive(Clone, Debug)]
 pub struct Pod {
     /// Kind, namespace, name and uid, in the form in which endpoints refer to the pod: shared, not copied.
@@ -79,15 +79,15 @@ pub struct Pod {
     /// Ports in look-up order; pods of one workload may share them.
     pub ports: Arc<[ContainerPort]>,
     /// `status.phase`.
-    pub phase: Phase,
+    pub phase: PodPhase,
     /// Whether `status.podIP` is set: enough to be a member, even without `status.podIPs`.
     pub has_pod_ip: bool,
-    /// Family of `status.podIP`: decides the family of a headless Service that names none.
+    /// Family of `status.podIP`: decides the family of a headless Service without `ipFamilies`.
     pub pod_ip_family: super::Family,
     /// `status.podIPs`.
     pub ips: smallvec::SmallVec<[PodIp; 1]>,
     /// The `Ready` condition.
-    pub readiness: Readiness,
+    pub readiness: PodReadiness,
 }
 
 impl Pod {
@@ -104,7 +104,7 @@ impl Pod {
     /// Whether the first `Ready` condition is true.
     #[inline]
     pub fn ready(&self) -> bool {
-        matches!(self.readiness, Readiness::Ready)
+        matches!(self.readiness, PodReadiness::Ready)
     }
 
     /// Kind, namespace and name.
@@ -255,9 +255,9 @@ impl From<RawPod> for Pod {
         let RawPod { metadata, spec, status } = raw;
         let ready = status.conditions.iter().find(|c| c.kind == "Ready");
         let readiness = if ready.is_some_and(|c| c.status == "True") {
-            Readiness::Ready
+            PodReadiness::Ready
         } else {
-            Readiness::NotReady(Box::new(why_not_ready(ready, &spec, &status)))
+            PodReadiness::NotReady(Box::new(why_not_ready(ready, &spec, &status)))
         };
         let sidecars = spec.init_containers.iter().filter(|c| c.restart_policy == "Always");
         let ports = spec.containers.iter().map(|c| (c, false)).chain(sidecars.map(|c| (c, true)));
@@ -286,9 +286,9 @@ impl From<RawPod> for Pod {
             subdomain: spec.subdomain,
             ports,
             phase: match status.phase.as_str() {
-                "Succeeded" => Phase::Succeeded,
-                "Failed" => Phase::Failed,
-                _ => Phase::Live,
+                "Succeeded" => PodPhase::Succeeded,
+                "Failed" => PodPhase::Failed,
+                _ => PodPhase::Live,
             },
             has_pod_ip: !status.pod_ip.is_empty(),
             pod_ip_family: super::Family::of(&status.pod_ip),
@@ -298,9 +298,9 @@ impl From<RawPod> for Pod {
     }
 }
 
-fn why_not_ready(ready: Option<&RawCondition>, spec: &RawSpec, status: &RawStatus) -> NotReady {
+fn why_not_ready(ready: Option<&RawCondition>, spec: &RawSpec, status: &RawStatus) -> NotReadyDetail {
     let is_true = |kind: &str| status.conditions.iter().any(|c| c.kind == kind && c.status == "True");
-    NotReady {
+    NotReadyDetail {
         status: ready.map(|c| c.status.clone()).unwrap_or_default(),
         reason: ready.map(|c| c.reason.clone()).unwrap_or_default(),
         unscheduled: status.conditions.iter().any(|c| c.kind == "PodScheduled" && c.status != "True"),
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_tells_why_it_is_not_ready() {
+    fn the_status_of_a_pod_explains_why_it_is_not_ready() {
         let pod: Pod = serde_json::from_str(
             r#"{"metadata":{"name":"a","deletionTimestamp":null},
                 "spec":{"readinessGates":[{"conditionType":"lb"}],"containers":[{"ports":null}]},
@@ -331,7 +331,7 @@ mod tests {
         )
         .unwrap();
         assert!(!pod.deleting);
-        let Readiness::NotReady(why) = &pod.readiness else { unreachable!() };
+        let PodReadiness::NotReady(why) = &pod.readiness else { unreachable!() };
         assert_eq!(why.containers, [("c".into(), "CrashLoopBackOff".into())]);
         assert_eq!(why.gates, ["lb"]);
     }
@@ -339,6 +339,6 @@ mod tests {
     #[test]
     fn a_pod_without_status_is_live_and_has_no_address() {
         let pod: Pod = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#).unwrap();
-        assert!(!pod.has_pod_ip && pod.ips.is_empty() && pod.phase == Phase::Live && !pod.ready());
+        assert!(!pod.has_pod_ip && pod.ips.is_empty() && pod.phase == PodPhase::Live && !pod.ready());
     }
 }

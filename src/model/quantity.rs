@@ -1,7 +1,7 @@
-//! `resource.Quantity`, as far as hints need it: CPU, exactly.
+//! `resource.Quantity` in exact billionths, which zone hints need for CPU.
 
-/// Billionths of a quantity such as `4`, `3920m`, `0.5`, `1e3` or `2Ki`, rounded up: nothing smaller is kept
-/// upstream either. `None` where it is not a quantity.
+/// Billionths of a quantity such as `4`, `3920m`, `0.5`, `1e3` or `2Ki`, rounded up as upstream does; `None` if the text
+/// is not a quantity.
 pub fn nano_value(text: &str) -> Option<i64> {
     let (negative, text) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// Whether the objects of a resource are in namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum ResourceScope {
     /// Each object is in a namespace.
     Namespaced,
     /// Objects belong to the whole cluster.
@@ -30,7 +30,7 @@ struct Row {
     version: &'static str,
     api_version: &'static str,
     plural: &'static str,
-    scope: Scope,
+    scope: ResourceScope,
     readers: &'static [Reader],
 }
 
@@ -54,7 +54,7 @@ macro_rules! resources {
                         version: $version,
                         api_version: if $group.is_empty() { $version } else { concat!($group, "/", $version) },
                         plural: $plural,
-                        scope: Scope::$scope,
+                        scope: ResourceScope::$scope,
                         readers: &[$(Reader::$reader),*],
                     } },)*
                 }
@@ -117,14 +117,14 @@ impl Resource {
     }
 
     /// Whether its objects are in namespaces.
-    pub const fn scope(self) -> Scope {
+    pub const fn scope(self) -> ResourceScope {
         self.row().scope
     }
 
     /// The path of its list: of `namespace`, or of the whole cluster.
     pub fn path(self, namespace: Option<&str>) -> String {
         let api = if self.group().is_empty() { "/api" } else { "/apis" };
-        let namespace = namespace.filter(|_| self.scope() == Scope::Namespaced);
+        let namespace = namespace.filter(|_| self.scope() == ResourceScope::Namespaced);
         let namespace = namespace.map(|n| format!("/namespaces/{n}")).unwrap_or_default();
         format!("{api}/{}{namespace}/{}", self.api_version(), self.plural())
     }

@@ -4,15 +4,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Family, Labels, ObjectKey, ObjectMeta, Text, wire::nullable};
 
-/// A Service: what the controllers read of it.
+/// A Service: the fields that the controllers and the webhook read.
 #[derive(Clone, Debug, Default)]
 pub struct Service {
     /// Metadata.
     pub meta: ObjectMeta,
     /// `spec.type`.
     pub kind: ServiceType,
-    /// `spec.selector`: `None` means that its endpoints are somebody else's work; the empty selector
-    /// selects every pod.
+    /// `spec.selector`: without one, a user or another program writes the endpoints; the empty selector selects every pod.
     pub selector: Option<Labels>,
     /// `spec.ports`.
     pub ports: Vec<ServicePort>,
@@ -43,8 +42,8 @@ impl Service {
         self.cluster_ip == "None"
     }
 
-    /// What the tolerate-unready annotation says instead of `publishNotReadyAddresses`: up to 1.23 a Go boolean
-    /// in it counted, in both directions.
+    /// The tolerate-unready annotation, if it is a Go boolean: up to 1.23 it replaced `publishNotReadyAddresses`, in both
+    /// directions.
     pub fn tolerates_unready(&self) -> Option<bool> {
         self.meta.annotations.get(super::names::TOLERATE_UNREADY).and_then(|v| parse_bool(v))
     }
@@ -64,7 +63,7 @@ fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// `spec.type`, as far as it matters here.
+/// `spec.type`: whether it is `ExternalName`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ServiceType {
     /// A CNAME: no endpoints since 1.27.
@@ -188,7 +187,7 @@ impl<'de> Deserialize<'de> for Service {
     }
 }
 
-/// The protocol of a port: a file may leave out what an API server fills in.
+/// The protocol of a port, with the default that an API server sets.
 pub(crate) fn protocol_or_tcp(protocol: &str) -> &str {
     if protocol.is_empty() { "TCP" } else { protocol }
 }

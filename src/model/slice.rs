@@ -9,7 +9,7 @@ use super::{Family, Labels, ObjectKey, ObjectMeta, ObjectRef, Text, wire::nullab
 
 /// An EndpointSlice, stored or desired.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "Read")]
+#[serde(from = "SliceFields")]
 pub struct EndpointSlice {
     /// Metadata. A slice to be created has a `generate_name` and no name.
     pub meta: ObjectMeta,
@@ -53,10 +53,10 @@ pub(crate) fn by_name(mut slices: Vec<&EndpointSlice>) -> Vec<&EndpointSlice> {
     slices
 }
 
-/// `apiVersion` and `kind` are written, and never read: they never count as a difference.
+/// The fields that are decoded. `apiVersion` and `kind` are only encoded, and never count as a difference.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Read {
+struct SliceFields {
     #[serde(default, deserialize_with = "nullable")]
     metadata: ObjectMeta,
     #[serde(default, deserialize_with = "nullable")]
@@ -67,8 +67,8 @@ struct Read {
     ports: Option<Vec<SlicePort>>,
 }
 
-impl From<Read> for EndpointSlice {
-    fn from(read: Read) -> Self {
+impl From<SliceFields> for EndpointSlice {
+    fn from(read: SliceFields) -> Self {
         Self { meta: read.metadata, address_type: read.address_type, endpoints: read.endpoints, ports: read.ports }
     }
 }
@@ -159,7 +159,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Whether consumers must take it for ready: an unknown state counts as ready.
+    /// Whether consumers treat it as ready: an unknown state counts as ready.
     pub fn ready(&self) -> bool {
         self.conditions.ready != Some(false)
     }
@@ -178,22 +178,22 @@ pub struct Conditions {
     pub terminating: Option<bool>,
 }
 
-/// For which zones and nodes an endpoint is meant.
+/// The zones and nodes that an endpoint should serve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Hints {
     /// Zones.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
-    pub for_zones: Vec<Named>,
+    pub for_zones: Vec<HintName>,
     /// Nodes.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
-    pub for_nodes: Vec<Named>,
+    pub for_nodes: Vec<HintName>,
 }
 
 /// A zone or node in a hint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(default)]
-pub struct Named {
+pub struct HintName {
     /// Its name.
     #[serde(deserialize_with = "nullable")]
     pub name: Text,

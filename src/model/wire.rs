@@ -1,8 +1,8 @@
-//! How Kubernetes writes JSON: helpers for serde.
+//! Helpers for serde: JSON as Kubernetes writes it.
 
 use serde::{Deserialize, Deserializer};
 
-/// `null` is the zero value, as for Go's decoder.
+/// Decodes `null` as the zero value, like Go's decoder.
 pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
 }
@@ -12,7 +12,7 @@ pub(super) fn is_zero(n: &i64) -> bool {
     *n == 0
 }
 
-/// A field that only has to be there: any value but `null` counts, and none is kept.
+/// Whether a field is present: any value but `null` counts, and the value is dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Present(pub bool);
 

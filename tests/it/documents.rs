@@ -42,8 +42,7 @@ fn sources(folder: &Path) -> Vec<String> {
 #[test]
 fn code_names_rows_of_the_table_of_versions_that_exist() {
     let document = read("docs/versions.md");
-    let rows: BTreeSet<&str> =
-        document.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let rows: BTreeSet<&str> = document.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     let table = read("src/engine/compat.rs");
     assert!(anchors(&table).collect::<BTreeSet<_>>().len() > 20);
     let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));

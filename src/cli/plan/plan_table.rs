@@ -27,7 +27,7 @@ struct PlanTotals {
     leftover: usize,
     changed: usize,
     verbs: BTreeMap<&'static str, usize>,
-    /// Endless updates, by cause.
+    /// EndlessWrite updates, by cause.
     endless: BTreeMap<String, usize>,
 }
 

@@ -153,7 +153,7 @@ fn of_objects_of_one_name_the_last_one_counts_and_endpoints_are_the_services() {
     assert_eq!(twice.map(|p| p.object.to_string()).collect::<Vec<_>>(), ["Pod shop/a"]);
 
     let slice = r#"{"metadata":{"name":"web-1","namespace":"shop"},"addressType":"IPv4"}"#;
-    let want = ["duplicate-object - EndpointSlice shop/web-1 is there more than once; the last one counts"];
+    let want = ["duplicate-object - EndpointSlice shop/web-1 is present more than once; the last one counts"];
     assert_eq!(told(&format!(r#"{{"endpointSlices":[{slice},{slice}]}}"#)).unwrap(), want);
 
     for (name, namespace, want) in [

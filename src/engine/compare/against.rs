@@ -1,34 +1,34 @@
-//! Two releases beside each other: what is another one after an upgrade.
+//! The comparison of two releases: the objects that an upgrade changes.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
 
 use super::{
-    change::{Change, Object, Verb, changes},
+    change::{ChangedObject, ObjectChange, Verb, changes},
     difference,
 };
 use crate::engine::state::{Plan, State};
 
-/// An object to which two releases do not do the same.
+/// An object that two releases treat differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Deviation {
     /// Kind.
     pub kind: &'static str,
-    /// Name, as in [`Change::name`].
+    /// Name, as in [`ObjectChange::name`].
     pub name: String,
     /// What the first release does.
     pub compat: Verb,
     /// What the other one does.
     pub against: Verb,
-    /// How the object of the other one differs.
+    /// How the object of the other release differs.
     pub detail: String,
 }
 
-/// What two releases make of one state, where it is not the same.
+/// The objects of one state that two releases treat differently.
 pub fn deviations(state: &State<'_>, compat: &Plan, against: &Plan) -> Vec<Deviation> {
-    // New slices have no name yet: the first of one beginning is compared with the first, and so on.
-    let mut left: BTreeMap<(&str, String), VecDeque<Change<'_>>> = BTreeMap::new();
+    // New slices have no name yet: the first with a prefix is compared with the first, and so on.
+    let mut left: BTreeMap<(&str, String), VecDeque<ObjectChange<'_>>> = BTreeMap::new();
     for change in changes(state, compat, true) {
         left.entry((change.kind, change.name.clone())).or_default().push_back(change);
     }
@@ -41,22 +41,23 @@ pub fn deviations(state: &State<'_>, compat: &Plan, against: &Plan) -> Vec<Devia
     all
 }
 
-fn deviation(left: Option<Change<'_>>, right: Option<Change<'_>>) -> Option<Deviation> {
-    let verb = |c: &Option<Change<'_>>| c.as_ref().map_or(Verb::None, |c| c.action);
+fn deviation(left: Option<ObjectChange<'_>>, right: Option<ObjectChange<'_>>) -> Option<Deviation> {
+    let verb = |c: &Option<ObjectChange<'_>>| c.as_ref().map_or(Verb::None, |c| c.action);
     let (compat, against) = (verb(&left), verb(&right));
     let new = match (left.as_ref().and_then(|l| l.after), right.as_ref().and_then(|r| r.after)) {
-        (Some(Object::Endpoints(old)), Some(Object::Endpoints(new))) => difference::endpoints(old, new),
-        (Some(Object::Slice(old)), Some(Object::Slice(new))) => difference::slices(old, new),
+        (Some(ChangedObject::Endpoints(old)), Some(ChangedObject::Endpoints(new))) => difference::endpoints(old, new),
+        (Some(ChangedObject::Slice(old)), Some(ChangedObject::Slice(new))) => difference::slices(old, new),
         (None, None) => None,
-        // One of them is gone: the verbs tell.
+        // One of them is missing: the verbs say it.
         _ => Some(String::new()),
     };
     if new.is_none() && compat == against {
         return None;
     }
     let (kind, name) = right.as_ref().or(left.as_ref()).map(|c| (c.kind, c.name.clone()))?;
-    let told = |c: Option<Change<'_>>| c.map(|c| c.detail).unwrap_or_default();
-    let detail =
-        new.filter(|d| !d.is_empty()).unwrap_or_else(|| if right.is_some() { told(right) } else { told(left) });
+    let detail_of = |c: Option<ObjectChange<'_>>| c.map(|c| c.detail).unwrap_or_default();
+    let detail = new
+        .filter(|d| !d.is_empty())
+        .unwrap_or_else(|| if right.is_some() { detail_of(right) } else { detail_of(left) });
     Some(Deviation { kind, name, compat, against, detail })
 }

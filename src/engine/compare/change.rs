@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::difference;
 use crate::{
     engine::{
-        reason::{Endless, Reason},
+        reason::{EndlessWrite, Reason},
         state::{EndpointsAction, Plan, State},
     },
     model::{EndpointSlice, Endpoints},
@@ -17,13 +17,13 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// It is written for the first time.
+    /// It is created.
     Create,
-    /// It is written again, with something new.
+    /// It is written with a difference.
     Update,
-    /// It goes.
+    /// It is deleted.
     Delete,
-    /// It is written again at every sync, for ever, with nothing new.
+    /// It is written again at every sync, without a difference.
     Rewrite,
     /// It stays.
     None,
@@ -41,15 +41,15 @@ impl Verb {
         }
     }
 
-    /// Whether the cluster is another one afterwards.
+    /// Whether the cluster changes.
     pub fn is_change(self) -> bool {
         matches!(self, Self::Create | Self::Update | Self::Delete)
     }
 }
 
-/// An object as it is afterwards.
+/// An object after the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Object<'a> {
+pub enum ChangedObject<'a> {
     /// The Endpoints.
     Endpoints(&'a Endpoints),
     /// A slice.
@@ -58,31 +58,31 @@ pub enum Object<'a> {
 
 /// What happens to one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change<'a> {
+pub struct ObjectChange<'a> {
     /// Kind.
     pub kind: &'static str,
-    /// Name; of a slice that is created the start of it, and a star.
+    /// Name; for a new slice the prefix and a star.
     pub name: String,
     /// What happens to it.
     pub action: Verb,
-    /// What is new about it.
+    /// How it differs from the stored object.
     pub detail: String,
-    /// The object afterwards; `None` if it is gone.
-    pub after: Option<Object<'a>>,
+    /// The object after the plan; `None` if it is deleted.
+    pub after: Option<ChangedObject<'a>>,
 }
 
-/// What `plan` does to each object of `state`; objects that stay as they are only `with_unchanged`.
-pub fn changes<'a>(state: &State<'a>, plan: &'a Plan, with_unchanged: bool) -> Vec<Change<'a>> {
+/// What `plan` does to each object of `state`; unchanged objects only if `with_unchanged`.
+pub fn changes<'a>(state: &State<'a>, plan: &'a Plan, with_unchanged: bool) -> Vec<ObjectChange<'a>> {
     if plan.is_noop() && !with_unchanged {
         return Vec::new();
     }
-    let mut all: Vec<Change<'a>> = of_endpoints(state, plan).into_iter().collect();
+    let mut all: Vec<ObjectChange<'a>> = of_endpoints(state, plan).into_iter().collect();
     all.extend(of_slices(state, plan));
     all.retain(|c| with_unchanged || c.action != Verb::None);
     all
 }
 
-fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<Change<'a>> {
+fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<ObjectChange<'a>> {
     let stored = state.endpoints;
     let name = stored.map(|e| &e.meta.name).or(state.service.map(|s| &s.meta.name))?;
     let (action, detail, after) = match (&plan.endpoints, stored) {
@@ -91,25 +91,31 @@ fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<Change<'a>> {
         (EndpointsAction::Create(new), _) => (Verb::Create, difference::endpoints_in_short(new), Some(&**new)),
         (EndpointsAction::Update(new), None) => (Verb::Update, difference::endpoints_in_short(new), Some(&**new)),
         (EndpointsAction::Update(new), Some(old)) => {
-            let (action, detail) = updated(difference::endpoints(old, new), Endless::Endpoints, plan);
+            let (action, detail) = updated(difference::endpoints(old, new), EndlessWrite::Endpoints, plan);
             (action, detail, Some(&**new))
         }
         (EndpointsAction::Delete, old) => {
             (Verb::Delete, old.map(difference::endpoints_in_short).unwrap_or_default(), None)
         }
     };
-    Some(Change { kind: "Endpoints", name: name.to_string(), action, detail, after: after.map(Object::Endpoints) })
+    Some(ObjectChange {
+        kind: "Endpoints",
+        name: name.to_string(),
+        action,
+        detail,
+        after: after.map(ChangedObject::Endpoints),
+    })
 }
 
-fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Change<'a>> {
+fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = ObjectChange<'a>> {
     let stored: BTreeMap<&str, &'a EndpointSlice> = state.slices.iter().map(|s| (s.meta.name.as_str(), *s)).collect();
     let slices = &plan.endpoint_slices;
-    let change = |name: String, action, detail, after: Option<&'a EndpointSlice>| Change {
+    let change = |name: String, action, detail, after: Option<&'a EndpointSlice>| ObjectChange {
         kind: "EndpointSlice",
         name,
         action,
         detail,
-        after: after.map(Object::Slice),
+        after: after.map(ChangedObject::Slice),
     };
     let mut all = Vec::new();
     for new in &slices.create {
@@ -119,7 +125,7 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Chan
     for new in &slices.update {
         let (action, detail) = match stored.get(new.meta.name.as_str()) {
             None => (Verb::Update, difference::slice_in_short(new)),
-            Some(old) => updated(difference::slices(old, new), Endless::Slices, plan),
+            Some(old) => updated(difference::slices(old, new), EndlessWrite::Slices, plan),
         };
         all.push(change(new.meta.name.to_string(), action, detail, Some(new)));
     }
@@ -133,15 +139,15 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Chan
     all.into_iter()
 }
 
-/// An update, or one that changes nothing: the controllers do not see that what they want is stored
-/// already, and will not see it after the write either.
-fn updated(difference: Option<String>, kind: Endless, plan: &Plan) -> (Verb, String) {
+/// The verb of an update. Without a difference it is a rewrite: the controllers do not notice that the object is
+/// already stored, and will not notice it after the write either.
+fn updated(difference: Option<String>, kind: EndlessWrite, plan: &Plan) -> (Verb, String) {
     if let Some(detail) = difference {
         return (Verb::Update, detail);
     }
-    let said = |code: &Reason| plan.problems.iter().any(|p| p.code == *code);
+    let found = |code: &Reason| plan.problems.iter().any(|p| p.code == *code);
     let codes: Vec<&str> =
-        Reason::ALL.iter().filter(|c| c.endless() == Some(kind) && said(c)).map(|c| c.code()).collect();
+        Reason::ALL.iter().filter(|c| c.endless() == Some(kind) && found(c)).map(|c| c.code()).collect();
     let colon = if codes.is_empty() { "" } else { ": " };
     (Verb::Rewrite, format!("endless update by upstream{colon}{}", codes.join(", ")))
 }

@@ -1,4 +1,4 @@
-//! What is new between a stored object and the one that replaces it, in words.
+//! The difference between a stored object and the one that replaces it, in words.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,14 +11,14 @@ use crate::model::{
     protocol_or_tcp,
 };
 
-/// So many addresses are named; the others are counted.
+/// The most addresses that are named; the others are counted.
 const NAMED: usize = 3;
 
-/// Who an endpoint is: its address and its pod.
-type Who<'a> = (&'a str, &'a str);
-/// What is said of an endpoint: its stage under each set of ports.
-type What = BTreeSet<(Rc<str>, &'static str)>;
-type Entries<'a> = BTreeMap<Who<'a>, What>;
+/// The identity of an endpoint: its address and its pod.
+type EndpointId<'a> = (&'a str, &'a str);
+/// The stages of an endpoint, each with its ports.
+type Stages = BTreeSet<(Rc<str>, &'static str)>;
+type Entries<'a> = BTreeMap<EndpointId<'a>, Stages>;
 
 /// An Endpoints object in a few words.
 pub(super) fn endpoints_in_short(object: &Endpoints) -> String {
@@ -30,7 +30,7 @@ pub(super) fn slice_in_short(slice: &EndpointSlice) -> String {
     format!("{}, {}", slice.address_type.as_str(), in_short(&slice_entries(slice)))
 }
 
-/// What is new about an Endpoints object; `None` if nothing is.
+/// How an Endpoints object differs; `None` if it does not.
 pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<String> {
     let mut parts = entries(&endpoints_entries(old), &endpoints_entries(new));
     parts.extend(metadata(&old.meta, &new.meta));
@@ -40,7 +40,7 @@ pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<String> {
     joined(&parts)
 }
 
-/// What is new about a slice; `None` if nothing is.
+/// How a slice differs; `None` if it does not.
 pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<String> {
     let mut parts = entries(&slice_entries(old), &slice_entries(new));
     parts.extend(fields(old, new));
@@ -165,10 +165,10 @@ fn entries(old: &Entries<'_>, new: &Entries<'_>) -> Vec<String> {
     parts
 }
 
-/// From what to what an endpoint changes: its stage, or else its ports.
-fn step(before: &What, after: &What) -> String {
-    let stages = |what: &What| -> BTreeSet<&str> { what.iter().map(|(_, stage)| *stage).collect() };
-    let ports = |what: &What| what.iter().map(|(ports, _)| ports.to_string()).collect::<Vec<_>>().join(", ");
+/// The change of an endpoint: of its stage, or else of its ports.
+fn step(before: &Stages, after: &Stages) -> String {
+    let stages = |what: &Stages| -> BTreeSet<&str> { what.iter().map(|(_, stage)| *stage).collect() };
+    let ports = |what: &Stages| what.iter().map(|(ports, _)| ports.to_string()).collect::<Vec<_>>().join(", ");
     match (stages(before), stages(after)) {
         (a, b) if a != b && a.len() == 1 && b.len() == 1 => {
             format!("{} -> {}", a.first().unwrap_or(&""), b.first().unwrap_or(&""))
@@ -182,11 +182,11 @@ fn or_none(text: &str) -> &str {
 }
 
 /// `10.0.0.1 (web-0)`.
-fn name((address, pod): Who<'_>) -> String {
+fn name((address, pod): EndpointId<'_>) -> String {
     if pod.is_empty() { address.to_owned() } else { format!("{address} ({pod})") }
 }
 
-/// The first few of a list, and how many there are beyond.
+/// The first few of a list, and the number of the others.
 fn some<T: Display>(list: &[T]) -> String {
     let mut text = list.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if list.len() > NAMED {
@@ -195,7 +195,7 @@ fn some<T: Display>(list: &[T]) -> String {
     text
 }
 
-/// Fields of endpoints beside address, pod and stage that differ: which, and in how many endpoints.
+/// The fields besides address, pod and stage that differ, each with the number of endpoints.
 fn fields(old: &EndpointSlice, new: &EndpointSlice) -> Vec<String> {
     let mut before: BTreeMap<(&[crate::model::Text], &str), &Endpoint> = BTreeMap::new();
     for e in &old.endpoints {
@@ -205,7 +205,7 @@ fn fields(old: &EndpointSlice, new: &EndpointSlice) -> Vec<String> {
     for new in &new.endpoints {
         let Some(old) = before.get(&(&new.addresses[..], target(new.target_ref.as_deref()))) else { continue };
         let differs = [
-            // A change of the stage is told already.
+            // A change of the stage is already listed.
             ("conditions", stage(old) == stage(new) && old.conditions != new.conditions),
             ("hostname", old.hostname != new.hostname),
             ("node", old.node_name != new.node_name),
@@ -227,7 +227,7 @@ fn same_target(a: Option<&ObjectRef>, b: Option<&ObjectRef>) -> bool {
     }
 }
 
-/// Labels, annotations and owners that differ. The trigger time says when a write happened, not what is new.
+/// Labels, annotations and owners that differ. The trigger time does not count: it changes with every write.
 fn metadata(old: &ObjectMeta, new: &ObjectMeta) -> Vec<String> {
     let mut parts = map("label", &old.labels, &new.labels);
     parts.extend(map("annotation", &old.annotations, &new.annotations));

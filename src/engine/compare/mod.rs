@@ -1,7 +1,7 @@
-//! What a plan changes, told object by object: the one answer to "is there anything to do?".
+//! What a plan changes, object by object, and whether it changes anything.
 //!
-//! A write that brings nothing new is no change: upstream's controllers repeat some of them at every
-//! sync, for ever. [`Tally::is_change`] tells the two apart, and every door counts by it.
+//! A write without a difference is not a change: upstream's controllers repeat some of them at every sync.
+//! [`Tally::is_change`] tells the two apart; the command line and the servers use it.
 
 mod against;
 mod change;
@@ -9,5 +9,5 @@ mod difference;
 mod tally;
 
 pub use against::{Deviation, deviations};
-pub use change::{Change, Object, Verb, changes};
+pub use change::{ChangedObject, ObjectChange, Verb, changes};
 pub use tally::{Tally, Writes};

@@ -1,4 +1,4 @@
-//! How much a plan changes, without a word about it: what is counted of thousands of Services.
+//! The number of writes in a plan, for summaries of thousands of Services.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use crate::{
 /// The writes of a plan, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// What is done to Endpoints.
+    /// Writes of Endpoints.
     pub endpoints: Writes,
-    /// What is done to slices.
+    /// Writes of slices.
     pub endpoint_slices: Writes,
-    /// Writes that bring nothing new: upstream repeats them at every sync.
+    /// Writes without a difference, which upstream repeats at every sync.
     pub endless: u64,
 }
 
-/// Writes that bring something new.
+/// Writes with a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the fields are the writes")]
 pub struct Writes {
@@ -44,7 +44,7 @@ impl Writes {
 }
 
 impl Tally {
-    /// Counts what `plan` does to `state`.
+    /// Counts the writes of `plan` for `state`.
     pub fn of(state: &State<'_>, plan: &Plan) -> Self {
         let mut tally = Self::default();
         match (&plan.endpoints, state.endpoints) {
@@ -70,7 +70,7 @@ impl Tally {
         tally
     }
 
-    /// Whether the cluster is another one afterwards.
+    /// Whether the cluster changes.
     pub fn is_change(&self) -> bool {
         self.endpoints.any() || self.endpoint_slices.any()
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::{
     engine::{
-        canonical_ips::Uncanonical,
+        canonical_ips::UncanonicalAddresses,
         phrase::counted,
         reason::{Finding, Reason},
-        state::{Context, Report},
+        state::{SyncContext, SyncReport},
     },
     model::{EndpointSubset, Endpoints, Pod, Service, ServiceType, TargetPort, names},
 };
@@ -16,7 +16,12 @@ use crate::{
 pub(super) const OUTPUT: &str = "Endpoints";
 
 /// Findings about the Service itself.
-pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context: &Context, report: &mut Report) {
+pub(super) fn of_service(
+    service: &Service,
+    subsets: &[EndpointSubset],
+    context: &SyncContext,
+    report: &mut SyncReport,
+) {
     let mut add = |code, message: String| report.problems.push(Finding::new(code, service.key(), message));
     let labels = &service.meta.labels;
     if labels.contains_key(names::HEADLESS) {
@@ -68,7 +73,7 @@ pub(super) fn of_service(service: &Service, subsets: &[EndpointSubset], context:
 }
 
 /// Named ports that stand for several numbers.
-fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Report) {
+fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut SyncReport) {
     if subsets.len() < 2 {
         return;
     }
@@ -93,7 +98,7 @@ fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut Repor
 }
 
 /// Pods that are listed with an empty node name.
-pub(super) fn without_node(service: &Service, pods: &[&Pod], report: &mut Report) {
+pub(super) fn without_node(service: &Service, pods: &[&Pod], report: &mut SyncReport) {
     let message = match pods {
         [] => return,
         [pod] => format!("pod {} has no node: the Endpoints list it", pod.name()),
@@ -106,16 +111,16 @@ pub(super) fn without_node(service: &Service, pods: &[&Pod], report: &mut Report
 }
 
 /// Addresses of stored Endpoints that are not canonical, where the Endpoints are replaced.
-pub(super) fn replaced(stored: &Endpoints, context: &Context, report: &mut Report) {
-    let mut uncanonical = Uncanonical::new(OUTPUT, context.profile.canonical_ips);
+pub(super) fn replaced(stored: &Endpoints, context: &SyncContext, report: &mut SyncReport) {
+    let mut uncanonical = UncanonicalAddresses::new(OUTPUT, context.profile.canonical_ips);
     for address in stored.subsets.iter().flat_map(|s| s.addresses.iter().chain(&s.not_ready_addresses)) {
         uncanonical.of_object(|| stored.key(), &address.ip);
     }
-    uncanonical.tell(|| stored.key(), report);
+    uncanonical.report(|| stored.key(), report);
 }
 
 /// Truncated Endpoints, which are never current: upstream writes them at every sync.
-pub(super) fn over_capacity(service: &Service, kept: usize, total: usize, report: &mut Report) {
+pub(super) fn over_capacity(service: &Service, kept: usize, total: usize, report: &mut SyncReport) {
     report.problems.push(Finding::new(
         Reason::OverCapacityRewrite,
         service.key(),

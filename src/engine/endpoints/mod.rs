@@ -14,7 +14,7 @@ use crate::{
     engine::{
         membership,
         record::Recorder,
-        state::{Context, EndpointsAction, Report, State},
+        state::{EndpointsAction, State, SyncContext, SyncReport},
         subsets,
     },
     model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Pod, Service, names},
@@ -24,8 +24,8 @@ use crate::{
 pub(crate) fn sync(
     state: &State<'_>,
     pods: &[&Pod],
-    context: &Context,
-    report: &mut Report,
+    context: &SyncContext,
+    report: &mut SyncReport,
     recorder: &mut impl Recorder,
 ) -> EndpointsAction {
     let Some(service) = state.service else {
@@ -37,7 +37,7 @@ pub(crate) fn sync(
     let mut made = match pod_subsets::pod_subsets(service, pods, context, report, recorder) {
         Ok(made) => made,
         Err(too_large) => {
-            too_large.tell(findings::OUTPUT, service.key(), report);
+            too_large.report(findings::OUTPUT, service.key(), report);
             records::too_large(service, pods, state.endpoints, recorder);
             return EndpointsAction::None;
         }
@@ -69,7 +69,7 @@ pub(crate) fn sync(
 }
 
 /// Whether the stored object needs no write.
-fn is_current(stored: &Endpoints, service: &Service, subsets: &[EndpointSubset], context: &Context) -> bool {
+fn is_current(stored: &Endpoints, service: &Service, subsets: &[EndpointSubset], context: &SyncContext) -> bool {
     // This looks at the stored object: a truncated one has the annotation, and is never current.
     let capacity =
         count(&stored.subsets) <= truncate::CAPACITY && !stored.meta.annotations.contains_key(names::OVER_CAPACITY);
@@ -100,7 +100,7 @@ fn same_subsets(a: &[EndpointSubset], b: &[EndpointSubset]) -> bool {
 }
 
 /// Metadata of the object that is written: that of the stored one, with the labels and annotations of the controller.
-fn metadata(stored: Option<&Endpoints>, service: &Service, context: &Context) -> ObjectMeta {
+fn metadata(stored: Option<&Endpoints>, service: &Service, context: &SyncContext) -> ObjectMeta {
     let mut meta = stored.map_or_else(
         || ObjectMeta {
             name: service.meta.name.clone(),

@@ -4,13 +4,13 @@ use crate::{
     engine::{
         membership,
         reason::{Finding, Reason},
-        state::{Context, Report},
+        state::{SyncContext, SyncReport},
     },
     model::{EndpointAddress, Family, ObjectRef, Pod, PodIp, Service, Text},
 };
 
 /// `publishNotReadyAddresses`; up to 1.23 the tolerate-unready annotation overrides it (versions.md#e1).
-pub(super) fn publishes_not_ready(service: &Service, context: &Context) -> bool {
+pub(super) fn publishes_not_ready(service: &Service, context: &SyncContext) -> bool {
     let annotation = context.profile.tolerate_unready_annotation.then(|| service.tolerates_unready());
     annotation.flatten().unwrap_or(service.publish_not_ready)
 }
@@ -32,8 +32,8 @@ pub(super) fn of_pod<'a>(
     service: &Service,
     pod: &'a Pod,
     include_terminating: bool,
-    context: &Context,
-    report: &mut Report,
+    context: &SyncContext,
+    report: &mut SyncReport,
 ) -> Result<&'a PodIp, Reason> {
     if let Some(why) = membership::excluded(pod, include_terminating) {
         return Err(why);
@@ -50,7 +50,7 @@ pub(super) fn of_pod<'a>(
             Reason::UnparsablePodIp,
             pod.key(),
             format!(
-                "status.podIPs holds {:?}, which is not an IP address; the pod is left out of the Endpoints",
+                "status.podIPs contains {:?}, which is not an IP address; the pod is left out of the Endpoints",
                 ip.raw
             ),
         ));
@@ -59,7 +59,7 @@ pub(super) fn of_pod<'a>(
     Ok(ip)
 }
 
-pub(super) fn endpoint_address(service: &Service, pod: &Pod, ip: &PodIp, context: &Context) -> EndpointAddress {
+pub(super) fn endpoint_address(service: &Service, pod: &Pod, ip: &PodIp, context: &SyncContext) -> EndpointAddress {
     let target_ref = if context.profile.target_resource_version {
         ObjectRef { resource_version: pod.resource_version.clone(), ..(*pod.reference).clone() }.into()
     } else {

@@ -9,10 +9,10 @@ use super::{
 use crate::{
     engine::{
         budget::TooLarge,
-        canonical_ips::Uncanonical,
+        canonical_ips::UncanonicalAddresses,
         record::Recorder,
-        state::{Context, Report},
-        subsets::{Packed, Repack},
+        state::{SyncContext, SyncReport},
+        subsets::{PackedSubsets, Repack},
     },
     model::{Pod, Service},
 };
@@ -21,15 +21,15 @@ use crate::{
 pub(super) fn pod_subsets<'a>(
     service: &'a Service,
     pods: &[&'a Pod],
-    context: &Context,
-    report: &mut Report,
+    context: &SyncContext,
+    report: &mut SyncReport,
     recorder: &mut impl Recorder,
 ) -> Result<PodSubsets<'a>, TooLarge> {
     let mut found = Repack::with_capacity(pods.len());
     let mut blocks = PortBlocks::new(service, context.profile.sidecar_ports_endpoints);
     let mut entries = Vec::new();
     let publish = publishes_not_ready(service, context);
-    let mut uncanonical = Uncanonical::new(OUTPUT, context.profile.canonical_ips);
+    let mut uncanonical = UncanonicalAddresses::new(OUTPUT, context.profile.canonical_ips);
     let mut without_node = Vec::new();
     let recorded = recorder.open();
     if recorded {
@@ -58,10 +58,10 @@ pub(super) fn pod_subsets<'a>(
             entries.push(PodEntry { pod: index, row, ready, address });
         }
     }
-    uncanonical.tell(|| service.key(), report);
+    uncanonical.report(|| service.key(), report);
     findings::without_node(service, &without_node, report);
     blocks.serve(&mut found)?;
-    let Packed { subsets, places } = found.pack(context.profile.hash)?;
+    let PackedSubsets { subsets, places } = found.pack(context.profile.hash)?;
     Ok(PodSubsets { subsets, blocks, entries, places })
 }
 

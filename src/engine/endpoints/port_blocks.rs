@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::Range};
 use crate::{
     engine::{
         budget::{self, TooLarge},
-        ports::{NameId, Targets},
-        subsets::{BlockId, Places, Repack, no_port},
+        ports::{NameId, PortTargets},
+        subsets::{BlockId, Repack, SubsetPlaces, no_port},
     },
     model::{EndpointPort, EndpointSubset, Pod, Service, ServicePort, TargetPort},
 };
@@ -18,7 +18,7 @@ pub(super) struct PodSubsets<'a> {
     pub(super) blocks: PortBlocks<'a>,
     /// The pods that have an address; empty unless they are recorded.
     pub(super) entries: Vec<PodEntry>,
-    pub(super) places: Places,
+    pub(super) places: SubsetPlaces,
 }
 
 /// A pod that has an address.
@@ -38,7 +38,7 @@ pub(super) struct PodEntry {
 /// under one name.
 pub(super) struct PortBlocks<'a> {
     pub(super) service: &'a Service,
-    pub(super) targets: Targets<'a>,
+    pub(super) targets: PortTargets<'a>,
     /// The block of each row; `None` if it serves nothing.
     of_row: Vec<Option<BlockId>>,
     by_number: BTreeMap<(NameId, i32), Vec<BlockId>>,
@@ -54,7 +54,7 @@ impl<'a> PortBlocks<'a> {
     pub(super) fn new(service: &'a Service, sidecars: bool) -> Self {
         Self {
             service,
-            targets: Targets::new(&service.ports, sidecars),
+            targets: PortTargets::new(&service.ports, sidecars),
             of_row: Vec::new(),
             by_number: BTreeMap::new(),
             served: Vec::new(),

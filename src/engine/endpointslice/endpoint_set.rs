@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::{canonical_ips::Uncanonical, compat::Profile, membership, record::Recorder, state::Report},
+    engine::{canonical_ips::UncanonicalAddresses, compat::Profile, membership, record::Recorder, state::SyncReport},
     model::{Conditions, Endpoint, EndpointSlice, Family, ObjectRef, Text},
 };
 
@@ -199,7 +199,7 @@ pub(super) fn of_family<'a, 'm>(
     family: Family,
     members: &'m Members<'a>,
     slices: &[Vec<&'a EndpointSlice>],
-    report: &mut Report,
+    report: &mut SyncReport,
     recorder: &mut impl Recorder,
 ) -> Vec<EndpointSet<'a, 'm>> {
     let mut groups: Vec<_> = slices.iter().map(|s| EndpointSet::new(&members.list, family, s, job.profile)).collect();
@@ -209,7 +209,7 @@ pub(super) fn of_family<'a, 'm>(
     {
         group.missing.reserve_exact(members.list.len());
     }
-    let mut uncanonical = Uncanonical::new(OUTPUT, job.profile.canonical_ips);
+    let mut uncanonical = UncanonicalAddresses::new(OUTPUT, job.profile.canonical_ips);
     let mut any_hidden = false;
     let mut at = 0;
     for batch in members.list.chunks(BATCH) {
@@ -229,7 +229,7 @@ pub(super) fn of_family<'a, 'm>(
             at += 1;
         }
     }
-    uncanonical.tell(|| job.service.key(), report);
+    uncanonical.report(|| job.service.key(), report);
     for group in &mut groups {
         any_hidden |= group.sort(job);
     }

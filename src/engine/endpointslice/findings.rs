@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::{
     engine::{
-        canonical_ips::Uncanonical,
+        canonical_ips::UncanonicalAddresses,
         compat::MissingNode,
         phrase::clip,
         reason::{Finding, Reason},
-        state::Report,
+        state::SyncReport,
     },
     model::{Endpoint, EndpointSlice, Family, Pod, ServiceType},
 };
@@ -21,12 +21,12 @@ use super::{
     records,
 };
 
-fn add(job: &SliceJob<'_>, report: &mut Report, code: Reason, message: String) {
+fn add(job: &SliceJob<'_>, report: &mut SyncReport, code: Reason, message: String) {
     report.problems.push(Finding::new(code, job.service.key(), message));
 }
 
 /// An ExternalName Service that is published, and settings without effect.
-pub(super) fn of_service(job: &SliceJob<'_>, report: &mut Report) {
+pub(super) fn of_service(job: &SliceJob<'_>, report: &mut SyncReport) {
     let (service, profile, minor) = (job.service, job.profile, job.context.minor);
     let known = report.problems.iter().any(|p| p.code == Reason::ExternalNamePublishes);
     if service.kind == ServiceType::ExternalName && !known {
@@ -39,7 +39,7 @@ pub(super) fn of_service(job: &SliceJob<'_>, report: &mut Report) {
 }
 
 /// Pods on missing nodes, and ports that only Endpoints publish.
-pub(super) fn of_members(job: &SliceJob<'_>, members: &Members<'_>, report: &mut Report) {
+pub(super) fn of_members(job: &SliceJob<'_>, members: &Members<'_>, report: &mut SyncReport) {
     if let Some(&first) = members.missing.first() {
         let (count, pod) = (members.missing.len(), job.pods[first]);
         let why = format!("{count} pods have no node that exists; pod {}: {}", pod.name(), records::missing_node(pod));
@@ -55,7 +55,7 @@ pub(super) fn of_members(job: &SliceJob<'_>, members: &Members<'_>, report: &mut
 }
 
 /// Ports that some pod has in a native sidecar only, each with the first such pod.
-fn split_sidecar_ports(job: &SliceJob<'_>, members: &Members<'_>, report: &mut Report) {
+fn split_sidecar_ports(job: &SliceJob<'_>, members: &Members<'_>, report: &mut SyncReport) {
     let targets = &members.targets;
     let mut split: BTreeMap<usize, &Pod> = BTreeMap::new();
     for member in &members.list {
@@ -85,8 +85,8 @@ pub(super) fn addresses(
     job: &SliceJob<'_>,
     family: Family,
     member: &Member<'_>,
-    uncanonical: &mut Uncanonical,
-    report: &mut Report,
+    uncanonical: &mut UncanonicalAddresses,
+    report: &mut SyncReport,
 ) {
     if member.pod.ips.iter().all(|ip| ip.canonical.is_some() && !ip.uncanonical) {
         return;
@@ -97,12 +97,12 @@ pub(super) fn addresses(
         return;
     }
     let raw: Vec<_> = member.pod.ips.iter().filter(|ip| ip.canonical.is_none()).map(|ip| ip.raw.as_str()).collect();
-    let message = format!("status.podIPs holds {raw:?}, which is not an IP address; it is left out of the slices");
+    let message = format!("status.podIPs contains {raw:?}, which is not an IP address; it is left out of the slices");
     report.problems.push(Finding::new(Reason::UnparsablePodIp, member.pod.key(), message));
 }
 
 /// Pods that others with the same address hide.
-pub(super) fn shared_addresses(job: &SliceJob<'_>, family: Family, pairs: &[(usize, usize)], report: &mut Report) {
+pub(super) fn shared_addresses(job: &SliceJob<'_>, family: Family, pairs: &[(usize, usize)], report: &mut SyncReport) {
     let Some(&(lost, kept)) = pairs.first().filter(|_| !job.profile.target_in_identity) else { return };
     let message = format!(
         "{} pods are hidden in the {} slices by others with the same address, such as {} by {}; which one is listed \
@@ -116,14 +116,19 @@ pub(super) fn shared_addresses(job: &SliceJob<'_>, family: Family, pairs: &[(usi
 }
 
 /// A placeholder slice that is written again.
-pub(super) fn placeholder_churn(job: &SliceJob<'_>, stored: &EndpointSlice, report: &mut Report) {
+pub(super) fn placeholder_churn(job: &SliceJob<'_>, stored: &EndpointSlice, report: &mut SyncReport) {
     let message =
         format!("{} writes this slice again at every sync, as the Service has no endpoints", job.context.minor);
     report.problems.push(Finding::new(Reason::PlaceholderChurn, stored.key(), message));
 }
 
 /// A slice without a port list, which is not the same as one with an empty list.
-pub(super) fn portless_churn(job: &SliceJob<'_>, slice: &EndpointSlice, members: &Members<'_>, report: &mut Report) {
+pub(super) fn portless_churn(
+    job: &SliceJob<'_>,
+    slice: &EndpointSlice,
+    members: &Members<'_>,
+    report: &mut SyncReport,
+) {
     if slice.ports.is_none() && members.groups.portless() {
         let message = format!("{} writes this slice again whenever it reads it without a port list", job.context.minor);
         report.problems.push(Finding::new(Reason::PortlessChurn, slice.key(), message));
@@ -131,7 +136,7 @@ pub(super) fn portless_churn(job: &SliceJob<'_>, slice: &EndpointSlice, members:
 }
 
 /// What wrongly stays in the slices of one address type.
-pub(super) fn of_draft(job: &SliceJob<'_>, draft: &SliceDraft<'_>, hinter: &Hinter<'_>, report: &mut Report) {
+pub(super) fn of_draft(job: &SliceJob<'_>, draft: &SliceDraft<'_>, hinter: &Hinter<'_>, report: &mut SyncReport) {
     for (slice, count) in &draft.stale {
         let message = format!("{count} endpoints of the slice have an outdated node or zone, and keep it");
         report.problems.push(Finding::new(Reason::StaleNodeOrZone, slice.key(), message));

@@ -2,7 +2,7 @@
 
 use super::families::Families;
 use crate::{
-    engine::{compat::Profile, state::Context},
+    engine::{compat::Profile, state::SyncContext},
     model::{Labels, Nodes, Pod, Service},
 };
 
@@ -15,7 +15,7 @@ pub(super) struct SliceJob<'a> {
     /// The selected pods; everything else refers to them by index.
     pub(super) pods: &'a [&'a Pod],
     pub(super) nodes: &'a Nodes,
-    pub(super) context: &'a Context,
+    pub(super) context: &'a SyncContext,
     pub(super) profile: &'static Profile,
     /// The address types of the Service, in its order.
     pub(super) families: Families,

@@ -7,7 +7,7 @@ use crate::{
         budget::{self, TooLarge},
         compat::MissingNode,
         membership,
-        ports::Targets,
+        ports::PortTargets,
         record::Recorder,
     },
     model::{Pod, Text},
@@ -32,7 +32,7 @@ pub(super) struct Members<'a> {
     /// In the order given.
     pub list: Vec<Member<'a>>,
     /// The ports of the Service, and the rows of the pods.
-    pub targets: Targets<'a>,
+    pub targets: PortTargets<'a>,
     /// A group exists as soon as one pod has its ports, even if nothing of that pod can be published.
     pub groups: PortGroups,
     /// Indices of the pods that are left out because their node does not exist.
@@ -47,7 +47,7 @@ pub(super) fn of_service<'a>(
 ) -> Result<Members<'a>, TooLarge> {
     let mut members = Members {
         list: Vec::with_capacity(job.pods.len()),
-        targets: Targets::new(&job.service.ports, job.profile.sidecar_ports_slices),
+        targets: PortTargets::new(&job.service.ports, job.profile.sidecar_ports_slices),
         groups: PortGroups::default(),
         missing: Vec::new(),
     };

@@ -43,12 +43,12 @@ mod tests;
 
 use crate::{
     engine::{
-        canonical_ips::Uncanonical,
+        canonical_ips::UncanonicalAddresses,
         compat::MissingNode,
         membership,
         reason::{Finding, Reason},
         record::Recorder,
-        state::{Context, Event, EventType, Report, SliceChanges, State},
+        state::{Event, EventType, SliceChanges, State, SyncContext, SyncReport},
     },
     model::{AddressType, EndpointSlice, Family, Pod},
 };
@@ -65,8 +65,8 @@ use members::Members;
 pub(crate) fn sync(
     state: &State<'_>,
     pods: &[&Pod],
-    context: &Context,
-    report: &mut Report,
+    context: &SyncContext,
+    report: &mut SyncReport,
     recorder: &mut impl Recorder,
 ) -> SliceChanges {
     let profile = context.profile;
@@ -87,7 +87,7 @@ pub(crate) fn sync(
     let members = match members::of_service(&job, stored.len(), recorder) {
         Ok(members) => members,
         Err(too_large) => {
-            too_large.tell(OUTPUT, service.key(), report);
+            too_large.report(OUTPUT, service.key(), report);
             records::too_large(&job, &stored, recorder);
             let unchanged = stored.iter().map(|s| s.meta.name.clone()).collect();
             return SliceChanges { unchanged, ..SliceChanges::default() };
@@ -113,7 +113,7 @@ fn reconcile(
     job: &SliceJob<'_>,
     stored: &[&EndpointSlice],
     members: &Members<'_>,
-    report: &mut Report,
+    report: &mut SyncReport,
     recorder: &mut impl Recorder,
 ) -> SliceChanges {
     let mut changes = SliceChanges::default();
@@ -144,7 +144,7 @@ fn reconcile_family<'a>(
     family: Family,
     existing: &[&'a EndpointSlice],
     members: &Members<'a>,
-    report: &mut Report,
+    report: &mut SyncReport,
     recorder: &mut impl Recorder,
 ) -> SliceDraft<'a> {
     let mut draft = SliceDraft::default();
@@ -166,12 +166,12 @@ fn reconcile_family<'a>(
         }
     }
     let mut sets = endpoint_set::of_family(job, family, members, &by_group, report, recorder);
-    let mut replaced = Uncanonical::new(OUTPUT, job.profile.canonical_ips);
+    let mut replaced = UncanonicalAddresses::new(OUTPUT, job.profile.canonical_ips);
     for group in members.groups.in_order() {
         let ports = members.groups.ports(group);
         packing::pack(job, family, ports, &by_group[group], &mut sets[group], &mut draft, &mut replaced);
     }
-    replaced.tell(|| job.service.key(), report);
+    replaced.report(|| job.service.key(), report);
     // Upstream keeps them in a map by ports.
     obsolete.sort_by_cached_key(|slice| port_groups::key_of(slice, job.profile));
     draft.delete.append(&mut obsolete);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::{
-    engine::canonical_ips::Uncanonical,
+    engine::canonical_ips::UncanonicalAddresses,
     model::{EndpointSlice, Family, SlicePort},
 };
 
@@ -24,7 +24,7 @@ pub(super) fn pack<'a>(
     existing: &[&'a EndpointSlice],
     set: &mut EndpointSet<'a, '_>,
     draft: &mut SliceDraft<'a>,
-    replaced: &mut Uncanonical,
+    replaced: &mut UncanonicalAddresses,
 ) {
     let (first_updated, first_unchanged) = (draft.update.len(), draft.unchanged.len());
     let mut matches = set.matches();
@@ -65,7 +65,7 @@ fn keep<'a>(
     matches: &[Option<StoredMatch>],
     set: &EndpointSet<'a, '_>,
     draft: &mut SliceDraft<'a>,
-    replaced: &mut Uncanonical,
+    replaced: &mut UncanonicalAddresses,
 ) {
     let removed = slice.endpoints.iter().zip(matches).filter(|(_, matched)| matched.is_none());
     removed.flat_map(|(stored, _)| &stored.addresses).for_each(|ip| replaced.of_object(|| slice.key(), ip));

@@ -1,7 +1,7 @@
 //! The empty slice: every Service with a selector has at least one slice of each of its address types.
 
 use crate::{
-    engine::state::Report,
+    engine::state::SyncReport,
     model::{EndpointSlice, Family, Labels},
 };
 
@@ -13,7 +13,7 @@ pub(super) fn ensure<'a>(
     family: Family,
     existing: &[&'a EndpointSlice],
     draft: &mut SliceDraft<'a>,
-    report: &mut Report,
+    report: &mut SyncReport,
 ) {
     if existing.len() != draft.delete.len() || !draft.create.is_empty() {
         return;

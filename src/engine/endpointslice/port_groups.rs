@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    engine::{compat::Profile, ports::Targets},
+    engine::{compat::Profile, ports::PortTargets},
     model::{EndpointSlice, SlicePort},
 };
 
@@ -24,7 +24,7 @@ pub(super) struct PortGroups {
 
 impl PortGroups {
     /// The groups of all rows (`getEndpointPorts`).
-    pub(super) fn of(targets: &Targets<'_>, profile: &Profile) -> Self {
+    pub(super) fn of(targets: &PortTargets<'_>, profile: &Profile) -> Self {
         let mut groups = Self::default();
         for row in targets.rows() {
             let mut ports: Vec<SlicePort> = targets

@@ -6,7 +6,7 @@ use crate::{
     engine::{
         membership,
         phrase::clip,
-        ports::{Targets, miss},
+        ports::{PortTargets, miss},
         reason::Reason,
         record::{Record, Recorder, Scope},
         stored_addresses::{StoredAddress, StoredGroup, record_stored},
@@ -86,7 +86,7 @@ fn by_name<'a>(job: &SliceJob<'a>) -> BTreeMap<&'a str, usize> {
 /// Service ports that the pod does not have.
 pub(super) fn port_misses(
     job: &SliceJob<'_>,
-    targets: &Targets<'_>,
+    targets: &PortTargets<'_>,
     row: usize,
     index: usize,
     recorder: &mut impl Recorder,
@@ -148,7 +148,7 @@ pub(super) fn no_address(job: &SliceJob<'_>, family: Family, index: usize, recor
         let (reason, detail) = if ips.is_empty() {
             (Reason::NoPodIp, "status.podIPs is empty".to_owned())
         } else if unparsable(job, family, job.pods[index]) {
-            (Reason::UnparsablePodIp, format!("status.podIPs holds {}", ips.join(", ")))
+            (Reason::UnparsablePodIp, format!("status.podIPs contains {}", ips.join(", ")))
         } else {
             (Reason::FamilyMismatch, format!("{} is asked for, the pod has {}", family.as_str(), ips.join(", ")))
         };

@@ -3,7 +3,7 @@
 use crate::{
     engine::{
         reason::{Finding, Reason},
-        state::Report,
+        state::SyncReport,
     },
     model::{EndpointSlice, Service, by_name, names},
 };
@@ -15,7 +15,7 @@ use super::job::SliceJob;
 pub(super) fn of_service<'a>(
     job: &SliceJob<'_>,
     slices: &[&'a EndpointSlice],
-    report: &mut Report,
+    report: &mut SyncReport,
 ) -> Vec<&'a EndpointSlice> {
     let meta = &job.service.meta;
     let mut found: Vec<&EndpointSlice> = Vec::new();

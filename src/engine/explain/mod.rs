@@ -40,6 +40,28 @@ pub struct Focus<'a> {
 ///
 /// A selector that matches nothing is compared with the other pods of the state: pass those of the namespace, or all
 /// pods, to learn about near misses.
+///
+/// ```
+/// use roster::{Options, Reason, State, explain, model::{Nodes, Pod, Service}};
+/// use serde_json::json;
+///
+/// let service: Service = serde_json::from_value(json!({
+///     "metadata": {"name": "web", "namespace": "shop"},
+///     "spec": {"selector": {"app": "web"}, "ipFamilies": ["IPv4"], "ports": [{"port": 80, "targetPort": "http"}]},
+/// }))?;
+/// let pod: Pod = serde_json::from_value(json!({
+///     "metadata": {"name": "web-0", "namespace": "shop", "labels": {"app": "web"}},
+///     "status": {"phase": "Failed"},
+/// }))?;
+///
+/// let state = State {
+///     service: Some(&service), pods: &[&pod], nodes: &Nodes::default(), endpoints: None, slices: &[],
+/// };
+/// let explanation = explain(&state, &Options::default());
+/// assert_eq!(explanation.summary.served, 0);
+/// assert_eq!(explanation.rows[0].reasons[0].code, Reason::PodEnded);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn explain(state: &State<'_>, options: &Options) -> Explanation {
     explain_only(state, options, Focus::default())
 }

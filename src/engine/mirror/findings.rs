@@ -8,10 +8,10 @@ use super::{
 };
 use crate::{
     engine::{
-        canonical_ips::Uncanonical,
+        canonical_ips::UncanonicalAddresses,
         phrase::counted,
         reason::{Finding, Reason},
-        state::{Context, Report},
+        state::{SyncContext, SyncReport},
     },
     model::{EndpointSlice, Endpoints, SlicePort},
 };
@@ -20,10 +20,15 @@ use crate::{
 pub(super) const OUTPUT: &str = "mirrored slices";
 
 /// The first address that is not canonical.
-pub(super) fn uncanonical(endpoints: &Endpoints, contents: &MirrorContents, context: &Context, report: &mut Report) {
-    let mut found = Uncanonical::new(OUTPUT, context.profile.canonical_ips);
+pub(super) fn uncanonical(
+    endpoints: &Endpoints,
+    contents: &MirrorContents,
+    context: &SyncContext,
+    report: &mut SyncReport,
+) {
+    let mut found = UncanonicalAddresses::new(OUTPUT, context.profile.canonical_ips);
     contents.uncanonical.iter().for_each(|raw| found.of_object(|| endpoints.key(), raw));
-    found.tell(|| endpoints.key(), report);
+    found.report(|| endpoints.key(), report);
 }
 
 /// Findings about the Endpoints object, whatever is stored.
@@ -31,8 +36,8 @@ pub(super) fn of_endpoints(
     endpoints: &Endpoints,
     contents: &MirrorContents,
     stored: &[&EndpointSlice],
-    context: &Context,
-    report: &mut Report,
+    context: &SyncContext,
+    report: &mut SyncReport,
 ) {
     let filled = || contents.slices.values().filter(|w| !w.endpoints.is_empty());
     let count: usize = filled().map(|w| w.endpoints.len().min(context.per_subset)).sum();
@@ -76,8 +81,8 @@ pub(super) fn of_slice(
     endpoints: &Endpoints,
     content: &SliceContent,
     slice: &EndpointSlice,
-    context: &Context,
-    report: &mut Report,
+    context: &SyncContext,
+    report: &mut SyncReport,
 ) {
     let profile = context.profile;
     let mut add = |code, message: &str| report.problems.push(Finding::new(code, slice.key(), message));

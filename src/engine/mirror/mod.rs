@@ -15,13 +15,13 @@ use crate::{
     engine::{
         compat::Minor,
         reason::{Finding, Reason},
-        state::{Context, Report, SliceChanges, State},
+        state::{SliceChanges, State, SyncContext, SyncReport},
     },
     model::{EndpointSlice, Endpoints, Text, by_name, names},
 };
 
 /// What the mirroring controller does to one Endpoints object (`syncEndpoints`).
-pub(crate) fn sync(state: &State<'_>, context: &Context, report: &mut Report) -> SliceChanges {
+pub(crate) fn sync(state: &State<'_>, context: &SyncContext, report: &mut SyncReport) -> SliceChanges {
     let Some((namespace, name)) = key(state) else { return SliceChanges::default() };
     let stored = mirrored_slices(state.slices, namespace, name);
     let skipped = match (state.endpoints, skip_reason(state)) {
@@ -38,11 +38,11 @@ pub(crate) fn sync(state: &State<'_>, context: &Context, report: &mut Report) ->
 
 /// The slices, of any size, that the newest release would create for an Endpoints object if none were stored; and its
 /// report.
-pub(crate) fn mapped(endpoints: &Endpoints) -> (Vec<EndpointSlice>, Report) {
+pub(crate) fn mapped(endpoints: &Endpoints) -> (Vec<EndpointSlice>, SyncReport) {
     let minor = Minor::NEWEST;
     let context =
-        Context { profile: minor.profile(), minor, per_slice: usize::MAX, per_subset: usize::MAX, trigger: None };
-    let mut report = Report::default();
+        SyncContext { profile: minor.profile(), minor, per_slice: usize::MAX, per_subset: usize::MAX, trigger: None };
+    let mut report = SyncReport::default();
     let changes = reconcile::reconcile(endpoints, &[], &context, &mut report);
     (changes.create, report)
 }

@@ -11,7 +11,7 @@ use crate::{
     engine::{
         endpointslice::generate_name,
         reason::{Finding, Reason},
-        state::{Context, Event, EventType, Report, SliceChanges},
+        state::{Event, EventType, SliceChanges, SyncContext, SyncReport},
     },
     model::{AddressType, EndpointSlice, Endpoints, Labels, ObjectMeta, OwnerReference, Text, names},
 };
@@ -20,13 +20,13 @@ use crate::{
 pub(super) fn reconcile(
     endpoints: &Endpoints,
     stored: &[&EndpointSlice],
-    context: &Context,
-    report: &mut Report,
+    context: &SyncContext,
+    report: &mut SyncReport,
 ) -> SliceChanges {
     let contents = match slice_contents(endpoints, context) {
         Ok(contents) => contents,
         Err(too_large) => {
-            too_large.tell(findings::OUTPUT, endpoints.key(), report);
+            too_large.report(findings::OUTPUT, endpoints.key(), report);
             return SliceChanges { unchanged: names_of(stored), ..SliceChanges::default() };
         }
     };
@@ -48,7 +48,7 @@ pub(super) fn reconcile(
 }
 
 /// Events and findings for addresses that are not mirrored.
-fn report_left_out(endpoints: &Endpoints, contents: &MirrorContents, context: &Context, report: &mut Report) {
+fn report_left_out(endpoints: &Endpoints, contents: &MirrorContents, context: &SyncContext, report: &mut SyncReport) {
     let (invalid, skipped, max) = (contents.invalid, contents.skipped, context.per_subset);
     let mut add = |event, message: String, code, detail: String| {
         report.events.push(Event { kind: EventType::Warning, reason: event, message, object: endpoints.key() });
@@ -92,8 +92,8 @@ impl<'a> SliceWrites<'a> {
         address_type: &AddressType,
         content: &SliceContent,
         stored: &[&'a EndpointSlice],
-        context: &Context,
-        report: &mut Report,
+        context: &SyncContext,
+        report: &mut SyncReport,
     ) {
         let (first, rest) = match stored.split_first() {
             Some(split) if !content.endpoints.is_empty() => (Some(*split.0), split.1),
@@ -158,7 +158,7 @@ fn new_slice(
     address_type: &AddressType,
     content: &SliceContent,
     name: Option<&Text>,
-    context: &Context,
+    context: &SyncContext,
 ) -> EndpointSlice {
     let meta = &endpoints.meta;
     let mut labels = meta.labels.clone();

@@ -7,7 +7,7 @@ use crate::{
         budget::{self, TooLarge},
         compat::Profile,
         endpointslice::{Identity, sort_ports},
-        state::Context,
+        state::SyncContext,
         subsets,
     },
     model::{
@@ -69,7 +69,7 @@ pub(super) struct MirrorContents {
 }
 
 /// The contents of all slices of an Endpoints object.
-pub(super) fn slice_contents(endpoints: &Endpoints, context: &Context) -> Result<MirrorContents, TooLarge> {
+pub(super) fn slice_contents(endpoints: &Endpoints, context: &SyncContext) -> Result<MirrorContents, TooLarge> {
     let repacked;
     let subsets = if context.profile.mirror_repacks {
         repacked = subsets::repack(context.profile.hash, &endpoints.subsets)?;
@@ -107,7 +107,7 @@ impl MirrorContents {
         budget::check(weight.saturating_mul(slices.saturating_sub(1)))
     }
 
-    fn add(&mut self, subset: &EndpointSubset, context: &Context) {
+    fn add(&mut self, subset: &EndpointSubset, context: &SyncContext) {
         let profile = context.profile;
         let mut ports: Vec<SlicePort> = subset.ports.iter().map(slice_port).collect();
         sort_ports(&mut ports, profile.hash);

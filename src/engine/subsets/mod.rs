@@ -77,15 +77,15 @@ pub(crate) struct Repack {
 }
 
 /// The subsets, in canonical order.
-pub(crate) struct Packed {
+pub(crate) struct PackedSubsets {
     pub(crate) subsets: Vec<EndpointSubset>,
     /// Where everything went, if [`Repack::keep_places`] asked for it.
-    pub(crate) places: Places,
+    pub(crate) places: SubsetPlaces,
 }
 
 /// Where addresses and ports went that were put in. They are known by the order in which they came.
 #[derive(Default)]
-pub(crate) struct Places {
+pub(crate) struct SubsetPlaces {
     /// For each subset its addresses in order, the ready ones and the others.
     pub(crate) listed: Vec<[Vec<usize>; 2]>,
     /// For each address the one that is listed for it: of several with one identity there is one.
@@ -100,7 +100,7 @@ impl Repack {
         Self { addresses: Vec::with_capacity(n), joined: Vec::with_capacity(n), ..Self::default() }
     }
 
-    /// Has [`Places`] written down.
+    /// Has [`SubsetPlaces`] written down.
     pub(crate) fn keep_places(&mut self) {
         self.places = true;
     }
@@ -132,7 +132,7 @@ impl Repack {
     }
 
     /// Sorts it all out.
-    pub(crate) fn pack(mut self, kind: HashKind) -> Result<Packed, TooLarge> {
+    pub(crate) fn pack(mut self, kind: HashKind) -> Result<PackedSubsets, TooLarge> {
         let (blocks, rank, stands_for) = self.addresses_by_block();
         let (lists, served) = self.lists(blocks, rank)?;
         let groups = groups(&lists, served);
@@ -147,8 +147,8 @@ impl Repack {
             packed.push((subset, list, ports));
         }
         sort_by_hash(&mut packed, |(subset, ..)| hash(kind, subset));
-        let places = if self.places { self.places_of(&packed, &lists, stands_for) } else { Places::default() };
-        Ok(Packed { subsets: packed.into_iter().map(|(subset, ..)| subset).collect(), places })
+        let places = if self.places { self.places_of(&packed, &lists, stands_for) } else { SubsetPlaces::default() };
+        Ok(PackedSubsets { subsets: packed.into_iter().map(|(subset, ..)| subset).collect(), places })
     }
 
     /// For each block its addresses in order, each once. For each address its place in the order, if there are several
@@ -244,8 +244,8 @@ impl Repack {
         packed: &[(EndpointSubset, usize, Vec<Served>)],
         lists: &[List],
         stands_for: Vec<usize>,
-    ) -> Places {
-        let mut places = Places { stands_for, subset_of: vec![None; self.ports.len()], listed: Vec::new() };
+    ) -> SubsetPlaces {
+        let mut places = SubsetPlaces { stands_for, subset_of: vec![None; self.ports.len()], listed: Vec::new() };
         for (subset, (_, list, ports)) in packed.iter().enumerate() {
             let of = |ready| lists[*list].iter().filter(|m| m.ready() == ready).map(|m| m.at()).collect();
             places.listed.push([of(true), of(false)]);

@@ -120,7 +120,7 @@ fn places_tell_where_everything_went() {
     for (ip, block) in [("b", 1), ("a", 0), ("b", 0)] {
         all.address(EndpointAddress { ip: ip.into(), ..EndpointAddress::default() }, blocks[block], ip == "b");
     }
-    let Ok(Packed { subsets, places }) = all.pack(HashKind::Fnv128) else { unreachable!() };
+    let Ok(PackedSubsets { subsets, places }) = all.pack(HashKind::Fnv128) else { unreachable!() };
     assert_eq!(subsets, read("b @ q:2 | b ! a @ p:1"));
     assert_eq!(places.listed, [[vec![0], vec![]], [vec![0], vec![1]]]);
     assert_eq!(places.stands_for, [0, 1, 0]);

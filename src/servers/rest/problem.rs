@@ -11,62 +11,45 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::request_id;
+use crate::model::code_table::code_table;
 
-macro_rules! kinds {
-    ($($(#[doc = $doc:literal])* $name:ident $status:ident $slug:literal $title:literal;)*) => {
-        /// The kinds of errors of a request.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum ProblemKind {
-            $($(#[doc = $doc])* $name,)*
-        }
+code_table! {
+    /// The kinds of errors of a request.
+    pub(crate) enum ProblemKind {
+        /// The status of the response.
+        status: StatusCode,
+        /// The last part of the problem type.
+        slug: &'static str,
+        /// The title of the problem.
+        title: &'static str,
+    }
 
-        impl ProblemKind {
-            /// All kinds.
-            pub(super) const ALL: &[Self] = &[$(Self::$name),*];
-            pub(crate) fn status(self) -> StatusCode {
-                match self { $(Self::$name => StatusCode::$status),* }
-            }
-            pub(super) fn slug(self) -> &'static str {
-                match self { $(Self::$name => $slug),* }
-            }
-            /// The meaning in a sentence.
-            pub(super) fn meaning(self) -> &'static str {
-                match self { $(Self::$name => concat!($($doc),*).trim_ascii()),* }
-            }
-            pub(super) fn title(self) -> &'static str {
-                match self { $(Self::$name => $title),* }
-            }
-        }
-    };
-}
-
-kinds! {
     /// The body is not JSON, YAML, UTF-8 or gzip, is truncated, or is nested too deeply.
-    MalformedBody BAD_REQUEST "malformed-body" "The body cannot be read";
+    MalformedBody(StatusCode::BAD_REQUEST, "malformed-body", "The body cannot be read");
     /// A query parameter is unknown or has an invalid value.
-    InvalidQuery BAD_REQUEST "invalid-query" "A query parameter is invalid";
+    InvalidQuery(StatusCode::BAD_REQUEST, "invalid-query", "A query parameter is invalid");
     /// The client closed the connection, or broke the framing, while it sent the body.
-    BrokenBody BAD_REQUEST "broken-body" "The body ended early";
+    BrokenBody(StatusCode::BAD_REQUEST, "broken-body", "The body ended early");
     /// The body can be read, but contains an object that cannot be used.
-    InvalidObject UNPROCESSABLE_ENTITY "invalid-object" "An object has a value that cannot be used";
+    InvalidObject(StatusCode::UNPROCESSABLE_ENTITY, "invalid-object", "An object has a value that cannot be used");
     /// The path does not exist.
-    NotFound NOT_FOUND "not-found" "The path does not exist";
+    NotFound(StatusCode::NOT_FOUND, "not-found", "The path does not exist");
     /// The path does not support this method.
-    MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed" "The path does not support this method";
+    MethodNotAllowed(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "The path does not support this method");
     /// The body arrives too slowly.
-    BodyTimeout REQUEST_TIMEOUT "body-timeout" "The body did not arrive in time";
+    BodyTimeout(StatusCode::REQUEST_TIMEOUT, "body-timeout", "The body did not arrive in time");
     /// The body has too many bytes after decompression, too many objects, or objects that take too much memory.
-    TooLarge PAYLOAD_TOO_LARGE "too-large" "The body exceeds a limit";
+    TooLarge(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The body exceeds a limit");
     /// The media type is neither JSON nor YAML, or the encoding is not gzip.
-    MediaType UNSUPPORTED_MEDIA_TYPE "media-type" "The media type or encoding is not supported";
+    MediaType(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", "The media type or encoding is not supported");
     /// Too many requests are being answered.
-    Busy TOO_MANY_REQUESTS "busy" "Too many requests at once";
+    Busy(StatusCode::TOO_MANY_REQUESTS, "busy", "Too many requests at once");
     /// A bug in Roster.
-    Internal INTERNAL_SERVER_ERROR "internal" "Internal error";
+    Internal(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error");
     /// The answer took too long.
-    Timeout SERVICE_UNAVAILABLE "timeout" "The answer was not ready in time";
+    Timeout(StatusCode::SERVICE_UNAVAILABLE, "timeout", "The answer was not ready in time");
     /// The server is starting or stopping.
-    NotReady SERVICE_UNAVAILABLE "not-ready" "The server is starting or stopping";
+    NotReady(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "The server is starting or stopping");
 }
 
 /// A field or parameter that is in error.

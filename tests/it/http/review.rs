@@ -42,7 +42,10 @@ async fn an_object_is_mended_and_judged() {
         let mut changed = object.clone();
         changed["spec"]["publishNotReadyAddresses"] = true.into();
         let answer = answer.json();
-        assert_eq!((&answer["reviewed"], &answer["allowed"], &answer["object"]), (&json!(true), &json!(true), &changed));
+        assert_eq!(
+            (&answer["reviewed"], &answer["allowed"], &answer["object"]),
+            (&json!(true), &json!(true), &changed)
+        );
         let patch = json!([{ "op": "add", "path": "/spec/publishNotReadyAddresses", "value": true }]);
         assert_eq!((&answer["decision"]["patch"], &answer["operation"]), (&patch, &json!("CREATE")));
     }

@@ -8,7 +8,7 @@ use crate::{
         findings::{FindingKey, RuleFindings},
         kinds::check::Subject,
     },
-    model::{Phase, Service, ServicePort, ServiceType, TargetPort, protocol_or_tcp},
+    model::{PodPhase, Service, ServicePort, ServiceType, TargetPort, protocol_or_tcp},
 };
 
 /// Most numbers of one port that a message lists.
@@ -30,7 +30,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
     numbers.dedup_by_key(|n| n.key);
     let mut pods = 0usize;
     let known = subject.cluster.pods(subject.namespace, selector, &mut |pod| {
-        if pod.phase == Phase::Live {
+        if pod.phase == PodPhase::Live {
             pods += 1;
             // As in the newest release: the first port with this name and protocol counts.
             for port in pod.ports.iter() {

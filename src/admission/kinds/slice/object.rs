@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::{
     admission::kinds::{addresses::ListedAddress, check::CheckedMeta},
-    model::{AddressType, Named, Text, names, wire::nullable},
+    model::{AddressType, HintName, Text, names, wire::nullable},
 };
 
 /// An EndpointSlice.
@@ -44,7 +44,7 @@ pub(super) struct CheckedEndpoint {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct CheckedHints {
     #[serde(deserialize_with = "nullable")]
-    pub(super) for_zones: Vec<Named>,
+    pub(super) for_zones: Vec<HintName>,
 }
 
 impl CheckedSlice {

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     engine::{
         record::Recorder,
-        state::{Event, EventType, Report},
+        state::{Event, EventType, SyncReport},
     },
     model::Family,
 };
@@ -37,7 +37,7 @@ impl<'a> Hinter<'a> {
         job: &SliceJob<'_>,
         family: Family,
         draft: &mut SliceDraft<'_>,
-        report: &mut Report,
+        report: &mut SyncReport,
         recorder: &mut impl Recorder,
     ) {
         let mut refused = None;
@@ -61,7 +61,7 @@ impl<'a> Hinter<'a> {
     }
 
     /// Emits the event that upstream emits.
-    fn announce(&mut self, job: &SliceJob<'_>, family: Family, answer: &Result<(), String>, report: &mut Report) {
+    fn announce(&mut self, job: &SliceJob<'_>, family: Family, answer: &Result<(), String>, report: &mut SyncReport) {
         let (kind, reason, message) = match answer {
             Ok(()) if std::mem::replace(&mut self.populated, true) => return,
             Ok(()) => (EventType::Normal, "TopologyAwareHintsEnabled", "Topology Aware Hints has been enabled"),

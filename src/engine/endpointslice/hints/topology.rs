@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     engine::compat::HashKind,
-    model::{Endpoint, EndpointSlice, Hints, Named, Text},
+    model::{Endpoint, EndpointSlice, HintName, Hints, Text},
 };
 
 use super::{
@@ -65,7 +65,7 @@ fn give(zones: &Zones<'_>, draft: &mut SliceDraft<'_>, hash: HashKind) -> Result
 }
 
 fn hint(endpoint: &mut Endpoint, zone: &Text) {
-    let hints = Hints { for_zones: vec![Named { name: zone.clone() }], for_nodes: Vec::new() };
+    let hints = Hints { for_zones: vec![HintName { name: zone.clone() }], for_nodes: Vec::new() };
     endpoint.hints = Some(Box::new(hints));
 }
 

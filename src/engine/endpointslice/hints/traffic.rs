@@ -2,7 +2,7 @@
 
 use crate::{
     engine::compat::HashKind,
-    model::{Endpoint, EndpointSlice, Hints, Named, Text},
+    model::{Endpoint, EndpointSlice, HintName, Hints, Text},
 };
 
 use super::super::draft::SliceDraft;
@@ -37,14 +37,14 @@ impl TrafficHints {
     }
 
     fn hints(self, endpoint: &Endpoint) -> Option<Hints> {
-        let named = |name: Option<&Text>| name.map(|n| Named { name: n.clone() }).into_iter().collect::<Vec<_>>();
+        let named = |name: Option<&Text>| name.map(|n| HintName { name: n.clone() }).into_iter().collect::<Vec<_>>();
         let hints = Hints { for_zones: named(self.zone(endpoint)), for_nodes: named(self.node(endpoint)) };
         (hints != Hints::default()).then_some(hints)
     }
 
     /// Whether some ready endpoint has the wrong hints.
     fn needs_update(self, slice: &EndpointSlice) -> bool {
-        let only = |have: &[Named], want: Option<&Text>| have.iter().map(|n| &n.name).eq(want);
+        let only = |have: &[HintName], want: Option<&Text>| have.iter().map(|n| &n.name).eq(want);
         slice.endpoints.iter().filter(|e| is_ready(e)).any(|e| {
             let (zones, nodes) = e.hints.as_ref().map_or((&[][..], &[][..]), |h| (&h.for_zones, &h.for_nodes));
             // 1.31 and 1.32 do not know hints for nodes.

@@ -1,16 +1,10 @@
 //! Metrics of a TLS listener and its certificate.
 
-use std::{fmt, sync::Arc};
-
 use prometheus_client::{
-    collector::Collector,
-    encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric},
-    metrics::{counter::Counter, family::Family, gauge::ConstGauge, gauge::Gauge},
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Registry,
 };
-
-use super::DynamicCertificate;
-use crate::runtime::clock::Clock;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ReloadLabels {
@@ -40,7 +34,7 @@ pub struct TlsMetrics {
 }
 
 impl TlsMetrics {
-    /// Registers all metrics but the expiration, which [`Expiration`] computes.
+    /// Registers all metrics but the expiration, which [`super::Expiration`] computes.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("roster_webhook_connections", "Open connections of the webhook", self.connections.clone());
         registry.register(
@@ -77,27 +71,5 @@ impl TlsMetrics {
     pub fn mismatch(&self, configuration: &str, yes: bool) {
         let labels = ConfigurationLabels { configuration: configuration.to_owned() };
         self.mismatch.get_or_create(&labels).set(yes.into());
-    }
-}
-
-/// The seconds until a certificate expires, computed for every scrape.
-#[derive(Debug)]
-pub(crate) struct Expiration {
-    pub(crate) certificate: Arc<DynamicCertificate>,
-    pub(crate) clock: Clock,
-}
-
-impl Collector for Expiration {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let served = self.certificate.current();
-        let seconds = served.map_or(0, |served| served.info.seconds_left(self.clock.now()));
-        let gauge = ConstGauge::new(seconds);
-        let metric = encoder.encode_descriptor(
-            "roster_certificate_expiration_seconds",
-            "Seconds until the served certificate expires; negative when it has",
-            None,
-            gauge.metric_type(),
-        )?;
-        gauge.encode(metric)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use super::{RestLimits, body, metrics::RestMetrics};
+use super::{RestLimits, metrics::RestMetrics};
 use crate::runtime::net::Health;
 
 /// What the requests of one REST server share: limits, metrics, and the permits behind the limits.
@@ -31,7 +31,7 @@ impl RestApp {
         Arc::new(Self {
             requests: Arc::new(Semaphore::new(limits.requests)),
             large: Arc::new(Semaphore::new(limits.large)),
-            memory: Arc::new(Semaphore::new(body::memory(&limits))),
+            memory: Arc::new(Semaphore::new(limits.memory())),
             cluster_requests: Arc::new(Semaphore::new(limits.cluster_requests)),
             metrics,
             health,

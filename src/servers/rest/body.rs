@@ -8,13 +8,11 @@ use axum::{
 };
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, timeout},
-};
+use tokio::time::{Instant, timeout};
 
 use super::{
     RestApp, RestLimits,
+    limits::SMALL,
     problem::{ApiError, ProblemKind},
 };
 use crate::runtime::net::GrowingPermit;
@@ -38,9 +36,6 @@ pub(crate) enum Encoding {
     /// `gzip`.
     Gzip,
 }
-
-/// Bodies up to this size need no permit of large bodies: they take about a millisecond.
-pub(crate) const SMALL: usize = 1 << 20;
 
 /// The format that `Content-Type` names.
 pub(crate) fn format(headers: &HeaderMap) -> Result<Format, ApiError> {
@@ -129,11 +124,6 @@ fn time_for(bytes: usize, rate: usize) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// The mebibytes that all bodies together may take, beyond the first mebibyte of each.
-pub(super) fn memory(limits: &RestLimits) -> usize {
-    limits.body.div_ceil(SMALL).saturating_mul(limits.large).min(Semaphore::MAX_PERMITS)
-}
-
 /// A body that has arrived completely.
 pub(crate) struct BufferedBody {
     /// As it was sent.
@@ -156,7 +146,7 @@ pub(crate) async fn receive(app: &RestApp, body: Body) -> Result<BufferedBody, A
         let mebibytes = length.div_ceil(SMALL).saturating_sub(1);
         received.memory.grow_to(&app.memory, mebibytes).ok_or_else(|| {
             app.metrics.shed.inc();
-            ApiError::new(ProblemKind::Busy, format!("other bodies take all {} MiB", memory(&app.limits)))
+            ApiError::new(ProblemKind::Busy, format!("other bodies take all {} MiB", app.limits.memory()))
         })?;
         received.bytes.extend_from_slice(&piece);
     }

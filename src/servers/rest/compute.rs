@@ -13,7 +13,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     RestApp,
-    body::{self, Encoding, Format, SMALL},
+    body::{self, Encoding, Format},
+    limits::SMALL,
     problem::{ApiError, ProblemKind},
 };
 

@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
+/// Bodies up to this size need no permit of large bodies: they take about a millisecond.
+pub(crate) const SMALL: usize = 1 << 20;
+
 /// The limits of a REST request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestLimits {
@@ -42,5 +47,12 @@ impl Default for RestLimits {
             request: Duration::from_mins(1),
             cluster_request: Duration::from_mins(5),
         }
+    }
+}
+
+impl RestLimits {
+    /// The mebibytes that all bodies together may take, beyond the first mebibyte of each.
+    pub(super) fn memory(&self) -> usize {
+        self.body.div_ceil(SMALL).saturating_mul(self.large).min(Semaphore::MAX_PERMITS)
     }
 }

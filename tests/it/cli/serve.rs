@@ -36,10 +36,10 @@ fn files_that_cannot_be_served_are_named() {
     std::fs::write(dir.path().join("bad"), "nothing").unwrap();
     for (certificate, key, ca, want) in [
         ("none", "tls.key", "ca.crt", "none: No such file"),
-        ("bad", "tls.key", "ca.crt", "bad: the certificate cannot be read: there is no certificate in it"),
-        ("tls.crt", "bad", "ca.crt", "bad: the key cannot be read: there is no private key in it"),
+        ("bad", "tls.key", "ca.crt", "bad: the certificate cannot be read: it contains no certificate"),
+        ("tls.crt", "bad", "ca.crt", "bad: the key cannot be read: it contains no private key"),
         ("tls.crt", "ca.key", "ca.crt", "ca.key: the certificate and the key cannot be used together: "),
-        ("tls.crt", "tls.key", "bad", "bad: the client CA cannot be read: there is no certificate in it"),
+        ("tls.crt", "tls.key", "bad", "bad: the client CA cannot be read: it contains no certificate"),
     ] {
         let [certificate, key, ca] = [certificate, key, ca].map(|name| format!("{folder}/{name}"));
         let files = ["--tls-cert-file", &certificate, "--tls-private-key-file", &key, "--client-ca-file", &ca];

@@ -24,9 +24,9 @@ async fn objects_are_converted_and_losses_told() {
             }],
             "lost": [{
                 "object": {"kind": "EndpointSlice", "namespace": "shop", "name": "db-1"},
-                "field": "endpoints[0].zone", "why": "Endpoints have no zones", "more": 1,
+                "field": "endpoints[0].zone", "why": "Endpoints do not have zones", "more": 1,
             }],
-            "failed": [{"index": 1, "object": {"kind": "", "name": ""}, "why": "it is no object"}],
+            "failed": [{"index": 1, "object": {"kind": "", "name": ""}, "why": "the value is not an object"}],
         });
         assert_eq!(answer.json(), want);
     }

@@ -120,7 +120,7 @@ fn one_bad_object_leaves_the_others() {
     for (bad, problem) in [
         ("null", "invalid-object /items/1 in:1:98: invalid type: null, expected an object"),
         ("5", "invalid-object /items/1 in:1:98: invalid type: integer `5`, expected an object"),
-        ("{}", "invalid-object /items/1 in:1:98: it names no kind"),
+        ("{}", "invalid-object /items/1 in:1:98: the field `kind` is missing"),
         (
             r#"{"kind":"Pod","spec":5}"#,
             "invalid-object /items/1/spec in:1:119: invalid type: integer `5`, expected an object",
@@ -203,13 +203,13 @@ fn of_equal_names_and_keys_the_last_one_counts() {
     check(
         r#"{"kind":"Pod","metadata":{"name":"a","name":"b","x":1,"x":2},"kind":"Pod"}"#,
         &["Pod b"],
-        &["duplicate-key /metadata/name in:1:45: name is there twice; the last one counts"],
+        &["duplicate-key /metadata/name in:1:45: name is repeated; the last one counts"],
         None,
     );
     check(
         "kind: Pod\nmetadata:\n  name: a\n  name: b\n",
         &["Pod b"],
-        &["duplicate-key /metadata/name in:4:10: name is there twice; the last one counts"],
+        &["duplicate-key /metadata/name in:4:10: name is repeated; the last one counts"],
         None,
     );
     // One fault does not hide the place of another.
@@ -217,7 +217,7 @@ fn of_equal_names_and_keys_the_last_one_counts() {
         "kind: Pod\nmetadata: {name: a}\n---\nkind: Service\nmetadata:\n  name: b\n  name: c\nspec:\n  ports: 80\n",
         &["Pod a"],
         &[
-            "duplicate-key /metadata/name in:7:10 (document 2): name is there twice; the last one counts",
+            "duplicate-key /metadata/name in:7:10 (document 2): name is repeated; the last one counts",
             "invalid-object /spec/ports in:9:12 (document 2): invalid type: integer `80`, expected a list",
         ],
         None,
@@ -379,8 +379,8 @@ fn yaml_errors_name_line_and_field() {
         ("kind: Pod\nmetadata:\n  name: [a\n", "in:3:9: not YAML: unclosed bracket '['"),
         ("kind: Pod\n\tname: a\n", "?"),
         ("kind: Pod\nmetadata:\n  <<: {name: a}\n", "in:3:3: not YAML: merge keys (<<) are not supported"),
-        ("? [a]\n: b\n", "in:1:3: not YAML: a key must be text"),
-        ("a: &x [*x]\n", "in:1:8: not YAML: an alias stands within the node it stands for"),
+        ("? [a]\n: b\n", "in:1:3: not YAML: a key must be a string"),
+        ("a: &x [*x]\n", "in:1:8: not YAML: an alias refers to a node that contains it"),
         ("a: *x\n", "?"),
         ("just text", "in:1:1: not JSON: expected an object"),
         (

@@ -287,7 +287,7 @@ fn mistakes_are_named_by_their_field() {
             ),
             false,
             &[
-                "spec.match.namespaces.names[0] is \"Shop_1\", which no name can be",
+                "spec.match.namespaces.names[0] is \"Shop_1\", which is not a valid name",
                 "spec.match.services.selector.matchExpressions[0] In and NotIn need values, Exists and DoesNotExist have \
                  none",
             ],

@@ -69,7 +69,7 @@ fn what_is_odd_is_told_with_its_place() {
             Ok(vec![
                 "invalid-name /nodes/0/metadata/name a name consists of lower case letters, digits and '-', and begins \
                  and ends with a letter or digit",
-                "duplicate-key /endpoints/metadata/name in:1:81: name is there twice; the last one counts",
+                "duplicate-key /endpoints/metadata/name in:1:81: name is repeated; the last one counts",
                 "invalid-name /endpoints/metadata/name a name consists of lower case letters, digits and '-', and begins \
                  and ends with a letter or digit",
                 "invalid-name /endpointSlices/0/metadata/name the object has no name",
@@ -78,8 +78,8 @@ fn what_is_odd_is_told_with_its_place() {
         (
             "{\"pods\":[null,\n{\"metadata\":{\"name\":\"a\",\n\"labels\":[]}}],\"Pods\":1,\"pods\":[],\"pods\":[5]}".to_owned(),
             Ok(vec![
-                "duplicate-key /pods pods is there twice; the last one counts",
-                "invalid-setting /Pods \"Pods\" is not read; the fields are service, pods, nodes, endpoints, \
+                "duplicate-key /pods pods is repeated; the last one counts",
+                "invalid-setting /Pods \"Pods\" is not a known field; the fields are service, pods, nodes, endpoints, \
                  endpointSlices, controllers, options",
                 "invalid-object /pods/0 in:3:43: invalid type: integer `5`, expected an object",
             ]),
@@ -158,8 +158,8 @@ fn of_objects_of_one_name_the_last_one_counts_and_endpoints_are_the_services() {
 
     for (name, namespace, want) in [
         ("web", "shop", &[][..]),
-        ("zzz", "shop", &["foreign-endpoints - they are not those of Service shop/web"]),
-        ("web", "other", &["foreign-endpoints - they are not those of Service shop/web"]),
+        ("zzz", "shop", &["foreign-endpoints - these are not the Endpoints of Service shop/web"]),
+        ("web", "other", &["foreign-endpoints - these are not the Endpoints of Service shop/web"]),
     ] {
         let endpoints = format!(r#"{{"metadata":{{"name":"{name}","namespace":"{namespace}"}}}}"#);
         let text = format!(r#"{{"service":{SERVICE},"endpoints":{endpoints}}}"#);

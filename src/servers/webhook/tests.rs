@@ -373,7 +373,7 @@ async fn a_late_conversion_is_not_begun() {
     });
     for (query, objects, result) in [
         ("", 1, json!({ "status": "Success" })),
-        ("?timeout=0s", 0, json!({ "status": "Failure", "message": "roster: the time was over after 0 of 1 objects" })),
+        ("?timeout=0s", 0, json!({ "status": "Failure", "message": "roster: timed out after 0 of 1 objects" })),
     ] {
         let (status, _, body) = ask(&webhook, post(&format!("/convert{query}"), conversion.to_string())).await;
         assert_eq!((status.as_u16(), &body["response"]["result"]), (200, &result), "{query}");

@@ -81,9 +81,9 @@ fn a_table_shows_the_answer_for_each_object() {
     let ran = review(&[], SHOP);
     let want = "\
 OBJECT            ANSWER   RULE                         MESSAGE
-Service shop/web  changed  tolerate-unready-annotation  spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true; mended
-Service shop/api  warned   external-ip                  spec.externalIPs[0]: 203.0.113.8 is in no range that a policy allows
-Service shop/api  warned   external-ip                  spec.externalIPs[1]: 203.0.113.9 is in no range that a policy allows
+Service shop/web  changed  tolerate-unready-annotation  spec.publishNotReadyAddresses: is false, the annotation says true; set to true
+Service shop/api  warned   external-ip                  spec.externalIPs[0]: 203.0.113.8 is not in a range that a policy allows
+Service shop/api  warned   external-ip                  spec.externalIPs[1]: 203.0.113.9 is not in a range that a policy allows
 Service db        denied   reserved-label               metadata.labels[service.kubernetes.io/headless]: kube-proxy ignores a Service with this label
 
 What to do
@@ -131,7 +131,7 @@ fn exit_codes_are_for_pipelines() {
         ),
         ("no YAML", &[], "a: [\n", 2, "<stdin>:"),
         ("nothing", &[], "", 2, "<stdin>: is empty"),
-        ("no kind", &[], "a: 1\n", 2, "it names no kind"),
+        ("no kind", &[], "a: 1\n", 2, "the field `kind` is missing"),
         ("nothing to review", &[], "kind: Secret\n", 0, "warning: no Service, Endpoints or EndpointSlice to review"),
     ] {
         let ran = review(args, input);
@@ -287,7 +287,7 @@ fn a_recorded_review_is_answered() {
     let broken = review(&[], r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#);
     assert_eq!(broken.code, 2);
     assert!(
-        broken.err.contains("<stdin>:1: AdmissionReview : the review cannot be read: there is no request in it"),
+        broken.err.contains("<stdin>:1: AdmissionReview : the review cannot be read: the field `request` is missing"),
         "{}",
         broken.err
     );
@@ -459,9 +459,9 @@ spec:
     let told = |r: &Value| json!([r["line"], r["severity"], r["code"], r["object"]["name"], r["field"], r["message"]]);
     let told: Vec<Value> = answer["items"].as_array().unwrap().iter().map(told).collect();
     let want = [
-        json!([8, "error", "invalid-object", "a", null, "spec.deniedCIDRs[0] 192.0.2.0/24 is allowed as well"]),
-        json!([16, "error", "invalid-object", "b", null, "spec.rules[0].mode is a number, not text"]),
-        json!([17, "warning", "invalid-setting", "b", null, "spec.later is not known; it is ignored"]),
+        json!([8, "error", "invalid-object", "a", null, "spec.deniedCIDRs[0] 192.0.2.0/24 is also allowed"]),
+        json!([16, "error", "invalid-object", "b", null, "spec.rules[0].mode is a number, not a string"]),
+        json!([17, "warning", "invalid-setting", "b", null, "spec.later is not a known field; it is ignored"]),
         json!([
             24,
             "error",
@@ -476,7 +476,7 @@ spec:
             "external-ip",
             "web",
             "spec.externalIPs[0]",
-            "203.0.113.9 is in no range that a policy allows"
+            "203.0.113.9 is not in a range that a policy allows"
         ]),
     ];
     assert_eq!(told, want);

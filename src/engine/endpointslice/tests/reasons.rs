@@ -72,7 +72,7 @@ fn details_say_what_it_is() {
         told,
         [
             "published-not-ready: condition Ready is False (ContainersNotReady)",
-            "terminating: it still serves; listed as ready all the same, as the Service says publishNotReadyAddresses",
+            "terminating: it still serves; still listed as ready, because the Service sets publishNotReadyAddresses",
         ]
     );
 }

@@ -104,7 +104,7 @@ kind: Service
     });
     let service = json!({"apiVersion": "v1", "kind": "Service"});
     assert_eq!(list, json!({"apiVersion": "v1", "kind": "List", "items": [good, service]}));
-    let want = "error: <stdin>:5: EndpointSlice shop/bad: endpoints[0].topology is no object\n";
+    let want = "error: <stdin>:5: EndpointSlice shop/bad: endpoints[0].topology is not an object\n";
     assert_eq!((ran.err.as_str(), ran.code), (want, 2));
 }
 

@@ -81,16 +81,16 @@ fn a_table_shows_the_answer_for_each_object() {
     let ran = review(&[], SHOP);
     let want = "\
 OBJECT            ANSWER   RULE                         MESSAGE
-Service shop/web  changed  tolerate-unready-annotation  spec.publishNotReadyAddresses: is false; an annotation of 1.23 says true; mended
-Service shop/api  warned   external-ip                  spec.externalIPs[0]: 203.0.113.8 is in no range that a policy allows
-Service shop/api  warned   external-ip                  spec.externalIPs[1]: 203.0.113.9 is in no range that a policy allows
+Service shop/web  changed  tolerate-unready-annotation  spec.publishNotReadyAddresses: is false, the annotation says true; set to true
+Service shop/api  warned   external-ip                  spec.externalIPs[0]: 203.0.113.8 is not in a range that a policy allows
+Service shop/api  warned   external-ip                  spec.externalIPs[1]: 203.0.113.9 is not in a range that a policy allows
 Service db        denied   reserved-label               metadata.labels[service.kubernetes.io/headless]: kube-proxy ignores a Service with this label
 
 What to do
 CODE                         FIX
 tolerate-unready-annotation  Set spec.publishNotReadyAddresses, and remove the annotation.
 reserved-label               Remove the label.
-external-ip                  Use a load balancer, or have the range allowed by an EndpointPolicy.
+external-ip                  Use a load balancer, or allow the range in an EndpointPolicy.
 
 3 objects: 1 denied, 1 changed, 2 with warnings
 ";
@@ -287,7 +287,7 @@ fn a_recorded_review_is_answered() {
     let broken = review(&[], r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#);
     assert_eq!(broken.code, 2);
     assert!(
-        broken.err.contains("<stdin>:1: AdmissionReview : the review cannot be read: there is no request in it"),
+        broken.err.contains("<stdin>:1: AdmissionReview : the review cannot be read: the field `request` is missing"),
         "{}",
         broken.err
     );
@@ -476,7 +476,7 @@ spec:
             "external-ip",
             "web",
             "spec.externalIPs[0]",
-            "203.0.113.9 is in no range that a policy allows"
+            "203.0.113.9 is not in a range that a policy allows"
         ]),
     ];
     assert_eq!(told, want);
@@ -485,7 +485,7 @@ spec:
         (&[][..], FINE, 0, "1 document: 0 errors, 0 warnings\n", ""),
         (&[], EXTERNAL, 0, "<stdin>:4  warning   Service web  external-ip  spec.externalIPs[0]: 203.0.113.9", ""),
         (&["--warnings-as-errors"], EXTERNAL, 1, "1 document: 0 errors, 1 warning\n", ""),
-        (&[], SHOP, 1, "an annotation of 1.23 says true; would be changed\n", ""),
+        (&[], SHOP, 1, "the annotation says true; would be set to true\n", ""),
         (&[], files, 1, "5 documents: 3 errors, 2 warnings\n", ""),
         (&[], "a: [\n", 2, "", "<stdin>:"),
     ] {

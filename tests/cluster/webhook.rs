@@ -116,7 +116,7 @@ const CASES: &[Case] = &[
         object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"tolerant",
             "annotations":{"service.alpha.kubernetes.io/tolerate-unready-endpoints":"true"}},
             "spec":{"selector":{"app":"x"},"ports":[{"port":80}]}}"#,
-        default: Some("mended (tolerate-unready-annotation)"),
+        default: Some("set to true (tolerate-unready-annotation)"),
         enforced: Some("(selector-matches-nothing, EndpointPolicy strict)"),
     },
     Case {
@@ -130,7 +130,7 @@ const CASES: &[Case] = &[
         name: "an external address",
         object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"external"},
             "spec":{"externalIPs":["203.0.113.9"],"ports":[{"port":80}]}}"#,
-        default: Some("203.0.113.9 is in no range that a policy allows (external-ip)"),
+        default: Some("203.0.113.9 is not in a range that a policy allows (external-ip)"),
         enforced: Some("denied the request: spec.externalIPs[0]"),
     },
     Case {
@@ -153,7 +153,7 @@ const CASES: &[Case] = &[
         object: r#"{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"nobody",
             "labels":{"kubernetes.io/service-name":"allowed"}},"addressType":"IPv4",
             "endpoints":[{"addresses":["10.9.9.9"]}],"ports":[{"port":80}]}"#,
-        default: Some("10.9.9.9 is no address of a pod in namespace shop (address-provenance)"),
+        default: Some("10.9.9.9 is not the address of a pod in namespace shop (address-provenance)"),
         enforced: Some("denied the request: endpoints[0].addresses[0]"),
     },
 ];

@@ -90,7 +90,7 @@ What to do
 CODE                         FIX
 tolerate-unready-annotation  Set spec.publishNotReadyAddresses, and remove the annotation.
 reserved-label               Remove the label.
-external-ip                  Use a load balancer, or have the range allowed by an EndpointPolicy.
+external-ip                  Use a load balancer, or allow the range in an EndpointPolicy.
 
 3 objects: 1 denied, 1 changed, 2 with warnings
 ";
@@ -485,7 +485,7 @@ spec:
         (&[][..], FINE, 0, "1 document: 0 errors, 0 warnings\n", ""),
         (&[], EXTERNAL, 0, "<stdin>:4  warning   Service web  external-ip  spec.externalIPs[0]: 203.0.113.9", ""),
         (&["--warnings-as-errors"], EXTERNAL, 1, "1 document: 0 errors, 1 warning\n", ""),
-        (&[], SHOP, 1, "an annotation of 1.23 says true; would be changed\n", ""),
+        (&[], SHOP, 1, "the annotation says true; would be set to true\n", ""),
         (&[], files, 1, "5 documents: 3 errors, 2 warnings\n", ""),
         (&[], "a: [\n", 2, "", "<stdin>:"),
     ] {

@@ -27,7 +27,7 @@ fn told(answer: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_object_is_mended_and_judged() {
+async fn an_object_is_changed_and_validated() {
     let (_, router) = app();
     let object = service(&json!({ "ports": [{ "port": 80 }], "future": 1 }), &json!({ TOLERATE: "true" }));
     for (content_type, body) in [

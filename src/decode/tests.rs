@@ -385,7 +385,7 @@ fn yaml_errors_name_line_and_field() {
         ("just text", "in:1:1: not JSON: expected an object"),
         (
             &format!("a0: &a0 xxxxxxxxxx\n{}", bomb.concat()),
-            "in:8:10: not YAML: anchors and aliases stand for too much text",
+            "in:8:10: not YAML: anchors and aliases expand to too much text",
         ),
     ] {
         let got = outcome(yaml.as_bytes(), &one_thread()).2.unwrap();

@@ -128,7 +128,7 @@ spec:
             ("a field of a later release", "  newThing: 1\n", Ok(1)),
             ("a policy twice", &format!("---\n{POLICY}"), Ok(1)),
             ("a value that means nothing", "  rules: []\n  match: 5\n", Err("p.yaml:7: spec.match ")),
-            ("another kind", "---\nkind: Service\n", Err("p.yaml:7: \"Service\" is no EndpointPolicy")),
+            ("another kind", "---\nkind: Service\n", Err("p.yaml:7: \"Service\" is not an EndpointPolicy")),
             ("no YAML", "a: [", Err("p.yaml:")),
         ] {
             let read = parse(format!("{POLICY}{more}").as_bytes(), Path::new("p.yaml"));

@@ -1,5 +1,5 @@
-//! Objects that could be real, with something odd here and there and too many addresses now and then: mended once,
-//! there is nothing left to mend, with a cluster to ask and without.
+//! Plausible objects with some invalid fields and sometimes too many addresses: once rules have changed an object, they
+//! find nothing more to change, with a known cluster and without.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

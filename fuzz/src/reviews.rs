@@ -12,7 +12,8 @@ pub fn strict() -> Settings {
     settings
 }
 
-/// Mends the object of `request`: the patch fits, does the same in another's hands, and leaves nothing to mend.
+/// Lets rules change the object of `request`: the patch applies, has the same effect with another implementation, and
+/// leaves nothing to change.
 pub fn settle(request: &AdmissionRequest<'_>, settings: &Settings, cluster: &dyn Knowledge) {
     let Some(raw) = request.object else { return };
     let patch = decide(request, Stage::Mutate, settings, cluster).patch;

@@ -89,7 +89,7 @@ impl<N: NodeFields> Lookup<N> for NodeZones {
 
 /// By namespace, Service and address, the names of the slices that list the address.
 ///
-/// The key is a hash of the three, which would take more memory than all the rest: whoever asks looks into the slice.
+/// The key is a hash of the three, which would take more memory than everything else; the caller compares with the slice.
 #[derive(Clone, Debug, Default)]
 pub struct SliceAddresses {
     names: HashMap<u64, SmallVec<[Text; 1]>>,

@@ -189,7 +189,7 @@ fn slices_form(slices: &[&Value], service: &Value) -> Value {
     json!({ "groups": groups, "hints": hinted })
 }
 
-/// The slices that are there once the writes are done.
+/// The slices after the writes.
 fn final_state<'a>(stored: impl Iterator<Item = &'a Value>, actions: &'a [Value]) -> Vec<&'a Value> {
     let mut objects: BTreeMap<String, &Value> =
         stored.map(|o| (o["metadata"]["name"].as_str().unwrap_or_default().to_owned(), o)).collect();

@@ -59,7 +59,7 @@ impl Tally {
             println!("  {} agreed with a later run than the first", self.later);
         }
         if self.unseen > 0 {
-            println!("  {} cannot be told: every run gave another answer than the ordered program", self.unseen);
+            println!("  {} cannot be compared: every run gave another answer than the ordered program", self.unseen);
         }
         for (name, n) in &self.deviations {
             println!("  {n} {name}");

@@ -110,7 +110,7 @@ impl Told {
         let case: Value = serde_json::from_str::<Value>(row).unwrap()["case"].take();
         let ports: Vec<&Value> = case["service"]["spec"]["ports"].as_array().into_iter().flatten().collect();
         let names: BTreeSet<&str> = ports.iter().map(|p| p["name"].as_str().unwrap_or_default()).collect();
-        // Ports of one name, which the API refuses, cannot be told apart in what is published.
+        // Ports of one name, which the API refuses, cannot be distinguished in what is published.
         if names.len() < ports.len() || case["service"]["spec"]["selector"].is_null() {
             return;
         }

@@ -22,17 +22,12 @@ pub(crate) fn check() -> Result<Outcome> {
     orphans(&files, &mut findings);
     dead_paths(&files, &mut findings);
     let phrases = Phrases::new();
-    let mut wording = Vec::new();
     for (path, text) in &files.texts {
         secrets(path, text, &mut findings);
         machine(path, text, &mut findings);
         length(path, text, &mut findings);
         features(path, text, &mut findings);
-        phrases.check(path, text, &mut wording);
-    }
-    // Reported only, until the tree has none of them.
-    for finding in &wording {
-        println!("    note: {finding}");
+        phrases.check(path, text, &mut findings);
     }
     if findings.is_empty() {
         println!("    {} files", files.all.len());

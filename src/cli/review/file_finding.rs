@@ -55,10 +55,12 @@ pub(super) enum FindingEffect {
     /// A rule denies it.
     Denied,
     /// A rule changes it and warns its writer.
+    #[serde(rename = "mended")]
     Changed,
     /// A rule warns its writer.
     Warned,
     /// A rule writes an audit annotation.
+    #[serde(rename = "noted")]
     Audited,
 }
 

@@ -74,6 +74,7 @@ impl<'a> ReviewDocument<'a> {
 pub(super) struct ReviewSummary {
     pub(super) objects: usize,
     pub(super) denied: usize,
+    #[serde(rename = "mended")]
     changed: usize,
     warned: usize,
 }

@@ -302,8 +302,7 @@ struct Served {
     all: Vec<usize>,
 }
 
-/// Ports with equal lists of addresses together, each with such a list. Nobody asks for ports that no address
-/// serves.
+/// The ports grouped by equal lists of addresses, without ports that no address serves.
 fn groups(lists: &[List], mut served: Vec<Served>) -> Vec<(usize, Vec<Served>)> {
     served.retain(|p| !lists[p.list].is_empty());
     // Lists are compared with each other, and not once more for every port.

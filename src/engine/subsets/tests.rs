@@ -61,7 +61,7 @@ fn subsets_are_packed_as_kubernetes_packs_them() {
         ("no port joins a port", Fnv128, "10.0.0.1 @ | 10.0.0.1 @ x:1", "10.0.0.1 @ x:1"),
         ("no port", Fnv128, "b a @", "a b @"),
         (
-            "a port that is no number publishes none; the first address object wins",
+            "a port that is not positive publishes none; the first address object wins",
             Fnv128,
             "1.1.1.1/first @ z:0 | ! 1.1.1.1/second @ :5",
             "! 1.1.1.1/first @ :5 | 1.1.1.1/first @",

@@ -18,7 +18,7 @@ const SECTIONS: &[(Reason, &str)] = &[
     (Reason::PlanTooLarge, "Limits"),
     (Reason::ForeignSlice, "Stored slices"),
     (Reason::Mirrored, "Mirroring"),
-    (Reason::ServiceCarriesManagedByLabel, "Oddities of releases"),
+    (Reason::ServiceCarriesManagedByLabel, "Unexpected behaviour of releases"),
     (Reason::InvalidObject, "Input"),
 ];
 
@@ -102,13 +102,13 @@ fn every_section_begins_with_a_reason_in_order() {
     assert_eq!(at(&SECTIONS[0].0), Some(0));
 }
 
-/// The oddities stand between two sections of the reasons.
+/// The reasons for unexpected behaviour are between two sections.
 #[test]
-fn versions_md_tells_of_every_oddity() {
+fn versions_md_lists_unexpected_behaviour() {
     let current = include_str!("../../../docs/versions.md");
     let place = |reason| Reason::ALL.iter().position(|r| *r == reason).unwrap();
-    let oddities = place(Reason::ServiceCarriesManagedByLabel)..place(Reason::InvalidObject);
-    for reason in &Reason::ALL[oddities] {
+    let unexpected = place(Reason::ServiceCarriesManagedByLabel)..place(Reason::InvalidObject);
+    for reason in &Reason::ALL[unexpected] {
         assert!(current.contains(&format!("| `{reason}` |")), "{reason} is missing");
     }
 }

@@ -126,7 +126,7 @@ fn traffic_distribution_by_release() {
     }
 }
 
-/// Hints that are there: which are corrected, and which stay.
+/// Stored hints: which are corrected, and which stay.
 #[test]
 fn stored_hints_are_corrected() {
     let zone = |z: &str| json!({"forZones": [{"name": z}]});

@@ -1,4 +1,4 @@
-//! What is written down, and what a user is told.
+//! The records and findings of slices.
 
 use serde_json::{Value, json};
 
@@ -155,7 +155,7 @@ fn pods_that_hide_each_other() {
     assert_eq!(codes(&state), ["0 - ready", "1 - ready", "0 - duplicate-address"]);
 }
 
-/// What is edited, the release that shows an oddity, its codes, and the release that does not, if there is one.
+/// The edit, a release that reports findings, their codes, and a release that does not, if there is one.
 type Odd<'a> = (Vec<(&'a str, Value)>, &'a str, &'a [&'a str], &'a str);
 
 /// One pod and its slice, with places that can be edited.
@@ -183,7 +183,7 @@ fn distribution(value: &str) -> (&'static str, Value) {
     ("/service/spec/trafficDistribution", json!(value))
 }
 
-/// Each oddity, with the release that shows it and the one that does not any more, or not yet.
+/// Each finding, with a release that reports it and one that does not.
 #[test]
 fn oddities_are_told_where_they_occur() {
     let mut twin = pod(2, "n");

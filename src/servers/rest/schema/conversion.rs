@@ -41,8 +41,8 @@ impl ConvertBody {
 impl PartialSchema for ConvertBody {
     fn schema() -> RefOr<Schema> {
         from_json(json!({
-            "description": "A Kubernetes object, a list of them with `items`, or a plain list. What is no object is told in \
-                `failed`.",
+            "description": "A Kubernetes object, a list of them with `items`, or a plain list. Items that are not objects are listed \
+                in `failed`.",
             "type": ["object", "array", "string", "number", "boolean", "null"],
         }))
     }

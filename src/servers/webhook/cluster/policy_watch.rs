@@ -115,7 +115,7 @@ mod tests {
         (code, status)
     }
 
-    /// What is told of policies that cannot be listed, and of those that can be later.
+    /// What is reported about policies that cannot be listed, and once they can.
     #[tokio::test(start_paused = true)]
     async fn policies_that_nobody_converts_are_told_and_not_waited_for() {
         let unconverted = "conversion webhook for roster.dev/v1alpha1, Kind=EndpointPolicy failed: connection refused";

@@ -175,7 +175,7 @@ async fn an_object_that_cannot_be_written_does_not_hold_back_the_certificate() {
     }
 }
 
-/// A new certificate of a new CA waits until whoever accepts the old one accepts it.
+/// A new certificate of a new CA waits until every client that accepts the old one accepts it.
 #[test]
 fn callers_that_accept_the_served_certificate_accept_the_next_one() {
     let fresh = |at: Timestamp| {

@@ -196,7 +196,7 @@ mod tests {
     fn lines(index: &Index<'_>) -> Vec<String> {
         let line = |e: &Entry<'_>| {
             let state = index.state(e);
-            let pods: Vec<_> = state.pods.iter().map(|p| p.name()).collect();
+            let pods: Vec<_> = state.pods.iter().map(Row::name).collect();
             let slices: Vec<_> = state.slices.iter().map(|s| s.meta.name.as_str()).collect();
             let there = |b: bool| if b { "+" } else { "-" };
             let (service, endpoints) = (there(state.service.is_some()), there(state.endpoints.is_some()));

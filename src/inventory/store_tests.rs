@@ -33,6 +33,8 @@ fn slice(name: &str, addresses: &[&str]) -> EndpointSlice {
     serde_json::from_value(text).unwrap()
 }
 
+/// Whether a pod of the namespace has the address.
+#[expect(clippy::unwrap_in_result, reason = "the addresses are constants")]
 fn knows(store: &Store, namespace: &str, ip: &str) -> Result<bool, Unknown> {
     store.is_pod_address(namespace, ip.parse().unwrap())
 }
@@ -169,7 +171,9 @@ fn nothing_is_known_of_a_resource_whose_watch_fails_until_it_is_listed() {
         let store = Store::new();
         lose(&store);
         assert!(unknown(&store).iter().all(|(_, why)| *why == Some(NOT_SYNCED)), "{lost}");
-        RESOURCES.iter().for_each(|(_, list, _)| list(&store));
+        for (_, list, _) in RESOURCES {
+            list(&store);
+        }
         assert!(unknown(&store).iter().all(|(_, why)| why.is_none()), "{lost}");
 
         lose(&store);

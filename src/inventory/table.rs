@@ -84,7 +84,9 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
         }
         rows.shrink_to_fit();
         let mut lookup = L::default();
-        rows.iter().for_each(|row| lookup.add(row));
+        for row in &rows {
+            lookup.add(row);
+        }
         Self { rows, lookup }
     }
 
@@ -100,7 +102,9 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
             Err(at) => {
                 // Neighbours are mostly replicas of one workload.
                 let neighbours = self.rows[..at].last().into_iter().chain(self.rows.get(at));
-                neighbours.for_each(|n| row.share(n));
+                for neighbour in neighbours {
+                    row.share(neighbour);
+                }
                 self.rows.insert(at, row);
                 at
             }

@@ -72,23 +72,22 @@ where
                 let row = sink.row(object.view, None);
                 sink.delete(row);
             }
-            Err(error) => match loss(&error, resource) {
-                Some(loss) => {
+            Err(error) => {
+                if let Some(loss) = loss(&error, resource) {
                     tracing::debug!(resource = name, %error, ?loss, "watch");
                     metrics.stale(name, loss == Loss::Unconverted);
                     sink.lost(loss);
+                    continue;
                 }
-                None => {
-                    tracing::warn!(resource = name, %error, "watch");
-                    if failures.error(Instant::now()) {
-                        tracing::warn!(resource = name, "the watch has failed for a minute: the objects count as old");
-                        sink.lost(Loss::Stale);
-                        metrics.stale(name, true);
-                        // A watch that resumes has no event until something changes. A new one lists first.
-                        events = watch();
-                    }
+                tracing::warn!(resource = name, %error, "watch");
+                if failures.error(Instant::now()) {
+                    tracing::warn!(resource = name, "the watch has failed for a minute: the objects count as old");
+                    metrics.stale(name, true);
+                    sink.lost(Loss::Stale);
+                    // A watch that resumes has no event until something changes. A new one lists first.
+                    events = watch();
                 }
-            },
+            }
         }
     }
 }

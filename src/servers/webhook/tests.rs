@@ -180,11 +180,13 @@ async fn a_review_that_may_be_early_is_checked_again() {
         text
     };
     // A large review waits for a worker, and is checked twice as well.
+    /// The name, the change of the copy, the query, and whether the review is allowed.
+    type Row<'a> = (&'a str, &'a dyn Fn(&Store), &'a str, bool);
     let both = |store: &Store| {
         namespace(store);
         pod(store);
     };
-    let rows = || -> [(&str, &dyn Fn(&Store), &str, bool); 4] {
+    let rows = || -> [Row<'_>; 4] {
         [
             ("a pod comes", &both, "", true),
             ("no time is left for it", &both, "?timeout=200ms", true),

@@ -33,7 +33,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
         if pod.phase == PodPhase::Live {
             pods += 1;
             // As in the newest release: the first port with this name and protocol counts.
-            for port in pod.ports.iter() {
+            for port in pod.ports {
                 let key = (port.name.as_str(), port.protocol.as_str());
                 if let Ok(at) = numbers.binary_search_by(|n| n.key.cmp(&key)) {
                     numbers[at].add(pods, port.number);

@@ -12,14 +12,31 @@ use std::thread;
 
 use anyhow::{Context, Result};
 
-/// The `apiVersion`, kind and plural of each resource that is listed.
-const RESOURCES: [(&str, &str, &str); 5] = [
-    ("v1", "Pod", "pods"),
-    ("v1", "Service", "services"),
-    ("v1", "Node", "nodes"),
-    ("discovery.k8s.io/v1", "EndpointSlice", "endpointslices"),
-    ("v1", "Namespace", "namespaces"),
+/// A resource that is listed.
+struct Resource {
+    api_version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    /// How the line of an object starts in the file, which has the fields in alphabetical order.
+    start: &'static str,
+}
+
+const RESOURCES: [Resource; 5] = [
+    resource("v1", "Pod", "pods", r#"{"apiVersion":"v1","kind":"Pod","#),
+    resource("v1", "Service", "services", r#"{"apiVersion":"v1","kind":"Service","#),
+    resource("v1", "Node", "nodes", r#"{"apiVersion":"v1","kind":"Node","#),
+    resource("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", r#"{"addressType":"#),
+    resource("v1", "Namespace", "namespaces", r#"{"apiVersion":"v1","kind":"Namespace","#),
 ];
+
+const fn resource(
+    api_version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    start: &'static str,
+) -> Resource {
+    Resource { api_version, kind, plural, start }
+}
 
 /// A server on a loopback port. It runs until the program ends.
 pub(super) struct ApiServer {
@@ -39,7 +56,7 @@ impl ApiServer {
     pub(super) fn start(file: &Path) -> Result<Self> {
         let file = Arc::new(ObjectFile::read(file)?);
         let count = |plural: &str| file.objects.get(plural).map_or(0, Vec::len);
-        let objects = RESOURCES.iter().map(|(_, _, plural)| format!("{} {plural}", count(plural))).collect::<Vec<_>>();
+        let objects = RESOURCES.iter().map(|r| format!("{} {}", count(r.plural), r.plural)).collect::<Vec<_>>();
         let listener = TcpListener::bind("127.0.0.1:0").context("no free port")?;
         let address = listener.local_addr()?;
         thread::spawn(move || {
@@ -78,11 +95,8 @@ impl ObjectFile {
         for line in text.split_inclusive('\n') {
             let object = start..start + line.trim_end().trim_end_matches(',').len();
             start += line.len();
-            let is = |(version, kind, _): &&(&str, &str, &str)| {
-                line.starts_with(&format!("{{\"apiVersion\":\"{version}\",\"kind\":\"{kind}\","))
-            };
-            if let Some((_, _, plural)) = RESOURCES.iter().find(is) {
-                objects.entry(*plural).or_default().push(object);
+            if let Some(resource) = RESOURCES.iter().find(|r| line.starts_with(r.start)) {
+                objects.entry(resource.plural).or_default().push(object);
                 let namespace = line.split("\"namespace\":\"").nth(1).and_then(|rest| rest.split('"').next());
                 namespaces.extend(namespace.map(str::to_owned));
             }
@@ -97,13 +111,13 @@ impl ObjectFile {
 
     /// A page of a list, as the body of an answer.
     fn page(&self, plural: &str, limit: usize, first: usize) -> Option<Vec<u8>> {
-        let (version, kind, plural) = RESOURCES.iter().find(|(_, _, p)| *p == plural)?;
+        let Resource { api_version, kind, .. } = RESOURCES.iter().find(|r| r.plural == plural)?;
         let all = self.objects.get(plural).map(Vec::as_slice).unwrap_or_default();
         let page = all.get(first..all.len().min(first.saturating_add(limit)))?;
         let next = first + page.len();
         let next = if next < all.len() { format!(",\"continue\":\"{next}\"") } else { String::new() };
         let mut body = format!(
-            "{{\"kind\":\"{kind}List\",\"apiVersion\":\"{version}\",\"metadata\":{{\"resourceVersion\":\"1\"{next}}},\"items\":["
+            "{{\"kind\":\"{kind}List\",\"apiVersion\":\"{api_version}\",\"metadata\":{{\"resourceVersion\":\"1\"{next}}},\"items\":["
         )
         .into_bytes();
         for (i, object) in page.iter().enumerate() {

@@ -77,10 +77,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::engine::{
-        explain::{self, PodState},
-        plan::PlanRequest,
-        state::Plan,
+    use crate::{
+        engine::{
+            explain::{self, PodState},
+            plan::PlanRequest,
+            state::Plan,
+        },
+        model::builders,
     };
 
     fn request(service: &Value, pods: &[Value]) -> Value {
@@ -93,13 +96,10 @@ mod tests {
     /// Pods of which each has its own numbers under `names` names.
     fn pods(count: usize, names: usize) -> Vec<Value> {
         let pod = |i: usize| {
-            let port = |n: usize| json!({"name": format!("p{n}"), "protocol": "TCP", "containerPort": 1 + i});
-            let ports: Vec<Value> = (0..names).map(port).collect();
-            json!({
-                "metadata": {"namespace": "n", "name": format!("p{i}"), "uid": i.to_string()},
-                "spec": {"nodeName": "n", "containers": [{"ports": ports}]},
-                "status": {"podIPs": [{"ip": format!("10.0.{}.{}", i / 250, i % 250)}]},
-            })
+            let ports: Vec<(String, usize)> = (0..names).map(|n| (format!("p{n}"), 1 + i)).collect();
+            let ports: Vec<(&str, usize)> = ports.iter().map(|(name, number)| (name.as_str(), *number)).collect();
+            let pod = builders::pod(&format!("p{i}")).namespace("n").node("n").container_ports(&ports);
+            json!(pod.ip(&format!("10.0.{}.{}", i / 250, i % 250)))
         };
         (0..count).map(pod).collect()
     }

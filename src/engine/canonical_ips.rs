@@ -84,14 +84,13 @@ impl UncanonicalAddresses {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::engine::{plan::PlanRequest, reason::Reason, state::Controller};
+    use crate::{
+        engine::{plan::PlanRequest, reason::Reason, state::Controller},
+        model::builders,
+    };
 
     fn pod(i: usize, ip: &str) -> Value {
-        json!({
-            "metadata": {"namespace": "n", "name": format!("p{i}"), "uid": i.to_string()},
-            "spec": {"nodeName": "n"},
-            "status": {"podIPs": [{"ip": ip}]},
-        })
+        json!(builders::pod(&format!("p{i}")).namespace("n").node("n").ip(ip))
     }
 
     /// The findings of one controller about addresses in this state.

@@ -5,6 +5,8 @@
 //! parses text. Objects that the engine writes ([`Endpoints`], [`EndpointSlice`]) are complete.
 
 mod address;
+#[cfg(test)]
+pub(crate) mod builders;
 mod cidr;
 pub(crate) mod code_table;
 pub(crate) mod dns;

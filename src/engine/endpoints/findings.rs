@@ -137,27 +137,21 @@ mod tests {
             plan::{PlanRequest, plan},
             state::Controller,
         },
-        model::names,
+        model::{builders, names},
     };
 
     fn pod(name: &str, node: &str) -> Value {
-        json!({
-            "metadata": {"name": name, "namespace": "ns", "labels": {"app": "web"}},
-            "spec": {"nodeName": node},
-            "status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}],
-                       "conditions": [{"type": "Ready", "status": "True"}]},
-        })
+        json!(builders::pod(name).labels(json!({"app": "web"})).node(node).ip("10.0.0.1").ready())
     }
 
     /// The findings for the Endpoints of a Service with one ready pod, after `edits` to that state.
     fn findings(edits: &[(&str, Value)], compat: &str) -> Vec<String> {
         let mut state = json!({
-            "service": {
-                "metadata": {"name": "web", "namespace": "ns", "annotations": {}},
-                "spec": {"selector": {"app": "web"}, "clusterIP": "10.96.0.1", "ipFamilies": ["IPv4"],
-                         "publishNotReadyAddresses": false,
-                         "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
-            },
+            "service": builders::service("web")
+                .selector(json!({"app": "web"}))
+                .port("http", 80, 8080)
+                .with("/metadata/annotations", json!({}))
+                .with("/spec/publishNotReadyAddresses", json!(false)),
             "pods": [pod("a", "n")],
             "options": {"compat": compat},
         });

@@ -69,7 +69,10 @@ pub(super) fn pod_subsets<'a>(
 mod tests {
     use serde_json::json;
 
-    use crate::engine::{explain::explain, plan::PlanRequest};
+    use crate::{
+        engine::{explain::explain, plan::PlanRequest},
+        model::builders::{node, pod, service},
+    };
 
     /// Endpoints and slices agree on a pod without an address, and count it once.
     #[test]
@@ -86,16 +89,9 @@ mod tests {
             ),
         ] {
             let request: PlanRequest = serde_json::from_value(json!({
-                "service": {
-                    "metadata": {"name": "web", "namespace": "ns"},
-                    "spec": {"selector": {"app": "web"}, "clusterIP": "10.96.0.1", "ipFamilies": ["IPv4"],
-                             "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
-                },
-                "pods": [{
-                    "metadata": {"name": "a", "namespace": "ns", "labels": {"app": "web"}},
-                    "spec": {"nodeName": "n"}, "status": status,
-                }],
-                "nodes": [{"metadata": {"name": "n"}}],
+                "service": service("web").selector(json!({"app": "web"})).port("http", 80, 8080),
+                "pods": [pod("a").labels(json!({"app": "web"})).node("n").with("/status", status.clone())],
+                "nodes": [node("n")],
             }))
             .unwrap();
             let explanation = request.with_state(|state, _| explain(state, &request.options));

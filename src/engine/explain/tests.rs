@@ -5,17 +5,17 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     engine::{plan::PlanRequest, reason::Reason, record::Scope},
-    model::{Family, Pod, Service, ServicePort},
+    model::{Family, Pod, Service, ServicePort, builders},
 };
 
 fn service(ports: &[&str]) -> Service {
-    let ports: Vec<Value> = ports.iter().zip(80..).map(|(name, port)| json!({"name": name, "port": port})).collect();
-    let metadata = json!({"namespace": "ns", "name": "web"});
-    serde_json::from_value(json!({"metadata": metadata, "spec": {"selector": {"app": "web"}, "ports": ports}})).unwrap()
+    let web = builders::service("web").selector(json!({"app": "web"}));
+    let web = ports.iter().zip(80..).fold(web, |service, (name, port)| service.port(name, port, 0));
+    serde_json::from_value(json!(web)).unwrap()
 }
 
-fn pod(namespace: &str, name: &str, labels: &Value) -> Pod {
-    serde_json::from_value(json!({"metadata": {"namespace": namespace, "name": name, "labels": labels}})).unwrap()
+fn pod(name: &str) -> Pod {
+    serde_json::from_value(json!(builders::pod(name))).unwrap()
 }
 
 fn record(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Record {
@@ -24,7 +24,7 @@ fn record(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Reco
 
 /// The verdicts that these records on pods `a`, `b`, … make, as short texts.
 fn verdicts_of(service: &Service, pods: usize, records: Vec<Record>) -> (Vec<String>, verdicts::VerdictTable) {
-    let pods: Vec<Pod> = ["a", "b", "c"][..pods].iter().map(|n| pod("ns", n, &json!({}))).collect();
+    let pods: Vec<Pod> = ["a", "b", "c"][..pods].iter().map(|n| pod(n)).collect();
     let table = verdicts::table(Some(service), &pods.iter().collect::<Vec<_>>(), pods.len(), records);
     (table.verdicts.iter().map(short).collect(), table)
 }
@@ -100,7 +100,7 @@ fn terminating_pods_serve_where_the_service_says_so() {
 }
 
 #[test]
-fn pods_of_which_nothing_is_known_are_counted() {
+fn pods_without_records_are_counted() {
     let v4 = Scope::Slices(Family::V4);
     let records = vec![
         record(v4, 1, Some(0), Reason::Ready),
@@ -113,7 +113,7 @@ fn pods_of_which_nothing_is_known_are_counted() {
 }
 
 #[test]
-fn long_answers_are_cut_and_counted() {
+fn long_answers_are_truncated_and_counted() {
     let ports: Vec<ServicePort> =
         (0..i32::try_from(MAX_ROWS).unwrap()).map(|port| ServicePort { port, ..ServicePort::default() }).collect();
     let service = Service { ports, ..service(&[]) };
@@ -124,8 +124,8 @@ fn long_answers_are_cut_and_counted() {
     assert_eq!(table.counts[0].absent, 2 * MAX_ROWS);
 }
 
-/// What is said of the Service in a request, in short.
-fn said(request: Value) -> Vec<String> {
+/// The causes that concern the Service in a request, as short texts.
+fn service_causes(request: Value) -> Vec<String> {
     let request: PlanRequest = serde_json::from_value(request).unwrap();
     let explanation = request.with_state(|state, _| explain(state, &request.options));
     assert_eq!(explanation.summary.omitted_rows, 0);
@@ -138,7 +138,7 @@ fn said(request: Value) -> Vec<String> {
 fn a_selector_that_matches_nothing_names_the_nearest_miss() {
     let pods = |labels: &[(&str, Value)]| -> Vec<Value> {
         let pods = labels.iter().enumerate();
-        pods.map(|(i, (ns, l))| json!({"metadata": {"namespace": ns, "name": format!("p{i}"), "labels": l}})).collect()
+        pods.map(|(i, (ns, l))| json!(builders::pod(&format!("p{i}")).namespace(ns).labels(l.clone()))).collect()
     };
     let request = |selector: Value, labels: &[(&str, Value)]| {
         json!({
@@ -214,7 +214,7 @@ fn a_selector_that_matches_nothing_names_the_nearest_miss() {
         ),
     ];
     for (name, request, want) in cases {
-        assert_eq!(said(request.clone()), *want, "{name}");
+        assert_eq!(service_causes(request.clone()), *want, "{name}");
     }
 }
 
@@ -262,18 +262,15 @@ fn the_service_as_a_whole() {
         ),
     ];
     for (name, request, want) in cases {
-        assert_eq!(said(request.clone()), *want, "{name}");
+        assert_eq!(service_causes(request.clone()), *want, "{name}");
     }
 }
 
 #[test]
 fn json_is_in_camel_case_and_leaves_out_what_is_empty() {
     let request: PlanRequest = serde_json::from_value(json!({
-        "service": {
-            "metadata": {"namespace": "ns", "name": "web"},
-            "spec": {"selector": {"app": "web"}, "ports": [{"name": "http", "port": 80, "targetPort": "www"}], "ipFamilies": ["IPv4"], "clusterIP": "10.96.0.1"},
-        },
-        "pods": [{"metadata": {"namespace": "ns", "name": "a", "labels": {"app": "web"}}, "status": {"phase": "Failed"}}],
+        "service": builders::service("web").selector(json!({"app": "web"})).port("http", 80, "www"),
+        "pods": [builders::pod("a").labels(json!({"app": "web"})).phase("Failed")],
     }))
     .unwrap();
     let got = request.with_state(|state, _| explain(state, &request.options));
@@ -307,37 +304,22 @@ fn json_is_in_camel_case_and_leaves_out_what_is_empty() {
 
 /// `pods` ready pods without uids, which a Service with `ports` ports selects.
 fn crowd(pods: usize, ports: usize) -> PlanRequest {
-    let ports: Vec<Value> =
-        (0..ports).map(|p| json!({"name": format!("p{p}"), "port": p, "targetPort": p + 1})).collect();
+    let service = (0..ports).fold(builders::service("s"), |service, p| service.port(&format!("p{p}"), p, p + 1));
     let pod = |i: usize| {
-        json!({
-            "metadata": {"name": format!("a{i}")}, "spec": {"nodeName": "n"},
-            "status": {"podIPs": [{"ip": format!("10.0.{}.{}", i / 250, i % 250)}], "conditions": [{"type": "Ready", "status": "True"}]},
-        })
+        let ip = format!("10.0.{}.{}", i / 250, i % 250);
+        json!(builders::pod(&format!("a{i}")).uid("").node("n").ip(&ip).ready())
     };
     let pods: Vec<Value> = (0..pods).map(pod).collect();
-    let spec = json!({"selector": {}, "clusterIP": "10.9.9.9", "ipFamilies": ["IPv4"], "ports": ports});
-    let nodes = json!([{"metadata": {"name": "n"}}]);
-    serde_json::from_value(json!({"service": {"metadata": {"name": "s"}, "spec": spec}, "pods": pods, "nodes": nodes}))
-        .unwrap()
+    serde_json::from_value(json!({"service": service, "pods": pods, "nodes": [builders::node("n")]})).unwrap()
 }
 
 /// A Service on one port that has two pods on node `n`: `a`, which is ready, and `b`, which is not.
 fn pair() -> Value {
-    let pod = |name: &str, ip: &str, ready: &str| {
-        json!({
-            "metadata": {"namespace": "ns", "name": name, "uid": name, "labels": {"app": "web"}}, "spec": {"nodeName": "n"},
-            "status": {"podIPs": [{"ip": ip}], "conditions": [{"type": "Ready", "status": ready}]},
-        })
-    };
+    let pod = |name: &str, ip: &str| builders::pod(name).labels(json!({"app": "web"})).node("n").ip(ip);
     json!({
-        "service": {
-            "metadata": {"namespace": "ns", "name": "web", "uid": "u"},
-            "spec": {"selector": {"app": "web"}, "ipFamilies": ["IPv4"], "clusterIP": "10.96.0.1",
-                     "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
-        },
-        "pods": [pod("a", "10.0.0.1", "True"), pod("b", "10.0.0.2", "False")],
-        "nodes": [{"metadata": {"name": "n"}}],
+        "service": builders::service("web").selector(json!({"app": "web"})).port("http", 80, 8080),
+        "pods": [pod("a", "10.0.0.1").ready(), pod("b", "10.0.0.2").not_ready()],
+        "nodes": [builders::node("n")],
         "options": {},
     })
 }
@@ -359,8 +341,8 @@ fn published(cases: &[Published<'_>]) {
 }
 
 #[test]
-fn what_is_not_written_is_not_told_as_written() {
-    // What was stored when `b` was ready, `a` was on its way out, and the Service published it all the same.
+fn objects_that_stay_are_what_publishes_pods() {
+    // Stored when `b` was ready, and `a` was terminating and published as ready.
     let target = |name: &str| json!({"kind": "Pod", "namespace": "ns", "name": name, "uid": name});
     let stored = json!([{
         "metadata": {"namespace": "ns", "name": "web-1", "labels": {
@@ -484,7 +466,7 @@ fn pods_that_endpoints_take_for_one() {
 }
 
 #[test]
-fn truncation_is_told_of_pods_without_uid() {
+fn truncation_is_recorded_for_pods_without_uid() {
     let request = crowd(1002, 2);
     let explanation = request.with_state(|state, _| explain(state, &request.options));
     let cut = explanation.rows.iter().filter(|r| r.reasons[0].code == Reason::Truncated);

@@ -26,11 +26,12 @@ const SECTIONS: &[(Reason, &str)] = &[
 pub(crate) fn reasons() -> String {
     let mut out = String::from(
         "# Reasons\n\n\
-         <!-- Made by `cargo xtask docs` from src/reason.rs: do not edit. -->\n\n\
-         Everything that Roster says has a code, and codes never change. `roster explain` gives at least one to \
-         every pod × Service port; the `problems` of a plan name states that a user should know of. The detail \
-         beside a code says what it is about in your case.\n\n\
-         Severities: `info` is good to know, `warning` is probably not what was meant, `error` does not work.\n",
+         <!-- Made by `cargo xtask docs` from src/engine/reason.rs: do not edit. -->\n\n\
+         Everything that Roster reports has a code, and codes never change. `roster explain` gives at least one for \
+         every pod and Service port; the `problems` of a plan report what a user should know. The detail next to a \
+         code says what the reason means in your case.\n\n\
+         Severities: `info` is for information, `warning` is probably not what the author intended, `error` does not \
+         work.\n",
     );
     for &reason in Reason::ALL {
         if let Some((_, title)) = SECTIONS.iter().find(|(first, _)| *first == reason) {

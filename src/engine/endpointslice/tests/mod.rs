@@ -1,4 +1,4 @@
-//! Whole syncs, as tables: a state in JSON, and what becomes of it.
+//! Whole syncs as tables: states and the resulting writes.
 
 mod hints;
 mod packing;
@@ -12,35 +12,25 @@ use crate::{
         record::{Discard, Record, Recorder},
         state::{Controller, Plan},
     },
-    model::EndpointSlice,
+    model::{EndpointSlice, builders},
 };
 
 /// The Service `ns/web` with one port.
 fn service() -> Value {
-    json!({
-        "metadata": {"name": "web", "namespace": "ns", "uid": "u-web", "labels": {"team": "x"}},
-        "spec": {"selector": {"app": "web"}, "clusterIP": "10.96.0.1", "ipFamilies": ["IPv4"],
-                 "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}]},
-    })
+    let web = builders::service("web").port("http", 80, 8080).selector(json!({"app": "web"}));
+    json!(web.with("/metadata/uid", json!("u-web")).with("/metadata/labels", json!({"team": "x"})))
 }
 
 /// A ready pod of the Service: `p7` has the address 10.0.0.7.
 fn pod(number: usize, node: &str) -> Value {
-    json!({
-        "metadata": {"name": format!("p{number}"), "namespace": "ns", "uid": format!("u{number}"), "labels": {"app": "web"}},
-        "spec": {"nodeName": node},
-        "status": {"podIP": format!("10.0.0.{number}"), "podIPs": [{"ip": format!("10.0.0.{number}")}],
-                   "conditions": [{"type": "Ready", "status": "True"}]},
-    })
+    let pod = builders::pod(&format!("p{number}")).uid(&format!("u{number}")).labels(json!({"app": "web"}));
+    json!(pod.node(node).ip(&format!("10.0.0.{number}")).ready())
 }
 
-/// A ready node in a zone; without a zone where that is empty.
+/// A ready node in a zone; without a zone if that is empty.
 fn node(name: &str, zone: &str, cpu: &str) -> Value {
-    let labels = if zone.is_empty() { json!({}) } else { json!({"topology.kubernetes.io/zone": zone}) };
-    json!({
-        "metadata": {"name": name, "labels": labels},
-        "status": {"allocatable": {"cpu": cpu}, "conditions": [{"type": "Ready", "status": "True"}]},
-    })
+    let node = builders::node(name).cpu(cpu);
+    json!(if zone.is_empty() { node } else { node.zone(zone) })
 }
 
 /// The slice that the newest release makes for [`service`] and these pods on node `n`.
@@ -81,16 +71,16 @@ fn request(state: &Value) -> PlanRequest {
     serde_json::from_value(state.clone()).unwrap()
 }
 
-/// What the controller does.
+/// The plan of the controller.
 fn plan(state: &Value) -> Plan {
     let request = request(state);
     request.with_state(|s, _| plan_recorded(s, &[Controller::EndpointSlices], &request.options, &mut Discard))
 }
 
-/// Everything that is written down.
-struct Notes(Vec<Record>);
+/// All records of a sync.
+struct Records(Vec<Record>);
 
-impl Recorder for Notes {
+impl Recorder for Records {
     fn open(&self) -> bool {
         true
     }
@@ -100,12 +90,12 @@ impl Recorder for Notes {
     }
 }
 
-/// What the controller writes down.
-fn notes(state: &Value) -> Vec<Record> {
+/// The records of the controller.
+fn records(state: &Value) -> Vec<Record> {
     let request = request(state);
-    let mut notes = Notes(Vec::new());
-    request.with_state(|s, _| plan_recorded(s, &[Controller::EndpointSlices], &request.options, &mut notes));
-    notes.0
+    let mut records = Records(Vec::new());
+    request.with_state(|s, _| plan_recorded(s, &[Controller::EndpointSlices], &request.options, &mut records));
+    records.0
 }
 
 /// A plan in short: `+` create, `~` update, `-` delete, `=` unchanged, and the pods of each slice.

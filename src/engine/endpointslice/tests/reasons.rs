@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{node, notes, plan, pod, slice, state};
+use super::{node, plan, pod, records, slice, state};
 
-/// Notes as `pod port reason`, without details.
+/// Records as `pod port reason`, without details.
 fn codes(state: &Value) -> Vec<String> {
     let port = |p: Option<usize>| p.map_or("-".to_owned(), |p| p.to_string());
-    notes(state).iter().map(|n| format!("{} {} {}", n.pod, port(n.port), n.reason)).collect()
+    records(state).iter().map(|n| format!("{} {} {}", n.pod, port(n.port), n.reason)).collect()
 }
 
 #[test]
@@ -61,15 +61,15 @@ fn every_pod_has_a_verdict() {
 }
 
 #[test]
-fn details_say_what_it_is() {
+fn details_explain_the_reason() {
     let mut state = state([1, 2], &[]);
     state["pods"][0]["status"]["conditions"][0] =
         json!({"type": "Ready", "status": "False", "reason": "ContainersNotReady"});
     state["pods"][1]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     state["service"]["spec"]["publishNotReadyAddresses"] = json!(true);
-    let told: Vec<_> = notes(&state).iter().map(|n| format!("{}: {}", n.reason, n.detail)).collect();
+    let found: Vec<_> = records(&state).iter().map(|n| format!("{}: {}", n.reason, n.detail)).collect();
     assert_eq!(
-        told,
+        found,
         [
             "published-not-ready: condition Ready is False (ContainersNotReady)",
             "terminating: it still serves; still listed as ready, because the Service sets publishNotReadyAddresses",
@@ -88,10 +88,10 @@ fn one_missing_node_freezes_all() {
     let mut stored = slice("a", &[2, 3]);
     stored["endpoints"][0]["conditions"]["ready"] = json!(false);
     state["endpointSlices"] = json!([slice("b", &[1]), stored]);
-    let kept = notes(&state).into_iter().skip(3);
-    let told: Vec<_> = kept.map(|n| format!("{} {:?} {}: {}", n.pod, n.port, n.reason, n.detail)).collect();
+    let kept = records(&state).into_iter().skip(3);
+    let found: Vec<_> = kept.map(|n| format!("{} {:?} {}: {}", n.pod, n.port, n.reason, n.detail)).collect();
     assert_eq!(
-        told,
+        found,
         [
             "0 Some(0) ready: slice b lists it so, and stays as it is",
             "1 Some(0) not-ready: slice a lists it so, and stays as it is",
@@ -114,9 +114,9 @@ fn hints_are_explained() {
     state["pods"][1]["status"]["conditions"] = json!([]);
     assert_eq!(codes(&state), ["0 - ready", "1 - not-ready", "0 - hint-given", "1 - no-hint"]);
     state["service"]["metadata"]["annotations"] = json!({"service.kubernetes.io/topology-mode": "Auto"});
-    let told: Vec<_> = notes(&state).into_iter().skip(2).map(|n| n.detail).collect();
+    let found: Vec<_> = records(&state).into_iter().skip(2).map(|n| n.detail).collect();
     let why = "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes";
-    assert_eq!(told, [why, why]);
+    assert_eq!(found, [why, why]);
 }
 
 /// A Service that asks for hints and gets none for want of a setting that counts.
@@ -143,8 +143,8 @@ fn hints_that_were_asked_for_in_vain_are_explained() {
         let mut state = state([1], &[]);
         state["service"]["metadata"]["annotations"] = annotations;
         state["service"]["spec"]["trafficDistribution"] = distribution;
-        let told: Vec<_> = notes(&state).into_iter().skip(1).map(|n| (n.reason.code(), n.detail)).collect();
-        assert_eq!(told, why.map(|w| ("no-hint", w.to_owned())).into_iter().collect::<Vec<_>>());
+        let found: Vec<_> = records(&state).into_iter().skip(1).map(|n| (n.reason.code(), n.detail)).collect();
+        assert_eq!(found, why.map(|w| ("no-hint", w.to_owned())).into_iter().collect::<Vec<_>>());
     }
 }
 
@@ -168,13 +168,13 @@ fn told_where_it_occurs(cases: &[Odd<'_>]) {
         for (pointer, value) in edits {
             *state.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
         }
-        let mut told = |compat: &str| -> Vec<&str> {
+        let mut codes_of = |compat: &str| -> Vec<&str> {
             state["options"]["compat"] = json!(compat);
             plan(&state).problems.iter().map(|p| p.code.code()).collect()
         };
-        assert_eq!(told(with), *codes, "{with}: {edits:?}");
+        assert_eq!(codes_of(with), *codes, "{with}: {edits:?}");
         if !without.is_empty() {
-            assert!(told(without).is_empty(), "{without}: {edits:?}");
+            assert!(codes_of(without).is_empty(), "{without}: {edits:?}");
         }
     }
 }
@@ -256,7 +256,7 @@ fn oddities_are_told_where_they_occur() {
 }
 
 #[test]
-fn settings_without_effect_are_told() {
+fn settings_without_effect_are_reported() {
     let annotations = |all: Value| ("/service/metadata/annotations", all);
     let annotation = |key: &str, value: &str| annotations(json!({key: value}));
     let (mode, hints) = ("service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints");
@@ -286,13 +286,13 @@ fn a_port_of_a_sidecar_is_told_by_its_number() {
     for (name, want) in [("http", "port 80 (http)"), ("", "port 80")] {
         state["service"]["spec"]["ports"] =
             json!([{"name": name, "protocol": "TCP", "port": 80, "targetPort": "side"}]);
-        let told: Vec<_> = plan(&state).problems.into_iter().map(|p| p.message).collect();
-        assert_eq!(told, [format!("{want} is found in a native sidecar by the Endpoints only; pod p1 has it there")]);
+        let found: Vec<_> = plan(&state).problems.into_iter().map(|p| p.message).collect();
+        assert_eq!(found, [format!("{want} is found in a native sidecar by the Endpoints only; pod p1 has it there")]);
     }
 }
 
 #[test]
-fn hints_of_unready_endpoints_are_told() {
+fn hints_of_unready_endpoints_are_reported() {
     let mut stored = slice("a", &[1]);
     stored["endpoints"][0]["conditions"] = json!({"ready": false, "serving": false, "terminating": false});
     stored["endpoints"][0]["hints"] = json!({"forZones": [{"name": "old"}]});

@@ -39,7 +39,7 @@ pub struct RuleFinding {
     pub patch: Vec<PatchOp>,
 }
 
-/// RuleFindings of a rule that are counted and not listed.
+/// Findings of a rule that are counted and not listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FindingCount {
     /// The rule.

@@ -56,7 +56,7 @@ pub fn convert_objects(objects: &[&RawValue], to: ConversionTarget) -> Conversio
         match run.convert(raw, index, &key, &mut losses) {
             Ok(()) => run.out.lost.append(&mut losses.finish()),
             Err(why) => {
-                run.out.failed.push(ConversionFailure { index, object: key, why: why.chars().take(400).collect() })
+                run.out.failed.push(ConversionFailure { index, object: key, why: why.chars().take(400).collect() });
             }
         }
     }

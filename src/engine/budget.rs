@@ -2,7 +2,7 @@
 //!
 //! Most of a plan is as long as its input. The exceptions are what the written objects repeat: the ports of a Service in
 //! every group of pods, its labels in every slice, the address of a pod in every subset. Their weight is added up before
-//! anything is created. If it is over [`MAX_WEIGHT`], the controller plans nothing, and reports it.
+//! anything is created. If it is over `MAX_WEIGHT`, the controller plans nothing, and reports it.
 
 use crate::{
     engine::{

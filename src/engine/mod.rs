@@ -8,19 +8,19 @@
 //!   explain, compare: interpret a plan               compat, reason: tables        record: decisions
 //! ```
 
-pub mod budget;
-pub mod canonical_ips;
+pub(crate) mod budget;
+pub(crate) mod canonical_ips;
 pub mod compare;
 pub mod compat;
 pub mod endpoints;
 pub mod endpointslice;
 pub mod explain;
-pub mod membership;
+pub(crate) mod membership;
 pub mod mirror;
-pub mod order_hash;
-pub mod phrase;
+pub(crate) mod order_hash;
+pub(crate) mod phrase;
 pub mod plan;
-pub mod ports;
+pub(crate) mod ports;
 pub mod reason;
 pub mod record;
 pub mod state;

@@ -1,7 +1,7 @@
 //! The number that each port of a Service has in a pod (`FindPort`). Shared by Endpoints and slices.
 //!
 //! A Service port refers to a number, which is the same in every pod, or to a container port by name and protocol. The
-//! container ports of a pod that the Service refers to are its [`PortRow`]. Pods with the same row serve the same ports.
+//! container ports of a pod that the Service refers to are its `PortRow`. Pods with the same row serve the same ports.
 //! No row is longer than the port list of its pod: all rows together are no longer than the input, however many ports
 //! the Service has.
 

@@ -7,7 +7,7 @@
 //! watches ─► Sink ─► Store ───────────────────┘
 //! ```
 //!
-//! Each resource is a [`Table`](table::Table): rows sorted by namespace and name, with look-ups that follow every change.
+//! Each resource is a [`Table`]: rows sorted by namespace and name, with look-ups that follow every change.
 //! A row is a reference into an [`Inventory`], or a small copy that a [`Store`] owns; the questions are written once, for
 //! any of them. [`Index`] sorts and borrows the same tables, and then differs: planning visits every Service once, so
 //! that it joins the lists and collects the pods of all selectors in one pass, and keeps no look-up that follows changes.

@@ -55,7 +55,7 @@ pub struct NotReadyDetail {
     pub unscheduled: bool,
     /// Containers that are not ready, each with the reason it waits or ended for.
     pub containers: Vec<(Text, Text)>,
-    /// PodReadiness gates whose condition is not true.
+    /// Readiness gates whose condition is not true.
     pub gates: Vec<Text>,
 }
 

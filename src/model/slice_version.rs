@@ -61,8 +61,8 @@ pub(crate) fn convert<'a>(
             let members = JsonMembers::read(endpoint).map_err(|_| format!("endpoints[{index}] is not an object"))?;
             let mut endpoint = RawEndpoint { index, members, report_loss: &mut *report_loss };
             match to {
-                SliceVersion::V1 => endpoint.to_v1()?,
-                SliceVersion::V1beta1 => endpoint.to_v1beta1()?,
+                SliceVersion::V1 => endpoint.upgrade()?,
+                SliceVersion::V1beta1 => endpoint.downgrade()?,
             }
             out.push(JsonNode::Object(endpoint.members));
         }
@@ -81,7 +81,7 @@ struct RawEndpoint<'a, 'l, 'f> {
 
 impl<'a> RawEndpoint<'a, '_, '_> {
     /// `Convert_v1beta1_Endpoint_To_discovery_Endpoint`.
-    fn to_v1(&mut self) -> Result<(), String> {
+    fn upgrade(&mut self) -> Result<(), String> {
         for name in ["zone", "deprecatedTopology"] {
             self.drop_foreign(name, "v1beta1");
         }
@@ -101,7 +101,7 @@ impl<'a> RawEndpoint<'a, '_, '_> {
     }
 
     /// `Convert_discovery_Endpoint_To_v1beta1_Endpoint`.
-    fn to_v1beta1(&mut self) -> Result<(), String> {
+    fn downgrade(&mut self) -> Result<(), String> {
         self.drop_foreign("topology", "v1");
         let mut topology = self.take_map("deprecatedTopology")?.unwrap_or_default();
         let zone = self.text("zone")?;

@@ -27,7 +27,7 @@ struct PlanTotals {
     leftover: usize,
     changed: usize,
     verbs: BTreeMap<&'static str, usize>,
-    /// EndlessWrite updates, by cause.
+    /// Endless updates, by cause.
     endless: BTreeMap<String, usize>,
 }
 

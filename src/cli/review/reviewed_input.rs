@@ -100,8 +100,7 @@ pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::
         && items.iter().any(|i| i.answer.is_some())
     {
         messages::warning(&format!(
-            "{} {name} selects namespaces by label, and the input has no Namespace: the policy applies to no object",
-            POLICY_KIND
+            "{POLICY_KIND} {name} selects namespaces by label, and the input has no Namespace: the policy applies to no object"
         ));
     }
     Ok(ReviewedInput { objects: items, complete })

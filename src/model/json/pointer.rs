@@ -6,7 +6,7 @@ use super::message::shortened;
 
 /// A JSON pointer that is formatted only on demand: each step refers to the pointer of its container.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Pointer<'p> {
+pub enum Pointer<'p> {
     /// A pointer that is text already; empty for the whole document.
     At(&'p str),
     /// A member of an object.
@@ -56,7 +56,7 @@ pub fn field_path(pointer: &str) -> String {
 }
 
 /// The keys and indexes of a field path (`a.b[0][c.d/e]`) or of a pointer (`/a/b/0/c.d~1e`).
-pub(crate) fn steps(field: &str) -> Vec<Cow<'_, str>> {
+pub fn steps(field: &str) -> Vec<Cow<'_, str>> {
     if let Some(pointer) = field.strip_prefix('/') {
         return pointer.split('/').map(|token| unescape(token).into()).collect();
     }

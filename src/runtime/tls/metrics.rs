@@ -34,7 +34,7 @@ pub struct TlsMetrics {
 }
 
 impl TlsMetrics {
-    /// Registers all metrics but the expiration, which [`super::Expiration`] computes.
+    /// Registers all metrics but the expiration, which `Expiration` computes.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("roster_webhook_connections", "Open connections of the webhook", self.connections.clone());
         registry.register(

@@ -166,6 +166,9 @@ async fn a_request_with_a_uid_gets_a_review_whatever_else_is_broken() {
 /// The copy of the cluster is a moment behind: a review waits for it if its deadline allows.
 #[tokio::test(start_paused = true)]
 async fn a_review_that_may_be_early_is_checked_again() {
+    /// The name, the change of the copy, the query, and whether the review is allowed.
+    type Row<'a> = (&'a str, &'a dyn Fn(&Store), &'a str, bool);
+
     let namespace = |store: &Store| store.apply(NamespaceRow::new("shop", [("team", "a")].into_iter().collect()));
     let pod = |store: &Store| {
         let ip =
@@ -180,8 +183,6 @@ async fn a_review_that_may_be_early_is_checked_again() {
         text
     };
     // A large review waits for a worker, and is checked twice as well.
-    /// The name, the change of the copy, the query, and whether the review is allowed.
-    type Row<'a> = (&'a str, &'a dyn Fn(&Store), &'a str, bool);
     let both = |store: &Store| {
         namespace(store);
         pod(store);

@@ -63,9 +63,10 @@ impl ComposedServer {
             server.add(socket, rest::part(options.limits.clone(), health.clone()));
         }
         if let Some(webhook) = &options.webhook {
-            let socket = match webhook.any_port {
-                true => Socket::bind_or_any_port(webhook.listen).await?,
-                false => Socket::bind(webhook.listen).await?,
+            let socket = if webhook.any_port {
+                Socket::bind_or_any_port(webhook.listen).await?
+            } else {
+                Socket::bind(webhook.listen).await?
             };
             let WebhookPart { part, in_memory_ca } = webhook::part(webhook, &options.clock, &health).await?;
             (banner.webhook, banner.webhook_ca) = (Some(socket.address()), in_memory_ca);

@@ -31,7 +31,6 @@ impl StatusError {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the fields are Kubernetes' own")]
 struct StatusBody<'a> {
     kind: &'static str,
     api_version: &'static str,

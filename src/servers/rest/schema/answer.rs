@@ -282,7 +282,6 @@ pub(crate) struct ReleaseSchema {
 #[derive(ToSchema)]
 #[schema(as = Differences)]
 #[expect(dead_code, reason = "only its schema is used")]
-#[expect(clippy::struct_field_names, reason = "the names are those of the answer")]
 pub(crate) struct DifferencesSchema {
     from: String,
     to: String,

@@ -1,4 +1,4 @@
-//! Error answers in the OpenAPI document, from the table of [`ProblemKind`].
+//! Error answers in the `OpenAPI` document, from the table of [`ProblemKind`].
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The routes of the REST API, and the OpenAPI document that is made from them.
+//! The routes of the REST API, and the `OpenAPI` document that is made from them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -37,7 +37,7 @@ fn documented() -> OpenApiRouter<Arc<RestApp>> {
         .routes(routes!(health::metrics))
 }
 
-/// The OpenAPI document as it is committed: indented, with a line feed at the end.
+/// The `OpenAPI` document as it is committed: indented, with a line feed at the end.
 pub fn openapi_json() -> String {
     let document = documented().into_openapi();
     // A document of plain values always serializes.

@@ -163,12 +163,12 @@ async fn a_request_with_a_uid_gets_a_review_whatever_else_is_broken() {
     }
 }
 
+/// A scenario: its name, what arrives in the store, the query, and whether the review is allowed.
+type EarlyReview<'a> = (&'a str, &'a dyn Fn(&Store), &'a str, bool);
+
 /// The copy of the cluster is a moment behind: a review waits for it if its deadline allows.
 #[tokio::test(start_paused = true)]
 async fn a_review_that_may_be_early_is_checked_again() {
-    /// The name, the change of the copy, the query, and whether the review is allowed.
-    type Row<'a> = (&'a str, &'a dyn Fn(&Store), &'a str, bool);
-
     let namespace = |store: &Store| store.apply(NamespaceRow::new("shop", [("team", "a")].into_iter().collect()));
     let pod = |store: &Store| {
         let ip =
@@ -187,7 +187,7 @@ async fn a_review_that_may_be_early_is_checked_again() {
         namespace(store);
         pod(store);
     };
-    let rows = || -> [Row<'_>; 4] {
+    let rows = || -> [EarlyReview<'_>; 4] {
         [
             ("a pod comes", &both, "", true),
             ("no time is left for it", &both, "?timeout=200ms", true),

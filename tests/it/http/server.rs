@@ -1,4 +1,4 @@
-//! A real listener: stalls, limits and shutdown. RestLimits to the second are tested in memory, in `src/runtime/net/tests`.
+//! A real listener: stalls, limits and shutdown. Limits to the second are tested in memory, in `src/runtime/net/tests`.
 
 use std::time::Duration;
 

@@ -131,7 +131,7 @@ fn exit_codes_are_for_pipelines() {
         ),
         ("no YAML", &[], "a: [\n", 2, "<stdin>:"),
         ("nothing", &[], "", 2, "<stdin>: is empty"),
-        ("no kind", &[], "a: 1\n", 2, "it names no kind"),
+        ("no kind", &[], "a: 1\n", 2, "the field `kind` is missing"),
         ("nothing to review", &[], "kind: Secret\n", 0, "warning: no Service, Endpoints or EndpointSlice to review"),
     ] {
         let ran = review(args, input);
@@ -459,9 +459,9 @@ spec:
     let told = |r: &Value| json!([r["line"], r["severity"], r["code"], r["object"]["name"], r["field"], r["message"]]);
     let told: Vec<Value> = answer["items"].as_array().unwrap().iter().map(told).collect();
     let want = [
-        json!([8, "error", "invalid-object", "a", null, "spec.deniedCIDRs[0] 192.0.2.0/24 is allowed as well"]),
-        json!([16, "error", "invalid-object", "b", null, "spec.rules[0].mode is a number, not text"]),
-        json!([17, "warning", "invalid-setting", "b", null, "spec.later is not known; it is ignored"]),
+        json!([8, "error", "invalid-object", "a", null, "spec.deniedCIDRs[0] 192.0.2.0/24 is also allowed"]),
+        json!([16, "error", "invalid-object", "b", null, "spec.rules[0].mode is a number, not a string"]),
+        json!([17, "warning", "invalid-setting", "b", null, "spec.later is not a known field; it is ignored"]),
         json!([
             24,
             "error",

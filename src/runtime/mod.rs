@@ -1,5 +1,6 @@
-//! What every server needs, and nothing that knows an endpoint: listeners, TLS, certificates, files that change, the
-//! clock, logs and the registry of metrics.
+//! What every server needs: listeners, TLS, certificates, files that change, the clock, logs and metrics.
+//!
+//! Nothing here knows an endpoint.
 
 pub mod certificates;
 pub mod clock;

@@ -7,7 +7,7 @@ use crate::{
     engine::{
         endpoints, endpointslice, membership, mirror,
         record::{Discard, Recorder},
-        state::{Controller, Options, Plan, State, SyncContext, SyncReport},
+        state::{Controller, Options, Plan, State, SyncContext, SyncInput, SyncReport},
     },
     model::{EndpointSlice, Endpoints, Nodes, Pod, Service},
 };
@@ -59,14 +59,15 @@ pub fn plan_recorded(
         trigger: state.service.and_then(|s| s.meta.creation_timestamp),
     };
     let pods = selected_pods(state);
+    let input = SyncInput { state, pods: &pods, context: &context };
     let mut report = SyncReport::default();
     let mut plan = Plan::default();
     let has = |c| controllers.contains(&c);
     if has(Controller::Endpoints) {
-        plan.endpoints = endpoints::sync(state, &pods, &context, &mut report, recorder);
+        plan.endpoints = endpoints::sync(&input, &mut report, recorder);
     }
     if has(Controller::EndpointSlices) {
-        plan.endpoint_slices = endpointslice::sync(state, &pods, &context, &mut report, recorder);
+        plan.endpoint_slices = endpointslice::sync(&input, &mut report, recorder);
     }
     if has(Controller::Mirroring) {
         plan.endpoint_slices.append(mirror::sync(state, &context, &mut report));

@@ -209,9 +209,9 @@ pub(crate) fn miss(pod: &Pod, wanted: &ServicePort) -> (Reason, String) {
         );
         return (Reason::SidecarPortIgnored, detail);
     }
-    let said = |protocol| if str::is_empty(protocol) { "without protocol" } else { clip(protocol) };
-    let have = list(&mut namesakes().map(|p| said(p.protocol.as_str())));
-    let asked = said(wanted.protocol.as_str());
+    let shown = |protocol| if str::is_empty(protocol) { "without protocol" } else { clip(protocol) };
+    let have = list(&mut namesakes().map(|p| shown(p.protocol.as_str())));
+    let asked = shown(wanted.protocol.as_str());
     (Reason::ProtocolMismatch, format!("port {:?} is {have} in the pod, {asked} in the Service", clip(name)))
 }
 

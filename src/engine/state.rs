@@ -108,6 +108,17 @@ pub struct SyncContext {
     pub trigger: Option<Time>,
 }
 
+/// The input of one sync of a controller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SyncInput<'a> {
+    /// The state of the Service.
+    pub(crate) state: &'a State<'a>,
+    /// The pods that the Service selects.
+    pub(crate) pods: &'a [&'a Pod],
+    /// Release, limits and trigger time.
+    pub(crate) context: &'a SyncContext,
+}
+
 impl SyncContext {
     /// Sets the trigger-time annotation, or removes it (`addTriggerTimeAnnotation`).
     pub(crate) fn set_trigger_time(&self, meta: &mut ObjectMeta) {

@@ -14,20 +14,15 @@ use crate::{
     engine::{
         membership,
         record::Recorder,
-        state::{EndpointsAction, State, SyncContext, SyncReport},
+        state::{EndpointsAction, SyncContext, SyncInput, SyncReport},
         subsets,
     },
-    model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Pod, Service, names},
+    model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Service, names},
 };
 
 /// What the Endpoints controller does to one Service.
-pub(crate) fn sync(
-    state: &State<'_>,
-    pods: &[&Pod],
-    context: &SyncContext,
-    report: &mut SyncReport,
-    recorder: &mut impl Recorder,
-) -> EndpointsAction {
+pub(crate) fn sync(input: &SyncInput<'_>, report: &mut SyncReport, recorder: &mut impl Recorder) -> EndpointsAction {
+    let SyncInput { state, pods, context } = *input;
     let Some(service) = state.service else {
         return if state.endpoints.is_some() { EndpointsAction::Delete } else { EndpointsAction::None };
     };

@@ -33,7 +33,7 @@ pub(super) fn pod_subsets<'a>(
     let mut without_node = Vec::new();
     let recorded = recorder.open();
     if recorded {
-        found.keep_places();
+        found.record_places();
     }
     let mut addresses = 0..;
     for (index, &pod) in pods.iter().enumerate() {

@@ -160,7 +160,7 @@ impl<'a, 'm> EndpointSet<'a, 'm> {
             order.sort_unstable_by(|(x, a), (y, b)| x.order(y).then(b.cmp(a)));
             same_head.iter_mut().zip(order).for_each(|(place, (_, member))| place.1 = member);
         }
-        self.missing.dedup_by(|(x, lost), (y, kept)| x == y && identity(*lost).order(&identity(*kept)).is_eq());
+        self.missing.dedup_by(|(x, hidden), (y, listed)| x == y && identity(*hidden).order(&identity(*listed)).is_eq());
         self.missing.len() < before
     }
 
@@ -235,8 +235,8 @@ pub(super) fn of_family<'a, 'm>(
     }
     if any_hidden {
         let pairs = hidden_pods(job, family, members);
-        for &(lost, kept) in &pairs {
-            records::duplicate(job, family, lost, kept, recorder);
+        for &(hidden, listed) in &pairs {
+            records::duplicate(job, family, hidden, listed, recorder);
         }
         findings::shared_addresses(job, family, &pairs, report);
     }
@@ -255,5 +255,5 @@ fn hidden_pods(job: &SliceJob<'_>, family: Family, members: &Members<'_>) -> Vec
     all.sort_by(|a, b| order(a, b).then(b.2.cmp(&a.2)));
     let equal = all.chunk_by(|a, b| order(a, b).is_eq());
     let pairs = equal.filter_map(|equal| equal.split_first());
-    pairs.flat_map(|(kept, lost)| lost.iter().map(|lost| (lost.2, kept.2))).collect()
+    pairs.flat_map(|(listed, hidden)| hidden.iter().map(|hidden| (hidden.2, listed.2))).collect()
 }

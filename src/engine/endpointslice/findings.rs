@@ -103,14 +103,14 @@ pub(super) fn addresses(
 
 /// Pods that others with the same address hide.
 pub(super) fn shared_addresses(job: &SliceJob<'_>, family: Family, pairs: &[(usize, usize)], report: &mut SyncReport) {
-    let Some(&(lost, kept)) = pairs.first().filter(|_| !job.profile.target_in_identity) else { return };
+    let Some(&(hidden, listed)) = pairs.first().filter(|_| !job.profile.target_in_identity) else { return };
     let message = format!(
         "{} pods are hidden in the {} slices by others with the same address, such as {} by {}; which one is listed \
          is random upstream",
         pairs.len(),
         family.as_str(),
-        job.pods[lost].name(),
-        job.pods[kept].name()
+        job.pods[hidden].name(),
+        job.pods[listed].name()
     );
     add(job, report, Reason::SharedAddressCollapses, message);
 }

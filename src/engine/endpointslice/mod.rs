@@ -48,9 +48,9 @@ use crate::{
         membership,
         reason::{Finding, Reason},
         record::Recorder,
-        state::{Event, EventType, SliceChanges, State, SyncContext, SyncReport},
+        state::{Event, EventType, SliceChanges, SyncInput, SyncReport},
     },
-    model::{AddressType, EndpointSlice, Family, Pod},
+    model::{AddressType, EndpointSlice, Family},
 };
 
 pub(crate) use endpoint_state::EndpointState;
@@ -62,13 +62,8 @@ use job::{OUTPUT, SliceJob};
 use members::Members;
 
 /// What the `EndpointSlice` controller does to one Service.
-pub(crate) fn sync(
-    state: &State<'_>,
-    pods: &[&Pod],
-    context: &SyncContext,
-    report: &mut SyncReport,
-    recorder: &mut impl Recorder,
-) -> SliceChanges {
+pub(crate) fn sync(input: &SyncInput<'_>, report: &mut SyncReport, recorder: &mut impl Recorder) -> SliceChanges {
+    let SyncInput { state, pods, context } = *input;
     let profile = context.profile;
     let Some(service) = state.service.filter(|s| membership::serves(s, profile)) else {
         return SliceChanges::default();

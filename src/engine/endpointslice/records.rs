@@ -187,10 +187,16 @@ pub(super) fn published(job: &SliceJob<'_>, family: Family, index: usize, record
 }
 
 /// A pod that another one with the same identity hides.
-pub(super) fn duplicate(job: &SliceJob<'_>, family: Family, lost: usize, kept: usize, recorder: &mut impl Recorder) {
+pub(super) fn duplicate(
+    job: &SliceJob<'_>,
+    family: Family,
+    hidden: usize,
+    listed: usize,
+    recorder: &mut impl Recorder,
+) {
     recorder.record(|| {
-        let detail = format!("the endpoint of pod {} is listed", job.pods[kept].name());
-        Record::of_pod(scope(family), lost, Reason::DuplicateAddress, detail)
+        let detail = format!("the endpoint of pod {} is listed", job.pods[listed].name());
+        Record::of_pod(scope(family), hidden, Reason::DuplicateAddress, detail)
     });
 }
 

@@ -1,5 +1,4 @@
-//! What is mirrored, said in short texts. Equality with the real controllers is the parity tests' work;
-//! these tell the cases apart by name.
+//! Mirrored slices, as short texts. The parity tests compare with the real controllers; these tests name the cases.
 
 use serde_json::{Value, json};
 
@@ -270,9 +269,9 @@ fn endpoints_are_mirrored_as_kubernetes_mirrors_them() {
 fn events_are_those_of_kubernetes() {
     let subsets = json!([{"addresses": [{"ip": "a"}, {"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}, {"ip": "10.0.0.3"}]}]);
     let plan = mirrored("1.26", &json!({}), &subsets, &json!([]));
-    let told: Vec<String> = plan.events.iter().map(|e| format!("{:?} {} {}", e.kind, e.reason, e.message)).collect();
+    let events: Vec<String> = plan.events.iter().map(|e| format!("{:?} {} {}", e.kind, e.reason, e.message)).collect();
     assert_eq!(
-        told,
+        events,
         [
             "Warning InvalidIPAddress Skipped 1 invalid IP addresses when mirroring to EndpointSlices",
             "Warning TooManyAddressesToMirror A max of 2 addresses can be mirrored to EndpointSlices per Endpoints subset. 2 addresses were skipped",

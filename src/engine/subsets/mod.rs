@@ -1,9 +1,9 @@
 //! The canonical form of subsets (`RepackSubsets`): addresses that serve the same ports share a subset.
 //!
-//! What comes in are blocks: addresses that serve the same ports. A stored subset is one, and so are all pods that
-//! have the same numbers under the same names. Addresses and ports are put down once, and never multiplied: a
-//! port only knows a set of blocks. Sorted by address, the addresses of a set are a sorted list, and ports with
-//! equal lists share a subset. Nothing is hashed but to order ports and subsets, and only where there are several.
+//! The input consists of blocks: addresses that serve the same ports. A stored subset is a block, and so are all pods
+//! with the same numbers under the same names. Addresses and ports are stored once and never multiplied: a port only
+//! refers to a set of blocks. The addresses of a set make a sorted list, and ports with equal lists share a subset.
+//! Hashes are only computed to order ports and subsets, if there are several.
 
 #[cfg(test)]
 mod tests;
@@ -79,7 +79,7 @@ pub(crate) struct Repack {
 /// The subsets, in canonical order.
 pub(crate) struct PackedSubsets {
     pub(crate) subsets: Vec<EndpointSubset>,
-    /// Where everything went, if [`Repack::keep_places`] asked for it.
+    /// Where everything went, if [`Repack::record_places`] was called.
     pub(crate) places: SubsetPlaces,
 }
 
@@ -100,8 +100,8 @@ impl Repack {
         Self { addresses: Vec::with_capacity(n), joined: Vec::with_capacity(n), ..Self::default() }
     }
 
-    /// Has [`SubsetPlaces`] written down.
-    pub(crate) fn keep_places(&mut self) {
+    /// Records [`SubsetPlaces`].
+    pub(crate) fn record_places(&mut self) {
         self.places = true;
     }
 
@@ -152,7 +152,7 @@ impl Repack {
     }
 
     /// For each block its addresses in order, each once. For each address its place in the order, if there are several
-    /// blocks; and, if places are kept, which stands for it.
+    /// blocks; and, if places are recorded, the address that stands for it.
     fn addresses_by_block(&self) -> (Vec<List>, Vec<usize>, Vec<usize>) {
         let mut sizes = vec![0; self.blocks as usize];
         self.joined.iter().for_each(|(block, _)| sizes[block.0 as usize] += 1);
@@ -178,7 +178,7 @@ impl Repack {
     }
 
     /// The addresses by text of the IP, then uid, then as they came (`LessEndpointAddress`; an address
-    /// without target sorts as one with an empty uid, because the two are never told apart).
+    /// without target sorts as one with an empty uid, because the two are the same).
     fn address_order(&self) -> impl Iterator<Item = usize> {
         let mut order: Vec<(u128, u32)> = (0..).zip(&self.addresses).map(|(i, a)| (head(&a.ip), i)).collect();
         order.sort_unstable_by(|a, b| {
@@ -298,7 +298,7 @@ struct Served {
     list: usize,
     /// The port.
     port: usize,
-    /// All that are the same, if places are kept.
+    /// All equal ports, if places are recorded.
     all: Vec<usize>,
 }
 

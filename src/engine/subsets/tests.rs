@@ -110,7 +110,7 @@ fn ports_of_one_set_merge_even_with_app_protocol() {
 #[test]
 fn places_tell_where_everything_went() {
     let mut all = Repack::default();
-    all.keep_places();
+    all.record_places();
     let blocks = [all.block(), all.block(), all.block()];
     let ports = read("@ p:1 q:2 r:3").remove(0).ports;
     let sets = [vec![blocks[0], blocks[1]], vec![blocks[1]], vec![blocks[2]]].map(|blocks| all.set(blocks));

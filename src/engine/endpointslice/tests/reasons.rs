@@ -88,8 +88,8 @@ fn one_missing_node_freezes_all() {
     let mut stored = slice("a", &[2, 3]);
     stored["endpoints"][0]["conditions"]["ready"] = json!(false);
     state["endpointSlices"] = json!([slice("b", &[1]), stored]);
-    let kept = records(&state).into_iter().skip(3);
-    let found: Vec<_> = kept.map(|n| format!("{} {:?} {}: {}", n.pod, n.port, n.reason, n.detail)).collect();
+    let later = records(&state).into_iter().skip(3);
+    let found: Vec<_> = later.map(|n| format!("{} {:?} {}: {}", n.pod, n.port, n.reason, n.detail)).collect();
     assert_eq!(
         found,
         [
@@ -156,10 +156,10 @@ fn pods_that_hide_each_other() {
 }
 
 /// The edit, a release that reports findings, their codes, and a release that does not, if there is one.
-type Odd<'a> = (Vec<(&'a str, Value)>, &'a str, &'a [&'a str], &'a str);
+type DefectCase<'a> = (Vec<(&'a str, Value)>, &'a str, &'a [&'a str], &'a str);
 
 /// One pod and its slice, with places that can be edited.
-fn told_where_it_occurs(cases: &[Odd<'_>]) {
+fn assert_reported(cases: &[DefectCase<'_>]) {
     for (edits, with, codes, without) in cases {
         let mut state = state([1], &[slice("a", &[1])]);
         state["service"]["metadata"]["annotations"] = json!({"x": "y"});
@@ -185,11 +185,11 @@ fn distribution(value: &str) -> (&'static str, Value) {
 
 /// Each finding, with a release that reports it and one that does not.
 #[test]
-fn oddities_are_told_where_they_occur() {
+fn defects_are_reported_for_the_releases_that_have_them() {
     let mut twin = pod(2, "n");
     twin["status"]["podIPs"][0]["ip"] = json!("10.0.0.1");
     let none = &[][..];
-    told_where_it_occurs(&[
+    assert_reported(&[
         (vec![], "1.22", none, "1.37"),
         (vec![("/nodes", json!([]))], "1.23", &["missing-node-freezes-slices"], ""),
         (vec![("/nodes", json!([]))], "1.24", &["missing-node-retries"], ""),
@@ -261,7 +261,7 @@ fn settings_without_effect_are_reported() {
     let annotation = |key: &str, value: &str| annotations(json!({key: value}));
     let (mode, hints) = ("service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints");
     let none = &[][..];
-    told_where_it_occurs(&[
+    assert_reported(&[
         (vec![annotation(hints, "Auto")], "1.23", &["hints-vanish"], "1.24"),
         (vec![annotation(mode, "Auto")], "1.26", &["hints-vanish"], "1.27"),
         (vec![distribution("PreferClose")], "1.30", &["hints-vanish"], "1.31"),

@@ -75,7 +75,7 @@ impl Room {
 impl fmt::Display for Imports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Only([]) => f.write_str("nothing of ours"),
+            Only([]) => f.write_str("no other room"),
             Only(names) => f.write_str(&names.join(", ")),
             Everything => f.write_str("everything"),
         }

@@ -133,7 +133,7 @@ fn a_re_export_does_not_hide_the_room_that_defines_the_name() {
             "src/engine/mod.rs:1: engine imports crate::model::App from servers/rest (src/servers/rest/mod.rs); engine may \
              import model",
             "src/model/mod.rs:1: model imports crate::servers::rest::App from servers/rest (src/servers/rest/mod.rs); model \
-             may import nothing of ours",
+             may import no other room",
         ]
     );
 }
@@ -181,7 +181,7 @@ fn nothing_but_the_program_takes_from_the_roots() {
         ("src/engine/mod.rs", "pub fn plan() {}"),
         ("src/model/mod.rs", "use crate::plan;"),
     ]);
-    let may = "model may import nothing of ours";
+    let may = "model may import no other room";
     assert_eq!(
         found,
         [

@@ -1,4 +1,4 @@
-//! Any bytes as a `ConversionReview`, and as objects to convert to everything there is.
+//! Any bytes as a `ConversionReview`, and as objects to convert to every target.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Compressed input, whole or with one byte changed. (Random bytes hardly ever are gzip.)
+//! Compressed input, as it is or with one byte changed. (Random bytes are hardly ever gzip.)
 #![no_main]
 
 use std::io::Write;

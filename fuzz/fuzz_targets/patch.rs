@@ -1,5 +1,5 @@
-//! Plausible objects with some invalid fields and sometimes too many addresses: once rules have changed an object, they
-//! find nothing more to change, with a known cluster and without.
+//! Realistic objects with some faults and sometimes too many addresses: a second patch is empty, with and without a
+//! cluster.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -55,7 +55,7 @@ fn cluster(state: &Value) -> Inventory {
     items.push(typed(&state["service"], "Service"));
     let mut inventory = Inventory::default();
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
-    // What cannot be read of it is not there.
+    // Objects that cannot be read are left out.
     let _ = decode::read(list.as_bytes(), &Source::body(), &mut inventory);
     inventory
 }

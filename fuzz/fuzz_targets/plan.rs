@@ -1,4 +1,4 @@
-//! States that could be real, with something odd here and there, through all controllers of any release.
+//! Realistic states with some faults, planned by all controllers of any release.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as the body of an admission review. Whatever can be read is decided, and a second patch is empty.
+//! Any bytes as the body of an admission review: readable requests are decided, and a second patch is empty.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,10 +11,10 @@ fuzz_target!(|bytes: &[u8]| {
     let settings = strict();
     for stage in [Stage::Mutate, Stage::Validate] {
         let decision = decide(&request, stage, &settings, &Nothing);
-        let said = answer_review(version, &request.uid, &decision);
-        serde_json::from_slice::<Value>(&said).expect("the answer is JSON");
+        let answer = answer_review(version, &request.uid, &decision);
+        serde_json::from_slice::<Value>(&answer).expect("the answer is JSON");
     }
-    // An API server sends what it has read itself: no key twice, and a map for an object.
+    // An API server serializes what it has parsed: keys are unique, and an object is a map.
     let Some(Ok(object @ Value::Object(_))) = request.object.map(|o| serde_json::from_str(o.get())) else { return };
     let raw = to_raw_value(&object).expect("it was JSON before");
     settle(&AdmissionRequest { object: Some(&raw), ..request.clone() }, &settings, &Nothing);

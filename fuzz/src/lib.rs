@@ -1,4 +1,4 @@
-//! What fuzz targets share: reading and planning, and states that could be real.
+//! Shared code of the fuzz targets.
 
 pub mod inputs;
 pub mod reviews;

@@ -1,6 +1,9 @@
-//! What the targets of the webhook share.
+//! Shared code of the targets for the webhook.
 
-use roster::admission::{AdmissionRequest, Knowledge, Mode, Rule, Settings, Stage, decide};
+use roster::{
+    admission::{AdmissionRequest, Knowledge, Mode, Rule, Settings, Stage, decide},
+    model::json::patch::apply,
+};
 use serde_json::{Value, value::to_raw_value};
 
 /// Every rule, enforced.
@@ -12,21 +15,20 @@ pub fn strict() -> Settings {
     settings
 }
 
-/// Lets rules change the object of `request`: the patch applies, has the same effect with another implementation, and
-/// leaves nothing to change.
+/// Checks that the patch for the object of `request` fits, that `json-patch` reads it, and that a second patch is empty.
 pub fn settle(request: &AdmissionRequest<'_>, settings: &Settings, cluster: &dyn Knowledge) {
     let Some(raw) = request.object else { return };
     let patch = decide(request, Stage::Mutate, settings, cluster).patch;
-    let mut ours: Value = serde_json::from_str(raw.get()).expect("an object is JSON");
-    let mut theirs = ours.clone();
-    for op in &patch {
-        op.apply(&mut ours).expect("a patch fits");
-    }
+    let object: Value = serde_json::from_str(raw.get()).expect("an object is JSON");
+    let mut changed = object.clone();
+    apply(&patch, &mut changed).expect("a patch fits");
+    // An API server receives the patch as text.
     let text = serde_json::to_value(&patch).expect("a patch is JSON");
-    let same: json_patch::Patch = serde_json::from_value(text).expect("a patch is one for others as well");
-    json_patch::patch(&mut theirs, &same).expect("a patch fits for others as well");
-    assert_eq!(ours, theirs, "{patch:?}");
-    let patched = to_raw_value(&ours).expect("it was JSON before");
+    let read: json_patch::Patch = serde_json::from_value(text).expect("a patch can be read");
+    let mut stored = object;
+    json_patch::patch(&mut stored, &read).expect("a patch fits as text");
+    assert_eq!(changed, stored, "{patch:?}");
+    let patched = to_raw_value(&changed).expect("it was JSON before");
     let again = decide(&AdmissionRequest { object: Some(&patched), ..request.clone() }, Stage::Mutate, settings, cluster);
     assert!(again.patch.is_empty(), "{patch:?} then {:?}", again.patch);
 }

@@ -1,4 +1,4 @@
-//! States of one Service, made of the fuzzer's bytes.
+//! States of one Service, generated from the bytes of the fuzzer.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use serde_json::{Map, Value, json};

@@ -8,7 +8,7 @@ use std::{
 use super::*;
 use crate::inventory::Inventory;
 
-/// What was read, in short: keys of the objects, `code pointer message` of the problems, the error.
+/// The keys of the objects, each finding as `code pointer message`, and the error.
 fn outcome(input: impl Read + Send, source: &Source<'_>) -> (Vec<String>, Vec<String>, Option<String>) {
     let mut inventory = Inventory::default();
     let error = read(input, source, &mut inventory).err().map(|e| e.to_string());
@@ -28,7 +28,7 @@ fn one_thread() -> Source<'static> {
     Source { threads: NonZeroUsize::MIN, ..Source::file("in") }
 }
 
-/// One byte at a time, as the slowest of sockets.
+/// A reader that returns one byte at a time.
 struct Drip<'a>(&'a [u8]);
 
 impl Read for Drip<'_> {
@@ -46,7 +46,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// The same whether it comes at once, byte by byte or packed.
+/// Checks that the result is the same at once, byte by byte and compressed.
 #[track_caller]
 fn check(input: impl AsRef<[u8]>, objects: &[&str], problems: &[&str], error: Option<&str>) {
     let input = input.as_ref();
@@ -66,7 +66,7 @@ const A: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","names
 const B: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b","namespace":"n"}}"#;
 
 #[test]
-fn every_shape_that_kubectl_prints() {
+fn every_output_format_of_kubectl_is_read() {
     for input in [
         format!("{A}{B}"),
         format!("{A}\n{B}\n"),
@@ -76,7 +76,7 @@ fn every_shape_that_kubectl_prints() {
         format!("[{A},{B}]"),
         format!("\u{feff}{A}{B}"),
         format!(r#"{{"kind":"List","apiVersion":"v1","items":[{{"apiVersion":"v1","items":[{A}],"kind":"PodList"}},{B}]}}"#),
-        // What `kubectl get --raw` prints: the list alone names the kind.
+        // The output of `kubectl get --raw`: only the list names the kind.
         r#"{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"a","namespace":"n"}},{"metadata":{"name":"b","namespace":"n"}}]}"#.into(),
         // The same, sorted.
         r#"{"apiVersion":"v1","items":[{"metadata":{"name":"a","namespace":"n"}},{"metadata":{"name":"b","namespace":"n"}}],"kind":"PodList"}"#.into(),
@@ -95,7 +95,7 @@ fn every_shape_that_kubectl_prints() {
 }
 
 #[test]
-fn kinds_of_all_sorts() {
+fn kinds_are_recognized_and_others_are_counted() {
     check(
         r#"{"kind":"ServiceList","apiVersion":"v1","items":[{"metadata":{"name":"s"}}]}
            {"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"s"}}]}
@@ -115,7 +115,7 @@ fn kinds_of_all_sorts() {
 }
 
 #[test]
-fn one_bad_object_leaves_the_others() {
+fn an_invalid_object_does_not_affect_the_others() {
     let list = |bad: &str| format!(r#"{{"kind":"List","items":[{A},{bad},{B}]}}"#);
     for (bad, problem) in [
         ("null", "invalid-object /items/1 in:1:98: invalid type: null, expected an object"),
@@ -146,7 +146,7 @@ fn one_bad_object_leaves_the_others() {
 }
 
 #[test]
-fn names_and_ports_that_an_api_server_refuses() {
+fn names_and_ports_that_an_api_server_refuses_are_reported() {
     let long = "x".repeat(300);
     let service = |name: &str, spec: &str| {
         format!(r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"{name}"}},"spec":{spec}}}"#)
@@ -193,7 +193,7 @@ fn names_and_ports_that_an_api_server_refuses() {
 }
 
 #[test]
-fn of_equal_names_and_keys_the_last_one_counts() {
+fn the_last_of_equal_names_and_keys_counts() {
     check(
         format!("{A}{B}{A}"),
         &["Pod n/a", "Pod n/b", "Pod n/a"],
@@ -212,7 +212,7 @@ fn of_equal_names_and_keys_the_last_one_counts() {
         &["duplicate-key /metadata/name in:4:10: name is repeated; the last one counts"],
         None,
     );
-    // One fault does not hide the place of another.
+    // A fault does not hide another one.
     check(
         "kind: Pod\nmetadata: {name: a}\n---\nkind: Service\nmetadata:\n  name: b\n  name: c\nspec:\n  ports: 80\n",
         &["Pod a"],
@@ -225,7 +225,7 @@ fn of_equal_names_and_keys_the_last_one_counts() {
 }
 
 #[test]
-fn broken_json_ends_the_reading_where_it_breaks() {
+fn invalid_json_is_an_error_at_its_position() {
     for (bad, objects, error) in [
         (format!("{A}\n{{\"kind\":\"Pod\""), 1, "in:2:14: not JSON: the input ends within an object"),
         (format!("[{A},{B}"), 2, "in:1:147: not JSON: the input ends within a list"),
@@ -255,7 +255,7 @@ fn broken_json_ends_the_reading_where_it_breaks() {
 }
 
 #[test]
-fn a_cut_character_is_an_error_with_its_place() {
+fn a_truncated_character_is_an_error_at_its_position() {
     let mut bytes = format!("[{A},\n{{\"kind\":\"Pod\",\"x\":\"").into_bytes();
     bytes.extend(b"\xe2\x82\"}]");
     let (objects, _, error) = outcome(&*bytes, &one_thread());
@@ -337,7 +337,7 @@ fn millions_of_bad_objects_are_counted_in_linear_time() {
 }
 
 #[test]
-fn addresses_are_taken_as_upstream_takes_them() {
+fn addresses_are_parsed_as_upstream_parses_them() {
     let pod = r#"{"kind":"Pod","metadata":{"name":"a"},"status":{"podIP":"010.0.0.1","podIPs":[{"ip":"010.0.0.1"},{"ip":"::ffff:10.0.0.1"}]}}"#;
     let mut inventory = Inventory::default();
     read(pod.as_bytes(), &one_thread(), &mut inventory).unwrap();
@@ -346,7 +346,7 @@ fn addresses_are_taken_as_upstream_takes_them() {
 }
 
 #[test]
-fn yaml_scalars_are_what_kubectl_means() {
+fn yaml_scalars_have_the_types_of_kubectl() {
     let yaml = "kind: Service\nmetadata:\n  name: 'a'\n  labels: {app: yes, n: \"80\", d: 2026-01-01, e: !!str 5, v: 1.2.3, z: 010, h: 12e3456}\n\
                 spec:\n  publishNotReadyAddresses: true\n  clusterIP: None\n  ports:\n  - {port: 80, targetPort: http}\n  \
                 - port: 81\n    targetPort: 8081\n    name: |-\n      x\n";
@@ -413,7 +413,7 @@ fn beta_slices_get_zone_and_node() {
 }
 
 #[test]
-fn a_reader_that_fails_keeps_what_came_before() {
+fn objects_before_a_read_error_are_kept() {
     struct Fails;
     impl Read for Fails {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -429,7 +429,7 @@ fn a_reader_that_fails_keeps_what_came_before() {
 }
 
 #[test]
-fn many_threads_read_what_one_reads() {
+fn several_threads_read_the_same_as_one() {
     // Some megabytes, so that there are several batches, and an error in the middle of the second run.
     let pod = |i: usize, bad: bool| {
         let pad = "p\\\"{".repeat(200 + i % 700);

@@ -25,7 +25,7 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
     pairs.iter().copied().collect()
 }
 
-/// What holds for the Endpoints `shop/web`, written by `alice`.
+/// The settings for the Endpoints `shop/web`, written by `alice`.
 fn shop_web(list: &[Value]) -> Settings {
     let namespace = labels(&[("team", "a")]);
     policies(list).settings(&PolicyTarget {
@@ -46,7 +46,7 @@ fn without_policies_every_rule_has_its_own_mode() {
 }
 
 #[test]
-fn the_strictest_opinion_counts_and_the_order_does_not() {
+fn the_strictest_mode_counts_in_any_order() {
     let rule = |mode: &str| json!({"rules": [{"name": "external-ip", "mode": mode}]});
     for (name, specs, want, policy) in [
         ("a listed mode", vec![rule("off")], Mode::Off, Some("p0")),
@@ -128,7 +128,7 @@ fn slices_belong_to_the_service_of_their_label() {
 }
 
 #[test]
-fn a_policy_that_asks_for_unknown_labels_is_about_nothing() {
+fn a_policy_that_selects_unknown_namespace_labels_does_not_apply() {
     let by_label = |key: &str| json!({"match": {"namespaces": {"selector": {"matchExpressions": [{"key": key, "operator": "NotIn", "values": ["x"]}]}}}});
     for (key, want) in [("team", false), ("kubernetes.io/metadata.name", true)] {
         let policies = policies(&[v1("a", &by_label(key))]);
@@ -147,7 +147,7 @@ fn a_policy_that_asks_for_unknown_labels_is_about_nothing() {
 }
 
 #[test]
-fn what_a_policy_exempts_it_leaves_alone_and_others_do_not() {
+fn an_exemption_applies_to_its_own_policy_only() {
     for (exempt, want) in [
         (json!({"users": ["bob", "al*"]}), true),
         (json!({"groups": ["dev"]}), true),
@@ -167,7 +167,7 @@ fn what_a_policy_exempts_it_leaves_alone_and_others_do_not() {
 }
 
 #[test]
-fn ranges_add_up_and_deny_wins_over_truncate() {
+fn ranges_add_up_and_deny_takes_precedence_over_truncate() {
     let spec = |allow: &[&str], deny: &[&str], action: &str| json!({"addresses": {"allow": allow, "deny": deny}, "capacity": {"action": action}});
     let settings = shop_web(&[
         v1("a", &spec(&["192.0.2.0/24", "10.0.0.0/8"], &["fd00::/8"], "Deny")),
@@ -177,7 +177,7 @@ fn ranges_add_up_and_deny_wins_over_truncate() {
     ]);
     let ranges = |texts: &[&str]| texts.iter().map(|t| t.parse().unwrap()).collect::<Vec<_>>();
     assert_eq!(settings.allowed, ranges(&["10.0.0.0/8", "192.0.2.0/24"]));
-    // Each is somebody's: of several the first by name.
+    // Each range belongs to a policy: the first by name.
     let denied = |range: &str, policy: &str| DeniedRange { range: range.parse().unwrap(), policy: policy.into() };
     assert_eq!(settings.denied, [denied("10.1.0.0/16", "b"), denied("fd00::/8", "a")]);
     assert_eq!((settings.capacity, settings.capacity_policy.as_deref()), (Capacity::Deny, Some("a")));
@@ -185,7 +185,7 @@ fn ranges_add_up_and_deny_wins_over_truncate() {
 }
 
 #[test]
-fn of_several_policies_with_one_name_the_last_counts() {
+fn the_last_policy_of_a_name_counts() {
     let raws = ["off", "enforce"].map(|mode| raw(&v1("a", &json!({"defaultMode": mode}))));
     let (policies, problems) = Policies::read(raws.iter().map(AsRef::as_ref));
     assert_eq!(policies.iter().map(|p| p.spec.default_mode).collect::<Vec<_>>(), [Some(Mode::Enforce)]);
@@ -193,7 +193,7 @@ fn of_several_policies_with_one_name_the_last_counts() {
 }
 
 #[test]
-fn both_versions_say_the_same() {
+fn both_versions_give_the_same_settings() {
     let flat = json!({
         "apiVersion": "roster.dev/v1alpha1", "kind": "EndpointPolicy", "metadata": {"name": "a"},
         "spec": {
@@ -223,7 +223,7 @@ fn both_versions_say_the_same() {
 }
 
 #[test]
-fn mistakes_are_named_by_their_field() {
+fn violations_name_their_field() {
     let alpha = |spec: &Value| json!({"apiVersion": "roster.dev/v1alpha1", "kind": "EndpointPolicy", "metadata": {"name": "a"}, "spec": spec});
     for (policy, usable, want) in [
         (
@@ -309,9 +309,9 @@ fn mistakes_are_named_by_their_field() {
     }
 }
 
-/// Whatever waits in an annotation, a policy exempts nobody, allows no range and is about no less than its spec says.
+/// An annotation of a policy cannot add exemptions or allowed ranges, or narrow what the policy applies to.
 #[test]
-fn an_annotation_exempts_nobody() {
+fn an_annotation_does_not_exempt() {
     let own = |rest: &str| format!(r#"{{"spec":{rest}}}"#);
     let forged = |rest: &str| format!(r#"{{"noGroups":{rest}}}"#);
     let at = "metadata.annotations[\"roster.dev/v1-only\"] does not fit: ";
@@ -345,7 +345,7 @@ fn an_annotation_exempts_nobody() {
 }
 
 #[test]
-fn what_the_schema_does_not_tell_is_told_by_its_field() {
+fn mistakes_beyond_the_schema_name_their_field() {
     for (fields, pointer, message) in [
         (r#""metadata":{"labels":[1]},"spec":{}"#, Some("/metadata"), "metadata invalid type: sequence"),
         (r#""metadata":{"annotations":5},"spec":{}"#, Some("/metadata"), "metadata invalid type: integer"),
@@ -360,7 +360,7 @@ fn what_the_schema_does_not_tell_is_told_by_its_field() {
 }
 
 #[test]
-fn a_pointer_leads_to_the_field() {
+fn the_pointer_of_a_finding_resolves() {
     for (spec, pointer, message) in [
         (json!({"rules": [{"name": "external-ip"}]}), "/spec/rules/0/mode", "spec.rules[0].mode is missing"),
         (
@@ -383,10 +383,10 @@ fn a_condition_keeps_its_time_until_it_changes() {
     assert_eq!(again.conditions[0].last_transition_time, early);
     let (_, problems) = read(&raw(&v1("a", &json!({"defaultMode": 1}))));
     let bad = PolicyStatus::of(3, &problems, &again, late);
-    let told: Vec<_> =
+    let shown: Vec<_> =
         bad.conditions.iter().map(|c| (c.kind.as_str(), c.status.as_str(), c.message.as_str())).collect();
     assert_eq!(
-        told,
+        shown,
         [
             ("Accepted", "False", "spec.defaultMode is a number, not a string"),
             ("Ready", "False", "this generation is not in force; the previous one is, until the next restart"),
@@ -396,7 +396,7 @@ fn a_condition_keeps_its_time_until_it_changes() {
 }
 
 #[test]
-fn both_schemas_hold_every_field() {
+fn both_schemas_have_every_field() {
     let crd = crd();
     let paths =
         |version: usize| crd["spec"]["versions"][version]["schema"]["openAPIV3Schema"]["properties"]["spec"].clone();
@@ -410,7 +410,7 @@ fn both_schemas_hold_every_field() {
 }
 
 #[test]
-fn an_object_that_is_labelled_into_a_policy_has_what_held_for_it_before() {
+fn an_object_that_is_relabelled_keeps_its_previous_settings_as_before() {
     let strict = json!({
         "rules": [{"name": "address-provenance", "mode": "enforce"}],
         "match": {"services": {"names": ["db"]}},

@@ -277,7 +277,7 @@ fn a_writer_must_not_name_a_controller() {
         "Endpoints",
         "byhand",
         &[
-            ("somebody", Rule::ManagedBy, managed("me"), &[]),
+            ("another name", Rule::ManagedBy, managed("me"), &[]),
             (
                 "the controller",
                 Rule::ManagedBy,

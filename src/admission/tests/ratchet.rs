@@ -1,4 +1,4 @@
-//! What is stored may stay; what is new is judged.
+//! Updates: a fault of the stored object is a warning, and a new one is refused.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn update(old: &Value, new: &Value, change: impl FnOnce(&mut Settings)) -> Decis
 }
 
 #[test]
-fn what_is_stored_is_told_and_not_refused() {
+fn a_stored_fault_is_a_warning_and_not_refused() {
     let (bad, worse) =
         (endpoints(&["127.0.0.1", "10.0.0.1"]), endpoints(&["10.0.0.2", "10.0.0.1", "127.0.0.1", "127.0.0.2"]));
     let same = update(&bad, &bad, |_| {});
@@ -33,18 +33,18 @@ fn what_is_stored_is_told_and_not_refused() {
     let message = refused.denied.unwrap().message;
     assert!(message.contains("127.0.0.2 is a loopback") && !message.contains("127.0.0.1"), "{message}");
     assert!(refused.warnings[0].contains("127.0.0.1 is a loopback"), "{:?}", refused.warnings);
-    // Nothing of it is an excuse for something new.
+    // A stored object without the fault does not excuse it.
     assert!(!update(&endpoints(&["10.0.0.1"]), &bad, |_| {}).allowed());
 }
 
 #[test]
-fn what_was_let_pass_under_other_settings_is_no_excuse() {
+fn a_fault_that_was_not_enforced_before_is_refused() {
     let bad = endpoints(&["127.0.0.1"]);
     for (name, before, want) in [
         ("the same", None, true),
-        ("enforced as well", Some(strict()), true),
-        ("only told there", Some(only(&[(Rule::SpecialAddress, Mode::Warn)])), false),
-        ("not looked at there", Some(only(&[])), false),
+        ("also enforced before", Some(strict()), true),
+        ("only a warning before", Some(only(&[(Rule::SpecialAddress, Mode::Warn)])), false),
+        ("off before", Some(only(&[])), false),
     ] {
         let decision = update(&bad, &bad, |s| {
             s.set(Rule::Provenance, Mode::Off);
@@ -68,7 +68,7 @@ fn ten_known_faults_do_not_hide_an_eleventh() {
 }
 
 #[test]
-fn more_of_too_much_is_new() {
+fn a_larger_excess_is_a_new_fault() {
     let of = |n: usize| {
         let list: Value = (0..n).map(|i| json!({ "ip": format!("10.0.{}.{}", i / 250, i % 250) })).collect();
         object("Endpoints", "byhand", &[("/subsets/0/addresses", list)])
@@ -83,7 +83,7 @@ fn more_of_too_much_is_new() {
 }
 
 #[test]
-fn a_finalizer_can_be_removed_from_anything_but_nothing_is_smuggled_in() {
+fn a_finalizer_can_be_removed_but_new_faults_are_refused() {
     let leaving = |ips: &[&str], finalizers: Value| {
         let mut object = endpoints(ips);
         object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
@@ -115,14 +115,14 @@ fn a_controllers_object_may_be_touched_and_not_taken_over() {
 }
 
 #[test]
-fn an_old_object_that_cannot_be_read_excuses_nothing() {
+fn an_unreadable_stored_object_does_not_excuse_a_fault() {
     let bad = endpoints(&["127.0.0.1"]);
     assert!(!update(&json!({ "subsets": 7 }), &bad, |_| {}).allowed());
     assert!(!update(&Value::Null, &bad, |_| {}).allowed());
 }
 
 #[test]
-fn rules_of_services_let_what_is_stored_pass_too() {
+fn stored_faults_of_services_are_not_refused() {
     let with = |changes: &[(&str, Value)]| object("Service", "s", changes);
     let old = [
         ("/spec/externalIPs", json!(["8.8.8.8"])),

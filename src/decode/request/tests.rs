@@ -14,8 +14,8 @@ const POD: &str = r#"{"metadata":{"name":"a","namespace":"shop","labels":{"app":
     "spec":{"containers":[{"ports":[{"name":"http","containerPort":80,"protocol":"TCP"}]}]},
     "status":{"podIPs":[{"ip":"10.0.0.1"}],"podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}]}}"#;
 
-/// `code pointer message` of each problem; or the error.
-fn told(text: &str) -> Result<Vec<String>, String> {
+/// Each finding as `code pointer message`, or the error.
+fn findings(text: &str) -> Result<Vec<String>, String> {
     let requested = read(text, &source()).map_err(|e| e.to_string())?;
     let problem = |p: &crate::engine::reason::Finding| {
         format!("{} {} {}", p.code, p.pointer.as_deref().unwrap_or("-"), p.message)
@@ -24,7 +24,7 @@ fn told(text: &str) -> Result<Vec<String>, String> {
 }
 
 #[test]
-fn both_looks_read_the_same() {
+fn both_paths_read_the_same() {
     let node = r#"{"metadata":{"name":"n"}}"#;
     let endpoints = r#"{"metadata":{"name":"web","namespace":"shop"},"subsets":[{"addresses":[{"ip":"10.0.0.9"}]}]}"#;
     let slice = r#"{"metadata":{"name":"web-1","namespace":"shop"},"addressType":"IPv4"}"#;
@@ -52,7 +52,7 @@ fn both_looks_read_the_same() {
 }
 
 #[test]
-fn what_is_odd_is_told_with_its_place() {
+fn findings_name_their_place() {
     let without = |text: &str| text.replace(r#","protocol":"TCP""#, "");
     for (text, want) in [
         (format!(r#"{{"service":{SERVICE},"pods":[{POD}]}}"#), Ok(vec![])),
@@ -93,7 +93,7 @@ fn what_is_odd_is_told_with_its_place() {
         ("[{}]".to_owned(), Err("a list, expected an object with service, pods, nodes, endpoints, endpointSlices, \
                                  controllers, options")),
         ("{\n}x".to_owned(), Err("in:2:2: not JSON: trailing characters")),
-        // JSON, though no Rust text and no number: the fault of one pod.
+        // Valid JSON that Rust cannot represent: a fault of one pod.
         (
             r#"{"pods":[{"metadata":{"name":"\ud800"}},{"spec":{"containers":[{"ports":[{"containerPort":1e999}]}]}}]}"#
                 .to_owned(),
@@ -103,13 +103,13 @@ fn what_is_odd_is_told_with_its_place() {
             ]),
         ),
         (r#"{"pods":[5],"kind":"List"}{}"#.to_owned(), Err("a Kubernetes object, or a list of them")),
-        // Fields of a request beside the items of a list do not count, and must make sense.
+        // Fields of a request beside the items of a list are not used, but must be valid.
         (
             r#"{"kind":"List","items":[],"pods":5}"#.to_owned(),
             Err("/pods: invalid type: integer `5`, expected a list"),
         ),
     ] {
-        let got = told(&text);
+        let got = findings(&text);
         if want == Err("?") {
             assert!(got.is_err(), "{text}");
             continue;
@@ -120,7 +120,7 @@ fn what_is_odd_is_told_with_its_place() {
 }
 
 #[test]
-fn memory_is_bounded_whatever_the_objects_hold() {
+fn memory_is_bounded_for_any_object() {
     let many = vec!["{}"; 100_000].join(",");
     let pairs = (0..100_000).map(|i| format!("\"{i}\":\"\"")).collect::<Vec<_>>().join(",");
     let source = Source { max_memory: 1 << 20, ..source() };
@@ -128,20 +128,20 @@ fn memory_is_bounded_whatever_the_objects_hold() {
         format!(r#"{{"endpointSlices":[{{"endpoints":[{many}]}}]}}"#),
         format!(r#"{{"endpoints":{{"subsets":[{{"addresses":[{many}]}}]}}}}"#),
         format!(r#"{{"service":{{"metadata":{{"labels":{{{pairs}}}}}}}}}"#),
-        // The parser of such a field must look ahead.
+        // The parser must buffer such a field.
         format!(r#"{{"service":{{"spec":{{"ports":[{{"targetPort":[{many}]}}]}}}}}}"#),
     ] {
         let error = read(&text, &source).map(|_| ()).unwrap_err().to_string();
         assert!(error.ends_with("the objects take more than 1048576 bytes of memory"), "{error}");
     }
-    // What nobody keeps costs nothing, even on the second reading.
+    // Skipped values are free, also on the slow path.
     let odd = format!(r#"{{"service":{{"metadata":{{"name":"a","name":"b"}},"x":[{many}],"y":{{{pairs}}}}}}}"#);
     assert_eq!(read(&odd, &source).unwrap().problems.as_slice().len(), 1);
 }
 
-/// Whose an object is counts as much as in a list.
+/// Objects are identified by namespace and name, as in a list.
 #[test]
-fn of_objects_of_one_name_the_last_one_counts_and_endpoints_are_the_services() {
+fn the_last_object_of_a_name_counts_and_endpoints_must_match_the_service() {
     let pod =
         |name: &str, ip: &str| POD.replace(r#""name":"a""#, &format!(r#""name":"{name}""#)).replace("10.0.0.1", ip);
     let pods =
@@ -154,7 +154,7 @@ fn of_objects_of_one_name_the_last_one_counts_and_endpoints_are_the_services() {
 
     let slice = r#"{"metadata":{"name":"web-1","namespace":"shop"},"addressType":"IPv4"}"#;
     let want = ["duplicate-object - EndpointSlice shop/web-1 is present more than once; the last one counts"];
-    assert_eq!(told(&format!(r#"{{"endpointSlices":[{slice},{slice}]}}"#)).unwrap(), want);
+    assert_eq!(findings(&format!(r#"{{"endpointSlices":[{slice},{slice}]}}"#)).unwrap(), want);
 
     for (name, namespace, want) in [
         ("web", "shop", &[][..]),
@@ -163,7 +163,7 @@ fn of_objects_of_one_name_the_last_one_counts_and_endpoints_are_the_services() {
     ] {
         let endpoints = format!(r#"{{"metadata":{{"name":"{name}","namespace":"{namespace}"}}}}"#);
         let text = format!(r#"{{"service":{SERVICE},"endpoints":{endpoints}}}"#);
-        assert_eq!(told(&text).unwrap(), want);
+        assert_eq!(findings(&text).unwrap(), want);
         assert_eq!(read(&text, &source()).unwrap().request.endpoints.is_some(), want.is_empty());
     }
 }

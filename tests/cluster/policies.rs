@@ -169,7 +169,7 @@ fn the_status_is_written_once(plane: &ControlPlane, api: &ApiServer, dir: &Path)
         conditions.as_array().unwrap().iter().map(one).collect()
     };
     let first = conditions(&path(&good), 1);
-    assert_eq!(brief(&first), ["Accepted=True Valid", "Ready=True ActivePolicies"]);
+    assert_eq!(brief(&first), ["Accepted=True Valid", "Ready=True InForce"]);
     let refused = conditions(&path(&bad), 1);
     assert_eq!(brief(&refused), ["Accepted=False Invalid", "Ready=False Invalid"]);
     assert!(
@@ -177,7 +177,7 @@ fn the_status_is_written_once(plane: &ControlPlane, api: &ApiServer, dir: &Path)
         "{refused}"
     );
     // Stored in the older version, and converted by those who wait for it.
-    assert_eq!(brief(&conditions(flat, 3)), ["Accepted=True Valid", "Ready=True ActivePolicies"]);
+    assert_eq!(brief(&conditions(flat, 3)), ["Accepted=True Valid", "Ready=True InForce"]);
     let (well, told) = kubectl(plane, "wait --for=condition=Ready --timeout=30s epol/good epol/flat", "");
     assert!(well, "{told}");
 

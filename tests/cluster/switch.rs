@@ -66,7 +66,7 @@ fn writes_pass_while_it_is_disabled_and_nothing_else_changes() {
     let admin = plane.kubeconfig();
     let (code, told) = run(&admin, "disable");
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("there is no webhook configuration roster"), "{told}");
+    assert!(told.contains("no webhook configuration roster found"), "{told}");
 
     let (well, told) = kubectl(&plane, "create -f -", &configurations());
     assert!(well, "{told}");
@@ -97,7 +97,7 @@ fn writes_pass_while_it_is_disabled_and_nothing_else_changes() {
     assert_eq!(stored(&plane), disabled);
 
     let at = versions(&plane);
-    let nothing = "nothing to do: no webhook refuses what it does not answer\n".to_owned();
+    let nothing = "nothing to do: no webhook has the failurePolicy Fail\n".to_owned();
     assert_eq!(run(&admin, "disable"), (Some(0), nothing));
     assert_eq!(versions(&plane), at);
 
@@ -105,7 +105,7 @@ fn writes_pass_while_it_is_disabled_and_nothing_else_changes() {
     assert_eq!(code, Some(0), "{told}");
     assert!(told.ends_with("\n2 webhooks changed\n"), "{told}");
     assert_eq!(stored(&plane), before);
-    assert_eq!(run(&admin, "enable"), (Some(0), "nothing to do: nothing is disabled\n".to_owned()));
+    assert_eq!(run(&admin, "enable"), (Some(0), "nothing to do: no webhook is disabled\n".to_owned()));
 
     refusals(&plane, dir.path());
 }

@@ -27,11 +27,11 @@ The rules of the admission webhook, `roster review` and `POST /v1/review`. Codes
 Each rule has a mode, which an `EndpointPolicy` sets: `off`; `audit` writes an annotation into the audit log; `warn` \
 also warns the client; `enforce` changes the object, or refuses it if the rule cannot change it. If the API server \
 did not reach the mutating webhook, a fault that it would have corrected is a warning.\n\n\
-For all rules:\n\n\
-- An update is not refused for a fault that the stored object already has: that is a warning. Users can therefore \
-correct faults one by one, and remove finalizers.\n\
+The following holds for all rules:\n\n\
+- An update is never refused for a fault that the stored object already has; the fault only causes a warning. Users can \
+therefore correct faults one by one, and remove finalizers.\n\
 - Writes of kube-controller-manager and of the API server itself are not reviewed, and objects that their controllers \
-own are never changed: the controllers would overwrite the change forever.\n\
+own are never changed, because the controllers would overwrite the change forever.\n\
 - Fields that Roster does not know survive its patches. A second patch is empty.\n\
 - A rule that needs the cluster is skipped without it; an audit annotation says so.\n\n\
 The answers in the examples come from the rules. The objects are in the namespace `shop`, whose pods, Services \

@@ -57,17 +57,17 @@ code_table! {
     TolerateUnreadyValue("tolerate-unready-value", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Set spec.publishNotReadyAddresses, and remove the annotation.");
     /// The Service has a label that is reserved for controllers. With `service.kubernetes.io/headless`, kube-proxy ignores the Service. With that label or `endpoints.kubernetes.io/managed-by`, its Endpoints are written at every sync. `kubernetes.io/service-name` and `endpointslice.kubernetes.io/managed-by` name the Service and the writer of a slice: Endpoints inherit them from the Service, and clients that select by them find the wrong objects.
     ReservedLabel("reserved-label", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Remove the label.");
-    /// The annotation `service.kubernetes.io/topology-mode` or its predecessor `topology-aware-hints` has a value that no release knows, or the two contradict each other. In that case the older annotation takes precedence.
+    /// The annotation `service.kubernetes.io/topology-mode` or its predecessor `topology-aware-hints` has a value that no release knows, or the two annotations contradict each other. The older one then takes precedence.
     TopologyMode("topology-mode-value", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use Auto or Disabled, in service.kubernetes.io/topology-mode only.");
-    /// `spec.trafficDistribution` has a value that no release knows, or does not have an effect: the annotation `topology-mode: Auto` takes precedence, `internalTrafficPolicy: Local` restricts traffic to the node already, and an ExternalName Service does not have endpoints.
+    /// `spec.trafficDistribution` has a value that no release knows, or has no effect: the annotation `topology-mode: Auto` takes precedence, `internalTrafficPolicy: Local` restricts traffic to the node already, and an ExternalName Service does not have endpoints.
     TrafficDistribution("traffic-distribution", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use PreferClose, PreferSameZone or PreferSameNode, and remove the setting that takes precedence.");
     /// SuperEdge's annotation `topologyKeys` is not a JSON list of node labels. SuperEdge ignores a list that it cannot read. A key that no node can have matches nothing; `*` is not a wildcard.
     SuperedgeKeys("superedge-topology-keys", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Write a JSON list of labels that the nodes have, such as [\"kubernetes.io/hostname\"].");
     /// OpenYurt's annotation `openyurt.io/topologyKeys` has a value that yurthub does not know and therefore ignores.
     OpenyurtKeys("openyurt-topology-keys", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use one of kubernetes.io/hostname, openyurt.io/nodepool and kubernetes.io/zone.");
-    /// `spec.externalIPs` redirects the traffic of every node for an address that may belong to somebody else (CVE-2020-8554).
+    /// `spec.externalIPs` redirects the traffic of every node for an address that may belong to another party (CVE-2020-8554).
     ExternalIp("external-ip", &["Service"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use a load balancer, or allow the range in an EndpointPolicy.");
-    /// `spec.loadBalancerIP` asks for an address outside of the allowed ranges (CVE-2020-8554). The field is deprecated. The rule does not check the status of a Service: a user who may write `services/status` can redirect traffic in the same way, so grant that permission to controllers only.
+    /// `spec.loadBalancerIP` requests an address outside the allowed ranges (CVE-2020-8554). The field is deprecated. The rule does not check the status of a Service: a user who may write `services/status` can redirect traffic in the same way, so grant that permission to controllers only.
     LoadBalancerIp("load-balancer-ip", &["Service"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use an annotation of the cloud provider, or allow the range in an EndpointPolicy.");
     /// The selector does not match any running or pending pod of the namespace. Needs the cluster.
     SelectorMatchesNothing("selector-matches-nothing", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Compare the selector with the labels of the pods.");
@@ -77,7 +77,7 @@ code_table! {
     TargetPortDiffers("target-port-differs", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Audit, "Ignore it during a rolling change; otherwise use one number.");
 
     // --- Endpoints
-    /// More than 1000 addresses. Enforced: the object is truncated as the controllers truncate it (ready addresses first, a proportional share of each subset) and gets the annotation `endpoints.kubernetes.io/over-capacity: truncated`. A policy can refuse it instead.
+    /// The object has more than 1000 addresses. Enforced: the object is truncated as the controllers truncate it (ready addresses first, a proportional share of each subset) and gets the annotation `endpoints.kubernetes.io/over-capacity: truncated`. A policy can refuse it instead.
     OverCapacity("over-capacity", &["Endpoints"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Write EndpointSlices: a Service can have many of them.");
     /// The label `service.kubernetes.io/headless` is missing on the Endpoints of a headless Service, or present on those of another. Mirrored slices inherit it, and kube-proxy ignores slices that have it. Enforced: it is added or removed. Needs the cluster.
     HeadlessLabel("headless-label", &["Endpoints"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Leave the label to Roster.");
@@ -85,11 +85,11 @@ code_table! {
     OverCapacityWarning("over-capacity-leftover", &["Endpoints"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Remove the annotation.");
     /// An address is listed twice for one port, or both as ready and as not ready. In that case it counts as not ready.
     DuplicateAddress("duplicate-address", &["Endpoints"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "List each address once.");
-    /// v1 Endpoints are deprecated since 1.33.
+    /// v1 Endpoints have been deprecated since 1.33.
     EndpointsDeprecated("endpoints-deprecated", &["Endpoints"], RefusalKind::Invalid, Remedy::Refuse, Mode::Audit, "Write EndpointSlices with the label kubernetes.io/service-name.");
 
     // --- EndpointSlice
-    /// The label `kubernetes.io/service-name` is missing: no consumer uses the slice. Slices of a multi-cluster Service have the label `multicluster.kubernetes.io/service-name` instead.
+    /// The label `kubernetes.io/service-name` is missing, so no consumer uses the slice. Slices of a multi-cluster Service have the label `multicluster.kubernetes.io/service-name` instead.
     SliceLabels("slice-labels", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Add the label with the name of the Service.");
     /// The Service in the label of the slice does not exist. Needs the cluster.
     SliceService("slice-service-missing", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Create the Service first, or correct the label.");
@@ -97,15 +97,15 @@ code_table! {
     AddressType("address-type-mismatch", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Write one slice for each address type.");
     /// An endpoint is listed twice for the same port, in this slice or in another slice of the Service. Needs the cluster to see other slices.
     DuplicateEndpoint("duplicate-endpoint", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "List each endpoint once, in one slice.");
-    /// More than 1000 endpoints in one slice.
+    /// A slice has more than 1000 endpoints.
     SliceOverCapacity("slice-over-capacity", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Write several slices.");
-    /// A hint names a zone without nodes: no node uses the endpoint while hints are in effect. Needs the cluster.
+    /// A hint names a zone without nodes, so no node uses the endpoint while hints are in effect. Needs the cluster.
     UnknownZone("hint-unknown-zone", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use the value of topology.kubernetes.io/zone of a node.");
 
     // --- both
-    /// An address is a loopback, link-local, unspecified, multicast or broadcast address, or not an IP address: traffic to it does not leave the node or does not arrive.
+    /// An address is a loopback, link-local, unspecified, multicast or broadcast address, or it is not an IP address. Traffic to it does not leave the node or does not arrive.
     SpecialAddress("special-address", &["Endpoints", "EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Use the address of the machine that serves.");
-    /// The label `managed-by` names a built-in controller, but another user writes the object: the controller will delete or rewrite it.
+    /// The label `managed-by` names a built-in controller, but another user writes the object. The controller will delete or rewrite it.
     ManagedBy("managed-by-spoofed", &["Endpoints", "EndpointSlice"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use another name in the label.");
     /// An address belongs neither to a pod of the namespace nor to a range that an `EndpointPolicy` allows (CVE-2021-25740), or it is in a range that a policy denies. Needs the cluster, except for denied ranges and for host names, which no range contains.
     Provenance("address-provenance", &["Endpoints", "EndpointSlice"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use the address of a pod of the namespace, or allow the range in an EndpointPolicy.");

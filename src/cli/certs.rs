@@ -25,8 +25,12 @@ use crate::runtime::{
     tls::{CertificateInfo, ValidityError},
 };
 
-/// Show certificates, or issue certificates to try the webhook with
+/// Show certificates, or issue certificates to try the webhook with.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 success, 1 a certificate has expired or expires within 14 days (show), 2 usage error, or a file \
+                  that cannot be read or written."
+)]
 pub(super) struct Certs {
     #[command(subcommand)]
     command: Command,
@@ -34,7 +38,7 @@ pub(super) struct Certs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show the names and the expiry of certificates. Exit code 1: one of them has expired, or expires within 14 days
+    /// Show the names and the expiry of certificates
     Show(Show),
     /// Issue a CA and a certificate, and write ca.crt, ca.key, tls.crt and tls.key into a folder. Existing files are not
     /// overwritten without --force

@@ -19,7 +19,7 @@ pub(super) struct ClusterArgs {
     /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE", help_heading = "Live cluster")]
     kubeconfig: Option<PathBuf>,
-    /// How many seconds to wait for one answer of the API server.
+    /// Maximum seconds to wait for one response of the API server.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Live cluster")]
     request_timeout: u64,
 }

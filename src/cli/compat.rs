@@ -19,6 +19,7 @@ use crate::engine::compat::{self, Difference, MEANINGS, Minor, Profile};
 /// Without a release: what each release changed. With a release: all its switches. With --against: what differs between
 /// the two releases.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 success, 2 usage error.")]
 pub(super) struct CompatArgs {
     /// A release, such as 1.30.
     minor: Option<Minor>,

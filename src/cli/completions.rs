@@ -14,6 +14,7 @@ use super::{
 ///
 /// For bash: `roster completions bash > /etc/bash_completion.d/roster`.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 success, 2 usage error.")]
 pub(super) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]

@@ -31,7 +31,7 @@ use crate::{
 /// convert them. Other objects are printed unchanged. Lost fields are listed on standard error.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing was lost, 1 something was lost, 2 wrong use, or an object that cannot be read or converted."
+    after_help = "Exit codes: 0 nothing was lost, 1 something was lost, 2 usage error, or an object that cannot be read or converted."
 )]
 pub(super) struct ConvertArgs {
     /// What to convert to: a kind, or a version of EndpointSlice or `EndpointPolicy`.

@@ -24,10 +24,10 @@ use crate::{
 /// Allow writes while the webhook does not answer.
 ///
 /// Sets the failurePolicy of Roster's webhooks to Ignore and stores the previous value in an annotation; `roster enable`
-/// restores it. The answers of a webhook that does answer still count. Only these fields of the two webhook
+/// restores it. Responses of webhooks that are still reachable remain in effect. Only these fields of the two webhook
 /// configurations are written.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, or nothing to do, 2 wrong use, or a change failed.")]
+#[command(after_help = "Exit codes: 0 done, or nothing to do, 2 usage error, or a change failed.")]
 pub(super) struct DisableArgs {
     #[command(flatten)]
     args: EmergencyArgs,
@@ -38,7 +38,7 @@ pub(super) struct DisableArgs {
 /// Restores the previous failurePolicy of Roster's webhooks. A failurePolicy that was changed in the meantime is left
 /// alone.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, or nothing to do, 2 wrong use, or a change failed.")]
+#[command(after_help = "Exit codes: 0 done, or nothing to do, 2 usage error, or a change failed.")]
 pub(super) struct EnableArgs {
     #[command(flatten)]
     args: EmergencyArgs,
@@ -52,7 +52,7 @@ struct EmergencyArgs {
     /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// How many seconds to wait for one answer of the API server.
+    /// Maximum seconds to wait for one response of the API server.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     request_timeout: u64,
     /// The name of the mutating and the validating webhook configuration.

@@ -38,7 +38,7 @@ use output::Color;
 /// Roster decides as Kubernetes' own controllers do, offline, and gives a reason for every decision.
 #[derive(Debug, Parser)]
 #[command(name = "roster", version, propagate_version = false, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 nothing to report, 1 there are findings, 2 wrong use or unreadable input.")]
+#[command(after_help = "Exit codes: 0 nothing to report, 1 there are findings, 2 usage error or unreadable input.")]
 struct Cli {
     /// When to use colours. The variable `NO_COLOR` is respected.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
@@ -76,7 +76,7 @@ pub fn main() -> ExitCode {
     let plugin = is_plugin(arguments.first());
     let cli = match parse(arguments, plugin) {
         Ok(cli) => cli,
-        // Help goes to standard output with exit code 0, wrong use to standard error with 2.
+        // Help goes to standard output with exit code 0, usage error to standard error with 2.
         Err(error) => error.exit(),
     };
     cli.color.apply();

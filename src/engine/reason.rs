@@ -36,7 +36,7 @@ code_table! {
     // --- a pod and a port are published
     /// The pod is published as ready.
     Ready("ready", Info, "");
-    /// The pod is not ready, and published as ready because the Service sets `publishNotReadyAddresses`.
+    /// The pod is not ready, but is published as ready because the Service sets `publishNotReadyAddresses`.
     PublishedNotReady("published-not-ready", Info, "");
     /// The pod is published as not ready: clients do not use it.
     NotReady("not-ready", Warning, "Look at the condition, container or readiness gate named in the detail.");
@@ -62,7 +62,7 @@ code_table! {
     SidecarPortIgnored("sidecar-port-ignored", Warning, "Upgrade (Endpoints 1.32, slices 1.33), or use the number of the port.");
     /// The Service has no ports and is not headless: Endpoints publish nothing for it.
     NoPorts("no-ports", Warning, "Add a port to the Service, or set clusterIP: None.");
-    /// Endpoints contain at most 1000 addresses; this one was truncated.
+    /// Endpoints contain at most 1000 addresses; these were truncated.
     Truncated("truncated", Warning, "Read EndpointSlices instead of Endpoints; they have no such limit.");
     /// Another pod has the same address (and host name): only one of them is published.
     DuplicateAddress("duplicate-address", Warning, "Pods with one address usually share the host network of a node; run them on different nodes.");
@@ -96,11 +96,11 @@ code_table! {
     LabelDiffers("label-differs", Info, "Change the label, or the selector.");
     /// A pod in another namespace has the right labels. A Service selects pods of its own namespace only.
     OtherNamespace("other-namespace", Info, "Move the Service or the pods.");
-    /// No pod serves this port of the Service: clients get no answer.
+    /// No pod serves this port of the Service: clients get no response.
     PortUnserved("port-unserved", Warning, "Look at the reasons of the pods, and start with the most frequent one.");
 
     // --- limits
-    /// The objects to write would repeat ports, labels and addresses of the Service more than 64 MiB long. Nothing is planned for this controller.
+    /// The objects to write would contain more than 64 MiB of repeated ports, labels and addresses of the Service. Nothing is planned for this controller.
     PlanTooLarge("plan-too-large", Error, "Split the Service, use one number for a named port in all pods, or put fewer labels on the Service.");
 
     // --- stored objects
@@ -128,7 +128,7 @@ code_table! {
     ServiceCarriesHeadlessLabel("service-carries-headless-label", Warning, "Remove the label service.kubernetes.io/headless from the Service.");
     /// Endpoints that were truncated to 1000 addresses are updated at every sync.
     OverCapacityRewrite("over-capacity-rewrite", Warning, "Run fewer than 1000 pods for the Service, or read slices and accept the writes.");
-    /// The Service has no `ipFamilies`: the controllers of early patches of 1.33 to 1.36 crash. Roster infers the family, as other releases do.
+    /// The Service has no `ipFamilies`: the controllers crash in early patch releases of 1.33 to 1.36. Roster infers the family, as other releases do.
     EmptyIpFamiliesPanic("empty-ip-families-panic", Error, "Upgrade to a fixed patch release (1.33.13, 1.34.9, 1.35.6, 1.36.2), or set spec.ipFamilies.");
     /// Any change of a pod may reorder the subsets of the Endpoints and rewrite them (up to 1.23).
     PodUpdateReordersSubsets("pod-update-reorders-subsets", Info, "Use one number for a named port in all pods, or upgrade to 1.24.");
@@ -180,17 +180,17 @@ code_table! {
     DuplicateObject("duplicate-object", Warning, "Send each object once.");
     /// Endpoints of another name or namespace than the Service's were sent as its own; they are left out.
     ForeignEndpoints("foreign-endpoints", Warning, "Send the Endpoints of the Service's namespace and name.");
-    /// An address has leading zeros, maps IPv4 into IPv6, or is written in another form than the canonical one.
-    AddressNotCanonical("address-not-canonical", Warning, "Write the address in its canonical form: API servers warn of others since 1.33, and other programs may read them differently.");
-    /// A name that the API would refuse.
+    /// An address has leading zeros, maps IPv4 into IPv6, or is not in its canonical form.
+    AddressNotCanonical("address-not-canonical", Warning, "Write the address in its canonical form: API servers have warned about other forms since 1.33, and other programs may read them differently.");
+    /// The API would refuse this name.
     InvalidName("invalid-name", Warning, "Use a DNS label (Services) or subdomain of the allowed length.");
-    /// A port number that the API would refuse.
+    /// The API would refuse this port number.
     InvalidPort("invalid-port", Warning, "Use a number from 1 to 65535.");
-    /// A port names no protocol. An API server fills in TCP; Roster takes objects as they are given, so that it equals no TCP port.
+    /// A port does not name a protocol. An API server fills in TCP; Roster adds no defaults, so the port does not match any TCP port.
     MissingProtocol("missing-protocol", Warning, "Write protocol: TCP, or read the object back from the API server.");
-    /// A port of a Service has no `targetPort`. An API server fills in the number of `port`; Roster takes objects as they are given, and plans port 0.
+    /// A port of a Service has no `targetPort`. An API server fills in the number of `port`; Roster adds no defaults, and plans port 0.
     MissingTargetPort("missing-target-port", Warning, "Set targetPort; an API server fills in the number of port.");
-    /// A setting that has no meaning to any release.
+    /// No release knows the value of this setting.
     InvalidSetting("invalid-setting", Warning, "Use one of the values that the documentation of the field lists.");
 }
 

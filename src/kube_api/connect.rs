@@ -38,7 +38,7 @@ pub enum LiveError {
     #[error("{0}")]
     Request(String, #[source] kube::Error),
     /// The API server took too long.
-    #[error("{0}: no answer from the API server within {1} seconds")]
+    #[error("{0}: no response from the API server within {1} seconds")]
     Timeout(String, u64),
     /// The answer is not a list of objects.
     #[error("{0}")]

@@ -75,7 +75,7 @@ fn files_of_the_api_server_hold_from_its_first_request() {
             json!({ "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": { "name": "c" },
                 "addressType": "IPv4", "endpoints": [{ "addresses": ["10.0.0.1"] }] }),
             true,
-            "Warning: metadata.labels[kubernetes.io/service-name]: is missing: no consumer uses the slice (slice-labels)",
+            "Warning: metadata.labels[kubernetes.io/service-name]: is missing, so no consumer uses the slice (slice-labels)",
         ),
         ("nothing is wrong", service(json!({ "name": "d" })), true, "service/d created\n"),
     ] {

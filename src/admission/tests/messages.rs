@@ -34,7 +34,7 @@ fn a_mode_selects_refusal_warning_or_annotation() {
 fn a_change_is_reported_by_the_webhook_that_makes_it() {
     let key = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
     let service = object("Service", "s", &[(key, "true".into())]);
-    let sentence = "spec.publishNotReadyAddresses: is false, the annotation says true";
+    let sentence = "spec.publishNotReadyAddresses: is false, but the annotation says true";
     for (mode, changed, left) in
         [(Mode::Off, false, false), (Mode::Audit, false, false), (Mode::Warn, false, true), (Mode::Enforce, true, true)]
     {

@@ -36,7 +36,7 @@ fn tolerate_unready_is_a_go_boolean_that_replaces_the_field() {
                 "not corrected, because the mutating webhook was not reached",
                 Rule::TolerateUnready,
                 vec![(TOLERATE, "true".into())],
-                &["spec.publishNotReadyAddresses: is false, the annotation says true"],
+                &["spec.publishNotReadyAddresses: is false, but the annotation says true"],
             ),
         ],
     );
@@ -80,7 +80,7 @@ fn topology_annotations_have_known_values_and_agree() {
                 mode,
                 vec![(MODE, "AUTO".into())],
                 &[
-                    "metadata.annotations[service.kubernetes.io/topology-mode]: \"AUTO\" means Disabled: use Auto or Disabled",
+                    "metadata.annotations[service.kubernetes.io/topology-mode]: \"AUTO\" is treated as Disabled; use Auto or Disabled",
                 ],
             ),
             (
@@ -250,7 +250,7 @@ fn selectors_and_ports_are_compared_with_the_pods() {
                 "two numbers",
                 differs,
                 vec![web(), port("http")],
-                &["spec.ports[0].targetPort: \"http\" is 8080 in 1, 8081 in 1 pods"],
+                &["spec.ports[0].targetPort: \"http\" is port 8080 in 1 pod and 8081 in 1 pod"],
             ),
         ],
     );

@@ -4,7 +4,7 @@ const SERVICE: &str = "/metadata/labels/kubernetes.io~1service-name";
 
 #[test]
 fn a_slice_has_a_service() {
-    let missing: &[&str] = &["metadata.labels[kubernetes.io/service-name]: is missing: no consumer uses the slice"];
+    let missing: &[&str] = &["metadata.labels[kubernetes.io/service-name]: is missing, so no consumer uses the slice"];
     check(
         "EndpointSlice",
         "s",

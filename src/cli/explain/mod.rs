@@ -27,7 +27,7 @@ use explainer::Explainer;
 /// type. Clients that read another list may not see them: kube-proxy, for example, reads only slices. Each row names its
 /// lists.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 no findings, 1 there are warnings or errors, 2 wrong use or unreadable input.")]
+#[command(after_help = "Exit codes: 0 no findings, 1 there are warnings or errors, 2 usage error or unreadable input.")]
 pub(super) struct ExplainArgs {
     #[command(flatten)]
     input: InputArgs,

@@ -26,7 +26,7 @@ use planner::Planner;
 /// Some states make the controllers write the same object again at every sync: these are listed as "endless update by
 /// upstream" and do not count as changes.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 nothing to do, 1 something to do, 2 wrong use or unreadable input.")]
+#[command(after_help = "Exit codes: 0 nothing to do, 1 something to do, 2 usage error or unreadable input.")]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     input: InputArgs,

@@ -38,7 +38,7 @@ pub(super) use validate::ValidateArgs;
 /// reviewed; in a cluster, the webhook configurations select the namespaces.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 all objects are allowed, 1 an object is denied (or has a warning, with \
-                  --warnings-as-errors), 2 wrong use or unreadable input.")]
+                  --warnings-as-errors), 2 usage error or unreadable input.")]
 pub(super) struct ReviewArgs {
     #[command(flatten)]
     sources: SourceArgs,

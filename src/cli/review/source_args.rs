@@ -21,7 +21,7 @@ pub(super) struct SourceArgs {
     #[arg(long, value_name = "FILE|DIR|-")]
     policy: Vec<PathBuf>,
     /// Objects as the cluster stores them. A reviewed object of the same kind, namespace and name is an update, and is
-    /// not denied for what the stored object already has. The other stored objects describe the cluster.
+    /// not denied for faults that the stored object already has. The other stored objects describe the cluster.
     /// `EndpointPolicies` among them are in force unless a policy of the same name is given elsewhere.
     #[arg(long, value_name = "FILE|DIR|-")]
     old: Vec<PathBuf>,

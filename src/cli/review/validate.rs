@@ -25,7 +25,7 @@ use crate::{
 /// warns about. Prints only findings, each with its file and line.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 no errors, 1 there is an error (or a warning, with --warnings-as-errors), 2 wrong use, or a \
+    after_help = "Exit codes: 0 no errors, 1 there is an error (or a warning, with --warnings-as-errors), 2 usage error, or a \
                   file that is neither JSON nor YAML."
 )]
 pub(in crate::cli) struct ValidateArgs {

@@ -21,6 +21,7 @@ use crate::{
 
 /// Run the REST API, the admission webhook, or both.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 stopped by a signal, 2 usage error, or the server cannot start or fails.")]
 pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS", env = "ROSTER_LISTEN", value_parser = address, help = listen_help())]
     listen: Option<SocketAddr>,
@@ -29,7 +30,8 @@ pub(crate) struct Serve {
     admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     webhook: WebhookArgs,
-    /// Print the addresses and a curl command to try, and serve sample data
+    /// Print the addresses and a curl command to try, serve sample data, and serve the webhook with a certificate that is
+    /// issued at every start
     #[arg(long)]
     dev: bool,
     /// Format of log lines
@@ -38,42 +40,42 @@ pub(crate) struct Serve {
     /// Log filter, such as `info` or `roster=debug,warn`
     #[arg(long, value_name = "FILTER", default_value_t = ServeOptions::default().log_filter, env = "ROSTER_LOG")]
     log: String,
-    /// Open connections of each listener; more connections wait
+    /// Maximum open connections of each listener; further connections wait
     #[arg(long, value_name = "N", default_value_t = ServerOptions::default().max_connections, value_parser = at_least_one, help_heading = "Limits")]
     max_connections: usize,
-    /// Size of a body in MiB after decompression; a larger one is answered with 413
+    /// Maximum size of a body in MiB, after decompression; a larger body gets a 413
     #[arg(long, value_name = "MIB", default_value_t = RestLimits::default().body >> 20, value_parser = mebibytes, help_heading = "Limits")]
     max_body: usize,
-    /// Size of a body of /v1/cluster in MiB after decompression
+    /// Maximum size of a body of /v1/cluster in MiB, after decompression
     #[arg(long, value_name = "MIB", default_value_t = in_mebibytes(RestLimits::default().cluster_body), value_parser = mebibytes, help_heading = "Limits")]
     max_cluster_body: usize,
-    /// Concurrent requests; one more is answered with 429
+    /// Maximum concurrent requests; further requests get a 429
     #[arg(long, value_name = "N", default_value_t = RestLimits::default().requests, value_parser = at_least_one, help_heading = "Limits")]
     max_requests: usize,
-    /// Concurrent requests of /v1/cluster
+    /// Maximum concurrent requests of /v1/cluster
     #[arg(long, value_name = "N", default_value_t = RestLimits::default().cluster_requests, value_parser = at_least_one, help_heading = "Limits")]
     max_cluster_requests: usize,
-    /// Seconds from a request to its answer
+    /// Maximum seconds from a request to its response
     #[arg(long, value_name = "SECONDS", default_value_t = RestLimits::default().request.into(), value_parser = at_least_a_second, help_heading = "Limits")]
     request_timeout: Seconds,
-    /// Seconds from a request of /v1/cluster to the end of its answer
+    /// Maximum seconds from a request of /v1/cluster to the end of its response
     #[arg(long, value_name = "SECONDS", default_value_t = RestLimits::default().cluster_request.into(), value_parser = at_least_a_second, help_heading = "Limits")]
     cluster_request_timeout: Seconds,
-    /// Seconds between two pieces of a body
+    /// Maximum seconds between two pieces of a body
     #[arg(long, value_name = "SECONDS", default_value_t = RestLimits::default().body_idle.into(), value_parser = at_least_a_second, help_heading = "Limits")]
     body_timeout: Seconds,
-    /// Average pace of a body in KiB per second, after the first --body-timeout
+    /// Minimum average transfer rate of a body in KiB/s, measured after the first --body-timeout
     #[arg(long, value_name = "KIB", default_value_t = RestLimits::default().body_rate >> 10, value_parser = at_least_one, help_heading = "Limits")]
     min_body_rate: usize,
-    /// Seconds for the head of a request
+    /// Maximum seconds for the head of a request
     #[arg(long, value_name = "SECONDS", default_value_t = ServerOptions::default().head_timeout.into(), value_parser = at_least_a_second, help_heading = "Limits")]
     head_timeout: Seconds,
-    /// Seconds in which a client must read a piece of the answer
+    /// Maximum seconds until a client reads the next piece of a response
     #[arg(long, value_name = "SECONDS", default_value_t = ServerOptions::default().write_timeout.into(), value_parser = at_least_a_second, help_heading = "Limits")]
     write_timeout: Seconds,
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help = delay_help(), help_heading = "Shutdown")]
     shutdown_delay_duration: Option<Seconds>,
-    /// Seconds that open requests may take after that; another signal closes them
+    /// Maximum seconds for open requests after that; another signal closes them
     #[arg(long, value_name = "SECONDS", default_value_t = ServerOptions::default().drain.into(), value_parser = at_least_a_second, help_heading = "Shutdown")]
     drain_timeout: Seconds,
 }
@@ -113,7 +115,7 @@ impl fmt::Display for Seconds {
 
 fn listen_help() -> String {
     format!(
-        "Address of the REST API. It has no authentication: an address that is not loopback lets other machines use it \
+        "Address of the REST API. It has no authentication, so other machines can use it on an address that is not loopback \
          [default: {}; off when --webhook-listen is given without --dev]",
         ServeOptions::REST,
     )

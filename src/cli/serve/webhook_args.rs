@@ -48,7 +48,7 @@ pub(super) struct WebhookArgs {
     /// `EndpointPolicy` objects in YAML or JSON, besides those of the cluster. Read again when the file changes
     #[arg(long, value_name = "FILE", help_heading = "Webhook", requires = "webhook_listen")]
     policy: Option<PathBuf>,
-    /// Answer of /validate to a review that it could not check in time; /mutate always allows
+    /// How /validate responds when it cannot check a review in time; /mutate always allows
     #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Webhook")]
     failure_mode: FailureModeArg,
     /// Watch a cluster, so that rules know its pods, Services, nodes and slices: the one of --kubeconfig, KUBECONFIG,

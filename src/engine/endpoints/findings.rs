@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     engine::{
         canonical_ips::UncanonicalAddresses,
-        phrase::counted,
+        phrase::{counted, port_numbers},
         reason::{Finding, Reason},
         state::{SyncContext, SyncReport},
     },
@@ -89,9 +89,7 @@ fn named_ports(service: &Service, subsets: &[EndpointSubset], report: &mut SyncR
         let TargetPort::Name(target) = &port.target_port else { continue };
         let Some(numbers) = numbers.get(&(port.name.as_str(), port.protocol.as_str())) else { continue };
         if numbers.len() > 1 {
-            let shown: Vec<String> = numbers.iter().take(5).map(|(n, pods)| format!("{n} in {pods}")).collect();
-            let more = if numbers.len() > shown.len() { ", …" } else { "" };
-            let message = format!("targetPort {target:?} is {}{more} pods", shown.join(", "));
+            let message = format!("targetPort {target:?} is {}", port_numbers(numbers, 5));
             report.problems.push(Finding::new(Reason::NamedPortDiffers, service.key(), message));
         }
     }

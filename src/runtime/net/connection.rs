@@ -111,7 +111,7 @@ impl Connections {
             };
             tokio::select! {
                 () = served => {}
-                () = eviction.evicted() => tracing::debug!("evicted a connection without an answer"),
+                () = eviction.evicted() => tracing::debug!("evicted a connection without a response"),
             }
         });
     }

@@ -39,7 +39,7 @@ impl TlsMetrics {
         registry.register("roster_webhook_connections", "Open connections of the webhook", self.connections.clone());
         registry.register(
             "roster_webhook_connections_displaced",
-            "Connections without an answer that were closed for a new one, because the limit of connections was reached",
+            "Connections without a response that were closed for a new one, because the limit of connections was reached",
             self.displaced.clone(),
         );
         registry.register(

@@ -1,7 +1,7 @@
 //! `POST /v1/cluster`: every Service of a cluster, read while it arrives and answered while it is computed.
 //!
 //! ```text
-//! connection ─ pieces ─► feed() ─ channel ─► [thread: decode::read → whole::plan_all] ─ channel ─► answer
+//! connection ─ pieces ─► feed() ─ channel ─► [thread: decode::read → whole::plan_all] ─ channel ─► response
 //! ```
 //! Both channels are short: a slow client slows the computation down, and nothing piles up.
 
@@ -50,7 +50,7 @@ use crate::{
 /// Takes Services, pods, nodes, Endpoints and EndpointSlices of any number of namespaces: a `kind: List` as
 /// kubectl prints it, or one object per line. Answers one line of JSON for each Service, in order of namespace
 /// and name, while it computes: `{"service": {…}}` and the fields of a plan. The last line is
-/// `{"summary": {…}}`, with the findings about the input; an answer without it is incomplete.
+/// `{"summary": {…}}`, with the findings about the input; a response without it is incomplete.
 #[utoipa::path(
     post,
     path = "/v1/cluster",
@@ -190,7 +190,7 @@ struct ClusterJob {
     format: decode::InputFormat,
     encoding: Encoding,
     deadline: Instant,
-    /// The lines of the answer; `None` is the end of a complete one.
+    /// The lines of the response; `None` is the end of a complete one.
     lines: mpsc::Sender<Option<Bytes>>,
 }
 
@@ -252,11 +252,11 @@ impl ClusterJob {
     }
 }
 
-/// The client does not read the answer any more.
+/// The client does not read the response any more.
 struct ClientClosed;
 
-/// The answer as a stream. It ends with an error where the thread did not report the end, so that the client sees a
-/// broken connection and not a short answer.
+/// The response as a stream. It ends with an error where the thread did not report the end, so that the client sees a
+/// broken connection and not a short response.
 fn lines(from: mpsc::Receiver<Option<Bytes>>) -> impl futures::Stream<Item = io::Result<Bytes>> {
     futures::stream::unfold(Some(from), |from| async {
         let mut from = from?;

@@ -76,7 +76,7 @@ impl RestMetrics {
         registry.register("http_requests", "Requests answered", self.requests.clone());
         registry.register_with_unit(
             "http_request_duration",
-            "Time from the head of a request to the head of its answer",
+            "Time from the head of a request to the head of its response",
             Unit::Seconds,
             self.seconds.clone(),
         );

@@ -11,7 +11,7 @@ use axum::{
 
 use super::{RestApp, request_id};
 
-/// The status of a request whose client closed the connection before the answer, as nginx counts it. No client sees it.
+/// The status of a request whose client closed the connection before the response, as nginx counts it. No client sees it.
 const CLIENT_CLOSED: u16 = 499;
 
 /// A request until it ends, in whatever way: when a client closes its connection the future is dropped.
@@ -36,7 +36,7 @@ impl Drop for InFlightRequest {
             http.status = code,
             took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             "{}",
-            if self.code.is_some() { "request answered" } else { "client closed the connection before the answer" },
+            if self.code.is_some() { "request answered" } else { "client closed the connection before the response" },
         );
     }
 }

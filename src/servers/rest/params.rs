@@ -33,7 +33,7 @@ pub(crate) struct Params {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only its documentation is used")]
 pub(crate) struct OptionParams {
-    /// Kubernetes release to follow, `1.22` to `1.37`; wins over `options.compat`. Default: the newest.
+    /// Kubernetes release to emulate; wins over `options.compat`. Default: the newest.
     #[param(required = false, nullable = false, example = "1.37", pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$")]
     compat: Option<String>,
     /// `--max-endpoints-per-slice` of kube-controller-manager. Default: 100.

@@ -42,12 +42,12 @@ code_table! {
     TooLarge(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The body exceeds a limit");
     /// The media type is neither JSON nor YAML, or the encoding is not gzip.
     MediaType(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", "The media type or encoding is not supported");
-    /// Too many requests are being answered.
+    /// Too many requests are in progress.
     Busy(StatusCode::TOO_MANY_REQUESTS, "busy", "Too many requests at once");
     /// A bug in Roster.
     Internal(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error");
-    /// The answer took too long.
-    Timeout(StatusCode::SERVICE_UNAVAILABLE, "timeout", "The answer was not ready in time");
+    /// The response took too long.
+    Timeout(StatusCode::SERVICE_UNAVAILABLE, "timeout", "The response was not ready in time");
     /// The server is starting or stopping.
     NotReady(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "The server is starting or stopping");
 }
@@ -98,7 +98,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// The body of every error answer (RFC 9457).
+/// The body of every error response (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemBody {
@@ -121,7 +121,7 @@ pub(crate) struct ProblemBody {
     errors: Vec<InputError>,
 }
 
-/// Renders every error answer as a problem with the id of the request: those of handlers, and the bare ones of the
+/// Renders every error response as a problem with the id of the request: those of handlers, and the bare ones of the
 /// router and the layers below.
 pub(super) async fn render(request: Request, next: Next) -> Response {
     let id = request_id::of(&request);
@@ -168,7 +168,7 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
     out
 }
 
-/// The answer to a panic: a fixed text, so that nothing leaks.
+/// The response to a panic: a fixed text, so that nothing leaks.
 #[expect(clippy::needless_pass_by_value, reason = "the signature of tower-http")]
 pub(super) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     let what = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));

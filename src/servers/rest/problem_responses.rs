@@ -1,4 +1,4 @@
-//! Error answers in the `OpenAPI` document, from the table of [`ProblemKind`].
+//! Error responses in the `OpenAPI` document, from the table of [`ProblemKind`].
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl IntoResponses for ReadinessProblems {
     }
 }
 
-/// An answer for each status, with an example of each kind.
+/// A response for each status, with an example of each kind.
 fn document(kinds: impl Iterator<Item = ProblemKind>) -> BTreeMap<String, RefOr<Response>> {
     let mut by_status: BTreeMap<u16, Vec<ProblemKind>> = BTreeMap::new();
     for kind in kinds {

@@ -37,7 +37,7 @@ use crate::{
 /// Rules that need objects of a kind that is not posted are skipped, and the audit annotations name them.
 ///
 /// Instead of the object below, the body may be the object itself, or an `AdmissionReview` as an API server sends it:
-/// then `answers` contains the answer of each webhook.
+/// then `answers` contains the response of each webhook.
 ///
 /// An object that cannot be read, and a policy that an API server would refuse, becomes an entry of `problems`.
 #[utoipa::path(

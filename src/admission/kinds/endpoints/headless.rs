@@ -30,13 +30,13 @@ pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut Rule
     let present = subject.object.metadata.labels.contains_key(names::HEADLESS);
     match (service.declared_headless(), present) {
         (true, false) => {
-            let message = format_args!("is missing, and the Service is headless");
+            let message = format_args!("is missing, but the Service is headless");
             let patch = || set(subject.raw, &path, "");
             let correction = Correction { field, message, change: format_args!("added"), patch };
             findings.correct(Rule::HeadlessLabel, correction);
         }
         (false, true) => {
-            let message = format_args!("is set, and the Service is not headless");
+            let message = format_args!("is set, but the Service is not headless");
             let patch = || vec![PatchOp::remove(pointer(&path))];
             let correction = Correction { field, message, change: format_args!("removed"), patch };
             findings.correct(Rule::HeadlessLabel, correction);

@@ -8,6 +8,7 @@ use crate::{
         findings::{FindingKey, RuleFindings},
         kinds::check::Subject,
     },
+    engine::phrase::port_numbers,
     model::{PodPhase, Service, ServicePort, ServiceType, TargetPort, protocol_or_tcp},
 };
 
@@ -109,9 +110,7 @@ fn check_port(named: &NamedPort<'_>, numbers: &BTreeMap<i32, usize>, pods: usize
         let message = format_args!("none of the {pods} selected pods has a {protocol} port {name:?}");
         findings.add(Rule::TargetPortMissing, FindingKey::Text(name), field, message);
     } else if numbers.len() > 1 {
-        let shown: Vec<String> = numbers.iter().take(MAX_NUMBERS).map(|(n, pods)| format!("{n} in {pods}")).collect();
-        let more = if numbers.len() > MAX_NUMBERS { ", …" } else { "" };
-        let message = format_args!("{name:?} is {}{more} pods", shown.join(", "));
+        let message = format_args!("{name:?} is {}", port_numbers(numbers, MAX_NUMBERS));
         findings.add(Rule::TargetPortDiffers, FindingKey::Text(name), field, message);
     }
 }

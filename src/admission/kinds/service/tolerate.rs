@@ -27,7 +27,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
     if publish != service.publish_not_ready {
         let correction = Correction {
             field: format_args!("spec.publishNotReadyAddresses"),
-            message: format_args!("is {}, the annotation says {publish}", !publish),
+            message: format_args!("is {}, but the annotation says {publish}", !publish),
             change: format_args!("set to {publish}"),
             patch: || set(subject.raw, &["spec", "publishNotReadyAddresses"], publish),
         };

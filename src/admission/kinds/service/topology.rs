@@ -30,7 +30,7 @@ pub(super) fn check_mode(subject: &Subject<'_, Service>, findings: &mut RuleFind
                 Rule::TopologyMode,
                 FindingKey::Text(value),
                 format_args!("metadata.annotations[{key}]"),
-                format_args!("{value:?} means Disabled: use Auto or Disabled"),
+                format_args!("{value:?} is treated as Disabled; use Auto or Disabled"),
             );
         }
     }

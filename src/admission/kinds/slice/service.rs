@@ -21,7 +21,7 @@ pub(super) fn check(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFind
     let field = format_args!("metadata.labels[{}]", names::SERVICE_NAME);
     let Some(name) = subject.object.service_name() else {
         if !labels.contains_key(MULTICLUSTER) {
-            let message = format_args!("is missing: no consumer uses the slice");
+            let message = format_args!("is missing, so no consumer uses the slice");
             findings.add(Rule::SliceLabels, FindingKey::Text(""), field, message);
         }
         return;

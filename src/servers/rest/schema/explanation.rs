@@ -1,4 +1,4 @@
-//! The answer of `POST /v1/explain`.
+//! The response of `POST /v1/explain`.
 
 use utoipa::ToSchema;
 

@@ -1,7 +1,7 @@
-//! The shapes of bodies and answers, as the document tells them.
+//! The shapes of bodies and responses in the OpenAPI document.
 //!
 //! The engine's own types know nothing of `OpenAPI`, so their shapes are written down here a second
-//! time. Tests hold both together: real answers are validated against the document.
+//! time. Tests hold both together: real responses are validated against the document.
 
 pub(super) mod answer;
 pub(super) mod conversion;

@@ -2,7 +2,7 @@
 //!
 //! What is accepted is wider than what Kubernetes prints, and the document says so: next to the full
 //! schema of each kind stands that of what is read of it. A list takes anything as an element, since one
-//! that cannot be read becomes a problem in the answer.
+//! that cannot be read becomes a problem in the response.
 
 use std::borrow::Cow;
 
@@ -130,7 +130,7 @@ fn either<T: ToSchema>(as_read: &str, description: &str) -> Value {
 }
 
 pub(super) fn list<T: ToSchema>(description: &str) -> Value {
-    let element = json!({ "anyOf": [reference::<T>(), anything("Becomes a finding in the answer.")] });
+    let element = json!({ "anyOf": [reference::<T>(), anything("Becomes a finding in the response.")] });
     json!({ "description": description, "type": ["array", "null"], "items": element })
 }
 

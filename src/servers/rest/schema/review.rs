@@ -150,7 +150,7 @@ pub(crate) enum ReviewOperationSchema {
     Update,
 }
 
-/// The decision of both webhooks: the patch of the first, the answer of the second, and the findings of both.
+/// The decision of both webhooks: the patch of the first, the response of the second, and the findings of both.
 #[derive(ToSchema)]
 #[schema(as = Decision)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -243,14 +243,14 @@ pub(crate) enum RuleModeSchema {
     Enforce,
 }
 
-/// The answer of each webhook to a recorded `AdmissionReview`.
+/// The response of each webhook to a recorded `AdmissionReview`.
 #[derive(ToSchema)]
 #[schema(as = RecordedAnswers)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct RecordedAnswersSchema {
-    /// The answer of the mutating webhook.
+    /// The response of the mutating webhook.
     mutate: BTreeMap<String, Value>,
-    /// The answer of the validating webhook to the object of the review.
+    /// The response of the validating webhook to the object of the review.
     validate: BTreeMap<String, Value>,
 }
 

@@ -110,7 +110,7 @@ pub(super) enum ManagerError {
     Make(#[from] IssueError),
     #[error("the certificate in the Secret cannot be served: {0}")]
     Serve(#[from] crate::runtime::tls::KeyPairError),
-    #[error("no answer from the API server within {} s", WORK.as_secs())]
+    #[error("no response from the API server within {} s", WORK.as_secs())]
     Slow,
 }
 

@@ -184,7 +184,7 @@ async fn apply(api: &Api<DynamicObject>, name: &str, due: &DueStatus) -> WriteOu
             WriteOutcome::Void
         }
         Ok(Err(error)) => WriteOutcome::Again(error.to_string()),
-        Err(_) => WriteOutcome::Again(format!("no answer from the API server within {} s", WORK.as_secs())),
+        Err(_) => WriteOutcome::Again(format!("no response from the API server within {} s", WORK.as_secs())),
     }
 }
 

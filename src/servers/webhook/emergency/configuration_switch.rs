@@ -54,7 +54,7 @@ pub enum SwitchError {
     #[error("{0} {1}: cannot {2} it")]
     Request(Resource, String, &'static str, #[source] Box<kube::Error>),
     /// The API server took too long.
-    #[error("{0} {1}: no answer from the API server within {2} seconds")]
+    #[error("{0} {1}: no response from the API server within {2} seconds")]
     Timeout(Resource, String, u64),
     /// Every attempt met a concurrent write.
     #[error("{0} {1}: concurrent writes in all of {ATTEMPTS} attempts; try again")]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::model::Text;
+use crate::model::{Resource, Text, slice_version::SliceVersion};
 
 /// `apiVersion` and `kind` of an object; empty where they are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,17 +31,21 @@ pub(super) enum InputKind {
 
 impl TypeMeta {
     pub(super) fn kind(&self) -> InputKind {
-        let core = matches!(self.api_version.as_str(), "v1" | "");
-        match (self.kind.as_str(), self.api_version.as_str()) {
-            ("Service", _) if core => InputKind::Service,
-            ("Pod", _) if core => InputKind::Pod,
-            ("Node", _) if core => InputKind::Node,
-            ("Endpoints", _) if core => InputKind::Endpoints,
-            ("EndpointSlice", "discovery.k8s.io/v1" | "") => InputKind::EndpointSlice,
-            ("EndpointSlice", "discovery.k8s.io/v1beta1") => InputKind::EndpointSliceBeta,
-            (kind, _) if kind.ends_with("List") => InputKind::List,
+        match Resource::of(&self.api_version, &self.kind) {
+            Some(Resource::Service) => InputKind::Service,
+            Some(Resource::Pod) => InputKind::Pod,
+            Some(Resource::Node) => InputKind::Node,
+            Some(Resource::Endpoints) => InputKind::Endpoints,
+            Some(Resource::EndpointSlice) => InputKind::EndpointSlice,
+            None if self.kind.ends_with("List") => InputKind::List,
+            None if self.is_beta_slice() => InputKind::EndpointSliceBeta,
             _ => InputKind::Other,
         }
+    }
+
+    /// Whether it is the old version of a slice. The table of resources has one version of each.
+    fn is_beta_slice(&self) -> bool {
+        self.kind == Resource::EndpointSlice.kind() && self.api_version == SliceVersion::V1beta1.api_version()
     }
 
     /// Whether both fields are present.

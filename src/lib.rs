@@ -31,9 +31,9 @@ pub mod servers;
 
 pub use admission::decide;
 pub use engine::{
-    compat::Minor,
     explain::{Explanation, explain},
     plan::plan,
+    profile::Minor,
     reason::{Finding, Reason, Severity},
     state::{Controller, Options, Plan, State},
 };

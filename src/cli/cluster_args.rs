@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{messages, progress_line::ProgressLine};
 use crate::{
-    engine::compat::Minor,
+    engine::profile::Minor,
     inventory::Inventory,
     kube_api::{self, Target},
 };

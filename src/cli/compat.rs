@@ -12,7 +12,7 @@ use super::{
     style::{BOLD, DIM},
     table::{Cell, Table},
 };
-use crate::engine::compat::{self, Difference, MEANINGS, Minor, Profile};
+use crate::engine::profile::{self, Difference, MEANINGS, Minor, Profile};
 
 /// List the Kubernetes releases that Roster can act like, and what differs.
 ///
@@ -77,7 +77,7 @@ impl CompatArgs {
     }
 
     fn between(&self, out: &mut Output, from: Minor, to: Minor) -> anyhow::Result<()> {
-        let differences = compat::differences(from, to);
+        let differences = profile::differences(from, to);
         if !self.output.is_table() {
             return out.document(self.output, &ReleaseDifferences { from, to, differences });
         }
@@ -98,7 +98,7 @@ fn changes_of_each(out: &mut Output) -> io::Result<()> {
     let mut table = Table::new(["MINOR", "SWITCH", "BEFORE", "AFTER", "MEANING"]);
     for (before, after) in Minor::all().zip(Minor::all().skip(1)) {
         let mut minor = after.to_string();
-        let changed = compat::differences(before, after);
+        let changed = profile::differences(before, after);
         if changed.is_empty() {
             let nothing = Cell::styled("no difference", DIM);
             table.push([minor.into(), nothing, "".into(), "".into(), "".into()]);

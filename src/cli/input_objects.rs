@@ -17,7 +17,7 @@ use super::{
 use crate::{
     decode::{self, Source},
     engine::{
-        compat::Minor,
+        profile::Minor,
         reason::{Finding, Reason, Severity},
     },
     inventory::{Index, Inventory},

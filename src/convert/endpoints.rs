@@ -6,7 +6,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::losses::Losses;
 use crate::{
-    engine::{compat::Minor, subsets},
+    engine::{profile::Minor, subsets},
     model::{
         AddressType, Endpoint, EndpointAddress, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels,
         ObjectMeta, SlicePort, Text, names,

@@ -1,32 +1,31 @@
-//! The service account of the webhook and its roles, from the table of its permissions.
+//! The service account of the webhook and its roles, from its permissions.
 
 use serde_json::{Value, json};
 
 use super::names::{NAME, NAMESPACE, cluster_meta, meta};
-use crate::model::permission::{self, Permission};
+use crate::model::permission::Permission;
 
 /// The account, and its roles with their bindings.
-pub(super) fn all() -> Vec<Value> {
-    vec![account(), cluster_role(), cluster_role_binding(), role(), role_binding()]
+pub(super) fn all(permissions: &[Permission]) -> Vec<Value> {
+    vec![account(), cluster_role(permissions), cluster_role_binding(), role(permissions), role_binding()]
 }
 
 fn account() -> Value {
     json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(NAME) })
 }
 
-fn cluster_role() -> Value {
+fn cluster_role(permissions: &[Permission]) -> Value {
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": cluster_meta(NAME),
-        "rules": rules(false),
+        "rules": rules(permissions, false),
     })
 }
 
 /// The rules of the permissions in the whole cluster, or in the namespace of Roster.
-fn rules(in_namespace: bool) -> Vec<Value> {
-    let permissions = permission::of_webhook().into_iter().filter(|p| p.in_namespace == in_namespace);
-    let rule = |permission: Permission| {
+fn rules(permissions: &[Permission], in_namespace: bool) -> Vec<Value> {
+    let rule = |permission: &Permission| {
         let Permission { group, resources, names, verbs, .. } = permission;
         let mut rule = json!({ "apiGroups": [group], "resources": resources, "verbs": verbs });
         if !names.is_empty() {
@@ -34,7 +33,7 @@ fn rules(in_namespace: bool) -> Vec<Value> {
         }
         rule
     };
-    permissions.map(rule).collect()
+    permissions.iter().filter(|p| p.in_namespace == in_namespace).map(rule).collect()
 }
 
 fn cluster_role_binding() -> Value {
@@ -47,12 +46,12 @@ fn cluster_role_binding() -> Value {
     })
 }
 
-fn role() -> Value {
+fn role(permissions: &[Permission]) -> Value {
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
         "metadata": meta(NAME),
-        "rules": rules(true),
+        "rules": rules(permissions, true),
     })
 }
 

@@ -19,12 +19,14 @@ pub use manifest_file::ManifestFile;
 
 use serde_json::json;
 
-/// All manifests.
-pub fn files() -> Vec<ManifestFile> {
+use crate::model::permission::Permission;
+
+/// All manifests, for a webhook that needs these permissions.
+pub fn files(permissions: &[Permission]) -> Vec<ManifestFile> {
     let mut all = vec![
         ManifestFile::new("base/namespace.yaml", vec![workload::namespace()]),
         ManifestFile::new("base/crd.yaml", vec![webhooks::crd()]),
-        ManifestFile::new("base/rbac.yaml", access::all()),
+        ManifestFile::new("base/rbac.yaml", access::all(permissions)),
         ManifestFile::new("base/deployment.yaml", vec![workload::deployment(), workload::disruption_budget()]),
         ManifestFile::new("base/service.yaml", vec![workload::service(), workload::network_policy()]),
         ManifestFile::new("base/webhooks.yaml", vec![webhooks::mutating(), webhooks::validating()]),

@@ -3,7 +3,7 @@
 use std::{fmt::Write, sync::Arc};
 
 use crate::{
-    engine::{compat::Profile, phrase::clip, reason::Reason},
+    engine::{phrase::clip, profile::Profile, reason::Reason},
     model::{Labels, Pod, PodPhase, PodReadiness, Service, ServiceType},
 };
 

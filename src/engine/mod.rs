@@ -5,13 +5,12 @@
 //!                          ├─► endpointslice ─┼──►   ports        the number of each Service port in a pod
 //!                          └─► mirror ────────┘      subsets      the canonical form of Endpoints
 //!                                                    budget       how much one plan may repeat
-//!   explain, compare: interpret a plan               compat, reason: tables        record: decisions
+//!   explain, compare: interpret a plan               profile, reason: tables       record: decisions
 //! ```
 
 pub(crate) mod budget;
 pub(crate) mod canonical_ips;
 pub mod compare;
-pub mod compat;
 pub mod endpoints;
 pub mod endpointslice;
 pub mod explain;
@@ -21,6 +20,7 @@ pub(crate) mod order_hash;
 pub(crate) mod phrase;
 pub mod plan;
 pub(crate) mod ports;
+pub mod profile;
 pub mod reason;
 pub mod record;
 pub mod state;

@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 use md5::{Digest, Md5};
 
 use crate::{
-    engine::compat::HashKind,
+    engine::profile::HashKind,
     model::{EndpointAddress, EndpointPort, EndpointSubset, ObjectRef, SlicePort, Text},
 };
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{
     engine::{
-        compat::{Minor, Profile},
+        profile::{Minor, Profile},
         reason::Finding,
     },
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, ObjectMeta, Pod, Service, Text, Time, names},

@@ -13,10 +13,10 @@ use crate::{
 /// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input, and `text` is its JSON, which
 /// has positions that the model does not.
 pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &mut Findings) {
-    let mut found = ObjectCheck { object, at, problems };
+    let mut found = NameAndPortCheck { object, at, problems };
     match object {
         AnyObject::Service(s) => {
-            found.name(&s.meta.name, Rule::Label);
+            found.name(&s.meta.name, NameForm::Label);
             for (i, port) in s.ports.iter().enumerate() {
                 found.port(i64::from(port.port), || format!("/spec/ports/{i}/port"));
                 found.target(s, &port.target_port, || format!("/spec/ports/{i}/targetPort"));
@@ -24,12 +24,12 @@ pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &m
             }
         }
         AnyObject::Pod(p) => {
-            found.name(p.name(), Rule::Subdomain);
+            found.name(p.name(), NameForm::Subdomain);
             found.container_ports(p, text);
         }
-        AnyObject::Node(n) => found.name(&n.name, Rule::Subdomain),
+        AnyObject::Node(n) => found.name(&n.name, NameForm::Subdomain),
         AnyObject::Endpoints(e) => {
-            found.name(&e.meta.name, Rule::Subdomain);
+            found.name(&e.meta.name, NameForm::Subdomain);
             for (i, subset) in e.subsets.iter().enumerate() {
                 for (j, port) in subset.ports.iter().enumerate() {
                     found.port(i64::from(port.port), || format!("/subsets/{i}/ports/{j}/port"));
@@ -38,7 +38,7 @@ pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &m
             }
         }
         AnyObject::EndpointSlice(s) => {
-            found.name(&s.meta.name, Rule::Subdomain);
+            found.name(&s.meta.name, NameForm::Subdomain);
             for (i, port) in s.ports.iter().flatten().enumerate() {
                 if let Some(n) = port.port {
                     found.port(i64::from(n), || format!("/ports/{i}/port"));
@@ -50,14 +50,14 @@ pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &m
 }
 
 #[derive(Clone, Copy)]
-enum Rule {
+enum NameForm {
     /// RFC 1123 label.
     Label,
     /// RFC 1123 subdomain: labels with dots between them.
     Subdomain,
 }
 
-impl Rule {
+impl NameForm {
     fn limit(self) -> usize {
         match self {
             Self::Label => dns::MAX_LABEL,
@@ -84,14 +84,14 @@ impl Rule {
     }
 }
 
-struct ObjectCheck<'a> {
+struct NameAndPortCheck<'a> {
     object: &'a AnyObject,
     at: &'a dyn fmt::Display,
     problems: &'a mut Findings,
 }
 
-impl ObjectCheck<'_> {
-    fn name(&mut self, name: &str, rule: Rule) {
+impl NameAndPortCheck<'_> {
+    fn name(&mut self, name: &str, rule: NameForm) {
         if !rule.holds(name) {
             self.push(Reason::InvalidName, || (rule.broken(name), "/metadata/name".to_owned()));
         }

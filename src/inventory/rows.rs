@@ -1,5 +1,5 @@
-//! What the webhook's index holds of each object: the fields that rules ask for, and no others. An annotation may have
-//! 256 KiB, and a cluster ten thousand Services.
+//! What an index holds of each object that a server watches: the fields that rules ask for, and no others.
+//! An annotation may have 256 KiB, and a cluster ten thousand Services.
 
 use std::{net::IpAddr, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! The webhook's copy of a cluster: an index that watches keep up to date, behind a lock.
+//! A server's copy of a cluster: an index that watches keep up to date, behind a lock.
 
 use std::{
     marker::PhantomData,
@@ -20,7 +20,7 @@ use crate::{
 pub(super) const NOT_SYNCED: Unknown = Unknown("the copy of the cluster is not complete yet");
 pub(super) const STALE: Unknown = Unknown("the copy of the cluster is old: its API server does not answer");
 
-/// The copy. Watches write it, all reviews read it at the same time.
+/// The copy. Watches write it; any number of requests read it at the same time.
 #[derive(Debug)]
 pub struct Store {
     index: RwLock<ClusterIndex<SmallRows>>,
@@ -141,7 +141,7 @@ impl Store {
     }
 
     fn replace<T: Stored>(&self, rows: Vec<T::Row>) {
-        // Built before the lock is taken and dropped after: reviews go on meanwhile.
+        // Built before the lock is taken and dropped after: readers do not wait meanwhile.
         let table = Table::new(rows, |_| {});
         let before = T::slot(&mut self.write()).set(table);
         drop(before);

@@ -1,4 +1,4 @@
-//! The webhook's copy of a cluster: what it answers before, between and after the lists of a watch.
+//! A server's copy of a cluster: what it answers before, between and after the lists of a watch.
 
 use serde_json::json;
 

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use super::connect::{LiveError, Target, connect};
 use crate::{
     decode::{self, InputFormat, Source},
-    engine::compat::Minor,
+    engine::profile::Minor,
     inventory::Inventory,
-    model::{Reader, Resource},
+    model::{Resource, ResourceReader},
 };
 
 /// Objects in a page: as `kubectl` asks for. A page of pods is then a few megabytes.
@@ -46,7 +46,7 @@ pub fn read(target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Re
 
 /// Reads the lists of all resources.
 async fn all(client: &Client, target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Result<(), LiveError> {
-    for resource in Resource::read_by(Reader::Cli) {
+    for resource in Resource::read_by(ResourceReader::Cli) {
         match list(client, target, resource, Some(PAGE), into.sibling(), &progress).await {
             Ok(part) => into.merge(part),
             // The list is older than what the API server remembers: it must be read again, in one piece.

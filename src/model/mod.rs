@@ -36,7 +36,7 @@ pub use meta::{ObjectKey, ObjectMeta, ObjectRef, OwnerReference, Time};
 pub use node::{Node, Nodes};
 pub use pod::{ContainerPort, NotReadyDetail, Pod, PodPhase, PodReadiness};
 pub use quantity::nano_value;
-pub use resource::{Reader, Resource, ResourceScope};
+pub use resource::{Resource, ResourceReader, ResourceScope};
 pub(crate) use service::protocol_or_tcp;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};
 pub(crate) use slice::by_name;

@@ -15,7 +15,7 @@ pub enum ResourceScope {
 
 /// A part of Roster that reads all objects of a resource from an API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
+pub enum ResourceReader {
     /// The command line lists it.
     Cli,
     /// The webhook watches it.
@@ -24,14 +24,14 @@ pub enum Reader {
 
 /// A row of the table.
 #[derive(Debug)]
-struct Row {
+struct ResourceRow {
     kind: &'static str,
     group: &'static str,
     version: &'static str,
     api_version: &'static str,
     plural: &'static str,
     scope: ResourceScope,
-    readers: &'static [Reader],
+    readers: &'static [ResourceReader],
 }
 
 /// Makes the enum from the table. The names of the variants are the kinds.
@@ -46,16 +46,16 @@ macro_rules! resources {
             /// All resources, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$kind),*];
 
-            const fn row(self) -> &'static Row {
+            const fn row(self) -> &'static ResourceRow {
                 match self {
-                    $(Self::$kind => const { &Row {
+                    $(Self::$kind => const { &ResourceRow {
                         kind: stringify!($kind),
                         group: $group,
                         version: $version,
                         api_version: if $group.is_empty() { $version } else { concat!($group, "/", $version) },
                         plural: $plural,
                         scope: ResourceScope::$scope,
-                        readers: &[$(Reader::$reader),*],
+                        readers: &[$(ResourceReader::$reader),*],
                     } },)*
                 }
             }
@@ -87,7 +87,7 @@ impl Resource {
     }
 
     /// The resources that `reader` reads.
-    pub fn read_by(reader: Reader) -> impl Iterator<Item = Self> {
+    pub fn read_by(reader: ResourceReader) -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(move |r| r.row().readers.contains(&reader))
     }
 

@@ -83,7 +83,7 @@ pub(super) fn manifests(webhook: &str, bundle: &str) -> String {
         *config = json!({ "url": format!("https://{webhook}{path}"), "caBundle": bundle });
     };
     let mut documents = Vec::new();
-    for file in roster::deploy::files() {
+    for file in roster::deploy::files(&roster::servers::webhook::permissions()) {
         if !file.path.starts_with("base/") || file.path.ends_with("kustomization.yaml") {
             continue;
         }

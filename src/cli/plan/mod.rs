@@ -15,7 +15,7 @@ use super::{
     progress_line::ProgressLine,
 };
 use crate::engine::{
-    compat::Minor,
+    profile::Minor,
     state::{Controller, Limit, Options},
 };
 use planner::Planner;

@@ -7,11 +7,11 @@ use crate::{
     cli::output::{ItemWriter, Output},
     engine::{
         compare::{Deviation, deviations as differences},
-        compat::Minor,
+        profile::Minor,
     },
     inventory::{
         Entry,
-        whole::{self, InputProblems, Summary},
+        whole::{self, ClusterSummary, InputProblems},
     },
     model::Text,
 };
@@ -19,11 +19,11 @@ use crate::{
 /// Writes the plan of every Service as soon as it is known. Returns whether anything changes.
 pub(super) fn plans(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<bool> {
     let mut items = ItemWriter::start(out, planner.format)?;
-    let mut summary = Summary::new(planner.index);
+    let mut summary = ClusterSummary::new(planner.index);
     planner.each(
         |entry| {
             let plan = planner.plan(entry);
-            let mut part = Summary::default();
+            let mut part = ClusterSummary::default();
             part.count(&planner.index.state(entry), &plan);
             ItemWriter::item(planner.format, &whole::line(entry, &plan)).map(|text| (text, part))
         },

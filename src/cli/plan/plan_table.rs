@@ -14,7 +14,7 @@ use crate::{
     },
     engine::{
         compare::{self, Verb, changes},
-        compat::Minor,
+        profile::Minor,
         reason::Reason,
     },
 };

@@ -3,7 +3,7 @@
 use crate::{
     cli::{output::OutputFormat, progress_line::ProgressLine},
     engine::{
-        compat::Minor,
+        profile::Minor,
         state::{Controller, Options, Plan},
     },
     inventory::{Entry, Index, whole},

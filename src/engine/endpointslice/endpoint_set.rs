@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::{canonical_ips::UncanonicalAddresses, compat::Profile, membership, record::Recorder, state::SyncReport},
+    engine::{canonical_ips::UncanonicalAddresses, membership, profile::Profile, record::Recorder, state::SyncReport},
     model::{Conditions, Endpoint, EndpointSlice, Family, ObjectRef, Text},
 };
 

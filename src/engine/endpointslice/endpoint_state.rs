@@ -1,7 +1,7 @@
 //! The state of an endpoint: what can change while it stays the same endpoint.
 
 use crate::{
-    engine::compat::Profile,
+    engine::profile::Profile,
     model::{Conditions, Endpoint, ObjectRef, Text},
 };
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     engine::{
         canonical_ips::UncanonicalAddresses,
-        compat::MissingNode,
         phrase::clip,
+        profile::MissingNode,
         reason::{Finding, Reason},
         state::SyncReport,
     },

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::compat::Profile,
+    engine::profile::Profile,
     model::{Endpoint, ObjectRef, Text, head},
 };
 

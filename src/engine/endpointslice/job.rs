@@ -2,7 +2,7 @@
 
 use super::families::Families;
 use crate::{
-    engine::{compat::Profile, state::SyncContext},
+    engine::{profile::Profile, state::SyncContext},
     model::{Labels, Nodes, Pod, Service},
 };
 

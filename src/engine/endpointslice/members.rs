@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crate::{
     engine::{
         budget::{self, TooLarge},
-        compat::MissingNode,
         membership,
         ports::PortTargets,
+        profile::MissingNode,
         record::Recorder,
     },
     model::{Pod, Text},

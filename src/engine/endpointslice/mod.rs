@@ -44,8 +44,8 @@ mod tests;
 use crate::{
     engine::{
         canonical_ips::UncanonicalAddresses,
-        compat::MissingNode,
         membership,
+        profile::MissingNode,
         reason::{Finding, Reason},
         record::Recorder,
         state::{Event, EventType, SliceChanges, SyncInput, SyncReport},

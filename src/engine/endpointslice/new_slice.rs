@@ -2,8 +2,8 @@
 
 use crate::{
     engine::{
-        compat::HashKind,
         order_hash::{self, hash},
+        profile::HashKind,
     },
     model::{EndpointSlice, Family, ObjectMeta, OwnerReference, SlicePort, Text, dns},
 };

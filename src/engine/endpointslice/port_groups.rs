@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    engine::{compat::Profile, ports::PortTargets},
+    engine::{ports::PortTargets, profile::Profile},
     model::{EndpointSlice, SlicePort},
 };
 

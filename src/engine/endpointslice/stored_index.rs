@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::FixedState;
 
 use crate::{
-    engine::compat::Profile,
+    engine::profile::Profile,
     model::{Endpoint, EndpointSlice, Text},
 };
 
@@ -144,7 +144,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{engine::compat::Minor, model::ObjectRef};
+    use crate::{engine::profile::Minor, model::ObjectRef};
 
     fn endpoint(addresses: &[&str], name: &str) -> Endpoint {
         let target = ObjectRef { name: name.into(), ..ObjectRef::default() };

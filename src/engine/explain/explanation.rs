@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     engine::{
-        compat::Minor,
+        profile::Minor,
         reason::{Finding, Reason, Severity},
         record::Scope,
     },
@@ -12,11 +12,11 @@ use crate::{
 };
 
 /// The most verdicts that are listed.
-pub const MAX_ROWS: usize = 100_000;
+pub const MAX_LISTED_VERDICTS: usize = 100_000;
 /// The most text in the listed verdicts, and in the records that are kept for them, in bytes: 600 for each of
-/// [`MAX_ROWS`].
+/// [`MAX_LISTED_VERDICTS`].
 pub const MAX_TEXT: usize = 60_000_000;
-/// The most verdicts that are reached: those over [`MAX_ROWS`] are only counted.
+/// The most verdicts that are reached: those over [`MAX_LISTED_VERDICTS`] are only counted.
 pub const MAX_VERDICTS: usize = 1 << 24;
 /// The most records that are kept: those of 700 000 pods in three lists, or of 200 000 pods that all lack three ports.
 pub const MAX_RECORDS: usize = 1 << 21;

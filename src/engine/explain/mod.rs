@@ -4,7 +4,7 @@
 //! records into one [`PodVerdict`] per pod, Service port and list, and adds the causes that concern the Service as a
 //! whole ([`Explanation::reasons`]).
 //!
-//! No input makes the answer unbounded: at most [`MAX_ROWS`] verdicts with [`MAX_TEXT`] bytes of text are listed and
+//! No input makes the answer unbounded: at most [`MAX_LISTED_VERDICTS`] verdicts with [`MAX_TEXT`] bytes of text are listed and
 //! [`MAX_VERDICTS`] are reached, from at most [`MAX_RECORDS`] records; [`Summary::omitted_rows`] counts the rest. At
 //! most [`MAX_REASONS`] causes are listed for the Service.
 
@@ -16,8 +16,8 @@ mod tests;
 mod verdicts;
 
 pub use explanation::{
-    Cause, Explanation, LabelMiss, MAX_REASONS, MAX_RECORDS, MAX_ROWS, MAX_TEXT, MAX_VERDICTS, PodState, PodVerdict,
-    PortName, ScopeCounts, Summary,
+    Cause, Explanation, LabelMiss, MAX_LISTED_VERDICTS, MAX_REASONS, MAX_RECORDS, MAX_TEXT, MAX_VERDICTS, PodState,
+    PodVerdict, PortName, ScopeCounts, Summary,
 };
 pub use selector_misses::LabelGroups;
 

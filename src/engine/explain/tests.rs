@@ -114,14 +114,15 @@ fn pods_without_records_are_counted() {
 
 #[test]
 fn long_answers_are_truncated_and_counted() {
-    let ports: Vec<ServicePort> =
-        (0..i32::try_from(MAX_ROWS).unwrap()).map(|port| ServicePort { port, ..ServicePort::default() }).collect();
+    let ports: Vec<ServicePort> = (0..i32::try_from(MAX_LISTED_VERDICTS).unwrap())
+        .map(|port| ServicePort { port, ..ServicePort::default() })
+        .collect();
     let service = Service { ports, ..service(&[]) };
     let records =
         vec![record(Scope::Endpoints, 0, None, Reason::PodEnded), record(Scope::Endpoints, 1, None, Reason::PodEnded)];
     let (got, table) = verdicts_of(&service, 2, records);
-    assert_eq!((got.len(), table.omitted), (MAX_ROWS, MAX_ROWS));
-    assert_eq!(table.counts[0].absent, 2 * MAX_ROWS);
+    assert_eq!((got.len(), table.omitted), (MAX_LISTED_VERDICTS, MAX_LISTED_VERDICTS));
+    assert_eq!(table.counts[0].absent, 2 * MAX_LISTED_VERDICTS);
 }
 
 /// The causes that concern the Service in a request, as short texts.
@@ -480,7 +481,10 @@ fn truncation_is_recorded_for_pods_without_uid() {
 fn rows_that_are_not_listed_are_counted() {
     let request = crowd(300, 300);
     let explanation = request.with_state(|state, _| explain(state, &request.options));
-    assert_eq!((explanation.rows.len(), explanation.summary.omitted_rows), (MAX_ROWS, 2 * 300 * 300 - MAX_ROWS));
+    assert_eq!(
+        (explanation.rows.len(), explanation.summary.omitted_rows),
+        (MAX_LISTED_VERDICTS, 2 * 300 * 300 - MAX_LISTED_VERDICTS)
+    );
     assert_eq!((explanation.summary.served, explanation.summary.scopes[1].served), (300 * 300, 300 * 300));
     let focus = Focus { pod: Some(299), ..Focus::default() };
     let explanation = request.with_state(|state, _| explain_only(state, &request.options, focus));

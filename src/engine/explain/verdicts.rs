@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::explanation::{Cause, MAX_ROWS, MAX_TEXT, MAX_VERDICTS, PodState, PodVerdict, PortName, ScopeCounts};
+use super::explanation::{
+    Cause, MAX_LISTED_VERDICTS, MAX_TEXT, MAX_VERDICTS, PodState, PodVerdict, PortName, ScopeCounts,
+};
 use crate::{
     engine::{
         reason::Reason,
@@ -101,7 +103,7 @@ impl VerdictTable {
         records.sort_by_key(|r| state_of(r.reason, first.scope) != Some(state));
         for port in ports {
             self.served += usize::from(self.ports[port].count(place.index, records[0].reason, served));
-            if self.verdicts.len() == MAX_ROWS || self.text > MAX_TEXT {
+            if self.verdicts.len() == MAX_LISTED_VERDICTS || self.text > MAX_TEXT {
                 self.omitted += 1;
                 continue;
             }

@@ -3,8 +3,8 @@
 use super::slice_contents::SliceContent;
 use crate::{
     engine::{
-        compat::Profile,
         endpointslice::{EndpointState, Identity},
+        profile::Profile,
     },
     model::{EndpointSlice, Endpoints, names},
 };

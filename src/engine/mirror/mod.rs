@@ -13,7 +13,7 @@ mod tests;
 
 use crate::{
     engine::{
-        compat::Minor,
+        profile::Minor,
         reason::{Finding, Reason},
         state::{SliceChanges, State, SyncContext, SyncReport},
     },

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, net::IpAddr};
 use crate::{
     engine::{
         budget::{self, TooLarge},
-        compat::Profile,
         endpointslice::{Identity, sort_ports},
+        profile::Profile,
         state::SyncContext,
         subsets,
     },

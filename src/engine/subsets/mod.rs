@@ -15,8 +15,8 @@ use smallvec::SmallVec;
 use crate::{
     engine::{
         budget::{self, TooLarge},
-        compat::HashKind,
         order_hash::{Hash128, hash},
+        profile::HashKind,
     },
     model::{EndpointAddress, EndpointPort, EndpointSubset, head},
 };

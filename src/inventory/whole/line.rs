@@ -15,7 +15,7 @@ use crate::{
 /// Counts over the plans of a whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub struct ClusterSummary {
     /// Services.
     pub services: u64,
     /// Names that have Endpoints or slices, but no Service.
@@ -38,7 +38,7 @@ pub struct Summary {
     pub problems: u64,
 }
 
-impl Summary {
+impl ClusterSummary {
     /// Counts of the objects; no plan is counted yet.
     pub fn new(index: &Index<'_>) -> Self {
         Self { pods: count(index.pods()), nodes: count(index.nodes().iter().count()), ..Self::default() }
@@ -137,7 +137,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// Appends the last line.
-pub(super) fn write_summary(out: &mut Vec<u8>, summary: &Summary, problems: &Findings) {
+pub(super) fn write_summary(out: &mut Vec<u8>, summary: &ClusterSummary, problems: &Findings) {
     append(out, &last_line(summary, problems));
 }
 

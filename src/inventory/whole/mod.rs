@@ -12,7 +12,7 @@ mod ordered;
 
 use std::num::NonZeroUsize;
 
-pub use line::{InputProblems, Summary, last_line, line};
+pub use line::{ClusterSummary, InputProblems, last_line, line};
 
 use crate::{
     engine::{
@@ -59,10 +59,10 @@ pub fn plan_all<E: Send>(
     options: &Options,
     threads: NonZeroUsize,
     mut sink: impl FnMut(&[u8]) -> Result<(), E> + Send,
-) -> Result<Summary, E> {
-    let mut summary = Summary::new(index);
+) -> Result<ClusterSummary, E> {
+    let mut summary = ClusterSummary::new(index);
     let chunk = |entries: &[Entry<'_>]| {
-        let mut part = (Vec::new(), Summary::default());
+        let mut part = (Vec::new(), ClusterSummary::default());
         for entry in entries {
             let plan = plan_of(index, entry, controllers, options);
             part.1.count(&index.state(entry), &plan);

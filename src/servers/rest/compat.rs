@@ -7,9 +7,13 @@ use axum::{
 use serde::Serialize;
 
 use super::{
-    compute::JsonAnswer, params::Params, problem::ApiError, problem_responses, schema::answer::ReleasesOrDifferences,
+    compute::JsonAnswer,
+    params::{Params, ReleaseParams},
+    problem::ApiError,
+    problem_responses,
+    schema::answer::ReleasesOrDifferences,
 };
-use crate::engine::compat::{self, Difference, Minor, Profile};
+use crate::engine::profile::{self, Difference, Minor, Profile};
 
 /// Releases and their differences
 ///
@@ -19,12 +23,7 @@ use crate::engine::compat::{self, Difference, Minor, Profile};
     get,
     path = "/v1/compat",
     tag = "about",
-    params(
-        ("from" = Option<String>, Query, description = "A release.", example = "1.30",
-            pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$"),
-        ("to" = Option<String>, Query, description = "Another release.", example = "1.37",
-            pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$"),
-    ),
+    params(ReleaseParams),
     responses(
         (status = 200, description = "All releases; or, with `from` or `to`, the differences.",
             body = ReleasesOrDifferences),
@@ -38,7 +37,7 @@ pub(super) async fn compat(request: Request) -> Result<Response, ApiError> {
         JsonAnswer::json(&All { default: Minor::default(), items })?
     } else {
         let (from, to) = (params.from.unwrap_or_default(), params.to.unwrap_or_default());
-        JsonAnswer::json(&Between { from, to, differences: compat::differences(from, to) })?
+        JsonAnswer::json(&Between { from, to, differences: profile::differences(from, to) })?
     };
     Ok(answer.into_response())
 }

@@ -1,14 +1,17 @@
 //! Query parameters: options for bodies that cannot contain them, such as a `kind: List`.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use axum::{extract::Query, http::Uri};
-use utoipa::IntoParams;
+use utoipa::{
+    IntoParams, PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, Type},
+};
 
 use super::problem::{ApiError, InputError, ProblemKind};
 use crate::{
     engine::{
-        compat::Minor,
+        profile::{Minor, PATTERN},
         state::{Controller, Limit, Options},
     },
     model::Text,
@@ -34,7 +37,7 @@ pub(crate) struct Params {
 #[expect(dead_code, reason = "only its documentation is used")]
 pub(crate) struct OptionParams {
     /// Kubernetes release to emulate; wins over `options.compat`. Default: the newest.
-    #[param(required = false, nullable = false, example = "1.37", pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$")]
+    #[param(value_type = Option<MinorSchema>, inline, required = false, nullable = false, example = "1.37")]
     compat: Option<String>,
     /// `--max-endpoints-per-slice` of kube-controller-manager. Default: 100.
     #[param(rename = "maxEndpointsPerSlice", required = false, nullable = false, minimum = 1, maximum = 1000)]
@@ -42,6 +45,44 @@ pub(crate) struct OptionParams {
     /// `--mirroring-max-endpoints-per-subset` of kube-controller-manager.
     #[param(rename = "maxEndpointsPerSubset", required = false, nullable = false, minimum = 1, maximum = 1000)]
     max_endpoints_per_subset: Option<i32>,
+}
+
+/// The release of a second plan.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only its documentation is used")]
+pub(crate) struct AgainstParam {
+    /// A second release: the response has both plans.
+    #[param(value_type = Option<MinorSchema>, inline, required = false, nullable = false)]
+    against: Option<String>,
+}
+
+/// The two releases of a comparison.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only its documentation is used")]
+pub(crate) struct ReleaseParams {
+    /// A release.
+    #[param(value_type = Option<MinorSchema>, inline, required = false, nullable = false, example = "1.30")]
+    from: Option<String>,
+    /// Another release.
+    #[param(value_type = Option<MinorSchema>, inline, required = false, nullable = false, example = "1.37")]
+    to: Option<String>,
+}
+
+/// The schema of a [`Minor`]. It is inlined.
+struct MinorSchema;
+
+impl PartialSchema for MinorSchema {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).pattern(Some(PATTERN)).into()
+    }
+}
+
+impl ToSchema for MinorSchema {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("Minor")
+    }
 }
 
 /// The controllers to plan.
@@ -137,7 +178,7 @@ impl Params {
 }
 
 fn minor(value: &str) -> Result<Minor, String> {
-    value.parse().map_err(|e: crate::engine::compat::UnknownMinor| e.to_string())
+    value.parse().map_err(|e: crate::engine::profile::UnknownMinor| e.to_string())
 }
 
 fn controller(value: &str) -> Result<Controller, String> {

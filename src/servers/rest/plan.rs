@@ -9,7 +9,7 @@ use super::{
     RestApp,
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
-    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
+    params::{AgainstParam, ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
     problem::ApiError,
     problem_responses,
     schema::{
@@ -43,8 +43,7 @@ use crate::engine::{
         ServiceParam,
         OptionParams,
         ControllersParam,
-        ("against" = Option<String>, Query, description = "A second release: the answer has both plans.",
-            pattern = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$"),
+        AgainstParam,
     ),
     request_body(
         description = "The state of one Service.",

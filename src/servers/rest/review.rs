@@ -13,7 +13,7 @@ use super::{
     params::Params,
     problem::{ApiError, InputError, ProblemKind},
     problem_responses,
-    schema::review::{ReviewAnswer, ReviewBody},
+    schema::review::{ReviewAnswerSchema, ReviewBody},
 };
 use crate::{
     admission::{
@@ -56,7 +56,7 @@ use crate::{
         ),
     ),
     responses(
-        (status = 200, description = "The object after the review, and the decision.", body = ReviewAnswer),
+        (status = 200, description = "The object after the review, and the decision.", body = ReviewAnswerSchema),
         problem_responses::BodyProblems,
     ),
 )]

@@ -1,7 +1,7 @@
 //! The admission and conversion webhook: `POST /mutate`, `/validate` and `/convert`.
 //!
 //! ```text
-//! connection ─► body (limits: size, time, memory) ─► admission review ─► settings ─► admission::decide ─► answer
+//! connection ─► body (limits: size, time, memory) ─► review_handler ─► settings ─► admission::decide ─► answer
 //! ```
 //!
 //! An API server takes every answer but a review with its uid for a failure of the webhook, and may then refuse the
@@ -12,18 +12,19 @@
 //! at once. Nothing is compressed, and reviews are logged at `debug` only: what counts is the time of the answer.
 
 mod active_policies;
-mod admission_review;
 mod app;
 mod body;
 pub mod cluster;
-mod conversion_review;
+mod conversion_handler;
 mod deadline;
 pub mod emergency;
 mod limits;
 mod metrics;
 mod options;
 mod part;
+mod permissions;
 mod policy_file;
+mod review_handler;
 mod router;
 mod status_error;
 #[cfg(test)]
@@ -36,4 +37,5 @@ pub use limits::{FailureMode, WebhookLimits};
 pub use metrics::AdmissionMetrics;
 pub use options::{CertificateSource, ClusterOptions, WebhookOptions, self_signed};
 pub use part::{WebhookPart, part};
+pub use permissions::permissions;
 pub use router::router;

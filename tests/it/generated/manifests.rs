@@ -1,10 +1,16 @@
 //! `manifests/`: what `roster::deploy` says, as YAML.
 
-use roster::deploy::{self, ManifestFile};
+use roster::{
+    deploy::{self, ManifestFile},
+    servers::webhook,
+};
 
 /// The files below `manifests/`.
 pub(super) fn files() -> Vec<(String, String)> {
-    deploy::files().into_iter().map(|file| (format!("manifests/{}", file.path), text(&file))).collect()
+    deploy::files(&webhook::permissions())
+        .into_iter()
+        .map(|file| (format!("manifests/{}", file.path), text(&file)))
+        .collect()
 }
 
 fn text(file: &ManifestFile) -> String {

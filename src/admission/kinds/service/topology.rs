@@ -7,8 +7,8 @@ use crate::{
         kinds::check::Subject,
     },
     engine::{
-        compat::Minor,
         endpointslice::{asks_for_zones, knows_distribution},
+        profile::Minor,
     },
     model::{Service, ServiceType, dns, names},
 };

@@ -5,7 +5,7 @@ use super::{
     traffic::TrafficHints,
 };
 use crate::{
-    engine::compat::{Profile, TrafficDistribution},
+    engine::profile::{Profile, TrafficDistribution},
     model::Service,
 };
 

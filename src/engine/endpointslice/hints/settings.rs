@@ -2,8 +2,8 @@
 
 use crate::{
     engine::{
-        compat::{Minor, Profile, TrafficDistribution},
         phrase::clip,
+        profile::{Minor, Profile, TrafficDistribution},
         reason::Reason,
     },
     model::{Service, Text, names},

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::compat::HashKind,
+    engine::profile::HashKind,
     model::{Endpoint, EndpointSlice, HintName, Hints, Text},
 };
 

@@ -1,7 +1,7 @@
 //! `spec.trafficDistribution` (`trafficdist.ReconcileHints`).
 
 use crate::{
-    engine::compat::HashKind,
+    engine::profile::HashKind,
     model::{Endpoint, EndpointSlice, HintName, Hints, Text},
 };
 

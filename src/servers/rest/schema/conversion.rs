@@ -62,7 +62,7 @@ pub(crate) struct ConvertedAnswer {
     /// The objects, in the order of the input; Endpoints that were made from slices come last.
     items: Vec<Value>,
     /// The fields that they lost.
-    lost: Vec<LostField>,
+    lost: Vec<LostFieldSchema>,
     /// Objects that could not be converted; `items` does not contain them.
     failed: Vec<FailedObject>,
 }
@@ -71,7 +71,7 @@ pub(crate) struct ConvertedAnswer {
 #[derive(ToSchema)]
 #[schema(as = Lost)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct LostField {
+pub(crate) struct LostFieldSchema {
     object: ObjectKeySchema,
     /// The field.
     #[schema(example = "endpoints[0].zone")]

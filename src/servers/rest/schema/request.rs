@@ -142,7 +142,7 @@ fn options() -> Value {
         "properties": {
             "compat": {
                 "type": "string",
-                "pattern": crate::engine::compat::PATTERN,
+                "pattern": crate::engine::profile::PATTERN,
                 "description": "The Kubernetes release to follow; default: the newest.",
                 "example": "1.37",
             },

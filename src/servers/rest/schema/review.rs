@@ -124,7 +124,7 @@ impl ToSchema for ReviewBody {
 #[derive(ToSchema)]
 #[schema(as = Review, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct ReviewAnswer {
+pub(crate) struct ReviewAnswerSchema {
     /// Whether there are rules for this kind of object at all.
     reviewed: bool,
     /// Whether the object would be stored.

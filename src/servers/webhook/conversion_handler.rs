@@ -1,4 +1,4 @@
-//! Conversion reviews, from the request to the answer.
+//! The handler of `/convert`: a conversion review, from the request to the response.
 
 use std::sync::Arc;
 

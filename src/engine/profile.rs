@@ -29,7 +29,6 @@ impl Minor {
 }
 
 /// The pattern of the texts that name a release with a profile, as a regular expression for JSON schemas.
-/// Attributes can only contain it as text: a test compares them with this one.
 pub const PATTERN: &str = r"^v?1\.0*(2[2-9]|3[0-7])(\.[0-9]+)?$";
 
 impl Default for Minor {

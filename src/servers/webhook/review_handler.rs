@@ -1,4 +1,4 @@
-//! Admission reviews, from the request to the answer.
+//! The handlers of `/mutate` and `/validate`: an admission review, from the request to the response.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

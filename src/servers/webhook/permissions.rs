@@ -1,0 +1,30 @@
+//! The permissions of the webhook in a cluster, from which the manifests derive RBAC.
+
+use crate::model::{
+    Resource, ResourceReader,
+    installed::{CRD, LEASE, NAME, SECRET},
+    permission::Permission,
+};
+
+/// The permissions of the webhook: it reads the resources that the table assigns to it, and writes the status of
+/// policies, the `caBundle`s that call it, its Secret and its Lease.
+pub fn permissions() -> Vec<Permission> {
+    let mut all = Permission::reads(ResourceReader::Webhook);
+    let configurations = [Resource::MutatingWebhookConfiguration, Resource::ValidatingWebhookConfiguration];
+    all.extend([
+        Permission {
+            resources: vec!["endpointpolicies/status".to_owned()],
+            ..Permission::of(&[Resource::EndpointPolicy], &["patch"])
+        },
+        // The caBundles of its own configurations and CRD, and of no others.
+        Permission { names: vec![NAME], ..Permission::of(&configurations, &["get", "patch"]) },
+        Permission { names: vec![CRD], ..Permission::of(&[Resource::CustomResourceDefinition], &["get", "patch"]) },
+    ]);
+    for (resource, name) in [(Resource::Secret, SECRET), (Resource::Lease, LEASE)] {
+        // RBAC cannot limit `create` to a name.
+        all.push(Permission { in_namespace: true, ..Permission::of(&[resource], &["create"]) });
+        let its_own = Permission::of(&[resource], &["get", "update"]);
+        all.push(Permission { in_namespace: true, names: vec![name], ..its_own });
+    }
+    all
+}

@@ -4,6 +4,9 @@
 //! Each connection is persistent and sends one request at a time. The load runs on the same machine as the webhook, so it
 //! does as little as possible: it sends fixed bytes, and reads each answer to its length.
 
+#[path = "../../tests/attacks/tls.rs"]
+mod tls;
+
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -11,12 +14,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use hdrhistogram::Histogram;
-use rustls::{
-    ClientConfig, DigitallySignedStruct, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::CryptoProvider,
-    pki_types::{CertificateDer, ServerName, UnixTime},
-};
+use rustls::pki_types::ServerName;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -46,7 +44,7 @@ fn main() -> Result<()> {
     let load = Load {
         address: address.clone(),
         request: Arc::new([head.as_bytes(), &body].concat()),
-        connector: connector()?,
+        connector: tls::connector(&[])?,
         end: Instant::now() + Duration::from_secs(seconds),
     };
     let began = Instant::now();
@@ -137,51 +135,5 @@ fn joined(mut chunks: &[u8]) -> Result<Vec<u8>> {
         }
         all.extend_from_slice(chunks.get(line + 2..line + 2 + length).context("a chunk is truncated")?);
         chunks = &chunks[(line + 2 + length + 2).min(chunks.len())..];
-    }
-}
-
-fn connector() -> Result<TlsConnector> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
-    let config = config.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider))).with_no_client_auth();
-    Ok(TlsConnector::from(Arc::new(config)))
-}
-
-/// Accepts every certificate: both servers have self-signed ones, and their identity is not measured.
-#[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -1,5 +1,7 @@
 //! Runs all tests: those of Cargo first, then those that use the running program from outside.
 
+mod attacks;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -21,7 +23,9 @@ const HALF: &str = "^/v1/endpoint";
 pub(crate) struct Arguments {
     /// Which tests to run [default: all]
     #[arg(value_enum)]
-    only: Vec<Kind>,
+    kinds: Vec<Kind>,
+    #[command(flatten)]
+    attacks: attacks::Arguments,
 }
 
 /// Test threads for each core. Many tests wait, so one thread would not keep a core busy.
@@ -40,12 +44,14 @@ enum Kind {
     Browser,
     /// The API against its description
     Schemathesis,
+    /// Attacks on the release build. Only when it is named
+    Attacks,
 }
 
 /// Runs all tests, or those of the given kinds.
 pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     let mut run = |kind, name: &str, test: fn() -> Result<Outcome>| {
-        if arguments.only.is_empty() || arguments.only.contains(&kind) {
+        if arguments.kinds.is_empty() || arguments.kinds.contains(&kind) {
             steps.run(name, test);
         }
     };
@@ -54,6 +60,9 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     run(Kind::Cluster, "cluster: with a real API server", cluster);
     run(Kind::Browser, "browser: /docs, offline", browser);
     run(Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
+    if arguments.kinds.contains(&Kind::Attacks) {
+        steps.run("attacks: what a genuine client notices of them", || attacks::run_attacks(&arguments.attacks));
+    }
 }
 
 fn cargo_test() -> Result<Outcome> {

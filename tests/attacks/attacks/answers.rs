@@ -1,0 +1,116 @@
+//! Attacks with answers that the clients do not take.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context, Result};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    time::{sleep, timeout},
+};
+
+use crate::{
+    attacker::Attacker,
+    bodies, http1,
+    http2::{Http2, INITIAL_WINDOW, Scheme},
+};
+
+/// The limit of streams of one connection.
+const STREAMS: usize = 128;
+/// The size of a conversion.
+const CONVERSION: usize = 4 << 20;
+/// What the client's side buffers, where it reads little.
+const BUFFER: u32 = 4 << 10;
+const CONVERT: &str = "/convert?timeout=30s";
+
+/// Posts on all streams of a connection whose windows stay closed, again wherever the server ends a stream.
+async fn never_take<S: AsyncRead + AsyncWrite + Unpin>(
+    attacker: &Attacker,
+    mut http2: Http2<S>,
+    path: &str,
+    body: &[u8],
+) -> Result<()> {
+    loop {
+        while http2.open_streams() < STREAMS {
+            attacker.requested(1);
+            http2.post(path, body).await?;
+        }
+        let frame = http2.next_frame().await?;
+        attacker.answered(u64::from(frame.ends_stream()));
+    }
+}
+
+/// Posts twice on a connection, and then reads nothing, or a kilobyte every second.
+async fn hardly_read(
+    attacker: &Attacker,
+    mut io: impl AsyncRead + AsyncWrite + Unpin,
+    request: &[u8],
+    reads: bool,
+) -> Result<()> {
+    for _ in 0..2 {
+        attacker.requested(1);
+        // The second one waits until the first answer is taken.
+        let _ = timeout(Duration::from_secs(10), async {
+            io.write_all(request).await?;
+            io.flush().await
+        })
+        .await;
+    }
+    for _ in 0..60 {
+        sleep(Duration::from_secs(1)).await;
+        if reads {
+            io.read_exact(&mut [0; 1024]).await?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn conversions_over_http2(attacker: &Attacker) {
+    let body = Arc::new(bodies::conversion(CONVERSION));
+    attacker.clients(2, move |attacker, number| {
+        let body = body.clone();
+        async move {
+            let tls = attacker.http2(number).await?;
+            let http2 = Http2::open(tls, Scheme::Https, &[(INITIAL_WINDOW, 0)]).await?;
+            never_take(&attacker, http2, CONVERT, body.as_bytes()).await
+        }
+    });
+}
+
+pub(super) fn conversions_over_http1(attacker: &Attacker) {
+    let request = Arc::new(http1::post(CONVERT, &bodies::conversion(CONVERSION)));
+    attacker.clients(128, move |attacker, number| {
+        let request = request.clone();
+        async move {
+            let tcp = attacker.tcp_with(number, attacker.targets.webhook, Some(BUFFER)).await?;
+            let tls = attacker.http1_on(tcp).await?;
+            hardly_read(&attacker, tls, &request, number % 2 == 0).await
+        }
+    });
+}
+
+pub(super) fn plans_over_http2(attacker: &Attacker) {
+    let body = Arc::new(bodies::state(PODS));
+    attacker.clients(8, move |attacker, number| {
+        let body = body.clone();
+        async move {
+            let tcp = attacker.tcp(number, attacker.targets.rest.context("no REST API")?).await?;
+            let http2 = Http2::open(tcp, Scheme::Http, &[(INITIAL_WINDOW, 0)]).await?;
+            never_take(&attacker, http2, "/v1/plan", body.as_bytes()).await
+        }
+    });
+}
+
+pub(super) fn plans_over_http1(attacker: &Attacker) {
+    let request = Arc::new(http1::post("/v1/plan", &bodies::state(PODS)));
+    attacker.clients(512, move |attacker, number| {
+        let request = request.clone();
+        async move {
+            let target = attacker.targets.rest.context("no REST API")?;
+            let tcp = attacker.tcp_with(number, target, Some(BUFFER)).await?;
+            hardly_read(&attacker, tcp, &request, number % 2 == 0).await
+        }
+    });
+}
+
+/// So many pods take just less than the mebibyte from which bodies wait for a place.
+const PODS: usize = 3000;

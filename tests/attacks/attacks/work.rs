@@ -1,0 +1,66 @@
+//! Attacks with requests that cost the server more than the client.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::timeout;
+
+use crate::{attacker::Attacker, bodies, http1};
+
+/// Sends a request again and again on persistent connections, and gives up after `limit`.
+fn repeat(attacker: &Attacker, clients: usize, request: Vec<u8>, limit: Duration, bad: bool) {
+    let request = Arc::new(request);
+    attacker.clients(clients, move |attacker, number| {
+        let request = request.clone();
+        async move {
+            let mut tls = attacker.http1(number).await?;
+            loop {
+                attacker.requested(1);
+                // An API server discards what comes later, and closes the connection.
+                let answer = timeout(limit, http1::exchange(&mut tls, &request)).await??;
+                attacker.answered(1);
+                if bad && answer.status == 200 && answer.has(r#""allowed":true"#) {
+                    attacker.let_in();
+                }
+            }
+        }
+    });
+}
+
+/// Objects that must be refused, with less time than all of them take.
+pub(super) fn large_slices(attacker: &Attacker) {
+    let request = http1::post("/validate?timeout=1s", &bodies::large_bad_review());
+    repeat(attacker, 60, request, Duration::from_secs(1), true);
+}
+
+pub(super) fn conversions(attacker: &Attacker) {
+    let request = http1::post("/convert?timeout=30s", &bodies::conversion(2 << 20));
+    repeat(attacker, 75, request, Duration::from_secs(30), false);
+}
+
+/// Full handshakes, each on a connection that is then closed.
+pub(super) fn handshakes(attacker: &Attacker) {
+    for number in 0..32 {
+        let attacker = attacker.clone();
+        tokio::spawn(async move {
+            loop {
+                let _ = attacker.http1(number).await;
+            }
+        });
+    }
+}
+
+/// Probes, each of which makes the server connect to itself.
+pub(super) fn probes(attacker: &Attacker) {
+    let request = Arc::new(http1::get("/readyz"));
+    attacker.clients(32, move |attacker, number| {
+        let request = request.clone();
+        async move {
+            let mut tcp = attacker.tcp(number, attacker.targets.admin).await?;
+            loop {
+                attacker.requested(1);
+                http1::exchange(&mut tcp, &request).await?;
+                attacker.answered(1);
+            }
+        }
+    });
+}

@@ -1,0 +1,105 @@
+//! The bodies that the clients post.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+/// A review of a small slice.
+pub(crate) fn good_review() -> String {
+    review(&slice(&[json!({ "addresses": ["10.1.2.3"], "conditions": { "ready": true } })]))
+}
+
+/// The same with an address that a rule refuses.
+pub(crate) fn bad_review() -> String {
+    review(&slice(&[json!({ "addresses": ["127.0.0.1"], "conditions": { "ready": true } })]))
+}
+
+/// A review of a slice that has a thousand endpoints with many addresses, 1.2 MB in all; the last address is refused.
+pub(crate) fn large_bad_review() -> String {
+    let address = |i: usize, k: usize| format!("10.{}.{}.{}", 1 + i / 250, i % 250, k);
+    let mut endpoints: Vec<Value> = (0..1000)
+        .map(|i| {
+            json!({
+                "addresses": (1..=80).map(|k| address(i, k)).collect::<Vec<_>>(),
+                "conditions": { "ready": true, "serving": true, "terminating": false },
+                "nodeName": format!("node-{}", i % 50),
+            })
+        })
+        .collect();
+    endpoints.push(json!({ "addresses": ["127.0.0.1"] }));
+    review(&slice(&endpoints))
+}
+
+fn slice(endpoints: &[Value]) -> Value {
+    json!({
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+        "metadata": { "name": "web-1", "namespace": "shop", "labels": { "kubernetes.io/service-name": "web" } },
+        "endpoints": endpoints,
+        "ports": [{ "name": "http", "port": 8080, "protocol": "TCP" }],
+    })
+}
+
+fn review(object: &Value) -> String {
+    let group = "discovery.k8s.io";
+    json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "5f1c1d0e-0000-4000-8000-000000000001", "operation": "CREATE", "dryRun": false,
+            "kind": { "group": group, "version": "v1", "kind": "EndpointSlice" },
+            "resource": { "group": group, "version": "v1", "resource": "endpointslices" },
+            "namespace": "shop", "name": "web-1",
+            "userInfo": { "username": "jane", "groups": ["system:authenticated"] },
+            "object": object, "oldObject": null,
+        },
+    })
+    .to_string()
+}
+
+/// A conversion of policies, of about `bytes`. The answer is as large.
+pub(crate) fn conversion(bytes: usize) -> String {
+    let mut text = String::from(
+        r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"roster.dev/v1","objects":["#,
+    );
+    let namespaces: Vec<String> = (0..40).map(|i| format!("namespace-{i:04}")).collect();
+    for i in 0.. {
+        let policy = json!({
+            "apiVersion": "roster.dev/v1alpha1", "kind": "EndpointPolicy", "metadata": { "name": format!("policy-{i}") },
+            "spec": { "namespaces": namespaces, "capacityAction": "Deny" },
+        });
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{policy}");
+        if text.len() > bytes {
+            break;
+        }
+        text.push(',');
+    }
+    text + "]}}"
+}
+
+/// The state of one Service with so many pods.
+pub(crate) fn state(pods: usize) -> String {
+    let pods: Vec<Value> = (0..pods).map(pod).collect();
+    json!({
+        "service": {
+            "metadata": { "name": "web", "namespace": "shop", "uid": "u" },
+            "spec": {
+                "selector": { "app": "web" }, "clusterIP": "10.96.0.10", "ipFamilies": ["IPv4"],
+                "ports": [{ "name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080 }],
+            },
+        },
+        "pods": pods,
+        "nodes": [{ "metadata": { "name": "node-1" } }],
+    })
+    .to_string()
+}
+
+fn pod(i: usize) -> Value {
+    let (name, ip) = (format!("web-7d4b9c6f5d-{i:05}"), format!("10.1.{}.{}", i / 250, i % 250 + 1));
+    json!({
+        "metadata": { "name": name, "namespace": "shop", "uid": name, "labels": { "app": "web" } },
+        "spec": { "nodeName": "node-1" },
+        "status": {
+            "podIP": ip, "podIPs": [{ "ip": ip }], "conditions": [{ "type": "Ready", "status": "True" }],
+        },
+    })
+}

@@ -1,0 +1,265 @@
+//! The genuine client and the probes of a kubelet, on a thread of their own: attackers must not delay their clocks.
+
+use std::{
+    fs,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+use rustls::pki_types::ServerName;
+use tokio::{
+    net::{TcpSocket, TcpStream},
+    runtime,
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::{MissedTickBehavior, interval, timeout},
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use crate::{
+    attacker::{GENUINE, Targets},
+    bodies, http1, tls,
+};
+
+/// The address from which a kubelet probes.
+const KUBELET: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
+/// The time between two reviews, on new connections and on persistent ones.
+const EVERY: Duration = Duration::from_millis(20);
+/// One in so many reviews has an object that must be refused.
+const BAD: u64 = 10;
+/// The longest time that an API server waits by default.
+const REVIEW: Duration = Duration::from_secs(10);
+const REVIEW_PATH: &str = "/validate?timeout=10s";
+/// Connections that are kept. An API server opens another one when all are busy, as long as it may.
+const KEPT: usize = 8;
+const PROBE_EVERY: Duration = Duration::from_millis(500);
+const PROBE: Duration = Duration::from_secs(1);
+const MEMORY_EVERY: Duration = Duration::from_millis(100);
+
+/// What came of a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    Right,
+    /// An error, another status, or a wrong answer.
+    Lost(String),
+    /// An object that must be refused was allowed.
+    LetIn,
+}
+
+/// A request of the genuine client.
+#[derive(Clone, Debug)]
+pub(crate) struct Review {
+    pub(crate) began: Instant,
+    pub(crate) took: Duration,
+    pub(crate) outcome: Outcome,
+}
+
+/// A probe.
+#[derive(Clone, Debug)]
+pub(crate) struct Probe {
+    pub(crate) began: Instant,
+    /// Why it failed.
+    pub(crate) failed: Option<String>,
+}
+
+/// Everything that was seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) reviews: Vec<Review>,
+    pub(crate) probes: Vec<Probe>,
+    /// Resident memory in bytes.
+    pub(crate) memory: Vec<(Instant, u64)>,
+}
+
+/// The running client. It stops when the value is dropped.
+pub(crate) struct Genuine {
+    stop: watch::Sender<bool>,
+    thread: thread::JoinHandle<Result<()>>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Genuine {
+    /// Starts the client of a server, whose process has this id.
+    pub(crate) fn start(targets: Targets, process: u32) -> Result<Self> {
+        let (stop, stopped) = watch::channel(false);
+        let seen = Arc::<Mutex<Seen>>::default();
+        let client = Client::new(targets, process, seen.clone())?;
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let run = move || {
+            runtime.block_on(client.run(stopped));
+            Ok(())
+        };
+        let thread = thread::Builder::new().name("genuine".to_owned()).spawn(run)?;
+        Ok(Self { stop, thread, seen })
+    }
+
+    /// Begins nothing more, waits for the last answers, and returns what was seen.
+    pub(crate) fn stop(self) -> Result<Seen> {
+        self.stop.send_replace(true);
+        self.thread.join().map_err(|_| anyhow::anyhow!("the genuine client panicked"))??;
+        Ok(std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+/// A request and its right answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Object {
+    Good,
+    Bad,
+}
+
+#[derive(Clone)]
+struct Client {
+    targets: Targets,
+    process: u32,
+    connector: TlsConnector,
+    good: Arc<[u8]>,
+    bad: Arc<[u8]>,
+    kept: Arc<Mutex<Vec<TlsStream<TcpStream>>>>,
+    places: Arc<Semaphore>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Client {
+    fn new(targets: Targets, process: u32, seen: Arc<Mutex<Seen>>) -> Result<Self> {
+        let request = |body: String| http1::post(REVIEW_PATH, &body).into();
+        Ok(Self {
+            targets,
+            process,
+            connector: tls::connector(&[])?,
+            good: request(bodies::good_review()),
+            bad: request(bodies::bad_review()),
+            kept: Arc::default(),
+            places: Arc::new(Semaphore::new(KEPT)),
+            seen,
+        })
+    }
+
+    fn see(&self, add: impl FnOnce(&mut Seen)) {
+        add(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Sends until it is stopped, whether the requests before have ended or not.
+    async fn run(self, mut stopped: watch::Receiver<bool>) {
+        let ticks = |every| {
+            let mut ticks = interval(every);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+            ticks
+        };
+        let (mut reviews, mut probes, mut memory) = (ticks(EVERY), ticks(PROBE_EVERY), ticks(MEMORY_EVERY));
+        let (mut tasks, mut number) = (JoinSet::new(), 0);
+        loop {
+            tokio::select! {
+                _ = stopped.changed() => break,
+                _ = reviews.tick() => {
+                    number += 1;
+                    let object = if number % BAD == 0 { Object::Bad } else { Object::Good };
+                    tasks.spawn(self.clone().review(object, true));
+                    tasks.spawn(self.clone().review(object, false));
+                }
+                _ = probes.tick() => {
+                    tasks.spawn(self.clone().probe("/livez"));
+                    tasks.spawn(self.clone().probe("/readyz"));
+                }
+                _ = memory.tick() => {
+                    let resident = resident(self.process);
+                    self.see(|seen| seen.memory.extend(resident.map(|bytes| (Instant::now(), bytes))));
+                }
+            }
+            while tasks.try_join_next().is_some() {}
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+
+    async fn review(self, object: Object, new: bool) {
+        let began = Instant::now();
+        let answer = timeout(REVIEW, async {
+            if new { self.review_on_new(object).await } else { self.review_on_kept(object).await }
+        });
+        let outcome = match (object, answer.await) {
+            (_, Err(_)) => Outcome::Lost("no answer within 10 s".to_owned()),
+            (_, Ok(Err(error))) => Outcome::Lost(format!("{error:#}")),
+            (_, Ok(Ok(answer))) if answer.status != 200 => Outcome::Lost(shown(&answer)),
+            (Object::Bad, Ok(Ok(answer))) if !answer.has(r#""allowed":false"#) => Outcome::LetIn,
+            (Object::Good, Ok(Ok(answer))) if !answer.has(r#""allowed":true"#) => Outcome::Lost(shown(&answer)),
+            _ => Outcome::Right,
+        };
+        // Under `Fail`, an error refuses what must be refused.
+        let outcome =
+            if object == Object::Bad && matches!(outcome, Outcome::Lost(_)) { Outcome::Right } else { outcome };
+        let review = Review { began, took: began.elapsed(), outcome };
+        self.see(|seen| seen.reviews.push(review));
+    }
+
+    fn request(&self, object: Object) -> &[u8] {
+        if object == Object::Good { &self.good } else { &self.bad }
+    }
+
+    async fn review_on_new(&self, object: Object) -> Result<http1::Answer> {
+        http1::exchange(&mut self.connect().await?, self.request(object)).await
+    }
+
+    async fn review_on_kept(&self, object: Object) -> Result<http1::Answer> {
+        let _place = self.places.acquire().await?;
+        let mut connection = match self.idle() {
+            Some(connection) => connection,
+            None => self.connect().await?,
+        };
+        let answer = http1::exchange(&mut connection, self.request(object)).await?;
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        Ok(answer)
+    }
+
+    /// A kept connection that the server has not closed.
+    fn idle(&self) -> Option<TlsStream<TcpStream>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        std::iter::from_fn(|| kept.pop()).find(|connection| {
+            // Nothing is to be read on an idle connection but its end.
+            let read = connection.get_ref().0.try_read(&mut [0]);
+            read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+        })
+    }
+
+    async fn connect(&self) -> Result<TlsStream<TcpStream>> {
+        let tcp = tcp(GENUINE, self.targets.webhook).await?;
+        self.connector.connect(ServerName::try_from("localhost")?, tcp).await.context("handshake")
+    }
+
+    async fn probe(self, path: &'static str) {
+        let began = Instant::now();
+        let asked = async {
+            let mut connection = tcp(KUBELET, self.targets.admin).await?;
+            let answer = http1::exchange(&mut connection, &http1::get(path)).await?;
+            ensure!(answer.status == 200, "{}", shown(&answer));
+            Ok(())
+        };
+        let failed = match timeout(PROBE, asked).await {
+            Err(_) => Some(format!("{path}: no answer within a second")),
+            Ok(result) => result.err().map(|error: anyhow::Error| format!("{path}: {error:#}")),
+        };
+        self.see(|seen| seen.probes.push(Probe { began, failed }));
+    }
+}
+
+async fn tcp(source: Ipv4Addr, target: SocketAddr) -> Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::new(IpAddr::V4(source), 0))?;
+    let tcp = socket.connect(target).await.context("connecting")?;
+    tcp.set_nodelay(true)?;
+    Ok(tcp)
+}
+
+fn shown(answer: &http1::Answer) -> String {
+    let body: String = String::from_utf8_lossy(&answer.body).chars().take(300).collect();
+    format!("{}: {body}", answer.status)
+}
+
+/// The resident memory of a process in bytes.
+fn resident(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+}

@@ -1,0 +1,86 @@
+//! Attacks `roster serve` on this machine, and measures what a genuine client notices.
+//!
+//! Each attack has a server of its own. The genuine client sends a review on a new and on a persistent connection every
+//! 20 ms from 127.0.0.1, a kubelet probes the admin listener, and the attackers come from other addresses of 127.0.0.0/8.
+//! `cargo xtask test attacks` builds both programs and runs it.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::cast_precision_loss,
+    reason = "a test program reads files, prints what it does, and rounds what it measured"
+)]
+
+mod attacker;
+mod attacks;
+mod bodies;
+mod genuine;
+mod http1;
+mod http2;
+mod report;
+mod run;
+mod site;
+mod tls;
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+
+use attacker::Sources;
+use report::Report;
+use site::Certificate;
+
+#[derive(Parser)]
+#[command(about = "Attack a server of this machine, and measure what a genuine client notices")]
+struct Arguments {
+    /// The program to attack
+    #[arg(long)]
+    program: PathBuf,
+    /// How long each attack lasts, in seconds
+    #[arg(long, default_value_t = 60.0)]
+    seconds: f64,
+    /// Only the attacks whose name contains this
+    #[arg(long)]
+    only: Option<String>,
+    /// Attack from the genuine client's own address: nothing is judged but that the server recovers
+    #[arg(long)]
+    from_genuine: bool,
+    /// From how many addresses the attackers come, at most 249
+    #[arg(long, default_value_t = 249)]
+    sources: u8,
+    /// List the attacks
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the attacks. Returns whether all goals are met.
+fn run(arguments: &Arguments) -> Result<bool> {
+    let chosen = |name: &str| arguments.only.as_ref().is_none_or(|part| name.contains(part));
+    let attacks: Vec<_> = attacks::ALL.iter().filter(|attack| chosen(attack.name)).collect();
+    ensure!(!attacks.is_empty(), "there is no such attack; --list lists them");
+    if arguments.list {
+        attacks.iter().for_each(|attack| println!("{:<24} {}", attack.name, attack.about));
+        return Ok(true);
+    }
+    let sources = if arguments.from_genuine { Sources::Genuine } else { Sources::Others(arguments.sources) };
+    let duration = Duration::try_from_secs_f64(arguments.seconds)?;
+    let certificate = Certificate::issue(&arguments.program)?;
+    let mut report = Report::new(sources);
+    for attack in attacks {
+        println!("\n{}: {}", attack.name, attack.about);
+        report.add(run::run(attack, &arguments.program, &certificate, sources, duration)?);
+    }
+    Ok(report.finish())
+}

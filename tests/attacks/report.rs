@@ -1,0 +1,156 @@
+//! The table of all attacks, and the goals.
+
+use std::time::Duration;
+
+use crate::{attacker::Sources, genuine::Outcome, run::Measured};
+
+/// The p99 of genuine reviews.
+const P99: Duration = Duration::from_millis(100);
+/// Resident memory of a server without the REST API, and with it.
+const WEBHOOK_ALONE: u64 = 256 << 20;
+const WITH_REST: u64 = 512 << 20;
+/// How long after the attack a review may still fail or be slow.
+const RECOVERY: Duration = Duration::from_secs(2);
+
+/// All rows so far.
+pub(crate) struct Report {
+    sources: Sources,
+    rows: Vec<Row>,
+}
+
+impl Report {
+    pub(crate) fn new(sources: Sources) -> Self {
+        Self { sources, rows: Vec::new() }
+    }
+
+    /// Adds a row, and prints what was measured.
+    pub(crate) fn add(&mut self, measured: Measured) {
+        let row = Row::new(&measured, self.sources);
+        let seconds = (measured.ended - measured.began).as_secs_f64();
+        let cores = |time: Duration| time.as_secs_f64() / seconds;
+        println!(
+            "    {}; {:.2} cores for the attackers, {:.2} for the server",
+            measured.counts,
+            cores(measured.attackers_time),
+            cores(measured.server_time)
+        );
+        row.example.iter().for_each(|example| println!("    for example: {example}"));
+        println!("    {HEAD}\n    {}", row.line());
+        self.rows.push(row);
+    }
+
+    /// Prints the table. Returns whether all goals are met.
+    pub(crate) fn finish(&self) -> bool {
+        println!("\n{HEAD}");
+        self.rows.iter().for_each(|row| println!("{}", row.line()));
+        let missed: usize = self.rows.iter().map(|row| row.missed.len()).sum();
+        println!(
+            "\n{missed} goals missed in {} of {} attacks",
+            self.rows.iter().filter(|r| !r.missed.is_empty()).count(),
+            self.rows.len()
+        );
+        missed == 0
+    }
+}
+
+const HEAD: &str = "attack                    | reviews | lost | let in |  p50 |  p99 |  max ms | probes failed | MiB at most | after | back after | goals";
+
+/// One attack in the table.
+struct Row {
+    name: &'static str,
+    reviews: usize,
+    lost: usize,
+    let_in: u64,
+    /// Of the reviews that were answered rightly.
+    p50: Duration,
+    p99: Duration,
+    max: Duration,
+    probes: usize,
+    probes_failed: usize,
+    most: u64,
+    after: u64,
+    /// From the end of the attack to the last review that failed or was slow.
+    back: Duration,
+    missed: Vec<&'static str>,
+    /// What a lost review or a failed probe got.
+    example: Vec<String>,
+}
+
+impl Row {
+    fn new(measured: &Measured, sources: Sources) -> Self {
+        let Measured { attack, began, ended, seen, counts, .. } = measured;
+        let during = |at| *began <= at && at < *ended;
+        let reviews: Vec<_> = seen.reviews.iter().filter(|r| during(r.began)).collect();
+        let mut took: Vec<Duration> =
+            reviews.iter().filter(|r| matches!(r.outcome, Outcome::Right)).map(|r| r.took).collect();
+        took.sort_unstable();
+        // All but one in so many took at most this long.
+        let quantile = |one_in: usize| took.get(took.len().saturating_sub(1 + took.len() / one_in)).copied();
+        let probes: Vec<_> = seen.probes.iter().filter(|p| during(p.began)).collect();
+        let why = |outcome: &Outcome| if let Outcome::Lost(why) = outcome { Some(why.clone()) } else { None };
+        let lost: Vec<String> = reviews.iter().filter_map(|r| why(&r.outcome)).collect();
+        let failed: Vec<&String> = probes.iter().filter_map(|p| p.failed.as_ref()).collect();
+        let let_in = reviews.iter().filter(|r| matches!(r.outcome, Outcome::LetIn)).count() as u64 + counts.let_in();
+        let slow = seen.reviews.iter().filter(|r| r.began >= *ended);
+        let slow = slow.filter(|r| !matches!(r.outcome, Outcome::Right) || r.took > P99);
+        let mut row = Self {
+            name: attack.name,
+            reviews: reviews.len(),
+            lost: lost.len(),
+            let_in,
+            p50: quantile(2).unwrap_or_default(),
+            p99: quantile(100).unwrap_or_default(),
+            max: took.last().copied().unwrap_or_default(),
+            probes: probes.len(),
+            probes_failed: failed.len(),
+            most: seen.memory.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0),
+            after: seen.memory.last().map_or(0, |(_, bytes)| *bytes),
+            back: slow.map(|r| r.began - *ended).max().unwrap_or_default(),
+            missed: Vec::new(),
+            example: lost.first().into_iter().chain(failed.first().copied()).cloned().collect(),
+        };
+        row.missed = row.judge(measured, sources);
+        row
+    }
+
+    /// The goals that are missed.
+    fn judge(&self, measured: &Measured, sources: Sources) -> Vec<&'static str> {
+        let memory = if measured.attack.rest { WITH_REST } else { WEBHOOK_ALONE };
+        let always = [
+            (measured.survived, "alive"),
+            (measured.counts.connections() > 0, "attacked"),
+            (self.let_in == 0, "let in"),
+            (self.most < memory, "memory"),
+            (self.back <= RECOVERY, "back"),
+        ];
+        let from_others = [
+            (self.reviews > 0 && self.lost == 0, "lost"),
+            (self.p99 < P99, "p99"),
+            (self.probes > 0 && self.probes_failed == 0, "probes"),
+        ];
+        // A client at the attackers' address shares what they get.
+        let judged = matches!(sources, Sources::Others(_));
+        let goals = always.into_iter().chain(from_others.into_iter().filter(|_| judged));
+        goals.filter(|(met, _)| !met).map(|(_, name)| name).collect()
+    }
+
+    fn line(&self) -> String {
+        let millis = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e3);
+        let goals =
+            if self.missed.is_empty() { "met".to_owned() } else { format!("MISSED: {}", self.missed.join(", ")) };
+        format!(
+            "{:<25} | {:>7} | {:>4} | {:>6} | {:>4} | {:>4} | {:>7} | {:>13} | {:>11} | {:>5} | {:>8} s | {goals}",
+            self.name,
+            self.reviews,
+            self.lost,
+            self.let_in,
+            millis(self.p50),
+            millis(self.p99),
+            millis(self.max),
+            format!("{} of {}", self.probes_failed, self.probes),
+            self.most >> 20,
+            self.after >> 20,
+            format!("{:.1}", self.back.as_secs_f64()),
+        )
+    }
+}

@@ -1,0 +1,79 @@
+//! The run of one attack.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+use tokio::{runtime, time::sleep};
+
+use crate::{
+    attacker::{Attacker, Counts, Sources},
+    attacks::Attack,
+    genuine::{Genuine, Outcome, Seen},
+    site::{self, Certificate, Server},
+};
+
+/// The time before an attack, in which nothing may go wrong.
+const BEFORE: Duration = Duration::from_millis(700);
+/// The time after it, in which the server recovers.
+const AFTER: Duration = Duration::from_millis(2800);
+
+/// What was measured.
+pub(crate) struct Measured {
+    pub(crate) attack: &'static Attack,
+    /// When the attack began and ended.
+    pub(crate) began: Instant,
+    pub(crate) ended: Instant,
+    pub(crate) seen: Seen,
+    pub(crate) counts: Arc<Counts>,
+    /// The processor time of the attackers and of the server while the attack lasted.
+    pub(crate) attackers_time: Duration,
+    pub(crate) server_time: Duration,
+    /// Whether the server still ran at the end.
+    pub(crate) survived: bool,
+}
+
+/// Starts a server and attacks it.
+pub(crate) fn run(
+    attack: &'static Attack,
+    program: &Path,
+    certificate: &Certificate,
+    sources: Sources,
+    duration: Duration,
+) -> Result<Measured> {
+    let mut server = Server::start(program, certificate, attack.rest)?;
+    let attacker = Attacker::new(server.targets, sources)?;
+    let counts = attacker.counts.clone();
+    let genuine = Genuine::start(server.targets, server.process())?;
+    thread::sleep(BEFORE);
+    let (began, before) = (Instant::now(), server.processor_time());
+    let attackers_time = attackers(attack, attacker, duration)?;
+    let (ended, after) = (Instant::now(), server.processor_time());
+    thread::sleep(AFTER);
+    let survived = server.is_running()?;
+    let seen = genuine.stop()?;
+    let wrong = seen.reviews.iter().find(|r| r.began + r.took < began && !matches!(r.outcome, Outcome::Right));
+    ensure!(wrong.is_none(), "before the attack: {:?}", wrong.map(|r| &r.outcome));
+    let server_time = after.saturating_sub(before);
+    Ok(Measured { attack, began, ended, seen, counts, attackers_time, server_time, survived })
+}
+
+/// Runs the attackers on a thread of their own. Returns its processor time.
+fn attackers(attack: &'static Attack, attacker: Attacker, duration: Duration) -> Result<Duration> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let run = move || {
+        runtime.block_on(async {
+            (attack.start)(&attacker);
+            sleep(duration).await;
+        });
+        // All connections end here.
+        drop(runtime);
+        site::processor_time("/proc/thread-self/stat")
+    };
+    let thread = thread::Builder::new().name("attackers".to_owned()).spawn(run).context("starting the attackers")?;
+    thread.join().map_err(|_| anyhow::anyhow!("the attackers panicked"))
+}

@@ -1,0 +1,62 @@
+//! Runs the attacks of `tests/attacks/main.rs` on the release build.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::command::{run, run_with};
+use crate::paths;
+use crate::steps::Outcome;
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Attacks")]
+pub(super) struct Arguments {
+    /// How long each attack lasts, in seconds. All of them together take about two minutes with the default
+    #[arg(long, default_value_t = SHORT)]
+    seconds: f64,
+    /// Only the attacks whose name contains this
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Attack from the genuine client's own address: then only recovery, memory and refusals are judged
+    #[arg(long)]
+    from_genuine: bool,
+    /// From how many addresses the attackers come
+    #[arg(long, default_value_t = ALL_SOURCES)]
+    sources: u8,
+}
+
+/// Long enough to fill what an attack fills.
+const SHORT: f64 = 3.0;
+const ALL_SOURCES: u8 = 249;
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self { seconds: SHORT, only: None, from_genuine: false, sources: ALL_SOURCES }
+    }
+}
+
+/// Builds both programs, unless `ROSTER_PROGRAM` names the one to attack, and runs the attacks.
+pub(super) fn run_attacks(arguments: &Arguments) -> Result<Outcome> {
+    let program = match std::env::var_os("ROSTER_PROGRAM") {
+        Some(program) => program.into(),
+        None => roster()?,
+    };
+    run("cargo", "build --quiet --release --package xtask --features load --bin attacks")?;
+    let mut command = Command::new(paths::target().join("release/attacks"));
+    command.arg("--program").arg(program).args(["--seconds", &arguments.seconds.to_string()]);
+    command.args(["--sources", &arguments.sources.to_string()]);
+    if let Some(name) = &arguments.only {
+        command.args(["--only", name]);
+    }
+    if arguments.from_genuine {
+        command.arg("--from-genuine");
+    }
+    run_with(&mut command)?;
+    Ok(Outcome::Passed)
+}
+
+fn roster() -> Result<PathBuf> {
+    run("cargo", "build --quiet --release --bin roster")?;
+    Ok(paths::target().join("release/roster"))
+}

@@ -122,9 +122,9 @@ code_table! {
     MirrorTooManyAddresses("mirror-too-many-addresses", Warning, "Write EndpointSlices yourself, or divide the addresses among several Services.");
 
     // --- defects of releases (docs/versions.md describes each)
-    /// The Service carries the label `endpoints.kubernetes.io/managed-by`: its Endpoints are updated at every sync, for ever (from 1.33).
+    /// The Service carries the label `endpoints.kubernetes.io/managed-by`: its Endpoints are updated at every sync, forever (from 1.33).
     ServiceCarriesManagedByLabel("service-carries-managed-by-label", Warning, "Remove the label endpoints.kubernetes.io/managed-by from the Service.");
-    /// The Service carries the label `service.kubernetes.io/headless`: its Endpoints are updated at every sync, for ever.
+    /// The Service carries the label `service.kubernetes.io/headless`: its Endpoints are updated at every sync, forever.
     ServiceCarriesHeadlessLabel("service-carries-headless-label", Warning, "Remove the label service.kubernetes.io/headless from the Service.");
     /// Endpoints that were truncated to 1000 addresses are updated at every sync.
     OverCapacityRewrite("over-capacity-rewrite", Warning, "Run fewer than 1000 pods for the Service, or read slices and accept the writes.");
@@ -194,7 +194,7 @@ code_table! {
     InvalidSetting("invalid-setting", Warning, "Use one of the values that the documentation of the field lists.");
 }
 
-/// The object that upstream writes again at every sync, for ever, with nothing new.
+/// The object that upstream writes again at every sync, forever, with nothing new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndlessWrite {
     /// The v1 Endpoints object.
@@ -204,7 +204,7 @@ pub enum EndlessWrite {
 }
 
 impl Reason {
-    /// What is written for ever where a plan has a problem of this code.
+    /// What is written forever where a plan has a problem of this code.
     pub fn endless(self) -> Option<EndlessWrite> {
         match self {
             Self::ServiceCarriesManagedByLabel | Self::ServiceCarriesHeadlessLabel | Self::OverCapacityRewrite => {

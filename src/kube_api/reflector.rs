@@ -27,7 +27,7 @@ const PAGE: u32 = 500;
 #[error("the watch of {0} ended")]
 pub(crate) struct WatchEnded(&'static str);
 
-/// Feeds `sink` until it is dropped. Errors of the API server are logged, and the request is repeated, for ever; meanwhile
+/// Feeds `sink` until it is dropped. Errors of the API server are logged, and the request is repeated, forever; meanwhile
 /// the objects are as they were, and after a minute they count as old.
 pub(crate) async fn reflect<S>(
     client: kube::Client,

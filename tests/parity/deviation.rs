@@ -28,7 +28,7 @@ pub(crate) fn known(case: &Value, reference: &Value, ours: &Value) -> Option<&'s
 const NIL: &str = "<nil>";
 
 /// From 1.33 an address that cannot be parsed is printed as Go prints a missing one. An API server refuses
-/// the object, for ever; Roster leaves the address out and says so.
+/// the object, forever; Roster leaves the address out and says so.
 fn writes_nil(reference: &Value) -> bool {
     match reference {
         Value::String(text) => text == NIL,

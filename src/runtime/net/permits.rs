@@ -10,7 +10,7 @@ pub(crate) struct GrowingPermit(Option<OwnedSemaphorePermit>);
 
 impl GrowingPermit {
     /// Takes permits until it holds `count` of them; `None` if the semaphore has too few. It never waits: if holders
-    /// waited, each with a part of what it needs, all of them might wait for ever.
+    /// waited, each with a part of what it needs, all of them might wait forever.
     pub(crate) fn grow_to(&mut self, semaphore: &Arc<Semaphore>, count: usize) -> Option<()> {
         let missing = count.saturating_sub(self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
         if missing == 0 {

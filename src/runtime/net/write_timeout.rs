@@ -14,7 +14,7 @@ use tokio::{
 };
 
 /// A stream whose writes fail when the client reads nothing for too long. hyper has no such time-out, and a client
-/// that never reads would hold its connection and its answer for ever.
+/// that never reads would hold its connection and its answer forever.
 #[derive(Debug)]
 pub(super) struct WriteTimeout<S> {
     io: S,

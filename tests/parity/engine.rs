@@ -65,7 +65,7 @@ impl Engine {
         let last = match self.last.take() {
             Some(last) if last.0 == plan => last,
             _ => {
-                self.request.with_state(|state, _| told_as_counted(state, &plan))?;
+                self.request.with_state(|state, _| listed_as_counted(state, &plan))?;
                 let json = serde_json::to_value(&plan).map_err(|e| format!("a plan that is not JSON: {e}"))?;
                 (plan, self.in_reference_form(json))
             }
@@ -103,11 +103,11 @@ impl Engine {
 }
 
 /// One function counts the changes of a plan, another lists them object by object: they must agree.
-fn told_as_counted(state: &State<'_>, plan: &Plan) -> Result<(), String> {
-    let told = changes(state, plan, false);
-    let number = |verb| told.iter().filter(|c| c.action == verb).count() as u64;
-    let told = [Verb::Create, Verb::Update, Verb::Delete, Verb::Rewrite].map(number);
+fn listed_as_counted(state: &State<'_>, plan: &Plan) -> Result<(), String> {
+    let listed = changes(state, plan, false);
+    let number = |verb| listed.iter().filter(|c| c.action == verb).count() as u64;
+    let listed = [Verb::Create, Verb::Update, Verb::Delete, Verb::Rewrite].map(number);
     let Tally { endpoints: e, endpoint_slices: s, endless } = Tally::of(state, plan);
     let counted = [e.create + s.create, e.update + s.update, e.delete + s.delete, endless];
-    if told == counted { Ok(()) } else { Err(format!("{told:?} are listed, and {counted:?} counted")) }
+    if listed == counted { Ok(()) } else { Err(format!("{listed:?} are listed, and {counted:?} counted")) }
 }

@@ -12,7 +12,7 @@
 mod canon;
 mod engine;
 mod exact;
-mod told;
+mod explanations;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -157,11 +157,11 @@ fn committed_cases() {
 fn what_is_explained_is_what_is_published() {
     let paths = files(&here("tests/parity/cases"), ".jsonl.gz", "");
     let rows: Vec<String> = paths.iter().flat_map(|p| rows(p)).collect();
-    let told = told::check(&rows);
-    println!("explanations: {} rows hold, {} do not", told.rows, told.differences.len());
-    let some: Vec<&str> = told.differences.iter().take(20).map(String::as_str).collect();
-    assert!(some.is_empty(), "{} differ; the first of them:\n{}", told.differences.len(), some.join("\n"));
-    let missing: Vec<&&str> = told::SEEN.iter().filter(|code| !told.seen.contains(**code)).collect();
+    let explained = explanations::check(&rows);
+    println!("explanations: {} rows hold, {} do not", explained.rows, explained.differences.len());
+    let some: Vec<&str> = explained.differences.iter().take(20).map(String::as_str).collect();
+    assert!(some.is_empty(), "{} differ; the first of them:\n{}", explained.differences.len(), some.join("\n"));
+    let missing: Vec<&&str> = explanations::SEEN.iter().filter(|code| !explained.seen.contains(**code)).collect();
     assert!(missing.is_empty(), "no row says {missing:?}");
 }
 

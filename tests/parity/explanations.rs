@@ -1,4 +1,4 @@
-//! `explain` beside `plan`: what is said to be published is what the objects hold once the plan is carried out.
+//! `explain` beside `plan`: each row says what the objects contain once the plan is executed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use crate::engine::Engine;
 
-/// One of so many rows is looked at.
+/// One case of this many is checked.
 const STEP: usize = 8;
 
 /// One release of each kind of behaviour.
 const RELEASES: [&str; 5] = ["1.22", "1.25", "1.30", "1.32", "1.37"];
 
-/// What some row must say, or the sample has lost what it is for.
+/// Codes that some row must have: without them the sample checks too little.
 pub(crate) const SEEN: [&str; 6] = [
     "missing-node-freezes-slices",
     "service-deleting",
@@ -31,9 +31,9 @@ pub(crate) const SEEN: [&str; 6] = [
     "sidecar-port-ignored",
 ];
 
-/// What came of it.
+/// The result of the check.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct ExplanationCheck {
     /// Rows that hold.
     pub(crate) rows: usize,
     pub(crate) differences: Vec<String>,
@@ -41,22 +41,22 @@ pub(crate) struct Told {
     pub(crate) seen: BTreeSet<&'static str>,
 }
 
-/// Looks at some of these cases, each in several states.
-pub(crate) fn check(rows: &[String]) -> Told {
+/// Checks some of these cases, each in several states.
+pub(crate) fn check(rows: &[String]) -> ExplanationCheck {
     let next = AtomicUsize::new(0);
-    let total = Mutex::new(Told::default());
+    let total = Mutex::new(ExplanationCheck::default());
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                let mut own = Told::default();
+                let mut part = ExplanationCheck::default();
                 while let Some(row) = rows.get(STEP * next.fetch_add(1, Ordering::Relaxed)) {
-                    own.case(row);
+                    part.case(row);
                 }
                 let mut total = total.lock().unwrap();
-                total.rows += own.rows;
-                total.differences.extend(own.differences);
-                total.seen.extend(own.seen);
+                total.rows += part.rows;
+                total.differences.extend(part.differences);
+                total.seen.extend(part.seen);
             });
         }
     });
@@ -105,7 +105,7 @@ fn states(case: &Value) -> Vec<(&'static str, Value)> {
 /// How a pod is published under a port, whether as ready, and whether with hints.
 type Published = (PodState, bool, bool);
 
-impl Told {
+impl ExplanationCheck {
     fn case(&mut self, row: &str) {
         let case: Value = serde_json::from_str::<Value>(row).unwrap()["case"].take();
         let ports: Vec<&Value> = case["service"]["spec"]["ports"].as_array().into_iter().flatten().collect();
@@ -126,11 +126,11 @@ impl Told {
     fn compare(&mut self, name: &str, request: &PlanRequest) {
         request.with_state(|state, _| {
             let planned = plan(state, &Controller::ALL, &request.options);
-            let told = explain(state, &request.options);
+            let explanation = explain(state, &request.options);
             let pods = selected_pods(state);
             let published = published(state, &planned, &pods);
             let index: BTreeMap<&Text, usize> = pods.iter().enumerate().map(|(i, p)| (p.name(), i)).collect();
-            for row in &told.rows {
+            for row in &explanation.rows {
                 let port = row.port.as_ref().map(|p| &p.name);
                 let key = (row.scope, index[&row.pod], port);
                 let want = published.get(&key).copied().unwrap_or((PodState::Absent, false, false));
@@ -145,9 +145,10 @@ impl Told {
                     self.differences.push(format!("{name}: {pod} {port:?} {scope}: {got:?} {codes:?}, not {want:?}"));
                 }
             }
-            let rows = pods.len() * state.service.map_or(0, |s| s.ports.len().max(1)) * told.summary.scopes.len();
-            if rows != told.rows.len() {
-                self.differences.push(format!("{name}: {} rows, not {rows}", told.rows.len()));
+            let rows =
+                pods.len() * state.service.map_or(0, |s| s.ports.len().max(1)) * explanation.summary.scopes.len();
+            if rows != explanation.rows.len() {
+                self.differences.push(format!("{name}: {} rows, not {rows}", explanation.rows.len()));
             }
         });
     }

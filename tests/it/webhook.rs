@@ -349,7 +349,7 @@ fn the_documented_limits_are_those_of_the_code() {
     for (what, value) in [
         ("an admission review", mebibytes(review)),
         ("a conversion review", mebibytes(conversion)),
-        ("bodies in memory, a quarter of it for the first 64 KiB of each", mebibytes(memory)),
+        ("bodies in memory; a quarter is reserved for the first 64 KiB of each body", mebibytes(memory)),
         ("from the head of a request to its decision", format!("{} s, or a shorter `?timeout=`", request.as_secs())),
         ("reviews over 256 KiB computed at once", large.to_string()),
         ("conversions computed at once", conversions.to_string()),

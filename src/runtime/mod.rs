@@ -8,3 +8,4 @@ pub mod files;
 pub mod net;
 pub mod telemetry;
 pub mod tls;
+pub(crate) mod workers;

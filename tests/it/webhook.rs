@@ -344,14 +344,17 @@ async fn a_client_is_told_to_leave_before_its_connection_ends() {
 #[test]
 fn the_documented_limits_are_those_of_the_code() {
     let document = include_str!("../../docs/webhook.md");
-    let WebhookLimits { review, conversion, memory, request, large, conversions, queue } = WebhookLimits::default();
+    let WebhookLimits { review, conversion, memory, conversion_memory, body_pace, request, large: _, conversions, queue } =
+        WebhookLimits::default();
     let mebibytes = |n: usize| format!("{} MiB", n >> 20);
     for (what, value) in [
         ("an admission review", mebibytes(review)),
         ("a conversion review", mebibytes(conversion)),
-        ("bodies in memory; a quarter is reserved for the first 64 KiB of each body", mebibytes(memory)),
+        ("memory for the bodies of reviews", mebibytes(memory)),
+        ("memory for conversions and their responses", mebibytes(conversion_memory)),
+        ("pace of a body, after the first 10 s of waiting for it", format!("{} KiB/s", body_pace >> 10)),
         ("from the head of a request to its decision", format!("{} s, or a shorter `?timeout=`", request.as_secs())),
-        ("reviews over 256 KiB computed at once", large.to_string()),
+        ("reviews over 256 KiB computed at once", "one per core".to_owned()),
         ("conversions computed at once", conversions.to_string()),
         ("large reviews, and conversions, that wait", queue.to_string()),
     ] {

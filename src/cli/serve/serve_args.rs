@@ -190,6 +190,8 @@ impl Serve {
             log_filter: self.log.clone(),
             limits: RestLimits {
                 body: self.max_body << 20,
+                // A body, its response, and the reserve for others.
+                memory: RestLimits::default().memory.max(self.max_body.saturating_mul(3 << 20)),
                 cluster_body: (self.max_cluster_body as u64) << 20,
                 requests: self.max_requests,
                 cluster_requests: self.max_cluster_requests,

@@ -48,7 +48,7 @@ pub(super) struct WebhookArgs {
     /// `EndpointPolicy` objects in YAML or JSON, besides those of the cluster. Read again when the file changes
     #[arg(long, value_name = "FILE", help_heading = "Webhook", requires = "webhook_listen")]
     policy: Option<PathBuf>,
-    /// How /validate responds when it cannot check a review in time; /mutate always allows
+    /// How /validate responds to a review that it did not check; /mutate always allows
     #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Webhook")]
     failure_mode: FailureModeArg,
     /// Watch a cluster, so that rules know its pods, Services, nodes and slices: the one of --kubeconfig, KUBECONFIG,
@@ -75,8 +75,10 @@ pub(super) struct WebhookArgs {
 /// [`FailureMode`] as an argument.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum FailureModeArg {
-    /// Allow, with a warning
+    /// With an error: the failure policy of the webhook configuration decides
     #[default]
+    Policy,
+    /// Allow, with a warning
     Open,
     /// Deny
     Closed,
@@ -131,6 +133,7 @@ impl WebhookArgs {
             cluster: self.cluster(),
             policy: self.policy.clone(),
             failure_mode: match self.failure_mode {
+                FailureModeArg::Policy => FailureMode::Policy,
                 FailureModeArg::Open => FailureMode::Open,
                 FailureModeArg::Closed => FailureMode::Closed,
             },

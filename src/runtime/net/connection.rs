@@ -1,11 +1,17 @@
 //! A connection: HTTP version, time-outs, and how it ends.
 
-use std::{convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use axum::{
     Router,
-    http::{HeaderValue, Request, header},
-    response::Response,
+    http::{HeaderValue, Request, StatusCode, header},
+    response::{IntoResponse, Response},
 };
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
@@ -21,15 +27,29 @@ use tokio::{
 use tower::Service;
 
 use super::{
-    eviction::{EvictionEntry, EvictionQueue},
-    streams::{self, StreamExecutor},
+    activity::Activity,
+    exchange::{Exchange, RequestBody, ResponseBody},
+    ledger::{Holding, Ledger},
+    peer::Peer,
+    readiness::Health,
+    response_clock::{self, ResponseClock},
+    streams::StreamExecutor,
     write_timeout::WriteTimeout,
 };
 
-/// The limit of a request head in bytes.
+/// The limit of a request head in bytes, over HTTP/1.
 const MAX_HEAD: usize = 64 << 10;
+/// The same over HTTP/2, where a connection may have many.
+const MAX_HEADERS: u32 = 16 << 10;
 /// The limit of concurrent requests on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 128;
+/// What a client may send before the server reads it, over HTTP/2: on one stream, and on all of a connection.
+const STREAM_WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = 512 << 10;
+/// What h2 buffers of the response of a stream.
+const SEND_BUFFER: usize = 64 << 10;
+/// How long a connection may be without a first request when half of the places for such connections are taken.
+const SCARCE_OPENING: Duration = Duration::from_secs(3);
 /// The preface: the first bytes of an HTTP/2 connection.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -41,7 +61,31 @@ pub(super) struct Connections {
     limits: ConnectionLimits,
     /// The phase of the shutdown. Every connection holds a receiver: the channel closes when the last has ended.
     phase: Arc<watch::Sender<ShutdownPhase>>,
-    evictions: EvictionQueue,
+    places: Places,
+}
+
+/// The places of a listener.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    /// Connections.
+    pub(super) connections: Ledger,
+    /// Connections without a first request: they are cheap for a client, and a handshake is not for the server.
+    pub(super) openings: Ledger,
+    /// Requests.
+    pub(super) requests: Ledger,
+}
+
+impl Places {
+    /// The places of a listener with at most this many connections: a quarter as many without a request, and four times
+    /// as many requests.
+    pub(super) fn new(health: &Health, listener: &'static str, connections: usize) -> Self {
+        let total = connections as u64;
+        Self {
+            connections: health.ledger(listener, "connections", total),
+            openings: health.ledger(listener, "handshakes", (total / 4).max(1)),
+            requests: health.ledger(listener, "requests", total.saturating_mul(4)),
+        }
+    }
 }
 
 /// The time-outs of a connection.
@@ -67,14 +111,9 @@ enum ShutdownPhase {
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, gauge: Gauge, limits: ConnectionLimits) -> Self {
+    pub(super) fn new(router: Router, gauge: Gauge, limits: ConnectionLimits, places: Places) -> Self {
         let phase = Arc::new(watch::Sender::new(ShutdownPhase::Running));
-        Self { router, gauge, limits, phase, evictions: EvictionQueue::default() }
-    }
-
-    /// Evicts the oldest connection that has had no answer yet. `false`: there is none.
-    pub(super) fn evict_oldest(&self) -> bool {
-        self.evictions.evict_oldest()
+        Self { router, gauge, limits, phase, places }
     }
 
     /// The number of open connections.
@@ -93,27 +132,68 @@ impl Connections {
         self.phase.closed().await;
     }
 
-    /// Serves the stream that `opening` resolves to, on a task that holds `slot`. `opening` has its own time-out.
-    pub(super) fn spawn<S>(&self, opening: impl Future<Output = Option<S>> + Send + 'static, slot: impl Send + 'static)
+    /// Serves the stream that `opening` resolves to, if there is a place for a connection of `peer`. `opening` has its
+    /// own time-out.
+    pub(super) fn spawn<S>(&self, peer: Peer, opening: impl Future<Output = Option<S>> + Send + 'static)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let activity = Activity::connection();
+        let Some(place) = self.places.connections.take(peer, 1, &activity) else { return };
+        let Some(first) = self.places.openings.take(peer, 1, &activity) else { return };
         let (open, phase) = (OpenConnection::new(&self.gauge), self.phase.subscribe());
-        let (router, limits) = (self.router.clone(), self.limits);
-        let eviction = Arc::new(self.evictions.add());
+        let (router, limits, places) = (self.router.clone(), self.limits, self.places.clone());
         tokio::spawn(async move {
-            let _held = (slot, open);
-            let entry = eviction.clone();
+            let _held = (place, open);
+            let first = FirstRequest(Mutex::new(Some(first)));
+            let shared = Arc::new(ConnectionShared { router, peer, activity, places, first });
             let served = async {
                 if let Some(io) = opening.await {
-                    serve(io, router, limits, phase, entry).await;
+                    serve(io, shared.clone(), limits, phase).await;
                 }
             };
             tokio::select! {
                 () = served => {}
-                () = eviction.evicted() => tracing::debug!("evicted a connection without a response"),
+                () = shared.activity.evicted() => tracing::debug!("evicted a connection"),
+                () = shared.opens_too_slowly() => tracing::debug!("closed a connection without a request"),
             }
         });
+    }
+}
+
+/// What the requests of a connection share.
+struct ConnectionShared {
+    router: Router,
+    peer: Peer,
+    activity: Arc<Activity>,
+    places: Places,
+    first: FirstRequest,
+}
+
+/// The place of a connection that has had no request yet.
+struct FirstRequest(Mutex<Option<Holding>>);
+
+impl FirstRequest {
+    fn arrived(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+impl ConnectionShared {
+    /// Resolves when places for connections without a request are scarce, and this one has been one for too long.
+    async fn opens_too_slowly(&self) {
+        sleep(SCARCE_OPENING).await;
+        while self.first.is_awaited() {
+            if self.places.openings.is_scarce() {
+                return;
+            }
+            sleep(SCARCE_OPENING).await;
+        }
+        std::future::pending().await
     }
 }
 
@@ -135,10 +215,9 @@ impl Drop for OpenConnection {
 
 async fn serve<S>(
     io: S,
-    router: Router,
+    shared: Arc<ConnectionShared>,
     limits: ConnectionLimits,
     mut phase: watch::Receiver<ShutdownPhase>,
-    eviction: Arc<EvictionEntry>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -157,8 +236,13 @@ async fn serve<S>(
     let Ok(Ok(Some(h2))) = h2 else { return };
     let builder = builder(head, streams.clone());
     let builder = if h2 { builder.http2_only() } else { builder.http1_only() };
-    let leaving = phase.clone();
-    let service = service_fn(move |request| answer(router.clone(), request, h2, leaving.clone(), eviction.clone()));
+    // Over HTTP/1 one response follows another, and they share a clock; over HTTP/2 each stream has its own.
+    let clock = ResponseClock::new(write);
+    let (leaving, of_connection) = (phase.clone(), clock.clone());
+    let service = service_fn(move |request| {
+        let clock = response_clock::current().unwrap_or_else(|| of_connection.clone());
+        respond(shared.clone(), request, clock, (!h2).then(|| leaving.clone()))
+    });
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
     let ended = tokio::select! {
         biased;
@@ -166,6 +250,7 @@ async fn serve<S>(
         () = stopped(&mut phase) => None,
         // hyper limits the time to the next head for HTTP/1, but not for HTTP/2.
         () = streams.idle(head), if h2 => None,
+        () = clock.run_out() => return tracing::debug!("closed a connection whose client reads too slowly"),
     };
     let ended = if let Some(ended) = ended {
         ended
@@ -175,6 +260,7 @@ async fn serve<S>(
             ended = connection.as_mut() => ended,
             // The client ignores GOAWAY.
             () = streams.idle(head), if h2 => Ok(()),
+            () = clock.run_out() => Ok(()),
         }
     };
     if let Err(error) = ended {
@@ -182,22 +268,34 @@ async fn serve<S>(
     }
 }
 
-async fn answer(
-    mut router: Router,
+/// Responds to a request. `phase` is that of the shutdown, over HTTP/1.
+async fn respond(
+    shared: Arc<ConnectionShared>,
     request: Request<Incoming>,
-    h2: bool,
-    phase: watch::Receiver<ShutdownPhase>,
-    eviction: Arc<EvictionEntry>,
+    clock: ResponseClock,
+    phase: Option<watch::Receiver<ShutdownPhase>>,
 ) -> Result<Response, Infallible> {
-    let mut response = router.call(request).await?;
-    eviction.remove();
-    if h2 {
-        return Ok(streams::with_stall_timer(response));
-    }
-    if *phase.borrow() >= ShutdownPhase::Leaving {
+    let activity = Activity::request(shared.activity.clone());
+    shared.first.arrived();
+    let Some(place) = shared.places.requests.take(shared.peer, 1, &activity) else { return Ok(no_room()) };
+    let exchange = Exchange { peer: shared.peer, activity: activity.clone() };
+    let mut router = shared.router.clone();
+    let mut response = tokio::select! {
+        biased;
+        response = router.call(RequestBody::wrap(request, exchange)) => response?,
+        () = activity.evicted() => return Ok(no_room()),
+    };
+    if let Some(phase) = phase
+        && *phase.borrow() >= ShutdownPhase::Leaving
+    {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    Ok(response)
+    Ok(ResponseBody::wrap(response, clock, activity, place))
+}
+
+/// The response to a request that was evicted. Over HTTP/1 the rest of its body is not read.
+fn no_room() -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, and this one was the slowest\n").into_response()
 }
 
 async fn stopped(phase: &mut watch::Receiver<ShutdownPhase>) {
@@ -219,8 +317,11 @@ fn builder(head: Duration, streams: StreamExecutor) -> Builder<StreamExecutor> {
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_header_list_size(64 << 10)
+        .max_header_list_size(MAX_HEADERS)
         .max_concurrent_streams(MAX_STREAMS)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(SEND_BUFFER)
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(10));
     builder

@@ -1,13 +1,10 @@
-//! A listener: it accepts connections up to a limit, and performs TLS handshakes.
+//! A listener: it accepts connections, and performs TLS handshakes.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::sleep,
-};
+use tokio::time::sleep;
 
-use super::{connection::Connections, socket::Socket};
+use super::{connection::Connections, peer::Peer, socket::Socket};
 use crate::runtime::{
     clock::Clock,
     tls::{DynamicCertificate, TlsProbe, handshake},
@@ -16,11 +13,10 @@ use crate::runtime::{
 /// The pause after a failed accept, most likely for lack of file descriptors. Connections end meanwhile.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
-/// A socket, its connections, and the limit of them.
+/// A socket and its connections.
 pub(super) struct Listener {
     socket: Socket,
     pub(super) connections: Connections,
-    slots: Arc<Semaphore>,
     tls: Option<TlsOptions>,
 }
 
@@ -42,13 +38,8 @@ impl TlsOptions {
 }
 
 impl Listener {
-    pub(super) fn new(
-        socket: Socket,
-        connections: Connections,
-        max_connections: usize,
-        tls: Option<TlsOptions>,
-    ) -> Self {
-        Self { socket, connections, slots: Arc::new(Semaphore::new(max_connections)), tls }
+    pub(super) fn new(socket: Socket, connections: Connections, tls: Option<TlsOptions>) -> Self {
+        Self { socket, connections, tls }
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -70,28 +61,16 @@ impl Listener {
                     continue;
                 }
             };
-            let Some(slot) = self.slot().await else { return };
-            // If this fails, small answers may wait for an acknowledgement, but they are correct.
+            // If this fails, small responses may wait for an acknowledgement, but they are correct.
             let _ = tcp.set_nodelay(true);
+            let from = Peer::of(peer);
             match self.tls.clone() {
-                None => self.connections.spawn(std::future::ready(Some(tcp)), slot),
+                None => self.connections.spawn(from, std::future::ready(Some(tcp))),
                 Some(TlsOptions { certificate, probe, .. }) => {
                     let opening = async move { handshake(tcp, peer, &certificate, &probe).await };
-                    self.connections.spawn(opening, slot);
+                    self.connections.spawn(from, opening);
                 }
             }
         }
-    }
-
-    /// A slot for one more connection. When none is free the connection waits; behind TLS, the oldest connection that
-    /// has had no answer yet is evicted for it.
-    async fn slot(&self) -> Option<OwnedSemaphorePermit> {
-        if self.slots.available_permits() == 0
-            && let Some(tls) = &self.tls
-            && self.connections.evict_oldest()
-        {
-            tls.certificate.metrics().displaced.inc();
-        }
-        self.slots.clone().acquire_owned().await.ok()
     }
 }

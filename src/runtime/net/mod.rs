@@ -1,17 +1,22 @@
 //! Listeners with limits, and one orderly shutdown.
 //!
 //! ```text
-//! socket ─► Listener (accept, limit of connections, eviction, TLS) ─► connection (HTTP/1 or HTTP/2, time-outs) ─► Router
+//! socket ─► Listener (accept, a place, TLS) ─► connection (HTTP/1 or HTTP/2, time-outs) ─► Router
 //! ```
 //!
 //! A [`Server`] is composed of [`ServerPart`]s; nothing here knows an endpoint, but for health and metrics.
 
+mod activity;
 mod admin;
 mod connection;
-mod eviction;
+mod exchange;
+mod ledger;
+mod ledger_metrics;
 mod listener;
-mod permits;
+mod peer;
 mod readiness;
+mod request_body;
+mod response_clock;
 mod server;
 mod signals;
 mod socket;
@@ -21,9 +26,11 @@ mod tasks;
 mod tests;
 mod write_timeout;
 
+pub(crate) use exchange::{Exchange, HeldByResponse};
+pub(crate) use ledger::{Holding, Ledger};
 pub use listener::TlsOptions;
-pub(crate) use permits::GrowingPermit;
 pub use readiness::{Health, Readiness};
+pub(crate) use request_body::{BodyError, BodyLimits, BodyPieces, ReceivedBody, receive};
 pub use server::{Server, ServerOptions, ServerPart};
 pub use signals::signals;
 pub use socket::Socket;

@@ -10,18 +10,36 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::listener::TlsOptions;
+use super::{
+    ledger::{Ledger, LedgerLimits},
+    ledger_metrics::LedgerMetricsFamily,
+    listener::TlsOptions,
+};
 use crate::runtime::telemetry::registry::MetricsRegistry;
 
 /// What a server tells about itself: whether it accepts requests, and its metrics. A clone shares both.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Health {
     running: Arc<AtomicBool>,
     /// The metrics of the server.
     pub metrics: Arc<MetricsRegistry>,
+    ledgers: LedgerMetricsFamily,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        let (running, metrics, ledgers) = (Arc::default(), Arc::<MetricsRegistry>::default(), LedgerMetricsFamily::default());
+        metrics.register(|registry| ledgers.register(registry));
+        Self { running, metrics, ledgers }
+    }
 }
 
 impl Health {
+    /// A ledger of `total` of a resource of a listener, which counts what it evicts and refuses.
+    pub(crate) fn ledger(&self, listener: &'static str, resource: &'static str, total: u64) -> Ledger {
+        Ledger::new(LedgerLimits::of(total), self.ledgers.of(listener, resource))
+    }
+
     /// Whether the server accepts requests: from the first accept to the begin of the shutdown.
     pub fn is_running(&self) -> bool {
         self.running.load(Ordering::Acquire)

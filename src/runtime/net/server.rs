@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     Health, Readiness, Socket, Tasks, admin,
-    connection::{ConnectionLimits, Connections},
+    connection::{ConnectionLimits, Connections, Places},
     listener::{Listener, TlsOptions},
 };
 use crate::runtime::tls::Expiration;
@@ -17,11 +17,12 @@ use crate::runtime::tls::Expiration;
 /// What the flags of a server decide, whatever it serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// The limit of open connections of each listener; more connections wait to be accepted.
+    /// The maximum of open connections of each listener. A further one is accepted, and the peer with the most
+    /// connections loses one.
     pub max_connections: usize,
     /// The longest time from the accept, or the previous request, to the end of a request head.
     pub head_timeout: Duration,
-    /// The longest time in which a client reads no byte of an answer.
+    /// The longest time in which a client reads nothing of a response, or less than 16 KiB a second.
     pub write_timeout: Duration,
     /// How long the server keeps accepting after the first signal, while `/readyz` fails. `None`: 0 on loopback,
     /// otherwise [`ServerOptions::DELAY_BEHIND_A_SERVICE`].
@@ -57,6 +58,8 @@ impl ServerOptions {
 
 /// What a room of `servers` contributes to a [`Server`]. It has registered its metrics already, with [`Health`].
 pub struct ServerPart {
+    /// The name of its listener in metrics.
+    pub name: &'static str,
     /// Its endpoints.
     pub router: Router,
     /// TLS, if the part is served with it.
@@ -71,8 +74,9 @@ pub struct ServerPart {
 
 impl ServerPart {
     /// A part that is only a router.
-    pub fn new(router: Router) -> Self {
+    pub fn new(name: &'static str, router: Router) -> Self {
         Self {
+            name,
             router,
             tls: None,
             first_request_grace: Duration::ZERO,
@@ -114,7 +118,7 @@ impl Server {
 
     /// Serves `part` on `socket`.
     pub fn add(&mut self, socket: Socket, part: ServerPart) {
-        let ServerPart { router, tls, first_request_grace, readiness, tasks } = part;
+        let ServerPart { name, router, tls, first_request_grace, readiness, tasks } = part;
         if let Some(tls) = &tls {
             self.readiness.add_tls(tls.clone(), socket.address());
             let expiration = Expiration { certificate: tls.certificate.clone(), clock: tls.clock.clone() };
@@ -122,7 +126,7 @@ impl Server {
         }
         self.readiness.extend(readiness);
         self.tasks.adopt(tasks);
-        self.listen(socket, router, tls, first_request_grace);
+        self.listen(name, socket, router, tls, first_request_grace);
     }
 
     /// Serves health and metrics on `socket`, and nothing else.
@@ -130,12 +134,20 @@ impl Server {
         self.admin = Some(socket);
     }
 
-    fn listen(&mut self, socket: Socket, router: Router, tls: Option<TlsOptions>, first_request_grace: Duration) {
+    fn listen(
+        &mut self,
+        name: &'static str,
+        socket: Socket,
+        router: Router,
+        tls: Option<TlsOptions>,
+        first_request_grace: Duration,
+    ) {
         let ServerOptions { head_timeout: head, write_timeout: write, max_connections, .. } = self.options;
         let limits = ConnectionLimits { head, write, first_request_grace };
         let open = tls.as_ref().map_or(&self.connections, |tls| &tls.certificate.metrics().connections);
-        let connections = Connections::new(router, open.clone(), limits);
-        self.listeners.push(Listener::new(socket, connections, max_connections, tls));
+        let places = Places::new(&self.health, name, max_connections);
+        let connections = Connections::new(router, open.clone(), limits, places);
+        self.listeners.push(Listener::new(socket, connections, tls));
     }
 
     /// Serves until the first signal, and shuts down in order:
@@ -148,7 +160,8 @@ impl Server {
     pub async fn run(mut self, signals: impl Stream<Item = ()>) -> anyhow::Result<()> {
         if let Some(socket) = self.admin.take() {
             let readiness = Arc::new(std::mem::take(&mut self.readiness));
-            self.listen(socket, admin::router(readiness, self.health.clone()), None, Duration::ZERO);
+            let router = admin::router(readiness, self.health.clone());
+            self.listen("admin", socket, router, None, Duration::ZERO);
         }
         let Self { options, health, listeners, mut tasks, .. } = self;
         let mut signals = pin!(signals.chain(futures::stream::pending()));

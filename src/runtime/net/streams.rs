@@ -1,32 +1,19 @@
-//! The streams of one HTTP/2 connection: a time-out for answers that the client does not read, and for an idle connection.
-//!
-//! A client that keeps its flow-control window closed reads no byte of an answer, and the socket never notices: the
-//! answer waits inside h2. So each stream has its own timer, which runs while there is data for the client to read.
+//! The streams of one HTTP/2 connection: a task for each, and a time-out for a connection that has none.
 
 use std::{
     future::Future,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, ready},
     time::Duration,
 };
 
-use axum::{body::Body, response::Response};
-use bytes::Bytes;
-use hyper::body::{Frame, SizeHint};
 use tokio::time::{Instant, sleep_until};
 
-/// The size of a piece of an answer: h2 buffers what it gets, however small the window is.
-const PIECE: usize = 16 << 10;
+use super::response_clock::{self, ResponseClock};
 
-tokio::task_local! {
-    /// The timer of the stream that the current task answers.
-    static STALL_TIMER: StallTimer;
-}
-
-/// Runs each stream on its own task, until it ends or its client reads nothing for `limit`.
+/// Runs each stream on its own task, until it ends or its client reads the response too slowly.
 #[derive(Clone)]
 pub(super) struct StreamExecutor {
+    /// The longest time in which a client reads nothing of a response.
     limit: Duration,
     open: Arc<Mutex<StreamCount>>,
 }
@@ -65,14 +52,14 @@ where
 {
     fn execute(&self, stream: F) {
         let open = OpenStream::new(self.open.clone());
-        let timer = StallTimer::new(self.limit);
-        tokio::spawn(STALL_TIMER.scope(timer.clone(), async move {
+        let clock = ResponseClock::new(self.limit);
+        tokio::spawn(response_clock::scope(clock.clone(), async move {
             let _held = open;
             tokio::select! {
                 biased;
                 () = stream => {}
                 // Dropping a stream resets it.
-                () = timer.run_out() => tracing::debug!("reset a stream whose client reads nothing"),
+                () = clock.run_out() => tracing::debug!("reset a stream whose client reads too slowly"),
             }
         }));
     }
@@ -96,90 +83,6 @@ impl Drop for OpenStream {
     }
 }
 
-/// Measures how long a client has not read a piece that is ready for it.
-#[derive(Clone)]
-struct StallTimer {
-    limit: Duration,
-    since: Arc<Mutex<Option<Instant>>>,
-}
-
-impl StallTimer {
-    fn new(limit: Duration) -> Self {
-        Self { limit, since: Arc::default() }
-    }
-
-    fn start(&self) {
-        *lock(&self.since) = Some(Instant::now());
-    }
-
-    fn stop(&self) {
-        *lock(&self.since) = None;
-    }
-
-    /// Resolves when it has run for its limit without a new start. It wakes only at the possible end: a start wakes no task.
-    async fn run_out(&self) {
-        loop {
-            let now = Instant::now();
-            let since = lock(&self.since).unwrap_or(now);
-            if now.duration_since(since) >= self.limit {
-                return;
-            }
-            sleep_until(since + self.limit).await;
-        }
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Starts the timer of the stream for every piece of its answer.
-pub(super) fn with_stall_timer(response: Response) -> Response {
-    match STALL_TIMER.try_with(StallTimer::clone) {
-        Ok(timer) => response.map(|body| Body::new(StallTimedBody { body, rest: Bytes::new(), timer })),
-        Err(_) => response,
-    }
-}
-
-/// A body in pieces, each of which restarts the timer.
-struct StallTimedBody {
-    body: Body,
-    rest: Bytes,
-    timer: StallTimer,
-}
-
-impl hyper::body::Body for StallTimedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.rest.is_empty() {
-            // Until a piece is ready, the client is not the one that is slow.
-            self.timer.stop();
-            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => self.rest = data,
-                    Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
-                },
-                end => return Poll::Ready(end),
-            }
-        }
-        let most = self.rest.len().min(PIECE);
-        let piece = self.rest.split_to(most);
-        self.timer.start();
-        Poll::Ready(Some(Ok(Frame::data(piece))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        let (mut hint, body, rest) = (SizeHint::new(), self.body.size_hint(), self.rest.len() as u64);
-        if let Some(upper) = body.upper() {
-            hint.set_upper(upper.saturating_add(rest));
-        }
-        hint.set_lower(body.lower().saturating_add(rest));
-        hint
-    }
 }

@@ -5,9 +5,15 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::{RestLimits, metrics::RestMetrics};
-use crate::runtime::net::Health;
+use crate::runtime::{
+    net::{Health, Ledger},
+    workers::Workers,
+};
 
-/// What the requests of one REST server share: limits, metrics, and the permits behind the limits.
+/// The name of the REST listener in metrics.
+pub(super) const LISTENER: &str = "rest";
+
+/// What the requests of one REST server share: limits, metrics, and what is scarce.
 #[derive(Debug)]
 pub struct RestApp {
     /// The limits of a request.
@@ -16,10 +22,12 @@ pub struct RestApp {
     pub metrics: RestMetrics,
     /// Readiness and all metrics of the server.
     pub health: Health,
-    pub(super) requests: Arc<Semaphore>,
-    pub(super) large: Arc<Semaphore>,
-    /// Mebibytes that bodies may still take in memory.
-    pub(super) memory: Arc<Semaphore>,
+    /// The places of requests that are computed, or whose responses are read.
+    pub(super) requests: Ledger,
+    /// The threads that compute.
+    pub(super) workers: Workers,
+    /// The memory of bodies and responses.
+    pub(super) memory: Ledger,
     pub(super) cluster_requests: Arc<Semaphore>,
 }
 
@@ -29,9 +37,9 @@ impl RestApp {
         let metrics = RestMetrics::default();
         health.metrics.register(|registry| metrics.register(registry));
         Arc::new(Self {
-            requests: Arc::new(Semaphore::new(limits.requests)),
-            large: Arc::new(Semaphore::new(limits.large)),
-            memory: Arc::new(Semaphore::new(limits.memory())),
+            requests: health.ledger(LISTENER, "computations", limits.requests as u64),
+            workers: Workers::new("rest", limits.threads, limits.queue),
+            memory: health.ledger(LISTENER, "memory", limits.memory as u64),
             cluster_requests: Arc::new(Semaphore::new(limits.cluster_requests)),
             metrics,
             health,

@@ -1,21 +1,12 @@
-//! Request bodies: media types, and limits of size, pace and memory.
+//! Request bodies: media types, encodings, and errors.
 
-use std::{io::Read, time::Duration};
+use std::io::Read;
 
-use axum::{
-    body::{Body, BodyDataStream, HttpBody},
-    http::{HeaderMap, header},
-};
-use bytes::{Bytes, BytesMut};
-use futures::StreamExt;
-use tokio::time::{Instant, timeout};
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
 
-use super::{
-    RestApp, RestLimits,
-    limits::SMALL,
-    problem::{ApiError, ProblemKind},
-};
-use crate::runtime::net::GrowingPermit;
+use super::problem::{ApiError, ProblemKind};
+use crate::runtime::net::BodyError;
 
 /// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,80 +68,15 @@ pub(crate) fn too_large(limit: impl std::fmt::Display) -> ApiError {
     ApiError::new(ProblemKind::TooLarge, format!("the body has more than {limit} bytes after decompression"))
 }
 
-/// A body that arrives in pieces, with limits of time and pace.
-pub(crate) struct BodyPieces {
-    stream: BodyDataStream,
-    idle: Duration,
-    /// Bytes a second.
-    rate: usize,
-    /// How long the server still waits for the client.
-    left: Duration,
-}
-
-impl BodyPieces {
-    /// Refuses a body whose announced length is over `limit`, before it is sent.
-    pub(crate) fn new(body: Body, limits: &RestLimits, limit: u64) -> Result<Self, ApiError> {
-        if body.size_hint().lower() > limit {
-            return Err(too_large(limit));
-        }
-        let (idle, rate) = (limits.body_idle, limits.body_rate.max(1));
-        Ok(Self { stream: body.into_data_stream(), idle, rate, left: idle })
-    }
-
-    /// The next piece; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
-        let began = Instant::now();
-        let next = timeout(self.idle.min(self.left), self.stream.next()).await;
-        self.left = self.left.saturating_sub(began.elapsed());
-        match next {
-            Ok(None) => Ok(None),
-            Ok(Some(Ok(piece))) => {
-                self.left = self.left.saturating_add(time_for(piece.len(), self.rate));
-                Ok(Some(piece))
-            }
-            Ok(Some(Err(e))) => Err(ApiError::new(ProblemKind::BrokenBody, e.to_string())),
-            Err(_) => {
-                let detail =
-                    format!("no data for {} s, or fewer than {} bytes per second", self.idle.as_secs_f32(), self.rate);
-                Err(ApiError::new(ProblemKind::BodyTimeout, detail))
-            }
+impl From<BodyError> for ApiError {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge(limit) => too_large(limit),
+            BodyError::TooSlow => Self::new(ProblemKind::BodyTimeout, "the body arrives too slowly"),
+            BodyError::Broken(error) => Self::new(ProblemKind::BrokenBody, error),
+            BodyError::NoMemory => Self::new(ProblemKind::Busy, "other requests take all memory"),
         }
     }
-}
-
-/// The time that `bytes` add at this rate.
-fn time_for(bytes: usize, rate: usize) -> Duration {
-    let nanos = (bytes as u128).saturating_mul(1_000_000_000) / rate as u128;
-    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-}
-
-/// A body that has arrived completely.
-pub(crate) struct BufferedBody {
-    /// As it was sent.
-    pub bytes: BytesMut,
-    /// The memory that it takes, until it is dropped.
-    pub memory: GrowingPermit,
-}
-
-/// Receives a body. Memory is reserved as it arrives, so that a client which only announces a large body, or sends it
-/// slowly, does not keep others from sending. A body for which no memory is left is refused.
-pub(crate) async fn receive(app: &RestApp, body: Body) -> Result<BufferedBody, ApiError> {
-    let limit = app.limits.body;
-    let mut pieces = BodyPieces::new(body, &app.limits, limit as u64)?;
-    let mut received = BufferedBody { bytes: BytesMut::new(), memory: GrowingPermit::default() };
-    while let Some(piece) = pieces.next().await? {
-        let length = received.bytes.len().saturating_add(piece.len());
-        if length > limit {
-            return Err(too_large(limit));
-        }
-        let mebibytes = length.div_ceil(SMALL).saturating_sub(1);
-        received.memory.grow_to(&app.memory, mebibytes).ok_or_else(|| {
-            app.metrics.shed.inc();
-            ApiError::new(ProblemKind::Busy, format!("other bodies take all {} MiB", app.limits.memory()))
-        })?;
-        received.bytes.extend_from_slice(&piece);
-    }
-    Ok(received)
 }
 
 /// Decompresses gzip with any number of members, up to `limit` bytes.

@@ -26,7 +26,7 @@ use tokio::{
 
 use super::{
     RestApp,
-    body::{self, BodyPieces, Encoding, Format},
+    body::{self, Encoding, Format},
     input::decode_error,
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params},
     problem::{ApiError, ProblemKind},
@@ -43,6 +43,7 @@ use crate::{
         Inventory,
         whole::{all_cores, plan_all},
     },
+    runtime::net::BodyPieces,
 };
 
 /// Plan a whole cluster
@@ -73,16 +74,14 @@ use crate::{
 pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -> Result<Response, ApiError> {
     let params = Params::read(request.uri(), &[PLAN_PARAMS])?;
     let Ok(slot) = app.cluster_requests.clone().try_acquire_owned() else {
-        app.metrics.shed.inc();
-        let detail = format!("{} requests of /v1/cluster are being answered", app.limits.cluster_requests);
-        return Err(ApiError::new(ProblemKind::Busy, detail));
+        return Err(app.busy(format!("{} requests of /v1/cluster are being answered", app.limits.cluster_requests)));
     };
     let format = match body::format(request.headers())? {
         Format::Json | Format::Ndjson => decode::InputFormat::Json,
         Format::Yaml => decode::InputFormat::Yaml,
     };
     let encoding = body::encoding(request.headers())?;
-    let pieces = BodyPieces::new(request.into_body(), &app.limits, app.limits.cluster_body)?;
+    let pieces = BodyPieces::new(request.into_body(), app.limits.of_body(app.limits.cluster_body))?;
 
     let (pieces_in, pieces_out) = mpsc::channel(8);
     let (lines_in, lines_out) = mpsc::channel(8);
@@ -124,7 +123,7 @@ async fn feed(mut pieces: BodyPieces, to: mpsc::Sender<Piece>) {
         let (piece, last) = match pieces.next().await {
             Ok(Some(bytes)) => (Piece::Data(bytes), false),
             Ok(None) => (Piece::End, true),
-            Err(e) => (Piece::Failed(e), true),
+            Err(e) => (Piece::Failed(e.into()), true),
         };
         if to.send(piece).await.is_err() || last {
             return;

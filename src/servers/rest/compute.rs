@@ -1,4 +1,4 @@
-//! From a body to an answer: limit, read, compute on a blocking thread, serialize.
+//! From a body to a response: a place, the body, a worker thread, the memory of the response.
 
 use std::sync::Arc;
 
@@ -9,13 +9,15 @@ use axum::{
 };
 use bytes::Bytes;
 use serde::Serialize;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     RestApp,
     body::{self, Encoding, Format},
-    limits::SMALL,
     problem::{ApiError, ProblemKind},
+};
+use crate::runtime::{
+    net::{self, BodyError, Exchange, HeldByResponse, Holding, ReceivedBody},
+    workers::WorkError,
 };
 
 /// A decompressed body.
@@ -28,12 +30,13 @@ pub(crate) struct PostedBody {
 pub(crate) struct JsonAnswer {
     json: Vec<u8>,
     problems: Option<usize>,
+    held: Option<HeldByResponse>,
 }
 
 impl JsonAnswer {
     pub(crate) fn json(value: &impl Serialize) -> Result<Self, ApiError> {
         match serde_json::to_vec(value) {
-            Ok(json) => Ok(Self { json, problems: None }),
+            Ok(json) => Ok(Self { json, problems: None, held: None }),
             Err(e) => Err(ApiError::new(ProblemKind::Internal, e.to_string())),
         }
     }
@@ -51,22 +54,25 @@ impl IntoResponse for JsonAnswer {
         if let Some(count) = self.problems {
             response.headers_mut().insert("roster-problems", count.into());
         }
+        if let Some(held) = self.held {
+            response.extensions_mut().insert(held);
+        }
         response
     }
 }
 
-/// Reads the body and computes the answer on a blocking thread: the time depends on the content of the body, not on its
-/// length. A large body waits for a permit after it has arrived, not before: its client may be slow.
+/// Reads the body and computes the answer on a worker thread: the time depends on the content of the body, not on its
+/// length. The place of the request and the memory of its response are free when the client has read the response.
 pub(crate) async fn compute(
     app: &Arc<RestApp>,
     request: Request,
     work: impl FnOnce(&RestApp, PostedBody) -> Result<JsonAnswer, ApiError> + Send + 'static,
 ) -> Result<JsonAnswer, ApiError> {
-    let Ok(slot) = app.requests.clone().try_acquire_owned() else {
-        app.metrics.shed.inc();
-        return Err(ApiError::new(ProblemKind::Busy, format!("{} requests are being answered", app.limits.requests)));
+    let exchange = Exchange::of(request.extensions());
+    let Some(place) = app.requests.take(exchange.peer, 1, &exchange.activity) else {
+        return Err(app.busy(format!("{} requests are being answered", app.limits.requests)));
     };
-    match tokio::time::timeout(app.limits.request, read_and_work(app, request, slot, work)).await {
+    match tokio::time::timeout(app.limits.request, read_and_work(app, request, &exchange, place, work)).await {
         Ok(answer) => answer,
         Err(_) => {
             Err(ApiError::new(ProblemKind::Timeout, format!("not done after {} s", app.limits.request.as_secs_f32())))
@@ -77,32 +83,57 @@ pub(crate) async fn compute(
 async fn read_and_work(
     app: &Arc<RestApp>,
     request: Request,
-    slot: OwnedSemaphorePermit,
+    exchange: &Exchange,
+    place: Holding,
     work: impl FnOnce(&RestApp, PostedBody) -> Result<JsonAnswer, ApiError> + Send + 'static,
 ) -> Result<JsonAnswer, ApiError> {
     let format = body::format(request.headers())?;
     let encoding = body::encoding(request.headers())?;
     let limit = app.limits.body;
-    let body::BufferedBody { bytes, memory } = body::receive(app, request.into_body()).await?;
-    let large = if bytes.len() <= SMALL && encoding == Encoding::Identity {
-        None
-    } else {
-        let permit = app.large.clone().acquire_owned().await;
-        Some(permit.map_err(|_| ApiError::new(ProblemKind::NotReady, "stopping"))?)
-    };
-    let app = app.clone();
-    let done = tokio::task::spawn_blocking(move || {
-        // Held until the work ends: a time-out does not stop it.
-        let _held = (slot, large, memory);
+    let limits = app.limits.of_body(limit as u64);
+    let received = net::receive(request.into_body(), limits, &app.memory, exchange).await;
+    let ReceivedBody { bytes, memory } = received.map_err(|error| app.body_error(error))?;
+    let worker = app.clone();
+    let done = app.workers.run(exchange.peer, move || {
+        let app = worker;
+        let charge = |bytes: usize| match &memory {
+            Some(memory) if !memory.resize(bytes as u64) => Err(app.busy("other requests take all memory")),
+            _ => Ok(()),
+        };
         let bytes = match encoding {
-            Encoding::Identity => bytes.freeze(),
-            Encoding::Gzip => body::gunzip(&bytes, limit)?,
+            Encoding::Identity => bytes,
+            Encoding::Gzip => {
+                let bytes = body::gunzip(&bytes, limit)?;
+                charge(bytes.len())?;
+                bytes
+            }
         };
         app.metrics.body_bytes.inc_by(bytes.len() as u64);
-        work(&app, PostedBody { bytes, format })
+        let answer = work(&app, PostedBody { bytes, format })?;
+        charge(answer.json.len())?;
+        Ok(JsonAnswer { held: Some(HeldByResponse::new([place].into_iter().chain(memory))), ..answer })
     });
-    done.await.map_err(|e| {
-        tracing::error!(error = %e, "a computation panicked");
-        ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`")
+    done.await.map_err(|error| match error {
+        WorkError::Busy => app.busy("too many requests wait"),
+        WorkError::Panicked => {
+            tracing::error!("a computation panicked");
+            ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`")
+        }
     })?
+}
+
+impl RestApp {
+    /// The error of a body that was not received.
+    fn body_error(&self, error: BodyError) -> ApiError {
+        match error {
+            BodyError::NoMemory => self.busy("other requests take all memory"),
+            error => error.into(),
+        }
+    }
+
+    /// The error of a request that is refused because of others.
+    pub(super) fn busy(&self, detail: impl Into<String>) -> ApiError {
+        self.metrics.shed.inc();
+        ApiError::new(ProblemKind::Busy, detail)
+    }
 }

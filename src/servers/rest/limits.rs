@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-
-/// Bodies up to this size need no permit of large bodies: they take about a millisecond.
-pub(crate) const SMALL: usize = 1 << 20;
+use crate::runtime::net::BodyLimits;
 
 /// The limits of a REST request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,17 +11,21 @@ pub struct RestLimits {
     pub body: usize,
     /// The same for `POST /v1/cluster`, whose body is read as it arrives and never buffered as a whole.
     pub cluster_body: u64,
-    /// Concurrent requests; one more is answered with 429.
+    /// Concurrent requests, until their responses are read. With one more, the client with the most loses the slowest,
+    /// or gets 429.
     pub requests: usize,
     /// Concurrent requests of `POST /v1/cluster`: each uses all cores.
     pub cluster_requests: usize,
-    /// Bodies over 1 MiB, or compressed, that are parsed and planned at once; others wait after they have arrived.
-    /// All bodies together may take `large` times `body` of memory while they arrive; one that would take more is
-    /// answered with 429. The first 1 MiB of each is not counted: `requests` limits it.
-    pub large: usize,
+    /// The requests that are computed at once; clients take turns.
+    pub threads: usize,
+    /// The requests that may wait for that.
+    pub queue: usize,
+    /// The memory of all bodies, and of their responses until these are read, in bytes. When it is short, the client that
+    /// takes the most of it loses the slowest request, or gets 429.
+    pub memory: usize,
     /// The longest pause between two pieces of a body.
     pub body_idle: Duration,
-    /// The average pace of a body in bytes per second, after one `body_idle` of grace. Only the time in which the
+    /// The least average pace of a body in bytes per second, after one `body_idle` of grace. Only the time in which the
     /// server waits for the client counts.
     pub body_rate: usize,
     /// The longest time from the head of a request to the head of its answer.
@@ -40,7 +41,9 @@ impl Default for RestLimits {
             cluster_body: 1 << 30,
             requests: 64,
             cluster_requests: 2,
-            large: 4,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            queue: 256,
+            memory: 128 << 20,
             body_idle: Duration::from_secs(10),
             // Every connection that can send 1 MiB within `request` is fast enough.
             body_rate: 16 << 10,
@@ -51,8 +54,9 @@ impl Default for RestLimits {
 }
 
 impl RestLimits {
-    /// The mebibytes that all bodies together may take, beyond the first mebibyte of each.
-    pub(super) fn memory(&self) -> usize {
-        self.body.div_ceil(SMALL).saturating_mul(self.large).min(Semaphore::MAX_PERMITS)
+    /// The limits of a body of at most `size` bytes.
+    pub(super) fn of_body(&self, size: u64) -> BodyLimits {
+        let pace = u32::try_from(self.body_rate).unwrap_or(u32::MAX);
+        BodyLimits { size, idle: self.body_idle, pace, deadline: None }
     }
 }

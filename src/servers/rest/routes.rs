@@ -11,7 +11,7 @@ use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    RestApp, RestLimits, cluster, compat, convert, desired,
+    RestApp, RestLimits, app, cluster, compat, convert, desired,
     document::{self, DocumentText},
     explain, health, observe, plan, problem,
     request_id::{self, NumberedRequestId},
@@ -69,5 +69,5 @@ pub fn router(app: Arc<RestApp>) -> Router {
 
 /// The REST API as a part of a server.
 pub fn part(limits: RestLimits, health: Health) -> ServerPart {
-    ServerPart::new(router(RestApp::new(limits, health)))
+    ServerPart::new(app::LISTENER, router(RestApp::new(limits, health)))
 }

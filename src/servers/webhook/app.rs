@@ -2,10 +2,17 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use super::{AdmissionMetrics, FailureMode, SettingsSource, WebhookLimits};
+use crate::{
+    admission::Knowledge,
+    runtime::{
+        net::{Health, Ledger},
+        workers::Workers,
+    },
+};
 
-use super::{AdmissionMetrics, FailureMode, SettingsSource, WebhookLimits, body::BodyMemory};
-use crate::admission::Knowledge;
+/// The name of the webhook's listener in metrics.
+pub(super) const LISTENER: &str = "webhook";
 
 /// What the reviews of one webhook share.
 pub struct Webhook {
@@ -14,23 +21,14 @@ pub struct Webhook {
     pub(super) metrics: AdmissionMetrics,
     pub(super) limits: WebhookLimits,
     pub(super) failure_mode: FailureMode,
-    pub(super) large: WorkQueue,
-    pub(super) conversions: WorkQueue,
-    pub(super) memory: BodyMemory,
-}
-
-/// A limit of concurrent work, with a bounded queue.
-pub(super) struct WorkQueue {
-    /// The permits of work that is computed.
-    pub(super) workers: Arc<Semaphore>,
-    /// The permits of work that is computed or waits.
-    pub(super) places: Arc<Semaphore>,
-}
-
-impl WorkQueue {
-    fn new(at_once: usize, waiting: usize) -> Self {
-        Self { workers: Arc::new(Semaphore::new(at_once)), places: Arc::new(Semaphore::new(at_once + waiting)) }
-    }
+    /// The threads of large reviews.
+    pub(super) large: Workers,
+    /// The threads of conversions.
+    pub(super) conversions: Workers,
+    /// The memory of the bodies of reviews, and of large responses.
+    pub(super) memory: Ledger,
+    /// The same for conversions.
+    pub(super) conversion_memory: Ledger,
 }
 
 impl std::fmt::Debug for Webhook {
@@ -47,10 +45,22 @@ impl Webhook {
         metrics: AdmissionMetrics,
         limits: WebhookLimits,
         failure_mode: FailureMode,
+        health: &Health,
     ) -> Arc<Self> {
-        let large = WorkQueue::new(limits.large, limits.queue);
-        let conversions = WorkQueue::new(limits.conversions, limits.queue);
-        let memory = BodyMemory::new(limits.memory);
-        Arc::new(Self { cluster, settings, metrics, limits, failure_mode, large, conversions, memory })
+        let large = Workers::new("review", limits.large, limits.queue);
+        let conversions = Workers::new("conversion", limits.conversions, limits.queue);
+        let memory = health.ledger(LISTENER, "memory", limits.memory as u64);
+        let conversion_memory = health.ledger(LISTENER, "conversion memory", limits.conversion_memory as u64);
+        Arc::new(Self {
+            cluster,
+            settings,
+            metrics,
+            limits,
+            failure_mode,
+            large,
+            conversions,
+            memory,
+            conversion_memory,
+        })
     }
 }

@@ -1,10 +1,9 @@
 //! The handler of `/convert`: a conversion review, from the request to the response.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
-    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use tokio::time::{Instant, timeout_at};
@@ -14,29 +13,44 @@ use super::{
     deadline::Deadline,
     status_error::{StatusError, json},
 };
+use crate::runtime::{
+    net::{Exchange, HeldByResponse, ReceivedBody},
+    workers::WorkError,
+};
+
+/// How long a conversion that is late already may take: it reports how far it came.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Converts the objects of a list.
 pub(super) async fn convert(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    answer(webhook, request).await.map_or_else(IntoResponse::into_response, json)
+    respond(webhook, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-async fn answer(webhook: Arc<Webhook>, request: Request) -> Result<Vec<u8>, StatusError> {
-    let deadline = Deadline::of(request.uri().query(), Instant::now(), webhook.limits.request);
+async fn respond(webhook: Arc<Webhook>, request: Request) -> Result<Response, StatusError> {
+    let limits = &webhook.limits;
+    let deadline = Deadline::of(request.uri().query(), Instant::now(), limits.request);
+    let exchange = Exchange::of(request.extensions());
     body::check(request.headers())?;
-    let received = body::receive(request.into_body(), webhook.limits.conversion, &webhook.memory, deadline).await?;
+    let memory = &webhook.conversion_memory;
+    let received = body::receive(request.into_body(), limits.conversion, limits, memory, deadline, &exchange).await?;
+    let ReceivedBody { bytes, memory } = received;
     // An API server retries with the next read.
-    let busy =
-        || StatusError::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "too many conversions at once");
-    let place = webhook.conversions.places.clone().try_acquire_owned().map_err(|_| busy())?;
-    let worker = webhook.conversions.workers.clone().acquire_owned();
-    let worker = timeout_at(deadline.latest_begin(received.bytes.len()), worker);
-    let worker = worker.await.ok().and_then(Result::ok).ok_or_else(busy)?;
-    let converted = tokio::task::spawn_blocking(move || {
-        let _held = (place, worker);
-        // Writing the answer takes time as well.
-        review(&received.bytes, &|| Instant::now() > deadline.latest_begin(0))
-    });
-    converted.await.map_err(|_| StatusError::unreadable("the conversion failed"))?
+    let busy = || StatusError::busy("too many conversions at once");
+    let latest = deadline.latest_begin(bytes.len());
+    // Writing the response takes time as well.
+    let work = move || review(&bytes, &|| Instant::now() > deadline.latest_begin(0));
+    let converted = timeout_at(latest.max(Instant::now() + GRACE), webhook.conversions.run(exchange.peer, work)).await.map_err(|_| busy())?;
+    let response = converted.map_err(|error| match error {
+        WorkError::Busy => busy(),
+        WorkError::Panicked => StatusError::internal("the conversion failed"),
+    })??;
+    // The response takes the place of the body.
+    if !memory.as_ref().is_none_or(|memory| memory.resize(response.len() as u64)) {
+        return Err(StatusError::busy("other conversions take all memory"));
+    }
+    let mut response = json(response);
+    response.extensions_mut().insert(HeldByResponse::new(memory));
+    Ok(response)
 }
 
 /// Only a body without a uid is an error: every other one gets a review.

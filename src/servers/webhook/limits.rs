@@ -1,13 +1,16 @@
-//! The limits of a review, and the answer to one that exceeds them.
+//! The limits of a review, and the response to one that exceeds them.
 
 use std::time::Duration;
 
-/// The answer of the validating webhook to a review that it could not check in time. The mutating one always allows: it
-/// protects nothing.
+/// How the validating webhook responds to a review that it did not check: it came too late or with too many others, it
+/// cannot be read, or a rule has a bug. The mutating one always allows: it protects nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailureMode {
-    /// Allow, with a warning.
+    /// With an error, so that the failure policy of the webhook configuration decides, as for a webhook that does not
+    /// respond: `Fail` denies, `Ignore` allows and leaves an audit annotation.
     #[default]
+    Policy,
+    /// Allow, with a warning.
     Open,
     /// Deny.
     Closed,
@@ -21,17 +24,21 @@ pub struct WebhookLimits {
     pub review: usize,
     /// The size of a conversion review in bytes; it may contain a whole list.
     pub conversion: usize,
-    /// The memory of all bodies in bytes; a quarter of it is for the first 64 KiB of each. A body that would take more is
-    /// answered with 503, without `Retry-After`: the failure policy of the API server decides.
+    /// The memory of the bodies of all reviews, in bytes. When it is short, the client that takes the most of it loses
+    /// the body that arrives most slowly, with 503 and without `Retry-After`: the failure policy of the API server decides.
     pub memory: usize,
+    /// The same for conversions, with their responses until these are read.
+    pub conversion_memory: usize,
+    /// The least average pace of a body in bytes per second, after ten seconds of grace.
+    pub body_pace: u32,
     /// The longest time from the head of a request to its decision. An API server waits for 30 s at most; a shorter
     /// `?timeout=` counts instead.
     pub request: Duration,
-    /// Reviews over 256 KiB that are computed at once.
+    /// Reviews over 256 KiB that are computed at once; the users that sent them take turns.
     pub large: usize,
     /// Conversions that are computed at once. Any client may send very large ones; they do not delay reviews.
     pub conversions: usize,
-    /// The large reviews, and the conversions, that may wait; one more is answered at once, unchecked.
+    /// The large reviews, and the conversions, that may wait; of more than that, the user with the most loses one.
     pub queue: usize,
 }
 
@@ -39,10 +46,12 @@ impl Default for WebhookLimits {
     fn default() -> Self {
         Self {
             review: 7 << 20,
-            conversion: 64 << 20,
-            memory: 256 << 20,
+            conversion: 32 << 20,
+            memory: 64 << 20,
+            conversion_memory: 64 << 20,
+            body_pace: 16 << 10,
             request: Duration::from_secs(30),
-            large: 2,
+            large: std::thread::available_parallelism().map_or(1, usize::from),
             conversions: 1,
             queue: 64,
         }

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use anyhow::anyhow;
 
 use super::{
-    ActivePolicies, AdmissionMetrics, CertificateSource, Webhook, WebhookOptions, cluster, policy_file, router,
+    ActivePolicies, AdmissionMetrics, CertificateSource, Webhook, WebhookOptions, app::LISTENER, cluster, policy_file,
+    router,
 };
 use crate::{
     admission::{Knowledge, Nothing},
@@ -64,10 +65,12 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
         let watch = policy_file::serve(path, &policies).await?;
         tasks.endless("the watch of the policy file", watch);
     }
-    let webhook = Webhook::new(knowledge, policies, admission, options.limits.clone(), options.failure_mode);
+    let webhook =
+        Webhook::new(knowledge, policies, admission, options.limits.clone(), options.failure_mode, health);
     let tls = Some(TlsOptions::new(certificate, clock.clone()));
     let first_request_grace = FIRST_REQUEST_GRACE;
-    let part = ServerPart { router: router(webhook), tls, first_request_grace, readiness, tasks };
+    let name = LISTENER;
+    let part = ServerPart { name, router: router(webhook), tls, first_request_grace, readiness, tasks };
     Ok(WebhookPart { part, in_memory_ca })
 }
 

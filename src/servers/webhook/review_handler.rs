@@ -10,17 +10,21 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
+use bytes::Bytes;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
-    FailureMode, Webhook,
-    body::{self, ReviewBytes},
+    FailureMode, Webhook, body,
     deadline::Deadline,
     metrics::DecidedReview,
     status_error::{StatusError, json},
 };
-use crate::admission::{
-    self, AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage,
+use crate::{
+    admission::{self, AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage},
+    runtime::{
+        net::{Exchange, HeldByResponse, ReceivedBody},
+        workers::WorkError,
+    },
 };
 
 /// Reviews up to this size are decided where they are read, in about a millisecond at most.
@@ -30,9 +34,18 @@ const SMALL: usize = 256 << 10;
 /// its Service, pod or namespace must not be refused for that, nor checked as if the namespace had no labels.
 const SECOND_ATTEMPT: Duration = Duration::from_millis(250);
 
-const LATE: &str = "too little time was left to check the object";
-const BUSY: &str = "too many large reviews are waiting";
-const FAILED: &str = "a bug in a rule: the object was not checked";
+/// Responses up to this size are not charged: they are on their way at once.
+const SMALL_RESPONSE: usize = 16 << 10;
+
+/// Why an object was not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Unchecked {
+    Late,
+    Busy,
+    Bug,
+    /// The review cannot be read, for this reason.
+    Unreadable(String),
+}
 
 /// Changes an object.
 pub(super) async fn mutate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
@@ -48,10 +61,22 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
     let began = Instant::now();
     let _in_flight = webhook.metrics.begin();
     let deadline = Deadline::of(request.uri().query(), began, webhook.limits.request);
+    let exchange = Exchange::of(request.extensions());
     body::check(request.headers())?;
-    let received = body::receive(request.into_body(), webhook.limits.review, &webhook.memory, deadline).await?;
-    let answer = attempts(&webhook, stage, received, began, deadline).await;
-    answer.map(json)
+    let (limits, memory) = (&webhook.limits, &webhook.memory);
+    let received = body::receive(request.into_body(), limits.review, limits, memory, deadline, &exchange).await?;
+    let ReceivedBody { bytes, memory } = received;
+    let body = Arc::new(bytes);
+    let answer = attempts(&webhook, stage, body, began, deadline).await?;
+    exchange.activity.credit();
+    let charged = memory.filter(|_| answer.len() > SMALL_RESPONSE);
+    // The answer takes the place of the body, which is larger than every patch but one of a hostile object.
+    if !charged.as_ref().is_none_or(|memory| memory.resize(answer.len() as u64)) {
+        return Err(StatusError::busy("other reviews take all memory"));
+    }
+    let mut response = json(answer);
+    response.extensions_mut().insert(HeldByResponse::new(charged));
+    Ok(response)
 }
 
 /// The result of an attempt to decide a review.
@@ -59,64 +84,66 @@ enum Attempt {
     Done(Result<Vec<u8>, StatusError>),
     /// The copy of the cluster may know more in a moment. The decision so far, if there is one.
     Early(Option<Decision>),
-    /// The object was not checked, for this reason.
-    Unchecked(&'static str),
+    /// The object was not checked.
+    Unchecked(Unchecked),
 }
 
 /// Attempts once, and again if that was early.
 async fn attempts(
     webhook: &Arc<Webhook>,
     stage: Stage,
-    received: ReviewBytes,
+    body: Arc<Bytes>,
     began: Instant,
     deadline: Deadline,
 ) -> Result<Vec<u8>, StatusError> {
-    let received = Arc::new(received);
     let (mut early, mut again) = (None, true);
     loop {
-        match attempt(webhook, stage, &received, began, deadline, again).await {
+        match attempt(webhook, stage, &body, began, deadline, again).await {
             Attempt::Done(answer) => return answer,
             Attempt::Early(decision) => (early, again) = (decision, false),
-            Attempt::Unchecked(why) => {
-                // The decision of the first attempt is better than none.
-                let decide = |_: &Review<'_>| early.unwrap_or_else(|| webhook.shed(stage, why));
-                return webhook.answer(stage, &received.bytes, began, decide);
-            }
+            // The decision of the first attempt is better than none.
+            Attempt::Unchecked(why) => return webhook.answer(stage, &body, began, early.ok_or(why)),
         }
         // A large review holds no worker meanwhile.
         sleep(SECOND_ATTEMPT).await;
     }
 }
 
-/// One attempt: a small review is decided here, a large one on a blocking thread when a worker is free.
+/// One attempt: a small review is decided here, a large one on a worker thread when it is the turn of its user.
 async fn attempt(
     webhook: &Arc<Webhook>,
     stage: Stage,
-    received: &Arc<ReviewBytes>,
+    body: &Arc<Bytes>,
     began: Instant,
     deadline: Deadline,
     again: bool,
 ) -> Attempt {
-    let length = received.bytes.len();
-    let latest = deadline.latest_begin(length);
+    let latest = deadline.latest_begin(body.len());
     // Whether there is time for a second attempt.
-    let again = move || again && Instant::now() + SECOND_ATTEMPT <= deadline.latest_begin(2 * length);
-    if length <= SMALL {
+    let again = { let length = body.len(); move || again && Instant::now() + SECOND_ATTEMPT <= deadline.latest_begin(2 * length) };
+    if body.len() <= SMALL {
         if Instant::now() > latest {
-            return Attempt::Unchecked(LATE);
+            return Attempt::Unchecked(Unchecked::Late);
         }
-        return webhook.try_decide(stage, &received.bytes, began, again());
+        return webhook.try_decide(stage, body, began, again());
     }
-    let Ok(place) = webhook.large.places.clone().try_acquire_owned() else { return Attempt::Unchecked(BUSY) };
-    let worker = timeout_at(latest, webhook.large.workers.clone().acquire_owned()).await;
-    let Ok(Ok(worker)) = worker else { return Attempt::Unchecked(LATE) };
-    let (webhook, received) = (webhook.clone(), received.clone());
-    let attempt = tokio::task::spawn_blocking(move || {
-        let _held = (place, worker);
-        webhook.try_decide(stage, &received.bytes, began, again())
-    });
-    // Only a shutdown of the runtime cancels it.
-    attempt.await.unwrap_or_else(|_| Attempt::Done(Err(StatusError::unreadable("the server is stopping"))))
+    let user = match admission::read_review(body) {
+        Ok((_, request)) => request.user.into_owned(),
+        Err(_) => String::new(),
+    };
+    let (worker, body) = (webhook.clone(), body.clone());
+    let decide = move || {
+        if Instant::now() > latest {
+            return Attempt::Unchecked(Unchecked::Late);
+        }
+        worker.try_decide(stage, &body, began, again())
+    };
+    match timeout_at(latest, webhook.large.run(user, decide)).await {
+        Ok(Ok(attempt)) => attempt,
+        Ok(Err(WorkError::Busy)) => Attempt::Unchecked(Unchecked::Busy),
+        Ok(Err(WorkError::Panicked)) => Attempt::Unchecked(Unchecked::Bug),
+        Err(_) => Attempt::Unchecked(Unchecked::Late),
+    }
 }
 
 impl Webhook {
@@ -130,22 +157,22 @@ impl Webhook {
             return Attempt::Early(None);
         }
         let decision = self.decide(stage, &request);
-        if again && decision.may_be_early() {
-            return Attempt::Early(Some(decision));
+        if again && decision.as_ref().is_ok_and(Decision::may_be_early) {
+            return Attempt::Early(decision.ok());
         }
-        Attempt::Done(Ok(self.answered(stage, version, &request, &decision, began)))
+        Attempt::Done(self.answered(stage, version, &request, decision, began))
     }
 
-    /// The answer to the review in `body`, with the decision of `decide`.
+    /// The answer to the review in `body`.
     fn answer(
         &self,
         stage: Stage,
         body: &[u8],
         began: Instant,
-        decide: impl FnOnce(&Review<'_>) -> Decision,
+        decision: Result<Decision, Unchecked>,
     ) -> Result<Vec<u8>, StatusError> {
         match admission::read_review(body) {
-            Ok((version, request)) => Ok(self.answered(stage, version, &request, &decide(&request), began)),
+            Ok((version, request)) => self.answered(stage, version, &request, decision, began),
             Err(error) => self.unreadable(stage, &error),
         }
     }
@@ -155,24 +182,16 @@ impl Webhook {
         AdmissionKind::of(request).is_none() || self.settings.is_known(request)
     }
 
-    fn decide(&self, stage: Stage, request: &Review<'_>) -> Decision {
+    fn decide(&self, stage: Stage, request: &Review<'_>) -> Result<Decision, Unchecked> {
         let decided = catch_unwind(AssertUnwindSafe(|| {
             let settings = self.settings.settings(request);
             admission::decide(request, stage, &settings, self.cluster.as_ref())
         }));
-        let Ok(decision) = decided else {
-            self.metrics.shed(stage, "bug");
-            return self.unchecked(stage, 500, "InternalError", FAILED);
-        };
-        let Some(why) = decision.why_unreviewed() else { return decision };
-        self.metrics.shed(stage, "unreadable");
-        self.unchecked(stage, 400, "BadRequest", why)
-    }
-
-    /// The decision where no time or capacity is left to check the object.
-    fn shed(&self, stage: Stage, why: &'static str) -> Decision {
-        self.metrics.shed(stage, if why == LATE { "late" } else { "busy" });
-        self.unchecked(stage, 503, "ServiceUnavailable", why)
+        let decision = decided.map_err(|_| Unchecked::Bug)?;
+        match decision.why_unreviewed() {
+            None => Ok(decision),
+            Some(why) => Err(Unchecked::Unreadable(why.to_owned())),
+        }
     }
 
     /// Counts and logs the decision, and writes the answer.
@@ -181,11 +200,15 @@ impl Webhook {
         stage: Stage,
         version: ReviewVersion,
         request: &Review<'_>,
-        decision: &Decision,
+        decision: Result<Decision, Unchecked>,
         began: Instant,
-    ) -> Vec<u8> {
-        let answer = admission::answer_review(version, &request.uid, decision);
-        self.metrics.decided(&DecidedReview { stage, request, decision, took: began.elapsed() });
+    ) -> Result<Vec<u8>, StatusError> {
+        let decision = match decision {
+            Ok(decision) => decision,
+            Err(why) => self.unchecked(stage, &why)?,
+        };
+        let answer = admission::answer_review(version, &request.uid, &decision);
+        self.metrics.decided(&DecidedReview { stage, request, decision: &decision, took: began.elapsed() });
         tracing::debug!(
             uid = %request.uid,
             kind = %request.kind,
@@ -195,21 +218,50 @@ impl Webhook {
             findings = decision.findings.len(),
             "review answered",
         );
-        answer
+        Ok(answer)
     }
 
     fn unreadable(&self, stage: Stage, error: &EnvelopeError) -> Result<Vec<u8>, StatusError> {
-        self.metrics.shed(stage, "unreadable");
-        let Some(uid) = &error.uid else { return Err(StatusError::unreadable(error.to_string())) };
-        let decision = self.unchecked(stage, 400, "BadRequest", &error.to_string());
+        let why = Unchecked::Unreadable(error.to_string());
+        let Some(uid) = &error.uid else {
+            self.metrics.shed(stage, why.label());
+            return Err(why.status());
+        };
+        let decision = self.unchecked(stage, &why)?;
         Ok(admission::answer_review(error.version, uid, &decision))
     }
 
-    /// The decision about an object that was not checked.
-    fn unchecked(&self, stage: Stage, code: u16, reason: &'static str, why: &str) -> Decision {
+    /// The decision about an object that was not checked, or the error with which the failure policy decides.
+    fn unchecked(&self, stage: Stage, why: &Unchecked) -> Result<Decision, StatusError> {
+        self.metrics.shed(stage, why.label());
+        let StatusError { code, reason, message } = why.status();
         match (stage, self.failure_mode) {
-            (Stage::Mutate, _) | (Stage::Validate, FailureMode::Open) => Decision::unreviewed(why),
-            (Stage::Validate, FailureMode::Closed) => Decision::refused_unreviewed(code, reason, why),
+            (Stage::Mutate, _) | (Stage::Validate, FailureMode::Open) => Ok(Decision::unreviewed(&message)),
+            (Stage::Validate, FailureMode::Closed) => {
+                Ok(Decision::refused_unreviewed(code.as_u16(), reason, &message))
+            }
+            (Stage::Validate, FailureMode::Policy) => Err(why.status()),
+        }
+    }
+}
+
+impl Unchecked {
+    /// The label of the metric.
+    fn label(&self) -> &'static str {
+        match self {
+            Self::Late => "late",
+            Self::Busy => "busy",
+            Self::Bug => "bug",
+            Self::Unreadable(_) => "unreadable",
+        }
+    }
+
+    fn status(&self) -> StatusError {
+        match self {
+            Self::Late => StatusError::busy("too little time was left to check the object"),
+            Self::Busy => StatusError::busy("too many large reviews are waiting"),
+            Self::Bug => StatusError::internal("a bug in a rule: the object was not checked"),
+            Self::Unreadable(why) => StatusError::unreadable(why.clone()),
         }
     }
 }

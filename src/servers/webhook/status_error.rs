@@ -24,6 +24,16 @@ impl StatusError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", "reviews are sent with POST")
     }
 
+    /// Too much at once. There is no `Retry-After`: an API server would ask again within its time.
+    pub(super) fn busy(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+    }
+
+    /// A bug in Roster.
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
+    }
+
     pub(super) fn unreadable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }

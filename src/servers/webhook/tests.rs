@@ -23,13 +23,15 @@ use crate::{
     admission::{AdmissionRequest as Review, Nothing, Settings},
     inventory::{NamespaceRow, Store},
     model::{EndpointSlice, Node, Pod, Service},
-    runtime::telemetry::registry::MetricsRegistry,
+    runtime::{net::Health, telemetry::registry::MetricsRegistry, workers::Workers},
 };
 
 const LIMITS: WebhookLimits = WebhookLimits {
     review: 1 << 20,
     conversion: 2 << 20,
     memory: 5 << 20,
+    conversion_memory: 5 << 20,
+    body_pace: 1,
     request: Duration::from_secs(30),
     large: 1,
     conversions: 1,
@@ -39,7 +41,7 @@ const LIMITS: WebhookLimits = WebhookLimits {
 fn webhook(failure_mode: FailureMode) -> (Arc<Webhook>, MetricsRegistry) {
     let (metrics, registry) = registered();
     let policies = Arc::new(ActivePolicies::default());
-    (Webhook::new(Arc::new(Nothing), policies, metrics, LIMITS, failure_mode), registry)
+    (Webhook::new(Arc::new(Nothing), policies, metrics, LIMITS, failure_mode, &Health::default()), registry)
 }
 
 fn registered() -> (AdmissionMetrics, MetricsRegistry) {
@@ -135,27 +137,33 @@ async fn a_review_gets_a_review() {
 
 /// The mutating webhook allows what cannot be checked; the validating one follows its failure mode.
 #[tokio::test]
-async fn a_request_with_a_uid_gets_a_review_whatever_else_is_broken() {
+async fn an_object_that_is_not_checked_follows_the_failure_mode() {
     let cut = review("cut", 0).trim_end_matches('}').to_owned();
     let foreign = review("foreign", 0).replace("admission.k8s.io/v1", "admission.k8s.io/v7");
     let (twice, number) = (
         review("twice", 0).replace(r#""spec":{"#, r#""spec":{},"spec":{"#),
         review("number", 0).replace(r#""ports":[{"port":80}]"#, r#""ports":[{"port":80},null]"#),
     );
-    for (uid, path, body, said) in [
-        ("twice", "/mutate", twice.clone(), "cannot be read"),
-        ("twice", "/validate", twice, "cannot be read"),
-        ("number", "/validate", number, "cannot be read"),
-        ("late", "/mutate?timeout=0s", review("late", 0), "too little time"),
-        ("late", "/validate?timeout=0s", review("late", 0), "too little time"),
-        ("cut", "/mutate", cut.clone(), "cannot be read"),
-        ("cut", "/validate", cut, "cannot be read"),
-        ("foreign", "/validate", foreign, "neither"),
+    for (uid, path, body, said, code) in [
+        ("twice", "/mutate", twice.clone(), "cannot be read", 400),
+        ("twice", "/validate", twice, "cannot be read", 400),
+        ("number", "/validate", number, "cannot be read", 400),
+        ("late", "/mutate?timeout=0s", review("late", 0), "too little time", 503),
+        ("late", "/validate?timeout=0s", review("late", 0), "too little time", 503),
+        ("late", "/validate?timeout=0s", review("late", 300_000), "too little time", 503),
+        ("cut", "/mutate", cut.clone(), "cannot be read", 400),
+        ("cut", "/validate", cut, "cannot be read", 400),
+        ("foreign", "/validate", foreign, "neither", 400),
     ] {
-        for mode in [FailureMode::Open, FailureMode::Closed] {
+        for mode in [FailureMode::Policy, FailureMode::Open, FailureMode::Closed] {
             let (webhook, _) = webhook(mode);
             let (status, _, body) = ask(&webhook, post(path, body.clone())).await;
-            let allowed = mode == FailureMode::Open || path.starts_with("/mutate");
+            if mode == FailureMode::Policy && path.starts_with("/validate") {
+                assert_eq!((status.as_u16(), &body["kind"], &body["code"]), (code, &"Status".into(), &code.into()));
+                assert!(body["message"].as_str().unwrap().contains(said), "{path}: {body}");
+                continue;
+            }
+            let allowed = mode != FailureMode::Closed || path.starts_with("/mutate");
             assert_eq!((status.as_u16(), &body["response"]["uid"]), (200, &uid.into()), "{body}");
             assert_eq!(body["response"]["allowed"], allowed, "{path} {mode:?}: {body}");
             assert!(body["response"]["warnings"][0].as_str().unwrap().contains(said), "{path} {mode:?}: {body}");
@@ -214,7 +222,7 @@ async fn a_review_that_may_be_early_is_checked_again() {
         let (policy, _) = crate::admission::policy::read(&serde_json::value::to_raw_value(&policy).unwrap());
         policies.set_file(policy.into_iter().collect());
         let (metrics, _) = registered();
-        let webhook = Webhook::new(store.clone(), Arc::new(policies), metrics, LIMITS, FailureMode::Open);
+        let webhook = Webhook::new(store.clone(), Arc::new(policies), metrics, LIMITS, FailureMode::Open, &Health::default());
         let later = async {
             sleep(Duration::from_millis(100)).await;
             comes(&store);
@@ -229,7 +237,7 @@ async fn a_review_that_may_be_early_is_checked_again() {
 async fn a_panic_in_a_rule_gets_an_answer() {
     let (metrics, registry) = registered();
     let bug = |_: &Review<'_>| -> Arc<Settings> { panic!("on purpose") };
-    let webhook = Webhook::new(Arc::new(Nothing), Arc::new(bug), metrics, LIMITS, FailureMode::Closed);
+    let webhook = Webhook::new(Arc::new(Nothing), Arc::new(bug), metrics, LIMITS, FailureMode::Closed, &Health::default());
     let (status, _, body) = ask(&webhook, post("/validate", review("u", 0))).await;
     assert_eq!((status.as_u16(), &body["response"]["status"]["code"]), (200, &500.into()), "{body}");
     let (_, _, body) = ask(&webhook, post("/mutate", review("u", 0))).await;
@@ -319,43 +327,56 @@ impl HttpBody for Announced {
 #[tokio::test(start_paused = true)]
 async fn bodies_that_never_end_stay_within_the_memory_limit() {
     let (kilobyte, full) = ("x".repeat(1 << 10), "x".repeat(64_000));
-    // A quarter of 5 MiB is for first bytes, in steps of 4 KiB: 320 of them.
-    for (name, begin, announced, count, let_in, small) in [
-        ("nothing has come", "", None, 400, 320, 503),
-        ("a kilobyte each", kilobyte.as_str(), None, 400, 320, 503),
-        ("what is announced takes nothing", kilobyte.as_str(), Some(1 << 20), 400, 320, 503),
-        ("just not large", full.as_str(), None, 30, 20, 503),
-        ("no more than the memory allows", full.as_str(), None, 19, 19, 200),
+    // One client may take 7/8 of 5 MiB. A body counts as 4 KiB at least, which are 1120; the small one evicts one more.
+    for (name, begin, announced, count, remain) in [
+        ("nothing has come", "", None, 2000, 2000),
+        ("a kilobyte each", kilobyte.as_str(), None, 2000, 1119),
+        ("what is announced takes nothing", kilobyte.as_str(), Some(1 << 20), 2000, 1119),
+        ("64 000 bytes each", full.as_str(), None, 80, 71),
+        ("no more than the memory allows", full.as_str(), None, 71, 71),
     ] {
-        assert_eq!(open(count, begin, announced).await, (let_in, StatusCode::from_u16(small).unwrap()), "{name}");
+        assert_eq!(open(count, begin, announced).await, (remain, StatusCode::OK), "{name}");
     }
 }
 
-/// Large and small bodies have separate memory.
 #[tokio::test(start_paused = true)]
 async fn large_bodies_do_not_keep_small_ones_out() {
     assert_eq!(open(6, &"x".repeat(1 << 20), None).await, (4, StatusCode::OK));
+}
+
+/// Keeps a thread of `workers` busy until the sender is dropped.
+async fn occupy(workers: &Workers) -> std::sync::mpsc::Sender<()> {
+    let (hold, held) = std::sync::mpsc::channel::<()>();
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let workers = workers.clone();
+    tokio::spawn(async move {
+        let wait = move || {
+            begun.send(()).unwrap();
+            let _ = held.recv();
+        };
+        workers.run("somebody else", wait).await
+    });
+    has_begun.await.unwrap();
+    hold
 }
 
 #[tokio::test]
 async fn a_limited_number_of_large_reviews_wait_for_a_worker() {
     let (webhook, metrics) = webhook(FailureMode::Closed);
     let large = || post("/validate", review("large", 500_000));
-    let turn = webhook.large.workers.clone().acquire_owned().await.unwrap();
-    let working = webhook.large.places.clone().acquire_owned().await.unwrap();
+    let turn = occupy(&webhook.large).await;
+    // One that cannot wait does not.
+    let (_, _, body) = ask(&webhook, post("/validate?timeout=50ms", review("large", 500_000))).await;
+    assert!(body["response"]["warnings"][0].as_str().unwrap().contains("too little time"), "{body}");
     let waiting = tokio::spawn({
         let webhook = webhook.clone();
         async move { ask(&webhook, large()).await }
     });
-    while webhook.large.places.available_permits() > 0 {
+    while webhook.large.waiting() == 0 {
         tokio::task::yield_now().await;
     }
     let (status, _, body) = ask(&webhook, large()).await;
     assert_eq!((status.as_u16(), &body["response"]["status"]["code"]), (200, &503.into()), "{body}");
-    // One that cannot wait does not.
-    drop(working);
-    let (_, _, body) = ask(&webhook, post("/validate?timeout=50ms", review("large", 500_000))).await;
-    assert!(body["response"]["warnings"][0].as_str().unwrap().contains("too little time"), "{body}");
     drop(turn);
     let (_, _, body) = waiting.await.unwrap();
     assert_eq!(body["response"], json!({ "uid": "large", "allowed": true }));
@@ -395,13 +416,13 @@ async fn conversions_have_their_own_workers() {
     .to_string();
     let convert = |query: &str| post(&format!("/convert{query}"), conversion.clone());
     let done = |body: &Value| body["response"]["result"]["status"] == "Success";
-    let turn = webhook.conversions.workers.clone().acquire_owned().await.unwrap();
+    let turn = occupy(&webhook.conversions).await;
     let (_, _, body) = ask(&webhook, post("/validate", review("large", 500_000))).await;
     assert_eq!(body["response"]["allowed"], true);
     let (status, _, body) = ask(&webhook, convert("?timeout=50ms")).await;
     assert_eq!((status.as_u16(), body["reason"].as_str()), (503, Some("ServiceUnavailable")), "{body}");
     drop(turn);
-    let _turn = webhook.large.workers.clone().acquire_owned().await.unwrap();
+    let _turn = occupy(&webhook.large).await;
     let (status, _, body) = ask(&webhook, convert("")).await;
     assert!(status == StatusCode::OK && done(&body), "{body}");
 }

@@ -215,11 +215,9 @@ fn the_documented_limits_are_those_of_the_code() {
         ("body of `/v1/cluster`, after decompression", mebibytes(limits.cluster_body)),
         ("concurrent requests", limits.requests.to_string()),
         ("concurrent requests of `/v1/cluster`", limits.cluster_requests.to_string()),
-        ("large (over 1 MiB) or compressed bodies processed concurrently", limits.large.to_string()),
-        (
-            "memory for bodies that are being received, not counting the first 1 MiB of each",
-            mebibytes((limits.large * limits.body) as u64),
-        ),
+        ("requests computed at once", "one per core".to_owned()),
+        ("requests that wait for that", limits.queue.to_string()),
+        ("memory for bodies, and for responses until they are read", mebibytes(limits.memory as u64)),
         ("pause between two pieces of a body", seconds(limits.body_idle)),
         (
             "minimum average transfer rate of a body, after the first 10 s of waiting for it",
@@ -229,7 +227,7 @@ fn the_documented_limits_are_those_of_the_code() {
         ("a whole request to `/v1/cluster`", seconds(limits.cluster_request)),
         ("connections", max_connections.to_string()),
         ("head of a request", format!("64 KiB, {}", seconds(head_timeout))),
-        ("a client that stops reading the response", seconds(write_timeout)),
+        ("a client that reads nothing of a response, or less than 16 KiB/s", seconds(write_timeout)),
         (
             "from SIGTERM or SIGINT until connections are refused",
             format!("{}, or 0 s on loopback", seconds(ServerOptions::DELAY_BEHIND_A_SERVICE)),

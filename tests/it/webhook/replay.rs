@@ -47,7 +47,7 @@ fn webhook() -> Router {
     // The snapshot lives as long as the tests.
     let snapshot = Snapshot::of(Box::leak(Box::new(cluster())));
     let (metrics, limits) = (AdmissionMetrics::default(), WebhookLimits::default());
-    router(Webhook::new(Arc::new(snapshot), Arc::new(policies), metrics, limits, FailureMode::Open))
+    router(Webhook::new(Arc::new(snapshot), Arc::new(policies), metrics, limits, FailureMode::Open, &Health::default()))
 }
 
 async fn ask(webhook: &Router, path: &str, review: &Value) -> String {

@@ -5,7 +5,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{super::connection::Connections, LONG};
+use super::{
+    super::{connection::Connections, peer::Peer},
+    LONG,
+};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -35,7 +38,7 @@ impl Client {
     /// Sends the preface and a SETTINGS frame with this initial window.
     pub(super) async fn open(connections: &Connections, window: u32) -> Self {
         let (client, server) = duplex(64 << 10);
-        connections.spawn(std::future::ready(Some(server)), ());
+        connections.spawn(Peer::UNKNOWN, std::future::ready(Some(server)));
         let mut client = Self { io: client, until: Instant::now() + LONG, answers_pings: true };
         client.io.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         let [a, b, c, d] = window.to_be_bytes();

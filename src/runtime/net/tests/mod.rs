@@ -14,7 +14,11 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::connection::{ConnectionLimits, Connections};
+use super::{
+    Health,
+    connection::{ConnectionLimits, Connections, Places},
+    peer::Peer,
+};
 use h2::{Client, RST_STREAM};
 
 const HEAD: Duration = Duration::from_secs(30);
@@ -57,7 +61,8 @@ fn server() -> TestServer {
         .route("/bug", get(bug));
     let (open, first_request_grace) = (Gauge::default(), Duration::ZERO);
     let limits = ConnectionLimits { head: HEAD, write: WRITE, first_request_grace };
-    TestServer { connections: Connections::new(router, open.clone(), limits), open, answers }
+    let places = Places::new(&Health::default(), "test", 1024);
+    TestServer { connections: Connections::new(router, open.clone(), limits, places), open, answers }
 }
 
 async fn bug() -> &'static str {
@@ -68,7 +73,7 @@ impl TestServer {
     /// A connection that has sent `text`.
     async fn send(&self, text: &str) -> DuplexStream {
         let (mut client, server) = duplex(4096);
-        self.connections.spawn(std::future::ready(Some(server)), ());
+        self.connections.spawn(Peer::UNKNOWN, std::future::ready(Some(server)));
         client.write_all(text.as_bytes()).await.unwrap();
         client
     }

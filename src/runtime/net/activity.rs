@@ -1,0 +1,174 @@
+//! The activity of a connection or a request: how far it is, and when it last moved on.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{sync::Notify, time::Instant};
+
+/// How far a connection or a request is. The lower, the less is lost if it is evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Progress {
+    /// The handshake, or the first request head, is incomplete.
+    Opening,
+    /// A connection between two requests.
+    Idle,
+    /// A request whose body is incomplete.
+    Receiving,
+    /// A request whose response is written.
+    Responding,
+    /// A complete request that waits for its response. It is never evicted: the server owes it a response, and knows how
+    /// long that takes.
+    Computing,
+}
+
+impl Progress {
+    const ALL: [Self; 5] = [Self::Opening, Self::Idle, Self::Receiving, Self::Responding, Self::Computing];
+}
+
+/// How long a response must have stood still before it may be evicted.
+const STALLED: Duration = Duration::from_secs(1);
+/// The credit of one answered review.
+const CREDIT: Duration = Duration::from_secs(10);
+/// The highest credit of a connection.
+const MAX_CREDIT: Duration = Duration::from_mins(1);
+
+/// The activity of a connection or a request. Reading it never blocks the one whose activity it is.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    born: Instant,
+    /// The own stage; that of a connection counts only while it has no request.
+    own: AtomicU8,
+    /// The requests of a connection by stage.
+    requests: [AtomicU32; Progress::ALL.len()],
+    connection: Option<Arc<Activity>>,
+    /// Milliseconds from `born` to the last byte or change of stage.
+    moved: AtomicU64,
+    /// Milliseconds from `born` to the end of the credit.
+    credit: AtomicU64,
+    evicted: AtomicBool,
+    eviction: Notify,
+}
+
+/// The order of eviction: the lowest goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct EvictionRank {
+    progress: Progress,
+    has_credit: bool,
+    moved: Instant,
+}
+
+impl Activity {
+    /// The activity of a new connection.
+    pub(crate) fn connection() -> Arc<Self> {
+        Arc::new(Self::new(Progress::Opening, None))
+    }
+
+    /// The activity of a new request of `connection`.
+    pub(crate) fn request(connection: Arc<Self>) -> Arc<Self> {
+        connection.count(Progress::Receiving).fetch_add(1, Ordering::Relaxed);
+        connection.set(Progress::Idle);
+        Arc::new(Self::new(Progress::Receiving, Some(connection)))
+    }
+
+    fn new(own: Progress, connection: Option<Arc<Self>>) -> Self {
+        Self {
+            born: Instant::now(),
+            own: AtomicU8::new(own as u8),
+            requests: std::array::from_fn(|_| AtomicU32::new(0)),
+            connection,
+            moved: AtomicU64::new(0),
+            credit: AtomicU64::new(0),
+            evicted: AtomicBool::new(false),
+            eviction: Notify::new(),
+        }
+    }
+
+    /// Enters a stage.
+    pub(crate) fn set(&self, progress: Progress) {
+        let before = self.own.swap(progress as u8, Ordering::Relaxed);
+        if let Some(connection) = &self.connection
+            && before != progress as u8
+        {
+            // First the new one: between the two, a complete request must not look evictable.
+            connection.count(progress).fetch_add(1, Ordering::Relaxed);
+            connection.requests[usize::from(before)].fetch_sub(1, Ordering::Relaxed);
+        }
+        self.moved();
+    }
+
+    /// Notes that bytes were received or sent.
+    pub(crate) fn moved(&self) {
+        self.moved.store(self.millis(Instant::now()), Ordering::Relaxed);
+        if let Some(connection) = &self.connection {
+            connection.moved();
+        }
+    }
+
+    /// Gives credit to the connection for an answered review. Whoever asks for nothing else needs no more of it than
+    /// the last minute has earned.
+    pub(crate) fn credit(&self) {
+        let Some(connection) = &self.connection else { return };
+        let now = Instant::now();
+        let (now, most) = (connection.millis(now), connection.millis(now + MAX_CREDIT));
+        let credit = connection.credit.load(Ordering::Relaxed).max(now) + u64::try_from(CREDIT.as_millis()).unwrap_or(0);
+        connection.credit.store(credit.min(most), Ordering::Relaxed);
+    }
+
+    fn count(&self, progress: Progress) -> &AtomicU32 {
+        &self.requests[progress as usize]
+    }
+
+    fn millis(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.born).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The stage: that of the request which is furthest, if there is one.
+    pub(super) fn progress(&self) -> Progress {
+        let of_request = Progress::ALL.into_iter().rev().find(|p| self.count(*p).load(Ordering::Relaxed) > 0);
+        of_request.unwrap_or(Progress::ALL[usize::from(self.own.load(Ordering::Relaxed))])
+    }
+
+    /// The rank among those that may be evicted; `None` if this one may not.
+    pub(super) fn rank(&self, now: Instant) -> Option<EvictionRank> {
+        let moved = self.born + Duration::from_millis(self.moved.load(Ordering::Relaxed));
+        let progress = self.progress();
+        match progress {
+            Progress::Computing => None,
+            Progress::Responding if now.saturating_duration_since(moved) < STALLED => None,
+            _ => {
+                let has_credit = self.credit.load(Ordering::Relaxed) > self.millis(now);
+                Some(EvictionRank { progress, has_credit, moved })
+            }
+        }
+    }
+
+    /// Evicts it.
+    pub(super) fn evict(&self) {
+        self.evicted.store(true, Ordering::Release);
+        self.eviction.notify_waiters();
+    }
+
+    /// Resolves when it is evicted.
+    pub(crate) async fn evicted(&self) {
+        let mut notified = pin!(self.eviction.notified());
+        // Waiting begins before the flag is read: an eviction between the two is not missed.
+        notified.as_mut().enable();
+        if !self.evicted.load(Ordering::Acquire) {
+            notified.await;
+        }
+    }
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.connection {
+            connection.requests[usize::from(*self.own.get_mut())].fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! A ledger: who holds how much of something scarce, and who gives it back when all of it is taken.
+//!
+//! Places for connections, places for requests and memory for bodies follow one rule. Whoever can reach a port can ask for
+//! all there is of each. So none of them is first come, first served: what a peer lacks is taken from the peer that
+//! holds the most, and of what this one holds, from the least progress.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use super::{
+    activity::{Activity, EvictionRank},
+    ledger_metrics::LedgerMetrics,
+    peer::Peer,
+};
+
+/// How many victims are chosen at once, and how long the choice holds: choosing reads the whole ledger.
+const CHOICE: usize = 64;
+const CHOICE_AGE: Duration = Duration::from_millis(50);
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LedgerLimits {
+    /// All of it.
+    pub(crate) total: u64,
+    /// What is left to peers that hold little.
+    pub(crate) reserve: u64,
+    /// The most that a peer may hold of the reserve.
+    pub(crate) little: u64,
+}
+
+impl LedgerLimits {
+    /// An eighth of `total` is left to peers that hold at most a 64th of it.
+    pub(crate) fn of(total: u64) -> Self {
+        Self { total, reserve: total / 8, little: (total / 64).max(1) }
+    }
+}
+
+/// A ledger. A clone is the same ledger.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger(Arc<LedgerShared>);
+
+#[derive(Debug)]
+struct LedgerShared {
+    limits: LedgerLimits,
+    entries: Mutex<Entries>,
+    metrics: LedgerMetrics,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    used: u64,
+    next: u64,
+    peers: HashMap<Peer, PeerEntries>,
+    choice: Vec<Candidate>,
+    chosen: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct PeerEntries {
+    amount: u64,
+    entries: BTreeMap<u64, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    amount: u64,
+    activity: Arc<Activity>,
+}
+
+/// An entry that may be evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    rank: EvictionRank,
+    peer: Peer,
+    id: u64,
+}
+
+/// An amount that is held until it is dropped, or evicted.
+#[derive(Debug)]
+pub(crate) struct Holding {
+    ledger: Ledger,
+    peer: Peer,
+    id: u64,
+}
+
+impl Ledger {
+    pub(crate) fn new(limits: LedgerLimits, metrics: LedgerMetrics) -> Self {
+        Self(Arc::new(LedgerShared { limits, entries: Mutex::default(), metrics }))
+    }
+
+    /// Takes `amount` for `activity`, from others if there is too little. `None`: nobody has to give it back.
+    pub(crate) fn take(&self, peer: Peer, amount: u64, activity: &Arc<Activity>) -> Option<Holding> {
+        let mut entries = self.lock();
+        if !entries.make_room(&self.0, peer, amount, None) {
+            self.0.metrics.refused.inc();
+            return None;
+        }
+        let id = entries.next;
+        entries.next += 1;
+        entries.used += amount;
+        let of_peer = entries.peers.entry(peer).or_default();
+        of_peer.amount += amount;
+        of_peer.entries.insert(id, Entry { amount, activity: activity.clone() });
+        Some(Holding { ledger: self.clone(), peer, id })
+    }
+
+    /// Whether more than half of it is held.
+    pub(crate) fn is_scarce(&self) -> bool {
+        self.lock().used > self.0.limits.total / 2
+    }
+
+    #[cfg(test)]
+    pub(crate) fn used(&self) -> u64 {
+        self.lock().used
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.0.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Holding {
+    /// Changes the amount. `false`: there is not so much, or it was evicted; the holding is as before.
+    pub(crate) fn resize(&self, amount: u64) -> bool {
+        let shared = &self.ledger.0;
+        let mut entries = self.ledger.lock();
+        let Some(before) = entries.amount_of(self.peer, self.id) else { return false };
+        if amount > before && !entries.make_room(shared, self.peer, amount - before, Some(self.id)) {
+            shared.metrics.refused.inc();
+            return false;
+        }
+        entries.set(self.peer, self.id, amount);
+        true
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.ledger.lock().remove(self.peer, self.id);
+    }
+}
+
+impl Entries {
+    fn held_by(&self, peer: Peer) -> u64 {
+        self.peers.get(&peer).map_or(0, |p| p.amount)
+    }
+
+    fn amount_of(&self, peer: Peer, id: u64) -> Option<u64> {
+        Some(self.peers.get(&peer)?.entries.get(&id)?.amount)
+    }
+
+    fn set(&mut self, peer: Peer, id: u64, amount: u64) {
+        let Some(of_peer) = self.peers.get_mut(&peer) else { return };
+        let Some(entry) = of_peer.entries.get_mut(&id) else { return };
+        of_peer.amount = of_peer.amount - entry.amount + amount;
+        self.used = self.used - entry.amount + amount;
+        entry.amount = amount;
+    }
+
+    fn remove(&mut self, peer: Peer, id: u64) -> Option<Entry> {
+        let of_peer = self.peers.get_mut(&peer)?;
+        let entry = of_peer.entries.remove(&id)?;
+        of_peer.amount -= entry.amount;
+        self.used -= entry.amount;
+        if of_peer.entries.is_empty() {
+            self.peers.remove(&peer);
+        }
+        Some(entry)
+    }
+
+    /// Evicts until `peer` can have `more`. `but` is the entry that asks.
+    fn make_room(&mut self, shared: &LedgerShared, peer: Peer, more: u64, but: Option<u64>) -> bool {
+        loop {
+            let wanted = self.held_by(peer) + more;
+            let reserve = if wanted > shared.limits.little { shared.limits.reserve } else { 0 };
+            if self.used + more <= shared.limits.total - reserve {
+                return true;
+            }
+            let Some(victim) = self.victim(shared.limits.little, peer, wanted, but) else { return false };
+            if let Some(entry) = self.remove(victim.peer, victim.id) {
+                shared.metrics.evicted.inc();
+                entry.activity.evict();
+            }
+        }
+    }
+
+    /// The entry to evict for `peer`, which will hold `wanted`. No peer gives anything to one that holds more. Those that
+    /// hold little count as equal: a thousand hosts with a connection each must not outrank one with five.
+    fn victim(&mut self, little: u64, peer: Peer, wanted: u64, but: Option<u64>) -> Option<Candidate> {
+        let (now, wanted) = (Instant::now(), wanted.max(little));
+        let largest = self.peers.values().map(|p| p.amount).max().unwrap_or(0).max(little);
+        if largest < wanted {
+            // It holds the most itself.
+            let own = self.peers.get(&peer)?.candidates(peer, now);
+            return own.into_iter().map(|(c, _)| c).find(|c| Some(c.id) != but);
+        }
+        if self.chosen.is_none_or(|at| now.duration_since(at) > CHOICE_AGE) {
+            self.choice.clear();
+        }
+        for fresh in [false, true] {
+            if fresh {
+                self.choose(little, now);
+            }
+            while let Some(candidate) = self.choice.pop() {
+                let of_peer = self.peers.get(&candidate.peer);
+                let entry = of_peer.and_then(|p| p.entries.get(&candidate.id));
+                let unchanged = entry.is_some_and(|e| e.activity.rank(now) == Some(candidate.rank));
+                let richer = candidate.peer == peer || of_peer.is_some_and(|p| p.amount.max(little) >= wanted);
+                if unchanged && richer && !(candidate.peer == peer && Some(candidate.id) == but) {
+                    return Some(candidate);
+                }
+            }
+        }
+        None
+    }
+
+    /// Chooses the next victims; the first of them is the last.
+    ///
+    /// Evicting lowers what a peer holds, so that another one holds the most: the *n*th candidate of a peer has its turn when
+    /// the peer holds what is left after the *n* before it.
+    fn choose(&mut self, little: u64, now: Instant) {
+        let mut all: Vec<(u64, Candidate)> = Vec::new();
+        for (peer, of_peer) in &self.peers {
+            let mut level = of_peer.amount;
+            for (candidate, amount) in of_peer.candidates(*peer, now) {
+                all.push((level.max(little), candidate));
+                level -= amount;
+            }
+        }
+        all.sort_unstable_by(|(level, a), (other, b)| other.cmp(level).then(a.cmp(b)));
+        all.truncate(CHOICE);
+        self.choice = all.into_iter().rev().map(|(_, candidate)| candidate).collect();
+        self.chosen = Some(now);
+    }
+}
+
+impl PeerEntries {
+    /// The entries that may be evicted, in order, with their amounts.
+    fn candidates(&self, peer: Peer, now: Instant) -> Vec<(Candidate, u64)> {
+        let evictable = self.entries.iter().filter(|(_, entry)| entry.amount > 0);
+        let ranked = evictable.filter_map(|(id, entry)| {
+            entry.activity.rank(now).map(|rank| (Candidate { rank, peer, id: *id }, entry.amount))
+        });
+        let mut all: Vec<_> = ranked.collect();
+        all.sort_unstable();
+        all
+    }
+}

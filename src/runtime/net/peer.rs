@@ -1,0 +1,40 @@
+//! A peer: the one who holds something, as far as an address tells.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// The host at the other end of a connection: an IPv4 address, or the /64 of an IPv6 address, which is what one host can
+/// use as it likes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Peer(IpAddr);
+
+impl Peer {
+    /// The peer of connections whose address is unknown, such as those of tests in memory.
+    pub(crate) const UNKNOWN: Self = Self(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+
+    /// The peer at an address. An IPv4 address that is mapped into IPv6 counts as IPv4: a dual-stack socket maps all.
+    pub(crate) fn of(address: SocketAddr) -> Self {
+        Self(match address.ip().to_canonical() {
+            IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
+            v4 @ IpAddr::V4(_) => v4,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_an_ipv4_address_or_an_ipv6_prefix() {
+        let peer = |ip: &str| Peer::of(SocketAddr::new(ip.parse().unwrap(), 7));
+        for (a, b, same) in [
+            ("10.0.0.1", "10.0.0.1", true),
+            ("10.0.0.1", "10.0.0.2", false),
+            ("10.0.0.1", "::ffff:10.0.0.1", true),
+            ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2", true),
+            ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
+        ] {
+            assert_eq!(peer(a) == peer(b), same, "{a} {b}");
+        }
+    }
+}

@@ -1,22 +1,21 @@
 //! Worker threads: as many as cores, with a fair queue.
 //!
 //! Work that takes more than a millisecond would hold up the connections that the same thread serves, and every thread
-//! that computes keeps memory of its own. So a fixed number of threads computes, and those who send the work take turns:
-//! one who sends a hundred jobs delays another one by one of them.
+//! that computes keeps memory of its own. So a few threads of the runtime's blocking pool compute, and those who send
+//! the work take turns: one who sends a hundred jobs delays another one by one of them.
 
 use std::{
     collections::{HashMap, VecDeque},
     hash::{BuildHasher, Hash, RandomState},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::oneshot;
 
-/// Worker threads. They start with the first job, and end when the last clone is dropped.
+/// Worker threads. A clone means the same ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Workers(Arc<Handle>);
+pub(crate) struct Workers(Arc<WorkersShared>);
 
 /// Why a job was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,25 +27,18 @@ pub(crate) enum WorkError {
 }
 
 #[derive(Debug)]
-struct Handle {
-    shared: Arc<Shared>,
-    senders: RandomState,
-}
-
-#[derive(Debug)]
-struct Shared {
-    name: &'static str,
+struct WorkersShared {
     threads: usize,
     /// How many jobs may wait.
     capacity: usize,
     queue: Mutex<Queue>,
-    changed: Condvar,
+    senders: RandomState,
 }
 
 #[derive(Default)]
 struct Queue {
-    started: bool,
-    ended: bool,
+    /// How many threads work.
+    working: usize,
     waiting: usize,
     next: u64,
     /// The jobs of each sender that has any, with their numbers.
@@ -72,15 +64,15 @@ impl std::fmt::Debug for Queue {
 
 impl Workers {
     /// This many threads, for which this many jobs may wait.
-    pub(crate) fn new(name: &'static str, threads: usize, capacity: usize) -> Self {
-        let shared = Shared { name, threads, capacity, queue: Mutex::default(), changed: Condvar::new() };
-        Self(Arc::new(Handle { shared: Arc::new(shared), senders: RandomState::new() }))
+    pub(crate) fn new(threads: usize, capacity: usize) -> Self {
+        let (queue, senders) = (Mutex::default(), RandomState::new());
+        Self(Arc::new(WorkersShared { threads: threads.max(1), capacity, queue, senders }))
     }
 
     /// How many jobs wait.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
-        self.0.shared.lock().waiting
+        self.0.lock().waiting
     }
 
     /// Does `work` when it is the turn of `sender`. Work that has not begun is given up when the future is dropped.
@@ -97,73 +89,51 @@ impl Workers {
                 Verdict::GiveUp => Err(WorkError::Busy),
             });
         });
-        let _waits = self.0.shared.add(self.0.senders.hash_one(sender), job);
+        let _waits = self.0.add(self.0.senders.hash_one(sender), job);
         result.await.unwrap_or(Err(WorkError::Panicked))
     }
 }
 
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.shared.lock().ended = true;
-        self.shared.changed.notify_all();
-    }
-}
-
-impl Shared {
+impl WorkersShared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(self: &Arc<Self>, sender: u64, job: Job) -> WaitingJob {
         let mut queue = self.lock();
-        if !queue.started {
-            queue.started = true;
-            self.start();
-        }
         let number = queue.add(sender, job);
-        let given_up = if queue.waiting > self.capacity { queue.give_up() } else { None };
+        // A thread that is about to work takes one of the jobs that wait.
+        let starts = queue.working < self.threads;
+        let given_up = if starts || queue.waiting <= self.capacity { None } else { queue.give_up() };
+        queue.working += usize::from(starts);
         drop(queue);
-        self.changed.notify_one();
+        if starts {
+            let shared = self.clone();
+            tokio::task::spawn_blocking(move || shared.work());
+        }
         if let Some(job) = given_up {
             job(Verdict::GiveUp);
         }
         WaitingJob { shared: self.clone(), sender, number }
     }
 
-    fn start(self: &Arc<Self>) {
-        for _ in 0..self.threads {
-            let shared = self.clone();
-            let started = thread::Builder::new().name(self.name.to_owned()).spawn(move || shared.work());
-            if let Err(error) = started {
-                tracing::error!(%error, "a worker thread does not start");
-            }
-        }
-    }
-
+    /// Works until no job is left.
     fn work(&self) {
-        while let Some(job) = self.next() {
-            job(Verdict::Run);
-        }
-    }
-
-    /// The next job; `None` at the end.
-    fn next(&self) -> Option<Job> {
-        let mut queue = self.lock();
         loop {
-            if let Some(job) = queue.next() {
-                return Some(job);
-            }
-            if queue.ended {
-                return None;
-            }
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            let mut queue = self.lock();
+            let Some(job) = queue.next() else {
+                queue.working -= 1;
+                return;
+            };
+            drop(queue);
+            job(Verdict::Run);
         }
     }
 }
 
 /// A job that somebody waits for. It leaves the queue when nobody does any more.
 struct WaitingJob {
-    shared: Arc<Shared>,
+    shared: Arc<WorkersShared>,
     sender: u64,
     number: u64,
 }
@@ -232,7 +202,7 @@ mod tests {
 
     /// Workers of one thread that is busy until the sender is dropped.
     async fn busy(capacity: usize) -> (Workers, mpsc::Sender<()>, tokio::task::JoinHandle<Result<(), WorkError>>) {
-        let workers = Workers::new("test", 1, capacity);
+        let workers = Workers::new(1, capacity);
         let (hold, held) = mpsc::channel::<()>();
         let (started, has_started) = oneshot::channel();
         let first = workers.clone();
@@ -288,7 +258,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_job_that_panics_leaves_the_thread_alive() {
-        let workers = Workers::new("test", 1, 8);
+        let workers = Workers::new(1, 8);
         assert_eq!(workers.run(1, || panic!("on purpose")).await, Err::<(), _>(WorkError::Panicked));
         assert_eq!(workers.run(1, || 7).await, Ok(7));
     }

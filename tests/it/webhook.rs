@@ -344,8 +344,17 @@ async fn a_client_is_told_to_leave_before_its_connection_ends() {
 #[test]
 fn the_documented_limits_are_those_of_the_code() {
     let document = include_str!("../../docs/webhook.md");
-    let WebhookLimits { review, conversion, memory, conversion_memory, body_pace, request, large: _, conversions, queue } =
-        WebhookLimits::default();
+    let WebhookLimits {
+        review,
+        conversion,
+        memory,
+        conversion_memory,
+        body_pace,
+        request,
+        large: _,
+        conversions,
+        queue,
+    } = WebhookLimits::default();
     let mebibytes = |n: usize| format!("{} MiB", n >> 20);
     for (what, value) in [
         ("an admission review", mebibytes(review)),

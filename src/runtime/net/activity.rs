@@ -116,7 +116,8 @@ impl Activity {
         let Some(connection) = &self.connection else { return };
         let now = Instant::now();
         let (now, most) = (connection.millis(now), connection.millis(now + MAX_CREDIT));
-        let credit = connection.credit.load(Ordering::Relaxed).max(now) + u64::try_from(CREDIT.as_millis()).unwrap_or(0);
+        let credit =
+            connection.credit.load(Ordering::Relaxed).max(now) + u64::try_from(CREDIT.as_millis()).unwrap_or(0);
         connection.credit.store(credit.min(most), Ordering::Relaxed);
     }
 

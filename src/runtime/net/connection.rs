@@ -240,8 +240,7 @@ async fn serve<S>(
     let clock = ResponseClock::new(write);
     let (leaving, of_connection) = (phase.clone(), clock.clone());
     let service = service_fn(move |request| {
-        let clock = response_clock::current().unwrap_or_else(|| of_connection.clone());
-        respond(shared.clone(), request, clock, (!h2).then(|| leaving.clone()))
+        respond(shared.clone(), request, of_connection.clone(), (!h2).then(|| leaving.clone()))
     });
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
     let ended = tokio::select! {
@@ -268,11 +267,11 @@ async fn serve<S>(
     }
 }
 
-/// Responds to a request. `phase` is that of the shutdown, over HTTP/1.
+/// Responds to a request. `of_connection` is the clock of the connection, and `phase` that of the shutdown, over HTTP/1.
 async fn respond(
     shared: Arc<ConnectionShared>,
     request: Request<Incoming>,
-    clock: ResponseClock,
+    of_connection: ResponseClock,
     phase: Option<watch::Receiver<ShutdownPhase>>,
 ) -> Result<Response, Infallible> {
     let activity = Activity::request(shared.activity.clone());
@@ -290,6 +289,7 @@ async fn respond(
     {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    let clock = response_clock::current().unwrap_or(of_connection);
     Ok(ResponseBody::wrap(response, clock, activity, place))
 }
 

@@ -34,10 +34,10 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// The exchange of a request with these extensions. A request that came over no connection has one of its own.
     pub(crate) fn of(extensions: &Extensions) -> Self {
-        extensions.get().cloned().unwrap_or_else(|| Self {
-            peer: Peer::UNKNOWN,
-            activity: Activity::request(Activity::connection()),
-        })
+        extensions
+            .get()
+            .cloned()
+            .unwrap_or_else(|| Self { peer: Peer::UNKNOWN, activity: Activity::request(Activity::connection()) })
     }
 }
 

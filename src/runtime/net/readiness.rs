@@ -28,7 +28,8 @@ pub struct Health {
 
 impl Default for Health {
     fn default() -> Self {
-        let (running, metrics, ledgers) = (Arc::default(), Arc::<MetricsRegistry>::default(), LedgerMetricsFamily::default());
+        let (running, metrics, ledgers) =
+            (Arc::default(), Arc::<MetricsRegistry>::default(), LedgerMetricsFamily::default());
         metrics.register(|registry| ledgers.register(registry));
         Self { running, metrics, ledgers }
     }

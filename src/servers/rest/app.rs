@@ -38,7 +38,7 @@ impl RestApp {
         health.metrics.register(|registry| metrics.register(registry));
         Arc::new(Self {
             requests: health.ledger(LISTENER, "computations", limits.requests as u64),
-            workers: Workers::new("rest", limits.threads, limits.queue),
+            workers: Workers::new(limits.threads, limits.queue),
             memory: health.ledger(LISTENER, "memory", limits.memory as u64),
             cluster_requests: Arc::new(Semaphore::new(limits.cluster_requests)),
             metrics,

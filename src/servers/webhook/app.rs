@@ -47,8 +47,8 @@ impl Webhook {
         failure_mode: FailureMode,
         health: &Health,
     ) -> Arc<Self> {
-        let large = Workers::new("review", limits.large, limits.queue);
-        let conversions = Workers::new("conversion", limits.conversions, limits.queue);
+        let large = Workers::new(limits.large, limits.queue);
+        let conversions = Workers::new(limits.conversions, limits.queue);
         let memory = health.ledger(LISTENER, "memory", limits.memory as u64);
         let conversion_memory = health.ledger(LISTENER, "conversion memory", limits.conversion_memory as u64);
         Arc::new(Self {

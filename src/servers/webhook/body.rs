@@ -49,9 +49,7 @@ impl From<BodyError> for StatusError {
                 let message = format!("the body has more than {limit} bytes");
                 Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
             }
-            BodyError::TooSlow => {
-                Self::new(StatusCode::REQUEST_TIMEOUT, "Timeout", "the body did not arrive in time")
-            }
+            BodyError::TooSlow => Self::new(StatusCode::REQUEST_TIMEOUT, "Timeout", "the body did not arrive in time"),
             BodyError::Broken(error) => Self::unreadable(format!("the body ended early: {error}")),
             BodyError::NoMemory => Self::busy("other bodies take all memory"),
         }

@@ -39,7 +39,9 @@ async fn respond(webhook: Arc<Webhook>, request: Request) -> Result<Response, St
     let latest = deadline.latest_begin(bytes.len());
     // Writing the response takes time as well.
     let work = move || review(&bytes, &|| Instant::now() > deadline.latest_begin(0));
-    let converted = timeout_at(latest.max(Instant::now() + GRACE), webhook.conversions.run(exchange.peer, work)).await.map_err(|_| busy())?;
+    let converted = timeout_at(latest.max(Instant::now() + GRACE), webhook.conversions.run(exchange.peer, work))
+        .await
+        .map_err(|_| busy())?;
     let response = converted.map_err(|error| match error {
         WorkError::Busy => busy(),
         WorkError::Panicked => StatusError::internal("the conversion failed"),

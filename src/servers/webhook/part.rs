@@ -65,8 +65,7 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
         let watch = policy_file::serve(path, &policies).await?;
         tasks.endless("the watch of the policy file", watch);
     }
-    let webhook =
-        Webhook::new(knowledge, policies, admission, options.limits.clone(), options.failure_mode, health);
+    let webhook = Webhook::new(knowledge, policies, admission, options.limits.clone(), options.failure_mode, health);
     let tls = Some(TlsOptions::new(certificate, clock.clone()));
     let first_request_grace = FIRST_REQUEST_GRACE;
     let name = LISTENER;

@@ -120,7 +120,10 @@ async fn attempt(
 ) -> Attempt {
     let latest = deadline.latest_begin(body.len());
     // Whether there is time for a second attempt.
-    let again = { let length = body.len(); move || again && Instant::now() + SECOND_ATTEMPT <= deadline.latest_begin(2 * length) };
+    let again = {
+        let length = body.len();
+        move || again && Instant::now() + SECOND_ATTEMPT <= deadline.latest_begin(2 * length)
+    };
     if body.len() <= SMALL {
         if Instant::now() > latest {
             return Attempt::Unchecked(Unchecked::Late);
@@ -237,9 +240,7 @@ impl Webhook {
         let StatusError { code, reason, message } = why.status();
         match (stage, self.failure_mode) {
             (Stage::Mutate, _) | (Stage::Validate, FailureMode::Open) => Ok(Decision::unreviewed(&message)),
-            (Stage::Validate, FailureMode::Closed) => {
-                Ok(Decision::refused_unreviewed(code.as_u16(), reason, &message))
-            }
+            (Stage::Validate, FailureMode::Closed) => Ok(Decision::refused_unreviewed(code.as_u16(), reason, &message)),
             (Stage::Validate, FailureMode::Policy) => Err(why.status()),
         }
     }

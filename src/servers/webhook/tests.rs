@@ -222,7 +222,8 @@ async fn a_review_that_may_be_early_is_checked_again() {
         let (policy, _) = crate::admission::policy::read(&serde_json::value::to_raw_value(&policy).unwrap());
         policies.set_file(policy.into_iter().collect());
         let (metrics, _) = registered();
-        let webhook = Webhook::new(store.clone(), Arc::new(policies), metrics, LIMITS, FailureMode::Open, &Health::default());
+        let webhook =
+            Webhook::new(store.clone(), Arc::new(policies), metrics, LIMITS, FailureMode::Open, &Health::default());
         let later = async {
             sleep(Duration::from_millis(100)).await;
             comes(&store);
@@ -237,7 +238,8 @@ async fn a_review_that_may_be_early_is_checked_again() {
 async fn a_panic_in_a_rule_gets_an_answer() {
     let (metrics, registry) = registered();
     let bug = |_: &Review<'_>| -> Arc<Settings> { panic!("on purpose") };
-    let webhook = Webhook::new(Arc::new(Nothing), Arc::new(bug), metrics, LIMITS, FailureMode::Closed, &Health::default());
+    let webhook =
+        Webhook::new(Arc::new(Nothing), Arc::new(bug), metrics, LIMITS, FailureMode::Closed, &Health::default());
     let (status, _, body) = ask(&webhook, post("/validate", review("u", 0))).await;
     assert_eq!((status.as_u16(), &body["response"]["status"]["code"]), (200, &500.into()), "{body}");
     let (_, _, body) = ask(&webhook, post("/mutate", review("u", 0))).await;

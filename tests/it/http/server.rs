@@ -227,7 +227,7 @@ fn the_documented_limits_are_those_of_the_code() {
         ("a whole request to `/v1/cluster`", seconds(limits.cluster_request)),
         ("connections", max_connections.to_string()),
         ("head of a request", format!("64 KiB, {}", seconds(head_timeout))),
-        ("a client that reads nothing of a response, or less than 16 KiB/s", seconds(write_timeout)),
+        ("a client that stops reading the response, or reads less than 16 KiB/s", seconds(write_timeout)),
         (
             "from SIGTERM or SIGINT until connections are refused",
             format!("{}, or 0 s on loopback", seconds(ServerOptions::DELAY_BEHIND_A_SERVICE)),

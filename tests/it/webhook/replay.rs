@@ -12,6 +12,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use roster::{
     admission::{Remedy, Rule, policy},
     inventory::Snapshot,
+    runtime::net::Health,
     servers::webhook::{ActivePolicies, AdmissionMetrics, FailureMode, Webhook, WebhookLimits, router},
 };
 use serde::Deserialize;

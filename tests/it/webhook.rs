@@ -241,7 +241,7 @@ async fn garbage_and_half_open_connections_disturb_nobody() {
     server.until("/metrics", "roster_webhook_connections 0").await;
 }
 
-/// Where every place is taken, the oldest connection without an answer yet goes; one with an answer stays.
+/// Where every place is taken, the oldest connection without a request yet goes; one with an answered review stays.
 #[tokio::test]
 async fn connections_that_say_nothing_give_way() {
     let (ours, folder) = (material(), Folder::new());
@@ -267,8 +267,8 @@ async fn connections_that_say_nothing_give_way() {
     assert_eq!(timeout(soon, silent[0].read(&mut [0; 1])).await.unwrap().unwrap_or(0), 0, "the oldest is gone");
     let answer = tls::exchange(&mut answered, "/validate", &review("second", 0)).await;
     assert!(answer.contains(&allowed("second")), "{answer}");
-    // Three of eight found a place, and two went for the reviews.
-    server.until("/metrics", "roster_webhook_connections_displaced_total 6").await;
+    // There is one place for a handshake: seven of eight went for the next one, and the last for the reviews.
+    server.until("/metrics", "roster_evictions_total{listener=\"webhook\",resource=\"handshakes\"} 8").await;
 }
 
 #[tokio::test]
@@ -361,7 +361,10 @@ fn the_documented_limits_are_those_of_the_code() {
         ("a conversion review", mebibytes(conversion)),
         ("memory for the bodies of reviews", mebibytes(memory)),
         ("memory for conversions and their responses", mebibytes(conversion_memory)),
-        ("pace of a body, after the first 10 s of waiting for it", format!("{} KiB/s", body_pace >> 10)),
+        (
+            "minimum average transfer rate of a body, after the first 10 s of waiting for it",
+            format!("{} KiB/s", body_pace >> 10),
+        ),
         ("from the head of a request to its decision", format!("{} s, or a shorter `?timeout=`", request.as_secs())),
         ("reviews over 256 KiB computed at once", "one per core".to_owned()),
         ("conversions computed at once", conversions.to_string()),

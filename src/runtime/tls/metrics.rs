@@ -26,8 +26,6 @@ struct ConfigurationLabels {
 pub struct TlsMetrics {
     /// Open connections, with those in their handshake.
     pub connections: Gauge,
-    /// Connections without an answer that were evicted for a new one.
-    pub displaced: Counter,
     reloads: Family<ReloadLabels, Counter>,
     handshake_errors: Family<HandshakeErrorLabels, Counter>,
     mismatch: Family<ConfigurationLabels, Gauge>,
@@ -37,11 +35,6 @@ impl TlsMetrics {
     /// Registers all metrics but the expiration, which `Expiration` computes.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("roster_webhook_connections", "Open connections of the webhook", self.connections.clone());
-        registry.register(
-            "roster_webhook_connections_displaced",
-            "Connections without a response that were closed for a new one, because the limit of connections was reached",
-            self.displaced.clone(),
-        );
         registry.register(
             "roster_certificate_reloads",
             "Loads of a changed certificate, by result: loaded, or kept where the previous one stays",

@@ -116,10 +116,16 @@ async fn whoever_stalls_is_answered_or_dropped() {
 async fn one_request_too_many_is_shed_and_a_slow_one_times_out() {
     let limits = RestLimits { requests: 1, request: Duration::from_secs(1), body_idle: LONG, ..RestLimits::default() };
     let server = start(limits).await;
-    let mut slow = TcpStream::connect(server.address).await.unwrap();
-    slow.write_all(format!("{HEAD}content-length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
-    server.until("/metrics", "http_requests_in_flight 2").await;
-    let shed = server.ask(&format!("{HEAD}connection: close\r\ncontent-length: 2\r\n\r\n{{}}")).await;
+    let begin = async |want: &str| {
+        let mut slow = TcpStream::connect(server.address).await.unwrap();
+        slow.write_all(format!("{HEAD}content-length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
+        server.until("/metrics", want).await;
+        slow
+    };
+    let mut first = begin("http_requests_in_flight 2").await;
+    // The second takes the place of the first, which has been incomplete for longer.
+    let mut slow = begin("roster_evictions_total{listener=\"rest\",resource=\"computations\"} 1").await;
+    let shed = read_all(&mut first).await;
     assert!(shed.starts_with("HTTP/1.1 429") && shed.contains("retry-after: 1") && shed.contains(":busy"), "{shed}");
     let health = server.ask("GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
     assert!(health.starts_with("HTTP/1.1 200"), "health is never shed: {health}");

@@ -3,13 +3,15 @@
 use std::{
     pin::pin,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use tokio::{sync::Notify, time::Instant};
+
+use super::response_clock::ResponseClock;
 
 /// How far a connection or a request is. The lower, the less is lost if it is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,10 +35,6 @@ impl Progress {
 
 /// How long a response must have stood still before it may be evicted.
 const STALLED: Duration = Duration::from_secs(1);
-/// The credit of one answered review.
-const CREDIT: Duration = Duration::from_secs(10);
-/// The highest credit of a connection.
-const MAX_CREDIT: Duration = Duration::from_mins(1);
 
 /// The activity of a connection or a request. Reading it never blocks the one whose activity it is.
 #[derive(Debug)]
@@ -49,18 +47,17 @@ pub(crate) struct Activity {
     connection: Option<Arc<Activity>>,
     /// Milliseconds from `born` to the last byte or change of stage.
     moved: AtomicU64,
-    /// Milliseconds from `born` to the end of the credit.
-    credit: AtomicU64,
     evicted: AtomicBool,
     eviction: Notify,
+    /// The clock of the response: an eviction ends it.
+    response: OnceLock<ResponseClock>,
 }
 
-/// The order of eviction: the lowest goes first.
+/// The order of eviction among those of a peer: the lowest goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EvictionRank {
-    progress: Progress,
-    has_credit: bool,
-    moved: Instant,
+    pub(super) progress: Progress,
+    pub(super) moved: Instant,
 }
 
 impl Activity {
@@ -83,9 +80,9 @@ impl Activity {
             requests: std::array::from_fn(|_| AtomicU32::new(0)),
             connection,
             moved: AtomicU64::new(0),
-            credit: AtomicU64::new(0),
             evicted: AtomicBool::new(false),
             eviction: Notify::new(),
+            response: OnceLock::new(),
         }
     }
 
@@ -110,17 +107,6 @@ impl Activity {
         }
     }
 
-    /// Gives credit to the connection for an answered review. Whoever asks for nothing else needs no more of it than
-    /// the last minute has earned.
-    pub(crate) fn credit(&self) {
-        let Some(connection) = &self.connection else { return };
-        let now = Instant::now();
-        let (now, most) = (connection.millis(now), connection.millis(now + MAX_CREDIT));
-        let credit =
-            connection.credit.load(Ordering::Relaxed).max(now) + u64::try_from(CREDIT.as_millis()).unwrap_or(0);
-        connection.credit.store(credit.min(most), Ordering::Relaxed);
-    }
-
     fn count(&self, progress: Progress) -> &AtomicU32 {
         &self.requests[progress as usize]
     }
@@ -142,10 +128,7 @@ impl Activity {
         match progress {
             Progress::Computing => None,
             Progress::Responding if now.saturating_duration_since(moved) < STALLED => None,
-            _ => {
-                let has_credit = self.credit.load(Ordering::Relaxed) > self.millis(now);
-                Some(EvictionRank { progress, has_credit, moved })
-            }
+            _ => Some(EvictionRank { progress, moved }),
         }
     }
 
@@ -153,6 +136,18 @@ impl Activity {
     pub(super) fn evict(&self) {
         self.evicted.store(true, Ordering::Release);
         self.eviction.notify_waiters();
+        if let Some(clock) = self.response.get() {
+            clock.expire();
+        }
+    }
+
+    /// Ties the clock of the response to an eviction.
+    pub(super) fn ends(&self, clock: &ResponseClock) {
+        let _ = self.response.set(clock.clone());
+        // It may have been evicted a moment ago.
+        if self.evicted.load(Ordering::Acquire) {
+            clock.expire();
+        }
     }
 
     /// Resolves when it is evicted.

@@ -4,7 +4,10 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -27,7 +30,8 @@ use tokio::{
 use tower::Service;
 
 use super::{
-    activity::Activity,
+    activity::{Activity, Progress},
+    credits::Credits,
     exchange::{Exchange, RequestBody, ResponseBody},
     ledger::{Holding, Ledger},
     peer::Peer,
@@ -38,7 +42,7 @@ use super::{
 };
 
 /// The limit of a request head in bytes, over HTTP/1.
-const MAX_HEAD: usize = 64 << 10;
+const MAX_HEAD: usize = 32 << 10;
 /// The same over HTTP/2, where a connection may have many.
 const MAX_HEADERS: u32 = 16 << 10;
 /// The limit of concurrent requests on one HTTP/2 connection.
@@ -46,6 +50,8 @@ const MAX_STREAMS: u32 = 128;
 /// What a client may send before the server reads it, over HTTP/2: on one stream, and on all of a connection.
 const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 512 << 10;
+/// How many evicted requests a connection may have.
+const MAX_EVICTED: u32 = 16;
 /// What h2 buffers of the response of a stream.
 const SEND_BUFFER: usize = 64 << 10;
 /// How long a connection may be without a first request when half of the places for such connections are taken.
@@ -73,6 +79,7 @@ pub(super) struct Places {
     pub(super) openings: Ledger,
     /// Requests.
     pub(super) requests: Ledger,
+    pub(super) credits: Credits,
 }
 
 impl Places {
@@ -84,6 +91,7 @@ impl Places {
             connections: health.ledger(listener, "connections", total),
             openings: health.ledger(listener, "handshakes", (total / 4).max(1)),
             requests: health.ledger(listener, "requests", total.saturating_mul(4)),
+            credits: health.credits().clone(),
         }
     }
 }
@@ -146,7 +154,8 @@ impl Connections {
         tokio::spawn(async move {
             let _held = (place, open);
             let first = FirstRequest(Mutex::new(Some(first)));
-            let shared = Arc::new(ConnectionShared { router, peer, activity, places, first });
+            let shared =
+                Arc::new(ConnectionShared { router, peer, activity, places, first, evicted: AtomicU32::new(0) });
             let served = async {
                 if let Some(io) = opening.await {
                     serve(io, shared.clone(), limits, phase).await;
@@ -168,6 +177,8 @@ struct ConnectionShared {
     activity: Arc<Activity>,
     places: Places,
     first: FirstRequest,
+    /// How many of its requests were evicted.
+    evicted: AtomicU32,
 }
 
 /// The place of a connection that has had no request yet.
@@ -184,6 +195,17 @@ impl FirstRequest {
 }
 
 impl ConnectionShared {
+    /// The response to a request that was evicted or refused. A connection with many of them is closed: its client sends
+    /// more requests than it completes, and would begin another one for each that ends.
+    fn no_room(&self) -> Response {
+        if self.evicted.fetch_add(1, Ordering::Relaxed) >= MAX_EVICTED
+            && self.activity.progress() != Progress::Computing
+        {
+            self.activity.evict();
+        }
+        (StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, and this one was the slowest\n").into_response()
+    }
+
     /// Resolves when places for connections without a request are scarce, and this one has been one for too long.
     async fn opens_too_slowly(&self) {
         sleep(SCARCE_OPENING).await;
@@ -276,13 +298,13 @@ async fn respond(
 ) -> Result<Response, Infallible> {
     let activity = Activity::request(shared.activity.clone());
     shared.first.arrived();
-    let Some(place) = shared.places.requests.take(shared.peer, 1, &activity) else { return Ok(no_room()) };
-    let exchange = Exchange { peer: shared.peer, activity: activity.clone() };
+    let Some(place) = shared.places.requests.take(shared.peer, 1, &activity) else { return Ok(shared.no_room()) };
+    let exchange = Exchange { peer: shared.peer, activity: activity.clone(), credits: shared.places.credits.clone() };
     let mut router = shared.router.clone();
     let mut response = tokio::select! {
         biased;
         response = router.call(RequestBody::wrap(request, exchange)) => response?,
-        () = activity.evicted() => return Ok(no_room()),
+        () = activity.evicted() => return Ok(shared.no_room()),
     };
     if let Some(phase) = phase
         && *phase.borrow() >= ShutdownPhase::Leaving
@@ -291,11 +313,6 @@ async fn respond(
     }
     let clock = response_clock::current().unwrap_or(of_connection);
     Ok(ResponseBody::wrap(response, clock, activity, place))
-}
-
-/// The response to a request that was evicted. Over HTTP/1 the rest of its body is not read.
-fn no_room() -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, and this one was the slowest\n").into_response()
 }
 
 async fn stopped(phase: &mut watch::Receiver<ShutdownPhase>) {

@@ -16,6 +16,7 @@ use hyper::body::{Frame, Incoming, SizeHint};
 
 use super::{
     activity::{Activity, Progress},
+    credits::Credits,
     ledger::Holding,
     peer::Peer,
     response_clock::ResponseClock,
@@ -29,15 +30,21 @@ const PIECE: usize = 16 << 10;
 pub(crate) struct Exchange {
     pub(crate) peer: Peer,
     pub(crate) activity: Arc<Activity>,
+    pub(super) credits: Credits,
 }
 
 impl Exchange {
     /// The exchange of a request with these extensions. A request that came over no connection has one of its own.
     pub(crate) fn of(extensions: &Extensions) -> Self {
-        extensions
-            .get()
-            .cloned()
-            .unwrap_or_else(|| Self { peer: Peer::UNKNOWN, activity: Activity::request(Activity::connection()) })
+        extensions.get().cloned().unwrap_or_else(|| {
+            let activity = Activity::request(Activity::connection());
+            Self { peer: Peer::UNKNOWN, activity, credits: Credits::default() }
+        })
+    }
+
+    /// Gives credit to the peer for an answered review.
+    pub(crate) fn credit(&self) {
+        self.credits.earn(self.peer);
     }
 }
 
@@ -111,6 +118,7 @@ impl ResponseBody {
         activity.set(Progress::Responding);
         let held = (head.extensions.remove(), place);
         clock.reset();
+        activity.ends(&clock);
         Response::from_parts(head, Body::new(Self { body, rest: Bytes::new(), clock, activity, held }))
     }
 }

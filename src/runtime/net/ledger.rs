@@ -13,7 +13,8 @@ use std::{
 use tokio::time::Instant;
 
 use super::{
-    activity::{Activity, EvictionRank},
+    activity::{Activity, EvictionRank, Progress},
+    credits::Credits,
     ledger_metrics::LedgerMetrics,
     peer::Peer,
 };
@@ -47,6 +48,7 @@ pub(crate) struct Ledger(Arc<LedgerShared>);
 #[derive(Debug)]
 struct LedgerShared {
     limits: LedgerLimits,
+    credits: Credits,
     entries: Mutex<Entries>,
     metrics: LedgerMetrics,
 }
@@ -75,7 +77,10 @@ struct Entry {
 /// An entry that may be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    rank: EvictionRank,
+    progress: Progress,
+    /// Of the peer, when the candidate was chosen.
+    has_credit: bool,
+    moved: Instant,
     peer: Peer,
     id: u64,
 }
@@ -89,8 +94,8 @@ pub(crate) struct Holding {
 }
 
 impl Ledger {
-    pub(crate) fn new(limits: LedgerLimits, metrics: LedgerMetrics) -> Self {
-        Self(Arc::new(LedgerShared { limits, entries: Mutex::default(), metrics }))
+    pub(crate) fn new(limits: LedgerLimits, credits: Credits, metrics: LedgerMetrics) -> Self {
+        Self(Arc::new(LedgerShared { limits, credits, entries: Mutex::default(), metrics }))
     }
 
     /// Takes `amount` for `activity`, from others if there is too little. `None`: nobody has to give it back.
@@ -181,7 +186,7 @@ impl Entries {
             if self.used + more <= shared.limits.total - reserve {
                 return true;
             }
-            let Some(victim) = self.victim(shared.limits.little, peer, wanted, but) else { return false };
+            let Some(victim) = self.victim(shared, peer, wanted, but) else { return false };
             if let Some(entry) = self.remove(victim.peer, victim.id) {
                 shared.metrics.evicted.inc();
                 entry.activity.evict();
@@ -191,12 +196,13 @@ impl Entries {
 
     /// The entry to evict for `peer`, which will hold `wanted`. No peer gives anything to one that holds more. Those that
     /// hold little count as equal: a thousand hosts with a connection each must not outrank one with five.
-    fn victim(&mut self, little: u64, peer: Peer, wanted: u64, but: Option<u64>) -> Option<Candidate> {
+    fn victim(&mut self, shared: &LedgerShared, peer: Peer, wanted: u64, but: Option<u64>) -> Option<Candidate> {
+        let little = shared.limits.little;
         let (now, wanted) = (Instant::now(), wanted.max(little));
         let largest = self.peers.values().map(|p| p.amount).max().unwrap_or(0).max(little);
         if largest < wanted {
             // It holds the most itself.
-            let own = self.peers.get(&peer)?.candidates(peer, now);
+            let own = self.peers.get(&peer)?.candidates(peer, false, now);
             return own.into_iter().map(|(c, _)| c).find(|c| Some(c.id) != but);
         }
         if self.chosen.is_none_or(|at| now.duration_since(at) > CHOICE_AGE) {
@@ -204,12 +210,13 @@ impl Entries {
         }
         for fresh in [false, true] {
             if fresh {
-                self.choose(little, now);
+                self.choose(shared, now);
             }
             while let Some(candidate) = self.choice.pop() {
                 let of_peer = self.peers.get(&candidate.peer);
                 let entry = of_peer.and_then(|p| p.entries.get(&candidate.id));
-                let unchanged = entry.is_some_and(|e| e.activity.rank(now) == Some(candidate.rank));
+                let rank = EvictionRank { progress: candidate.progress, moved: candidate.moved };
+                let unchanged = entry.is_some_and(|e| e.activity.rank(now) == Some(rank));
                 let richer = candidate.peer == peer || of_peer.is_some_and(|p| p.amount.max(little) >= wanted);
                 if unchanged && richer && !(candidate.peer == peer && Some(candidate.id) == but) {
                     return Some(candidate);
@@ -223,11 +230,13 @@ impl Entries {
     ///
     /// Evicting lowers what a peer holds, so that another one holds the most: the *n*th candidate of a peer has its turn when
     /// the peer holds what is left after the *n* before it.
-    fn choose(&mut self, little: u64, now: Instant) {
+    fn choose(&mut self, shared: &LedgerShared, now: Instant) {
+        let little = shared.limits.little;
         let mut all: Vec<(u64, Candidate)> = Vec::new();
         for (peer, of_peer) in &self.peers {
             let mut level = of_peer.amount;
-            for (candidate, amount) in of_peer.candidates(*peer, now) {
+            let has_credit = shared.credits.has(*peer, now);
+            for (candidate, amount) in of_peer.candidates(*peer, has_credit, now) {
                 all.push((level.max(little), candidate));
                 level -= amount;
             }
@@ -241,10 +250,11 @@ impl Entries {
 
 impl PeerEntries {
     /// The entries that may be evicted, in order, with their amounts.
-    fn candidates(&self, peer: Peer, now: Instant) -> Vec<(Candidate, u64)> {
+    fn candidates(&self, peer: Peer, has_credit: bool, now: Instant) -> Vec<(Candidate, u64)> {
         let evictable = self.entries.iter().filter(|(_, entry)| entry.amount > 0);
         let ranked = evictable.filter_map(|(id, entry)| {
-            entry.activity.rank(now).map(|rank| (Candidate { rank, peer, id: *id }, entry.amount))
+            let EvictionRank { progress, moved } = entry.activity.rank(now)?;
+            Some((Candidate { progress, has_credit, moved, peer, id: *id }, entry.amount))
         });
         let mut all: Vec<_> = ranked.collect();
         all.sort_unstable();

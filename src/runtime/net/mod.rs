@@ -9,6 +9,7 @@
 mod activity;
 mod admin;
 mod connection;
+mod credits;
 mod exchange;
 mod ledger;
 mod ledger_metrics;

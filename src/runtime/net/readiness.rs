@@ -11,6 +11,7 @@ use std::{
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
+    credits::Credits,
     ledger::{Ledger, LedgerLimits},
     ledger_metrics::LedgerMetricsFamily,
     listener::TlsOptions,
@@ -24,6 +25,7 @@ pub struct Health {
     /// The metrics of the server.
     pub metrics: Arc<MetricsRegistry>,
     ledgers: LedgerMetricsFamily,
+    credits: Credits,
 }
 
 impl Default for Health {
@@ -31,14 +33,19 @@ impl Default for Health {
         let (running, metrics, ledgers) =
             (Arc::default(), Arc::<MetricsRegistry>::default(), LedgerMetricsFamily::default());
         metrics.register(|registry| ledgers.register(registry));
-        Self { running, metrics, ledgers }
+        Self { running, metrics, ledgers, credits: Credits::default() }
     }
 }
 
 impl Health {
     /// A ledger of `total` of a resource of a listener, which counts what it evicts and refuses.
     pub(crate) fn ledger(&self, listener: &'static str, resource: &'static str, total: u64) -> Ledger {
-        Ledger::new(LedgerLimits::of(total), self.ledgers.of(listener, resource))
+        Ledger::new(LedgerLimits::of(total), self.credits.clone(), self.ledgers.of(listener, resource))
+    }
+
+    /// The credit of peers, on all listeners.
+    pub(super) fn credits(&self) -> &Credits {
+        &self.credits
     }
 
     /// Whether the server accepts requests: from the first accept to the begin of the shutdown.

@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
 
 /// The least pace at which a response must be read, in bytes per second.
 const MIN_PACE: u32 = 16 << 10;
@@ -35,6 +38,7 @@ pub(super) fn current() -> Option<ResponseClock> {
 pub(super) struct ResponseClock {
     limit: Duration,
     state: Arc<Mutex<ClockState>>,
+    expired: Arc<Notify>,
 }
 
 #[derive(Debug)]
@@ -48,7 +52,8 @@ struct ClockState {
 impl ResponseClock {
     /// A clock that stands, with `limit` on it.
     pub(super) fn new(limit: Duration) -> Self {
-        Self { limit, state: Arc::new(Mutex::new(ClockState { left: limit, since: None })) }
+        let state = Arc::new(Mutex::new(ClockState { left: limit, since: None }));
+        Self { limit, state, expired: Arc::default() }
     }
 
     /// Puts the limit on it, for the next response.
@@ -77,6 +82,11 @@ impl ResponseClock {
         state.left = state.left.saturating_add(more).min(self.limit);
     }
 
+    /// Leaves nothing on it: the response was evicted.
+    pub(super) fn expire(&self) {
+        self.expired.notify_one();
+    }
+
     /// Resolves when nothing is left. It wakes only at the possible end: a start wakes no task.
     pub(super) async fn run_out(&self) {
         loop {
@@ -90,7 +100,10 @@ impl ResponseClock {
                 end
             };
             // At the least a tick of the timer: a clock that stands with little left must not spin.
-            sleep_until(end.max(Instant::now() + Duration::from_millis(10))).await;
+            tokio::select! {
+                () = sleep_until(end.max(Instant::now() + Duration::from_millis(10))) => {}
+                () = self.expired.notified() => return,
+            }
         }
     }
 

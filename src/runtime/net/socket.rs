@@ -6,7 +6,19 @@ use std::{
 };
 
 use anyhow::Context;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
+
+/// How many connections the kernel holds until they are accepted. The client of one more tries again a second later: a burst
+/// of connections must not cost a genuine client that second. Most kernels allow no more than this.
+const BACKLOG: u32 = 4096;
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // As tokio and std do: a server that starts again need not wait for its old connections to time out.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// A bound socket: connections queue, and no one answers yet.
 #[derive(Debug)]
@@ -19,9 +31,9 @@ impl Socket {
     /// Binds a socket. `[::]` accepts IPv4 as well; on a machine without IPv6 it becomes `0.0.0.0`.
     pub async fn bind(address: SocketAddr) -> anyhow::Result<Self> {
         let context = || format!("cannot listen on {address}");
-        let listener = match TcpListener::bind(address).await {
+        let listener = match listen(address) {
             Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != ErrorKind::AddrInUse => {
-                TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+                listen((Ipv4Addr::UNSPECIFIED, address.port()).into())
             }
             bound => bound,
         };

@@ -11,6 +11,9 @@ use super::{DynamicCertificate, TlsProbe};
 /// The time limit of a handshake. An API server gives up after 10 s as well.
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// What rustls buffers of a response whose client does not read. Every connection may have as much.
+const SEND_BUFFER: usize = 16 << 10;
+
 /// Performs the handshake of a connection; `None` if it fails.
 pub(crate) async fn handshake(
     tcp: TcpStream,
@@ -20,15 +23,18 @@ pub(crate) async fn handshake(
 ) -> Option<TlsStream<TcpStream>> {
     // A connection keeps the certificate that it began with.
     let config = certificate.current()?.config.clone();
-    let reason = match timeout(LIMIT, TlsAcceptor::from(config).accept(tcp)).await {
-        Ok(Ok(tls)) => return Some(tls),
-        Ok(Err(error)) => {
-            let reason = reason(&error);
-            tracing::debug!(%peer, %error, reason, "handshake");
-            reason
-        }
-        Err(_) => "timeout",
-    };
+    let reason =
+        match timeout(LIMIT, TlsAcceptor::from(config).accept_with(tcp, |tls| tls.set_buffer_limit(Some(SEND_BUFFER))))
+            .await
+        {
+            Ok(Ok(tls)) => return Some(tls),
+            Ok(Err(error)) => {
+                let reason = reason(&error);
+                tracing::debug!(%peer, %error, reason, "handshake");
+                reason
+            }
+            Err(_) => "timeout",
+        };
     // The probe presents no client certificate.
     if !probe.is(peer) {
         if reason == "untrusted" {

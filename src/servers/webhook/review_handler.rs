@@ -68,7 +68,7 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
     let ReceivedBody { bytes, memory } = received;
     let body = Arc::new(bytes);
     let answer = attempts(&webhook, stage, body, began, deadline).await?;
-    exchange.activity.credit();
+    exchange.credit();
     let charged = memory.filter(|_| answer.len() > SMALL_RESPONSE);
     // The answer takes the place of the body, which is larger than every patch but one of a hostile object.
     if !charged.as_ref().is_none_or(|memory| memory.resize(answer.len() as u64)) {

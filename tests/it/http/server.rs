@@ -232,7 +232,7 @@ fn the_documented_limits_are_those_of_the_code() {
         ("a whole request", seconds(limits.request)),
         ("a whole request to `/v1/cluster`", seconds(limits.cluster_request)),
         ("connections", max_connections.to_string()),
-        ("head of a request", format!("64 KiB, {}", seconds(head_timeout))),
+        ("head of a request", format!("32 KiB (HTTP/2: 16 KiB), {}", seconds(head_timeout))),
         ("a client that stops reading the response, or reads less than 16 KiB/s", seconds(write_timeout)),
         (
             "from SIGTERM or SIGINT until connections are refused",

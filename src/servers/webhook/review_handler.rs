@@ -27,7 +27,7 @@ use crate::admission::{
 const SMALL: usize = 256 << 10;
 
 /// The delay before a second attempt. The copy of the cluster is a moment behind: an object that is created right after
-/// its Service, pod or namespace must not be refused for that, nor checked as if the namespace had no labels.
+/// its Service or pod must not be refused for that.
 const SECOND_ATTEMPT: Duration = Duration::from_millis(250);
 
 const LATE: &str = "too little time was left to check the object";
@@ -57,8 +57,10 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
 /// The result of an attempt to decide a review.
 enum Attempt {
     Done(Result<Vec<u8>, StatusError>),
-    /// The copy of the cluster may know more in a moment. The decision so far, if there is one.
-    Early(Option<Decision>),
+    /// The copy of the cluster may know more in a moment. The decision so far.
+    Early(Decision),
+    /// The decision depends on the labels of this namespace, which the copy of the cluster does not know yet.
+    UnknownNamespace(String),
     /// The object was not checked, for this reason.
     Unchecked(&'static str),
 }
@@ -72,11 +74,16 @@ async fn attempts(
     deadline: Deadline,
 ) -> Result<Vec<u8>, StatusError> {
     let received = Arc::new(received);
-    let (mut early, mut again) = (None, true);
+    let (mut early, mut again, mut is_resolved) = (None, true, false);
     loop {
-        match attempt(webhook, stage, &received, began, deadline, again).await {
+        match attempt(webhook, stage, &received, began, deadline, again, is_resolved).await {
             Attempt::Done(answer) => return answer,
-            Attempt::Early(decision) => (early, again) = (decision, false),
+            Attempt::Early(decision) => (early, again) = (Some(decision), false),
+            Attempt::UnknownNamespace(name) => {
+                is_resolved = true;
+                webhook.settings.resolve(&name, deadline.halfway(Instant::now())).await;
+                continue;
+            }
             Attempt::Unchecked(why) => {
                 // The decision of the first attempt is better than none.
                 let decide = |_: &Review<'_>| early.unwrap_or_else(|| webhook.shed(stage, why));
@@ -96,6 +103,7 @@ async fn attempt(
     began: Instant,
     deadline: Deadline,
     again: bool,
+    is_resolved: bool,
 ) -> Attempt {
     let length = received.bytes.len();
     let latest = deadline.latest_begin(length);
@@ -105,7 +113,7 @@ async fn attempt(
         if Instant::now() > latest {
             return Attempt::Unchecked(LATE);
         }
-        return webhook.try_decide(stage, &received.bytes, began, again());
+        return webhook.try_decide(stage, &received.bytes, began, again(), is_resolved);
     }
     let Ok(place) = webhook.large.places.clone().try_acquire_owned() else { return Attempt::Unchecked(BUSY) };
     let worker = timeout_at(latest, webhook.large.workers.clone().acquire_owned()).await;
@@ -113,25 +121,26 @@ async fn attempt(
     let (webhook, received) = (webhook.clone(), received.clone());
     let attempt = tokio::task::spawn_blocking(move || {
         let _held = (place, worker);
-        webhook.try_decide(stage, &received.bytes, began, again())
+        webhook.try_decide(stage, &received.bytes, began, again(), is_resolved)
     });
     // Only a shutdown of the runtime cancels it.
     attempt.await.unwrap_or_else(|_| Attempt::Done(Err(StatusError::unreadable("the server is stopping"))))
 }
 
 impl Webhook {
-    /// Decides, unless the decision may be early and there may be a second attempt (`again`).
-    fn try_decide(&self, stage: Stage, body: &[u8], began: Instant, again: bool) -> Attempt {
+    /// Decides, unless the namespace is to be read first, or the decision may be early and there may be a second attempt
+    /// (`again`).
+    fn try_decide(&self, stage: Stage, body: &[u8], began: Instant, again: bool, is_resolved: bool) -> Attempt {
         let (version, request) = match admission::read_review(body) {
             Ok(read) => read,
             Err(error) => return Attempt::Done(self.unreadable(stage, &error)),
         };
-        if again && !self.is_known(&request) {
-            return Attempt::Early(None);
+        if !is_resolved && self.needs_namespace(&request) {
+            return Attempt::UnknownNamespace(request.namespace.into_owned());
         }
         let decision = self.decide(stage, &request);
         if again && decision.may_be_early() {
-            return Attempt::Early(Some(decision));
+            return Attempt::Early(decision);
         }
         Attempt::Done(Ok(self.answered(stage, version, &request, &decision, began)))
     }
@@ -150,9 +159,9 @@ impl Webhook {
         }
     }
 
-    /// Whether the copy of the cluster has everything that the policies depend on.
-    fn is_known(&self, request: &Review<'_>) -> bool {
-        AdmissionKind::of(request).is_none() || self.settings.is_known(request)
+    /// Whether the decision depends on labels of the namespace that are not known yet.
+    fn needs_namespace(&self, request: &Review<'_>) -> bool {
+        AdmissionKind::of(request).is_some() && self.settings.needs_namespace(request)
     }
 
     fn decide(&self, stage: Stage, request: &Review<'_>) -> Decision {

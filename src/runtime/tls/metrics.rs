@@ -34,7 +34,7 @@ pub struct TlsMetrics {
 }
 
 impl TlsMetrics {
-    /// Registers all metrics but the expiration, which `Expiration` computes.
+    /// Registers all metrics of the webhook but the expiration, which `Expiration` computes.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("roster_webhook_connections", "Open connections of the webhook", self.connections.clone());
         registry.register(
@@ -56,6 +56,26 @@ impl TlsMetrics {
             "roster_ca_bundle_mismatch",
             "1 where the caBundle of a configuration does not verify the served certificate",
             self.mismatch.clone(),
+        );
+    }
+
+    /// Registers those of the REST API.
+    pub fn register_rest(&self, registry: &mut Registry) {
+        registry.register("roster_rest_connections", "Open TLS connections of the REST API", self.connections.clone());
+        registry.register(
+            "roster_rest_connections_displaced",
+            "TLS connections of the REST API that were closed for a new one, because the limit of connections was reached",
+            self.displaced.clone(),
+        );
+        registry.register(
+            "roster_rest_certificate_reloads",
+            "Loads of a changed certificate of the REST API, by result: loaded, or kept where the previous one stays",
+            self.reloads.clone(),
+        );
+        registry.register(
+            "roster_rest_tls_handshake_errors",
+            "TLS handshakes of the REST API that failed, by reason",
+            self.handshake_errors.clone(),
         );
     }
 

@@ -157,7 +157,7 @@ impl Reviewer<'_> {
     }
 
     fn settings(&self, request: &AdmissionRequest<'_>) -> Settings {
-        self.policies.settings_of(request, self.namespaces.get(request.namespace.as_ref()))
+        self.policies.settings_of(request, self.namespaces.get(request.namespace.as_ref()).into())
     }
 }
 

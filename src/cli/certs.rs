@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::{
     outcome::Outcome,
     output::{Output, OutputFormat},
+    printable::printable,
     style::{GREEN, RED, YELLOW},
     table::{Cell, Table},
 };
@@ -182,8 +183,9 @@ impl Dev {
             write(&path, text, mode).with_context(|| path.display().to_string())?;
         }
         let mut out = Output::stdout(OutputFormat::Table);
-        let dir = self.dir.display();
-        writeln!(out, "wrote ca.crt, ca.key, tls.crt and tls.key into {dir}, for {}", self.name.join(", "))?;
+        let (dir, names) = (self.dir.display().to_string(), self.name.join(", "));
+        let (dir, names) = (printable(&dir), printable(&names));
+        writeln!(out, "wrote ca.crt, ca.key, tls.crt and tls.key into {dir}, for {names}")?;
         writeln!(
             out,
             "\n  roster serve --webhook-listen 127.0.0.1:8443 --tls-cert-file {dir}/tls.crt --tls-private-key-file {dir}/tls.key"

@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::style::{RED, YELLOW, printable};
+use super::{
+    printable::printable_lines,
+    style::{RED, YELLOW},
+};
 
 /// Prints why the program gives up.
 pub(super) fn error(error: &anyhow::Error) {
@@ -53,7 +56,7 @@ fn api_server_refusal<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Optio
 
 fn print(kind: &str, style: anstyle::Style, text: &str) {
     // Line ends of the text stay: messages of the argument parser have several lines.
-    let text = text.trim_end().split('\n').map(printable).collect::<Vec<_>>().join("\n");
+    let text = printable_lines(text.trim_end());
     // If standard error is closed, there is nowhere left to report to.
     let _ = writeln!(anstream::stderr(), "{style}{kind}:{style:#} {text}");
 }

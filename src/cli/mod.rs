@@ -1,7 +1,7 @@
 //! The command line: reads the arguments, calls the engine, prints the answer.
 //!
 //! One file or folder for each subcommand. The files below are shared:
-//! input (`input_*`, `cluster_args`), output (`output`, `table`, `style`, `exact_json`, `findings_report`), messages.
+//! input (`input_*`, `cluster_args`), output (`output`, `table`, `style`, `printable`, `exact_json`, `findings_report`), messages.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
@@ -23,6 +23,7 @@ mod messages;
 mod outcome;
 mod output;
 mod plan;
+mod printable;
 mod progress_line;
 mod reference;
 mod review;

@@ -2,13 +2,17 @@
 //!
 //! On a terminal the last column wraps at the terminal's width. Elsewhere a row is one line, for `grep` and `awk`.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use anstyle::Style;
 
 use super::{
     output::Output,
-    style::{BOLD, DIM, RED, YELLOW, printable},
+    printable::printable,
+    style::{BOLD, DIM, RED, YELLOW},
 };
 use crate::engine::reason::Severity;
 
@@ -82,7 +86,7 @@ impl<'a, const N: usize> Table<'a, N> {
 
     fn print_to(&self, out: &mut dyn Write, indent: usize, width: Option<usize>) -> io::Result<()> {
         let mut widths = self.heading.map(columns);
-        let rows: Vec<[String; N]> =
+        let rows: Vec<[Cow<'_, str>; N]> =
             self.rows.iter().map(|row| std::array::from_fn(|i| printable(&row[i].text))).collect();
         for row in &rows {
             for (width, text) in widths.iter_mut().zip(row) {
@@ -92,7 +96,7 @@ impl<'a, const N: usize> Table<'a, N> {
         let before = indent + widths[..N - 1].iter().map(|w| w + GAP).sum::<usize>();
         let last = width.map_or(usize::MAX, |w| w.saturating_sub(before).max(NARROWEST));
         let layout = TableLayout { indent, widths, before, last };
-        layout.line(out, &self.heading.map(str::to_owned), &[BOLD; N])?;
+        layout.line(out, &self.heading.map(Cow::Borrowed), &[BOLD; N])?;
         for (texts, row) in rows.iter().zip(&self.rows) {
             layout.line(out, texts, &std::array::from_fn(|i| row[i].style))?;
         }
@@ -111,7 +115,7 @@ struct TableLayout<const N: usize> {
 }
 
 impl<const N: usize> TableLayout<N> {
-    fn line(&self, out: &mut dyn Write, texts: &[String; N], styles: &[Style; N]) -> io::Result<()> {
+    fn line(&self, out: &mut dyn Write, texts: &[Cow<'_, str>; N], styles: &[Style; N]) -> io::Result<()> {
         write!(out, "{:indent$}", "", indent = self.indent)?;
         // No spaces at the end of a line: empty cells at the end are left out.
         let filled = texts.iter().rposition(|t| !t.is_empty()).unwrap_or(0);
@@ -155,7 +159,21 @@ fn wrap(text: &str, width: usize) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::cli::printable::{assert_shown, tricky};
+
+    proptest! {
+        #[test]
+        fn cells_cannot_break_their_row(a in tricky(), b in tricky(), c in tricky()) {
+            let mut table = Table::new(["A", "B", "C"]);
+            table.push([a.into(), b.into(), c.into()]);
+            let printed = print(&table, None);
+            assert_shown(&printed);
+            prop_assert_eq!(printed.matches('\n').count(), 2);
+        }
+    }
 
     fn print(table: &Table<'_, 3>, width: Option<usize>) -> String {
         let mut out = Vec::new();

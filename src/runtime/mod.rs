@@ -2,6 +2,8 @@
 //!
 //! Nothing here knows an endpoint.
 
+pub mod allowed_hosts;
+pub mod bearer_tokens;
 pub mod certificates;
 pub mod clock;
 pub mod files;

@@ -72,6 +72,8 @@ pub(crate) struct Seen {
     pub(crate) probes: Vec<Probe>,
     /// Resident memory in bytes.
     pub(crate) memory: Vec<(Instant, u64)>,
+    /// How late each pair of reviews began: the machine had no time for the client, whatever the server did.
+    pub(crate) late: Vec<Duration>,
 }
 
 /// The running client. It stops when the value is dropped.
@@ -154,8 +156,9 @@ impl Client {
         loop {
             tokio::select! {
                 _ = stopped.changed() => break,
-                _ = reviews.tick() => {
+                due = reviews.tick() => {
                     number += 1;
+                    self.see(|seen| seen.late.push(due.elapsed()));
                     let object = if number % BAD == 0 { Object::Bad } else { Object::Good };
                     tasks.spawn(self.clone().review(object, true));
                     tasks.spawn(self.clone().review(object, false));

@@ -29,10 +29,11 @@ impl Report {
         let seconds = (measured.ended - measured.began).as_secs_f64();
         let cores = |time: Duration| time.as_secs_f64() / seconds;
         println!(
-            "    {}; {:.2} cores for the attackers, {:.2} for the server",
+            "    {}; {:.2} cores for the attackers, {:.2} for the server; the client began up to {} ms late",
             measured.counts,
             cores(measured.attackers_time),
-            cores(measured.server_time)
+            cores(measured.server_time),
+            measured.seen.late.iter().max().map_or(0, Duration::as_millis),
         );
         row.example.iter().for_each(|example| println!("    for example: {example}"));
         println!("    {HEAD}\n    {}", row.line());

@@ -1,8 +1,8 @@
 //! The webhook on a real socket with a real TLS client: certificates that change, and clients that misbehave.
 
-mod folder;
+pub(crate) mod folder;
 mod replay;
-mod tls;
+pub(crate) mod tls;
 
 use std::{
     net::SocketAddr,
@@ -38,7 +38,7 @@ use tls::Client;
 const LONG: Duration = Duration::from_secs(20);
 
 /// A CA and a certificate for loopback.
-fn material() -> Material {
+pub(crate) fn material() -> Material {
     let names = ["localhost", "127.0.0.1"].map(str::to_owned);
     advance(Clock::system().now(), Material::default(), true, &names, &CertificateLifetimes::default()).unwrap().0
 }
@@ -99,7 +99,7 @@ impl Running {
     /// An answer of the admin listener.
     async fn admin(&self, path: &str) -> String {
         let mut tcp = TcpStream::connect(self.admin).await.unwrap();
-        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
         tcp.write_all(head.as_bytes()).await.unwrap();
         let mut answer = String::new();
         timeout(LONG, tcp.read_to_string(&mut answer)).await.unwrap().unwrap();

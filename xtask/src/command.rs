@@ -1,8 +1,9 @@
 //! Running programs: the command is printed, and an error names it.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -67,6 +68,40 @@ pub(crate) fn capture(program: &str, line: &str) -> Result<String> {
         bail!("{line} ended with {}:\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim_end());
     }
     String::from_utf8(output.stdout).with_context(|| format!("the output of {line} is not UTF-8"))
+}
+
+/// Runs a command and returns what it printed. It is killed when `limit` is over.
+pub(crate) fn capture_within(command: &mut Command, limit: Duration) -> Result<String> {
+    let line = shown(command);
+    println!("    {line}");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot start {line}"))?;
+    let read = |out: Option<Box<dyn Read + Send>>| {
+        thread::spawn(move || {
+            let mut text = Vec::new();
+            // What cannot be read is missing in the text.
+            let _ = out.map(|mut out| out.read_to_end(&mut text));
+            String::from_utf8_lossy(&text).into_owned()
+        })
+    };
+    let out = read(child.stdout.take().map(|out| Box::new(out) as _));
+    let err = read(child.stderr.take().map(|err| Box::new(err) as _));
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().with_context(|| format!("waiting for {line}"))? {
+            break status;
+        }
+        if began.elapsed() > limit {
+            // It may have ended meanwhile.
+            let _ = child.kill();
+            let _ = child.wait();
+            bail!("{line} has not ended after {} s", limit.as_secs());
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    let [out, err] = [out, err].map(|text| text.join().unwrap_or_default());
+    ensure!(status.success(), "{line} ended with {status}:\n{}{}", out, err.trim_end());
+    Ok(out + &err)
 }
 
 /// Runs a command, prints every line of its output, and passes it to `see`. Returns whether the command succeeded.

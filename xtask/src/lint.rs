@@ -1,10 +1,11 @@
 //! Checks of the code that do not run it.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use crate::command::{capture, cargo, has, run, run_with};
+use crate::command::{capture, capture_within, cargo, has, run, run_with};
 use crate::layers;
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
@@ -39,6 +40,11 @@ const IMPURE: &[&str] = &[
 /// Crypto providers other than ring. With a second one in the graph, rustls panics at run time because it cannot choose.
 const OTHER_CRYPTO: &[&str] = &["aws-lc-rs", "aws-lc-sys", "native-tls", "openssl", "openssl-sys"];
 
+const NO_CARGO_DENY: &str = "cargo-deny is not installed: cargo install --locked cargo-deny";
+
+/// The longest time in which the advisory database, some megabytes, must arrive.
+const FETCH_LIMIT: Duration = Duration::from_mins(1);
+
 /// The features that must build alone.
 const FEATURES: &[&str] = &["decode", "shell"];
 
@@ -54,6 +60,7 @@ pub(crate) fn all(steps: &mut Steps) {
     steps.run("each feature alone", each_feature);
     steps.run("rustdoc", rustdoc);
     steps.run("deny", deny);
+    steps.run("advisories", advisories);
     steps.run("unused dependencies", unused_dependencies);
 }
 
@@ -101,12 +108,28 @@ fn one_crypto_provider() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Bans, licences and sources. Advisories are left out, because they need a database from the network.
+/// Bans, licences and sources.
 pub(crate) fn deny() -> Result<Outcome> {
     if !has("cargo-deny") {
-        return Outcome::missing("cargo-deny is not installed: cargo install --locked cargo-deny");
+        return Outcome::missing(NO_CARGO_DENY);
     }
     run("cargo", "deny --workspace --all-features check --hide-inclusion-graph bans licenses sources")?;
+    Ok(Outcome::Passed)
+}
+
+/// Known vulnerabilities of dependencies, and dependencies that nobody maintains. Without the database from the network the
+/// step is skipped, in continuous integration as well: a failing network is not a fault of this code.
+pub(crate) fn advisories() -> Result<Outcome> {
+    if !has("cargo-deny") {
+        return Outcome::missing(NO_CARGO_DENY);
+    }
+    if let Err(error) = capture_within(cargo().args(["deny", "fetch", "db"]), FETCH_LIMIT) {
+        let why = error.to_string();
+        let line = why.lines().rfind(|line| line.contains("fatal: ") || line.contains("ended")).unwrap_or(&why);
+        return Ok(Outcome::Skipped(format!("the advisory database cannot be fetched: {}", line.trim())));
+    }
+    // The database is the one that was just fetched.
+    run("cargo", "deny --offline --workspace --all-features check --hide-inclusion-graph advisories")?;
     Ok(Outcome::Passed)
 }
 

@@ -41,7 +41,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run what continuous integration runs: lint, then test. With the variable CI set, a missing tool is an error
+    /// Run what continuous integration runs: lint, then test, then fuzz. With the variable CI set, a missing tool is an error
     Ci,
     /// Format, tidiness, layers, purity of the core, one crypto provider, clippy, rustdoc, licences
     Lint,
@@ -51,7 +51,7 @@ enum Task {
     Tidy,
     /// The layers of src/: what each room may import, and that there is no circle
     Layers(layers::Arguments),
-    /// Check licences, banned crates and sources of all dependencies (cargo-deny)
+    /// Check licences, banned crates, sources and known vulnerabilities of all dependencies (cargo-deny)
     Deny,
     /// Write openapi/v1.json
     Openapi,
@@ -59,7 +59,7 @@ enum Task {
     Docs,
     /// Write manifests/
     Manifests,
-    /// Run the fuzz targets (cargo-fuzz)
+    /// Run the fuzz targets (libFuzzer, with the pinned toolchain)
     Fuzz(fuzz::Arguments),
     /// Compare with the real Go controllers on random states
     Parity(parity::ParityArgs),
@@ -90,12 +90,16 @@ fn run(task: Task) -> Result<bool> {
         Task::Ci => {
             lint::all(&mut steps);
             test::all(&mut steps, &test::Arguments::default());
+            fuzz::all(&mut steps, &fuzz::Arguments::default())?;
         }
         Task::Lint => lint::all(&mut steps),
         Task::Test(arguments) => test::all(&mut steps, &arguments),
         Task::Tidy => steps.run("tidy", tidy::check),
         Task::Layers(arguments) => steps.run("layers", || layers::run(&arguments)),
-        Task::Deny => steps.run("deny", lint::deny),
+        Task::Deny => {
+            steps.run("deny", lint::deny);
+            steps.run("advisories", lint::advisories);
+        }
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
         Task::Manifests => steps.run("manifests", || generate::write("manifests")),

@@ -26,7 +26,7 @@ mod version;
 pub(crate) use conversion::convert;
 pub use crd::crd;
 pub(crate) use policies::labels_of;
-pub use policies::{Policies, PolicyTarget};
+pub use policies::{NamespaceLabels, Policies, PolicyTarget};
 pub use read::read;
 pub use selector::{LabelOperator, LabelRequirement, LabelSelector};
 pub use spec::{

@@ -16,6 +16,33 @@ use crate::{
     model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names},
 };
 
+/// The labels of a namespace, as far as they are known.
+#[derive(Clone, Copy, Debug)]
+pub enum NamespaceLabels<'a> {
+    /// All of them.
+    Known(&'a Labels),
+    /// Only the name: there is no cluster to ask. A policy that selects by another label does not apply.
+    NameOnly,
+    /// Only the name, because the cluster did not answer. A policy that selects by another label applies where it is
+    /// stricter than the settings without it: the namespace may be one that it protects, or one that it exempts.
+    Unread,
+}
+
+impl<'a> From<Option<&'a Labels>> for NamespaceLabels<'a> {
+    fn from(labels: Option<&'a Labels>) -> Self {
+        labels.map_or(Self::NameOnly, Self::Known)
+    }
+}
+
+/// Whether a policy applies to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Application {
+    Applies,
+    /// It depends on labels of the namespace that could not be read.
+    MayApply,
+    DoesNotApply,
+}
+
 /// The object that settings are looked up for, and its writer.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyTarget<'a> {
@@ -23,8 +50,8 @@ pub struct PolicyTarget<'a> {
     pub kind: &'a str,
     /// Namespace.
     pub namespace: &'a str,
-    /// Labels of the namespace; `None` if they are not known.
-    pub namespace_labels: Option<&'a Labels>,
+    /// Labels of the namespace.
+    pub namespace_labels: NamespaceLabels<'a>,
     /// Name; empty where the API server has yet to generate one.
     pub name: &'a str,
     /// Labels of the object.
@@ -54,6 +81,7 @@ impl PolicyTarget<'_> {
 ///   every rule to `off`. The strictest mode applies. If no policy sets one, the default mode of the rule applies.
 /// - Allowed ranges add up, and so do denied ones. A denied range takes precedence over an allowed one.
 /// - `Deny` takes precedence over `Truncate`.
+/// - A policy that selects by labels of the namespace, where these could not be read, only makes settings stricter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policies(Vec<CompiledPolicy>);
 
@@ -121,14 +149,14 @@ impl Policies {
         self.iter().find(selects).map(|p| &p.meta.name)
     }
 
-    /// The policies that apply to the object, including those that exempt it.
+    /// The policies that apply or may apply to the object, including those that exempt it.
     pub fn applying_to(&self, target: &PolicyTarget<'_>) -> impl Iterator<Item = &EndpointPolicy> {
-        self.0.iter().filter(|c| c.applies_to(target)).map(|c| &c.policy)
+        self.0.iter().filter(|c| c.application(target) != Application::DoesNotApply).map(|c| &c.policy)
     }
 
     /// The settings for the object of a request. The labels of its namespace matter only if
     /// [`need_namespace_labels`](Self::need_namespace_labels) is true.
-    pub fn settings_of(&self, request: &AdmissionRequest<'_>, namespace_labels: Option<&Labels>) -> Settings {
+    pub fn settings_of(&self, request: &AdmissionRequest<'_>, namespace_labels: NamespaceLabels<'_>) -> Settings {
         if self.is_empty() {
             return Settings::default();
         }
@@ -156,30 +184,73 @@ impl Policies {
 
     /// The settings for an object.
     pub fn settings(&self, target: &PolicyTarget<'_>) -> Settings {
-        let mut settings = Settings::default();
-        let mut modes: [Option<(Mode, &Text)>; Rule::COUNT] = [None; Rule::COUNT];
-        let mut capacity: Option<(Capacity, &Text)> = None;
-        for compiled in self.0.iter().filter(|c| c.applies_to(target)) {
-            let exempts = compiled.exempts(target);
-            let set = if exempts { [Some(Mode::Off); Rule::COUNT] } else { compiled.modes };
-            for (strictest, mode) in modes.iter_mut().zip(set) {
-                // Of equally strict policies the first by name counts, so that the result does not depend on the order.
-                if mode > strictest.map(|(mode, _)| mode) {
-                    *strictest = mode.map(|mode| (mode, &compiled.policy.meta.name));
-                }
-            }
-            if exempts {
-                continue;
-            }
-            let EndpointPolicy { meta, spec } = &compiled.policy;
-            settings.allowed.extend(&spec.addresses.allow);
-            let denied =
-                spec.addresses.deny.iter().map(|range| DeniedRange { range: *range, policy: meta.name.clone() });
-            settings.denied.extend(denied);
-            if spec.capacity.action > capacity.map(|(action, _)| action) {
-                capacity = spec.capacity.action.map(|action| (action, &meta.name));
+        let mut sum = SettingsSum::default();
+        let mut uncertain: Vec<&CompiledPolicy> = Vec::new();
+        for compiled in &self.0 {
+            match compiled.application(target) {
+                Application::Applies => sum.add(compiled, target),
+                Application::MayApply => uncertain.push(compiled),
+                Application::DoesNotApply => {}
             }
         }
+        for compiled in uncertain.into_iter().filter(|c| !c.exempts(target)) {
+            sum.tighten(compiled);
+        }
+        sum.settings()
+    }
+}
+
+/// The settings of several policies, while they are added up.
+#[derive(Default)]
+struct SettingsSum<'a> {
+    settings: Settings,
+    modes: [Option<(Mode, &'a Text)>; Rule::COUNT],
+    capacity: Option<(Capacity, &'a Text)>,
+}
+
+impl<'a> SettingsSum<'a> {
+    /// Adds a policy that applies.
+    fn add(&mut self, compiled: &'a CompiledPolicy, target: &PolicyTarget<'_>) {
+        let EndpointPolicy { meta, spec } = &compiled.policy;
+        let exempts = compiled.exempts(target);
+        let set = if exempts { [Some(Mode::Off); Rule::COUNT] } else { compiled.modes };
+        for (strictest, mode) in self.modes.iter_mut().zip(set) {
+            // Of equally strict policies the first by name counts, so that the result does not depend on the order.
+            if mode > strictest.map(|(mode, _)| mode) {
+                *strictest = mode.map(|mode| (mode, &meta.name));
+            }
+        }
+        if !exempts {
+            self.settings.allowed.extend(&spec.addresses.allow);
+            self.restrict(compiled);
+        }
+    }
+
+    /// Adds a policy that may apply: what it relaxes does not count, neither a mode below the one without it nor an
+    /// allowed range.
+    fn tighten(&mut self, compiled: &'a CompiledPolicy) {
+        for rule in Rule::ALL {
+            let strictest = &mut self.modes[*rule as usize];
+            let without = strictest.map_or(rule.default_mode(), |(mode, _)| mode);
+            if let Some(mode) = compiled.modes[*rule as usize].filter(|mode| *mode > without) {
+                *strictest = Some((mode, &compiled.policy.meta.name));
+            }
+        }
+        self.restrict(compiled);
+    }
+
+    /// Adds the denied ranges and the capacity of a policy.
+    fn restrict(&mut self, compiled: &'a CompiledPolicy) {
+        let EndpointPolicy { meta, spec } = &compiled.policy;
+        let denied = spec.addresses.deny.iter().map(|range| DeniedRange { range: *range, policy: meta.name.clone() });
+        self.settings.denied.extend(denied);
+        if spec.capacity.action > self.capacity.map(|(action, _)| action) {
+            self.capacity = spec.capacity.action.map(|action| (action, &meta.name));
+        }
+    }
+
+    fn settings(self) -> Settings {
+        let Self { mut settings, modes, capacity } = self;
         for rule in Rule::ALL {
             if let Some((mode, policy)) = modes[*rule as usize] {
                 settings.set_by(*rule, mode, policy);
@@ -230,23 +301,30 @@ impl CompiledPolicy {
         Self { policy, modes }
     }
 
-    fn applies_to(&self, target: &PolicyTarget<'_>) -> bool {
+    fn application(&self, target: &PolicyTarget<'_>) -> Application {
         let matches = &self.policy.spec.matches;
-        matches.namespaces.names(target.namespace)
+        let selects_object = matches.namespaces.names(target.namespace)
             && matches.services.names(target.service())
-            && selects(&matches.services, |key| target.labels.get(key).map(Text::as_str))
-            && self.selects_namespace(target)
+            && selects(&matches.services, |key| target.labels.get(key).map(Text::as_str));
+        if selects_object { self.selects_namespace(target) } else { Application::DoesNotApply }
     }
 
-    fn selects_namespace(&self, target: &PolicyTarget<'_>) -> bool {
+    fn selects_namespace(&self, target: &PolicyTarget<'_>) -> Application {
         let namespaces = &self.policy.spec.matches.namespaces;
-        match (target.namespace_labels, &namespaces.selector) {
-            // Without the labels, a policy that selects by another label than the name does not apply.
-            (None, Some(selector)) if selector.keys().any(|k| k != NAMESPACE_NAME) => false,
-            (labels, _) => selects(namespaces, |key| match key {
+        let Some(selector) = &namespaces.selector else { return Application::Applies };
+        let is_selected = match target.namespace_labels {
+            NamespaceLabels::Known(labels) => selector.selects(|key| match key {
                 NAMESPACE_NAME => Some(target.namespace),
-                _ => labels.and_then(|l| l.get(key)).map(Text::as_str),
+                _ => labels.get(key).map(Text::as_str),
             }),
+            NamespaceLabels::NameOnly | NamespaceLabels::Unread => selector.admits(NAMESPACE_NAME, target.namespace),
+        };
+        let needs_labels = || selector.keys().any(|k| k != NAMESPACE_NAME);
+        match target.namespace_labels {
+            _ if !is_selected => Application::DoesNotApply,
+            NamespaceLabels::NameOnly if needs_labels() => Application::DoesNotApply,
+            NamespaceLabels::Unread if needs_labels() => Application::MayApply,
+            _ => Application::Applies,
         }
     }
 

@@ -46,6 +46,12 @@ impl LabelSelector {
             && self.match_expressions.iter().all(|r| r.holds(label(&r.key)))
     }
 
+    /// Whether all conditions on one label hold for its value, whatever the other labels are.
+    pub(super) fn admits(&self, key: &str, value: &str) -> bool {
+        self.match_labels.get(key).is_none_or(|wanted| wanted == value)
+            && self.match_expressions.iter().filter(|r| r.key == key).all(|r| r.holds(Some(value)))
+    }
+
     /// The keys of all labels in the selector.
     pub(super) fn keys(&self) -> impl Iterator<Item = &Text> {
         self.match_labels.iter().map(|(k, _)| k).chain(self.match_expressions.iter().map(|r| &r.key))

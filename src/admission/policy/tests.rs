@@ -31,7 +31,7 @@ fn shop_web(list: &[Value]) -> Settings {
     policies(list).settings(&PolicyTarget {
         kind: "Endpoints",
         namespace: "shop",
-        namespace_labels: Some(&namespace),
+        namespace_labels: NamespaceLabels::Known(&namespace),
         name: "web",
         labels: &labels(&[("app", "web")]),
         user: "alice",
@@ -117,7 +117,7 @@ fn slices_belong_to_the_service_of_their_label() {
         let target = PolicyTarget {
             kind: "EndpointSlice",
             namespace: "shop",
-            namespace_labels: None,
+            namespace_labels: NamespaceLabels::NameOnly,
             name: "web-x7",
             labels: &labels,
             user: "",
@@ -135,7 +135,7 @@ fn a_policy_that_selects_unknown_namespace_labels_does_not_apply() {
         let target = PolicyTarget {
             kind: "Service",
             namespace: "shop",
-            namespace_labels: None,
+            namespace_labels: NamespaceLabels::NameOnly,
             name: "web",
             labels: &Labels::default(),
             user: "",
@@ -143,6 +143,72 @@ fn a_policy_that_selects_unknown_namespace_labels_does_not_apply() {
         };
         assert_eq!(policies.applying_to(&target).count() == 1, want, "{key}");
         assert_eq!(policies.need_namespace_labels(), !want);
+    }
+}
+
+/// The labels of the namespace could not be read: a policy that needs them may tighten the settings, and never relax them.
+#[test]
+fn a_policy_that_selects_unread_namespace_labels_applies_where_it_is_stricter() {
+    let teams = json!({"namespaces": {"selector": {"matchLabels": {"team": "a"}}}});
+    let with = |matches: &Value, more: Value| {
+        let mut spec = more;
+        spec["match"] = matches.clone();
+        spec
+    };
+    let mode = |mode: &str| json!({"rules": [{"name": "external-ip", "mode": mode}]});
+    let default = Rule::ExternalIp.default_mode();
+    assert_eq!(default, Mode::Warn, "the rows below rely on it");
+    let elsewhere = json!({"namespaces": {"selector": {
+        "matchLabels": {"kubernetes.io/metadata.name": "elsewhere", "team": "a"}}}});
+    let here = json!({"namespaces": {"selector": {
+        "matchLabels": {"kubernetes.io/metadata.name": "shop"},
+        "matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}}});
+    let exempt = json!({"exempt": {"users": ["alice"]}, "defaultMode": "enforce"});
+    for (name, specs, want, policy) in [
+        ("stricter than the default", vec![with(&teams, mode("enforce"))], Mode::Enforce, Some("p0")),
+        ("as strict as the default", vec![with(&teams, mode("warn"))], default, None),
+        ("less strict than the default", vec![with(&teams, mode("off"))], default, None),
+        ("stricter than another policy", vec![mode("off"), with(&teams, mode("audit"))], Mode::Audit, Some("p1")),
+        (
+            "less strict than another policy",
+            vec![mode("enforce"), with(&teams, mode("off"))],
+            Mode::Enforce,
+            Some("p0"),
+        ),
+        ("an exemption", vec![with(&teams, exempt)], default, None),
+        ("the name does not match", vec![with(&elsewhere, mode("enforce"))], default, None),
+        ("the name matches", vec![with(&here, mode("enforce"))], Mode::Enforce, Some("p0")),
+        (
+            "another namespace by name",
+            vec![with(&json!({"namespaces": {"names": ["x"]}}), mode("enforce"))],
+            default,
+            None,
+        ),
+        (
+            "ranges",
+            vec![with(
+                &teams,
+                json!({"addresses": {"allow": ["10.0.0.0/8"], "deny": ["10.1.0.0/16"]}, "capacity": {"action": "Deny"}}),
+            )],
+            default,
+            None,
+        ),
+    ] {
+        let list: Vec<Value> = specs.iter().enumerate().map(|(i, spec)| v1(&format!("p{i}"), spec)).collect();
+        let settings = policies(&list).settings(&PolicyTarget {
+            kind: "Service",
+            namespace: "shop",
+            namespace_labels: NamespaceLabels::Unread,
+            name: "web",
+            labels: &Labels::default(),
+            user: "alice",
+            groups: &[],
+        });
+        assert_eq!(settings.mode(Rule::ExternalIp), want, "{name}");
+        assert_eq!(settings.policy(Rule::ExternalIp).map(Text::as_str), policy, "{name}");
+        let denied = if name == "ranges" { 1 } else { 0 };
+        assert_eq!((settings.allowed.len(), settings.denied.len()), (0, denied), "{name}");
+        assert_eq!(settings.capacity == Capacity::Deny, name == "ranges", "{name}");
     }
 }
 
@@ -432,7 +498,7 @@ fn an_object_that_is_relabelled_keeps_its_previous_settings_as_before() {
             old_object: Some(&old),
             ..AdmissionRequest::default()
         };
-        let settings = policies.settings_of(&request, None);
+        let settings = policies.settings_of(&request, NamespaceLabels::NameOnly);
         let before_of = settings.before.as_ref().map(|b| b.mode(Rule::Provenance));
         assert_eq!((settings.mode(Rule::Provenance), before_of), (mode, before), "{name}");
     }

@@ -13,7 +13,8 @@ use crate::{
     cli::{
         findings_report::FindingsReport,
         output::Output,
-        style::{BOLD, DIM, GREEN, RED, YELLOW, printable},
+        printable::printable,
+        style::{BOLD, DIM, GREEN, RED, YELLOW},
         table::{Cell, Table},
     },
     engine::{

@@ -9,6 +9,7 @@ use crate::{
     cli::{
         findings_report::FindingsReport,
         output::{Output, OutputFormat},
+        printable::printable,
         style::{BOLD, DIM, GREEN, RED, YELLOW},
         table::{Cell, Table},
     },
@@ -105,7 +106,7 @@ impl PlanTotals {
                 .filter_map(|(detail, n)| detail.split_once(": ").map(|(_, cause)| format!("{cause}: {n}")))
                 .collect();
             if !causes.is_empty() {
-                write!(out, " ({})", causes.join("; "))?;
+                write!(out, " ({})", printable(&causes.join("; ")))?;
             }
         }
         if self.leftover > 0 {

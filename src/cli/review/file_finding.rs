@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     admission::{Decision, Mode, Rule, RuleFinding},
-    cli::messages,
+    cli::{messages, printable::printable},
     decode::Document,
     engine::reason::{Finding, Reason, Severity},
     model::{ObjectKey, Text, installed::POLICY_KIND, json::pointer::field_path},
@@ -212,6 +212,8 @@ impl<'a> FileFinding<'a> {
     pub(super) fn print_message(&self) {
         let policy = self.policy.as_ref().map(|name| format!(", {POLICY_KIND} {name}")).unwrap_or_default();
         let text = format!("{}: {}: {} ({}{policy})", self.place(), self.object, self.text(), self.code.as_str());
+        // A line end in a name must not begin a message of its own.
+        let text = printable(&text).into_owned();
         if self.severity == Severity::Error {
             messages::error(&anyhow::Error::msg(text));
         } else {

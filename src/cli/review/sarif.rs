@@ -1,6 +1,7 @@
 //! SARIF 2.1.0: the part that code scanning reads.
 //!
-//! Every result has a line of a file or of standard input, as GitHub requires.
+//! Every result has a line of a file or of standard input, as GitHub requires. Text from the input is escaped: a page that
+//! shows a result would otherwise draw what a name tells it to.
 
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 use super::file_finding::{FileFinding, FindingCode};
 use crate::{
     admission::{Mode, Rule},
+    cli::printable::printable,
     engine::reason::Severity,
 };
 
@@ -67,18 +69,18 @@ fn result(finding: &FileFinding<'_>, rule: usize) -> Value {
         "ruleId": finding.code.as_str(),
         "ruleIndex": rule,
         "level": level(finding.severity),
-        "message": { "text": format!("{}: {}", finding.object, finding.text()) },
+        "message": { "text": printable(&format!("{}: {}", finding.object, finding.text())) },
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": { "uri": uri(finding.file) },
                 "region": { "startLine": finding.line },
             },
-            "logicalLocations": [{ "fullyQualifiedName": finding.object.to_string(), "kind": "resource" }],
+            "logicalLocations": [{ "fullyQualifiedName": printable(&finding.object.to_string()), "kind": "resource" }],
         }],
         "partialFingerprints": { "roster/v1": fingerprint(finding) },
     });
     if let Some(policy) = &finding.policy {
-        result["properties"] = json!({ "policy": policy });
+        result["properties"] = json!({ "policy": printable(policy) });
     }
     result
 }
@@ -115,7 +117,48 @@ fn uri(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::{
+        admission::Rule,
+        cli::{
+            printable::{assert_shown, tricky},
+            review::file_finding::FindingEffect,
+        },
+        model::ObjectKey,
+    };
+
+    proptest! {
+        #[test]
+        fn text_of_the_input_is_escaped(text in tricky()) {
+            let finding = FileFinding {
+                file: &text,
+                line: 1,
+                object: ObjectKey::new(&text, &text.as_str().into(), &text.as_str().into()),
+                severity: Severity::Error,
+                effect: FindingEffect::Denied,
+                code: FindingCode::Rule(Rule::ExternalIp),
+                policy: Some(text.as_str().into()),
+                field: text.clone(),
+                message: text.clone(),
+            };
+            let log = log(std::iter::once(&finding), true);
+            strings(&log["runs"][0]["results"]);
+        }
+    }
+
+    fn strings(value: &Value) {
+        match value {
+            Value::String(text) => {
+                assert_shown(text);
+                assert!(!text.contains('\n'), "{text:?}");
+            }
+            Value::Array(all) => all.iter().for_each(strings),
+            Value::Object(all) => all.values().for_each(strings),
+            _ => {}
+        }
+    }
 
     #[test]
     fn files_become_uris() {

@@ -11,6 +11,12 @@ pub(super) struct Banner {
     pub(super) dev: bool,
     /// The REST API.
     pub(super) rest: Option<SocketAddr>,
+    /// Whether it is served with TLS.
+    pub(super) rest_tls: bool,
+    /// Whether it needs a token.
+    pub(super) rest_token: bool,
+    /// How it is exposed, as the rest of a sentence.
+    pub(super) exposure: Option<&'static str>,
     /// Health and metrics.
     pub(super) admin: Option<SocketAddr>,
     /// The webhook.
@@ -22,9 +28,12 @@ pub(super) struct Banner {
 impl fmt::Display for Banner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rest {
-            Some(address) if self.dev => write_welcome(f, address)?,
-            Some(address) => writeln!(f, "listening on http://{address}")?,
+            Some(address) if self.dev => self.write_welcome(f, address)?,
+            Some(address) => writeln!(f, "listening on {}://{address}", self.scheme())?,
             None => {}
+        }
+        if let Some(exposure) = self.exposure {
+            writeln!(f, "warning: the REST API is {exposure}")?;
         }
         if let Some(address) = self.webhook {
             writeln!(f, "webhook on https://{address}")?;
@@ -39,6 +48,30 @@ impl fmt::Display for Banner {
     }
 }
 
+impl Banner {
+    fn scheme(&self) -> &'static str {
+        if self.rest_tls { "https" } else { "http" }
+    }
+
+    fn write_welcome(&self, f: &mut fmt::Formatter<'_>, address: SocketAddr) -> fmt::Result {
+        let url = format!("{}://{address}", self.scheme());
+        let curl = if self.rest_tls { "curl -s --cacert CA.crt" } else { "curl -s" };
+        let token = if self.rest_token { " -H \"authorization: Bearer $TOKEN\"" } else { "" };
+        write!(
+            f,
+            "Roster {version}\n\n  \
+               documentation  {url}/docs/\n  \
+               sample data    {url}/sample\n  \
+               metrics        {url}/metrics\n\n\
+             Try it:\n\n  \
+               {curl} {url}/sample |\n    \
+                 {curl}{token} -H 'content-type: application/yaml' --data-binary @- '{url}/v1/explain?service=shop/catalog'\n\n\
+             Ctrl-C stops the server.\n\n",
+            version = env!("CARGO_PKG_VERSION"),
+        )
+    }
+}
+
 fn write_client_config(f: &mut fmt::Formatter<'_>, address: SocketAddr, ca: &str) -> fmt::Result {
     writeln!(
         f,
@@ -47,20 +80,5 @@ fn write_client_config(f: &mut fmt::Formatter<'_>, address: SocketAddr, ca: &str
              url: https://{address}/validate   # or /mutate, /convert\n    \
              caBundle: {}\n",
         BASE64_STANDARD.encode(ca),
-    )
-}
-
-fn write_welcome(f: &mut fmt::Formatter<'_>, address: SocketAddr) -> fmt::Result {
-    write!(
-        f,
-        "Roster {version}\n\n  \
-           documentation  http://{address}/docs/\n  \
-           sample data    http://{address}/sample\n  \
-           metrics        http://{address}/metrics\n\n\
-         Try it:\n\n  \
-           curl -s http://{address}/sample |\n    \
-             curl -s -H 'content-type: application/yaml' --data-binary @- 'http://{address}/v1/explain?service=shop/catalog'\n\n\
-         Ctrl-C stops the server.\n\n",
-        version = env!("CARGO_PKG_VERSION"),
     )
 }

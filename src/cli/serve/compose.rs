@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use futures::Stream;
 
-use super::{ServeOptions, banner::Banner};
+use super::{ServeOptions, banner::Banner, exposure::exposure};
 use crate::{
     runtime::{
+        allowed_hosts::AllowedHosts,
         net::{Health, Server, Socket, signals},
         telemetry::logs,
     },
@@ -49,18 +50,28 @@ impl ComposedServer {
             None => None,
         };
         let rest_address = rest_socket.as_ref().map(Socket::address);
-        if let Some(address) = rest_address.filter(|address| !address.ip().is_loopback()) {
-            tracing::warn!(%address, "other machines can reach the REST API, which has no authentication");
+        let exposure = rest_address.and_then(|address| exposure(address, &options.access));
+        if let (Some(address), Some(exposure)) = (rest_address, exposure) {
+            tracing::warn!(%address, "the REST API is {exposure}");
         }
         let admin_socket = match options.admin_listen {
             Some(address) => Some(Socket::bind(address).await?),
             None => None,
         };
-        let mut banner = Banner { dev: options.dev, rest: rest_address, ..Banner::default() };
+        let mut banner = Banner {
+            dev: options.dev,
+            rest: rest_address,
+            rest_tls: options.access.tls.is_some(),
+            rest_token: options.access.token_file.is_some(),
+            exposure,
+            ..Banner::default()
+        };
         let health = Health::default();
         let mut server = Server::new(options.server.clone(), health.clone());
         if let Some(socket) = rest_socket {
-            server.add(socket, rest::part(options.limits.clone(), health.clone()));
+            let hosts = AllowedHosts::of_listener(socket.address(), &options.server.allowed_hosts);
+            let (limits, access, clock) = (options.limits.clone(), &options.access, &options.clock);
+            server.add(socket, rest::part(limits, access, hosts, clock, health.clone()).await?);
         }
         if let Some(webhook) = &options.webhook {
             let socket = if webhook.any_port {

@@ -1,8 +1,10 @@
 //! `roster serve`: composes the REST API, the webhook and the admin listener into one server.
 
+mod access_args;
 mod address;
 mod banner;
 mod compose;
+mod exposure;
 mod options;
 mod serve_args;
 mod webhook_args;

@@ -5,7 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::{
     runtime::{clock::Clock, net::ServerOptions, telemetry::logs::LogFormat},
-    servers::{rest::RestLimits, webhook::WebhookOptions},
+    servers::{
+        rest::{AccessOptions, RestLimits},
+        webhook::WebhookOptions,
+    },
 };
 
 /// Options of `roster serve`.
@@ -13,6 +16,8 @@ use crate::{
 pub struct ServeOptions {
     /// The address of the REST API. `None`: [`ServeOptions::REST`], or off with a webhook and without `dev`.
     pub listen: Option<SocketAddr>,
+    /// Who may call the REST API, and how.
+    pub access: AccessOptions,
     /// The address of the admin listener, which serves only health and metrics.
     pub admin_listen: Option<SocketAddr>,
     /// The webhook, if it is served.
@@ -35,6 +40,7 @@ impl Default for ServeOptions {
     fn default() -> Self {
         Self {
             listen: None,
+            access: AccessOptions::default(),
             admin_listen: None,
             webhook: None,
             clock: Clock::system(),
@@ -48,7 +54,7 @@ impl Default for ServeOptions {
 }
 
 impl ServeOptions {
-    /// The default address of the REST API. It is loopback, because there is no authentication.
+    /// The default address of the REST API. It is loopback, because by default there is no authentication.
     pub const REST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
     /// The default address of the webhook with `--dev`.

@@ -9,14 +9,14 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use super::{ServeOptions, address::address, compose, webhook_args::WebhookArgs};
+use super::{ServeOptions, access_args::AccessArgs, address::address, compose, webhook_args::WebhookArgs};
 use crate::{
     cli::{
         outcome::Outcome,
         output::{Output, OutputFormat},
     },
     runtime::{clock::Clock, net::ServerOptions, telemetry::logs::LogFormat},
-    servers::rest::RestLimits,
+    servers::rest::{AccessOptions, RestLimits},
 };
 
 /// Run the REST API, the admission webhook, or both.
@@ -28,6 +28,8 @@ pub(crate) struct Serve {
     /// Serve health and metrics, and nothing else, on this address as well
     #[arg(long, value_name = "ADDRESS", env = "ROSTER_ADMIN_LISTEN", value_parser = address)]
     admin_listen: Option<SocketAddr>,
+    #[command(flatten)]
+    access: AccessArgs,
     #[command(flatten)]
     webhook: WebhookArgs,
     /// Print the addresses and a curl command to try, serve sample data, and serve the webhook with a certificate that is
@@ -115,7 +117,7 @@ impl fmt::Display for Seconds {
 
 fn listen_help() -> String {
     format!(
-        "Address of the REST API. It has no authentication, so other machines can use it on an address that is not loopback \
+        "Address of the REST API. Without --token-file or --rest-client-ca-file, everyone who can reach it can use it \
          [default: {}; off when --webhook-listen is given without --dev]",
         ServeOptions::REST,
     )
@@ -177,8 +179,9 @@ impl Serve {
     }
 
     fn options(&self) -> anyhow::Result<ServeOptions> {
-        Ok(ServeOptions {
+        let options = ServeOptions {
             listen: self.listen,
+            access: self.access.options(),
             admin_listen: self.admin_listen,
             webhook: self.webhook.options(self.dev)?,
             clock: Clock::system(),
@@ -207,8 +210,13 @@ impl Serve {
                 write_timeout: self.write_timeout.into(),
                 shutdown_delay: self.shutdown_delay_duration.map(Duration::from),
                 drain: self.drain_timeout.into(),
+                allowed_hosts: self.access.allowed_hosts.clone(),
             },
-        })
+        };
+        if options.rest_listen().is_none() && options.access != AccessOptions::default() {
+            anyhow::bail!("--token-file and --rest-tls-cert-file need --listen: without it, the REST API is off");
+        }
+        Ok(options)
     }
 }
 

@@ -261,3 +261,103 @@ impl PeerEntries {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use tokio::time::advance;
+
+    use super::*;
+
+    /// A holding that a test has by name, such as `a1`: the first of peer `a`.
+    struct Named {
+        name: &'static str,
+        holding: Option<Holding>,
+        activity: Arc<Activity>,
+    }
+
+    fn peer(name: &str) -> Peer {
+        Peer::of(SocketAddr::from(([10, 0, 0, name.as_bytes().first().copied().unwrap_or(0)], 0)))
+    }
+
+    /// Takes what each of these wants, one after the other.
+    async fn take(ledger: &Ledger, wanted: &[(&'static str, u64, Progress)]) -> Vec<Named> {
+        let mut all = Vec::new();
+        for (name, amount, progress) in wanted {
+            let activity = Activity::connection();
+            activity.set(*progress);
+            let holding = ledger.take(peer(name), *amount, &activity);
+            all.push(Named { name, holding, activity });
+            advance(Duration::from_millis(10)).await;
+        }
+        all
+    }
+
+    async fn is_evicted(activity: &Activity) -> bool {
+        tokio::time::timeout(Duration::ZERO, activity.evicted()).await.is_ok()
+    }
+
+    /// The names of those that were refused, and of those that were evicted.
+    async fn losers(all: &[Named]) -> (String, String) {
+        let (mut refused, mut evicted) = (String::new(), String::new());
+        for Named { name, holding, activity } in all {
+            refused += if holding.is_none() { name } else { "" };
+            evicted += if is_evicted(activity).await { name } else { "" };
+        }
+        (refused, evicted)
+    }
+
+    const TEN: LedgerLimits = LedgerLimits { total: 10, reserve: 2, little: 1 };
+
+    #[tokio::test(start_paused = true)]
+    async fn the_peer_that_holds_the_most_gives_back_what_is_least_advanced() {
+        use Progress::{Computing, Idle, Opening, Receiving, Responding};
+        let rows: [(&str, &[_], &str, &str); 9] = [
+            ("enough for all", &[("a", 6, Idle), ("b", 2, Idle)], "", ""),
+            ("the oldest of the largest", &[("a1", 4, Idle), ("a2", 4, Idle), ("b", 2, Idle)], "", "a1"),
+            ("the least advanced", &[("a1", 4, Receiving), ("a2", 4, Opening), ("b", 2, Idle)], "", "a2"),
+            ("nothing that is complete", &[("a1", 4, Computing), ("a2", 4, Computing), ("b", 2, Idle)], "b", ""),
+            ("no response that moves", &[("a1", 4, Responding), ("a2", 4, Receiving), ("b", 2, Idle)], "", "a2"),
+            ("its own, if it holds the most", &[("a1", 8, Idle), ("b", 1, Idle), ("a2", 7, Idle)], "", "a1"),
+            ("nothing for who would hold the most", &[("a", 4, Idle), ("b", 7, Idle)], "b", ""),
+            ("the reserve is for little", &[("a", 9, Idle), ("b", 8, Idle), ("c", 1, Idle), ("d", 1, Idle)], "a", ""),
+            ("more than there is", &[("a", 4, Idle), ("b", 11, Idle)], "b", ""),
+        ];
+        for (name, wanted, refused, evicted) in rows {
+            let ledger = Ledger::new(TEN, Credits::default(), LedgerMetrics::default());
+            let all = take(&ledger, wanted).await;
+            assert_eq!(losers(&all).await, (refused.to_owned(), evicted.to_owned()), "{name}");
+            drop(all);
+            assert_eq!(ledger.used(), 0, "{name}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn peers_that_hold_little_are_equal_and_credit_decides() {
+        let limits = LedgerLimits { total: 10, reserve: 2, little: 4 };
+        let credits = Credits::default();
+        credits.earn(peer("g"));
+        let ledger = Ledger::new(limits, credits, LedgerMetrics::default());
+        let mut wanted = vec![("g1", 1, Progress::Idle), ("g2", 1, Progress::Idle), ("g3", 1, Progress::Opening)];
+        for name in ["a", "b", "c", "d", "e", "f", "h", "i", "j"] {
+            wanted.push((name, 1, Progress::Opening));
+        }
+        let all = take(&ledger, &wanted).await;
+        // There are places for ten of twelve. The oldest without credit go, although g holds the most, and has an older one.
+        assert_eq!(losers(&all).await, (String::new(), "ab".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_holding_grows_at_the_expense_of_others_and_never_of_itself() {
+        let ledger = Ledger::new(TEN, Credits::default(), LedgerMetrics::default());
+        let all = take(&ledger, &[("a1", 3, Progress::Receiving), ("a2", 3, Progress::Receiving)]).await;
+        let second = all[1].holding.as_ref().unwrap();
+        assert!(second.resize(5) && ledger.used() == 8);
+        assert!(second.resize(6) && ledger.used() == 6, "the first gave way");
+        assert!(!second.resize(9), "the reserve");
+        assert!(second.resize(2) && ledger.used() == 2);
+        assert!(!all[0].holding.as_ref().unwrap().resize(1), "it was evicted");
+        assert_eq!(losers(&all).await, (String::new(), "a1".to_owned()));
+    }
+}

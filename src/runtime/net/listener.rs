@@ -27,13 +27,37 @@ pub struct TlsOptions {
     pub certificate: Arc<DynamicCertificate>,
     /// The time against which readiness and metrics check the certificate.
     pub clock: Clock,
+    pub(super) names: TlsNames,
     pub(super) probe: Arc<TlsProbe>,
 }
 
+/// What the certificate of a listener is called in metrics and readiness checks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TlsNames {
+    pub(super) expiration: &'static str,
+    pub(super) certificate: &'static str,
+    pub(super) handshake: &'static str,
+}
+
 impl TlsOptions {
-    /// TLS with this certificate.
+    /// TLS of the webhook, with this certificate.
     pub fn new(certificate: Arc<DynamicCertificate>, clock: Clock) -> Self {
-        Self { certificate, clock, probe: Arc::default() }
+        let names = TlsNames {
+            expiration: "roster_certificate_expiration_seconds",
+            certificate: "certificate",
+            handshake: "tls",
+        };
+        Self { certificate, clock, names, probe: Arc::default() }
+    }
+
+    /// TLS of the REST API, with this certificate.
+    pub fn of_rest(certificate: Arc<DynamicCertificate>, clock: Clock) -> Self {
+        let names = TlsNames {
+            expiration: "roster_rest_certificate_expiration_seconds",
+            certificate: "rest-certificate",
+            handshake: "rest-tls",
+        };
+        Self { names, ..Self::new(certificate, clock) }
     }
 }
 

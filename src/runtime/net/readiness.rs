@@ -95,8 +95,8 @@ impl Readiness {
 
     /// Adds the checks of the TLS listener at `address`.
     pub(super) fn add_tls(&mut self, tls: TlsOptions, address: SocketAddr) {
-        let TlsOptions { certificate, clock, .. } = tls.clone();
-        self.add("certificate", move || {
+        let TlsOptions { certificate, clock, names, .. } = tls.clone();
+        self.add(names.certificate, move || {
             let served = certificate.current().ok_or("no certificate is loaded yet")?;
             served.info.valid(clock.now()).map_err(|e| e.to_string())
         });
@@ -104,7 +104,7 @@ impl Readiness {
             let TlsOptions { certificate, probe, .. } = tls.clone();
             async move { probe.run(address, &certificate).await }.boxed()
         };
-        self.0.push(("tls", Box::new(handshake)));
+        self.0.push((names.handshake, Box::new(handshake)));
     }
 
     /// Adds the checks of a part.

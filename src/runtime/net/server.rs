@@ -12,7 +12,10 @@ use super::{
     connection::{ConnectionLimits, Connections, Places},
     listener::{Listener, TlsOptions},
 };
-use crate::runtime::tls::Expiration;
+use crate::runtime::{
+    allowed_hosts::{AllowedHosts, HostName},
+    tls::Expiration,
+};
 
 /// What the flags of a server decide, whatever it serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct ServerOptions {
     pub shutdown_delay: Option<Duration>,
     /// How long open requests may take after that.
     pub drain: Duration,
+    /// Hosts that requests may name besides those of [`AllowedHosts`]: those of the REST API and of the admin listener.
+    pub allowed_hosts: Vec<HostName>,
 }
 
 impl Default for ServerOptions {
@@ -39,6 +44,7 @@ impl Default for ServerOptions {
             write_timeout: Duration::from_secs(30),
             shutdown_delay: None,
             drain: Duration::from_secs(20),
+            allowed_hosts: Vec::new(),
         }
     }
 }
@@ -121,7 +127,11 @@ impl Server {
         let ServerPart { name, router, tls, first_request_grace, readiness, tasks } = part;
         if let Some(tls) = &tls {
             self.readiness.add_tls(tls.clone(), socket.address());
-            let expiration = Expiration { certificate: tls.certificate.clone(), clock: tls.clock.clone() };
+            let expiration = Expiration {
+                name: tls.names.expiration,
+                certificate: tls.certificate.clone(),
+                clock: tls.clock.clone(),
+            };
             self.health.metrics.register(|registry| registry.register_collector(Box::new(expiration)));
         }
         self.readiness.extend(readiness);
@@ -160,7 +170,10 @@ impl Server {
     pub async fn run(mut self, signals: impl Stream<Item = ()>) -> anyhow::Result<()> {
         if let Some(socket) = self.admin.take() {
             let readiness = Arc::new(std::mem::take(&mut self.readiness));
-            let router = admin::router(readiness, self.health.clone());
+            let mut router = admin::router(readiness, self.health.clone());
+            if let Some(hosts) = AllowedHosts::of_listener(socket.address(), &self.options.allowed_hosts) {
+                router = hosts.guard(router);
+            }
             self.listen("admin", socket, router, None, Duration::ZERO);
         }
         let Self { options, health, listeners, mut tasks, .. } = self;

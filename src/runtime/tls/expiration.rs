@@ -14,6 +14,7 @@ use crate::runtime::clock::Clock;
 /// The seconds until a certificate expires, computed for every scrape.
 #[derive(Debug)]
 pub(crate) struct Expiration {
+    pub(crate) name: &'static str,
     pub(crate) certificate: Arc<DynamicCertificate>,
     pub(crate) clock: Clock,
 }
@@ -24,7 +25,7 @@ impl Collector for Expiration {
         let seconds = served.map_or(0, |served| served.info.seconds_left(self.clock.now()));
         let gauge = ConstGauge::new(seconds);
         let metric = encoder.encode_descriptor(
-            "roster_certificate_expiration_seconds",
+            self.name,
             "Seconds until the served certificate expires; negative when it has",
             None,
             gauge.metric_type(),

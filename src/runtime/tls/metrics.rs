@@ -32,7 +32,7 @@ pub struct TlsMetrics {
 }
 
 impl TlsMetrics {
-    /// Registers all metrics but the expiration, which `Expiration` computes.
+    /// Registers all metrics of the webhook but the expiration, which `Expiration` computes.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("roster_webhook_connections", "Open connections of the webhook", self.connections.clone());
         registry.register(
@@ -49,6 +49,21 @@ impl TlsMetrics {
             "roster_ca_bundle_mismatch",
             "1 where the caBundle of a configuration does not verify the served certificate",
             self.mismatch.clone(),
+        );
+    }
+
+    /// Registers those of the REST API.
+    pub fn register_rest(&self, registry: &mut Registry) {
+        registry.register("roster_rest_connections", "Open TLS connections of the REST API", self.connections.clone());
+        registry.register(
+            "roster_rest_certificate_reloads",
+            "Loads of a changed certificate of the REST API, by result: loaded, or kept where the previous one stays",
+            self.reloads.clone(),
+        );
+        registry.register(
+            "roster_rest_tls_handshake_errors",
+            "TLS handshakes of the REST API that failed, by reason",
+            self.handshake_errors.clone(),
         );
     }
 

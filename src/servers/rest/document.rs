@@ -5,10 +5,16 @@ use axum::{
     http::header,
     response::{IntoResponse, Redirect},
 };
-use utoipa::OpenApi;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{
+        OpenApi as OpenApiDocument,
+        security::{Http, HttpAuthScheme, SecurityScheme},
+    },
+};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::problem::ProblemBody;
+use super::{problem::ProblemBody, problem_responses};
 
 /// The head of the document.
 #[derive(OpenApi)]
@@ -30,8 +36,22 @@ use super::problem::ProblemBody;
         (name = "about", description = "What this server knows and how it is"),
     ),
     components(schemas(ProblemBody)),
+    modifiers(&BearerScheme),
+    security((), ("token" = [])),
 )]
 pub(super) struct Document;
+
+/// The security scheme of the calls that need a token, if the server has a token file.
+struct BearerScheme;
+
+impl Modify for BearerScheme {
+    fn modify(&self, document: &mut OpenApiDocument) {
+        let mut scheme = Http::new(HttpAuthScheme::Bearer);
+        scheme.description = Some("A token of the server's `--token-file`, if it has one.".to_owned());
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(scheme));
+    }
+}
 
 /// The text of the document. The routes make it, and this is one of them.
 #[derive(Clone, Copy)]
@@ -44,7 +64,8 @@ pub(super) struct DocumentText(pub(super) fn() -> &'static str);
     get,
     path = "/openapi.json",
     tag = "about",
-    responses((status = 200, description = "OpenAPI 3.1.", body = Object)),
+    responses((status = 200, description = "OpenAPI 3.1.", body = Object), problem_responses::OpenProblems),
+    security(()),
 )]
 pub(super) async fn openapi(Extension(text): Extension<DocumentText>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], (text.0)())

@@ -18,7 +18,11 @@ use crate::runtime::telemetry::registry::CONTENT_TYPE;
     get,
     path = "/healthz",
     tag = "about",
-    responses((status = 200, description = "Yes.", body = String, content_type = "text/plain; charset=utf-8", example = "ok")),
+    responses(
+        (status = 200, description = "Yes.", body = String, content_type = "text/plain; charset=utf-8", example = "ok"),
+        problem_responses::OpenProblems,
+    ),
+    security(()),
 )]
 pub(super) async fn healthz() -> &'static str {
     "ok"
@@ -29,7 +33,11 @@ pub(super) async fn healthz() -> &'static str {
     get,
     path = "/livez",
     tag = "about",
-    responses((status = 200, description = "Yes.", body = String, content_type = "text/plain; charset=utf-8", example = "ok")),
+    responses(
+        (status = 200, description = "Yes.", body = String, content_type = "text/plain; charset=utf-8", example = "ok"),
+        problem_responses::OpenProblems,
+    ),
+    security(()),
 )]
 pub(super) async fn livez() -> &'static str {
     "ok"
@@ -47,6 +55,7 @@ pub(super) async fn livez() -> &'static str {
         (status = 200, description = "Yes.", body = String, content_type = "text/plain; charset=utf-8", example = "ok"),
         problem_responses::ReadinessProblems,
     ),
+    security(()),
 )]
 pub(super) async fn readyz(State(app): State<Arc<RestApp>>) -> Result<&'static str, ApiError> {
     if app.health.is_running() { Ok("ok") } else { Err(ApiError::new(ProblemKind::NotReady, "starting or stopping")) }
@@ -62,6 +71,7 @@ pub(super) async fn readyz(State(app): State<Arc<RestApp>>) -> Result<&'static s
     responses(
         (status = 200, description = "OpenMetrics.", body = String,
             content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8"),
+        problem_responses::MetricsProblems,
     ),
 )]
 pub(super) async fn metrics(State(app): State<Arc<RestApp>>) -> Result<impl IntoResponse, ApiError> {

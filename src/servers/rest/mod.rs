@@ -1,10 +1,11 @@
 //! The REST API: `POST /v1/plan` and its siblings, each with its documentation in the same place.
 //!
 //! ```text
-//! request id ─► log and metrics ─► errors as problems ─► panics ─┬─► limit ─► body ─► decode ─► plan ─► JSON
-//!                                                                └─► health, metrics, documentation
+//! request id ─► log and metrics ─► errors as problems ─► host ─► token ─┬─► limit ─► body ─► decode ─► plan ─► JSON
+//!                                                                      └─► health, metrics, documentation
 //! ```
 
+mod access;
 mod app;
 mod body;
 mod cluster;
@@ -20,6 +21,7 @@ mod limits;
 mod metrics;
 mod observe;
 mod params;
+mod part;
 mod plan;
 mod problem;
 mod problem_responses;
@@ -28,7 +30,9 @@ mod review;
 mod routes;
 mod schema;
 
+pub use access::RestAccess;
 pub use app::RestApp;
 pub use limits::RestLimits;
 pub use metrics::RestMetrics;
-pub use routes::{openapi_json, part, router};
+pub use part::{AccessOptions, RestTls, part};
+pub use routes::{guarded, openapi_json, router};

@@ -11,7 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::request_id;
-use crate::model::code_table::code_table;
+use crate::{model::code_table::code_table, runtime::allowed_hosts};
 
 code_table! {
     /// The kinds of errors of a request.
@@ -32,6 +32,10 @@ code_table! {
     BrokenBody(StatusCode::BAD_REQUEST, "broken-body", "The body ended early");
     /// The body can be read, but contains an object that cannot be used.
     InvalidObject(StatusCode::UNPROCESSABLE_ENTITY, "invalid-object", "An object has a value that cannot be used");
+    /// The server requires a token, and the request has none, or another one.
+    Unauthorized(StatusCode::UNAUTHORIZED, "unauthorized", "The request needs a valid token");
+    /// The host that the request names is not one of this server.
+    Host(allowed_hosts::STATUS, allowed_hosts::SLUG, allowed_hosts::TITLE);
     /// The path does not exist.
     NotFound(StatusCode::NOT_FOUND, "not-found", "The path does not exist");
     /// The path does not support this method.
@@ -151,6 +155,9 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
     match error.kind {
         ProblemKind::Busy | ProblemKind::Timeout | ProblemKind::NotReady => {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        ProblemKind::Unauthorized => {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         ProblemKind::MediaType => {
             headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, application/yaml"));

@@ -22,6 +22,12 @@ pub(super) struct QueryProblems;
 /// The errors of `/readyz`.
 pub(super) struct ReadinessProblems;
 
+/// The errors of `/metrics`.
+pub(super) struct MetricsProblems;
+
+/// The errors of a call that reads nothing and needs no token.
+pub(super) struct OpenProblems;
+
 impl IntoResponses for BodyProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         document(
@@ -35,13 +41,26 @@ impl IntoResponses for BodyProblems {
 
 impl IntoResponses for QueryProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        document([ProblemKind::InvalidQuery, ProblemKind::Internal].into_iter())
+        let kinds = [ProblemKind::InvalidQuery, ProblemKind::Unauthorized, ProblemKind::Host, ProblemKind::Internal];
+        document(kinds.into_iter())
     }
 }
 
 impl IntoResponses for ReadinessProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        document([ProblemKind::NotReady].into_iter())
+        document([ProblemKind::Host, ProblemKind::NotReady].into_iter())
+    }
+}
+
+impl IntoResponses for MetricsProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        document([ProblemKind::Unauthorized, ProblemKind::Host].into_iter())
+    }
+}
+
+impl IntoResponses for OpenProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        document([ProblemKind::Host].into_iter())
     }
 }
 
@@ -69,6 +88,9 @@ fn document(kinds: impl Iterator<Item = ProblemKind>) -> BTreeMap<String, RefOr<
             .description(description.join("\n\n"))
             .content("application/problem+json", content)
             .header("x-request-id", header(Type::String, "The id of the request, as in the log."));
+        if status == 401 {
+            response = response.header("WWW-Authenticate", header(Type::String, "`Bearer`."));
+        }
         if matches!(status, 429 | 503) {
             response = response.header("Retry-After", header(Type::Integer, "Seconds to wait."));
         }

@@ -11,13 +11,12 @@ use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    RestApp, RestLimits, app, cluster, compat, convert, desired,
+    RestAccess, RestApp, cluster, compat, convert, desired,
     document::{self, DocumentText},
     explain, health, observe, plan, problem,
     request_id::{self, NumberedRequestId},
     review,
 };
-use crate::runtime::net::{Health, ServerPart};
 
 /// The documented routes, in the order of the document.
 fn documented() -> OpenApiRouter<Arc<RestApp>> {
@@ -50,24 +49,26 @@ fn document_text() -> &'static str {
     &TEXT
 }
 
-/// The REST API.
+/// The REST API, for everybody who reaches it.
 pub fn router(app: Arc<RestApp>) -> Router {
+    guarded(app, RestAccess::default())
+}
+
+/// The REST API, for those that `access` admits.
+pub fn guarded(app: Arc<RestApp>, access: RestAccess) -> Router {
     let (router, _) = documented().split_for_parts();
-    router
+    let router = router
         .with_state(app.clone())
         .route("/", routing::get(document::index))
         .route("/sample", routing::get(document::sample))
         .merge(document::page())
         .layer(Extension(DocumentText(document_text)))
-        .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(CatchPanicLayer::custom(problem::panicked));
+    access
+        .guard(router)
         .layer(middleware::from_fn(problem::render))
         .layer(middleware::from_fn_with_state(app, observe::observe))
         .layer(PropagateRequestIdLayer::new(request_id::HEADER))
         .layer(SetRequestIdLayer::new(request_id::HEADER, NumberedRequestId))
         .layer(middleware::map_request(request_id::remove_unusable))
-}
-
-/// The REST API as a part of a server.
-pub fn part(limits: RestLimits, health: Health) -> ServerPart {
-    ServerPart::new(app::LISTENER, router(RestApp::new(limits, health)))
 }

@@ -5,13 +5,16 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use futures::future::{self, BoxFuture, FutureExt};
+use tokio::time::Instant;
+
+use super::NamespaceLookup;
 use crate::{
     admission::{
         AdmissionRequest, Settings,
-        policy::{self, EndpointPolicy},
+        policy::{self, EndpointPolicy, NamespaceLabels},
     },
     engine::reason::Finding,
-    inventory::Store,
 };
 
 /// A source of the settings for a review. It is called for every review, so settings are shared, not copied.
@@ -19,9 +22,15 @@ pub trait SettingsSource: Send + Sync {
     /// The settings for this request: by kind, namespace, name, user, and the labels of its object.
     fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings>;
 
-    /// Whether everything is known that the settings depend on. The namespace may be too new for the copy of the cluster.
-    fn is_known(&self, _request: &AdmissionRequest<'_>) -> bool {
-        true
+    /// Whether the settings depend on labels of the request's namespace that are not known, because the namespace is too
+    /// new for the copy of the cluster. Then [`resolve`](Self::resolve) reads them.
+    fn needs_namespace(&self, _request: &AdmissionRequest<'_>) -> bool {
+        false
+    }
+
+    /// Reads the labels of a namespace, until `latest`. If that fails, the settings are the stricter ones.
+    fn resolve<'a>(&'a self, _namespace: &'a str, _latest: Instant) -> BoxFuture<'a, ()> {
+        future::ready(()).boxed()
     }
 }
 
@@ -46,7 +55,7 @@ pub struct ActivePolicies {
     /// The settings without any policy.
     default: Arc<Settings>,
     /// The labels of namespaces.
-    cluster: Option<Arc<Store>>,
+    namespaces: Option<NamespaceLookup>,
 }
 
 #[derive(Debug, Default)]
@@ -57,9 +66,9 @@ struct PolicySources {
 }
 
 impl ActivePolicies {
-    /// No policies yet. Without a cluster, the labels of namespaces are unknown.
-    pub fn new(cluster: Option<Arc<Store>>) -> Self {
-        Self { cluster, ..Self::default() }
+    /// No policies yet. Without a cluster, only the names of namespaces are known.
+    pub fn new(namespaces: Option<NamespaceLookup>) -> Self {
+        Self { namespaces, ..Self::default() }
     }
 
     /// Replaces the policies of the file.
@@ -110,17 +119,29 @@ impl SettingsSource for ActivePolicies {
         if policies.is_empty() {
             return self.default.clone();
         }
-        let namespace_labels = match &self.cluster {
-            Some(store) if policies.need_namespace_labels() => store.namespace_labels(&request.namespace),
+        let labels = match &self.namespaces {
+            Some(namespaces) if policies.need_namespace_labels() => Some(namespaces.labels(&request.namespace)),
             _ => None,
         };
-        Arc::new(policies.settings_of(request, namespace_labels.as_ref()))
+        let labels = match &labels {
+            Some(Some(labels)) => NamespaceLabels::Known(labels),
+            Some(None) => NamespaceLabels::Unread,
+            None => NamespaceLabels::NameOnly,
+        };
+        Arc::new(policies.settings_of(request, labels))
     }
 
-    fn is_known(&self, request: &AdmissionRequest<'_>) -> bool {
-        let Some(store) = &self.cluster else { return true };
+    fn needs_namespace(&self, request: &AdmissionRequest<'_>) -> bool {
+        let Some(namespaces) = &self.namespaces else { return false };
         let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
-        !policies.need_namespace_labels() || store.namespace_labels(&request.namespace).is_some()
+        policies.need_namespace_labels() && namespaces.labels(&request.namespace).is_none()
+    }
+
+    fn resolve<'a>(&'a self, namespace: &'a str, latest: Instant) -> BoxFuture<'a, ()> {
+        match &self.namespaces {
+            Some(namespaces) => namespaces.resolve(namespace, latest).boxed(),
+            None => future::ready(()).boxed(),
+        }
     }
 }
 

@@ -23,6 +23,11 @@ impl Deadline {
         Self(now + requested.min(limit))
     }
 
+    /// The time at which half of the time is left: nothing that a review waits for may take longer.
+    pub(super) fn halfway(self, now: Instant) -> Instant {
+        now + self.0.saturating_duration_since(now) / 2
+    }
+
     /// The latest time to begin a review of `bytes`.
     pub(super) fn latest_begin(self, bytes: usize) -> Instant {
         let millis = u32::try_from(bytes).unwrap_or(u32::MAX) / PACE;

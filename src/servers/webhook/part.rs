@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use anyhow::anyhow;
 
 use super::{
-    ActivePolicies, AdmissionMetrics, CertificateSource, Webhook, WebhookOptions, app::LISTENER, cluster, policy_file,
-    router,
+    ActivePolicies, AdmissionMetrics, CertificateSource, NamespaceMetrics, Webhook, WebhookOptions, app::LISTENER,
+    cluster, policy_file, router,
 };
 use crate::{
     admission::{Knowledge, Nothing},
@@ -34,9 +34,11 @@ pub struct WebhookPart {
 /// Loads what the webhook needs, and starts the tasks that keep it up to date. A task that ends is an error.
 pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> anyhow::Result<WebhookPart> {
     let (admission, watches, tls) = (AdmissionMetrics::default(), WatchMetrics::default(), TlsMetrics::default());
+    let namespaces = NamespaceMetrics::default();
     health.metrics.register(|registry| {
         admission.register(registry);
         watches.register(registry);
+        namespaces.register(registry);
         tls.register(registry);
     });
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
@@ -52,8 +54,17 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
                 CertificateSource::SelfSigned(options) => Some(options.clone()),
                 _ => None,
             };
-            let (store, policies) =
-                cluster::start(cluster, self_signed, &certificate, clock, &watches, &mut readiness, &mut tasks).await?;
+            let (store, policies) = cluster::start(
+                cluster,
+                self_signed,
+                &certificate,
+                clock,
+                &watches,
+                &namespaces,
+                &mut readiness,
+                &mut tasks,
+            )
+            .await?;
             (store, policies)
         }
         None if matches!(options.certificates, CertificateSource::SelfSigned(_)) => {

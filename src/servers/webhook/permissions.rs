@@ -7,11 +7,14 @@ use crate::model::{
 };
 
 /// The permissions of the webhook: it reads the resources that the table assigns to it, and writes the status of
-/// policies, the `caBundle`s that call it, its Secret and its Lease.
+/// policies, the `caBundle`s that call it, its Secret and its Lease. RBAC cannot limit a patch to fields, nor a creation
+/// to a name: a `ValidatingAdmissionPolicy` of the manifests does.
 pub fn permissions() -> Vec<Permission> {
     let mut all = Permission::reads(ResourceReader::Webhook);
     let configurations = [Resource::MutatingWebhookConfiguration, Resource::ValidatingWebhookConfiguration];
     all.extend([
+        // A namespace that the watch has not delivered yet.
+        Permission::of(&[Resource::Namespace], &["get"]),
         Permission {
             resources: vec!["endpointpolicies/status".to_owned()],
             ..Permission::of(&[Resource::EndpointPolicy], &["patch"])
@@ -21,7 +24,6 @@ pub fn permissions() -> Vec<Permission> {
         Permission { names: vec![CRD], ..Permission::of(&[Resource::CustomResourceDefinition], &["get", "patch"]) },
     ]);
     for (resource, name) in [(Resource::Secret, SECRET), (Resource::Lease, LEASE)] {
-        // RBAC cannot limit `create` to a name.
         all.push(Permission { in_namespace: true, ..Permission::of(&[resource], &["create"]) });
         let its_own = Permission::of(&[resource], &["get", "update"]);
         all.push(Permission { in_namespace: true, names: vec![name], ..its_own });

@@ -31,7 +31,7 @@ use crate::{
 const SMALL: usize = 256 << 10;
 
 /// The delay before a second attempt. The copy of the cluster is a moment behind: an object that is created right after
-/// its Service, pod or namespace must not be refused for that, nor checked as if the namespace had no labels.
+/// its Service or pod must not be refused for that.
 const SECOND_ATTEMPT: Duration = Duration::from_millis(250);
 
 /// Responses up to this size are not charged: they are on their way at once.
@@ -82,8 +82,10 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
 /// The result of an attempt to decide a review.
 enum Attempt {
     Done(Result<Vec<u8>, StatusError>),
-    /// The copy of the cluster may know more in a moment. The decision so far, if there is one.
-    Early(Option<Decision>),
+    /// The copy of the cluster may know more in a moment. The decision so far.
+    Early(Decision),
+    /// The decision depends on the labels of this namespace, which the copy of the cluster does not know yet.
+    UnknownNamespace(String),
     /// The object was not checked.
     Unchecked(Unchecked),
 }
@@ -96,11 +98,16 @@ async fn attempts(
     began: Instant,
     deadline: Deadline,
 ) -> Result<Vec<u8>, StatusError> {
-    let (mut early, mut again) = (None, true);
+    let (mut early, mut again, mut is_resolved) = (None, true, false);
     loop {
-        match attempt(webhook, stage, &body, began, deadline, again).await {
+        match attempt(webhook, stage, &body, began, deadline, again, is_resolved).await {
             Attempt::Done(answer) => return answer,
-            Attempt::Early(decision) => (early, again) = (decision, false),
+            Attempt::Early(decision) => (early, again) = (Some(decision), false),
+            Attempt::UnknownNamespace(name) => {
+                is_resolved = true;
+                webhook.settings.resolve(&name, deadline.halfway(Instant::now())).await;
+                continue;
+            }
             // The decision of the first attempt is better than none.
             Attempt::Unchecked(why) => return webhook.answer(stage, &body, began, early.ok_or(why)),
         }
@@ -117,18 +124,17 @@ async fn attempt(
     began: Instant,
     deadline: Deadline,
     again: bool,
+    is_resolved: bool,
 ) -> Attempt {
-    let latest = deadline.latest_begin(body.len());
+    let length = body.len();
+    let latest = deadline.latest_begin(length);
     // Whether there is time for a second attempt.
-    let again = {
-        let length = body.len();
-        move || again && Instant::now() + SECOND_ATTEMPT <= deadline.latest_begin(2 * length)
-    };
-    if body.len() <= SMALL {
+    let again = move || again && Instant::now() + SECOND_ATTEMPT <= deadline.latest_begin(2 * length);
+    if length <= SMALL {
         if Instant::now() > latest {
             return Attempt::Unchecked(Unchecked::Late);
         }
-        return webhook.try_decide(stage, body, began, again());
+        return webhook.try_decide(stage, body, began, again(), is_resolved);
     }
     let user = match admission::read_review(body) {
         Ok((_, request)) => request.user.into_owned(),
@@ -139,7 +145,7 @@ async fn attempt(
         if Instant::now() > latest {
             return Attempt::Unchecked(Unchecked::Late);
         }
-        worker.try_decide(stage, &body, began, again())
+        worker.try_decide(stage, &body, began, again(), is_resolved)
     };
     match timeout_at(latest, webhook.large.run(user, decide)).await {
         Ok(Ok(attempt)) => attempt,
@@ -150,20 +156,21 @@ async fn attempt(
 }
 
 impl Webhook {
-    /// Decides, unless the decision may be early and there may be a second attempt (`again`).
-    fn try_decide(&self, stage: Stage, body: &[u8], began: Instant, again: bool) -> Attempt {
+    /// Decides, unless the namespace is to be read first, or the decision may be early and there may be a second attempt
+    /// (`again`).
+    fn try_decide(&self, stage: Stage, body: &[u8], began: Instant, again: bool, is_resolved: bool) -> Attempt {
         let (version, request) = match admission::read_review(body) {
             Ok(read) => read,
             Err(error) => return Attempt::Done(self.unreadable(stage, &error)),
         };
-        if again && !self.is_known(&request) {
-            return Attempt::Early(None);
+        if !is_resolved && self.needs_namespace(&request) {
+            return Attempt::UnknownNamespace(request.namespace.into_owned());
         }
         let decision = self.decide(stage, &request);
-        if again && decision.as_ref().is_ok_and(Decision::may_be_early) {
-            return Attempt::Early(decision.ok());
+        match decision {
+            Ok(decision) if again && decision.may_be_early() => Attempt::Early(decision),
+            decision => Attempt::Done(self.answered(stage, version, &request, decision, began)),
         }
-        Attempt::Done(self.answered(stage, version, &request, decision, began))
     }
 
     /// The answer to the review in `body`.
@@ -180,9 +187,9 @@ impl Webhook {
         }
     }
 
-    /// Whether the copy of the cluster has everything that the policies depend on.
-    fn is_known(&self, request: &Review<'_>) -> bool {
-        AdmissionKind::of(request).is_none() || self.settings.is_known(request)
+    /// Whether the decision depends on labels of the namespace that are not known yet.
+    fn needs_namespace(&self, request: &Review<'_>) -> bool {
+        AdmissionKind::of(request).is_some() && self.settings.needs_namespace(request)
     }
 
     fn decide(&self, stage: Stage, request: &Review<'_>) -> Result<Decision, Unchecked> {

@@ -8,17 +8,22 @@ use std::{
 };
 
 use axum::{
+    Json, Router,
     body::{Body, HttpBody, to_bytes},
+    extract::State,
     http::{Request, StatusCode, header},
+    response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use futures::StreamExt;
 use hyper::body::{Frame, SizeHint};
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tower::ServiceExt;
 
-use super::{ActivePolicies, AdmissionMetrics, FailureMode, Webhook, WebhookLimits, router};
+use super::{
+    ActivePolicies, AdmissionMetrics, FailureMode, NamespaceLookup, NamespaceMetrics, Webhook, WebhookLimits, router,
+};
 use crate::{
     admission::{AdmissionRequest as Review, Nothing, Settings},
     inventory::{NamespaceRow, Store},
@@ -171,66 +176,114 @@ async fn an_object_that_is_not_checked_follows_the_failure_mode() {
     }
 }
 
-/// A scenario: its name, what arrives in the store, the query, and whether the review is allowed.
-type EarlyReview<'a> = (&'a str, &'a dyn Fn(&Store), &'a str, bool);
+/// A store in which every resource is listed, and nothing exists.
+fn empty_store() -> Arc<Store> {
+    let store = Arc::new(Store::new());
+    store.fill::<Pod>(Vec::new());
+    store.fill::<Service>(Vec::new());
+    store.fill::<Node>(Vec::new());
+    store.fill::<EndpointSlice>(Vec::new());
+    store.fill::<NamespaceRow>(Vec::new());
+    store
+}
+
+/// A webhook with one policy, which enforces `address-provenance` in the namespaces of team a.
+fn webhook_for_team_a(store: &Arc<Store>, namespaces: NamespaceLookup) -> Arc<Webhook> {
+    let policies = ActivePolicies::new(Some(namespaces));
+    let policy = json!({
+        "apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": { "name": "a" },
+        "spec": {
+            "rules": [{ "name": "address-provenance", "mode": "enforce" }],
+            "match": { "namespaces": { "selector": { "matchLabels": { "team": "a" } } } },
+        },
+    });
+    let (policy, _) = crate::admission::policy::read(&serde_json::value::to_raw_value(&policy).unwrap());
+    policies.set_file(policy.into_iter().collect());
+    let (metrics, _) = registered();
+    Webhook::new(store.clone(), Arc::new(policies), metrics, LIMITS, FailureMode::Open, &Health::default())
+}
+
+/// A review of Endpoints with the address 10.0.0.1.
+fn endpoints_review(padding: usize) -> String {
+    let text = review("early", padding)
+        .replace(r#""Service""#, r#""Endpoints""#)
+        .replace(r#""spec":{"ports":[{"port":80}]}"#, r#""subsets":[{"addresses":[{"ip":"10.0.0.1"}]}]"#);
+    assert!(text.contains("subsets"));
+    text
+}
+
+fn add_pod(store: &Store) {
+    let pod =
+        json!({ "metadata": { "namespace": "shop", "name": "a" }, "status": { "podIPs": [{ "ip": "10.0.0.1" }] } });
+    store.apply::<Pod>(serde_json::from_value(pod).unwrap());
+}
+
+fn add_namespace(store: &Store) {
+    store.apply(NamespaceRow::new("shop", [("team", "a")].into_iter().collect()));
+}
 
 /// The copy of the cluster is a moment behind: a review waits for it if its deadline allows.
 #[tokio::test(start_paused = true)]
 async fn a_review_that_may_be_early_is_checked_again() {
-    let namespace = |store: &Store| store.apply(NamespaceRow::new("shop", [("team", "a")].into_iter().collect()));
-    let pod = |store: &Store| {
-        let ip =
-            json!({ "metadata": { "namespace": "shop", "name": "a" }, "status": { "podIPs": [{ "ip": "10.0.0.1" }] } });
-        store.apply::<Pod>(serde_json::from_value(ip).unwrap());
-    };
-    let endpoints = |padding: usize| {
-        let text = review("early", padding)
-            .replace(r#""Service""#, r#""Endpoints""#)
-            .replace(r#""spec":{"ports":[{"port":80}]}"#, r#""subsets":[{"addresses":[{"ip":"10.0.0.1"}]}]"#);
-        assert!(text.contains("subsets"));
-        text
-    };
     // A large review waits for a worker, and is checked twice as well.
-    let both = |store: &Store| {
-        namespace(store);
-        pod(store);
-    };
-    let rows = || -> [EarlyReview<'_>; 4] {
-        [
-            ("a pod comes", &both, "", true),
-            ("no time is left for it", &both, "?timeout=200ms", true),
-            ("the namespace comes, and no pod", &namespace, "", false),
-            ("nothing comes", &|_| {}, "", true),
-        ]
-    };
-    let sizes = [0, 300_000].into_iter();
-    for (padding, (name, comes, query, allowed)) in sizes.flat_map(|size| rows().map(|row| (size, row))) {
-        let store = Arc::new(Store::new());
-        store.fill::<Pod>(Vec::new());
-        store.fill::<Service>(Vec::new());
-        store.fill::<Node>(Vec::new());
-        store.fill::<EndpointSlice>(Vec::new());
-        store.fill::<NamespaceRow>(Vec::new());
-        let policies = ActivePolicies::new(Some(store.clone()));
-        let policy = json!({
-            "apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": { "name": "a" },
-            "spec": {
-                "rules": [{ "name": "address-provenance", "mode": "enforce" }],
-                "match": { "namespaces": { "selector": { "matchLabels": { "team": "a" } } } },
-            },
-        });
-        let (policy, _) = crate::admission::policy::read(&serde_json::value::to_raw_value(&policy).unwrap());
-        policies.set_file(policy.into_iter().collect());
-        let (metrics, _) = registered();
-        let webhook =
-            Webhook::new(store.clone(), Arc::new(policies), metrics, LIMITS, FailureMode::Open, &Health::default());
-        let later = async {
-            sleep(Duration::from_millis(100)).await;
-            comes(&store);
-        };
-        let ((_, _, body), ()) =
-            tokio::join!(ask(&webhook, post(&format!("/validate{query}"), endpoints(padding))), later);
-        assert_eq!(body["response"]["allowed"], allowed, "{name}, {padding}: {body}");
+    for padding in [0, 300_000] {
+        for (name, pod_comes, query, allowed) in [
+            ("a pod comes", true, "", true),
+            ("no time is left for it", true, "?timeout=200ms", false),
+            ("nothing comes", false, "", false),
+        ] {
+            let store = empty_store();
+            add_namespace(&store);
+            let webhook = webhook_for_team_a(&store, NamespaceLookup::new(store.clone()));
+            let later = async {
+                sleep(Duration::from_millis(100)).await;
+                if pod_comes {
+                    add_pod(&store);
+                }
+            };
+            let request = post(&format!("/validate{query}"), endpoints_review(padding));
+            let ((_, _, body), ()) = tokio::join!(ask(&webhook, request), later);
+            assert_eq!(body["response"]["allowed"], allowed, "{name}, {padding}: {body}");
+        }
+    }
+}
+
+/// An API server whose namespace `shop` belongs to this team; without a team it answers with an error, or not at all.
+async fn namespace_of(State(team): State<Result<&'static str, Duration>>) -> Response {
+    match team {
+        Ok(team) => Json(json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop", "labels": { "team": team } },
+        }))
+        .into_response(),
+        Err(pause) => {
+            sleep(pause).await;
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// The policy must hold for the first object of a namespace, which the watch may not have delivered yet.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_the_copy_does_not_know_is_read_before_the_decision() {
+    let (at_once, never) = (Duration::ZERO, Duration::from_hours(1));
+    for padding in [0, 300_000] {
+        for (name, team, query, allowed, longest) in [
+            ("the policy selects it", Ok("a"), "", false, 300),
+            ("the policy does not select it", Ok("b"), "", true, 10),
+            ("it cannot be read", Err(at_once), "", false, 300),
+            ("the API server is silent", Err(never), "", false, 800),
+            ("the same with little time", Err(never), "?timeout=200ms", false, 110),
+        ] {
+            let store = empty_store();
+            let api = Router::new().fallback(namespace_of).with_state(team);
+            let client = kube::Client::new(api, "default");
+            let lookup = NamespaceLookup::reading(store.clone(), client, NamespaceMetrics::default());
+            let webhook = webhook_for_team_a(&store, lookup);
+            let began = Instant::now();
+            let (_, _, body) = ask(&webhook, post(&format!("/validate{query}"), endpoints_review(padding))).await;
+            assert_eq!(body["response"]["allowed"], allowed, "{name}, {padding}: {body}");
+            assert!(began.elapsed() <= Duration::from_millis(longest), "{name}, {padding}: {:?}", began.elapsed());
+        }
     }
 }
 

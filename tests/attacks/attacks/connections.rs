@@ -21,6 +21,9 @@ const TICK: Duration = Duration::from_millis(10);
 pub(super) fn admin(attacker: &Attacker) {
     attacker.clients(1030, async |attacker: Attacker, number| {
         let mut tcp = attacker.tcp(number, attacker.targets.admin).await?;
+        attacker.requested(1);
+        http1::exchange(&mut tcp, &http1::get("/livez")).await?;
+        attacker.answered(1);
         until_closed(&mut tcp).await;
         Ok(())
     });

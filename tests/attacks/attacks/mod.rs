@@ -65,7 +65,7 @@ pub(crate) const ALL: &[Attack] = &[
     },
     Attack {
         name: "admin-connections",
-        about: "1030 connections to the admin listener that send nothing",
+        about: "1030 connections to the admin listener that had one answer",
         rest: false,
         start: connections::admin,
     },

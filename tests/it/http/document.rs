@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{JSON, app, get, post, state};
 
-fn document() -> &'static Value {
+pub(super) fn document() -> &'static Value {
     static DOCUMENT: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(&openapi_json()).unwrap());
     &DOCUMENT
 }

@@ -1,5 +1,6 @@
 //! The REST API: the router in process; a listener only where time or sockets are the matter.
 
+mod access;
 mod bad_input;
 mod bodies;
 mod convert;

@@ -49,7 +49,7 @@ impl Running {
 
     /// Asks for a page on a connection of its own.
     async fn get(&self, path: &str) -> String {
-        self.ask(&format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")).await
+        self.ask(&format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")).await
     }
 
     /// A connection with half a request on it, which is being answered.
@@ -87,7 +87,7 @@ async fn read_all(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-const HEAD: &str = "POST /v1/plan HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+const HEAD: &str = "POST /v1/plan HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
 
 #[tokio::test]
 async fn whoever_stalls_is_answered_or_dropped() {
@@ -101,9 +101,9 @@ async fn whoever_stalls_is_answered_or_dropped() {
         ("half a body", format!("{HEAD}content-length: 10\r\n\r\n{{"), "HTTP/1.1 408"),
         ("half a chunked body", format!("{HEAD}transfer-encoding: chunked\r\n\r\n1\r\n{{\r\n"), "HTTP/1.1 408"),
         ("half a cluster", format!("{HEAD}content-length: 10\r\n\r\n{{").replace("plan", "cluster"), "HTTP/1.1 408"),
-        ("a huge head", format!("GET /healthz HTTP/1.1\r\nhost: x\r\nx: {big}\r\n\r\n"), "HTTP/1.1 431"),
+        ("a huge head", format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: {big}\r\n\r\n"), "HTTP/1.1 431"),
         ("no HTTP", "\u{1}\u{2}\u{3}\r\n\r\n".to_owned(), "HTTP/1.1 400"),
-        ("an idle connection", "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), "HTTP/1.1 200"),
+        ("an idle connection", "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n".to_owned(), "HTTP/1.1 200"),
     ] {
         let began = Instant::now();
         let answer = server.ask(&text).await;
@@ -127,7 +127,7 @@ async fn one_request_too_many_is_shed_and_a_slow_one_times_out() {
     let mut slow = begin("roster_evictions_total{listener=\"rest\",resource=\"computations\"} 1").await;
     let shed = read_all(&mut first).await;
     assert!(shed.starts_with("HTTP/1.1 429") && shed.contains("retry-after: 1") && shed.contains(":busy"), "{shed}");
-    let health = server.ask("GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    let health = server.ask("GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
     assert!(health.starts_with("HTTP/1.1 200"), "health is never shed: {health}");
     let late = read_all(&mut slow).await;
     assert!(late.starts_with("HTTP/1.1 503") && late.contains(":timeout"), "{late}");

@@ -9,26 +9,26 @@ use std::{
 
 use roster::runtime::certificates::Material;
 
-pub(super) struct Folder {
+pub(crate) struct Folder {
     folder: tempfile::TempDir,
     version: AtomicU32,
 }
 
 impl Folder {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), version: AtomicU32::new(0) }
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub(super) fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).unwrap();
     }
 
     /// As a kubelet does it: a new folder, and a rename of the symlink that all files go through.
-    pub(super) fn swap(&self, material: &Material) {
+    pub(crate) fn swap(&self, material: &Material) {
         let version = self.version.fetch_add(1, Ordering::Relaxed);
         let fresh = format!("..{version}");
         fs::create_dir(self.path(&fresh)).unwrap();

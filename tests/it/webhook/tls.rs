@@ -15,13 +15,13 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 /// A certificate that a client shows, and the CA that made it.
-pub(super) struct Identity {
-    pub(super) ca: String,
+pub(crate) struct Identity {
+    pub(crate) ca: String,
     certificate: CertificateDer<'static>,
     key: Vec<u8>,
 }
 
-pub(super) fn client_identity() -> Identity {
+pub(crate) fn client_identity() -> Identity {
     let ca_key = KeyPair::generate().unwrap();
     let mut ca = CertificateParams::default();
     ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -34,13 +34,13 @@ pub(super) fn client_identity() -> Identity {
 }
 
 #[derive(Clone)]
-pub(super) struct Client {
+pub(crate) struct Client {
     roots: Arc<RootCertStore>,
     identity: Option<(CertificateDer<'static>, Vec<u8>)>,
 }
 
 impl Client {
-    pub(super) fn trusting(bundle: &str) -> Self {
+    pub(crate) fn trusting(bundle: &str) -> Self {
         let mut roots = RootCertStore::empty();
         for ca in CertificateDer::pem_slice_iter(bundle.as_bytes()) {
             roots.add(ca.unwrap()).unwrap();
@@ -48,11 +48,11 @@ impl Client {
         Self { roots: Arc::new(roots), identity: None }
     }
 
-    pub(super) fn showing(self, identity: &Identity) -> Self {
+    pub(crate) fn showing(self, identity: &Identity) -> Self {
         Self { identity: Some((identity.certificate.clone(), identity.key.clone())), ..self }
     }
 
-    pub(super) async fn connect(&self, address: SocketAddr) -> io::Result<TlsStream<TcpStream>> {
+    pub(crate) async fn connect(&self, address: SocketAddr) -> io::Result<TlsStream<TcpStream>> {
         let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
@@ -69,17 +69,21 @@ impl Client {
     }
 
     /// The answer to a review on a connection of its own.
-    pub(super) async fn ask(&self, address: SocketAddr, path: &str, body: &str) -> io::Result<String> {
+    pub(crate) async fn ask(&self, address: SocketAddr, path: &str, body: &str) -> io::Result<String> {
         ask_on(self.connect(address).await?, path, body).await
     }
 }
 
-pub(super) async fn ask_on(mut tls: TlsStream<TcpStream>, path: &str, body: &str) -> io::Result<String> {
+pub(crate) async fn ask_on(tls: TlsStream<TcpStream>, path: &str, body: &str) -> io::Result<String> {
     let head =
         format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
-    tls.write_all(head.as_bytes()).await?;
+    request_on(tls, &format!("{head}{body}")).await
+}
+
+/// The answer to a request, the last one of its connection.
+pub(crate) async fn request_on(mut tls: TlsStream<TcpStream>, request: &str) -> io::Result<String> {
     // A body over the limit is refused while it is written.
-    let _ = tls.write_all(body.as_bytes()).await;
+    let _ = tls.write_all(request.as_bytes()).await;
     let mut answer = Vec::new();
     match tls.read_to_end(&mut answer).await {
         Err(error) if answer.is_empty() => Err(error),
@@ -90,7 +94,7 @@ pub(super) async fn ask_on(mut tls: TlsStream<TcpStream>, path: &str, body: &str
 }
 
 /// A review on a connection that stays open.
-pub(super) async fn exchange(tls: &mut TlsStream<TcpStream>, path: &str, body: &str) -> String {
+pub(crate) async fn exchange(tls: &mut TlsStream<TcpStream>, path: &str, body: &str) -> String {
     let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     tls.write_all(head.as_bytes()).await.unwrap();
     let mut answer = String::new();

@@ -26,7 +26,7 @@ use crate::{
         net::{Readiness, Tasks},
         tls::DynamicCertificate,
     },
-    servers::webhook::{ActivePolicies, ClusterOptions},
+    servers::webhook::{ActivePolicies, ClusterOptions, NamespaceLookup, NamespaceMetrics},
 };
 
 /// Longest time to connect to the API server.
@@ -42,6 +42,7 @@ pub(crate) async fn start(
     served: &Arc<DynamicCertificate>,
     clock: &Clock,
     copy: &WatchMetrics,
+    namespaces: &NamespaceMetrics,
     readiness: &mut Readiness,
     tasks: &mut Tasks,
 ) -> anyhow::Result<(Arc<Store>, Arc<ActivePolicies>)> {
@@ -55,7 +56,8 @@ pub(crate) async fn start(
     tasks.endless("the certificate manager", manager.run());
 
     let store = Arc::new(Store::new());
-    let in_force = Arc::new(ActivePolicies::new(Some(store.clone())));
+    let lookup = NamespaceLookup::reading(store.clone(), client.clone(), namespaces.clone());
+    let in_force = Arc::new(ActivePolicies::new(Some(lookup)));
     let statuses = PolicyStatuses::new(clock.clone());
     let is_known = Arc::new(AtomicBool::new(false));
     let policies = PolicySink { in_force: in_force.clone(), statuses: statuses.clone(), is_known: is_known.clone() };

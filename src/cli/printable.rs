@@ -1,0 +1,117 @@
+//! Text from inputs that is safe to show: in a table, in a message on a terminal, in a report of code scanning.
+
+use std::borrow::Cow;
+
+/// `text` with every character escaped that could steer a terminal, or make a reader see another text: control
+/// characters, line and paragraph separators, and the invisible characters of Unicode's bidirectional algorithm and
+/// their like.
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find(is_hidden) else { return Cow::Borrowed(text) };
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(&text[..first]);
+    for c in text[first..].chars() {
+        if is_hidden(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The same of a text with several lines, which stay lines.
+pub(super) fn printable_lines(text: &str) -> Cow<'_, str> {
+    if !text.contains('\n') {
+        return printable(text);
+    }
+    Cow::Owned(text.split('\n').map(printable).collect::<Vec<_>>().join("\n"))
+}
+
+fn is_hidden(c: char) -> bool {
+    // C0, DEL and C1.
+    c.is_control()
+        || matches!(
+            c,
+            // The soft hyphen, which most programs do not show.
+            '\u{ad}'
+            // The Arabic letter mark: bidirectional, as U+200E and U+200F.
+            | '\u{61c}'
+            // Spaces and joiners without width, and direction marks.
+            | '\u{200b}'..='\u{200f}'
+            // Line and paragraph separators, then embeddings and overrides of the direction.
+            | '\u{2028}'..='\u{202e}'
+            // Invisible operators, then isolates, then deprecated format characters.
+            | '\u{2060}'..='\u{206f}'
+            // The byte order mark, and annotations between lines.
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            // Tags: a second, invisible ASCII.
+            | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// Characters that no output may contain, for the tests of those that print.
+#[cfg(test)]
+pub(super) fn assert_shown(text: &str) {
+    let hidden: Vec<_> = text.chars().filter(|c| *c != '\n' && is_hidden(*c)).collect();
+    assert!(hidden.is_empty(), "{hidden:?} in {text:?}");
+}
+
+/// Texts in which every third character or so is one of those.
+#[cfg(test)]
+pub(super) fn tricky() -> impl proptest::strategy::Strategy<Value = String> {
+    use proptest::prelude::*;
+    let hidden = prop_oneof![
+        prop::char::range('\0', '\u{1f}'),
+        prop::char::range('\u{7f}', '\u{9f}'),
+        prop::char::range('\u{2028}', '\u{202e}'),
+        prop::char::range('\u{2066}', '\u{2069}'),
+        prop::sample::select(vec!['\u{61c}', '\u{200e}', '\u{200f}', '\u{ad}', '\u{feff}', '\u{e0041}']),
+    ];
+    let c = prop_oneof![2 => any::<char>(), 1 => hidden, 2 => prop::char::range('a', 'z')];
+    prop::collection::vec(c, 0..24).prop_map(String::from_iter)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_steers_or_hides_is_shown() {
+        for (text, want) in [
+            ("a\u{1b}[31mb\nc\u{202e}", "a\\u{1b}[31mb\\nc\\u{202e}"),
+            ("\u{0}\t\r\u{7f}\u{80}\u{9b}2J\u{9f}", "\\u{0}\\t\\r\\u{7f}\\u{80}\\u{9b}2J\\u{9f}"),
+            ("\u{61c}\u{200e}\u{200f}", "\\u{61c}\\u{200e}\\u{200f}"),
+            ("\u{202a}\u{2066}x\u{2069}\u{202c}", "\\u{202a}\\u{2066}x\\u{2069}\\u{202c}"),
+            ("a\u{2028}b\u{2029}", "a\\u{2028}b\\u{2029}"),
+            ("日本 café – naïve", "日本 café – naïve"),
+            ("", ""),
+        ] {
+            assert_eq!(printable(text), want);
+        }
+        assert_eq!(printable_lines("a\u{85}\nb\r\n"), "a\\u{85}\nb\\r\n");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hidden_is_left_and_nothing_else_changes(text in tricky()) {
+            let shown = printable(&text);
+            prop_assert!(!shown.contains(is_hidden), "{:?}", shown);
+            prop_assert_eq!(printable(&shown), shown.clone(), "shown twice");
+            // What is left of both without the escapes is the same text, in the same order.
+            let escaped: String = text
+                .chars()
+                .map(|c| if is_hidden(c) { c.escape_default().to_string() } else { c.to_string() })
+                .collect();
+            prop_assert_eq!(shown, escaped);
+        }
+
+        #[test]
+        fn lines_stay_lines(text in tricky()) {
+            let shown = printable_lines(&text);
+            assert_shown(&shown);
+            prop_assert_eq!(shown.split('\n').count(), text.split('\n').count());
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The network policy: who may connect to the pods, and where they may connect to.
+
+use serde_json::{Value, json};
+
+use super::names::{ADMIN_PORT, NAME, WEBHOOK_PORT, meta};
+
+/// Every address, and the range of pods within it, which an installation replaces by its own. These are the ranges of kind
+/// and kubeadm's usual ones.
+const OUTSIDE_PODS: [(&str, &str); 2] = [("0.0.0.0/0", "10.244.0.0/16"), ("::/0", "fd00:10:244::/56")];
+
+/// Limits who connects:
+///
+/// - to the webhook: API servers. They use the host network of a node, or an address outside the cluster, so that no pod
+///   selector can name them: everything but pods may connect. Managed control planes that tunnel into the cluster connect
+///   from the pods of konnectivity.
+/// - to health and metrics: pods of namespaces with the label `metrics: enabled`. Probes come from the node of the pod,
+///   which a network policy never restricts.
+///
+/// Roster itself connects to DNS and to the API server. Some network plugins match the port behind the Service of the API
+/// server, which differs between distributions.
+pub(super) fn network_policy() -> Value {
+    let mut api_servers: Vec<Value> =
+        OUTSIDE_PODS.iter().map(|(cidr, pods)| json!({ "ipBlock": { "cidr": cidr, "except": [pods] } })).collect();
+    api_servers.push(json!({
+        "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": "kube-system" } },
+        "podSelector": { "matchLabels": { "k8s-app": "konnectivity-agent" } },
+    }));
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": meta(NAME),
+        "spec": {
+            "podSelector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [
+                { "from": api_servers, "ports": [{ "protocol": "TCP", "port": WEBHOOK_PORT }] },
+                {
+                    "from": [{ "namespaceSelector": { "matchLabels": { "metrics": "enabled" } } }],
+                    "ports": [{ "protocol": "TCP", "port": ADMIN_PORT }],
+                },
+            ],
+            "egress": [{ "ports": [
+                { "protocol": "TCP", "port": 443 },
+                { "protocol": "TCP", "port": 6443 },
+                { "protocol": "TCP", "port": 8443 },
+                { "protocol": "TCP", "port": 16443 },
+                { "protocol": "TCP", "port": 53 },
+                { "protocol": "UDP", "port": 53 },
+            ] }],
+        },
+    })
+}

@@ -1,0 +1,391 @@
+//! The labels of namespaces: from the copy of the cluster, or read from the API server where the copy does not know the
+//! namespace yet.
+//!
+//! A watch lags behind. A namespace and its first Service may be created within a millisecond, and a policy that selects
+//! the namespace by its labels must hold for that Service.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool, atomic::Ordering},
+    time::Duration,
+};
+
+use kube::Client;
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family},
+    registry::Registry,
+};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::{Instant, timeout, timeout_at},
+};
+
+use crate::{
+    inventory::{NamespaceRow, Store},
+    model::{Labels, Resource, dns},
+};
+
+/// Longest time of a read. An API server answers within some milliseconds, and waits at least a second for a review.
+const READ: Duration = Duration::from_millis(500);
+/// How long labels count that were read, if the watch does not deliver the namespace before.
+const FOUND: Duration = Duration::from_secs(30);
+/// How long a failure counts: a client may create the namespace right after it.
+const FAILED: Duration = Duration::from_millis(250);
+/// Requests to the API server at the same time. A client can name any namespace in a review.
+const AT_ONCE: usize = 16;
+/// Namespaces that are being read, or were read lately.
+const NAMESPACES: usize = 1024;
+
+/// Finds the labels of namespaces.
+#[derive(Debug)]
+pub struct NamespaceLookup {
+    store: Arc<Store>,
+    /// What reads a namespace that the store does not know; `None`: nothing.
+    reader: Option<Arc<NamespaceReader>>,
+}
+
+struct NamespaceReader {
+    client: Client,
+    reads: Mutex<BTreeMap<String, NamespaceRead>>,
+    requests: Semaphore,
+    metrics: NamespaceMetrics,
+    /// Whether the last request failed: one line of the log is enough.
+    failing: AtomicBool,
+}
+
+impl std::fmt::Debug for NamespaceReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NamespaceReader").finish_non_exhaustive()
+    }
+}
+
+/// The state of a read.
+enum NamespaceRead {
+    /// It goes on until the sender is dropped.
+    Pending(watch::Receiver<()>),
+    /// Its labels, or `None` if it failed.
+    Ended { labels: Option<Labels>, until: Instant },
+}
+
+impl NamespaceRead {
+    /// Whether it goes on, or its result still counts.
+    fn counts(&self, now: Instant) -> bool {
+        match self {
+            // Without its sender, the task ended without a result.
+            Self::Pending(end) => end.has_changed().is_ok(),
+            Self::Ended { until, .. } => now < *until,
+        }
+    }
+}
+
+impl NamespaceLookup {
+    /// Labels from the copy of the cluster alone.
+    pub fn new(store: Arc<Store>) -> Self {
+        Self { store, reader: None }
+    }
+
+    /// Labels from the copy of the cluster, and from the API server of `client`.
+    pub(crate) fn reading(store: Arc<Store>, client: Client, metrics: NamespaceMetrics) -> Self {
+        let reader = NamespaceReader {
+            client,
+            reads: Mutex::default(),
+            requests: Semaphore::new(AT_ONCE),
+            metrics,
+            failing: AtomicBool::new(false),
+        };
+        Self { store, reader: Some(Arc::new(reader)) }
+    }
+
+    /// The labels of a namespace, if they are known.
+    pub fn labels(&self, namespace: &str) -> Option<Labels> {
+        self.store.namespace_labels(namespace).or_else(|| self.reader.as_ref()?.labels(namespace))
+    }
+
+    /// Reads the labels of a namespace that is not known, once for all reviews that wait for it. Returns after the read,
+    /// whether it succeeds or fails, but at `latest` in any case.
+    pub(super) async fn resolve(&self, namespace: &str, latest: Instant) {
+        let Some(reader) = &self.reader else { return };
+        // The name becomes a part of a path. No namespace has another name.
+        if !dns::is_label(namespace.as_bytes()) || self.store.namespace_labels(namespace).is_some() {
+            return;
+        }
+        if let Some(mut end) = reader.begin(namespace, &self.store) {
+            // The error says that the sender is dropped, which is the end of the read.
+            let _ = timeout_at(latest, end.changed()).await;
+        }
+    }
+}
+
+impl NamespaceReader {
+    fn reads(&self) -> MutexGuard<'_, BTreeMap<String, NamespaceRead>> {
+        self.reads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn labels(&self, namespace: &str) -> Option<Labels> {
+        match self.reads().get(namespace) {
+            Some(read @ NamespaceRead::Ended { labels, .. }) if read.counts(Instant::now()) => labels.clone(),
+            _ => None,
+        }
+    }
+
+    /// Begins a read, unless one goes on or has just ended. Returns what ends with it; `None` if there is nothing to wait
+    /// for.
+    fn begin(self: &Arc<Self>, namespace: &str, store: &Store) -> Option<watch::Receiver<()>> {
+        let now = Instant::now();
+        let mut reads = self.reads();
+        match reads.get(namespace).filter(|read| read.counts(now)) {
+            Some(NamespaceRead::Pending(end)) => return Some(end.clone()),
+            Some(NamespaceRead::Ended { .. }) => return None,
+            None => {}
+        }
+        if reads.len() >= NAMESPACES {
+            reads.retain(|name, read| read.counts(now) && store.namespace_labels(name).is_none());
+        }
+        if reads.len() >= NAMESPACES {
+            self.metrics.count("busy");
+            return None;
+        }
+        let (ends, end) = watch::channel(());
+        reads.insert(namespace.to_owned(), NamespaceRead::Pending(end.clone()));
+        drop(reads);
+        let (reader, namespace) = (self.clone(), namespace.to_owned());
+        // A task of its own, so that a client that closes its connection does not end the read for others.
+        tokio::spawn(async move {
+            let labels = reader.read(&namespace).await;
+            let until = Instant::now() + if labels.is_some() { FOUND } else { FAILED };
+            reader.reads().insert(namespace, NamespaceRead::Ended { labels, until });
+            drop(ends);
+        });
+        Some(end)
+    }
+
+    /// The labels, or `None` where the namespace cannot be read.
+    async fn read(&self, namespace: &str) -> Option<Labels> {
+        let read = async {
+            // The semaphore is never closed.
+            let _place = self.requests.acquire().await.ok();
+            let path = format!("{}/{namespace}", Resource::Namespace.path(None));
+            let request = http::Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)?;
+            self.client.request::<NamespaceRow>(request).await
+        };
+        let (result, labels) = match timeout(READ, read).await {
+            Ok(Ok(row)) => ("found", Some(row.labels().clone())),
+            Ok(Err(kube::Error::Api(status))) if status.code == 404 => ("missing", None),
+            Ok(Err(error)) => {
+                self.failed(namespace, &error.to_string());
+                ("failed", None)
+            }
+            Err(_) => {
+                self.failed(namespace, "no answer in time");
+                ("failed", None)
+            }
+        };
+        if result != "failed" {
+            self.failing.store(false, Ordering::Relaxed);
+        }
+        self.metrics.count(result);
+        labels
+    }
+
+    fn failed(&self, namespace: &str, error: &str) {
+        if !self.failing.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                namespace,
+                error,
+                "a new namespace cannot be read: policies that select namespaces apply to it"
+            );
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabels {
+    result: &'static str,
+}
+
+/// Metrics of the reads of namespaces. A clone counts into the same metrics.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NamespaceMetrics {
+    reads: Family<ResultLabels, Counter>,
+}
+
+impl NamespaceMetrics {
+    /// Registers all of them.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "roster_namespace_reads",
+            "Namespaces that the copy of the cluster did not know yet, by the result of reading them",
+            self.reads.clone(),
+        );
+    }
+
+    fn count(&self, result: &'static str) {
+        self.reads.get_or_create(&ResultLabels { result }).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use axum::{
+        Json, Router,
+        extract::{Request, State},
+        http::StatusCode,
+        response::{IntoResponse, Response},
+    };
+    use futures::future::join_all;
+    use serde_json::json;
+    use tokio::time::{advance, sleep};
+
+    use super::*;
+    use crate::runtime::telemetry::registry::MetricsRegistry;
+
+    /// An API server with namespaces in memory.
+    #[derive(Clone, Default)]
+    struct Cluster(Arc<ClusterState>);
+
+    #[derive(Default)]
+    struct ClusterState {
+        /// The paths that were requested.
+        requests: Mutex<Vec<String>>,
+        at_once: AtomicUsize,
+        most_at_once: AtomicUsize,
+    }
+
+    impl Cluster {
+        fn requests(&self) -> Vec<String> {
+            std::mem::take(&mut self.0.requests.lock().unwrap())
+        }
+    }
+
+    /// What a namespace answers depends on its name.
+    async fn answer(State(Cluster(state)): State<Cluster>, request: Request) -> Response {
+        let path = request.uri().path().to_owned();
+        state.requests.lock().unwrap().push(path.clone());
+        let at_once = state.at_once.fetch_add(1, Ordering::SeqCst) + 1;
+        state.most_at_once.fetch_max(at_once, Ordering::SeqCst);
+        sleep(Duration::from_millis(5)).await;
+        state.at_once.fetch_sub(1, Ordering::SeqCst);
+        let failure = |code: u16| {
+            let status = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": "x", "message": "x" });
+            (StatusCode::from_u16(code).unwrap(), Json(status)).into_response()
+        };
+        match path.strip_prefix("/api/v1/namespaces/") {
+            Some("silent") => std::future::pending().await,
+            Some("missing") => failure(404),
+            Some("forbidden") => failure(403),
+            Some("nonsense") => Json(json!([])).into_response(),
+            Some(name) => Json(json!({
+                "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": { "team": "a" } },
+            }))
+            .into_response(),
+            None => failure(400),
+        }
+    }
+
+    fn lookup() -> (NamespaceLookup, Cluster, Arc<Store>, MetricsRegistry) {
+        let (cluster, store) = (Cluster::default(), Arc::new(Store::new()));
+        store.fill(vec![NamespaceRow::new("known", labels("b"))]);
+        let client = Client::new(Router::new().fallback(answer).with_state(cluster.clone()), "default");
+        let (registry, metrics) = (MetricsRegistry::default(), NamespaceMetrics::default());
+        registry.register(|r| metrics.register(r));
+        (NamespaceLookup::reading(store.clone(), client, metrics), cluster, store, registry)
+    }
+
+    fn labels(team: &str) -> Labels {
+        [("team", team)].into_iter().collect()
+    }
+
+    fn in_a_second() -> Instant {
+        Instant::now() + Duration::from_secs(1)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_namespace_is_read_where_the_copy_does_not_know_it() {
+        let (long, dots) = ("x".repeat(64), "../secrets");
+        for (name, want, requests, longest, result) in [
+            ("known", Some("b"), 0, 0, None),
+            ("new", Some("a"), 1, 10, Some("found")),
+            ("missing", None, 1, 10, Some("missing")),
+            ("forbidden", None, 1, 10, Some("failed")),
+            ("nonsense", None, 1, 10, Some("failed")),
+            ("silent", None, 1, 510, Some("failed")),
+            // These would be other paths.
+            (dots, None, 0, 0, None),
+            ("a/b", None, 0, 0, None),
+            ("a?watch=true", None, 0, 0, None),
+            ("a%2Fb", None, 0, 0, None),
+            (&long, None, 0, 0, None),
+            ("", None, 0, 0, None),
+        ] {
+            let (lookup, cluster, _, registry) = lookup();
+            let began = Instant::now();
+            lookup.resolve(name, in_a_second()).await;
+            assert!(began.elapsed() <= Duration::from_millis(longest), "{name}: {:?}", began.elapsed());
+            assert_eq!(lookup.labels(name), want.map(labels), "{name}");
+            assert_eq!(cluster.requests().len(), requests, "{name}");
+            let text = registry.encode().unwrap();
+            let counted = result.map(|r| format!("roster_namespace_reads_total{{result=\"{r}\"}} 1"));
+            assert!(counted.is_none_or(|line| text.contains(&line)), "{name}: {text}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_review_waits_no_longer_than_its_deadline() {
+        let (lookup, cluster, ..) = lookup();
+        let began = Instant::now();
+        lookup.resolve("silent", began + Duration::from_millis(100)).await;
+        assert_eq!(began.elapsed().as_millis(), 100);
+        // The read goes on for others, and no second one begins.
+        lookup.resolve("silent", in_a_second()).await;
+        assert!(began.elapsed() < Duration::from_millis(600), "{:?}", began.elapsed());
+        assert_eq!(cluster.requests().len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_namespace_is_read_once_for_all_reviews_and_not_many_at_the_same_time() {
+        let (lookup, cluster, ..) = lookup();
+        join_all((0..20).map(|_| lookup.resolve("new", in_a_second()))).await;
+        assert_eq!(cluster.requests(), ["/api/v1/namespaces/new"]);
+
+        let names: Vec<String> = (0..100).map(|i| format!("n-{i}")).collect();
+        join_all(names.iter().map(|name| lookup.resolve(name, in_a_second()))).await;
+        assert_eq!(cluster.requests().len(), 100);
+        assert_eq!(cluster.0.most_at_once.load(Ordering::SeqCst), AT_ONCE);
+        assert!(names.iter().all(|name| lookup.labels(name) == Some(labels("a"))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_namespaces_are_remembered_than_the_limit() {
+        let (lookup, cluster, _, registry) = lookup();
+        let names: Vec<String> = (0..=NAMESPACES).map(|i| format!("n-{i}")).collect();
+        join_all(names.iter().map(|name| lookup.resolve(name, in_a_second()))).await;
+        assert_eq!(cluster.requests().len(), NAMESPACES);
+        assert!(registry.encode().unwrap().contains("roster_namespace_reads_total{result=\"busy\"} 1"));
+        // Later there is room again.
+        advance(FOUND).await;
+        lookup.resolve("new", in_a_second()).await;
+        assert_eq!(lookup.labels("new"), Some(labels("a")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn results_count_for_a_while_and_the_watch_takes_precedence() {
+        let (lookup, cluster, store, _) = lookup();
+        for (name, lasts) in [("new", FOUND), ("missing", FAILED), ("forbidden", FAILED)] {
+            lookup.resolve(name, in_a_second()).await;
+            advance(lasts / 2).await;
+            lookup.resolve(name, in_a_second()).await;
+            assert_eq!(cluster.requests().len(), 1, "{name}");
+            advance(lasts).await;
+            assert_eq!(lookup.labels(name), None, "{name}");
+            lookup.resolve(name, in_a_second()).await;
+            assert_eq!(cluster.requests().len(), 1, "{name}");
+        }
+        lookup.resolve("new", in_a_second()).await;
+        store.apply(NamespaceRow::new("new", labels("c")));
+        assert_eq!(lookup.labels("new"), Some(labels("c")));
+        assert_eq!(cluster.requests().len(), 0);
+    }
+}

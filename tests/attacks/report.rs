@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{attacker::Sources, genuine::Outcome, run::Measured};
 
 /// The p99 of genuine reviews.
-const P99: Duration = Duration::from_millis(100);
+pub(crate) const P99: Duration = Duration::from_millis(100);
 /// Resident memory of a server without the REST API, and with it.
 const WEBHOOK_ALONE: u64 = 256 << 20;
 const WITH_REST: u64 = 512 << 20;

@@ -20,6 +20,8 @@ const STREAMS: usize = 128;
 const CONVERSION: usize = 4 << 20;
 /// What the client's side buffers, where it reads little.
 const BUFFER: u32 = 4 << 10;
+/// The pause after a refusal.
+const REFUSED: Duration = Duration::from_millis(50);
 const CONVERT: &str = "/convert?timeout=30s";
 
 /// Posts on all streams of a connection whose windows stay closed, again wherever the server ends a stream.
@@ -32,7 +34,10 @@ async fn never_take<S: AsyncRead + AsyncWrite + Unpin>(
     loop {
         while http2.open_streams() < STREAMS {
             attacker.requested(1);
-            http2.post(path, body).await?;
+            if !http2.post(path, body).await? {
+                attacker.answered(1);
+                sleep(REFUSED).await;
+            }
         }
         let frame = http2.next_frame().await?;
         attacker.answered(u64::from(frame.ends_stream()));
@@ -66,7 +71,7 @@ async fn hardly_read(
 
 pub(super) fn conversions_over_http2(attacker: &Attacker) {
     let body = Arc::new(bodies::conversion(CONVERSION));
-    attacker.clients(2, move |attacker, number| {
+    attacker.clients(8, move |attacker, number| {
         let body = body.clone();
         async move {
             let tls = attacker.http2(number).await?;

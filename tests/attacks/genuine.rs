@@ -202,7 +202,7 @@ impl Client {
                     number += 1;
                     self.see(|seen| seen.late.push(due.elapsed()));
                     let object = if number % BAD == 0 { Object::Bad } else { Object::Good };
-                    let kept = if number / BAD % 2 == 0 { Way::KeptHttp1 } else { Way::KeptHttp2 };
+                    let kept = if (number / BAD).is_multiple_of(2) { Way::KeptHttp1 } else { Way::KeptHttp2 };
                     tasks.spawn(self.clone().review(object, Way::New));
                     tasks.spawn(self.clone().review(object, kept));
                 }

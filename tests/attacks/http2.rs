@@ -17,6 +17,7 @@ const WINDOW: i64 = (64 << 10) - 1;
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
+pub(crate) const PRIORITY: u8 = 2;
 pub(crate) const RST_STREAM: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
 pub(crate) const PING: u8 = 6;
@@ -53,6 +54,12 @@ pub(crate) fn fields(path: &str, scheme: Scheme) -> Vec<u8> {
         block.extend(value.as_bytes());
     }
     block
+}
+
+/// A field whose value nearly fills a frame.
+pub(crate) fn long_field() -> Vec<u8> {
+    // A literal that no table keeps, the name `x`, and 16 000 as HPACK writes it.
+    [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x7c][..], &[b'x'; 16_000]].concat()
 }
 
 /// The index of the scheme in the static table.
@@ -115,14 +122,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
         Ok(Self { io, scheme, received, next: 1, window: WINDOW, initial: WINDOW, streams })
     }
 
-    /// Sends the heads of `count` requests whose bodies follow, or never come.
-    pub(crate) async fn heads(&mut self, path: &str, count: usize) -> Result<()> {
+    /// Sends the heads of `count` requests whose bodies follow, or never come. `more` bytes follow in fields of their own.
+    pub(crate) async fn heads(&mut self, path: &str, count: usize, more: usize) -> Result<()> {
         let block = fields(path, self.scheme);
-        let mut bytes = Vec::new();
+        let field = long_field();
+        let pieces = more / field.len();
         for _ in 0..count {
-            bytes.extend(frame(HEADERS, END_HEADERS, self.new_stream(), &block));
+            let stream = self.new_stream();
+            let mut bytes = frame(HEADERS, if pieces == 0 { END_HEADERS } else { 0 }, stream, &block);
+            for piece in 1..=pieces {
+                bytes.extend(frame(CONTINUATION, if piece == pieces { END_HEADERS } else { 0 }, stream, &field));
+            }
+            self.write(&bytes).await?;
         }
-        self.write(&bytes).await
+        Ok(())
     }
 
     /// Sends a small request and reads its answer: the status, if it is a frequent one, and the body.

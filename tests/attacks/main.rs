@@ -71,7 +71,9 @@ fn run(arguments: &Arguments) -> Result<bool> {
     let attacks: Vec<_> = attacks::ALL.iter().filter(|attack| chosen(attack.name)).collect();
     ensure!(!attacks.is_empty(), "there is no such attack; --list lists them");
     if arguments.list {
-        attacks.iter().for_each(|attack| println!("{:<24} {}", attack.name, attack.about));
+        for attack in attacks {
+            println!("{:<24} {}", attack.name, attack.about);
+        }
         return Ok(true);
     }
     let sources = if arguments.from_genuine { Sources::Genuine } else { Sources::Others(arguments.sources) };
@@ -80,7 +82,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
     let mut report = Report::new(sources);
     for attack in attacks {
         println!("\n{}: {}", attack.name, attack.about);
-        report.add(run::run(attack, &arguments.program, &certificate, sources, duration)?);
+        report.add(&run::run(attack, &arguments.program, &certificate, sources, duration)?);
     }
     Ok(report.finish())
 }

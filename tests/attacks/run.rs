@@ -21,7 +21,7 @@ use crate::{
 /// The time before an attack, in which nothing may go wrong.
 const BEFORE: Duration = Duration::from_millis(400);
 /// The longest time after it, in which the server recovers.
-const AFTER: Duration = Duration::from_millis(3000);
+const AFTER: Duration = Duration::from_secs(3);
 /// After a short attack, the server has recovered once every review was right for so long.
 const CALM: Duration = Duration::from_millis(700);
 const SHORT: Duration = Duration::from_secs(10);

@@ -18,6 +18,8 @@ use crate::{
 const STREAMS: usize = 128;
 /// The size of a conversion.
 const CONVERSION: usize = 4 << 20;
+/// The pods of a plan, which take just less than the mebibyte from which bodies wait for a place.
+const PODS: usize = 3000;
 /// What the client's side buffers, where it reads little.
 const BUFFER: u32 = 4 << 10;
 /// The pause after a refusal.
@@ -116,6 +118,3 @@ pub(super) fn plans_over_http1(attacker: &Attacker) {
         }
     });
 }
-
-/// So many pods take just less than the mebibyte from which bodies wait for a place.
-const PODS: usize = 3000;

@@ -131,4 +131,34 @@ pub(crate) const ALL: &[Attack] = &[
         rest: false,
         start: work::probes,
     },
+    Attack {
+        name: "unfinished-handshakes",
+        about: "2000 TLS handshakes that stop after half of the first message",
+        rest: false,
+        start: connections::unfinished_handshakes,
+    },
+    Attack {
+        name: "large-heads-over-http2",
+        about: "140 HTTP/2 connections with 128 streams, each with a head of 48 KB and no body",
+        rest: false,
+        start: requests::large_heads_over_http2,
+    },
+    Attack {
+        name: "empty-data",
+        about: "bodies over HTTP/2 of empty pieces, as fast as possible",
+        rest: false,
+        start: floods::empty_data,
+    },
+    Attack {
+        name: "priorities",
+        about: "priorities over HTTP/2, as fast as possible",
+        rest: false,
+        start: floods::priorities,
+    },
+    Attack {
+        name: "pipelined",
+        about: "small requests over HTTP/1.1, sent without reading the answers",
+        rest: false,
+        start: work::pipelined,
+    },
 ];

@@ -19,7 +19,7 @@ const STREAMS: usize = 128;
 /// The size of a conversion.
 const CONVERSION: usize = 4 << 20;
 /// The pods of a plan, which take just less than the mebibyte from which bodies wait for a place.
-const PODS: usize = 3000;
+const PODS: usize = 4000;
 /// What the client's side buffers, where it reads little.
 const BUFFER: u32 = 4 << 10;
 /// The pause after a refusal.

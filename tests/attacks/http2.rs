@@ -224,6 +224,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
         self.write(&bytes).await
     }
 
+    /// Takes so many bytes more on every open stream.
+    pub(crate) async fn open_windows(&mut self, bytes: u32) -> Result<()> {
+        let more = bytes.to_be_bytes();
+        let updates: Vec<u8> = self.streams.keys().flat_map(|s| frame(WINDOW_UPDATE, 0, *s, &more)).collect();
+        self.write(&updates).await
+    }
+
     /// The number of streams that the server has not ended.
     pub(crate) fn open_streams(&self) -> usize {
         self.streams.len()

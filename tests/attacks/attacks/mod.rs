@@ -41,7 +41,7 @@ pub(crate) const ALL: &[Attack] = &[
     },
     Attack {
         name: "untaken-conversions-h2",
-        about: "conversions of 4 MiB on HTTP/2 streams with closed windows",
+        about: "conversions of 4 MiB on HTTP/2 streams whose windows stay closed, or open by a byte per second",
         rest: false,
         start: answers::conversions_over_http2,
     },
@@ -53,7 +53,7 @@ pub(crate) const ALL: &[Attack] = &[
     },
     Attack {
         name: "untaken-plans-h2",
-        about: "plans on HTTP/2 streams with closed windows",
+        about: "plans on HTTP/2 streams whose windows stay closed, or open by a byte per second",
         rest: true,
         start: answers::plans_over_http2,
     },

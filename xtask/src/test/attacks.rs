@@ -15,8 +15,8 @@ pub(super) struct AttackArguments {
     /// How long each attack lasts, in seconds. All of them together take about two minutes with the default
     #[arg(long, default_value_t = SHORT)]
     seconds: f64,
-    /// Only the attacks whose name contains this
-    #[arg(long, value_name = "NAME")]
+    /// Only these attacks: names or parts of names, separated by commas
+    #[arg(long, value_name = "NAMES")]
     only: Option<String>,
     /// Attack from the genuine client's own address: then only recovery, memory and refusals are judged
     #[arg(long)]

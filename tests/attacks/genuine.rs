@@ -21,19 +21,21 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{
     attacker::{GENUINE, Targets},
-    bodies, http1, tls,
+    bodies, http1,
+    http2::{Http2, Scheme},
+    tls,
 };
 
 /// The address from which a kubelet probes.
 const KUBELET: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
-/// The time between two reviews, on new connections and on persistent ones.
+/// The time between two reviews on new connections, and between two on persistent ones.
 const EVERY: Duration = Duration::from_millis(20);
 /// One in so many reviews has an object that must be refused.
 const BAD: u64 = 10;
 /// The longest time that an API server waits by default.
 const REVIEW: Duration = Duration::from_secs(10);
-const REVIEW_PATH: &str = "/validate?timeout=10s";
-/// Connections that are kept. An API server opens another one when all are busy, as long as it may.
+const PATH: &str = "/validate?timeout=10s";
+/// Persistent connections of each protocol. An API server opens another one when all are busy.
 const KEPT: usize = 8;
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 const PROBE: Duration = Duration::from_secs(1);
@@ -98,6 +100,15 @@ impl Genuine {
         Ok(Self { stop, thread, seen })
     }
 
+    /// Whether every review that began this long ago, or later, was answered rightly and soon.
+    pub(crate) fn is_calm(&self, duration: Duration, longest: Duration) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = seen.reviews.iter().filter(|r| r.began.elapsed() <= duration);
+        let right = recent.clone().filter(|r| matches!(r.outcome, Outcome::Right) && r.took <= longest).count();
+        // Some may be on their way.
+        right == recent.count() && right as f64 > 1.5 * duration.div_duration_f64(EVERY)
+    }
+
     /// Begins nothing more, waits for the last answers, and returns what was seen.
     pub(crate) fn stop(self) -> Result<Seen> {
         self.stop.send_replace(true);
@@ -106,36 +117,67 @@ impl Genuine {
     }
 }
 
-/// A request and its right answer.
+/// What is reviewed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Object {
     Good,
     Bad,
 }
 
+/// How a review is sent.
+#[derive(Clone, Copy)]
+enum Way {
+    New,
+    KeptHttp1,
+    KeptHttp2,
+}
+
+type Connection = TlsStream<TcpStream>;
+
+/// Persistent connections of one protocol.
+struct Kept<C> {
+    idle: Mutex<Vec<C>>,
+    places: Semaphore,
+}
+
+impl<C> Kept<C> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { idle: Mutex::default(), places: Semaphore::new(KEPT) })
+    }
+
+    fn take(&self) -> Option<C> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn put(&self, connection: C) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+}
+
 #[derive(Clone)]
 struct Client {
     targets: Targets,
     process: u32,
-    connector: TlsConnector,
-    good: Arc<[u8]>,
-    bad: Arc<[u8]>,
-    kept: Arc<Mutex<Vec<TlsStream<TcpStream>>>>,
-    places: Arc<Semaphore>,
+    http1: TlsConnector,
+    http2: TlsConnector,
+    good: Arc<str>,
+    bad: Arc<str>,
+    kept_http1: Arc<Kept<Connection>>,
+    kept_http2: Arc<Kept<Http2<Connection>>>,
     seen: Arc<Mutex<Seen>>,
 }
 
 impl Client {
     fn new(targets: Targets, process: u32, seen: Arc<Mutex<Seen>>) -> Result<Self> {
-        let request = |body: String| http1::post(REVIEW_PATH, &body).into();
         Ok(Self {
             targets,
             process,
-            connector: tls::connector(&[])?,
-            good: request(bodies::good_review()),
-            bad: request(bodies::bad_review()),
-            kept: Arc::default(),
-            places: Arc::new(Semaphore::new(KEPT)),
+            http1: tls::connector(&[])?,
+            http2: tls::connector(&[b"h2"])?,
+            good: bodies::good_review().into(),
+            bad: bodies::bad_review().into(),
+            kept_http1: Kept::new(),
+            kept_http2: Kept::new(),
             seen,
         })
     }
@@ -160,8 +202,9 @@ impl Client {
                     number += 1;
                     self.see(|seen| seen.late.push(due.elapsed()));
                     let object = if number % BAD == 0 { Object::Bad } else { Object::Good };
-                    tasks.spawn(self.clone().review(object, true));
-                    tasks.spawn(self.clone().review(object, false));
+                    let kept = if (number / BAD).is_multiple_of(2) { Way::KeptHttp1 } else { Way::KeptHttp2 };
+                    tasks.spawn(self.clone().review(object, Way::New));
+                    tasks.spawn(self.clone().review(object, kept));
                 }
                 _ = probes.tick() => {
                     tasks.spawn(self.clone().probe("/livez"));
@@ -177,10 +220,15 @@ impl Client {
         while tasks.join_next().await.is_some() {}
     }
 
-    async fn review(self, object: Object, new: bool) {
+    async fn review(self, object: Object, way: Way) {
         let began = Instant::now();
+        let body = if object == Object::Good { &self.good } else { &self.bad };
         let answer = timeout(REVIEW, async {
-            if new { self.review_on_new(object).await } else { self.review_on_kept(object).await }
+            match way {
+                Way::New => http1::exchange(&mut self.connect(&self.http1).await?, &http1::post(PATH, body)).await,
+                Way::KeptHttp1 => self.on_kept_http1(body).await,
+                Way::KeptHttp2 => self.on_kept_http2(body).await,
+            }
         });
         let outcome = match (object, answer.await) {
             (_, Err(_)) => Outcome::Lost("no answer within 10 s".to_owned()),
@@ -197,38 +245,40 @@ impl Client {
         self.see(|seen| seen.reviews.push(review));
     }
 
-    fn request(&self, object: Object) -> &[u8] {
-        if object == Object::Good { &self.good } else { &self.bad }
-    }
-
-    async fn review_on_new(&self, object: Object) -> Result<http1::Answer> {
-        http1::exchange(&mut self.connect().await?, self.request(object)).await
-    }
-
-    async fn review_on_kept(&self, object: Object) -> Result<http1::Answer> {
-        let _place = self.places.acquire().await?;
-        let mut connection = match self.idle() {
-            Some(connection) => connection,
-            None => self.connect().await?,
+    async fn on_kept_http1(&self, body: &str) -> Result<http1::Answer> {
+        // Nothing is to be read on an idle connection but its end.
+        let is_open = |connection: &Connection| {
+            let read = connection.get_ref().0.try_read(&mut [0]);
+            read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
         };
-        let answer = http1::exchange(&mut connection, self.request(object)).await?;
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        let _place = self.kept_http1.places.acquire().await?;
+        let mut connection = match std::iter::from_fn(|| self.kept_http1.take()).find(is_open) {
+            Some(connection) => connection,
+            None => self.connect(&self.http1).await?,
+        };
+        let answer = http1::exchange(&mut connection, &http1::post(PATH, body)).await?;
+        self.kept_http1.put(connection);
         Ok(answer)
     }
 
-    /// A kept connection that the server has not closed.
-    fn idle(&self) -> Option<TlsStream<TcpStream>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        std::iter::from_fn(|| kept.pop()).find(|connection| {
-            // Nothing is to be read on an idle connection but its end.
-            let read = connection.get_ref().0.try_read(&mut [0]);
-            read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
-        })
+    async fn on_kept_http2(&self, body: &str) -> Result<http1::Answer> {
+        let _place = self.kept_http2.places.acquire().await?;
+        let mut connection = loop {
+            let Some(mut idle) = self.kept_http2.take() else {
+                break Http2::open(self.connect(&self.http2).await?, Scheme::Https, &[]).await?;
+            };
+            if idle.is_open().await {
+                break idle;
+            }
+        };
+        let (status, body) = connection.exchange(PATH, body.as_bytes()).await?;
+        self.kept_http2.put(connection);
+        Ok(http1::Answer { status, body })
     }
 
-    async fn connect(&self) -> Result<TlsStream<TcpStream>> {
+    async fn connect(&self, connector: &TlsConnector) -> Result<Connection> {
         let tcp = tcp(GENUINE, self.targets.webhook).await?;
-        self.connector.connect(ServerName::try_from("localhost")?, tcp).await.context("handshake")
+        connector.connect(ServerName::try_from("localhost")?, tcp).await.context("handshake")
     }
 
     async fn probe(self, path: &'static str) {

@@ -1,17 +1,23 @@
 //! A client of HTTP/2 that writes its frames by hand, because no library sends what the attacks send.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::{Result, bail, ensure};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    time::timeout,
+};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The largest frame, and the first window, until the server sends other settings.
 const FRAME: usize = 16 << 10;
+/// The bytes that are written at once.
+const MANY: usize = 16 * FRAME;
 const WINDOW: i64 = (64 << 10) - 1;
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
+pub(crate) const PRIORITY: u8 = 2;
 pub(crate) const RST_STREAM: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
 pub(crate) const PING: u8 = 6;
@@ -23,6 +29,9 @@ pub(crate) const CONTINUATION: u8 = 9;
 pub(crate) const END_STREAM: u8 = 1;
 const ACK: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
+
+/// The error code of a client that gives up.
+pub(crate) const CANCEL: u32 = 8;
 
 /// The setting that says how much of an answer the client takes.
 pub(crate) const INITIAL_WINDOW: u16 = 4;
@@ -45,6 +54,12 @@ pub(crate) fn fields(path: &str, scheme: Scheme) -> Vec<u8> {
         block.extend(value.as_bytes());
     }
     block
+}
+
+/// A field whose value nearly fills a frame.
+pub(crate) fn long_field() -> Vec<u8> {
+    // A literal that no table keeps, the name `x`, and 16 000 as HPACK writes it.
+    [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x7c][..], &[b'x'; 16_000]].concat()
 }
 
 /// The index of the scheme in the static table.
@@ -75,6 +90,13 @@ impl Frame {
         self.kind == RST_STREAM || matches!(self.kind, HEADERS | DATA) && self.flags & END_STREAM != 0
     }
 
+    /// The status, if it is in the static table; 0 otherwise.
+    fn status(&self) -> u16 {
+        const STATIC: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
+        let index = self.payload.first().and_then(|first| first.checked_sub(0x88));
+        index.and_then(|index| STATIC.get(usize::from(index))).copied().unwrap_or(0)
+    }
+
     fn number(&self, at: usize) -> Option<u32> {
         self.payload.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes)
     }
@@ -100,17 +122,62 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
         Ok(Self { io, scheme, received, next: 1, window: WINDOW, initial: WINDOW, streams })
     }
 
-    /// Sends the heads of `count` requests whose bodies follow, or never come.
-    pub(crate) async fn heads(&mut self, path: &str, count: usize) -> Result<()> {
+    /// Sends the heads of `count` requests whose bodies follow, or never come. `more` bytes follow in fields of their own.
+    pub(crate) async fn heads(&mut self, path: &str, count: usize, more: usize) -> Result<()> {
         let block = fields(path, self.scheme);
-        let mut bytes = Vec::new();
+        let field = long_field();
+        let pieces = more / field.len();
         for _ in 0..count {
-            bytes.extend(frame(HEADERS, END_HEADERS, self.new_stream(), &block));
+            let stream = self.new_stream();
+            let mut bytes = frame(HEADERS, if pieces == 0 { END_HEADERS } else { 0 }, stream, &block);
+            for piece in 1..=pieces {
+                bytes.extend(frame(CONTINUATION, if piece == pieces { END_HEADERS } else { 0 }, stream, &field));
+            }
+            self.write(&bytes).await?;
         }
-        self.write(&bytes).await
+        Ok(())
     }
 
-    /// Sends a whole request, and returns its stream. `false`: the server ended the stream before the body was sent.
+    /// Sends a small request and reads its answer: the status, if it is a frequent one, and the body.
+    pub(crate) async fn exchange(&mut self, path: &str, body: &[u8]) -> Result<(u16, Vec<u8>)> {
+        let stream = self.next;
+        ensure!(self.post(path, body).await?, "the server ended the stream early");
+        let (mut status, mut body) = (0, Vec::new());
+        loop {
+            let frame = self.next_frame().await?;
+            if frame.stream != stream {
+                continue;
+            }
+            match frame.kind {
+                HEADERS => status = frame.status(),
+                DATA => {
+                    let taken = u32::try_from(frame.payload.len())?.to_be_bytes();
+                    if !frame.payload.is_empty() {
+                        self.write(&self::frame(WINDOW_UPDATE, 0, 0, &taken)).await?;
+                    }
+                    body.extend(&frame.payload);
+                }
+                RST_STREAM => bail!("the server reset the stream: code {:?}", frame.number(0)),
+                _ => {}
+            }
+            if frame.ends_stream() {
+                return Ok((status, body));
+            }
+        }
+    }
+
+    /// Whether the server has not ended the idle connection.
+    pub(crate) async fn is_open(&mut self) -> bool {
+        loop {
+            match timeout(Duration::ZERO, self.next_frame()).await {
+                Err(_) => return true,
+                Ok(Ok(_)) => {}
+                Ok(Err(_)) => return false,
+            }
+        }
+    }
+
+    /// Sends a whole request. `false`: the server ended the stream before the body was sent.
     pub(crate) async fn post(&mut self, path: &str, body: &[u8]) -> Result<bool> {
         let stream = self.new_stream();
         let head = frame(HEADERS, END_HEADERS, stream, &fields(path, self.scheme));
@@ -120,15 +187,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
             let Some(window) = self.streams.get(&stream) else { return Ok(false) };
             let room = usize::try_from(self.window.min(*window)).unwrap_or(0);
             if room == 0 {
-                self.next_frame().await?;
+                let answer = self.next_frame().await?;
+                if answer.kind == HEADERS && answer.stream == stream {
+                    // An answer before the end of the body is a refusal. It would wait for a window.
+                    self.streams.remove(&stream);
+                    self.write(&frame(RST_STREAM, 0, stream, &CANCEL.to_be_bytes())).await?;
+                    return Ok(false);
+                }
                 continue;
             }
-            let (piece, more) = rest.split_at(room.min(FRAME).min(rest.len()));
+            let (piece, more) = rest.split_at(room.min(MANY).min(rest.len()));
             let sent = i64::try_from(piece.len())?;
             self.window -= sent;
             self.streams.entry(stream).and_modify(|window| *window -= sent);
-            let flags = if more.is_empty() { END_STREAM } else { 0 };
-            self.write(&frame(DATA, flags, stream, piece)).await?;
+            let mut bytes = Vec::with_capacity(piece.len() + MANY / FRAME * 9);
+            let mut frames = piece.chunks(FRAME).peekable();
+            while let Some(data) = frames.next() {
+                let last = more.is_empty() && frames.peek().is_none();
+                bytes.extend(frame(DATA, if last { END_STREAM } else { 0 }, stream, data));
+            }
+            self.write(&bytes).await?;
             rest = more;
         }
         Ok(true)
@@ -144,6 +222,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
             }
         }
         self.write(&bytes).await
+    }
+
+    /// Takes so many bytes more on every open stream.
+    pub(crate) async fn open_windows(&mut self, bytes: u32) -> Result<()> {
+        let more = bytes.to_be_bytes();
+        let updates: Vec<u8> = self.streams.keys().flat_map(|s| frame(WINDOW_UPDATE, 0, *s, &more)).collect();
+        self.write(&updates).await
     }
 
     /// The number of streams that the server has not ended.

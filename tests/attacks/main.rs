@@ -40,9 +40,9 @@ struct Arguments {
     /// How long each attack lasts, in seconds
     #[arg(long, default_value_t = 60.0)]
     seconds: f64,
-    /// Only the attacks whose name contains this
-    #[arg(long)]
-    only: Option<String>,
+    /// Only these attacks: names or parts of names, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
     /// Attack from the genuine client's own address: nothing is judged but that the server recovers
     #[arg(long)]
     from_genuine: bool,
@@ -52,6 +52,15 @@ struct Arguments {
     /// List the attacks
     #[arg(long)]
     list: bool,
+}
+
+impl Arguments {
+    /// Whether an attack is to run. A part that is the whole name of another attack means only that one.
+    fn names(&self, name: &str) -> bool {
+        let is_name = |part: &str| attacks::ALL.iter().any(|attack| attack.name == part);
+        let matches = |part: &String| if is_name(part) { name == part } else { name.contains(part.as_str()) };
+        self.only.is_empty() || self.only.iter().any(matches)
+    }
 }
 
 fn main() -> ExitCode {
@@ -67,11 +76,12 @@ fn main() -> ExitCode {
 
 /// Runs the attacks. Returns whether all goals are met.
 fn run(arguments: &Arguments) -> Result<bool> {
-    let chosen = |name: &str| arguments.only.as_ref().is_none_or(|part| name.contains(part));
-    let attacks: Vec<_> = attacks::ALL.iter().filter(|attack| chosen(attack.name)).collect();
+    let attacks: Vec<_> = attacks::ALL.iter().filter(|attack| arguments.names(attack.name)).collect();
     ensure!(!attacks.is_empty(), "there is no such attack; --list lists them");
     if arguments.list {
-        attacks.iter().for_each(|attack| println!("{:<24} {}", attack.name, attack.about));
+        for attack in attacks {
+            println!("{:<24} {}", attack.name, attack.about);
+        }
         return Ok(true);
     }
     let sources = if arguments.from_genuine { Sources::Genuine } else { Sources::Others(arguments.sources) };
@@ -80,7 +90,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
     let mut report = Report::new(sources);
     for attack in attacks {
         println!("\n{}: {}", attack.name, attack.about);
-        report.add(run::run(attack, &arguments.program, &certificate, sources, duration)?);
+        report.add(&run::run(attack, &arguments.program, &certificate, sources, duration)?);
     }
     Ok(report.finish())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{attacker::Sources, genuine::Outcome, run::Measured};
 
 /// The p99 of genuine reviews.
-const P99: Duration = Duration::from_millis(100);
+pub(crate) const P99: Duration = Duration::from_millis(100);
 /// Resident memory of a server without the REST API, and with it.
 const WEBHOOK_ALONE: u64 = 256 << 20;
 const WITH_REST: u64 = 512 << 20;
@@ -24,8 +24,8 @@ impl Report {
     }
 
     /// Adds a row, and prints what was measured.
-    pub(crate) fn add(&mut self, measured: Measured) {
-        let row = Row::new(&measured, self.sources);
+    pub(crate) fn add(&mut self, measured: &Measured) {
+        let row = Row::new(measured, self.sources);
         let seconds = (measured.ended - measured.began).as_secs_f64();
         let cores = |time: Duration| time.as_secs_f64() / seconds;
         println!(
@@ -35,7 +35,9 @@ impl Report {
             cores(measured.server_time),
             measured.seen.late.iter().max().map_or(0, Duration::as_millis),
         );
-        row.example.iter().for_each(|example| println!("    for example: {example}"));
+        for example in &row.example {
+            println!("    for example: {example}");
+        }
         println!("    {HEAD}\n    {}", row.line());
         self.rows.push(row);
     }
@@ -43,7 +45,9 @@ impl Report {
     /// Prints the table. Returns whether all goals are met.
     pub(crate) fn finish(&self) -> bool {
         println!("\n{HEAD}");
-        self.rows.iter().for_each(|row| println!("{}", row.line()));
+        for row in &self.rows {
+            println!("{}", row.line());
+        }
         let missed: usize = self.rows.iter().map(|row| row.missed.len()).sum();
         println!(
             "\n{missed} goals missed in {} of {} attacks",
@@ -54,7 +58,7 @@ impl Report {
     }
 }
 
-const HEAD: &str = "attack                    | reviews | lost | let in |  p50 |  p99 |  max ms | probes failed | MiB at most | after | back after | goals";
+const HEAD: &str = "attack                    | reviews | lost | let in | p50 ms |    p99 |     max | probes failed | MiB at most | after | back after | goals";
 
 /// One attack in the table.
 struct Row {
@@ -140,7 +144,7 @@ impl Row {
         let goals =
             if self.missed.is_empty() { "met".to_owned() } else { format!("MISSED: {}", self.missed.join(", ")) };
         format!(
-            "{:<25} | {:>7} | {:>4} | {:>6} | {:>4} | {:>4} | {:>7} | {:>13} | {:>11} | {:>5} | {:>8} s | {goals}",
+            "{:<25} | {:>7} | {:>4} | {:>6} | {:>6} | {:>6} | {:>7} | {:>13} | {:>11} | {:>5} | {:>8} s | {goals}",
             self.name,
             self.reviews,
             self.lost,

@@ -14,13 +14,17 @@ use crate::{
     attacker::{Attacker, Counts, Sources},
     attacks::Attack,
     genuine::{Genuine, Outcome, Seen},
+    report::P99,
     site::{self, Certificate, Server},
 };
 
 /// The time before an attack, in which nothing may go wrong.
-const BEFORE: Duration = Duration::from_millis(700);
-/// The time after it, in which the server recovers.
-const AFTER: Duration = Duration::from_millis(2800);
+const BEFORE: Duration = Duration::from_millis(400);
+/// The longest time after it, in which the server recovers.
+const AFTER: Duration = Duration::from_secs(3);
+/// After a short attack, the server has recovered once every review was right for so long.
+const CALM: Duration = Duration::from_millis(700);
+const SHORT: Duration = Duration::from_secs(10);
 
 /// What was measured.
 pub(crate) struct Measured {
@@ -53,7 +57,12 @@ pub(crate) fn run(
     let (began, before) = (Instant::now(), server.processor_time());
     let attackers_time = attackers(attack, attacker, duration)?;
     let (ended, after) = (Instant::now(), server.processor_time());
-    thread::sleep(AFTER);
+    while ended.elapsed() < AFTER {
+        thread::sleep(CALM / 4);
+        if duration < SHORT && ended.elapsed() > CALM && genuine.is_calm(CALM, P99) {
+            break;
+        }
+    }
     let survived = server.is_running()?;
     let seen = genuine.stop()?;
     let wrong = seen.reviews.iter().find(|r| r.began + r.took < began && !matches!(r.outcome, Outcome::Right));

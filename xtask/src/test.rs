@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[arg(value_enum)]
     kinds: Vec<Kind>,
     #[command(flatten)]
-    attacks: attacks::Arguments,
+    attacks: attacks::AttackArguments,
 }
 
 /// Test threads for each core. Many tests wait, so one thread would not keep a core busy.

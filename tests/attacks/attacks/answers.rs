@@ -1,6 +1,9 @@
 //! Attacks with answers that the clients do not take.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result};
 use tokio::{
@@ -18,24 +21,40 @@ use crate::{
 const STREAMS: usize = 128;
 /// The size of a conversion.
 const CONVERSION: usize = 4 << 20;
+/// The pods of a plan, which take just less than the mebibyte from which bodies wait for a place.
+const PODS: usize = 4000;
 /// What the client's side buffers, where it reads little.
 const BUFFER: u32 = 4 << 10;
+/// The pause after a refusal.
+const REFUSED: Duration = Duration::from_millis(50);
+const SECOND: Duration = Duration::from_secs(1);
 const CONVERT: &str = "/convert?timeout=30s";
 
-/// Posts on all streams of a connection whose windows stay closed, again wherever the server ends a stream.
-async fn never_take<S: AsyncRead + AsyncWrite + Unpin>(
+/// Posts on all streams of a connection whose windows are closed, again wherever the server ends a stream. Each window
+/// stays closed, or opens by a byte every second.
+async fn hardly_take<S: AsyncRead + AsyncWrite + Unpin>(
     attacker: &Attacker,
-    mut http2: Http2<S>,
-    path: &str,
-    body: &[u8],
+    io: S,
+    scheme: Scheme,
+    (path, body): (&str, &[u8]),
+    opens: bool,
 ) -> Result<()> {
+    let mut http2 = Http2::open(io, scheme, &[(INITIAL_WINDOW, 0)]).await?;
+    let mut opened = Instant::now();
     loop {
-        while http2.open_streams() < STREAMS {
+        if http2.open_streams() < STREAMS {
             attacker.requested(1);
-            http2.post(path, body).await?;
+            if !http2.post(path, body).await? {
+                attacker.answered(1);
+                sleep(REFUSED).await;
+            }
+        } else if let Ok(frame) = timeout(SECOND, http2.next_frame()).await {
+            attacker.answered(u64::from(frame?.ends_stream()));
         }
-        let frame = http2.next_frame().await?;
-        attacker.answered(u64::from(frame.ends_stream()));
+        if opens && opened.elapsed() >= SECOND {
+            http2.open_windows(1).await?;
+            opened = Instant::now();
+        }
     }
 }
 
@@ -56,7 +75,7 @@ async fn hardly_read(
         .await;
     }
     for _ in 0..60 {
-        sleep(Duration::from_secs(1)).await;
+        sleep(SECOND).await;
         if reads {
             io.read_exact(&mut [0; 1024]).await?;
         }
@@ -66,12 +85,11 @@ async fn hardly_read(
 
 pub(super) fn conversions_over_http2(attacker: &Attacker) {
     let body = Arc::new(bodies::conversion(CONVERSION));
-    attacker.clients(2, move |attacker, number| {
+    attacker.clients(8, move |attacker, number| {
         let body = body.clone();
         async move {
             let tls = attacker.http2(number).await?;
-            let http2 = Http2::open(tls, Scheme::Https, &[(INITIAL_WINDOW, 0)]).await?;
-            never_take(&attacker, http2, CONVERT, body.as_bytes()).await
+            hardly_take(&attacker, tls, Scheme::Https, (CONVERT, body.as_bytes()), number % 2 == 1).await
         }
     });
 }
@@ -94,8 +112,7 @@ pub(super) fn plans_over_http2(attacker: &Attacker) {
         let body = body.clone();
         async move {
             let tcp = attacker.tcp(number, attacker.targets.rest.context("no REST API")?).await?;
-            let http2 = Http2::open(tcp, Scheme::Http, &[(INITIAL_WINDOW, 0)]).await?;
-            never_take(&attacker, http2, "/v1/plan", body.as_bytes()).await
+            hardly_take(&attacker, tcp, Scheme::Http, ("/v1/plan", body.as_bytes()), number % 2 == 1).await
         }
     });
 }
@@ -111,6 +128,3 @@ pub(super) fn plans_over_http1(attacker: &Attacker) {
         }
     });
 }
-
-/// So many pods take just less than the mebibyte from which bodies wait for a place.
-const PODS: usize = 3000;

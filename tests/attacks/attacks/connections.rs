@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::interval;
+use tokio::{io::AsyncWriteExt, time::interval};
 
 use crate::{
     attacker::{Attacker, until_closed},
@@ -15,7 +15,8 @@ use crate::{
 
 /// Silent connections that stay open; the oldest is closed for the next.
 const SILENT: usize = 3000;
-const SILENT_EACH_SECOND: u64 = 2800;
+/// New ones: 2800 in a second.
+const EACH_TICK: usize = 28;
 const TICK: Duration = Duration::from_millis(10);
 
 pub(super) fn admin(attacker: &Attacker) {
@@ -41,11 +42,10 @@ pub(super) fn idle_and_silent(attacker: &Attacker) {
     let attacker = attacker.clone();
     tokio::spawn(async move {
         let open = Arc::<Mutex<VecDeque<_>>>::default();
-        let each_tick = usize::try_from(SILENT_EACH_SECOND * TICK.as_millis() as u64 / 1000).unwrap_or(usize::MAX);
         let mut ticks = interval(TICK);
-        for first in (0..).step_by(each_tick) {
+        for first in (0..).step_by(EACH_TICK) {
             ticks.tick().await;
-            for number in first..first + each_tick {
+            for number in first..first + EACH_TICK {
                 let (attacker, open) = (attacker.clone(), open.clone());
                 tokio::spawn(async move {
                     let Ok(tcp) = attacker.tcp(number, attacker.targets.webhook).await else { return };
@@ -57,5 +57,16 @@ pub(super) fn idle_and_silent(attacker: &Attacker) {
                 });
             }
         }
+    });
+}
+
+pub(super) fn unfinished_handshakes(attacker: &Attacker) {
+    // The head of a TLS record that announces a ClientHello of 512 bytes, and the first of them.
+    const HALF: &[u8] = &[0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03];
+    attacker.clients(2000, async |attacker: Attacker, number| {
+        let mut tcp = attacker.tcp(number, attacker.targets.webhook).await?;
+        tcp.write_all(HALF).await?;
+        until_closed(&mut tcp).await;
+        Ok(())
     });
 }

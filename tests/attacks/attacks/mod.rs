@@ -41,7 +41,7 @@ pub(crate) const ALL: &[Attack] = &[
     },
     Attack {
         name: "untaken-conversions-h2",
-        about: "conversions of 4 MiB on HTTP/2 streams with closed windows",
+        about: "conversions of 4 MiB on HTTP/2 streams whose windows stay closed, or open by a byte per second",
         rest: false,
         start: answers::conversions_over_http2,
     },
@@ -53,7 +53,7 @@ pub(crate) const ALL: &[Attack] = &[
     },
     Attack {
         name: "untaken-plans-h2",
-        about: "plans on HTTP/2 streams with closed windows",
+        about: "plans on HTTP/2 streams whose windows stay closed, or open by a byte per second",
         rest: true,
         start: answers::plans_over_http2,
     },
@@ -130,5 +130,35 @@ pub(crate) const ALL: &[Attack] = &[
         about: "32 clients with GET /readyz, as fast as possible",
         rest: false,
         start: work::probes,
+    },
+    Attack {
+        name: "unfinished-handshakes",
+        about: "2000 TLS handshakes that stop after half of the first message",
+        rest: false,
+        start: connections::unfinished_handshakes,
+    },
+    Attack {
+        name: "large-heads-over-http2",
+        about: "140 HTTP/2 connections with 128 streams, each with a head of 48 KB and no body",
+        rest: false,
+        start: requests::large_heads_over_http2,
+    },
+    Attack {
+        name: "empty-data",
+        about: "bodies over HTTP/2 of empty pieces, as fast as possible",
+        rest: false,
+        start: floods::empty_data,
+    },
+    Attack {
+        name: "priorities",
+        about: "priorities over HTTP/2, as fast as possible",
+        rest: false,
+        start: floods::priorities,
+    },
+    Attack {
+        name: "pipelined",
+        about: "small requests over HTTP/1.1, sent without reading the answers",
+        rest: false,
+        start: work::pipelined,
     },
 ];

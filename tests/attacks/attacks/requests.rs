@@ -11,19 +11,28 @@ use tokio::{
 use crate::{
     attacker::Attacker,
     http1,
-    http2::{Http2, Scheme},
+    http2::{Http2, Scheme, long_field},
 };
 
 /// The limit of streams of one connection.
 const STREAMS: usize = 128;
 
 pub(super) fn heads_over_http2(attacker: &Attacker) {
-    attacker.clients(140, async |attacker: Attacker, number| {
+    heads(attacker, 0);
+}
+
+pub(super) fn large_heads_over_http2(attacker: &Attacker) {
+    heads(attacker, 3 * long_field().len());
+}
+
+/// Keeps all streams open with heads whose bodies never come. A head has so many bytes more than it needs.
+fn heads(attacker: &Attacker, more: usize) {
+    attacker.clients(140, move |attacker, number| async move {
         let mut http2 = Http2::open(attacker.http2(number).await?, Scheme::Https, &[]).await?;
         loop {
             let missing = STREAMS - http2.open_streams();
             attacker.requested(missing as u64);
-            http2.heads("/validate?timeout=30s", missing).await?;
+            http2.heads("/validate?timeout=30s", missing, more).await?;
             // Streams that the server ends are opened again a few times a second.
             let answers = async {
                 loop {
@@ -85,7 +94,7 @@ pub(super) fn dripped_streams(attacker: &Attacker) {
         loop {
             let missing = STREAMS - http2.open_streams();
             attacker.requested(missing as u64);
-            http2.heads("/validate?timeout=30s", missing).await?;
+            http2.heads("/validate?timeout=30s", missing, 0).await?;
             http2.drip().await?;
             while let Ok(frame) = timeout(Duration::from_millis(100), http2.next_frame()).await {
                 attacker.answered(u64::from(frame?.ends_stream()));

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::timeout;
+use tokio::{io::AsyncWriteExt, time::timeout};
 
 use crate::{attacker::Attacker, bodies, http1};
 
@@ -60,6 +60,22 @@ pub(super) fn probes(attacker: &Attacker) {
                 attacker.requested(1);
                 http1::exchange(&mut tcp, &request).await?;
                 attacker.answered(1);
+            }
+        }
+    });
+}
+
+/// Reviews that follow one another on persistent connections. The answers are left in the buffers.
+pub(super) fn pipelined(attacker: &Attacker) {
+    let batch = Arc::new(http1::post("/validate?timeout=10s", &bodies::good_review()).repeat(100));
+    attacker.clients(64, move |attacker, number| {
+        let batch = batch.clone();
+        async move {
+            let mut tls = attacker.http1(number).await?;
+            loop {
+                attacker.requested(100);
+                tls.write_all(&batch).await?;
+                tls.flush().await?;
             }
         }
     });

@@ -11,12 +11,12 @@ use crate::steps::Outcome;
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Attacks")]
-pub(super) struct Arguments {
+pub(super) struct AttackArguments {
     /// How long each attack lasts, in seconds. All of them together take about two minutes with the default
     #[arg(long, default_value_t = SHORT)]
     seconds: f64,
-    /// Only the attacks whose name contains this
-    #[arg(long, value_name = "NAME")]
+    /// Only these attacks: names or parts of names, separated by commas
+    #[arg(long, value_name = "NAMES")]
     only: Option<String>,
     /// Attack from the genuine client's own address: then only recovery, memory and refusals are judged
     #[arg(long)]
@@ -30,14 +30,14 @@ pub(super) struct Arguments {
 const SHORT: f64 = 3.0;
 const ALL_SOURCES: u8 = 249;
 
-impl Default for Arguments {
+impl Default for AttackArguments {
     fn default() -> Self {
         Self { seconds: SHORT, only: None, from_genuine: false, sources: ALL_SOURCES }
     }
 }
 
 /// Builds both programs, unless `ROSTER_PROGRAM` names the one to attack, and runs the attacks.
-pub(super) fn run_attacks(arguments: &Arguments) -> Result<Outcome> {
+pub(super) fn run_attacks(arguments: &AttackArguments) -> Result<Outcome> {
     let program = match std::env::var_os("ROSTER_PROGRAM") {
         Some(program) => program.into(),
         None => roster()?,

@@ -150,6 +150,11 @@ impl Activity {
         }
     }
 
+    /// Whether it was evicted.
+    pub(super) fn is_evicted(&self) -> bool {
+        self.evicted.load(Ordering::Acquire)
+    }
+
     /// Resolves when it is evicted.
     pub(crate) async fn evicted(&self) {
         let mut notified = pin!(self.eviction.notified());

@@ -195,15 +195,13 @@ impl FirstRequest {
 }
 
 impl ConnectionShared {
-    /// The response to a request that was evicted or refused. A connection with many of them is closed: its client sends
-    /// more requests than it completes, and would begin another one for each that ends.
-    fn no_room(&self) -> Response {
-        if self.evicted.fetch_add(1, Ordering::Relaxed) >= MAX_EVICTED
-            && self.activity.progress() != Progress::Computing
-        {
+    /// Counts a request that was evicted or refused. A connection with many of them is closed: its client begins more
+    /// requests than it completes, and would begin another one for each that ends.
+    fn count_evicted(&self) {
+        let count = self.evicted.fetch_add(1, Ordering::Relaxed);
+        if count >= MAX_EVICTED && self.activity.progress() != Progress::Computing {
             self.activity.evict();
         }
-        (StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, and this one was the slowest\n").into_response()
     }
 
     /// Resolves when places for connections without a request are scarce, and this one has been one for too long.
@@ -298,14 +296,20 @@ async fn respond(
 ) -> Result<Response, Infallible> {
     let activity = Activity::request(shared.activity.clone());
     shared.first.arrived();
-    let Some(place) = shared.places.requests.take(shared.peer, 1, &activity) else { return Ok(shared.no_room()) };
+    let Some(place) = shared.places.requests.take(shared.peer, 1, &activity) else {
+        shared.count_evicted();
+        return Ok(no_room());
+    };
     let exchange = Exchange { peer: shared.peer, activity: activity.clone(), credits: shared.places.credits.clone() };
     let mut router = shared.router.clone();
     let mut response = tokio::select! {
         biased;
         response = router.call(RequestBody::wrap(request, exchange)) => response?,
-        () = activity.evicted() => return Ok(shared.no_room()),
+        () = activity.evicted() => no_room(),
     };
+    if activity.is_evicted() {
+        shared.count_evicted();
+    }
     if let Some(phase) = phase
         && *phase.borrow() >= ShutdownPhase::Leaving
     {
@@ -313,6 +317,11 @@ async fn respond(
     }
     let clock = response_clock::current().unwrap_or(of_connection);
     Ok(ResponseBody::wrap(response, clock, activity, place))
+}
+
+/// The response to a request that was evicted or refused. Over HTTP/1 the rest of its body is not read.
+fn no_room() -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, and this one was the slowest\n").into_response()
 }
 
 async fn stopped(phase: &mut watch::Receiver<ShutdownPhase>) {

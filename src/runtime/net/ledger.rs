@@ -32,12 +32,21 @@ pub(crate) struct LedgerLimits {
     pub(crate) reserve: u64,
     /// The most that a peer may hold of the reserve.
     pub(crate) little: u64,
+    /// The same for a peer with credit, as far as others give it back.
+    pub(crate) little_with_credit: u64,
 }
 
 impl LedgerLimits {
     /// An eighth of `total` is left to peers that hold at most a 64th of it.
     pub(crate) fn of(total: u64) -> Self {
-        Self { total, reserve: total / 8, little: (total / 64).max(1) }
+        Self { total, reserve: total / 8, little: (total / 64).max(1), little_with_credit: (total / 16).max(1) }
+    }
+
+    /// What a peer counts as holding. Those that hold little count as equal: a thousand hosts with a connection each must
+    /// not outrank an API server with twenty.
+    fn weight(&self, amount: u64, has_credit: bool) -> u64 {
+        let little = if has_credit { self.little_with_credit } else { self.little };
+        if amount <= little { self.little } else { amount }
     }
 }
 
@@ -77,9 +86,9 @@ struct Entry {
 /// An entry that may be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    progress: Progress,
     /// Of the peer, when the candidate was chosen.
     has_credit: bool,
+    progress: Progress,
     moved: Instant,
     peer: Peer,
     id: u64,
@@ -194,13 +203,12 @@ impl Entries {
         }
     }
 
-    /// The entry to evict for `peer`, which will hold `wanted`. No peer gives anything to one that holds more. Those that
-    /// hold little count as equal: a thousand hosts with a connection each must not outrank one with five.
+    /// The entry to evict for `peer`, which will hold `wanted`. No peer gives anything to one that holds more.
     fn victim(&mut self, shared: &LedgerShared, peer: Peer, wanted: u64, but: Option<u64>) -> Option<Candidate> {
-        let little = shared.limits.little;
-        let (now, wanted) = (Instant::now(), wanted.max(little));
-        let largest = self.peers.values().map(|p| p.amount).max().unwrap_or(0).max(little);
-        if largest < wanted {
+        let now = Instant::now();
+        let weight = |peer: Peer, amount: u64| shared.limits.weight(amount, shared.credits.has(peer, now));
+        let wanted = weight(peer, wanted);
+        if self.peers.iter().all(|(peer, p)| weight(*peer, p.amount) < wanted) {
             // It holds the most itself.
             let own = self.peers.get(&peer)?.candidates(peer, false, now);
             return own.into_iter().map(|(c, _)| c).find(|c| Some(c.id) != but);
@@ -217,7 +225,8 @@ impl Entries {
                 let entry = of_peer.and_then(|p| p.entries.get(&candidate.id));
                 let rank = EvictionRank { progress: candidate.progress, moved: candidate.moved };
                 let unchanged = entry.is_some_and(|e| e.activity.rank(now) == Some(rank));
-                let richer = candidate.peer == peer || of_peer.is_some_and(|p| p.amount.max(little) >= wanted);
+                let richer =
+                    candidate.peer == peer || of_peer.is_some_and(|p| weight(candidate.peer, p.amount) >= wanted);
                 if unchanged && richer && !(candidate.peer == peer && Some(candidate.id) == but) {
                     return Some(candidate);
                 }
@@ -231,13 +240,12 @@ impl Entries {
     /// Evicting lowers what a peer holds, so that another one holds the most: the *n*th candidate of a peer has its turn when
     /// the peer holds what is left after the *n* before it.
     fn choose(&mut self, shared: &LedgerShared, now: Instant) {
-        let little = shared.limits.little;
         let mut all: Vec<(u64, Candidate)> = Vec::new();
         for (peer, of_peer) in &self.peers {
             let mut level = of_peer.amount;
             let has_credit = shared.credits.has(*peer, now);
             for (candidate, amount) in of_peer.candidates(*peer, has_credit, now) {
-                all.push((level.max(little), candidate));
+                all.push((shared.limits.weight(level, has_credit), candidate));
                 level -= amount;
             }
         }
@@ -308,7 +316,7 @@ mod tests {
         (refused, evicted)
     }
 
-    const TEN: LedgerLimits = LedgerLimits { total: 10, reserve: 2, little: 1 };
+    const TEN: LedgerLimits = LedgerLimits { total: 10, reserve: 2, little: 1, little_with_credit: 2 };
 
     #[tokio::test(start_paused = true)]
     async fn the_peer_that_holds_the_most_gives_back_what_is_least_advanced() {
@@ -335,7 +343,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn peers_that_hold_little_are_equal_and_credit_decides() {
-        let limits = LedgerLimits { total: 10, reserve: 2, little: 4 };
+        let limits = LedgerLimits { total: 10, reserve: 2, little: 1, little_with_credit: 4 };
         let credits = Credits::default();
         credits.earn(peer("g"));
         let ledger = Ledger::new(limits, credits, LedgerMetrics::default());

@@ -124,7 +124,7 @@ async fn what_is_known_decides() {
         (
             "an object that is none",
             json!({ "object": { "apiVersion": "v1", "kind": "Service", "spec": { "ports": 5 } } }),
-            json!([true, [], [["invalid-object", "/object/spec/ports"]]]),
+            json!([false, [], [["invalid-object", "/object/spec/ports"]]]),
         ),
         (
             "a field that is not read",
@@ -191,7 +191,7 @@ async fn a_recorded_review_is_answered_as_each_webhook_would() {
     }
 }
 
-/// As the webhook allows it unseen, so does this.
+/// What is not decided is not allowed.
 #[tokio::test]
 async fn a_recorded_review_that_cannot_be_read_is_told() {
     let (_, router) = app();
@@ -199,7 +199,7 @@ async fn a_recorded_review_that_cannot_be_read_is_told() {
     for (body, pointer) in [(broken.clone(), Value::Null), (json!({ "object": broken }), json!("/object"))] {
         let answer = post(&router, "/v1/review", JSON, body.to_string()).await.json();
         fits("/v1/review", "post", "200", JSON, &answer);
-        assert_eq!(told(&answer), json!([true, [], [["invalid-object", pointer]]]));
+        assert_eq!(told(&answer), json!([false, [], [["invalid-object", pointer]]]));
         assert_eq!(answer["decision"]["warnings"], json!(["roster: the review cannot be read: request.uid is empty"]));
     }
 }

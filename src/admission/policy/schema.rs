@@ -172,8 +172,8 @@ fn addresses() -> Value {
             "deny": cidrs("Addresses that are refused even if they are allowed or belong to a pod."),
             "hostNetwork": {
                 "type": "string", "enum": ["Allow", "Deny"],
-                "description": "Whether the addresses of nodes that pods of the host network in the namespace have count \
-                    as addresses of pods (Allow) or not (Deny). Without it, other policies or the default (Deny) apply.",
+                "description": "Allow: the addresses of nodes that pods of the host network in the namespace have count as \
+                    addresses of pods. Deny: they do not. Without it, other policies or the default (Deny) apply.",
             },
         }),
     );

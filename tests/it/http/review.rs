@@ -252,3 +252,23 @@ async fn what_is_too_large_is_refused() {
         assert_eq!(answer.json()["type"], "urn:roster:problem:too-large", "{name}");
     }
 }
+
+/// A parser that takes the first of two fields would see another object than one that takes the last.
+#[tokio::test]
+async fn a_field_that_is_there_twice_is_not_allowed() {
+    let (_, router) = app();
+    let head = r#""apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview""#;
+    let kind = r#""kind":{"group":"","version":"v1","kind":"Service"},"operation":"CREATE""#;
+    let spec = r#""spec":{},"spec":{"externalIPs":["8.8.8.8"]}"#;
+    for body in [
+        format!(r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"a"}},{spec}}}"#),
+        format!(r#"{{{head},"request":{{"uid":"a","uid":"b",{kind}}}}}"#),
+        format!(r#"{{{head},"request":{{"uid":"a",{kind},"object":{{}},"object":{{}}}}}}"#),
+        format!(r#"{{{head},"request":{{"uid":"a",{kind},"object":{{{spec}}}}}}}"#),
+    ] {
+        let answer = post(&router, "/v1/review", JSON, body.clone()).await.json();
+        fits("/v1/review", "post", "200", JSON, &answer);
+        let denied = answer["decision"]["denied"]["message"].as_str().unwrap_or_default();
+        assert!(answer["allowed"] == false && denied.contains("duplicate field"), "{body}: {answer}");
+    }
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::admission::offline_review::{Namespaces, Reviewer};
 
 const TOLERATE: &str = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
 
@@ -125,11 +126,10 @@ fn what_is_not_decided_is_not_allowed() {
     let text = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",
         "kind":{"group":"","version":"v1","kind":"Service"},"object":{"spec":{},"spec":{}}}}"#;
     let raw = serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
-    let (policies, namespaces) = (policy::Policies::default(), offline_review::Namespaces::new());
+    let (policies, namespaces) = (policy::Policies::default(), Namespaces::new());
     let (user, groups, namespace) = ("", &[][..], "");
     let cluster = &Nothing;
-    let reviewer =
-        offline_review::Reviewer { policies: &policies, cluster, namespaces: &namespaces, user, groups, namespace };
+    let reviewer = Reviewer { policies: &policies, cluster, namespaces: &namespaces, user, groups, namespace };
     let (_, review) = reviewer.recorded(&raw).unwrap();
     assert!(!review.allowed && review.decision.denied.is_some());
     let answers = review.answers.unwrap();

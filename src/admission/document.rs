@@ -28,10 +28,14 @@ Each rule has a mode, which an `EndpointPolicy` sets: `off`; `audit` writes an a
 also warns the client; `enforce` changes the object, or refuses it if the rule cannot change it. If the API server \
 did not reach the mutating webhook, a fault that it would have corrected is a warning.\n\n\
 The following holds for all rules:\n\n\
-- An update is never refused for a fault that the stored object already has; the fault only causes a warning. Users can \
-therefore correct faults one by one, and remove finalizers.\n\
-- Writes of kube-controller-manager and of the API server itself are not reviewed, and objects that their controllers \
-own are never changed, because the controllers would overwrite the change forever.\n\
+- An update is not refused for a fault that the stored object already has; the fault only causes a warning. Users can \
+therefore correct faults one by one, and remove finalizers. The fault of an address is the same fault only with the same \
+address (however it is written), the same Service, the same ports, and not more readiness; that of an external IP, only with \
+the same selector and the same ports. Otherwise an update could send traffic to an address that is tolerated because it \
+gets none.\n\
+- Writes of kube-controller-manager and of the API server itself are not reviewed; the name of the user decides. Endpoints \
+of a Service with a selector are never changed, because the controller would overwrite the change forever. The label \
+`managed-by` does not exempt an object, because every writer can set it.\n\
 - Fields that Roster does not know survive its patches. A second patch is empty.\n\
 - A rule that needs the cluster is skipped without it; an audit annotation says so.\n\n\
 The answers in the examples come from the rules. The objects are in the namespace `shop`, whose pods, Services \

@@ -1,13 +1,11 @@
 //! The findings of the checks on one object, before the decision.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::{collections::BTreeMap, fmt};
 
 use serde::Serialize;
 
 use super::{
+    fault::{Fault, ObjectTraffic, StoredFaults},
     request::Stage,
     rule::{Mode, Rule},
     settings::Settings,
@@ -53,43 +51,6 @@ pub struct FindingCount {
 impl fmt::Display for FindingCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "and {} more of {}", self.count, self.rule)
-    }
-}
-
-/// The identity of a finding: it recognizes the same fault in the stored object, in whichever place it is there.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum FindingKey<'a> {
-    /// A value, such as an address.
-    Text(&'a str),
-    /// A quantity; a smaller one is not a new fault.
-    Count(usize),
-}
-
-/// The faults of the stored object.
-#[derive(Debug, Default)]
-struct StoredFaults {
-    texts: BTreeSet<(Rule, String)>,
-    counts: BTreeMap<Rule, usize>,
-}
-
-impl StoredFaults {
-    fn insert(&mut self, rule: Rule, key: FindingKey<'_>) {
-        match key {
-            FindingKey::Text(text) => {
-                self.texts.insert((rule, text.to_owned()));
-            }
-            FindingKey::Count(n) => {
-                let most = self.counts.entry(rule).or_default();
-                *most = n.max(*most);
-            }
-        }
-    }
-
-    fn contain(&self, rule: Rule, key: FindingKey<'_>) -> bool {
-        match key {
-            FindingKey::Text(text) => self.texts.contains(&(rule, text.to_owned())),
-            FindingKey::Count(n) => self.counts.get(&rule).is_some_and(|most| n <= *most),
-        }
     }
 }
 
@@ -143,14 +104,14 @@ impl<'a> RuleFindings<'a> {
         }
     }
 
-    /// An empty collection for the stored object.
-    pub(super) fn of_stored(settings: &'a Settings) -> Self {
-        Self { is_stored: true, ..Self::new(settings, Stage::Validate) }
+    /// An empty collection for the stored object, which has this traffic.
+    pub(super) fn of_stored(settings: &'a Settings, traffic: ObjectTraffic) -> Self {
+        Self { stored: StoredFaults::with(traffic), is_stored: true, ..Self::new(settings, Stage::Validate) }
     }
 
-    /// An empty collection for the object that replaces the stored one.
-    pub(super) fn of_successor(self, settings: &'a Settings) -> Self {
-        Self { stored: self.stored, ..Self::new(settings, self.stage) }
+    /// An empty collection for the object that replaces the stored one, and has this traffic.
+    pub(super) fn of_successor(self, settings: &'a Settings, traffic: &ObjectTraffic) -> Self {
+        Self { stored: self.stored.compared_with(traffic), ..Self::new(settings, self.stage) }
     }
 
     /// The settings for the object.
@@ -176,32 +137,30 @@ impl<'a> RuleFindings<'a> {
     }
 
     /// Adds a fault that no patch can correct. Where the rule is enforced, the object is refused.
-    pub(super) fn add(
-        &mut self,
-        rule: Rule,
-        key: FindingKey<'_>,
-        field: fmt::Arguments<'_>,
-        message: fmt::Arguments<'_>,
-    ) {
+    pub(super) fn add(&mut self, rule: Rule, fault: Fault<'_>, field: fmt::Arguments<'_>, message: fmt::Arguments<'_>) {
         if !self.checks(rule) {
             return;
         }
         if self.is_stored {
             // A fault of a rule that was not enforced before is not an accepted one.
             if self.settings.mode(rule) == Mode::Enforce {
-                self.stored.insert(rule, key);
+                self.stored.insert(rule, fault);
             }
             return;
         }
         let mut mode = self.settings.mode(rule);
-        if mode == Mode::Enforce && self.stored.contain(rule, key) {
+        if mode == Mode::Enforce && self.stored.excuse(rule, fault) {
             mode = Mode::Warn;
         }
         let refused = mode == Mode::Enforce;
         let count = &mut self.counts[rule as usize][usize::from(refused)];
         *count += 1;
         if *count <= MAX_LISTED {
-            let (field, message) = (field.to_string(), message.to_string());
+            let field = field.to_string();
+            let message = match self.stored.would_grow(rule, fault) && refused {
+                true => format!("{message}; the update sends other traffic to it"),
+                false => message.to_string(),
+            };
             let policy = self.settings.policy(rule).cloned();
             self.list.push(RuleFinding { rule, mode, policy, field, message, refused, patch: Vec::new() });
         }

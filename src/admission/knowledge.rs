@@ -21,14 +21,23 @@ pub trait Knowledge: Send + Sync {
         see: &mut dyn FnMut(SelectedPod<'_>) -> bool,
     ) -> Result<(), Unknown>;
 
-    /// Whether a pod of the namespace has this address.
-    fn is_pod_address(&self, namespace: &str, ip: IpAddr) -> Result<bool, Unknown>;
+    /// The network in which a pod of the namespace has this address; `None` if no pod has it.
+    fn pod_network(&self, namespace: &str, ip: IpAddr) -> Result<Option<PodNetwork>, Unknown>;
 
     /// Whether some node is in this zone.
     fn is_zone(&self, zone: &str) -> Result<bool, Unknown>;
 
     /// The name of another slice that lists the same endpoint.
     fn other_slice(&self, endpoint: &SliceEndpoint<'_>) -> Result<Option<String>, Unknown>;
+}
+
+/// The network of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodNetwork {
+    /// Its own: nothing else has its addresses.
+    Pod,
+    /// That of its node, whose addresses everything else on the node has, too (`hostNetwork: true`).
+    Host,
 }
 
 /// A pod that a selector matches, as far as rules read it.
@@ -80,7 +89,7 @@ impl Knowledge for Nothing {
         Err(WHY)
     }
 
-    fn is_pod_address(&self, _: &str, _: IpAddr) -> Result<bool, Unknown> {
+    fn pod_network(&self, _: &str, _: IpAddr) -> Result<Option<PodNetwork>, Unknown> {
         Err(WHY)
     }
 

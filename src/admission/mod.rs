@@ -7,12 +7,13 @@
 //! [`decide`] is pure: the same request, settings and knowledge of the cluster give the same decision. An object that
 //! was patched is not changed again.
 //!
-//! The webhook never changes objects that kube-controller-manager owns, and never refuses what it writes: it would write
-//! the same again, forever. Nor does an update fail for a fault that the stored object already has.
+//! The webhook never reviews what kube-controller-manager writes: it would write the same again, forever. Nor does an
+//! update fail for a fault that the stored object already has, as long as it has no further effect ([`fault`]).
 
 mod admission_review;
 mod decision;
 mod document;
+mod fault;
 mod findings;
 mod kinds;
 mod knowledge;
@@ -31,11 +32,11 @@ pub use decision::{Decision, Denial};
 pub use document::{RuleExample, rules_markdown};
 pub use findings::{FindingCount, RuleFinding};
 pub use kinds::{AdmissionKind, KINDS};
-pub use knowledge::{Knowledge, Nothing, SelectedPod, SliceEndpoint, Unknown};
+pub use knowledge::{Knowledge, Nothing, PodNetwork, SelectedPod, SliceEndpoint, Unknown};
 pub use owner::CONTROLLER_USERS;
 pub use request::{AdmissionRequest, Operation, Stage};
 pub use rule::{Mode, RefusalKind, Remedy, Rule};
-pub use settings::{Capacity, DeniedRange, Settings};
+pub use settings::{Capacity, DeniedRange, HostNetwork, Settings};
 
 /// The decision of a webhook about the object of a request.
 ///

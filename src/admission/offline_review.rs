@@ -82,10 +82,19 @@ pub struct OfflineReview {
 }
 
 impl OfflineReview {
-    /// The review of an object that was not reviewed, and why.
-    pub fn unreviewed(why: &str) -> Self {
-        let decision = Decision::unreviewed(why);
+    /// The review of an object that cannot be read, and why. What is not decided is not allowed.
+    pub fn undecided(why: &str) -> Self {
+        let decision = refused(Decision::unreviewed(why));
         Self { reviewed: false, allowed: decision.allowed(), operation: None, decision, object: None, answers: None }
+    }
+}
+
+/// A decision that is not allowed if it was not taken: the object cannot be read. An API server refuses such an object,
+/// or decides by the failure policy of the webhook.
+fn refused(decision: Decision) -> Decision {
+    match decision.why_unreviewed() {
+        Some(why) => Decision::refused_unreviewed(400, "BadRequest", why),
+        None => decision,
     }
 }
 
@@ -141,6 +150,7 @@ impl Reviewer<'_> {
         let settings = self.settings(&request);
         let answer = |stage| {
             let decision = decide(&request, stage, &settings, self.cluster);
+            let decision = if stage == Stage::Validate { refused(decision) } else { decision };
             let text = answer_review(version, &request.uid, &decision);
             // The text was serialized a moment ago: this does not fail.
             serde_json::from_slice(&text).unwrap_or_else(|_| RawValue::NULL.to_owned())
@@ -268,7 +278,7 @@ fn decide_both(
     let raw = text.as_deref().map_or(Ok(raw), |text| read("object", text))?;
     let validated =
         decide(&AdmissionRequest { object: Some(raw), ..request.clone() }, Stage::Validate, settings, cluster);
-    Ok(ReviewResult { reviewed: true, decision: mutated.and(validated), object })
+    Ok(ReviewResult { reviewed: true, decision: refused(mutated.and(validated)), object })
 }
 
 fn read<'a, T: Deserialize<'a>>(what: &'static str, text: &'a str) -> Result<T, ReviewError> {

@@ -17,6 +17,8 @@ pub struct Settings {
     pub allowed: Vec<Cidr>,
     /// Ranges whose addresses are refused even if they are allowed or belong to a pod.
     pub denied: Vec<DeniedRange>,
+    /// Whether the addresses of pods of the host network count as addresses of pods.
+    pub host_network: HostNetwork,
     /// What the webhook does with Endpoints that have more than 1000 addresses.
     pub capacity: Capacity,
     /// The policy that sets `capacity`; `None` for the default.
@@ -45,6 +47,17 @@ pub enum Capacity {
     Deny,
 }
 
+/// Whether the addresses of pods of the host network, which are those of nodes, count as addresses of pods; the stricter
+/// answer last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub enum HostNetwork {
+    /// They count.
+    Allow,
+    /// They do not: everything on the node has them, too.
+    #[default]
+    Deny,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let mut modes = [Mode::Off; Rule::COUNT];
@@ -56,6 +69,7 @@ impl Default for Settings {
             policies: [const { None }; Rule::COUNT],
             allowed: Vec::new(),
             denied: Vec::new(),
+            host_network: HostNetwork::default(),
             capacity: Capacity::default(),
             capacity_policy: None,
             before: None,

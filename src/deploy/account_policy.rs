@@ -30,12 +30,7 @@ pub(super) fn all() -> Vec<Value> {
                 "name": "roster",
                 "expression": format!("request.userInfo.username == 'system:serviceaccount:{NAMESPACE}:{NAME}'"),
             }],
-            // Without a type, so that the fields of an object can be enumerated: a field of a later release is compared, too.
-            "variables": [
-                { "name": "resource", "expression": "request.resource.resource" },
-                { "name": "stored", "expression": "dyn(oldObject)" },
-                { "name": "written", "expression": "dyn(object)" },
-            ],
+            "variables": variables(),
             "validations": validations(),
         },
     });
@@ -52,63 +47,90 @@ fn rule(group: &str, resources: &[&str]) -> Value {
     json!({ "apiGroups": [group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": resources })
 }
 
+/// The names that the validations use. An API server computes a variable where it is used.
+fn variables() -> Value {
+    let resource = "request.resource.resource";
+    json!([
+        // Without a type, so that the fields can be enumerated: those of a later release are compared, too.
+        { "name": "stored", "expression": "dyn(oldObject)" },
+        { "name": "written", "expression": "dyn(object)" },
+        { "name": "isConfiguration", "expression":
+            format!("{resource} in ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']") },
+        { "name": "isDefinition", "expression": format!("{resource} == 'customresourcedefinitions'") },
+        { "name": "isSecret", "expression": format!("{resource} == 'secrets'") },
+        { "name": "isLease", "expression": format!("{resource} == 'leases'") },
+    ])
+}
+
 fn validations() -> Vec<Value> {
-    let configurations = "variables.resource in ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']";
-    let crd = "variables.resource == 'customresourcedefinitions'";
-    let (stored, written) = ("variables.stored", "variables.written");
-    let of = |path: &str| (format!("{stored}.{path}"), format!("{written}.{path}"));
+    // A webhook configuration or the CRD; `stored` and `written` are the same part of it.
+    let both = "variables.isConfiguration || variables.isDefinition";
     let same_at = |path: &str, except: &[&str]| {
-        let (stored, written) = of(path);
-        same(&stored, &written, except)
+        same(&format!("variables.stored{path}"), &format!("variables.written{path}"), except)
     };
-    let webhooks = format!(
-        "size({written}.webhooks) == size({stored}.webhooks) && {written}.webhooks.all(w, {stored}.webhooks.exists(s, \
-         s.name == w.name && {} && {}))",
-        same("s", "w", &["clientConfig"]),
-        same("s.clientConfig", "w.clientConfig", &["caBundle"]),
-    );
-    let conversion = [
-        same_at("spec", &["conversion"]),
-        same_at("spec.conversion", &["webhook"]),
-        same_at("spec.conversion.webhook", &["clientConfig"]),
-        same_at("spec.conversion.webhook.clientConfig", &["caBundle"]),
-    ];
-    let name = |resource: &str, name: &str| {
+    let of_webhooks = |condition: &str| {
         format!(
-            "variables.resource != '{resource}' || (object.metadata.namespace == '{NAMESPACE}' && \
-             object.metadata.name == '{name}')"
+            "variables.written.webhooks.all(w, variables.stored.webhooks.exists(s, s.name == w.name && {condition}))"
         )
     };
-    let changes = |resource: &str, path: &str, expression: &str| {
-        let same = [same(stored, written, &["metadata", path]), same_at("metadata", WRITTEN), expression.to_owned()];
-        format!("!({resource}) || (request.operation == 'UPDATE' && {})", same.join(" && "))
+    let object = |namespace: &str, name: &str| {
+        format!("object.metadata.namespace == '{namespace}' && object.metadata.name == '{name}'")
     };
     [
-        (changes(configurations, "webhooks", &webhooks), "changes only the caBundle of its webhooks".to_owned()),
+        (both, "request.operation == 'UPDATE'".to_owned(), "may not create a webhook configuration or a CRD"),
+        (both, same_at(".metadata", WRITTEN), "may not change metadata"),
+        (both, same_at("", &["metadata", "spec", "webhooks"]), "may not change anything but a caBundle"),
         (
-            changes(crd, "spec", &conversion.join(" && ")),
-            "changes only the caBundle of the conversion webhook".to_owned(),
+            "variables.isConfiguration",
+            format!("object.metadata.name == '{NAME}'"),
+            "may change only its own configurations",
         ),
         (
-            format!("!({crd}) || object.metadata.name == '{CRD}'"),
-            format!("changes only the CustomResourceDefinition {CRD}"),
+            "variables.isConfiguration",
+            "size(variables.written.webhooks) == size(variables.stored.webhooks)".to_owned(),
+            "may not add or remove a webhook",
         ),
         (
-            format!("!({configurations}) || object.metadata.name == '{NAME}'"),
-            format!("changes only the webhook configurations {NAME}"),
+            "variables.isConfiguration",
+            of_webhooks(&same("s", "w", &["clientConfig"])),
+            "may not change which requests a webhook gets, nor what its failure means",
         ),
-        (name("secrets", SECRET), format!("writes only the Secret {NAMESPACE}/{SECRET}")),
+        (
+            "variables.isConfiguration",
+            of_webhooks(&same("s.clientConfig", "w.clientConfig", &["caBundle"])),
+            "may not change the address of a webhook",
+        ),
+        ("variables.isDefinition", format!("object.metadata.name == '{CRD}'"), "may change only its own CRD"),
+        (
+            "variables.isDefinition",
+            [
+                same_at(".spec", &["conversion"]),
+                same_at(".spec.conversion", &["webhook"]),
+                same_at(".spec.conversion.webhook", &["clientConfig"]),
+            ]
+            .join(" && "),
+            "may not change its CRD",
+        ),
+        (
+            "variables.isDefinition",
+            same_at(".spec.conversion.webhook.clientConfig", &["caBundle"]),
+            "may not change the address of the conversion",
+        ),
+        ("variables.isSecret", object(NAMESPACE, SECRET), "may write only its own Secret"),
         // A Secret of another type can be more than data: an API server fills one with the token of a service account.
         (
-            "variables.resource != 'secrets' || request.operation == 'UPDATE' || object.type == 'kubernetes.io/tls'"
-                .to_owned(),
-            "creates only a Secret of the type kubernetes.io/tls".to_owned(),
+            "variables.isSecret && request.operation == 'CREATE'",
+            "object.type == 'kubernetes.io/tls'".to_owned(),
+            "may create only a Secret of the type kubernetes.io/tls",
         ),
-        (name("leases", LEASE), format!("writes only the Lease {NAMESPACE}/{LEASE}")),
+        ("variables.isLease", object(NAMESPACE, LEASE), "may write only its own Lease"),
     ]
-    .map(|(expression, message)| {
-        let message = format!("the service account {NAMESPACE}/{NAME} {message}");
-        json!({ "expression": expression, "message": message, "reason": "Forbidden" })
+    .map(|(subject, expression, message)| {
+        json!({
+            "expression": format!("!({subject}) || ({expression})"),
+            "message": format!("the service account {NAMESPACE}/{NAME} {message}"),
+            "reason": "Forbidden",
+        })
     })
     .into()
 }

@@ -1,7 +1,7 @@
 //! The manifests of an installation, generated from the table of kinds; `cargo xtask manifests` writes them.
 //!
 //! ```text
-//! manifests/base            namespace, permissions, Deployment, Service, webhook configurations, CRD
+//! manifests/base            namespace, permissions and their limits, Deployment, Service, webhook configurations, CRD
 //! manifests/overlays/ha     three replicas; API servers refuse writes without an answer
 //! manifests/overlays/dev    one replica, debug logs
 //! manifests/overlays/cert-manager   certificates from cert-manager
@@ -9,8 +9,10 @@
 //! ```
 
 mod access;
+mod account_policy;
 mod manifest_file;
 mod names;
+mod network;
 mod overlays;
 mod webhooks;
 mod workload;
@@ -28,7 +30,8 @@ pub fn files(permissions: &[Permission]) -> Vec<ManifestFile> {
         ManifestFile::new("base/crd.yaml", vec![webhooks::crd()]),
         ManifestFile::new("base/rbac.yaml", access::all(permissions)),
         ManifestFile::new("base/deployment.yaml", vec![workload::deployment(), workload::disruption_budget()]),
-        ManifestFile::new("base/service.yaml", vec![workload::service(), workload::network_policy()]),
+        ManifestFile::new("base/service.yaml", vec![workload::service(), network::network_policy()]),
+        ManifestFile::new("base/account-policy.yaml", account_policy::all()),
         ManifestFile::new("base/webhooks.yaml", vec![webhooks::mutating(), webhooks::validating()]),
     ];
     let resources: Vec<&str> = all.iter().filter_map(|f| f.path.strip_prefix("base/")).collect();

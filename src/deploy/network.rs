@@ -8,6 +8,9 @@ use super::names::{ADMIN_PORT, NAME, WEBHOOK_PORT, meta};
 /// and kubeadm's usual ones.
 const OUTSIDE_PODS: [(&str, &str); 2] = [("0.0.0.0/0", "10.244.0.0/16"), ("::/0", "fd00:10:244::/56")];
 
+/// The labels of konnectivity's pods, which differ between providers.
+const TUNNEL_LABELS: [&str; 2] = ["app", "k8s-app"];
+
 /// Limits who connects:
 ///
 /// - to the webhook: API servers. They use the host network of a node, or an address outside the cluster, so that no pod
@@ -21,9 +24,11 @@ const OUTSIDE_PODS: [(&str, &str); 2] = [("0.0.0.0/0", "10.244.0.0/16"), ("::/0"
 pub(super) fn network_policy() -> Value {
     let mut api_servers: Vec<Value> =
         OUTSIDE_PODS.iter().map(|(cidr, pods)| json!({ "ipBlock": { "cidr": cidr, "except": [pods] } })).collect();
-    api_servers.push(json!({
-        "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": "kube-system" } },
-        "podSelector": { "matchLabels": { "k8s-app": "konnectivity-agent" } },
+    api_servers.extend(TUNNEL_LABELS.map(|label| {
+        json!({
+            "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": "kube-system" } },
+            "podSelector": { "matchLabels": { label: "konnectivity-agent" } },
+        })
     }));
     json!({
         "apiVersion": "networking.k8s.io/v1",

@@ -46,17 +46,19 @@ fn dev() -> Vec<ManifestFile> {
 }
 
 /// Three replicas. API servers then refuse writes that the webhook did not validate, so that nobody bypasses a rule.
-/// Slices are exempt: kube-proxy depends on them.
+///
+/// The cluster must not depend on the webhook for that: the base already exempts the built-in controllers, kube-system and
+/// Roster's own namespace. Service accounts of kube-system may write endpoints into other namespaces.
 fn ha() -> Vec<ManifestFile> {
     let deployment = patch("Deployment", &[json!({ "op": "replace", "path": "/spec/replicas", "value": 3 })]);
-    let closed: Vec<Value> = webhooks::validating()["webhooks"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-        .filter(|(_, w)| w["rules"][0]["resources"][0] != "endpointslices")
-        .map(|(i, _)| json!({ "op": "replace", "path": format!("/webhooks/{i}/failurePolicy"), "value": "Fail" }))
-        .collect();
+    let webhooks = webhooks::validating()["webhooks"].as_array().map_or(0, Vec::len);
+    let closed = |i: usize| {
+        [
+            json!({ "op": "replace", "path": format!("/webhooks/{i}/failurePolicy"), "value": "Fail" }),
+            json!({ "op": "add", "path": format!("/webhooks/{i}/matchConditions/-"), "value": webhooks::not_of_the_system() }),
+        ]
+    };
+    let closed: Vec<Value> = (0..webhooks).flat_map(closed).collect();
     let validating = patch("ValidatingWebhookConfiguration", &closed);
     vec![ManifestFile::new("overlays/ha/kustomization.yaml", vec![kustomization(&[deployment, validating], &[])])]
 }

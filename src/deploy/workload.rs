@@ -1,4 +1,4 @@
-//! The Deployment, its Service, and its network policy.
+//! The Deployment and its Service.
 
 use serde_json::{Value, json};
 
@@ -129,33 +129,6 @@ pub(super) fn service() -> Value {
         "spec": {
             "selector": { "app.kubernetes.io/name": NAME },
             "ports": [{ "name": "webhook", "port": 443, "protocol": "TCP", "targetPort": "webhook" }],
-        },
-    })
-}
-
-/// Allows connections to the webhook and to metrics from anywhere, since API servers mostly use the host network, and
-/// connections to DNS and to the API server. Some network plugins match the port behind the Service of the API server,
-/// which differs between distributions.
-pub(super) fn network_policy() -> Value {
-    json!({
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": meta(NAME),
-        "spec": {
-            "podSelector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
-            "policyTypes": ["Ingress", "Egress"],
-            "ingress": [{ "ports": [
-                { "protocol": "TCP", "port": WEBHOOK_PORT },
-                { "protocol": "TCP", "port": ADMIN_PORT },
-            ] }],
-            "egress": [{ "ports": [
-                { "protocol": "TCP", "port": 443 },
-                { "protocol": "TCP", "port": 6443 },
-                { "protocol": "TCP", "port": 8443 },
-                { "protocol": "TCP", "port": 16443 },
-                { "protocol": "TCP", "port": 53 },
-                { "protocol": "UDP", "port": 53 },
-            ] }],
         },
     })
 }

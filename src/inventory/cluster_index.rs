@@ -9,8 +9,8 @@ use super::{
     table::{Lookup, Row, Table},
 };
 use crate::{
-    admission::{Knowledge, SelectedPod, SliceEndpoint, Unknown},
-    model::{Labels, Service},
+    admission::{Knowledge, PodNetwork, SelectedPod, SliceEndpoint, Unknown},
+    model::{AddressKey, Labels, Service},
 };
 
 /// The table of a resource, once it is known.
@@ -115,8 +115,8 @@ impl<I: IndexReader> Knowledge for I {
         })
     }
 
-    fn is_pod_address(&self, namespace: &str, ip: IpAddr) -> Result<bool, Unknown> {
-        self.read(|index| Ok(index.pods.known()?.lookup().contains(namespace, ip)))
+    fn pod_network(&self, namespace: &str, ip: IpAddr) -> Result<Option<PodNetwork>, Unknown> {
+        self.read(|index| Ok(index.pods.known()?.lookup().network(namespace, ip)))
     }
 
     fn is_zone(&self, zone: &str) -> Result<bool, Unknown> {
@@ -125,14 +125,16 @@ impl<I: IndexReader> Knowledge for I {
 
     fn other_slice(&self, endpoint: &SliceEndpoint<'_>) -> Result<Option<String>, Unknown> {
         let SliceEndpoint { namespace, service, slice, address, .. } = *endpoint;
+        let key = AddressKey::of(address);
         self.read(|index| {
             let slices = index.slices.known()?;
             let lists = |s: &S<I>| {
                 s.service_name().is_some_and(|n| n == service)
                     && endpoint.shares_port(&s.port_names())
-                    && s.addresses().any(|a| a == address)
+                    // Nearly always the text is the same.
+                    && (s.addresses().any(|a| a == address) || s.addresses().any(|a| AddressKey::of(a) == key))
             };
-            let names = slices.lookup().candidates(namespace, service, address);
+            let names = slices.lookup().candidates(namespace, service, key);
             let mut others = names.iter().filter(|n| n.as_str() != slice);
             Ok(others.find(|n| slices.named(namespace, n).iter().any(lists)).map(ToString::to_string))
         })

@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 
 use super::table::Row;
-use crate::model::{
-    ContainerPort, EndpointSlice, Endpoints, Labels, Node, Pod, PodPhase, Service, Text, parse_lenient,
+use crate::{
+    admission::PodNetwork,
+    model::{ContainerPort, EndpointSlice, Endpoints, Labels, Node, Pod, PodPhase, Service, Text, parse_lenient},
 };
 
 /// The form in which an index holds objects: who fills the index decides how much of an object it holds.
@@ -27,6 +28,8 @@ pub trait PodFields: Row + Send + Sync {
     fn phase(&self) -> PodPhase;
     /// Ports in look-up order.
     fn ports(&self) -> &[ContainerPort];
+    /// The network of its addresses.
+    fn network(&self) -> PodNetwork;
     /// The addresses that belong to it: a pod that has ended has given them back.
     fn addresses(&self) -> impl Iterator<Item = IpAddr>;
 }
@@ -51,6 +54,11 @@ pub trait SliceFields: Row + Send + Sync {
     fn port_names(&self) -> Vec<Text>;
     /// The addresses of all endpoints.
     fn addresses(&self) -> impl Iterator<Item = &Text>;
+}
+
+/// The network of a pod.
+pub(super) fn network_of(pod: &Pod) -> PodNetwork {
+    if pod.host_network { PodNetwork::Host } else { PodNetwork::Pod }
 }
 
 /// The addresses that belong to a pod.

@@ -12,16 +12,36 @@ use super::{
     fields::{NodeFields, PodFields, SliceFields},
     table::Lookup,
 };
-use crate::model::Text;
+use crate::{
+    admission::PodNetwork,
+    model::{AddressKey, Text},
+};
 
 /// By namespace and address, how many pods have it: pods of the host network share the address of their node.
 #[derive(Clone, Debug, Default)]
-pub struct PodAddresses(HashMap<Text, HashMap<IpAddr, u32>>);
+pub struct PodAddresses(HashMap<Text, HashMap<IpAddr, PodCount>>);
+
+/// How many pods have an address, by their network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct PodCount {
+    own: u32,
+    host: u32,
+}
+
+impl PodCount {
+    fn of(&mut self, network: PodNetwork) -> &mut u32 {
+        match network {
+            PodNetwork::Pod => &mut self.own,
+            PodNetwork::Host => &mut self.host,
+        }
+    }
+}
 
 impl PodAddresses {
-    /// Whether a pod of the namespace has the address.
-    pub fn contains(&self, namespace: &str, ip: IpAddr) -> bool {
-        self.0.get(namespace).is_some_and(|n| n.contains_key(&ip.to_canonical()))
+    /// The network in which a pod of the namespace has the address.
+    pub fn network(&self, namespace: &str, ip: IpAddr) -> Option<PodNetwork> {
+        let count = self.0.get(namespace)?.get(&ip.to_canonical())?;
+        Some(if count.own > 0 { PodNetwork::Pod } else { PodNetwork::Host })
     }
 
     /// How many namespaces there are.
@@ -38,7 +58,7 @@ impl<P: PodFields> Lookup<P> for PodAddresses {
                 Some(found) => found,
                 None => self.0.entry(pod.namespace().into()).or_default(),
             };
-            *of_namespace.entry(ip).or_default() += 1;
+            *of_namespace.entry(ip).or_default().of(pod.network()) += 1;
         }
     }
 
@@ -46,8 +66,8 @@ impl<P: PodFields> Lookup<P> for PodAddresses {
         let Some(of_namespace) = self.0.get_mut(pod.namespace()) else { return };
         for ip in pod.addresses() {
             if let Entry::Occupied(mut count) = of_namespace.entry(ip) {
-                *count.get_mut() -= 1;
-                if *count.get() == 0 {
+                *count.get_mut().of(pod.network()) -= 1;
+                if *count.get() == PodCount::default() {
                     count.remove();
                 }
             }
@@ -98,11 +118,11 @@ pub struct SliceAddresses {
 
 impl SliceAddresses {
     /// The names of the slices that may list the address.
-    pub fn candidates(&self, namespace: &str, service: &str, address: &str) -> &[Text] {
+    pub(crate) fn candidates(&self, namespace: &str, service: &str, address: AddressKey<&str>) -> &[Text] {
         self.names.get(&self.hash(namespace, service, address)).map_or(&[], SmallVec::as_slice)
     }
 
-    fn hash(&self, namespace: &str, service: &str, address: &str) -> u64 {
+    fn hash(&self, namespace: &str, service: &str, address: AddressKey<&str>) -> u64 {
         self.hasher.hash_one((namespace, service, address))
     }
 
@@ -117,7 +137,7 @@ impl<S: SliceFields> Lookup<S> for SliceAddresses {
     fn add(&mut self, slice: &S) {
         let Some(service) = slice.service_name() else { return };
         for address in slice.addresses() {
-            let hash = self.hash(slice.namespace(), service, address);
+            let hash = self.hash(slice.namespace(), service, AddressKey::of(address));
             let names = self.names.entry(hash).or_default();
             if !names.iter().any(|n| n == slice.name()) {
                 names.push(slice.name().into());
@@ -128,7 +148,9 @@ impl<S: SliceFields> Lookup<S> for SliceAddresses {
     fn remove(&mut self, slice: &S) {
         let Some(service) = slice.service_name() else { return };
         for address in slice.addresses() {
-            if let Entry::Occupied(mut names) = self.names.entry(self.hash(slice.namespace(), service, address)) {
+            if let Entry::Occupied(mut names) =
+                self.names.entry(self.hash(slice.namespace(), service, AddressKey::of(address)))
+            {
                 names.get_mut().retain(|n| n != slice.name());
                 if names.get().is_empty() {
                     names.remove();

@@ -6,11 +6,12 @@ use std::{net::IpAddr, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{
-    fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of},
+    fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of, network_of},
     table::Row,
 };
-use crate::model::{
-    ContainerPort, EndpointSlice, Labels, Node, ObjectMeta, Pod, PodPhase, Service, Text, wire::nullable,
+use crate::{
+    admission::PodNetwork,
+    model::{ContainerPort, EndpointSlice, Labels, Node, ObjectMeta, Pod, PodPhase, Service, Text, wire::nullable},
 };
 
 /// Small rows, owned by the index.
@@ -24,7 +25,7 @@ impl Storage for SmallRows {
     type Slice = Box<SliceRow>;
 }
 
-/// A pod: it is selected by its labels; its ports, its addresses, and whether it has ended count.
+/// A pod: it is selected by its labels; its ports, its addresses and their network, and whether it has ended count.
 #[derive(Clone, Debug)]
 pub struct PodRow {
     namespace: Text,
@@ -33,6 +34,7 @@ pub struct PodRow {
     ports: Arc<[ContainerPort]>,
     addresses: SmallVec<[IpAddr; 1]>,
     phase: PodPhase,
+    network: PodNetwork,
 }
 
 impl From<Pod> for PodRow {
@@ -41,6 +43,7 @@ impl From<Pod> for PodRow {
             namespace: pod.namespace().clone(),
             name: pod.name().clone(),
             addresses: addresses_of(&pod).collect(),
+            network: network_of(&pod),
             labels: pod.labels,
             ports: pod.ports,
             phase: pod.phase,
@@ -82,6 +85,10 @@ impl PodFields for Box<PodRow> {
 
     fn ports(&self) -> &[ContainerPort] {
         &self.ports
+    }
+
+    fn network(&self) -> PodNetwork {
+        self.network
     }
 
     fn addresses(&self) -> impl Iterator<Item = IpAddr> {

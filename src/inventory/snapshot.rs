@@ -4,12 +4,12 @@ use std::{marker::PhantomData, net::IpAddr};
 
 use super::{
     cluster_index::{ClusterIndex, IndexReader, Slot},
-    fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of},
+    fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of, network_of},
     objects::Inventory,
     table::{Lookup, Row, Table},
 };
 use crate::{
-    admission::Unknown,
+    admission::{PodNetwork, Unknown},
     model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text},
 };
 
@@ -53,6 +53,10 @@ impl PodFields for Placed<'_, Pod> {
 
     fn ports(&self) -> &[ContainerPort] {
         &self.0.ports
+    }
+
+    fn network(&self) -> PodNetwork {
+        network_of(self.0)
     }
 
     fn addresses(&self) -> impl Iterator<Item = IpAddr> {

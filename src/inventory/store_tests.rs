@@ -36,7 +36,7 @@ fn slice(name: &str, addresses: &[&str]) -> EndpointSlice {
 /// Whether a pod of the namespace has the address.
 #[expect(clippy::unwrap_in_result, reason = "the addresses are constants")]
 fn knows(store: &Store, namespace: &str, ip: &str) -> Result<bool, Unknown> {
-    store.is_pod_address(namespace, ip.parse().unwrap())
+    store.pod_network(namespace, ip.parse().unwrap()).map(|network| network.is_some())
 }
 
 type Change = fn(&Store);
@@ -56,7 +56,7 @@ fn unknown(store: &Store) -> [(&'static str, Option<Unknown>); 5] {
     [
         ("services", store.service("shop", "web").err()),
         ("pods", store.pods("shop", &Labels::default(), &mut |_| true).err()),
-        ("pods", store.is_pod_address("shop", [10, 0, 0, 1].into()).err()),
+        ("pods", store.pod_network("shop", [10, 0, 0, 1].into()).err()),
         ("nodes", store.is_zone("a").err()),
         ("endpointslices", store.other_slice(&endpoint).err()),
     ]

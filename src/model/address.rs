@@ -47,6 +47,31 @@ pub(crate) fn parse_lenient(text: &str) -> Option<IpAddr> {
     parse_lenient_v4(text).map(IpAddr::V4)
 }
 
+/// What an address means, whichever text it has: `010.0.0.1` is `10.0.0.1`. A text that cannot be parsed is equal to
+/// itself only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum AddressKey<T> {
+    /// An address.
+    Ip(IpAddr),
+    /// A text that is not an address.
+    Text(T),
+}
+
+impl<'a> AddressKey<&'a str> {
+    /// The key of a text.
+    pub(crate) fn of(text: &'a str) -> Self {
+        parse_lenient(text).map_or(Self::Text(text), Self::Ip)
+    }
+
+    /// The same key, without the borrow.
+    pub(crate) fn into_owned(self) -> AddressKey<Text> {
+        match self {
+            Self::Ip(ip) => AddressKey::Ip(ip),
+            Self::Text(text) => AddressKey::Text(text.into()),
+        }
+    }
+}
+
 /// Groups may have any number of leading zeros, and so may the numbers of an embedded IPv4 address.
 fn parse_lenient_v6(text: &str) -> Option<IpAddr> {
     let mut strict = String::with_capacity(text.len());

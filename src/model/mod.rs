@@ -27,7 +27,7 @@ pub mod slice_version;
 pub(crate) mod wire;
 
 pub(crate) use address::head;
-pub(crate) use address::parse_lenient;
+pub(crate) use address::{AddressKey, parse_lenient};
 pub use address::{Family, PodIp};
 pub use cidr::{Cidr, CidrError};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};
@@ -59,6 +59,8 @@ pub mod names {
     pub const SKIP_MIRROR: &str = "endpointslice.kubernetes.io/skip-mirror";
     /// Label of Endpoints and slices of a Service without cluster IP.
     pub const HEADLESS: &str = "service.kubernetes.io/headless";
+    /// Label of Services and slices that another proxy than kube-proxy serves.
+    pub const PROXY_NAME: &str = "service.kubernetes.io/service-proxy-name";
     /// Label of Endpoints since 1.33.
     pub const ENDPOINTS_MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
     /// Value of [`ENDPOINTS_MANAGED_BY`].

@@ -72,6 +72,8 @@ pub struct Pod {
     pub deleting: bool,
     /// `spec.nodeName`; empty while not scheduled.
     pub node_name: Text,
+    /// `spec.hostNetwork`: its addresses are those of its node.
+    pub host_network: bool,
     /// `spec.hostname`.
     pub hostname: Text,
     /// `spec.subdomain`.
@@ -151,6 +153,8 @@ struct RawMeta {
 struct RawSpec {
     #[serde(deserialize_with = "nullable")]
     node_name: Text,
+    #[serde(deserialize_with = "nullable")]
+    host_network: bool,
     #[serde(deserialize_with = "nullable")]
     hostname: Text,
     #[serde(deserialize_with = "nullable")]
@@ -282,6 +286,7 @@ impl From<RawPod> for Pod {
             labels: Arc::new(metadata.labels),
             deleting: metadata.deletion_timestamp.0,
             node_name: spec.node_name,
+            host_network: spec.host_network,
             hostname: spec.hostname,
             subdomain: spec.subdomain,
             ports,

@@ -90,7 +90,7 @@ pub struct ServicePort {
 }
 
 /// `targetPort`: a number, or the name of a container's port.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TargetPort {
     /// This number, whether the pod exposes it or not.
     Number(i32),

@@ -47,6 +47,8 @@ pub(crate) enum Outcome {
     Right,
     /// An error, another status, or a wrong answer.
     Lost(String),
+    /// An object that must be refused got an error: under `Fail`, that refuses it.
+    RefusedByError,
     /// An object that must be refused was allowed.
     LetIn,
 }
@@ -238,9 +240,10 @@ impl Client {
             (Object::Good, Ok(Ok(answer))) if !answer.has(r#""allowed":true"#) => Outcome::Lost(shown(&answer)),
             _ => Outcome::Right,
         };
-        // Under `Fail`, an error refuses what must be refused.
-        let outcome =
-            if object == Object::Bad && matches!(outcome, Outcome::Lost(_)) { Outcome::Right } else { outcome };
+        let outcome = match outcome {
+            Outcome::Lost(_) if object == Object::Bad => Outcome::RefusedByError,
+            outcome => outcome,
+        };
         let review = Review { began, took: began.elapsed(), outcome };
         self.see(|seen| seen.reviews.push(review));
     }

@@ -5,12 +5,14 @@ use std::time::Duration;
 use crate::{attacker::Sources, genuine::Outcome, run::Measured};
 
 /// The p99 of genuine reviews.
-pub(crate) const P99: Duration = Duration::from_millis(100);
+const P99: Duration = Duration::from_millis(100);
 /// Resident memory of a server without the REST API, and with it.
 const WEBHOOK_ALONE: u64 = 256 << 20;
 const WITH_REST: u64 = 512 << 20;
 /// How long after the attack a review may still fail or be slow.
 const RECOVERY: Duration = Duration::from_secs(2);
+/// Slower than the shortest time-out of an API server.
+pub(crate) const SLOW: Duration = Duration::from_secs(1);
 
 /// All rows so far.
 pub(crate) struct Report {
@@ -97,7 +99,7 @@ impl Row {
         let failed: Vec<&String> = probes.iter().filter_map(|p| p.failed.as_ref()).collect();
         let let_in = reviews.iter().filter(|r| matches!(r.outcome, Outcome::LetIn)).count() as u64 + counts.let_in();
         let slow = seen.reviews.iter().filter(|r| r.began >= *ended);
-        let slow = slow.filter(|r| !matches!(r.outcome, Outcome::Right) || r.took > P99);
+        let slow = slow.filter(|r| !matches!(r.outcome, Outcome::Right) || r.took > SLOW);
         let mut row = Self {
             name: attack.name,
             reviews: reviews.len(),

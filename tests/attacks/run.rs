@@ -14,7 +14,7 @@ use crate::{
     attacker::{Attacker, Counts, Sources},
     attacks::Attack,
     genuine::{Genuine, Outcome, Seen},
-    report::P99,
+    report::SLOW,
     site::{self, Certificate, Server},
 };
 
@@ -59,7 +59,7 @@ pub(crate) fn run(
     let (ended, after) = (Instant::now(), server.processor_time());
     while ended.elapsed() < AFTER {
         thread::sleep(CALM / 4);
-        if duration < SHORT && ended.elapsed() > CALM && genuine.is_calm(CALM, P99) {
+        if duration < SHORT && ended.elapsed() > CALM && genuine.is_calm(CALM, SLOW) {
             break;
         }
     }

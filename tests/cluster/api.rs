@@ -1,6 +1,6 @@
 //! Writes to an API server, and hears all that it says: kube's own API hides warnings.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use futures::{StreamExt, stream};
 use http_body_util::BodyExt;
@@ -30,7 +30,7 @@ pub(crate) struct Told {
     pub(crate) body: Value,
 }
 
-/// A connection as the administrator.
+/// A connection to the API server.
 pub(crate) struct ApiServer {
     runtime: Runtime,
     client: Client,
@@ -38,9 +38,14 @@ pub(crate) struct ApiServer {
 
 impl ApiServer {
     pub(crate) fn of(plane: &ControlPlane) -> Self {
+        Self::with(&plane.kubeconfig())
+    }
+
+    /// A connection as the user of a kubeconfig.
+    pub(crate) fn with(kubeconfig: &Path) -> Self {
         let runtime = Runtime::new().unwrap();
         let client = runtime.block_on(async {
-            let config = Kubeconfig::read_from(plane.kubeconfig()).unwrap();
+            let config = Kubeconfig::read_from(kubeconfig).unwrap();
             let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
             Client::try_from(config).unwrap()
         });
@@ -113,6 +118,12 @@ impl ApiServer {
         assert_eq!(told.status, 200, "{told:?}");
     }
 
+    /// Merges `patch` into the status of an object.
+    pub(crate) fn patch_status(&self, object: &Value, patch: &Value) -> Told {
+        let path = path(object) + "/status";
+        self.send("PATCH", &path, "", "application/merge-patch+json", patch.to_string())
+    }
+
     /// Merges `patch` into an object.
     pub(crate) fn patch(&self, object: &Value, patch: &Value) -> Told {
         self.send("PATCH", &path(object), "", "application/merge-patch+json", patch.to_string())
@@ -161,9 +172,12 @@ pub(crate) fn path(object: &Value) -> String {
     format!("{}/{}", collection(object), object["metadata"]["name"].as_str().unwrap())
 }
 
-/// The resource of an object of the table of kinds, or of a policy.
+/// The resource of an object of the table of kinds, of a namespace, or of a policy.
 pub(crate) fn plural(object: &Value) -> &'static str {
     let kind = object["kind"].as_str().unwrap();
+    if kind == "Namespace" {
+        return "namespaces";
+    }
     roster::admission::KINDS
         .iter()
         .find(|k| k.resource.kind() == kind)

@@ -19,7 +19,6 @@ const OF_ANOTHER: &str = "--as=system:serviceaccount:shop:operator --as-group=sy
 
 fn apply_overlay(plane: &ControlPlane) {
     let overlay = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/overlays/ha");
-    // The namespace first: the API server may not know it yet when its objects arrive.
     let rendered = Command::new("kubectl").arg("kustomize").arg(&overlay).output().unwrap();
     assert!(rendered.status.success(), "{}", String::from_utf8_lossy(&rendered.stderr));
     let (well, output) = kubectl(plane, "apply -f -", &String::from_utf8(rendered.stdout).unwrap());
@@ -59,7 +58,8 @@ fn a_dead_webhook_refuses_users_and_does_not_stop_the_cluster() {
         ControlPlane::start(&Setup { assets: &assets, dir: dir.path(), api_server: &flags, controllers: true })
             .unwrap();
     assert!(kubectl(&plane, "create namespace shop", "").0);
-    for object in [service("web", "shop"), slice("before", "shop"), endpoints("before", "shop")] {
+    let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n" } });
+    for object in [node, service("web", "shop"), slice("before", "shop"), endpoints("before", "shop")] {
         let (well, output) = kubectl(&plane, "create -f -", &object.to_string());
         assert!(well, "{output}");
     }
@@ -96,14 +96,17 @@ fn a_dead_webhook_refuses_users_and_does_not_stop_the_cluster() {
         ("a Service in kube-system", "create -f -".to_owned(), service("d", "kube-system"), true),
         ("a slice in kube-system", "create -f -".to_owned(), slice("d", "kube-system"), true),
         ("a Service beside Roster", "create -f -".to_owned(), service("d", NAMESPACE), true),
-        ("Endpoints beside Roster", "create -f -".to_owned(), endpoints("d", NAMESPACE), true),
+        ("Endpoints beside Roster", "create -f -".to_owned(), endpoints("e", NAMESPACE), true),
     ] {
         let (done, output) = kubectl(&plane, &line, &object.to_string());
         assert_eq!(done, well, "{name}: {output}");
         assert!(well || output.contains("failed calling webhook"), "{name}: {output}");
     }
     for (name, line) in [
-        ("metadata that no rule reads", "annotate --overwrite endpointslice before -n shop a="),
+        (
+            "metadata that no rule reads",
+            r#"patch endpointslice before -n shop --type=merge -p {"metadata":{"finalizers":[]}}"#,
+        ),
         ("a deletion", "delete endpointslice before -n shop"),
         ("a deletion of Endpoints", "delete endpoints before -n shop"),
     ] {

@@ -9,13 +9,16 @@
     reason = "a test: it may fail loudly, it reads files, and it prints"
 )]
 
+mod account;
 mod api;
+mod closed;
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
 mod dry_run;
 mod faults;
 mod load;
 mod matrix;
+mod new_namespaces;
 mod policies;
 mod static_config;
 mod switch;

@@ -25,7 +25,7 @@ pub(super) struct Webhook {
 impl Webhook {
     /// Starts it, with further flags. `dir` is for its files alone.
     pub(super) fn start(dir: &Path, flags: &[&str]) -> Self {
-        let [address, admin] = [(), ()].map(|()| format!("127.0.0.1:{}", control_plane_port()));
+        let [address, admin] = [(), ()].map(|()| format!("127.0.0.1:{}", free_port()));
         fs::create_dir_all(dir).unwrap();
         let certs = dir.join("webhook-certs");
         assert!(roster().args(["certs", "dev", "--dir"]).arg(&certs).output().unwrap().status.success());
@@ -64,7 +64,7 @@ impl Drop for Webhook {
 }
 
 /// Starts it beside the API server, and registers it.
-fn register(plane: &ControlPlane, dir: &Path) -> Webhook {
+pub(super) fn register(plane: &ControlPlane, dir: &Path) -> Webhook {
     let server = Webhook::start_in(plane, dir);
     let (well, told) = kubectl(plane, "apply -f -", &manifests(&server.address, &server.bundle()));
     assert!(well, "{told}");
@@ -72,7 +72,7 @@ fn register(plane: &ControlPlane, dir: &Path) -> Webhook {
     server
 }
 
-fn control_plane_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
@@ -82,22 +82,25 @@ pub(super) fn manifests(webhook: &str, bundle: &str) -> String {
         let path = config["service"]["path"].as_str().unwrap().to_owned();
         *config = json!({ "url": format!("https://{webhook}{path}"), "caBundle": bundle });
     };
-    let mut documents = Vec::new();
-    for file in roster::deploy::files(&roster::servers::webhook::permissions()) {
-        if !file.path.starts_with("base/") || file.path.ends_with("kustomization.yaml") {
-            continue;
+    let mut list = base();
+    for document in list["items"].as_array_mut().unwrap() {
+        if document["kind"] == "CustomResourceDefinition" {
+            here(&mut document["spec"]["conversion"]["webhook"]["clientConfig"]);
         }
-        for mut document in file.documents {
-            if document["kind"] == "CustomResourceDefinition" {
-                here(&mut document["spec"]["conversion"]["webhook"]["clientConfig"]);
-            }
-            for webhook in document["webhooks"].as_array_mut().into_iter().flatten() {
-                here(&mut webhook["clientConfig"]);
-            }
-            documents.push(document);
+        // `get_mut`, because an index would add the key.
+        for webhook in document.get_mut("webhooks").and_then(Value::as_array_mut).into_iter().flatten() {
+            here(&mut webhook["clientConfig"]);
         }
     }
-    json!({ "apiVersion": "v1", "kind": "List", "items": documents }).to_string()
+    list.to_string()
+}
+
+/// All of `manifests/base`, as a list.
+pub(super) fn base() -> Value {
+    let files = roster::deploy::files(&roster::servers::webhook::permissions()).into_iter();
+    let base = files.filter(|f| f.path.starts_with("base/") && !f.path.ends_with("kustomization.yaml"));
+    let documents: Vec<Value> = base.flat_map(|f| f.documents).collect();
+    json!({ "apiVersion": "v1", "kind": "List", "items": documents })
 }
 
 /// An object, and what its writer sees by default and with every rule enforced.

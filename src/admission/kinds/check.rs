@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use crate::{
     admission::{
         decision::Decision,
-        findings::{FindingKey, RuleFindings},
+        fault::{Fault, ObjectTraffic},
+        findings::RuleFindings,
         knowledge::Knowledge,
         owner,
         request::{AdmissionRequest, Stage},
@@ -30,8 +31,14 @@ pub(super) trait CheckedObject: DeserializeOwned + 'static {
     /// Whether the object is being deleted.
     fn deleting(&self) -> bool;
 
-    /// Whether kube-controller-manager writes the object. It would overwrite a change forever.
-    fn is_owned(subject: &Subject<'_, Self>) -> bool;
+    /// The traffic that the object sends to its addresses.
+    fn traffic(&self) -> ObjectTraffic;
+
+    /// Whether kube-controller-manager writes the object, and would overwrite a change forever. A label of the object
+    /// does not prove it: any writer can set one.
+    fn is_owned(_: &Subject<'_, Self>) -> bool {
+        false
+    }
 }
 
 /// A check, and the rules that it implements.
@@ -98,7 +105,7 @@ pub(super) fn check_managed_by<T: CheckedObject>(
     if before != Some(controller) {
         findings.add(
             Rule::ManagedBy,
-            FindingKey::Text(controller),
+            Fault::Text(controller),
             format_args!("metadata.labels[{}]", owner.0),
             format_args!("names the built-in controller {controller}, but another user writes"),
         );
@@ -128,16 +135,17 @@ pub(super) fn run<T: CheckedObject>(
         findings
     };
     let mut findings = check_all(&subject, RuleFindings::new(settings, stage));
-    // As in an API server, a stored fault may stay. Otherwise a user could neither remove a finalizer nor correct one of
-    // two faults.
+    // As in an API server, a stored fault may stay as it is. Otherwise a user could neither remove a finalizer nor correct
+    // one of two faults.
     if stage == Stage::Validate
         && findings.refuse()
         && let Some(old) = stored.get()
         && let Some(raw) = stored.raw
     {
         let before = settings.before.as_deref().unwrap_or(settings);
-        let before = check_all(&Subject { object: old, raw, ..subject }, RuleFindings::of_stored(before));
-        findings = check_all(&subject, before.of_successor(settings));
+        let before =
+            check_all(&Subject { object: old, raw, ..subject }, RuleFindings::of_stored(before, old.traffic()));
+        findings = check_all(&subject, before.of_successor(settings, &object.traffic()));
     }
     Ok(Decision::of(findings, stage))
 }

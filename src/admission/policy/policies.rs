@@ -11,7 +11,7 @@ use super::{
     spec::{EndpointPolicy, Selection},
 };
 use crate::{
-    admission::{AdmissionRequest, Capacity, DeniedRange, Mode, Rule, Settings},
+    admission::{AdmissionRequest, Capacity, DeniedRange, HostNetwork, Mode, Rule, Settings},
     engine::reason::{Finding, Reason},
     model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names},
 };
@@ -80,7 +80,7 @@ impl PolicyTarget<'_> {
 /// - A policy sets the mode of a rule: the listed mode, or else its default mode. A policy that exempts the object sets
 ///   every rule to `off`. The strictest mode applies. If no policy sets one, the default mode of the rule applies.
 /// - Allowed ranges add up, and so do denied ones. A denied range takes precedence over an allowed one.
-/// - `Deny` takes precedence over `Truncate`.
+/// - `Deny` takes precedence over `Truncate`, and over `Allow`.
 /// - A policy that selects by labels of the namespace, where these could not be read, only makes settings stricter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policies(Vec<CompiledPolicy>);
@@ -206,6 +206,7 @@ struct SettingsSum<'a> {
     settings: Settings,
     modes: [Option<(Mode, &'a Text)>; Rule::COUNT],
     capacity: Option<(Capacity, &'a Text)>,
+    host_network: Option<HostNetwork>,
 }
 
 impl<'a> SettingsSum<'a> {
@@ -222,6 +223,7 @@ impl<'a> SettingsSum<'a> {
         }
         if !exempts {
             self.settings.allowed.extend(&spec.addresses.allow);
+            self.host_network = self.host_network.max(spec.addresses.host_network);
             self.restrict(compiled);
         }
     }
@@ -239,18 +241,21 @@ impl<'a> SettingsSum<'a> {
         self.restrict(compiled);
     }
 
-    /// Adds the denied ranges and the capacity of a policy.
+    /// Adds what a policy denies, and its capacity.
     fn restrict(&mut self, compiled: &'a CompiledPolicy) {
         let EndpointPolicy { meta, spec } = &compiled.policy;
         let denied = spec.addresses.deny.iter().map(|range| DeniedRange { range: *range, policy: meta.name.clone() });
         self.settings.denied.extend(denied);
+        let host_network = spec.addresses.host_network.filter(|answer| *answer == HostNetwork::Deny);
+        self.host_network = self.host_network.max(host_network);
         if spec.capacity.action > self.capacity.map(|(action, _)| action) {
             self.capacity = spec.capacity.action.map(|action| (action, &meta.name));
         }
     }
 
     fn settings(self) -> Settings {
-        let Self { mut settings, modes, capacity } = self;
+        let Self { mut settings, modes, capacity, host_network } = self;
+        settings.host_network = host_network.unwrap_or_default();
         for rule in Rule::ALL {
             if let Some((mode, policy)) = modes[*rule as usize] {
                 settings.set_by(*rule, mode, policy);

@@ -170,6 +170,11 @@ fn addresses() -> Value {
             "allow": cidrs("Addresses that need not belong to a pod: of Endpoints, slices, external IPs and load \
                 balancers."),
             "deny": cidrs("Addresses that are refused even if they are allowed or belong to a pod."),
+            "hostNetwork": {
+                "type": "string", "enum": ["Allow", "Deny"],
+                "description": "Allow: the addresses of nodes that pods of the host network in the namespace have count as \
+                    addresses of pods. Deny: they do not. Without it, other policies or the default (Deny) apply.",
+            },
         }),
     );
     schema["x-kubernetes-validations"] = json!([disjoint("allow", "deny")]);

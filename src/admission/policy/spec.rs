@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{pattern, selector::LabelSelector};
 use crate::{
-    admission::{Capacity, Mode, Rule},
+    admission::{Capacity, HostNetwork, Mode, Rule},
     model::{Cidr, ObjectMeta, Text, wire::nullable},
 };
 
@@ -123,7 +123,7 @@ impl ExemptObject {
 
 /// The address ranges of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct AddressRanges {
     /// Addresses that need not belong to a pod.
     #[serde(deserialize_with = "nullable")]
@@ -131,6 +131,8 @@ pub struct AddressRanges {
     /// Addresses that are refused even if they are allowed or belong to a pod.
     #[serde(deserialize_with = "nullable")]
     pub deny: Vec<Cidr>,
+    /// Whether the addresses of pods of the host network count as addresses of pods; `None` leaves it to other policies.
+    pub host_network: Option<HostNetwork>,
 }
 
 /// How the webhook enforces the rule `over-capacity`.

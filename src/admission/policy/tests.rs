@@ -2,7 +2,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::*;
 use crate::{
-    admission::{AdmissionRequest, Capacity, DeniedRange, Mode, Rule, Settings},
+    admission::{AdmissionRequest, Capacity, DeniedRange, HostNetwork, Mode, Rule, Settings},
     model::{Labels, Text, Time},
 };
 
@@ -251,6 +251,27 @@ fn ranges_add_up_and_deny_takes_precedence_over_truncate() {
 }
 
 #[test]
+fn addresses_of_nodes_are_allowed_unless_a_policy_denies_them() {
+    let policy = |name: &str, answer: Value| v1(name, &json!({"addresses": {"hostNetwork": answer}}));
+    let of = |answers: &[Value]| {
+        let list: Vec<Value> = answers.iter().zip(["a", "b", "c"]).map(|(a, name)| policy(name, a.clone())).collect();
+        shop_web(&list).host_network
+    };
+    for (answers, want) in [
+        (Vec::<Value>::new(), HostNetwork::Deny),
+        (vec![Value::Null], HostNetwork::Deny),
+        (vec!["Allow".into()], HostNetwork::Allow),
+        (vec![Value::Null, "Allow".into()], HostNetwork::Allow),
+        (vec!["Allow".into(), "Deny".into()], HostNetwork::Deny),
+        (vec!["Deny".into(), "Allow".into(), Value::Null], HostNetwork::Deny),
+    ] {
+        assert_eq!(of(&answers), want, "{answers:?}");
+    }
+    let exempting = v1("a", &json!({"addresses": {"hostNetwork": "Allow"}, "exempt": {"namespaces": ["shop"]}}));
+    assert_eq!(shop_web(&[exempting]).host_network, HostNetwork::Deny);
+}
+
+#[test]
 fn the_last_policy_of_a_name_counts() {
     let raws = ["off", "enforce"].map(|mode| raw(&v1("a", &json!({"defaultMode": mode}))));
     let (policies, problems) = Policies::read(raws.iter().map(AsRef::as_ref));
@@ -267,7 +288,8 @@ fn both_versions_give_the_same_settings() {
             "namespaces": ["shop"], "namespaceSelector": {"matchLabels": {"team": "a"}},
             "services": ["web"], "serviceSelector": {},
             "exemptUsers": ["u"], "exemptGroups": ["g"], "exemptNamespaces": ["n"], "exemptObjects": [{"name": "o"}],
-            "allowedCIDRs": ["10.0.0.0/8"], "deniedCIDRs": ["10.1.0.0/16"], "capacityAction": "Deny",
+            "allowedCIDRs": ["10.0.0.0/8"], "deniedCIDRs": ["10.1.0.0/16"], "hostNetworkAddresses": "Allow",
+            "capacityAction": "Deny",
         },
     });
     let structured = v1(
@@ -279,7 +301,7 @@ fn both_versions_give_the_same_settings() {
                 "services": {"names": ["web"], "selector": {}},
             },
             "exempt": {"users": ["u"], "groups": ["g"], "namespaces": ["n"], "objects": [{"name": "o"}]},
-            "addresses": {"allow": ["10.0.0.0/8"], "deny": ["10.1.0.0/16"]},
+            "addresses": {"allow": ["10.0.0.0/8"], "deny": ["10.1.0.0/16"], "hostNetwork": "Allow"},
             "capacity": {"action": "Deny"},
         }),
     );

@@ -66,7 +66,7 @@ pub(crate) struct FieldMove {
 }
 
 /// All fields with different paths. The conversion relies on this: no flat name is the first element of a path.
-pub(crate) const FIELD_MOVES: [FieldMove; 11] = [
+pub(crate) const FIELD_MOVES: [FieldMove; 12] = [
     FieldMove { flat: "namespaces", path: &["match", "namespaces", "names"] },
     FieldMove { flat: "namespaceSelector", path: &["match", "namespaces", "selector"] },
     FieldMove { flat: "services", path: &["match", "services", "names"] },
@@ -77,6 +77,7 @@ pub(crate) const FIELD_MOVES: [FieldMove; 11] = [
     FieldMove { flat: "exemptObjects", path: &["exempt", "objects"] },
     FieldMove { flat: "allowedCIDRs", path: &["addresses", "allow"] },
     FieldMove { flat: "deniedCIDRs", path: &["addresses", "deny"] },
+    FieldMove { flat: "hostNetworkAddresses", path: &["addresses", "hostNetwork"] },
     FieldMove { flat: "capacityAction", path: &["capacity", "action"] },
 ];
 

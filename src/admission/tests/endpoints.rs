@@ -164,15 +164,21 @@ fn the_headless_label_follows_the_service() {
 #[test]
 fn objects_of_controllers_are_not_changed() {
     let many = || ("/subsets", subsets(&[[1001, 0]]));
-    let managed = ("/metadata/labels/endpoints.kubernetes.io~1managed-by", "endpoint-controller".into());
-    assert_eq!(patched(&object("Endpoints", "byhand", &[many(), managed]), |_| {}).0, json!([]));
-    // Before 1.33, the selector of the Service marks the owner.
-    assert_eq!(patched(&object("Endpoints", "web", &[many()]), |_| {}).0, json!([]));
-    let other = ("/metadata/labels/endpoints.kubernetes.io~1managed-by", "me".into());
-    assert_ne!(patched(&object("Endpoints", "byhand", &[many(), other]), |_| {}).0, json!([]));
-    let leaving =
-        object("Endpoints", "byhand", &[many(), ("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z".into())]);
-    assert_eq!(patched(&leaving, |_| {}).0, json!([]));
+    let managed = |by: &str| ("/metadata/labels/endpoints.kubernetes.io~1managed-by", by.into());
+    let leaving = ("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z".into());
+    for (name, service, changes, changed) in [
+        ("of no controller", "byhand", vec![], true),
+        ("of a Service with a selector", "web", vec![], false),
+        ("of a Service with a selector, with the label", "web", vec![managed("endpoint-controller")], false),
+        // Any writer can set the label.
+        ("with the label of the controller", "byhand", vec![managed("endpoint-controller")], true),
+        ("with the label of the controller, without a Service", "none", vec![managed("endpoint-controller")], true),
+        ("with another label", "byhand", vec![managed("me")], true),
+        ("that are being deleted", "byhand", vec![leaving], false),
+    ] {
+        let object = object("Endpoints", service, &[vec![many()], changes].concat());
+        assert_eq!(patched(&object, |_| {}).0 != json!([]), changed, "{name}");
+    }
 }
 
 #[test]
@@ -192,6 +198,14 @@ fn a_repeated_address_of_a_port_is_found() {
             "twice",
             json!([subset(&["1", "1"], &[], &[80])]),
             vec!["subsets[0].addresses[1].ip: 1 is listed twice for one port"],
+        ),
+        (
+            "twice, in two forms",
+            json!([subset(&["10.0.0.1", "010.0.0.1"], &["::ffff:10.0.0.1"], &[80])]),
+            vec![
+                "subsets[0].addresses[1].ip: 010.0.0.1 is listed twice for one port",
+                "subsets[0].notReadyAddresses[0].ip: ::ffff:10.0.0.1 is both ready and not ready for one port",
+            ],
         ),
         (
             "ready and not",
@@ -237,6 +251,22 @@ fn special_addresses_are_refused() {
     let field = "subsets[0].notReadyAddresses[0].ip";
     assert_eq!(at("127.0.0.1"), [format!("{field}: 127.0.0.1 is a loopback address")]);
     assert_eq!(at("junk"), [format!("{field}: junk is not an IP address")]);
+    assert_eq!(at("240.0.0.1"), [format!("{field}: 240.0.0.1 is a reserved address")]);
+    for (ip, inner, why) in [
+        ("64:ff9b::127.0.0.1", "127.0.0.1", "is a loopback address"),
+        ("64:ff9b::a9fe:a9fe", "169.254.169.254", "is a link-local address"),
+        ("64:ff9b::", "0.0.0.0", "is the unspecified address"),
+        ("2002:7f00:1::1", "127.0.0.1", "is a loopback address"),
+        ("2002:f000:0001::", "240.0.0.1", "is a reserved address"),
+        ("::127.0.0.1", "127.0.0.1", "is a loopback address"),
+        ("::e000:1", "224.0.0.1", "is a multicast address"),
+    ] {
+        assert_eq!(at(ip), [format!("{field}: {ip} embeds {inner}, which {why}")]);
+    }
+    assert_eq!(at("::ffff:169.254.169.254"), [format!("{field}: ::ffff:169.254.169.254 is a link-local address")]);
+    for ip in ["64:ff9b::8.8.8.8", "2002:808:808::1", "64:ff9c::127.0.0.1", "2003:7f00:1::", "1::127.0.0.1"] {
+        assert_eq!(at(ip), [""; 0], "{ip}");
+    }
 }
 
 #[test]
@@ -260,6 +290,17 @@ fn addresses_belong_to_pods_or_allowed_ranges() {
             format!("{}: 192.0.2.200 is in 192.0.2.128/25, which EndpointPolicy strict denies", field(5)),
         ]
     );
+    let translated = addresses(&["64:ff9b::10.0.0.2", "2002:c000:2c8::"]);
+    assert_eq!(
+        found(Rule::Provenance, &translated, |s| {
+            ranges(s);
+            s.allowed.push("::/0".parse().unwrap());
+        }),
+        [
+            format!("{}: 64:ff9b::10.0.0.2 is in 10.0.0.2/32, which EndpointPolicy strict denies", field(0)),
+            format!("{}: 2002:c000:2c8:: is in 192.0.2.128/25, which EndpointPolicy strict denies", field(1)),
+        ]
+    );
     // Without a cluster, only denied ranges are checked.
     let mut settings = only(&[(Rule::Provenance, Mode::Enforce)]);
     let decision = ask(&given, None, Stage::Validate, &settings, &Nothing);
@@ -268,6 +309,21 @@ fn addresses_belong_to_pods_or_allowed_ranges() {
     ranges(&mut settings);
     let denied = ask(&given, None, Stage::Validate, &settings, &Nothing).denied.unwrap();
     assert_eq!((denied.code, denied.reason), (403, "Forbidden"));
+}
+
+#[test]
+fn the_address_of_a_node_is_not_that_of_a_pod_unless_a_policy_says_so() {
+    let node = object("Endpoints", "byhand", &[("/subsets/0/addresses", json!([{ "ip": "192.168.0.1" }]))]);
+    let why = "subsets[0].addresses[0].ip: 192.168.0.1 is the address of a node, which only pods of the host network in \
+               namespace shop have";
+    for (name, host_network, want) in [
+        ("by default", None, &[why][..]),
+        ("denied", Some(HostNetwork::Deny), &[why]),
+        ("allowed", Some(HostNetwork::Allow), &[]),
+    ] {
+        let set = |s: &mut Settings| s.host_network = host_network.unwrap_or(s.host_network);
+        assert_eq!(found(Rule::Provenance, &node, set), want, "{name}");
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn all<T: serde::de::DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
 /// What the tests' cluster holds: in namespace `shop`
 /// - Service `web` with selector `app: web`, `byhand` and the headless `db` without, `alias` an `ExternalName`,
 /// - pods `10.0.0.1` and `10.0.0.2` of `web`, whose port `http` differs; `10.0.0.9` has ended,
+/// - pod `node-1` of the host network, with address `192.168.0.1`,
 /// - slice `web-a` with `10.0.0.1` and port `http`; a pod `10.9.0.1` in another namespace; a node in zone `a`.
 fn cluster() -> Inventory {
     let meta =
@@ -57,6 +58,11 @@ fn cluster() -> Inventory {
         pod("shop", "web-2", "10.0.0.2", 8081, "Pending"),
         pod("shop", "done", "10.0.0.9", 8082, "Succeeded"),
         pod("other", "web-1", "10.9.0.1", 8080, "Running"),
+        json!({
+            "metadata": meta("shop", "node-1", json!({ "app": "node" })),
+            "spec": { "hostNetwork": true },
+            "status": { "phase": "Running", "podIP": "192.168.0.1", "podIPs": [{ "ip": "192.168.0.1" }] },
+        }),
     ]);
     inventory.nodes =
         all(vec![json!({ "metadata": { "name": "n", "labels": { "topology.kubernetes.io/zone": "a" } } })]);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::admission::offline_review::{Namespaces, Reviewer};
 
 const TOLERATE: &str = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
 
@@ -93,4 +94,48 @@ fn rules_without_the_kinds_they_need_are_not_checked() {
         ]
     );
     assert!(decision.allowed());
+}
+
+#[test]
+fn what_is_not_decided_is_not_allowed() {
+    let (settings, cluster) = (Settings::default(), Nothing);
+    let review = |object: &str| review_object(object, None, Writer::default(), &settings, &cluster).unwrap();
+    for (name, object, why) in [
+        (
+            "a field twice",
+            r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":{"externalIPs":["8.8.8.8"]},"spec":{}}"#,
+            "roster: the Service cannot be read: duplicate field `spec`",
+        ),
+        (
+            "a field twice in a slice",
+            r#"{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","endpoints":[],"endpoints":[]}"#,
+            "roster: the EndpointSlice cannot be read: duplicate field `endpoints`",
+        ),
+        (
+            "another type",
+            r#"{"apiVersion":"v1","kind":"Endpoints","subsets":5}"#,
+            "roster: the Endpoints cannot be read: invalid type: integer `5`, expected a list",
+        ),
+    ] {
+        let ReviewResult { reviewed, decision, object } = review(object);
+        assert!(reviewed && object.is_none(), "{name}");
+        let denied = decision.denied.as_ref().map(|d| (d.code, d.reason, d.message.as_str()));
+        assert_eq!(denied, Some((400, "BadRequest", why)), "{name}");
+        assert_eq!(decision.warnings, [why], "{name}");
+    }
+    let text = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",
+        "kind":{"group":"","version":"v1","kind":"Service"},"object":{"spec":{},"spec":{}}}}"#;
+    let raw = serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+    let (policies, namespaces) = (policy::Policies::default(), Namespaces::new());
+    let (user, groups, namespace) = ("", &[][..], "");
+    let cluster = &Nothing;
+    let reviewer = Reviewer { policies: &policies, cluster, namespaces: &namespaces, user, groups, namespace };
+    let (_, review) = reviewer.recorded(&raw).unwrap();
+    assert!(!review.allowed && review.decision.denied.is_some());
+    let answers = review.answers.unwrap();
+    let allowed = |answer: &serde_json::value::RawValue| {
+        let answer: Value = serde_json::from_str(answer.get()).unwrap();
+        answer["response"]["allowed"].clone()
+    };
+    assert_eq!((allowed(&answers.mutate), allowed(&answers.validate)), (json!(true), json!(false)));
 }

@@ -142,3 +142,196 @@ fn stored_faults_of_services_are_not_refused() {
     let denied = update(&with(&old), &with(&new), |_| {}).denied.unwrap();
     assert_eq!(denied.message, "spec.externalIPs[1]: 1.1.1.1 is not in a range that a policy allows (external-ip)");
 }
+
+/// A row: what the update does, changes that make the stored object, changes that make the new one, and whether the
+/// update is allowed.
+type UpdateRow<'a> = (&'a str, Vec<(&'a str, Value)>, Vec<(&'a str, Value)>, bool);
+
+/// Updates of an object with one fault. Every row changes both the stored object and the new one from `object`.
+fn check_updates(rule: Rule, object: &Value, rows: &[UpdateRow<'_>]) {
+    let changed = |changes: &[(&str, Value)]| {
+        let mut object = object.clone();
+        for (pointer, value) in changes {
+            let op = if value.is_null() { PatchOp::remove(*pointer) } else { PatchOp::add(*pointer, value.clone()) };
+            apply(&[op], &mut object).unwrap();
+        }
+        object
+    };
+    for (name, before, after, want) in rows {
+        let decision = update(&changed(before), &changed(after), |s| *s = only(&[(rule, Mode::Enforce)]));
+        assert_eq!(decision.allowed(), *want, "{rule}: {name}: {decision:?}");
+    }
+}
+
+#[test]
+fn a_stored_address_of_a_slice_is_excused_for_the_same_traffic_only() {
+    let stored = object(
+        "EndpointSlice",
+        "s",
+        &[("/endpoints/0", json!({ "addresses": ["10.0.0.9"], "conditions": { "ready": false } }))],
+    );
+    let service = "/metadata/labels/kubernetes.io~1service-name";
+    let headless = "/metadata/labels/service.kubernetes.io~1headless";
+    let port = json!({ "name": "metrics", "port": 9090 });
+    let conditions = |ready: bool, serving: bool, terminating: bool| {
+        let conditions = json!({ "ready": ready, "serving": serving, "terminating": terminating });
+        vec![("/endpoints/0/conditions", conditions)]
+    };
+    check_updates(
+        Rule::Provenance,
+        &stored,
+        &[
+            ("nothing", vec![], vec![], true),
+            ("an annotation", vec![], vec![("/metadata/annotations/note", "x".into())], true),
+            ("a label that no consumer reads", vec![], vec![("/metadata/labels/team", "a".into())], true),
+            ("a field of the endpoint", vec![], vec![("/endpoints/0/zone", "a".into())], true),
+            ("another endpoint", vec![], vec![("/endpoints/1", json!({ "addresses": ["10.0.0.1"] }))], true),
+            (
+                "another endpoint removed",
+                vec![
+                    ("/endpoints/0", json!({ "addresses": ["10.0.0.1"] })),
+                    ("/endpoints/1", stored["endpoints"][0].clone()),
+                ],
+                vec![],
+                true,
+            ),
+            ("the default protocol", vec![], vec![("/ports/0/protocol", Value::Null)], true),
+            ("an application protocol", vec![], vec![("/ports/0/appProtocol", "http".into())], true),
+            ("leading zeros removed", vec![("/endpoints/0/addresses", json!(["010.0.0.09"]))], vec![], true),
+            ("not ready any more", vec![("/endpoints/0/conditions", json!({ "ready": true }))], vec![], true),
+            ("terminating", conditions(true, true, false), conditions(false, true, true), true),
+            ("ready", vec![], vec![("/endpoints/0/conditions", json!({ "ready": true }))], false),
+            ("ready by default", vec![], vec![("/endpoints/0/conditions", Value::Null)], false),
+            ("ready after terminating", conditions(false, true, true), conditions(true, true, true), false),
+            ("terminating after not ready", conditions(false, false, false), conditions(false, true, true), false),
+            ("another port", vec![], vec![("/ports/0/port", 10250.into())], false),
+            ("the port for another port of the Service", vec![], vec![("/ports/0/name", "metrics".into())], false),
+            ("another protocol", vec![], vec![("/ports/0/protocol", "UDP".into())], false),
+            ("every port", vec![], vec![("/ports/0/port", Value::Null)], false),
+            ("one more port", vec![], vec![("/ports/1", port)], false),
+            ("another Service", vec![], vec![(service, "byhand".into())], false),
+            ("a Service after none", vec![(service, Value::Null)], vec![], false),
+            ("kube-proxy reads it again", vec![(headless, "".into())], vec![], false),
+            ("kube-proxy ignores it", vec![], vec![(headless, "".into())], true),
+            ("another address", vec![], vec![("/endpoints/0/addresses", json!(["10.0.0.8"]))], false),
+        ],
+    );
+    for (rule, address) in
+        [(Rule::SpecialAddress, "127.0.0.1"), (Rule::AddressType, "fd00::1"), (Rule::DuplicateEndpoint, "10.0.0.1")]
+    {
+        let mut stored = stored.clone();
+        stored["endpoints"][0]["addresses"] = json!([address]);
+        check_updates(
+            rule,
+            &stored,
+            &[
+                ("an annotation", vec![], vec![("/metadata/annotations/note", "x".into())], true),
+                ("ready", vec![], vec![("/endpoints/0/conditions/ready", true.into())], false),
+                ("another port", vec![], vec![("/ports/0/port", 10250.into())], false),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_stored_address_of_endpoints_is_excused_for_the_same_traffic_only() {
+    let subset = |ready: &[&str], not_ready: &[&str], port: i32| {
+        let list = |ips: &[&str]| ips.iter().map(|ip| json!({ "ip": ip })).collect::<Value>();
+        let ports = json!([{ "name": "http", "port": port }]);
+        json!({ "addresses": list(ready), "notReadyAddresses": list(not_ready), "ports": ports })
+    };
+    let subsets = |subsets: &[Value]| vec![("/subsets", Value::from(subsets))];
+    let stored = || subsets(&[subset(&["10.0.0.1"], &["10.0.0.9"], 80)]);
+    let with = |more: Vec<(&'static str, Value)>| [stored(), more].concat();
+    let skip = "/metadata/labels/endpointslice.kubernetes.io~1skip-mirror";
+    check_updates(
+        Rule::Provenance,
+        &object("Endpoints", "byhand", &[]),
+        &[
+            ("an annotation", stored(), with(vec![("/metadata/annotations/note", "x".into())]), true),
+            ("a label", stored(), with(vec![("/metadata/labels/team", "a".into())]), true),
+            ("another place", stored(), subsets(&[subset(&[], &["10.0.0.1", "10.0.0.9"], 80)]), true),
+            (
+                "a subset before it",
+                stored(),
+                subsets(&[subset(&["10.0.0.2"], &[], 81), subset(&[], &["10.0.0.9"], 80)]),
+                true,
+            ),
+            (
+                "not ready any more",
+                subsets(&[subset(&["10.0.0.9"], &[], 80)]),
+                subsets(&[subset(&[], &["10.0.0.9"], 80)]),
+                true,
+            ),
+            ("leading zeros removed", subsets(&[subset(&[], &["010.0.0.9"], 80)]), stored(), true),
+            ("ready", stored(), subsets(&[subset(&["10.0.0.9"], &[], 80)]), false),
+            ("another port", stored(), subsets(&[subset(&[], &["10.0.0.9"], 10250)]), false),
+            (
+                "the port of another subset",
+                subsets(&[subset(&[], &["10.0.0.9"], 80), subset(&["10.0.0.1"], &[], 10250)]),
+                subsets(&[subset(&["10.0.0.1"], &[], 80), subset(&[], &["10.0.0.9"], 10250)]),
+                false,
+            ),
+            ("mirrored again", with(vec![(skip, "true".into())]), stored(), false),
+        ],
+    );
+}
+
+#[test]
+fn a_stored_address_of_a_service_is_excused_for_the_same_pods_and_ports_only() {
+    let (selector, kind) = (("/spec/selector", json!({ "app": "web" })), "/spec/type");
+    for (rule, field, other) in [
+        (Rule::ExternalIp, ("/spec/externalIPs", json!(["8.8.8.8"])), ("/spec/externalIPs", json!(["08.8.8.8"]))),
+        (Rule::LoadBalancerIp, ("/spec/loadBalancerIP", "8.8.8.8".into()), ("/spec/loadBalancerIP", "08.8.8.8".into())),
+    ] {
+        check_updates(
+            rule,
+            &object("Service", "s", &[selector.clone(), field]),
+            &[
+                ("nothing", vec![], vec![], true),
+                ("an annotation", vec![], vec![("/metadata/annotations/note", "x".into())], true),
+                ("leading zeros removed", vec![other.clone()], vec![], true),
+                ("leading zeros added", vec![], vec![other], true),
+                ("what is the default", vec![], vec![("/spec/ports/0/targetPort", 80.into())], true),
+                ("a node port", vec![], vec![("/spec/ports/0/nodePort", 30080.into())], true),
+                ("another selector", vec![], vec![("/spec/selector", json!({ "app": "evil" }))], false),
+                ("no selector", vec![], vec![("/spec/selector", Value::Null)], false),
+                ("another port", vec![], vec![("/spec/ports/0/port", 443.into())], false),
+                ("another target", vec![], vec![("/spec/ports/0/targetPort", 8443.into())], false),
+                ("one more port", vec![], vec![("/spec/ports/1", json!({ "name": "b", "port": 443 }))], false),
+                ("of use again", vec![(kind, "ExternalName".into())], vec![], false),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_refused_update_of_a_stored_address_says_why() {
+    let changes = |port: i32| vec![("/endpoints/0/addresses", json!(["10.0.0.9"])), ("/ports/0/port", port.into())];
+    let slice = |port| object("EndpointSlice", "s", &changes(port));
+    let denied = update(&slice(80), &slice(10250), |s| *s = only(&[(Rule::Provenance, Mode::Enforce)])).denied.unwrap();
+    assert_eq!(
+        denied.message,
+        "endpoints[0].addresses[0]: 10.0.0.9 is not the address of a pod in namespace shop; the update sends other traffic \
+         to it (address-provenance)"
+    );
+}
+
+#[test]
+fn a_missing_port_is_excused_for_the_same_selector_and_name_only() {
+    let with = |app: &str, target: &str| {
+        object(
+            "Service",
+            "s",
+            &[("/spec/selector", json!({ "app": app })), ("/spec/ports/0/targetPort", target.into())],
+        )
+    };
+    for (name, before, after, want) in [
+        ("nothing", with("web", "htpp"), with("web", "htpp"), true),
+        ("another name", with("web", "htpp"), with("web", "htp"), false),
+        ("another selector", with("node", "htpp"), with("web", "htpp"), false),
+    ] {
+        let decision = update(&before, &after, |s| *s = only(&[(Rule::TargetPortMissing, Mode::Enforce)]));
+        assert_eq!(decision.allowed(), want, "{name}: {decision:?}");
+    }
+}

@@ -91,6 +91,18 @@ fn endpoints_are_listed_once_and_not_too_many() {
                 &["endpoints[1].addresses[0]: 10.0.0.2 is listed twice"],
             ),
             (
+                "twice, in two forms",
+                Rule::DuplicateEndpoint,
+                endpoints(&["10.0.0.2", "010.0.0.2"]),
+                &["endpoints[1].addresses[0]: 010.0.0.2 is listed twice"],
+            ),
+            (
+                "elsewhere, in another form",
+                Rule::DuplicateEndpoint,
+                endpoints(&["10.0.0.2", "010.0.0.01"]),
+                &["endpoints[1].addresses[0]: 010.0.0.01 is also in slice web-a"],
+            ),
+            (
                 "elsewhere",
                 Rule::DuplicateEndpoint,
                 endpoints(&["10.0.0.2", "10.0.0.1"]),

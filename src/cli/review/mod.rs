@@ -70,9 +70,8 @@ impl ReviewArgs {
         let texts = self.sources.read()?;
         let mut input = reviewed_input::read(&self.sources, &texts)?;
         // Findings about the input are not part of an answer: they go to standard error.
-        let of_input: Vec<FileFinding<'_>> =
-            input.objects.iter_mut().flat_map(|o| std::mem::take(&mut o.input_findings)).collect();
-        for finding in of_input.iter().filter(|f| f.severity == Severity::Error || f.is_of_policy()) {
+        let of_input = input.objects.iter().flat_map(|o| &o.input_findings);
+        for finding in of_input.filter(|f| f.severity == Severity::Error || f.is_of_policy()) {
             input.complete &= finding.severity < Severity::Error;
             finding.print_message();
         }
@@ -81,7 +80,7 @@ impl ReviewArgs {
         } else {
             self.print(&input)?;
         }
-        let worst = input.rule_findings().map(|f| f.severity).max();
+        let worst = input.answer_findings().map(|f| f.severity).max();
         Ok(self.sources.outcome(input.complete, worst))
     }
 
@@ -94,7 +93,7 @@ impl ReviewArgs {
             ReviewFormat::Json => out.document(OutputFormat::Json, &ReviewDocument::of(input))?,
             ReviewFormat::Yaml => out.document(OutputFormat::Yaml, &ReviewDocument::of(input))?,
             ReviewFormat::Sarif => {
-                out.document(OutputFormat::Json, &sarif::log(input.rule_findings(), input.complete))?;
+                out.document(OutputFormat::Json, &sarif::log(input.answer_findings(), input.complete))?;
             }
         }
         Ok(out.flush()?)
@@ -117,6 +116,7 @@ fn print_objects(input: &ReviewedInput<'_>) -> anyhow::Result<()> {
     let all = input.objects.iter().zip(&changed).filter(|(object, _)| allowed(object));
     let all = all.map(|(object, changed)| changed.as_deref().unwrap_or(&object.document.raw));
     exact_json::print(&all.collect::<Vec<_>>(), OutputFormat::Yaml)?;
-    input.rule_findings().filter(|f| f.severity > Severity::Info).for_each(FileFinding::print_message);
+    let findings = input.objects.iter().flat_map(|o| &o.rule_findings);
+    findings.filter(|f| f.severity > Severity::Info).for_each(FileFinding::print_message);
     Ok(())
 }

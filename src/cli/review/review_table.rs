@@ -28,7 +28,7 @@ pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Out
     for (object, answer) in input.answers() {
         let operation = answer.operation.map(|o| format!("{o:?}").to_lowercase()).unwrap_or_default();
         let key = object.key.to_string();
-        let mut findings = object.rule_findings.iter().filter(|f| wide || f.severity > Severity::Info).peekable();
+        let mut findings = object.answer_findings().filter(|f| wide || f.severity > Severity::Info).peekable();
         if findings.peek().is_none() {
             let word = Cell::styled("allowed", GREEN);
             table.push([key.as_str().into(), word.clone(), "".into(), "".into()]);
@@ -38,7 +38,7 @@ pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Out
         }
         for finding in findings {
             codes.insert(finding.code);
-            let (word, code) = (effect_cell(finding.effect), finding.code.as_str());
+            let (word, code) = (answer_cell(finding.effect), finding.code.as_str());
             table.push([key.as_str().into(), word.clone(), code.into(), finding.text().into()]);
             let (field, message) = (finding.field.as_str().into(), finding.message.as_str().into());
             let place = finding.place().into();
@@ -119,11 +119,11 @@ fn print_fixes(codes: BTreeSet<FindingCode>, out: &mut Output) -> io::Result<()>
     writeln!(out)
 }
 
-fn effect_cell(effect: FindingEffect) -> Cell {
-    let style = match effect {
-        FindingEffect::Invalid | FindingEffect::Denied => RED,
-        FindingEffect::Changed | FindingEffect::Warned => YELLOW,
-        FindingEffect::Audited => DIM,
-    };
-    Cell::styled(effect.word(), style)
+/// What is not decided is not allowed.
+fn answer_cell(effect: FindingEffect) -> Cell {
+    match effect {
+        FindingEffect::Invalid | FindingEffect::Denied => Cell::styled(FindingEffect::Denied.word(), RED),
+        FindingEffect::Changed | FindingEffect::Warned => Cell::styled(effect.word(), YELLOW),
+        FindingEffect::Audited => Cell::styled(effect.word(), DIM),
+    }
 }

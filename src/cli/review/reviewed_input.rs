@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     admission::{
+        KINDS,
         offline_review::{self, Namespaces, OfflineReview, ReviewError, Reviewer},
         policy::{self, EndpointPolicy, Policies},
     },
@@ -36,9 +37,9 @@ pub(super) struct ReviewedObject<'a> {
     pub(super) file: &'a str,
     pub(super) document: Document<'a>,
     pub(super) key: ObjectKey,
-    /// The answer; `None` if no rule reviews the kind, or the object cannot be read.
+    /// The answer; `None` if no rule reviews the kind.
     pub(super) answer: Option<OfflineReview>,
-    /// The findings of the rules.
+    /// The findings of the rules, or why they could not be checked.
     pub(super) rule_findings: Vec<FileFinding<'a>>,
     /// The findings of the decoder and of the validation of policies.
     pub(super) input_findings: Vec<FileFinding<'a>>,
@@ -47,9 +48,9 @@ pub(super) struct ReviewedObject<'a> {
 }
 
 impl<'a> ReviewedInput<'a> {
-    /// The findings of the rules about all objects.
-    pub(super) fn rule_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
-        self.objects.iter().flat_map(|o| &o.rule_findings)
+    /// The findings behind the answers for all objects.
+    pub(super) fn answer_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+        self.objects.iter().flat_map(ReviewedObject::answer_findings)
     }
 
     /// The objects that have an answer, with it.
@@ -92,8 +93,12 @@ pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::
         groups: &sources.group,
         namespace: &sources.namespace,
     };
-    for item in items.iter_mut().filter(|i| i.readable) {
-        item.review(&reviewer, stored.get(&placed(&item.key, &sources.namespace)).copied());
+    for item in &mut items {
+        if item.readable {
+            item.review(&reviewer, stored.get(&placed(&item.key, &sources.namespace)).copied());
+        } else {
+            item.refuse_unreadable();
+        }
     }
     if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
@@ -203,7 +208,22 @@ impl ReviewContext {
     }
 }
 
-impl ReviewedObject<'_> {
+impl<'a> ReviewedObject<'a> {
+    /// The findings behind its answer: those of the rules, or why it cannot be read.
+    pub(super) fn answer_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+        let undecided = self.answer.as_ref().is_some_and(|answer| answer.decision.why_unreviewed().is_some());
+        let unreadable = self.input_findings.iter().filter(move |f| undecided && f.severity == Severity::Error);
+        unreadable.chain(&self.rule_findings)
+    }
+
+    /// What is not decided is not allowed.
+    fn refuse_unreadable(&mut self) {
+        let has_rules = KINDS.iter().any(|kind| kind.resource.kind() == self.key.kind);
+        if let Some(why) = self.input_findings.iter().find(|f| f.severity == Severity::Error).filter(|_| has_rules) {
+            self.answer = Some(OfflineReview::undecided(&why.text()));
+        }
+    }
+
     fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>) {
         let recorded = self.key.kind == "AdmissionReview";
         let answered: Result<OfflineReview, ReviewError> = if recorded {
@@ -220,16 +240,16 @@ impl ReviewedObject<'_> {
             Ok(answer) if answer.reviewed || recorded => answer,
             Ok(_) => return,
             Err(error) => {
-                self.input_findings.push(FileFinding::invalid(at, error.to_string()));
+                let why = error.to_string();
+                self.answer = Some(OfflineReview::undecided(&why));
+                self.input_findings.push(FileFinding::invalid(at, why));
                 return;
             }
         };
         self.rule_findings = FileFinding::of_decision(at, &answer.decision);
         // The decoder could read the object, but a rule could not.
-        if self.rule_findings.is_empty() && answer.reviewed {
-            let unseen = answer.decision.why_unreviewed();
-            self.input_findings.extend(unseen.map(|why| FileFinding::invalid(at, why.to_owned())));
-        }
+        let undecided = answer.decision.why_unreviewed();
+        self.rule_findings.extend(undecided.map(|why| FileFinding::invalid(at, why.to_owned())));
         self.answer = Some(answer);
     }
 }

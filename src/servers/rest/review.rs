@@ -39,7 +39,8 @@ use crate::{
 /// Instead of the object below, the body may be the object itself, or an `AdmissionReview` as an API server sends it:
 /// then `answers` contains the response of each webhook.
 ///
-/// An object that cannot be read, and a policy that an API server would refuse, becomes an entry of `problems`.
+/// An object that cannot be read is not allowed, and becomes an entry of `problems`. So does a policy that an API server
+/// would refuse.
 #[utoipa::path(
     post,
     path = "/v1/review",
@@ -150,11 +151,10 @@ fn of_request(
     };
     let answer = match answer {
         Ok(answer) => answer,
-        // As the webhook does, unless it fails closed.
         Err(ReviewError::Envelope(error)) => {
             let why = error.to_string();
             problems.push(within(at, Finding::new(Reason::InvalidObject, object_key(raw), why.as_str())));
-            OfflineReview::unreviewed(&why)
+            OfflineReview::undecided(&why)
         }
         Err(error) => return Err(refused(at, &error)),
     };

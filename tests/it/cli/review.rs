@@ -293,6 +293,38 @@ fn a_recorded_review_is_answered() {
     );
 }
 
+/// An object that cannot be read is denied in every format, with the reason.
+#[test]
+fn what_is_not_decided_is_not_allowed() {
+    let twice =
+        r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":{},"spec":{"externalIPs":["8.8.8.8"]}}"#;
+    let recorded = format!(
+        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u","operation":"CREATE",
+            "kind":{{"group":"","version":"v1","kind":"Service"}},"name":"a","namespace":"shop","object":{twice}}}}}"#
+    );
+    let nothing = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"a","uid":"b"}}"#;
+    for (name, input, code, why) in [
+        ("an object with a field twice", twice, 2, "duplicate field `spec`"),
+        ("a review of it", &recorded, 1, "duplicate field `spec`"),
+        ("a review with a field twice", nothing, 2, "duplicate field `uid`"),
+    ] {
+        let table = review(&[], input);
+        assert_eq!(table.code, code, "{name}: {}{}", table.out, table.err);
+        let row = table.out.lines().nth(1).unwrap_or_default();
+        assert!(row.contains("  denied  ") && row.contains(why), "{name}: {}", table.out);
+        assert!(table.out.ends_with("1 object: 1 denied, 0 changed, 0 with warnings\n"), "{name}: {}", table.out);
+        let document = review(&["-o", "json"], input);
+        let item = &json(&document)["items"][0];
+        let message = item["decision"]["denied"]["message"].as_str().unwrap_or_default();
+        assert!(item["allowed"] == false && message.contains(why) && document.code == code, "{name}: {item}");
+        let log = review(&["-o", "sarif"], input);
+        let result = json(&log)["runs"][0]["results"][0].clone();
+        let text = result["message"]["text"].as_str().unwrap_or_default();
+        assert!(result["level"] == "error" && text.contains(why) && log.code == code, "{name}: {result}");
+        assert_eq!(review(&["-o", "objects"], input).out.trim(), "", "{name}");
+    }
+}
+
 /// What SARIF 2.1.0 (sections 3.13 to 3.28) and GitHub's code scanning demand of the properties that are used.
 fn sarif() -> jsonschema::Validator {
     let text = json!({ "type": "object", "required": ["text"], "properties": { "text": { "type": "string", "minLength": 1 } } });

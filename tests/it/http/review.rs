@@ -124,7 +124,7 @@ async fn what_is_known_decides() {
         (
             "an object that is none",
             json!({ "object": { "apiVersion": "v1", "kind": "Service", "spec": { "ports": 5 } } }),
-            json!([true, [], [["invalid-object", "/object/spec/ports"]]]),
+            json!([false, [], [["invalid-object", "/object/spec/ports"]]]),
         ),
         (
             "a field that is not read",
@@ -191,7 +191,7 @@ async fn a_recorded_review_is_answered_as_each_webhook_would() {
     }
 }
 
-/// As the webhook allows it unseen, so does this.
+/// What is not decided is not allowed.
 #[tokio::test]
 async fn a_recorded_review_that_cannot_be_read_is_told() {
     let (_, router) = app();
@@ -199,7 +199,7 @@ async fn a_recorded_review_that_cannot_be_read_is_told() {
     for (body, pointer) in [(broken.clone(), Value::Null), (json!({ "object": broken }), json!("/object"))] {
         let answer = post(&router, "/v1/review", JSON, body.to_string()).await.json();
         fits("/v1/review", "post", "200", JSON, &answer);
-        assert_eq!(told(&answer), json!([true, [], [["invalid-object", pointer]]]));
+        assert_eq!(told(&answer), json!([false, [], [["invalid-object", pointer]]]));
         assert_eq!(answer["decision"]["warnings"], json!(["roster: the review cannot be read: request.uid is empty"]));
     }
 }
@@ -250,5 +250,25 @@ async fn what_is_too_large_is_refused() {
         let answer = post(&router, "/v1/review", JSON, body).await;
         assert_eq!(answer.status, 413, "{name}: {:.300}", answer.text());
         assert_eq!(answer.json()["type"], "urn:roster:problem:too-large", "{name}");
+    }
+}
+
+/// A parser that takes the first of two fields would see another object than one that takes the last.
+#[tokio::test]
+async fn a_field_that_is_there_twice_is_not_allowed() {
+    let (_, router) = app();
+    let head = r#""apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview""#;
+    let kind = r#""kind":{"group":"","version":"v1","kind":"Service"},"operation":"CREATE""#;
+    let spec = r#""spec":{},"spec":{"externalIPs":["8.8.8.8"]}"#;
+    for body in [
+        format!(r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"a"}},{spec}}}"#),
+        format!(r#"{{{head},"request":{{"uid":"a","uid":"b",{kind}}}}}"#),
+        format!(r#"{{{head},"request":{{"uid":"a",{kind},"object":{{}},"object":{{}}}}}}"#),
+        format!(r#"{{{head},"request":{{"uid":"a",{kind},"object":{{{spec}}}}}}}"#),
+    ] {
+        let answer = post(&router, "/v1/review", JSON, body.clone()).await.json();
+        fits("/v1/review", "post", "200", JSON, &answer);
+        let denied = answer["decision"]["denied"]["message"].as_str().unwrap_or_default();
+        assert!(answer["allowed"] == false && denied.contains("duplicate field"), "{body}: {answer}");
     }
 }

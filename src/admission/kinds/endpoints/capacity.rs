@@ -7,7 +7,8 @@ use super::object::{CheckedEndpoints, LISTS};
 use crate::{
     admission::{
         Capacity, Rule,
-        findings::{Correction, FindingKey, RuleFindings},
+        fault::Fault,
+        findings::{Correction, RuleFindings},
         kinds::check::Subject,
     },
     engine::endpoints::truncate::{self, TRUNCATED},
@@ -36,7 +37,7 @@ pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut Rule
             let by = findings.settings().capacity_policy.as_ref();
             let by = by.map(|policy| format!(" by {POLICY_KIND} {policy}")).unwrap_or_default();
             let message = format_args!("{total} addresses; at most {} are allowed{by}", truncate::CAPACITY);
-            findings.add(Rule::OverCapacity, FindingKey::Count(total), field, message);
+            findings.add(Rule::OverCapacity, Fault::Count(total), field, message);
         } else {
             let message = format_args!("{total} addresses; at most {} fit", truncate::CAPACITY);
             let dropped = total - truncate::CAPACITY;

@@ -6,10 +6,10 @@ use super::object::{AddressField, CheckedEndpoints};
 use crate::{
     admission::{
         Rule,
-        findings::{FindingKey, RuleFindings},
-        kinds::check::Subject,
+        findings::RuleFindings,
+        kinds::{addresses::ListedAddress, check::Subject},
     },
-    model::protocol_or_tcp,
+    model::{AddressKey, protocol_or_tcp},
 };
 
 /// Most pairs of a repeated address and a port that are compared, which takes one or two milliseconds. Objects written
@@ -19,9 +19,11 @@ const MAX_PAIRS: usize = 256 << 10;
 /// Compares the addresses of each port, as `RepackSubsets` does: an address may be in several subsets with different
 /// ports.
 pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
-    let mut all: Vec<(&str, AddressField)> = subject.object.addresses().map(|a| (a.text, a.field)).collect();
+    type Listed<'a> = ListedAddress<'a, AddressField>;
+    let mut all: Vec<(AddressKey<&str>, Listed<'_>)> =
+        subject.object.addresses().map(|a| (a.address.key(), a)).collect();
     // The sort is stable: the fields of one address stay in order.
-    all.sort_by(|a, b| a.0.cmp(b.0));
+    all.sort_by_key(|(key, _)| *key);
     if all.windows(2).all(|pair| pair[0].0 != pair[1].0) {
         return;
     }
@@ -30,13 +32,14 @@ pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut Rule
     let mut seen: Vec<Option<(usize, AddressField)>> = vec![None; ports.count];
     let mut left = MAX_PAIRS;
     for (id, same) in all.chunk_by(|a, b| a.0 == b.0).enumerate().filter(|(_, same)| same.len() > 1) {
-        let pairs: usize = same.iter().map(|(_, field)| ports.of_subset[field.subset].len()).sum();
+        let pairs: usize = same.iter().map(|(_, a)| ports.of_subset[a.field.subset].len()).sum();
         let Some(rest) = left.checked_sub(pairs) else {
             findings.unchecked(Rule::DuplicateAddress, "there are too many addresses and ports to compare");
             return;
         };
         left = rest;
-        for (text, field) in same {
+        for (_, listed) in same {
+            let (text, field) = (listed.address.text(), &listed.field);
             let mut clash = None;
             for port in &ports.of_subset[field.subset] {
                 let before = seen[*port].replace((id, *field));
@@ -45,7 +48,7 @@ pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut Rule
             if let Some((_, before)) = clash {
                 let how = if before.list == field.list { "is listed twice" } else { "is both ready and not ready" };
                 let message = format_args!("{text} {how} for one port");
-                findings.add(Rule::DuplicateAddress, FindingKey::Text(text), format_args!("{field}"), message);
+                findings.add(Rule::DuplicateAddress, listed.fault(), format_args!("{field}"), message);
             }
         }
     }

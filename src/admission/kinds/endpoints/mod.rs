@@ -14,7 +14,8 @@ use super::{
 use crate::{
     admission::{
         Rule,
-        findings::{FindingKey, RuleFindings},
+        fault::{Fault, ObjectTraffic},
+        findings::RuleFindings,
         owner,
     },
     model::{ServiceType, names},
@@ -38,13 +39,16 @@ impl CheckedObject for CheckedEndpoints {
         self.metadata.deleting()
     }
 
-    /// Endpoints of a Service with a selector, or with the label that the controller sets since 1.33.
+    fn traffic(&self) -> ObjectTraffic {
+        self.traffic()
+    }
+
+    /// Endpoints of a Service with a selector.
     fn is_owned(subject: &Subject<'_, Self>) -> bool {
-        owner::managed_by(&subject.object.metadata.labels, owner::ENDPOINTS).is_some()
-            || matches!(
-                subject.cluster.service(subject.namespace, subject.name),
-                Ok(Some(s)) if s.selector.is_some() && s.kind != ServiceType::ExternalName
-            )
+        matches!(
+            subject.cluster.service(subject.namespace, subject.name),
+            Ok(Some(s)) if s.selector.is_some() && s.kind != ServiceType::ExternalName
+        )
     }
 }
 
@@ -63,7 +67,7 @@ fn check_deprecated(subject: &Subject<'_, CheckedEndpoints>, findings: &mut Rule
     if !subject.object.metadata.annotations.contains_key(names::LEADER) {
         findings.add(
             Rule::EndpointsDeprecated,
-            FindingKey::Text(""),
+            Fault::Text(""),
             format_args!(""),
             format_args!("v1 Endpoints are deprecated since 1.33; write discovery.k8s.io/v1 EndpointSlices"),
         );

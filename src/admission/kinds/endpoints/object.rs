@@ -5,8 +5,14 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::{
-    admission::kinds::{addresses::ListedAddress, check::CheckedMeta},
-    model::{EndpointPort, Text, wire::nullable},
+    admission::{
+        fault::{ObjectTraffic, Readiness, Traffic, TrafficPort},
+        kinds::{
+            addresses::{ListedAddress, WrittenAddress},
+            check::CheckedMeta,
+        },
+    },
+    model::{EndpointPort, names, protocol_or_tcp, wire::nullable},
 };
 
 /// An Endpoints object. Of an address it holds only the IP, so that a thousand of them parse in a fraction of a
@@ -34,11 +40,13 @@ pub(super) struct CheckedSubset {
 #[serde(default)]
 struct CheckedAddress {
     #[serde(deserialize_with = "nullable")]
-    ip: Text,
+    ip: WrittenAddress,
 }
 
 /// The names of the two lists of a subset.
 pub(super) const LISTS: [&str; 2] = ["addresses", "notReadyAddresses"];
+/// The index of the first.
+const READY: usize = 0;
 
 impl CheckedSubset {
     fn lists(&self) -> [&[CheckedAddress]; 2] {
@@ -52,13 +60,34 @@ impl CheckedEndpoints {
         self.subsets.iter().map(|s| s.lists().map(<[_]>::len)).collect()
     }
 
+    /// The ports of each subset. The Service has the name of the object, which never changes.
+    pub(super) fn traffic(&self) -> ObjectTraffic {
+        let port = |port: &EndpointPort| TrafficPort {
+            name: port.name.clone(),
+            protocol: protocol_or_tcp(&port.protocol).into(),
+            number: Some(port.port),
+            target: None,
+        };
+        let CheckedMeta { labels, annotations, .. } = &self.metadata;
+        // The mirrored slices inherit the labels. That for a headless Service does not count: a rule corrects it.
+        let ignored = labels.get(names::SKIP_MIRROR).is_some_and(|v| v == "true")
+            || labels.contains_key(names::PROXY_NAME)
+            || annotations.contains_key(names::LEADER);
+        ObjectTraffic {
+            is_proxied: !ignored,
+            all: self.subsets.iter().map(|subset| Traffic::to(subset.ports.iter().map(port))).collect(),
+        }
+    }
+
     /// All addresses with their fields.
     pub(super) fn addresses(&self) -> impl Iterator<Item = ListedAddress<'_, AddressField>> {
         self.subsets.iter().enumerate().flat_map(|(subset, s)| {
             s.lists().into_iter().enumerate().flat_map(move |(list, addresses)| {
                 addresses.iter().enumerate().map(move |(at, address)| ListedAddress {
-                    text: address.ip.as_str(),
+                    address: &address.ip,
                     field: AddressField { subset, list, at },
+                    traffic: subset,
+                    readiness: if list == READY { Readiness::Ready } else { Readiness::NotReady },
                 })
             })
         })

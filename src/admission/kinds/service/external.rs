@@ -3,10 +3,11 @@
 use crate::{
     admission::{
         Rule,
-        findings::{FindingKey, RuleFindings},
+        fault::{Fault, Readiness},
+        findings::RuleFindings,
         kinds::{addresses::Ranges, check::Subject},
     },
-    model::Service,
+    model::{AddressKey, Service},
 };
 
 /// [`Rule::ExternalIp`] and [`Rule::LoadBalancerIp`].
@@ -15,7 +16,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
     for (i, ip) in service.external_ips.iter().enumerate() {
         if let Some(why) = Ranges::of(findings).objection(ip) {
             let field = format_args!("spec.externalIPs[{i}]");
-            findings.add(Rule::ExternalIp, FindingKey::Text(ip), field, format_args!("{ip} {why}"));
+            findings.add(Rule::ExternalIp, redirected(ip), field, format_args!("{ip} {why}"));
         }
     }
     let ip = &service.load_balancer_ip;
@@ -23,6 +24,11 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
         && let Some(why) = Ranges::of(findings).objection(ip)
     {
         let field = format_args!("spec.loadBalancerIP");
-        findings.add(Rule::LoadBalancerIp, FindingKey::Text(ip), field, format_args!("{ip} {why}"));
+        findings.add(Rule::LoadBalancerIp, redirected(ip), field, format_args!("{ip} {why}"));
     }
+}
+
+/// The fault of an address whose traffic the Service redirects to its pods.
+fn redirected(ip: &str) -> Fault<'_> {
+    Fault::Address { address: AddressKey::of(ip), traffic: 0, readiness: Readiness::Ready }
 }

@@ -1,11 +1,7 @@
 //! Labels of a Service that are reserved for controllers.
 
 use crate::{
-    admission::{
-        Rule,
-        findings::{FindingKey, RuleFindings},
-        kinds::check::Subject,
-    },
+    admission::{Rule, fault::Fault, findings::RuleFindings, kinds::check::Subject},
     model::{Service, names},
 };
 
@@ -23,7 +19,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
         if subject.object.meta.labels.contains_key(label) {
             findings.add(
                 Rule::ReservedLabel,
-                FindingKey::Text(label),
+                Fault::Text(label),
                 format_args!("metadata.labels[{label}]"),
                 format_args!("{why}"),
             );

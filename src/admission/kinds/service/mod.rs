@@ -6,8 +6,14 @@ mod pods;
 mod tolerate;
 mod topology;
 
-use super::check::{CheckedObject, ObjectCheck, Subject};
-use crate::{admission::Rule, model::Service};
+use super::check::{CheckedObject, ObjectCheck};
+use crate::{
+    admission::{
+        Rule,
+        fault::{ObjectTraffic, Traffic, TrafficPort},
+    },
+    model::{Service, ServicePort, ServiceType, TargetPort, names, protocol_or_tcp},
+};
 
 impl CheckedObject for Service {
     const CHECKS: &'static [ObjectCheck<Self>] = &[
@@ -28,8 +34,25 @@ impl CheckedObject for Service {
         self.meta.deleting()
     }
 
-    /// No built-in controller writes Services.
-    fn is_owned(_: &Subject<'_, Self>) -> bool {
-        false
+    /// All its ports, to the pods that it selects.
+    fn traffic(&self) -> ObjectTraffic {
+        let labels = &self.meta.labels;
+        let ignored = labels.contains_key(names::HEADLESS) || labels.contains_key(names::PROXY_NAME);
+        // An API server sets the number of the port where there is no target.
+        let is_default = |port: &ServicePort| {
+            port.target_port == TargetPort::default() || port.target_port == TargetPort::Number(port.port)
+        };
+        let ports = self.ports.iter().map(|port| TrafficPort {
+            name: port.name.clone(),
+            protocol: protocol_or_tcp(&port.protocol).into(),
+            number: Some(port.port),
+            target: (!is_default(port)).then(|| port.target_port.clone()),
+        });
+        // An API server drops an empty selector.
+        let selector = self.selector.clone().unwrap_or_default();
+        ObjectTraffic {
+            is_proxied: !ignored && self.kind != ServiceType::ExternalName && !self.declared_headless(),
+            all: vec![Traffic::to(ports).for_pods(selector)],
+        }
     }
 }

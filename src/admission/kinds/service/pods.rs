@@ -3,11 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    admission::{
-        Rule, Unknown,
-        findings::{FindingKey, RuleFindings},
-        kinds::check::Subject,
-    },
+    admission::{Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject},
     engine::phrase::port_numbers,
     model::{PodPhase, Service, ServicePort, ServiceType, TargetPort, protocol_or_tcp},
 };
@@ -52,15 +48,16 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
         }
         return;
     }
+    let text = || selector.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(",");
     if pods == 0 {
-        let text = selector.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(",");
+        let text = text();
         let message = format_args!("no pod in namespace {} has the labels {text} yet", subject.namespace);
-        findings.add(Rule::SelectorMatchesNothing, FindingKey::Text(&text), format_args!("spec.selector"), message);
+        findings.add(Rule::SelectorMatchesNothing, Fault::Text(&text), format_args!("spec.selector"), message);
         return;
     }
     for named in &named {
         if let Ok(at) = numbers.binary_search_by(|n| n.key.cmp(&named.key())) {
-            check_port(named, &numbers[at].pods, pods, findings);
+            check_port(named, &numbers[at].pods, pods, &text, findings);
         }
     }
 }
@@ -102,15 +99,27 @@ impl PortNumbers<'_> {
     }
 }
 
-/// Checks one named port, for which the pods use these numbers.
-fn check_port(named: &NamedPort<'_>, numbers: &BTreeMap<i32, usize>, pods: usize, findings: &mut RuleFindings<'_>) {
+/// Checks one named port, for which the selected pods use these numbers. The same port for another selector is another
+/// fault.
+fn check_port(
+    named: &NamedPort<'_>,
+    numbers: &BTreeMap<i32, usize>,
+    pods: usize,
+    selector: &dyn Fn() -> String,
+    findings: &mut RuleFindings<'_>,
+) {
     let NamedPort { at, name, protocol } = named;
+    if numbers.len() == 1 {
+        return;
+    }
+    let fault = format!("{protocol} {name} {}", selector());
+    let fault = Fault::Text(&fault);
     let field = format_args!("spec.ports[{at}].targetPort");
     if numbers.is_empty() {
         let message = format_args!("none of the {pods} selected pods has a {protocol} port {name:?}");
-        findings.add(Rule::TargetPortMissing, FindingKey::Text(name), field, message);
-    } else if numbers.len() > 1 {
+        findings.add(Rule::TargetPortMissing, fault, field, message);
+    } else {
         let message = format_args!("{name:?} is {}", port_numbers(numbers, MAX_NUMBERS));
-        findings.add(Rule::TargetPortDiffers, FindingKey::Text(name), field, message);
+        findings.add(Rule::TargetPortDiffers, fault, field, message);
     }
 }

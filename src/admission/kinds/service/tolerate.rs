@@ -3,7 +3,8 @@
 use crate::{
     admission::{
         Rule,
-        findings::{Correction, FindingKey, RuleFindings},
+        fault::Fault,
+        findings::{Correction, RuleFindings},
         kinds::check::Subject,
     },
     model::{Service, json::patch::set, names},
@@ -18,7 +19,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
     let Some(publish) = service.tolerates_unready() else {
         findings.add(
             Rule::TolerateUnreadyValue,
-            FindingKey::Text(text),
+            Fault::Text(text),
             format_args!("metadata.annotations[{ANNOTATION}]"),
             format_args!("{text:?} is not a Go boolean"),
         );

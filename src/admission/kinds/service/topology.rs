@@ -1,11 +1,7 @@
 //! Topology settings of a Service, for Kubernetes, SuperEdge and OpenYurt.
 
 use crate::{
-    admission::{
-        Rule,
-        findings::{FindingKey, RuleFindings},
-        kinds::check::Subject,
-    },
+    admission::{Rule, fault::Fault, findings::RuleFindings, kinds::check::Subject},
     engine::{
         endpointslice::{asks_for_zones, knows_distribution},
         profile::Minor,
@@ -28,7 +24,7 @@ pub(super) fn check_mode(subject: &Subject<'_, Service>, findings: &mut RuleFind
         if !matches!(value.as_str(), "Auto" | "auto" | "Disabled" | "disabled") {
             findings.add(
                 Rule::TopologyMode,
-                FindingKey::Text(value),
+                Fault::Text(&format!("{key} {value}")),
                 format_args!("metadata.annotations[{key}]"),
                 format_args!("{value:?} is treated as Disabled; use Auto or Disabled"),
             );
@@ -39,7 +35,7 @@ pub(super) fn check_mode(subject: &Subject<'_, Service>, findings: &mut RuleFind
     {
         findings.add(
             Rule::TopologyMode,
-            FindingKey::Text(&format!("{new} {old}")),
+            Fault::Text(&format!("{new} {old}")),
             format_args!("metadata.annotations[{}]", names::TOPOLOGY_MODE),
             format_args!("{new:?} has no effect: topology-aware-hints: {old} takes precedence"),
         );
@@ -64,7 +60,7 @@ pub(super) fn check_distribution(subject: &Subject<'_, Service>, findings: &mut 
     };
     findings.add(
         Rule::TrafficDistribution,
-        FindingKey::Text(&format!("{value} {why}")),
+        Fault::Text(&format!("{value} {why}")),
         format_args!("spec.trafficDistribution"),
         format_args!("{value:?} {why}"),
     );
@@ -78,12 +74,12 @@ pub(super) fn check_superedge(subject: &Subject<'_, Service>, findings: &mut Rul
     // The application-grid-wrapper reads `null` as an empty list.
     let Ok(keys) = serde_json::from_str::<Option<Vec<String>>>(text) else {
         let message = format_args!("is not a JSON list of strings: SuperEdge ignores it");
-        findings.add(Rule::SuperedgeKeys, FindingKey::Text(text), field, message);
+        findings.add(Rule::SuperedgeKeys, Fault::Text(text), field, message);
         return;
     };
     for key in keys.into_iter().flatten().filter(|k| !is_label_key(k)) {
         let message = format_args!("{key:?} cannot be a node label and matches nothing; it is not a wildcard");
-        findings.add(Rule::SuperedgeKeys, FindingKey::Text(&key), field, message);
+        findings.add(Rule::SuperedgeKeys, Fault::Text(&key), field, message);
     }
 }
 
@@ -96,7 +92,7 @@ pub(super) fn check_openyurt(subject: &Subject<'_, Service>, findings: &mut Rule
     let list = if value.trim_start().starts_with('[') { "one value, not a list" } else { "hostname, nodepool or zone" };
     findings.add(
         Rule::OpenyurtKeys,
-        FindingKey::Text(value),
+        Fault::Text(value),
         format_args!("metadata.annotations[{OPENYURT}]"),
         format_args!("yurthub reads {list}; it ignores {value:?}"),
     );

@@ -1,15 +1,16 @@
 //! Checks of the content of a slice: size, address type, and zones of hints.
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::collections::BTreeMap;
 
 use super::object::CheckedSlice;
 use crate::{
     admission::{
         Rule, Unknown,
-        findings::{FindingKey, RuleFindings},
-        kinds::check::Subject,
+        fault::Fault,
+        findings::RuleFindings,
+        kinds::{addresses::WrittenAddress, check::Subject},
     },
-    model::{AddressType, dns, parse_lenient},
+    model::{AddressType, dns},
 };
 
 /// Most endpoints of a slice: `maxEndpoints` of the API's validation.
@@ -20,35 +21,36 @@ pub(super) fn check_capacity(subject: &Subject<'_, CheckedSlice>, findings: &mut
     let n = subject.object.endpoints.len();
     if n > CAPACITY {
         let message = format_args!("{n} endpoints; a slice holds at most {CAPACITY}");
-        findings.add(Rule::SliceOverCapacity, FindingKey::Count(n), format_args!("endpoints"), message);
+        findings.add(Rule::SliceOverCapacity, Fault::Count(n), format_args!("endpoints"), message);
     }
 }
 
 /// [`Rule::AddressType`]. Text that is not an address is a finding of [`Rule::SpecialAddress`].
 pub(super) fn check_address_type(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
     let slice = subject.object;
-    let of_type: fn(&str) -> bool = match &slice.address_type {
-        AddressType::V4 => |text| !matches!(parse_lenient(text), Some(IpAddr::V6(_))),
-        AddressType::V6 => |text| !matches!(parse_lenient(text), Some(IpAddr::V4(_))),
+    let of_type: fn(&WrittenAddress) -> bool = match &slice.address_type {
+        AddressType::V4 => |address| !address.ip().is_some_and(|ip| ip.is_ipv6()),
+        AddressType::V6 => |address| !address.ip().is_some_and(|ip| ip.is_ipv4()),
         AddressType::Other(_) if slice.has_names() => is_domain,
         AddressType::Other(other) => {
             let message = format_args!("{other:?} is not one of IPv4, IPv6 and FQDN");
-            findings.add(Rule::AddressType, FindingKey::Text(other), format_args!("addressType"), message);
+            findings.add(Rule::AddressType, Fault::Text(other), format_args!("addressType"), message);
             return;
         }
     };
-    for listed in slice.addresses().filter(|l| !of_type(l.text)) {
-        let (text, field) = (listed.text, listed.field);
+    for listed in slice.addresses().filter(|l| !of_type(l.address)) {
+        let (text, field) = (listed.address.text(), listed.field);
         let message = format_args!("{text} is not of type {}", slice.address_type.as_str());
-        findings.add(Rule::AddressType, FindingKey::Text(text), format_args!("{field}"), message);
+        findings.add(Rule::AddressType, listed.fault(), format_args!("{field}"), message);
     }
 }
 
 /// Whether a text is a domain name (`IsFullyQualifiedDomainName`) and not an address.
-fn is_domain(text: &str) -> bool {
+fn is_domain(address: &WrittenAddress) -> bool {
+    let text = address.text();
     let name = text.strip_suffix('.').unwrap_or(text);
     let labels = name.split('.').filter(|l| dns::is_label(l.as_bytes())).count();
-    labels >= 2 && labels == name.split('.').count() && parse_lenient(text).is_none()
+    labels >= 2 && labels == name.split('.').count() && address.ip().is_none()
 }
 
 /// [`Rule::UnknownZone`].
@@ -66,12 +68,7 @@ pub(super) fn check_zones(subject: &Subject<'_, CheckedSlice>, findings: &mut Ru
             };
             if !exists {
                 let field = format_args!("endpoints[{i}].hints.forZones[{j}].name");
-                findings.add(
-                    Rule::UnknownZone,
-                    FindingKey::Text(name),
-                    field,
-                    format_args!("no node is in zone {name:?}"),
-                );
+                findings.add(Rule::UnknownZone, Fault::Text(name), field, format_args!("no node is in zone {name:?}"));
             }
         }
     }

@@ -10,7 +10,7 @@ use super::{
     addresses,
     check::{CheckedObject, ObjectCheck, Subject, check_managed_by},
 };
-use crate::admission::{Rule, findings::RuleFindings, owner};
+use crate::admission::{Rule, fault::ObjectTraffic, findings::RuleFindings, owner};
 
 impl CheckedObject for CheckedSlice {
     const CHECKS: &'static [ObjectCheck<Self>] = &[
@@ -28,8 +28,8 @@ impl CheckedObject for CheckedSlice {
         self.metadata.deleting()
     }
 
-    fn is_owned(subject: &Subject<'_, Self>) -> bool {
-        owner::managed_by(&subject.object.metadata.labels, owner::SLICES).is_some()
+    fn traffic(&self) -> ObjectTraffic {
+        self.traffic()
     }
 }
 

@@ -6,8 +6,14 @@ use serde::Deserialize;
 use smallvec::SmallVec;
 
 use crate::{
-    admission::kinds::{addresses::ListedAddress, check::CheckedMeta},
-    model::{AddressType, HintName, Text, names, wire::nullable},
+    admission::{
+        fault::{ObjectTraffic, Readiness, Traffic, TrafficPort},
+        kinds::{
+            addresses::{ListedAddress, WrittenAddress},
+            check::CheckedMeta,
+        },
+    },
+    model::{AddressType, HintName, Text, names, protocol_or_tcp, wire::nullable},
 };
 
 /// An EndpointSlice.
@@ -29,15 +35,41 @@ pub(in crate::admission::kinds) struct CheckedSlice {
 pub(super) struct CheckedPort {
     #[serde(deserialize_with = "nullable")]
     pub(super) name: Text,
+    #[serde(deserialize_with = "nullable")]
+    protocol: Text,
+    port: Option<i32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CheckedEndpoint {
     #[serde(deserialize_with = "nullable")]
-    addresses: SmallVec<[Text; 1]>,
+    addresses: SmallVec<[WrittenAddress; 1]>,
+    #[serde(deserialize_with = "nullable")]
+    conditions: CheckedConditions,
     #[serde(deserialize_with = "nullable")]
     pub(super) hints: CheckedHints,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct CheckedConditions {
+    ready: Option<bool>,
+    serving: Option<bool>,
+    terminating: Option<bool>,
+}
+
+impl CheckedConditions {
+    /// As kube-proxy reads them.
+    fn readiness(self) -> Readiness {
+        if self.ready.unwrap_or(true) {
+            Readiness::Ready
+        } else if self.serving.unwrap_or(true) && self.terminating.unwrap_or(false) {
+            Readiness::Terminating
+        } else {
+            Readiness::NotReady
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -48,13 +80,31 @@ pub(super) struct CheckedHints {
 }
 
 impl CheckedSlice {
+    /// Its ports, for its Service.
+    pub(super) fn traffic(&self) -> ObjectTraffic {
+        let labels = &self.metadata.labels;
+        let ports = self.ports.iter().map(|port| TrafficPort {
+            name: port.name.clone(),
+            protocol: protocol_or_tcp(&port.protocol).into(),
+            number: port.port,
+            target: None,
+        });
+        ObjectTraffic {
+            is_proxied: !labels.contains_key(names::HEADLESS) && !labels.contains_key(names::PROXY_NAME),
+            all: vec![Traffic::to(ports).of_service(self.service_name())],
+        }
+    }
+
     /// All addresses with their fields.
     pub(super) fn addresses(&self) -> impl Iterator<Item = ListedAddress<'_, EndpointField>> {
         self.endpoints.iter().enumerate().flat_map(|(endpoint, e)| {
-            e.addresses
-                .iter()
-                .enumerate()
-                .map(move |(at, text)| ListedAddress { text: text.as_str(), field: EndpointField { endpoint, at } })
+            let readiness = e.conditions.readiness();
+            e.addresses.iter().enumerate().map(move |(at, address)| ListedAddress {
+                address,
+                field: EndpointField { endpoint, at },
+                traffic: 0,
+                readiness,
+            })
         })
     }
 

@@ -4,11 +4,7 @@ use std::collections::BTreeSet;
 
 use super::object::CheckedSlice;
 use crate::{
-    admission::{
-        Rule, SliceEndpoint, Unknown,
-        findings::{FindingKey, RuleFindings},
-        kinds::check::Subject,
-    },
+    admission::{Rule, SliceEndpoint, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject},
     model::names,
 };
 
@@ -22,7 +18,7 @@ pub(super) fn check(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFind
     let Some(name) = subject.object.service_name() else {
         if !labels.contains_key(MULTICLUSTER) {
             let message = format_args!("is missing, so no consumer uses the slice");
-            findings.add(Rule::SliceLabels, FindingKey::Text(""), field, message);
+            findings.add(Rule::SliceLabels, Fault::Text(""), field, message);
         }
         return;
     };
@@ -30,7 +26,7 @@ pub(super) fn check(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFind
         Ok(Some(_)) => {}
         Ok(None) => {
             let message = format_args!("Service {name:?} does not exist in namespace {}", subject.namespace);
-            findings.add(Rule::SliceService, FindingKey::Text(name), field, message);
+            findings.add(Rule::SliceService, Fault::Text(name), field, message);
         }
         Err(Unknown(why)) => findings.unchecked(Rule::SliceService, why),
     }
@@ -42,17 +38,17 @@ pub(super) fn check_duplicates(subject: &Subject<'_, CheckedSlice>, findings: &m
     let mut not_known = None;
     let ports: Vec<_> = subject.object.ports.iter().map(|p| p.name.clone()).collect();
     for listed in subject.object.addresses() {
-        let (text, field) = (listed.text, listed.field);
-        let (field, about) = (format_args!("{field}"), FindingKey::Text(text));
-        if !seen.insert(text) {
-            findings.add(Rule::DuplicateEndpoint, about, field, format_args!("{text} is listed twice"));
+        let (text, field) = (listed.address.text(), listed.field);
+        let (field, fault) = (format_args!("{field}"), listed.fault());
+        if !seen.insert(listed.address.key()) {
+            findings.add(Rule::DuplicateEndpoint, fault, field, format_args!("{text} is listed twice"));
             continue;
         }
         let Some(service) = subject.object.service_name() else { continue };
         let (namespace, slice) = (subject.namespace, subject.name);
         match subject.cluster.other_slice(&SliceEndpoint { namespace, service, slice, ports: &ports, address: text }) {
             Ok(Some(other)) => {
-                findings.add(Rule::DuplicateEndpoint, about, field, format_args!("{text} is also in slice {other}"));
+                findings.add(Rule::DuplicateEndpoint, fault, field, format_args!("{text} is also in slice {other}"));
             }
             Ok(None) => {}
             Err(Unknown(why)) => not_known = Some(why),

@@ -51,16 +51,8 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
                 CertificateSource::SelfSigned(options) => Some(options.clone()),
                 _ => None,
             };
-            let (store, policies) = cluster::start(
-                cluster,
-                self_signed,
-                &certificate,
-                clock,
-                &copy,
-                &mut readiness,
-                &mut tasks,
-            )
-            .await?;
+            let (store, policies) =
+                cluster::start(cluster, self_signed, &certificate, clock, &copy, &mut readiness, &mut tasks).await?;
             (store, policies)
         }
         None if matches!(options.certificates, CertificateSource::SelfSigned(_)) => {

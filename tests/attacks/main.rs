@@ -31,6 +31,9 @@ use attacker::Sources;
 use report::Report;
 use site::Certificate;
 
+/// The files that a process must be able to open: thousands of connections.
+const FILES: u64 = 8192;
+
 #[derive(Parser)]
 #[command(about = "Attack a server of this machine, and measure what a genuine client notices")]
 struct Arguments {
@@ -84,6 +87,8 @@ fn run(arguments: &Arguments) -> Result<bool> {
         }
         return Ok(true);
     }
+    let files = site::open_files()?;
+    ensure!(files >= FILES, "a process may open only {files} files: ulimit -n {FILES}");
     let sources = if arguments.from_genuine { Sources::Genuine } else { Sources::Others(arguments.sources) };
     let duration = Duration::try_from_secs_f64(arguments.seconds)?;
     let certificate = Certificate::issue(&arguments.program)?;

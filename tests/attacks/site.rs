@@ -100,6 +100,15 @@ pub(crate) fn processor_time(file: &str) -> Duration {
     TICK * ticks
 }
 
+/// How many files this process may open.
+pub(crate) fn open_files() -> Result<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").context("reading /proc/self/limits")?;
+    let line = limits.lines().find_map(|l| l.strip_prefix("Max open files")).context("no limit of open files")?;
+    let soft = line.split_whitespace().next().context("an empty limit of open files")?;
+    // `unlimited` is not a number.
+    Ok(soft.parse().unwrap_or(u64::MAX))
+}
+
 /// A free loopback address. It was bound and released, for a server that binds it a moment later.
 fn free_address() -> Result<SocketAddr> {
     TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")

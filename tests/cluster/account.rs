@@ -45,7 +45,9 @@ fn patch(name: &'static str, object: &str, operations: Value) -> Try {
 }
 
 fn replace(name: &'static str, object: &str, path: &str, value: Value) -> Try {
-    patch(name, object, json!([{ "op": "add", "path": path, "value": value }]))
+    let mut operation = json!({ "op": "add", "path": path });
+    operation["value"] = value;
+    patch(name, object, json!([operation]))
 }
 
 /// A kubeconfig of the account, with a token as its pods have one.

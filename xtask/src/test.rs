@@ -60,6 +60,7 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     run(Kind::Cluster, "cluster: with a real API server", cluster);
     run(Kind::Browser, "browser: /docs, offline", browser);
     run(Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
+    // Not among all tests yet: they need a release build, and the server does not stand all of them.
     if arguments.kinds.contains(&Kind::Attacks) {
         steps.run("attacks: what a genuine client notices of them", || attacks::run_attacks(&arguments.attacks));
     }

@@ -206,7 +206,7 @@ fn a_policy_that_selects_unread_namespace_labels_applies_where_it_is_stricter() 
         });
         assert_eq!(settings.mode(Rule::ExternalIp), want, "{name}");
         assert_eq!(settings.policy(Rule::ExternalIp).map(Text::as_str), policy, "{name}");
-        let denied = if name == "ranges" { 1 } else { 0 };
+        let denied = usize::from(name == "ranges");
         assert_eq!((settings.allowed.len(), settings.denied.len()), (0, denied), "{name}");
         assert_eq!(settings.capacity == Capacity::Deny, name == "ranges", "{name}");
     }

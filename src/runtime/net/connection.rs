@@ -46,7 +46,7 @@ const MAX_HEAD: usize = 32 << 10;
 /// The same over HTTP/2, where a connection may have many.
 const MAX_HEADERS: u32 = 16 << 10;
 /// The limit of concurrent requests on one HTTP/2 connection.
-const MAX_STREAMS: u32 = 128;
+const MAX_STREAMS: u32 = 100;
 /// What a client may send before the server reads it, over HTTP/2: on one stream, and on all of a connection.
 const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 512 << 10;
@@ -146,6 +146,9 @@ impl Connections {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        if self.places.credits.is_barred(peer) {
+            return;
+        }
         let activity = Activity::connection();
         let Some(place) = self.places.connections.take(peer, 1, &activity) else { return };
         let Some(first) = self.places.openings.take(peer, 1, &activity) else { return };
@@ -196,10 +199,11 @@ impl FirstRequest {
 
 impl ConnectionShared {
     /// Counts a request that was evicted or refused. A connection with many of them is closed: its client begins more
-    /// requests than it completes, and would begin another one for each that ends.
+    /// requests than it completes, and would begin another one for each that ends. Its peer is barred for a moment.
     fn count_evicted(&self) {
         let count = self.evicted.fetch_add(1, Ordering::Relaxed);
         if count >= MAX_EVICTED && self.activity.progress() != Progress::Computing {
+            self.places.credits.bar(self.peer);
             self.activity.evict();
         }
     }

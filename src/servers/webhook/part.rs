@@ -5,12 +5,11 @@ use std::{sync::Arc, time::Duration};
 use anyhow::anyhow;
 
 use super::{
-    ActivePolicies, AdmissionMetrics, CertificateSource, NamespaceMetrics, Webhook, WebhookOptions, app::LISTENER,
-    cluster, policy_file, router,
+    ActivePolicies, AdmissionMetrics, CertificateSource, Webhook, WebhookOptions, app::LISTENER, cluster,
+    cluster::CopyMetrics, policy_file, router,
 };
 use crate::{
     admission::{Knowledge, Nothing},
-    kube_api::WatchMetrics,
     runtime::{
         certificates::{CertificateLifetimes, in_memory},
         clock::Clock,
@@ -33,12 +32,10 @@ pub struct WebhookPart {
 
 /// Loads what the webhook needs, and starts the tasks that keep it up to date. A task that ends is an error.
 pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> anyhow::Result<WebhookPart> {
-    let (admission, watches, tls) = (AdmissionMetrics::default(), WatchMetrics::default(), TlsMetrics::default());
-    let namespaces = NamespaceMetrics::default();
+    let (admission, copy, tls) = (AdmissionMetrics::default(), CopyMetrics::default(), TlsMetrics::default());
     health.metrics.register(|registry| {
         admission.register(registry);
-        watches.register(registry);
-        namespaces.register(registry);
+        copy.register(registry);
         tls.register(registry);
     });
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
@@ -54,17 +51,8 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
                 CertificateSource::SelfSigned(options) => Some(options.clone()),
                 _ => None,
             };
-            let (store, policies) = cluster::start(
-                cluster,
-                self_signed,
-                &certificate,
-                clock,
-                &watches,
-                &namespaces,
-                &mut readiness,
-                &mut tasks,
-            )
-            .await?;
+            let (store, policies) =
+                cluster::start(cluster, self_signed, &certificate, clock, &copy, &mut readiness, &mut tasks).await?;
             (store, policies)
         }
         None if matches!(options.certificates, CertificateSource::SelfSigned(_)) => {

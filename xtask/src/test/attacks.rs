@@ -38,12 +38,17 @@ impl Default for AttackArguments {
 
 /// Builds both programs, unless `ROSTER_PROGRAM` names the one to attack, and runs the attacks.
 pub(super) fn run_attacks(arguments: &AttackArguments) -> Result<Outcome> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Outcome::Skipped("the attackers need the addresses and the /proc of Linux".to_owned()));
+    }
     let program = match std::env::var_os("ROSTER_PROGRAM") {
         Some(program) => program.into(),
         None => roster()?,
     };
     run("cargo", "build --quiet --release --package xtask --features load --bin attacks")?;
-    let mut command = Command::new(paths::target().join("release/attacks"));
+    // The usual limit of open files is less than the connections of an attack.
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"ulimit -n 16384; exec "$0" "$@""#]).arg(paths::target().join("release/attacks"));
     command.arg("--program").arg(program).args(["--seconds", &arguments.seconds.to_string()]);
     command.args(["--sources", &arguments.sources.to_string()]);
     if let Some(name) = &arguments.only {

@@ -12,4 +12,4 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use start::start;
+pub(crate) use start::{CopyMetrics, start};

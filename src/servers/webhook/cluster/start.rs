@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
+use prometheus_client::registry::Registry;
 
 use super::{
     ca_bundles::CallerNames,
@@ -35,18 +36,33 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// those that are silent.
 const SILENCE: Duration = Duration::from_secs(310);
 
+/// Metrics of the copy of the cluster. A clone counts into the same metrics.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CopyMetrics {
+    watches: WatchMetrics,
+    namespaces: NamespaceMetrics,
+}
+
+impl CopyMetrics {
+    /// Registers all of them.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        self.watches.register(registry);
+        self.namespaces.register(registry);
+    }
+}
+
 /// Starts the watches and the certificate manager.
 pub(crate) async fn start(
     options: &ClusterOptions,
     own: Option<SelfSignedOptions>,
     served: &Arc<DynamicCertificate>,
     clock: &Clock,
-    copy: &WatchMetrics,
-    namespaces: &NamespaceMetrics,
+    metrics: &CopyMetrics,
     readiness: &mut Readiness,
     tasks: &mut Tasks,
 ) -> anyhow::Result<(Arc<Store>, Arc<ActivePolicies>)> {
     let client = connect(options).await?;
+    let copy = &metrics.watches;
 
     let configured = CallerNames { configuration: options.configuration.clone(), crd: CRD.to_owned() };
     let manager =
@@ -56,7 +72,7 @@ pub(crate) async fn start(
     tasks.endless("the certificate manager", manager.run());
 
     let store = Arc::new(Store::new());
-    let lookup = NamespaceLookup::reading(store.clone(), client.clone(), namespaces.clone());
+    let lookup = NamespaceLookup::reading(store.clone(), client.clone(), metrics.namespaces.clone());
     let in_force = Arc::new(ActivePolicies::new(Some(lookup)));
     let statuses = PolicyStatuses::new(clock.clone());
     let is_known = Arc::new(AtomicBool::new(false));

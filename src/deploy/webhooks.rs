@@ -110,7 +110,7 @@ fn not_a_controller() -> (&'static str, String) {
 }
 
 /// The writer is not a service account of kube-system: network plugins and cloud controllers run there, which publish
-/// endpoints that the cluster depends on. Whoever controls such an account controls the cluster anyway.
+/// endpoints that the cluster depends on. A user who controls such an account controls the cluster anyway.
 pub(super) fn not_of_the_system() -> Value {
     let expression = "!('system:serviceaccounts:kube-system' in request.userInfo.?groups.orValue([]))";
     json!({ "name": "not-of-the-system", "expression": expression })

@@ -1,4 +1,4 @@
-//! Roster's own service account at a real API server: what it needs is enough, and nothing else passes, whoever has its
+//! Roster's own service account at a real API server: what it needs is enough, and nothing else passes, even for a thief of its
 //! token.
 
 use std::{

@@ -10,7 +10,10 @@ use axum::{
     routing::get,
 };
 
-use super::readiness::{CheckResult, Health, Readiness};
+use super::{
+    health::Health,
+    readiness::{CheckResult, Readiness},
+};
 use crate::runtime::telemetry::registry::CONTENT_TYPE;
 
 /// The routes of the admin listener.

@@ -1,6 +1,6 @@
 //! A ledger: who holds how much of something scarce, and who gives it back when all of it is taken.
 //!
-//! Places for connections, places for requests and memory for bodies follow one rule. Whoever can reach a port can ask for
+//! Places for connections, places for requests and memory for bodies follow one rule. A client that reaches a port can ask for
 //! all there is of each. So none of them is first come, first served: what a peer lacks is taken from the peer that
 //! holds the most, and of what this one holds, from the least progress.
 

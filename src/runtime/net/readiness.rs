@@ -1,62 +1,10 @@
 //! Readiness: whether a server can answer requests, check by check.
 
-use std::{
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::net::SocketAddr;
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{
-    credits::Credits,
-    ledger::{Ledger, LedgerLimits},
-    ledger_metrics::LedgerMetricsFamily,
-    listener::TlsOptions,
-};
-use crate::runtime::telemetry::registry::MetricsRegistry;
-
-/// What a server tells about itself: whether it accepts requests, and its metrics. A clone shares both.
-#[derive(Clone, Debug)]
-pub struct Health {
-    running: Arc<AtomicBool>,
-    /// The metrics of the server.
-    pub metrics: Arc<MetricsRegistry>,
-    ledgers: LedgerMetricsFamily,
-    credits: Credits,
-}
-
-impl Default for Health {
-    fn default() -> Self {
-        let (running, metrics, ledgers) =
-            (Arc::default(), Arc::<MetricsRegistry>::default(), LedgerMetricsFamily::default());
-        metrics.register(|registry| ledgers.register(registry));
-        Self { running, metrics, ledgers, credits: Credits::default() }
-    }
-}
-
-impl Health {
-    /// A ledger of `total` of a resource of a listener, which counts what it evicts and refuses.
-    pub(crate) fn ledger(&self, listener: &'static str, resource: &'static str, total: u64) -> Ledger {
-        Ledger::new(LedgerLimits::of(total), self.credits.clone(), self.ledgers.of(listener, resource))
-    }
-
-    /// The credit of peers, on all listeners.
-    pub(super) fn credits(&self) -> &Credits {
-        &self.credits
-    }
-
-    /// Whether the server accepts requests: from the first accept to the begin of the shutdown.
-    pub fn is_running(&self) -> bool {
-        self.running.load(Ordering::Acquire)
-    }
-
-    pub(super) fn set_running(&self, running: bool) {
-        self.running.store(running, Ordering::Release);
-    }
-}
+use super::{health::Health, listener::TlsOptions};
 
 /// The readiness checks of a server or of a part of it. `/readyz` succeeds while all of them do.
 #[derive(Default)]

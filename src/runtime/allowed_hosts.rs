@@ -195,11 +195,16 @@ mod tests {
         AllowedHosts::of_listener(bound.parse().unwrap(), &more)
     }
 
-    fn ask(hosts: &AllowedHosts, target: &str, host: &[&[u8]]) -> Result<(), HostError> {
+    fn request(target: &str, host: &[&[u8]]) -> Request<()> {
         let mut request = Request::get(target).body(()).unwrap();
         for value in host {
             request.headers_mut().append(header::HOST, HeaderValue::from_bytes(value).unwrap());
         }
+        request
+    }
+
+    fn ask(hosts: &AllowedHosts, target: &str, host: &[&[u8]]) -> Result<(), HostError> {
+        let request = request(target, host);
         hosts.check(request.uri(), request.headers())
     }
 

@@ -127,7 +127,7 @@ enum Object {
 }
 
 /// How a review is sent.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Way {
     New,
     KeptHttp1,
@@ -242,6 +242,7 @@ impl Client {
         };
         let outcome = match outcome {
             Outcome::Lost(_) if object == Object::Bad => Outcome::RefusedByError,
+            Outcome::Lost(why) => Outcome::Lost(format!("{way:?}: {why}")),
             outcome => outcome,
         };
         let review = Review { began, took: began.elapsed(), outcome };

@@ -1,6 +1,6 @@
 //! The table of all attacks, and the goals.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::{attacker::Sources, genuine::Outcome, run::Measured};
 
@@ -13,6 +13,9 @@ const WITH_REST: u64 = 512 << 20;
 const RECOVERY: Duration = Duration::from_secs(2);
 /// Slower than the shortest time-out of an API server.
 pub(crate) const SLOW: Duration = Duration::from_secs(1);
+
+/// How many sorts of failures are printed.
+const EXAMPLES: usize = 8;
 
 /// All rows so far.
 pub(crate) struct Report {
@@ -37,8 +40,8 @@ impl Report {
             cores(measured.server_time),
             measured.seen.late.iter().max().map_or(0, Duration::as_millis),
         );
-        for example in &row.example {
-            println!("    for example: {example}");
+        for (why, count) in row.examples.iter().take(EXAMPLES) {
+            println!("    {count} times: {}", why.trim_end().replace('\n', " "));
         }
         println!("    {HEAD}\n    {}", row.line());
         self.rows.push(row);
@@ -79,8 +82,8 @@ struct Row {
     /// From the end of the attack to the last review that failed or was slow.
     back: Duration,
     missed: Vec<&'static str>,
-    /// What a lost review or a failed probe got.
-    example: Vec<String>,
+    /// What lost reviews and failed probes got, and how often.
+    examples: BTreeMap<String, usize>,
 }
 
 impl Row {
@@ -97,6 +100,10 @@ impl Row {
         let why = |outcome: &Outcome| if let Outcome::Lost(why) = outcome { Some(why.clone()) } else { None };
         let lost: Vec<String> = reviews.iter().filter_map(|r| why(&r.outcome)).collect();
         let failed: Vec<&String> = probes.iter().filter_map(|p| p.failed.as_ref()).collect();
+        let mut examples = BTreeMap::new();
+        for why in lost.iter().chain(failed.iter().copied()) {
+            *examples.entry(why.clone()).or_default() += 1;
+        }
         let let_in = reviews.iter().filter(|r| matches!(r.outcome, Outcome::LetIn)).count() as u64 + counts.let_in();
         let slow = seen.reviews.iter().filter(|r| r.began >= *ended);
         let slow = slow.filter(|r| !matches!(r.outcome, Outcome::Right) || r.took > SLOW);
@@ -114,7 +121,7 @@ impl Row {
             after: seen.memory.last().map_or(0, |(_, bytes)| *bytes),
             back: slow.map(|r| r.began - *ended).max().unwrap_or_default(),
             missed: Vec::new(),
-            example: lost.first().into_iter().chain(failed.first().copied()).cloned().collect(),
+            examples,
         };
         row.missed = row.judge(measured, sources);
         row

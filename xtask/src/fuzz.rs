@@ -22,6 +22,9 @@ pub(crate) struct Arguments {
     /// How long each target runs
     #[arg(long, default_value_t = SECONDS)]
     seconds: u32,
+    /// Then write the smallest inputs that reach as much to fuzz/corpus/, to be committed
+    #[arg(long)]
+    keep: bool,
     /// Only these targets
     targets: Vec<String>,
 }
@@ -31,7 +34,7 @@ const SECONDS: u32 = 20;
 
 impl Default for Arguments {
     fn default() -> Self {
-        Self { seconds: SECONDS, targets: Vec::new() }
+        Self { seconds: SECONDS, keep: false, targets: Vec::new() }
     }
 }
 
@@ -52,22 +55,32 @@ const MORE: &[(&str, &[&str])] = &[
     ("json", &["tests/data/cli"]),
 ];
 
-/// Runs each target for the given time, as many at once as there are cores. The cache keeps what they find, and the next
-/// run begins with it; seeds are committed.
+/// The limit of an input in bytes.
+const MAX_INPUT: u32 = 1 << 16;
+/// The same for inputs that are committed.
+const MAX_KEPT: u32 = 1 << 12;
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// Runs each target for the given time, as many at once as there are cores. A run begins with the inputs that are committed
+/// (seeds written by hand, and what earlier runs found), with those of the cache, and adds to the cache what it finds.
 pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
     let known = targets()?;
     for name in &arguments.targets {
         ensure!(known.contains(name), "unknown fuzz target {name}; the targets are {}", known.join(", "));
     }
     let wanted = if arguments.targets.is_empty() { &known } else { &arguments.targets };
-    let name = format!("fuzz: {} targets, {} s each", wanted.len(), arguments.seconds);
+    let name = format!("fuzz, {} s each: {}", arguments.seconds, wanted.join(", "));
     steps.run(name, || {
         if !has("c++") && !has("clang++") {
             // libFuzzer is written in C++; nothing else here is.
             return Ok(Outcome::Skipped("there is no C++ compiler for libFuzzer: apt-get install g++".to_owned()));
         }
         let built = build()?;
-        together(wanted, |target| one(&built, target, arguments.seconds))
+        together(wanted, |name| {
+            let target = FuzzTarget::new(&built, name)?;
+            let line = target.run(arguments.seconds)?;
+            if arguments.keep { Ok(format!("{line}; {}", target.keep()?)) } else { Ok(line) }
+        })
     });
     Ok(())
 }
@@ -133,29 +146,94 @@ fn together(targets: &[String], each: impl Fn(&str) -> Result<String> + Sync) ->
     Ok(Outcome::Tests(sum))
 }
 
-/// Runs one target, and returns what it did as a line.
-fn one(programs: &Path, name: &str, seconds: u32) -> Result<String> {
-    let corpus = paths::cache()?.join("fuzz").join(name);
-    let artifacts = paths::target().join("fuzz/artifacts").join(name);
-    for folder in [&corpus, &artifacts] {
-        fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+/// One target: its program, and the folders of its inputs.
+struct FuzzTarget<'a> {
+    name: &'a str,
+    program: PathBuf,
+    /// What runs find, in the cache.
+    found: PathBuf,
+    /// Inputs that are only read.
+    given: Vec<PathBuf>,
+    /// Scratch folders.
+    scratch: PathBuf,
+}
+
+impl<'a> FuzzTarget<'a> {
+    fn new(programs: &Path, name: &'a str) -> Result<Self> {
+        let scratch = paths::target().join("fuzz/inputs").join(name);
+        let (found, kept) = (paths::cache()?.join("fuzz").join(name), empty(&scratch.join("kept"))?);
+        fs::create_dir_all(&found).with_context(|| format!("creating {}", found.display()))?;
+        let packed = packed(name);
+        if packed.is_file() {
+            capture_within(Command::new("tar").arg("-xzf").arg(&packed).arg("-C").arg(&kept), MINUTE)?;
+        }
+        let mut given = vec![kept, Path::new("fuzz/seeds").join(name)];
+        given.extend(
+            MORE.iter().filter(|(target, _)| *target == name).flat_map(|(_, folders)| *folders).map(PathBuf::from),
+        );
+        given.retain(|folder| folder.is_dir());
+        Ok(Self { name, program: programs.join(name), found, given, scratch })
     }
-    let mut command = Command::new(programs.join(name));
-    // It writes what it finds to the first folder, and only reads the others.
-    command.arg(&corpus).arg(Path::new("fuzz/seeds").join(name));
-    command.args(MORE.iter().filter(|(target, _)| *target == name).flat_map(|(_, folders)| *folders));
-    command.args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=65536", "-print_final_stats=1"]);
-    command.arg(format!("-artifact_prefix={}/", artifacts.display()));
-    command.arg(format!("-max_total_time={seconds}"));
-    // Most of it is for the corpus of a long run to be read.
-    let limit = Duration::from_secs(u64::from(seconds) + 120);
-    let printed = capture_within(&mut command, limit)?;
-    let stat = |what: &str| {
-        let value = printed.lines().find_map(|line| line.strip_prefix("stat::")?.strip_prefix(what)?.strip_prefix(':'));
-        value.map_or("?", str::trim).to_owned()
-    };
-    let inputs = fs::read_dir(&corpus).with_context(|| format!("reading {}", corpus.display()))?.count();
-    let (runs, new, rss) = (stat("number_of_executed_units"), stat("new_units_added"), stat("peak_rss_mb"));
-    ensure!(runs.parse::<u64>().is_ok_and(|n| n > 0), "{name} ran nothing:\n{printed}");
-    Ok(format!("{name}: {runs} runs, {new} new of {inputs} inputs, {rss} MB"))
+
+    /// Runs the target, and returns what it did as a line.
+    fn run(&self, seconds: u32) -> Result<String> {
+        let failing = self.scratch.join("failing");
+        fs::create_dir_all(&failing).with_context(|| format!("creating {}", failing.display()))?;
+        let mut command = Command::new(&self.program);
+        // It writes what it finds to the first folder.
+        command.arg(&self.found).args(&self.given);
+        command.args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"]);
+        command.arg(format!("-max_len={MAX_INPUT}")).arg(format!("-max_total_time={seconds}"));
+        command.arg(format!("-artifact_prefix={}/", failing.display()));
+        // Besides the given time, the inputs are read.
+        let printed = capture_within(&mut command, Duration::from_secs(u64::from(seconds)) + MINUTE)?;
+        let stat = |what: &str| {
+            let value =
+                printed.lines().find_map(|line| line.strip_prefix("stat::")?.strip_prefix(what)?.strip_prefix(':'));
+            value.map_or("?", str::trim).to_owned()
+        };
+        let (runs, new, rss) = (stat("number_of_executed_units"), stat("new_units_added"), stat("peak_rss_mb"));
+        ensure!(runs.parse::<u64>().is_ok_and(|n| n > 0), "it ran nothing:\n{printed}");
+        Ok(format!("{}: {runs} runs, {new} new inputs, {rss} MB", self.name))
+    }
+
+    /// Packs the smallest inputs that reach as much as all of them, and returns how many there are as a text.
+    fn keep(&self) -> Result<String> {
+        let least = empty(&self.scratch.join("least"))?;
+        let mut merge = Command::new(&self.program);
+        merge.arg("-merge=1").arg(format!("-max_len={MAX_KEPT}")).arg(&least).arg(&self.found).args(&self.given);
+        capture_within(&mut merge, 10 * MINUTE)?;
+        let count = fs::read_dir(&least).with_context(|| format!("reading {}", least.display()))?.count();
+        let packed = packed(self.name);
+        if let Some(folder) = packed.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+        }
+        let mut tar = Command::new("tar");
+        // The same inputs give the same file.
+        tar.args([
+            "--sort=name",
+            "--mtime=@0",
+            "--owner=0",
+            "--group=0",
+            "--numeric-owner",
+            "--use-compress-program=gzip -9n",
+        ]);
+        tar.arg("-cf").arg(&packed).arg("-C").arg(&least).arg(".");
+        capture_within(&mut tar, MINUTE)?;
+        Ok(format!("{count} inputs are kept in {}", packed.display()))
+    }
+}
+
+/// The committed inputs of a target.
+fn packed(name: &str) -> PathBuf {
+    Path::new("fuzz/corpus").join(format!("{name}.tar.gz"))
+}
+
+/// A folder without files.
+fn empty(folder: &Path) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("emptying {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    Ok(folder.to_owned())
 }

@@ -157,9 +157,10 @@ impl<'a> RuleFindings<'a> {
         *count += 1;
         if *count <= MAX_LISTED {
             let field = field.to_string();
-            let message = match self.stored.would_grow(rule, fault) && refused {
-                true => format!("{message}; the update sends other traffic to it"),
-                false => message.to_string(),
+            let message = if refused && self.stored.would_grow(rule, fault) {
+                format!("{message}; the update sends other traffic to it")
+            } else {
+                message.to_string()
             };
             let policy = self.settings.policy(rule).cloned();
             self.list.push(RuleFinding { rule, mode, policy, field, message, refused, patch: Vec::new() });

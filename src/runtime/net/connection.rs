@@ -217,7 +217,7 @@ impl ConnectionShared {
             }
             sleep(SCARCE_OPENING).await;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

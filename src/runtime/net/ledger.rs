@@ -5,7 +5,7 @@
 //! holds the most, and of what this one holds, from the least progress.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -66,7 +66,7 @@ struct LedgerShared {
 struct Entries {
     used: u64,
     next: u64,
-    peers: HashMap<Peer, PeerEntries>,
+    peers: BTreeMap<Peer, PeerEntries>,
     choice: Vec<Candidate>,
     chosen: Option<Instant>,
 }

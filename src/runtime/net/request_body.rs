@@ -144,12 +144,11 @@ struct BodyCharge<'a> {
 impl BodyCharge<'_> {
     fn grow_to(&mut self, bytes: usize) -> Result<(), BodyError> {
         let amount = bytes.max(LEAST) as u64;
-        let grown = match &self.held {
-            Some(held) => held.resize(amount),
-            None => {
-                self.held = self.memory.take(self.exchange.peer, amount, &self.exchange.activity);
-                self.held.is_some()
-            }
+        let grown = if let Some(held) = &self.held {
+            held.resize(amount)
+        } else {
+            self.held = self.memory.take(self.exchange.peer, amount, &self.exchange.activity);
+            self.held.is_some()
         };
         if grown { Ok(()) } else { Err(BodyError::NoMemory) }
     }

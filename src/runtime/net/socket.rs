@@ -29,6 +29,7 @@ pub struct Socket {
 
 impl Socket {
     /// Binds a socket. `[::]` accepts IPv4 as well; on a machine without IPv6 it becomes `0.0.0.0`.
+    #[expect(clippy::unused_async, reason = "it must be called within a runtime")]
     pub async fn bind(address: SocketAddr) -> anyhow::Result<Self> {
         let context = || format!("cannot listen on {address}");
         let listener = match listen(address) {

@@ -304,7 +304,8 @@ fn what_is_not_decided_is_not_allowed() {
     );
     let nothing = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"a","uid":"b"}}"#;
     for (name, input, code, why) in [
-        ("an object with a field twice", twice, 2, "duplicate field `spec`"),
+        ("an object with a field twice", twice, 1, "duplicate field `spec`"),
+        ("an object of another form", &twice.replace("{}", "5"), 2, "invalid type: integer `5`, expected an object"),
         ("a review of it", &recorded, 1, "duplicate field `spec`"),
         ("a review with a field twice", nothing, 2, "duplicate field `uid`"),
     ] {

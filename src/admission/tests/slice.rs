@@ -139,6 +139,28 @@ fn endpoints_are_listed_once_and_not_too_many() {
 }
 
 #[test]
+fn endpoints_that_no_api_server_stores_are_counted_and_not_checked() {
+    let slice = |good: usize| {
+        let list =
+            (0..1200).map(|i| if i < good { format!("10.0.{}.{}", i / 250, i % 250 + 1) } else { "127.0.0.1".into() });
+        let list: Value = list.map(|ip: String| json!({ "addresses": [ip] })).collect();
+        object("EndpointSlice", "s", &[("/endpoints", list)])
+    };
+    let why = "not checked: no endpoints after the first 1000 are checked, because an API server stores none";
+    let settings = only(&[(Rule::SpecialAddress, Mode::Enforce), (Rule::SliceOverCapacity, Mode::Enforce)]);
+    let ask = |good: usize| ask(&slice(good), None, Stage::Validate, &settings, &Nothing);
+    let decision = ask(1100);
+    assert_eq!(
+        decision.denied.unwrap().message,
+        "endpoints: 1200 endpoints; a slice holds at most 1000 (slice-over-capacity)"
+    );
+    assert_eq!(decision.audit["special-address"], why);
+    let decision = ask(900);
+    assert!(decision.denied.unwrap().message.ends_with("and 90 more of special-address"));
+    assert!(decision.audit["special-address"].ends_with(why));
+}
+
+#[test]
 fn hints_name_zones_that_exist() {
     let hints = |zones: &[&str]| {
         let zones: Value = zones.iter().map(|z| json!({ "name": z })).collect();

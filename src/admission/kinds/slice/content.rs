@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::object::CheckedSlice;
+use super::object::{CAPACITY, CheckedSlice};
 use crate::{
     admission::{
         Rule, Unknown,
@@ -13,13 +13,24 @@ use crate::{
     model::{AddressType, dns},
 };
 
-/// Most endpoints of a slice: `maxEndpoints` of the API's validation.
-const CAPACITY: usize = 1000;
+/// The rules that the number of endpoints matters to.
+pub(super) const CAPACITY_RULES: &[Rule] = &[
+    Rule::SliceOverCapacity,
+    Rule::AddressType,
+    Rule::SpecialAddress,
+    Rule::DuplicateEndpoint,
+    Rule::UnknownZone,
+    Rule::Provenance,
+];
 
-/// [`Rule::SliceOverCapacity`].
+/// [`Rule::SliceOverCapacity`]. The other rules check only the endpoints that can be stored, and say so.
 pub(super) fn check_capacity(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
-    let n = subject.object.endpoints.len();
+    let n = subject.object.endpoints.count;
     if n > CAPACITY {
+        for rule in &CAPACITY_RULES[1..] {
+            findings
+                .unchecked(*rule, "no endpoints after the first 1000 are checked, because an API server stores none");
+        }
         let message = format_args!("{n} endpoints; a slice holds at most {CAPACITY}");
         findings.add(Rule::SliceOverCapacity, Fault::Count(n), format_args!("endpoints"), message);
     }
@@ -56,7 +67,7 @@ fn is_domain(address: &WrittenAddress) -> bool {
 /// [`Rule::UnknownZone`].
 pub(super) fn check_zones(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
     let mut known: BTreeMap<&str, bool> = BTreeMap::new();
-    for (i, endpoint) in subject.object.endpoints.iter().enumerate() {
+    for (i, endpoint) in subject.object.endpoints.first.iter().enumerate() {
         for (j, zone) in endpoint.hints.for_zones.iter().enumerate() {
             let name = zone.name.as_str();
             let exists = match known.get(name) {

@@ -16,7 +16,7 @@ impl CheckedObject for CheckedSlice {
     const CHECKS: &'static [ObjectCheck<Self>] = &[
         ObjectCheck { rules: &[Rule::SliceLabels, Rule::SliceService], check: service::check },
         ObjectCheck { rules: &[Rule::ManagedBy], check: |s, f| check_managed_by(s, |o| &o.metadata, owner::SLICES, f) },
-        ObjectCheck { rules: &[Rule::SliceOverCapacity], check: content::check_capacity },
+        ObjectCheck { rules: content::CAPACITY_RULES, check: content::check_capacity },
         ObjectCheck { rules: &[Rule::AddressType], check: content::check_address_type },
         ObjectCheck { rules: &[Rule::SpecialAddress], check: check_special },
         ObjectCheck { rules: &[Rule::DuplicateEndpoint], check: service::check_duplicates },

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, SeqAccess, Visitor},
+};
 use smallvec::SmallVec;
 
 use crate::{
@@ -25,9 +28,51 @@ pub(in crate::admission::kinds) struct CheckedSlice {
     #[serde(default, deserialize_with = "nullable")]
     pub(super) address_type: AddressType,
     #[serde(default, deserialize_with = "nullable")]
-    pub(super) endpoints: Vec<CheckedEndpoint>,
+    pub(super) endpoints: FirstEndpoints,
     #[serde(default, deserialize_with = "nullable")]
     pub(super) ports: Vec<CheckedPort>,
+}
+
+/// Most endpoints of a slice: `maxEndpoints` of the API's validation.
+pub(super) const CAPACITY: usize = 1000;
+
+/// The endpoints that an API server can store. It refuses a longer list before it calls a validating webhook: further
+/// endpoints are counted and not held, because a thousand times as many fit into a review.
+#[derive(Debug, Default)]
+pub(super) struct FirstEndpoints {
+    /// At most [`CAPACITY`] endpoints.
+    pub(super) first: Vec<CheckedEndpoint>,
+    /// The number of all endpoints.
+    pub(super) count: usize,
+}
+
+impl<'de> Deserialize<'de> for FirstEndpoints {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct EndpointsVisitor;
+        impl<'de> Visitor<'de> for EndpointsVisitor {
+            type Value = FirstEndpoints;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<FirstEndpoints, A::Error> {
+                let mut first = Vec::new();
+                while first.len() < CAPACITY {
+                    let Some(endpoint) = seq.next_element()? else {
+                        return Ok(FirstEndpoints { count: first.len(), first });
+                    };
+                    first.push(endpoint);
+                }
+                let mut count = first.len();
+                while seq.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(FirstEndpoints { first, count })
+            }
+        }
+        d.deserialize_seq(EndpointsVisitor)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -95,9 +140,9 @@ impl CheckedSlice {
         }
     }
 
-    /// All addresses with their fields.
+    /// The addresses of the first endpoints, with their fields.
     pub(super) fn addresses(&self) -> impl Iterator<Item = ListedAddress<'_, EndpointField>> {
-        self.endpoints.iter().enumerate().flat_map(|(endpoint, e)| {
+        self.endpoints.first.iter().enumerate().flat_map(|(endpoint, e)| {
             let readiness = e.conditions.readiness();
             e.addresses.iter().enumerate().map(move |(at, address)| ListedAddress {
                 address,

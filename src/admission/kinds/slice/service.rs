@@ -1,7 +1,5 @@
 //! Checks of a slice against its Service and the other slices of that Service.
 
-use std::collections::BTreeSet;
-
 use super::object::CheckedSlice;
 use crate::{
     admission::{Rule, SliceEndpoint, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject},
@@ -34,13 +32,13 @@ pub(super) fn check(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFind
 
 /// [`Rule::DuplicateEndpoint`], in this slice or in another one of the Service.
 pub(super) fn check_duplicates(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
-    let mut seen = BTreeSet::new();
+    let repeated = repeated(subject.object);
     let mut not_known = None;
     let ports: Vec<_> = subject.object.ports.iter().map(|p| p.name.clone()).collect();
-    for listed in subject.object.addresses() {
+    for (i, listed) in subject.object.addresses().enumerate() {
         let (text, field) = (listed.address.text(), listed.field);
         let (field, fault) = (format_args!("{field}"), listed.fault());
-        if !seen.insert(listed.address.key()) {
+        if repeated[i] {
             findings.add(Rule::DuplicateEndpoint, fault, field, format_args!("{text} is listed twice"));
             continue;
         }
@@ -57,4 +55,15 @@ pub(super) fn check_duplicates(subject: &Subject<'_, CheckedSlice>, findings: &m
     if let Some(why) = not_known {
         findings.unchecked(Rule::DuplicateEndpoint, why);
     }
+}
+
+/// For each address, whether an earlier one is the same.
+fn repeated(slice: &CheckedSlice) -> Vec<bool> {
+    let mut order: Vec<_> = slice.addresses().enumerate().map(|(i, listed)| (listed.address.key(), i)).collect();
+    order.sort_unstable();
+    let mut repeated = vec![false; order.len()];
+    for pair in order.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+        repeated[pair[1].1] = true;
+    }
+    repeated
 }

@@ -8,7 +8,7 @@
 //! was patched is not changed again.
 //!
 //! The webhook never reviews what kube-controller-manager writes: it would write the same again, forever. Nor does an
-//! update fail for a fault that the stored object already has, as long as it has no further effect ([`fault`]).
+//! update fail for a fault that the stored object already has, as long as it has no further effect (`fault`).
 
 mod admission_review;
 mod decision;

@@ -42,7 +42,7 @@ pub(crate) struct Serve {
     /// Log filter, such as `info` or `roster=debug,warn`
     #[arg(long, value_name = "FILTER", default_value_t = ServeOptions::default().log_filter, env = "ROSTER_LOG")]
     log: String,
-    /// Maximum open connections of each listener; further connections wait
+    /// Maximum open connections of each listener; for one more, the client with the most loses one
     #[arg(long, value_name = "N", default_value_t = ServerOptions::default().max_connections, value_parser = at_least_one, help_heading = "Limits")]
     max_connections: usize,
     /// Maximum size of a body in MiB, after decompression; a larger body gets a 413
@@ -194,7 +194,7 @@ impl Serve {
             limits: RestLimits {
                 body: self.max_body << 20,
                 // A body, its response, and the reserve for others.
-                memory: RestLimits::default().memory.max(self.max_body << 21),
+                memory: RestLimits::default().memory.max(self.max_body.saturating_mul(3 << 20)),
                 cluster_body: (self.max_cluster_body as u64) << 20,
                 requests: self.max_requests,
                 cluster_requests: self.max_cluster_requests,

@@ -50,7 +50,7 @@ pub(crate) struct Activity {
     evicted: AtomicBool,
     eviction: Notify,
     /// The clock of the response: an eviction ends it.
-    response: OnceLock<ResponseClock>,
+    response: OnceLock<(ResponseClock, u64)>,
 }
 
 /// The order of eviction among those of a peer: the lowest goes first.
@@ -136,17 +136,17 @@ impl Activity {
     pub(super) fn evict(&self) {
         self.evicted.store(true, Ordering::Release);
         self.eviction.notify_waiters();
-        if let Some(clock) = self.response.get() {
-            clock.expire();
+        if let Some((clock, response)) = self.response.get() {
+            clock.expire(*response);
         }
     }
 
-    /// Ties the clock of the response to an eviction.
-    pub(super) fn ends(&self, clock: &ResponseClock) {
-        let _ = self.response.set(clock.clone());
+    /// Ties an eviction to this response on the clock.
+    pub(super) fn ends(&self, clock: &ResponseClock, response: u64) {
+        let _ = self.response.set((clock.clone(), response));
         // It may have been evicted a moment ago.
         if self.evicted.load(Ordering::Acquire) {
-            clock.expire();
+            clock.expire(response);
         }
     }
 

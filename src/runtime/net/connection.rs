@@ -25,7 +25,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::watch,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tower::Service;
 
@@ -201,6 +201,9 @@ impl ConnectionShared {
     /// Counts a request that was evicted or refused. A connection with many of them is closed: its client begins more
     /// requests than it completes, and would begin another one for each that ends. Its peer is barred for a moment.
     fn count_evicted(&self) {
+        if self.places.credits.has(self.peer, Instant::now()) {
+            return;
+        }
         let count = self.evicted.fetch_add(1, Ordering::Relaxed);
         if count >= MAX_EVICTED && self.activity.progress() != Progress::Computing {
             self.places.credits.bar(self.peer);
@@ -314,13 +317,14 @@ async fn respond(
     if activity.is_evicted() {
         shared.count_evicted();
     }
+    let h2 = phase.is_none();
     if let Some(phase) = phase
         && *phase.borrow() >= ShutdownPhase::Leaving
     {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     let clock = response_clock::current().unwrap_or(of_connection);
-    Ok(ResponseBody::wrap(response, clock, activity, place))
+    Ok(ResponseBody::wrap(response, clock, activity, place, h2))
 }
 
 /// The response to a request that was evicted or refused. Over HTTP/1 the rest of its body is not read.

@@ -105,6 +105,9 @@ impl HttpBody for RequestBody {
 pub(super) struct ResponseBody {
     body: Body,
     rest: Bytes,
+    /// Whether the last byte is a piece of its own, over HTTP/2. hyper gives a piece to h2 when there is room for one byte of
+    /// it, and with the last piece the stream is done: h2 would keep that piece for as long as the client likes.
+    splits_end: bool,
     clock: ResponseClock,
     activity: Arc<Activity>,
     #[expect(dead_code, reason = "held, never read")]
@@ -113,13 +116,17 @@ pub(super) struct ResponseBody {
 
 impl ResponseBody {
     /// The response with a body that holds `place`.
-    pub(super) fn wrap(response: Response, clock: ResponseClock, activity: Arc<Activity>, place: Holding) -> Response {
+    pub(super) fn wrap(
+        response: Response,
+        clock: ResponseClock,
+        activity: Arc<Activity>,
+        place: Holding,
+        splits_end: bool,
+    ) -> Response {
         let (mut head, body) = response.into_parts();
-        activity.set(Progress::Responding);
         let held = (head.extensions.remove(), place);
-        clock.reset();
-        activity.ends(&clock);
-        Response::from_parts(head, Body::new(Self { body, rest: Bytes::new(), clock, activity, held }))
+        activity.ends(&clock, clock.reset());
+        Response::from_parts(head, Body::new(Self { body, rest: Bytes::new(), splits_end, clock, activity, held }))
     }
 }
 
@@ -131,6 +138,7 @@ impl HttpBody for ResponseBody {
         if self.rest.is_empty() {
             // Until a piece is ready, the client is not the one that is slow.
             self.clock.stop();
+            self.activity.set(Progress::Computing);
             match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.rest = data,
@@ -139,12 +147,15 @@ impl HttpBody for ResponseBody {
                 end => return Poll::Ready(end),
             }
         }
-        let most = self.rest.len().min(PIECE);
+        let most = match self.rest.len() {
+            length if self.splits_end && length <= PIECE => length.saturating_sub(1).max(1).min(length),
+            length => length.min(PIECE),
+        };
         let piece = self.rest.split_to(most);
         // The pieces before this one were read, or are in buffers of a bounded size.
         self.clock.add(piece.len());
         self.clock.start();
-        self.activity.moved();
+        self.activity.set(Progress::Responding);
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
@@ -165,7 +176,8 @@ impl HttpBody for ResponseBody {
 impl Drop for ResponseBody {
     fn drop(&mut self) {
         self.clock.stop();
-        // The activity lives until the exchange ends, but the response is on its way.
-        self.activity.set(Progress::Idle);
+        // What the exchange still holds is released at once, or by a job that outlives it. Nobody gains by an eviction, and
+        // on this connection the next request may have begun.
+        self.activity.set(Progress::Computing);
     }
 }

@@ -47,18 +47,25 @@ struct ClockState {
     left: Duration,
     /// When it started to run. `None`: it stands.
     since: Option<Instant>,
+    /// The number of the response.
+    response: u64,
+    /// Whether that response was evicted.
+    expired: bool,
 }
 
 impl ResponseClock {
     /// A clock that stands, with `limit` on it.
     pub(super) fn new(limit: Duration) -> Self {
-        let state = Arc::new(Mutex::new(ClockState { left: limit, since: None }));
+        let state = Arc::new(Mutex::new(ClockState { left: limit, since: None, response: 0, expired: false }));
         Self { limit, state, expired: Arc::default() }
     }
 
-    /// Puts the limit on it, for the next response.
-    pub(super) fn reset(&self) {
-        *self.lock() = ClockState { left: self.limit, since: None };
+    /// Puts the limit on it, for the next response, and returns its number.
+    pub(super) fn reset(&self) -> u64 {
+        let mut state = self.lock();
+        let response = state.response + 1;
+        *state = ClockState { left: self.limit, since: None, response, expired: false };
+        response
     }
 
     /// Starts it: data is ready for the client.
@@ -82,9 +89,13 @@ impl ResponseClock {
         state.left = state.left.saturating_add(more).min(self.limit);
     }
 
-    /// Leaves nothing on it: the response was evicted.
-    pub(super) fn expire(&self) {
-        self.expired.notify_one();
+    /// Leaves nothing on it, if it is still the clock of this response, which was evicted.
+    pub(super) fn expire(&self, response: u64) {
+        let mut state = self.lock();
+        if state.response == response {
+            state.expired = true;
+            self.expired.notify_one();
+        }
     }
 
     /// Resolves when nothing is left. It wakes only at the possible end: a start wakes no task.
@@ -94,7 +105,7 @@ impl ResponseClock {
                 let state = self.lock();
                 let now = Instant::now();
                 let end = state.since.unwrap_or(now) + state.left;
-                if state.since.is_some() && end <= now {
+                if state.expired || state.since.is_some() && end <= now {
                     return;
                 }
                 end
@@ -102,7 +113,7 @@ impl ResponseClock {
             // At the least a tick of the timer: a clock that stands with little left must not spin.
             tokio::select! {
                 () = sleep_until(end.max(Instant::now() + Duration::from_millis(10))) => {}
-                () = self.expired.notified() => return,
+                () = self.expired.notified() => {}
             }
         }
     }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-
 use super::{RestLimits, metrics::RestMetrics};
 use crate::runtime::{
     net::{Health, Ledger},
@@ -28,7 +26,8 @@ pub struct RestApp {
     pub(super) workers: Workers,
     /// The memory of bodies and responses.
     pub(super) memory: Ledger,
-    pub(super) cluster_requests: Arc<Semaphore>,
+    /// The places of whole clusters.
+    pub(super) cluster_requests: Ledger,
 }
 
 impl RestApp {
@@ -40,7 +39,7 @@ impl RestApp {
             requests: health.ledger(LISTENER, "computations", limits.requests as u64),
             workers: Workers::new(limits.threads, limits.queue),
             memory: health.ledger(LISTENER, "memory", limits.memory as u64),
-            cluster_requests: Arc::new(Semaphore::new(limits.cluster_requests)),
+            cluster_requests: health.ledger(LISTENER, "clusters", limits.cluster_requests as u64),
             metrics,
             health,
             limits,

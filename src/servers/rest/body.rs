@@ -8,6 +8,9 @@ use bytes::Bytes;
 use super::problem::{ApiError, ProblemKind};
 use crate::runtime::net::BodyError;
 
+/// How much is decompressed at a time.
+const STEP: usize = 1 << 20;
+
 /// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -79,13 +82,25 @@ impl From<BodyError> for ApiError {
     }
 }
 
-/// Decompresses gzip with any number of members, up to `limit` bytes.
-pub(crate) fn gunzip(body: &[u8], limit: usize) -> Result<Bytes, ApiError> {
-    let mut out = Vec::with_capacity(body.len().saturating_mul(4).min(limit));
-    let take = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    flate2::read::MultiGzDecoder::new(body)
-        .take(take)
-        .read_to_end(&mut out)
-        .map_err(|e| ApiError::new(ProblemKind::MalformedBody, format!("the body is not gzip: {e}")))?;
-    if out.len() > limit { Err(too_large(limit)) } else { Ok(out.into()) }
+/// Decompresses gzip with any number of members, up to `limit` bytes, a mebibyte at a time: each is charged before it is
+/// made.
+pub(crate) fn gunzip(
+    body: &[u8],
+    limit: usize,
+    charge: impl Fn(usize) -> Result<(), ApiError>,
+) -> Result<Bytes, ApiError> {
+    let mut decoder = flate2::read::MultiGzDecoder::new(body);
+    let mut out = Vec::new();
+    loop {
+        charge(out.len() + STEP)?;
+        out.reserve_exact(STEP);
+        let read = decoder.by_ref().take(STEP as u64).read_to_end(&mut out);
+        let read = read.map_err(|e| ApiError::new(ProblemKind::MalformedBody, format!("the body is not gzip: {e}")))?;
+        if out.len() > limit {
+            return Err(too_large(limit));
+        }
+        if read < STEP {
+            return Ok(out.into());
+        }
+    }
 }

@@ -43,7 +43,7 @@ use crate::{
         Inventory,
         whole::{all_cores, plan_all},
     },
-    runtime::net::BodyPieces,
+    runtime::net::{BodyPieces, Exchange},
 };
 
 /// Plan a whole cluster
@@ -73,7 +73,8 @@ use crate::{
 )]
 pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -> Result<Response, ApiError> {
     let params = Params::read(request.uri(), &[PLAN_PARAMS])?;
-    let Ok(slot) = app.cluster_requests.clone().try_acquire_owned() else {
+    let exchange = Exchange::of(request.extensions());
+    let Some(place) = app.cluster_requests.take(exchange.peer, 1, &exchange.activity) else {
         return Err(app.busy(format!("{} requests of /v1/cluster are being answered", app.limits.cluster_requests)));
     };
     let format = match body::format(request.headers())? {
@@ -90,7 +91,7 @@ pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -
     let work = ClusterJob { app: app.clone(), params, format, encoding, deadline, lines: lines_in };
     let runtime = Handle::current();
     tokio::task::spawn_blocking(move || {
-        let _slot = slot;
+        let _place = place;
         work.run(pieces_out, head_in, &runtime);
     });
 

@@ -103,13 +103,15 @@ async fn read_and_work(
         let bytes = match encoding {
             Encoding::Identity => bytes,
             Encoding::Gzip => {
-                let bytes = body::gunzip(&bytes, limit)?;
-                charge(bytes.len())?;
-                bytes
+                let compressed = bytes.len();
+                body::gunzip(&bytes, limit, |decompressed| charge(compressed + decompressed))?
             }
         };
         app.metrics.body_bytes.inc_by(bytes.len() as u64);
-        let answer = work(&app, PostedBody { bytes, format })?;
+        let posted = bytes.len();
+        let answer = work(&app, PostedBody { bytes: bytes.clone(), format })?;
+        charge(posted + answer.json.len())?;
+        drop(bytes);
         charge(answer.json.len())?;
         Ok(JsonAnswer { held: Some(HeldByResponse::new([place].into_iter().chain(memory))), ..answer })
     });

@@ -43,7 +43,7 @@ impl Default for RestLimits {
             cluster_requests: 2,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             queue: 256,
-            memory: 128 << 20,
+            memory: 192 << 20,
             body_idle: Duration::from_secs(10),
             // Every connection that can send 1 MiB within `request` is fast enough.
             body_rate: 16 << 10,

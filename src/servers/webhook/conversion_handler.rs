@@ -38,14 +38,16 @@ async fn respond(webhook: Arc<Webhook>, request: Request) -> Result<Response, St
     let busy = || StatusError::busy("too many conversions at once");
     let latest = deadline.latest_begin(bytes.len());
     // Writing the response takes time as well.
-    let work = move || review(&bytes, &|| Instant::now() > deadline.latest_begin(0));
+    // The memory is held until the work ends: a client that is gone does not stop it.
+    let work = move || (review(&bytes, &|| Instant::now() > deadline.latest_begin(0)), memory);
     let converted = timeout_at(latest.max(Instant::now() + GRACE), webhook.conversions.run(exchange.peer, work))
         .await
         .map_err(|_| busy())?;
-    let response = converted.map_err(|error| match error {
+    let (response, memory) = converted.map_err(|error| match error {
         WorkError::Busy => busy(),
         WorkError::Panicked => StatusError::internal("the conversion failed"),
-    })??;
+    })?;
+    let response = response?;
     // The response takes the place of the body.
     if !memory.as_ref().is_none_or(|memory| memory.resize(response.len() as u64)) {
         return Err(StatusError::busy("other conversions take all memory"));

@@ -29,7 +29,7 @@ use crate::{
 /// Longest time of a read. An API server answers within some milliseconds, and waits at least a second for a review.
 const READ: Duration = Duration::from_millis(500);
 /// How long labels count that were read, if the watch does not deliver the namespace before.
-const FOUND: Duration = Duration::from_secs(30);
+const FOUND: Duration = Duration::from_secs(2);
 /// How long a failure counts: a client may create the namespace right after it.
 const FAILED: Duration = Duration::from_millis(250);
 /// Requests to the API server at the same time. A client can name any namespace in a review.

@@ -10,7 +10,6 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
@@ -65,10 +64,11 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
     body::check(request.headers())?;
     let (limits, memory) = (&webhook.limits, &webhook.memory);
     let received = body::receive(request.into_body(), limits.review, limits, memory, deadline, &exchange).await?;
-    let ReceivedBody { bytes, memory } = received;
-    let body = Arc::new(bytes);
-    let answer = attempts(&webhook, stage, body, began, deadline).await?;
+    let body = Arc::new(received);
+    let answer = attempts(&webhook, stage, &body, began, deadline).await?;
     exchange.credit();
+    // A worker that was too late still has the body, and with it its memory.
+    let memory = Arc::into_inner(body).and_then(|body| body.memory);
     let charged = memory.filter(|_| answer.len() > SMALL_RESPONSE);
     // The answer takes the place of the body, which is larger than every patch but one of a hostile object.
     if !charged.as_ref().is_none_or(|memory| memory.resize(answer.len() as u64)) {
@@ -94,13 +94,13 @@ enum Attempt {
 async fn attempts(
     webhook: &Arc<Webhook>,
     stage: Stage,
-    body: Arc<Bytes>,
+    body: &Arc<ReceivedBody>,
     began: Instant,
     deadline: Deadline,
 ) -> Result<Vec<u8>, StatusError> {
     let (mut early, mut again, mut is_resolved) = (None, true, false);
     loop {
-        match attempt(webhook, stage, &body, began, deadline, again, is_resolved).await {
+        match attempt(webhook, stage, body, began, deadline, again, is_resolved).await {
             Attempt::Done(answer) => return answer,
             Attempt::Early(decision) => (early, again) = (Some(decision), false),
             Attempt::UnknownNamespace(name) => {
@@ -109,7 +109,7 @@ async fn attempts(
                 continue;
             }
             // The decision of the first attempt is better than none.
-            Attempt::Unchecked(why) => return webhook.answer(stage, &body, began, early.ok_or(why)),
+            Attempt::Unchecked(why) => return webhook.answer(stage, &body.bytes, began, early.ok_or(why)),
         }
         // A large review holds no worker meanwhile.
         sleep(SECOND_ATTEMPT).await;
@@ -120,13 +120,13 @@ async fn attempts(
 async fn attempt(
     webhook: &Arc<Webhook>,
     stage: Stage,
-    body: &Arc<Bytes>,
+    body: &Arc<ReceivedBody>,
     began: Instant,
     deadline: Deadline,
     again: bool,
     is_resolved: bool,
 ) -> Attempt {
-    let length = body.len();
+    let length = body.bytes.len();
     let latest = deadline.latest_begin(length);
     // Whether there is time for a second attempt.
     let again = move || again && Instant::now() + SECOND_ATTEMPT <= deadline.latest_begin(2 * length);
@@ -134,9 +134,9 @@ async fn attempt(
         if Instant::now() > latest {
             return Attempt::Unchecked(Unchecked::Late);
         }
-        return webhook.try_decide(stage, body, began, again(), is_resolved);
+        return webhook.try_decide(stage, &body.bytes, began, again(), is_resolved);
     }
-    let user = match admission::read_review(body) {
+    let user = match admission::read_review(&body.bytes) {
         Ok((_, request)) => request.user.into_owned(),
         Err(_) => String::new(),
     };
@@ -145,7 +145,7 @@ async fn attempt(
         if Instant::now() > latest {
             return Attempt::Unchecked(Unchecked::Late);
         }
-        worker.try_decide(stage, &body, began, again(), is_resolved)
+        worker.try_decide(stage, &body.bytes, began, again(), is_resolved)
     };
     match timeout_at(latest, webhook.large.run(user, decide)).await {
         Ok(Ok(attempt)) => attempt,

@@ -66,17 +66,17 @@ async fn slow_large_bodies_do_not_keep_others_out() {
 
 #[tokio::test(start_paused = true)]
 async fn bodies_together_take_no_more_than_their_room() {
-    // One client may take 7 of 8 MiB. Two bodies take 6.
+    // One client may take 7 of 8 MiB. Two bodies take 4.
     let (_, router) = app_with(RestLimits { body: 7 * MIB, memory: 8 * MIB, ..RestLimits::default() });
     let slow: Vec<Slow> = (0..2).map(|_| begin(&router, "/v1/plan")).collect();
     for slow in &slow {
-        slow.send(3 * MIB).await;
+        slow.send(2 * MIB).await;
     }
     for mebibytes in [1, 4] {
         let answer = post(&router, "/v1/plan", JSON, large(mebibytes * MIB)).await;
         assert_eq!(answer.status, StatusCode::OK, "{mebibytes} MiB: {}", answer.text());
     }
-    // The first took what was left, the other one the memory of the body that stood still for the longest time.
+    // The first had enough left, the other one took the memory of the body that stood still for the longest time.
     let mut status = Vec::new();
     for slow in slow {
         drop(slow.body);

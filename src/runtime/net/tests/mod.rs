@@ -18,6 +18,7 @@ use super::{
     Health,
     connection::{ConnectionLimits, Connections, Places},
     peer::Peer,
+    response_clock::ResponseClock,
 };
 use h2::{Client, RST_STREAM};
 
@@ -152,6 +153,28 @@ async fn an_http2_stream_whose_client_reads_nothing_is_reset() {
         client.window_update(3, 100).await;
         assert_eq!(client.data(3).await, b"late", "a window of {window}");
     }
+}
+
+/// h2 would keep a last piece that hyper gave it, for as long as the client likes.
+#[tokio::test(start_paused = true)]
+async fn an_http2_stream_with_a_small_response_is_reset_as_well() {
+    let server = server();
+    let mut client = Client::open(&server.connections, 1).await;
+    let began = Instant::now();
+    client.get(1, "/").await;
+    client.until(|kind, stream| kind == RST_STREAM && stream == 1).await;
+    assert_eq!(began.elapsed().as_secs(), WRITE.as_secs());
+}
+
+/// The clock of a connection belongs to one response at a time.
+#[tokio::test(start_paused = true)]
+async fn an_eviction_after_the_response_leaves_the_next_one_alone() {
+    let clock = ResponseClock::new(WRITE);
+    let (first, second) = (clock.reset(), clock.reset());
+    clock.expire(first);
+    assert!(timeout(WRITE, clock.run_out()).await.is_err());
+    clock.expire(second);
+    timeout(Duration::ZERO, clock.run_out()).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -69,7 +69,7 @@ impl Activity {
     /// The activity of a new request of `connection`.
     pub(crate) fn request(connection: Arc<Self>) -> Arc<Self> {
         connection.count(Progress::Receiving).fetch_add(1, Ordering::Relaxed);
-        connection.set(Progress::Idle);
+        connection.own.store(Progress::Idle as u8, Ordering::Relaxed);
         Arc::new(Self::new(Progress::Receiving, Some(connection)))
     }
 
@@ -101,9 +101,10 @@ impl Activity {
 
     /// Notes that bytes were received or sent.
     pub(crate) fn moved(&self) {
-        self.moved.store(self.millis(Instant::now()), Ordering::Relaxed);
+        let now = Instant::now();
+        self.moved.store(self.millis(now), Ordering::Relaxed);
         if let Some(connection) = &self.connection {
-            connection.moved();
+            connection.moved.store(connection.millis(now), Ordering::Relaxed);
         }
     }
 

@@ -75,7 +75,9 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
         return Err(StatusError::busy("other reviews take all memory"));
     }
     let mut response = json(answer);
-    response.extensions_mut().insert(HeldByResponse::new(charged));
+    if charged.is_some() {
+        response.extensions_mut().insert(HeldByResponse::new(charged));
+    }
     Ok(response)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An update is not refused for a fault that the stored object already has. A fault is the same one only if it has no
 //! further effect: the address of a pod that has ended is harmless as long as nobody reaches it. What reaches an address
-//! is its [`Traffic`] and its [`Readiness`].
+//! is its [`Traffic`] and its [`AddressReadiness`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,13 +23,13 @@ pub(super) enum Fault<'a> {
         /// Which [`Traffic`] of the object goes to it.
         traffic: usize,
         /// How far it takes traffic.
-        readiness: Readiness,
+        readiness: AddressReadiness,
     },
 }
 
 /// How far an address takes traffic; more of it last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Readiness {
+pub(super) enum AddressReadiness {
     /// Not at all.
     NotReady,
     /// If no other endpoint is ready: it terminates, but still serves.
@@ -95,7 +95,7 @@ pub(super) struct StoredFaults {
     texts: BTreeSet<(Rule, Text)>,
     counts: BTreeMap<Rule, usize>,
     /// By the number of its traffic, how far each address takes it.
-    addresses: BTreeMap<(Rule, AddressKey<Text>, usize), Readiness>,
+    addresses: BTreeMap<(Rule, AddressKey<Text>, usize), AddressReadiness>,
     /// The traffic of the stored object, numbered.
     numbers: BTreeMap<Traffic, usize>,
     is_proxied: bool,

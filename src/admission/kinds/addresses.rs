@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, de::Visitor};
 use crate::{
     admission::{
         DeniedRange, HostNetwork, Knowledge, PodNetwork, Rule, Settings, Unknown,
-        fault::{Fault, Readiness},
+        fault::{AddressReadiness, Fault},
         findings::RuleFindings,
     },
     model::{AddressKey, Text, installed::POLICY_KIND, parse_lenient},
@@ -152,7 +152,7 @@ pub(super) struct ListedAddress<'a, F> {
     /// The index of its traffic in that of the object.
     pub(super) traffic: usize,
     /// How far it takes this traffic.
-    pub(super) readiness: Readiness,
+    pub(super) readiness: AddressReadiness,
 }
 
 impl<'a, F> ListedAddress<'a, F> {

@@ -46,7 +46,7 @@ impl ComposedServer {
     /// Binds the sockets and composes the parts. Connections queue from here on.
     pub async fn bind(options: &ServeOptions) -> anyhow::Result<Self> {
         let rest_socket = match options.rest_listen() {
-            Some(address) => Some(Socket::bind(address).await?),
+            Some(address) => Some(Socket::bind(address)?),
             None => None,
         };
         let rest_address = rest_socket.as_ref().map(Socket::address);
@@ -55,7 +55,7 @@ impl ComposedServer {
             tracing::warn!(%address, "the REST API is {exposure}");
         }
         let admin_socket = match options.admin_listen {
-            Some(address) => Some(Socket::bind(address).await?),
+            Some(address) => Some(Socket::bind(address)?),
             None => None,
         };
         let mut banner = Banner {
@@ -75,9 +75,9 @@ impl ComposedServer {
         }
         if let Some(webhook) = &options.webhook {
             let socket = if webhook.any_port {
-                Socket::bind_or_any_port(webhook.listen).await?
+                Socket::bind_or_any_port(webhook.listen)?
             } else {
-                Socket::bind(webhook.listen).await?
+                Socket::bind(webhook.listen)?
             };
             let WebhookPart { part, in_memory_ca } = webhook::part(webhook, &options.clock, &health).await?;
             (banner.webhook, banner.webhook_ca) = (Some(socket.address()), in_memory_ca);

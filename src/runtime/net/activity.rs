@@ -15,7 +15,7 @@ use super::response_clock::ResponseClock;
 
 /// How far a connection or a request is. The lower, the less is lost if it is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Progress {
+pub(crate) enum ActivityStage {
     /// The handshake, or the first request head, is incomplete.
     Opening,
     /// A connection between two requests.
@@ -29,7 +29,7 @@ pub(crate) enum Progress {
     Computing,
 }
 
-impl Progress {
+impl ActivityStage {
     const ALL: [Self; 5] = [Self::Opening, Self::Idle, Self::Receiving, Self::Responding, Self::Computing];
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Activity {
     /// The own stage; that of a connection counts only while it has no request.
     own: AtomicU8,
     /// The requests of a connection by stage.
-    requests: [AtomicU32; Progress::ALL.len()],
+    requests: [AtomicU32; ActivityStage::ALL.len()],
     connection: Option<Arc<Activity>>,
     /// Milliseconds from `born` to the last byte or change of stage.
     moved: AtomicU64,
@@ -56,24 +56,24 @@ pub(crate) struct Activity {
 /// The order of eviction among those of a peer: the lowest goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EvictionRank {
-    pub(super) progress: Progress,
+    pub(super) progress: ActivityStage,
     pub(super) moved: Instant,
 }
 
 impl Activity {
     /// The activity of a new connection.
     pub(crate) fn connection() -> Arc<Self> {
-        Arc::new(Self::new(Progress::Opening, None))
+        Arc::new(Self::new(ActivityStage::Opening, None))
     }
 
     /// The activity of a new request of `connection`.
     pub(crate) fn request(connection: Arc<Self>) -> Arc<Self> {
-        connection.count(Progress::Receiving).fetch_add(1, Ordering::Relaxed);
-        connection.own.store(Progress::Idle as u8, Ordering::Relaxed);
-        Arc::new(Self::new(Progress::Receiving, Some(connection)))
+        connection.count(ActivityStage::Receiving).fetch_add(1, Ordering::Relaxed);
+        connection.own.store(ActivityStage::Idle as u8, Ordering::Relaxed);
+        Arc::new(Self::new(ActivityStage::Receiving, Some(connection)))
     }
 
-    fn new(own: Progress, connection: Option<Arc<Self>>) -> Self {
+    fn new(own: ActivityStage, connection: Option<Arc<Self>>) -> Self {
         Self {
             born: Instant::now(),
             own: AtomicU8::new(own as u8),
@@ -87,7 +87,7 @@ impl Activity {
     }
 
     /// Enters a stage.
-    pub(crate) fn set(&self, progress: Progress) {
+    pub(crate) fn set(&self, progress: ActivityStage) {
         let before = self.own.swap(progress as u8, Ordering::Relaxed);
         if let Some(connection) = &self.connection
             && before != progress as u8
@@ -108,7 +108,7 @@ impl Activity {
         }
     }
 
-    fn count(&self, progress: Progress) -> &AtomicU32 {
+    fn count(&self, progress: ActivityStage) -> &AtomicU32 {
         &self.requests[progress as usize]
     }
 
@@ -117,9 +117,9 @@ impl Activity {
     }
 
     /// The stage: that of the request which is furthest, if there is one.
-    pub(super) fn progress(&self) -> Progress {
-        let of_request = Progress::ALL.into_iter().rev().find(|p| self.count(*p).load(Ordering::Relaxed) > 0);
-        of_request.unwrap_or(Progress::ALL[usize::from(self.own.load(Ordering::Relaxed))])
+    pub(super) fn progress(&self) -> ActivityStage {
+        let of_request = ActivityStage::ALL.into_iter().rev().find(|p| self.count(*p).load(Ordering::Relaxed) > 0);
+        of_request.unwrap_or(ActivityStage::ALL[usize::from(self.own.load(Ordering::Relaxed))])
     }
 
     /// The rank among those that may be evicted; `None` if this one may not.
@@ -127,8 +127,8 @@ impl Activity {
         let moved = self.born + Duration::from_millis(self.moved.load(Ordering::Relaxed));
         let progress = self.progress();
         match progress {
-            Progress::Computing => None,
-            Progress::Responding if now.saturating_duration_since(moved) < STALLED => None,
+            ActivityStage::Computing => None,
+            ActivityStage::Responding if now.saturating_duration_since(moved) < STALLED => None,
             _ => Some(EvictionRank { progress, moved }),
         }
     }

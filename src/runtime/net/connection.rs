@@ -30,7 +30,7 @@ use tokio::{
 use tower::Service;
 
 use super::{
-    activity::{Activity, Progress},
+    activity::{Activity, ActivityStage},
     credits::Credits,
     exchange::{Exchange, RequestBody, ResponseBody},
     health::Health,
@@ -67,12 +67,12 @@ pub(super) struct Connections {
     limits: ConnectionLimits,
     /// The phase of the shutdown. Every connection holds a receiver: the channel closes when the last has ended.
     phase: Arc<watch::Sender<ShutdownPhase>>,
-    places: Places,
+    places: ListenerPlaces,
 }
 
 /// The places of a listener.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(super) struct ListenerPlaces {
     /// Connections.
     pub(super) connections: Ledger,
     /// Connections without a first request: they are cheap for a client, and a handshake is not for the server.
@@ -82,7 +82,7 @@ pub(super) struct Places {
     pub(super) credits: Credits,
 }
 
-impl Places {
+impl ListenerPlaces {
     /// The places of a listener with at most this many connections: a quarter as many without a request, and four times
     /// as many requests.
     pub(super) fn new(health: &Health, listener: &'static str, connections: usize) -> Self {
@@ -119,7 +119,7 @@ enum ShutdownPhase {
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, gauge: Gauge, limits: ConnectionLimits, places: Places) -> Self {
+    pub(super) fn new(router: Router, gauge: Gauge, limits: ConnectionLimits, places: ListenerPlaces) -> Self {
         let phase = Arc::new(watch::Sender::new(ShutdownPhase::Running));
         Self { router, gauge, limits, phase, places }
     }
@@ -178,7 +178,7 @@ struct ConnectionShared {
     router: Router,
     peer: Peer,
     activity: Arc<Activity>,
-    places: Places,
+    places: ListenerPlaces,
     first: FirstRequest,
     /// How many of its requests were evicted.
     evicted: AtomicU32,
@@ -205,7 +205,7 @@ impl ConnectionShared {
             return;
         }
         let count = self.evicted.fetch_add(1, Ordering::Relaxed);
-        if count >= MAX_EVICTED && self.activity.progress() != Progress::Computing {
+        if count >= MAX_EVICTED && self.activity.progress() != ActivityStage::Computing {
             self.places.credits.bar(self.peer);
             self.activity.evict();
         }

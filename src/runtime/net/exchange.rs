@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hyper::body::{Frame, Incoming, SizeHint};
 
 use super::{
-    activity::{Activity, Progress},
+    activity::{Activity, ActivityStage},
     credits::Credits,
     ledger::Holding,
     peer::Peer,
@@ -71,7 +71,7 @@ impl RequestBody {
         let activity = exchange.activity.clone();
         head.extensions.insert(exchange);
         if body.is_end_stream() {
-            activity.set(Progress::Computing);
+            activity.set(ActivityStage::Computing);
             return Request::from_parts(head, Body::empty());
         }
         Request::from_parts(head, Body::new(Self { body, activity }))
@@ -85,7 +85,7 @@ impl HttpBody for RequestBody {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let polled = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if polled.is_none() || self.body.is_end_stream() {
-            self.activity.set(Progress::Computing);
+            self.activity.set(ActivityStage::Computing);
         } else {
             self.activity.moved();
         }
@@ -138,7 +138,7 @@ impl HttpBody for ResponseBody {
         if self.rest.is_empty() {
             // Until a piece is ready, the client is not the one that is slow.
             self.clock.stop();
-            self.activity.set(Progress::Computing);
+            self.activity.set(ActivityStage::Computing);
             match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.rest = data,
@@ -155,7 +155,7 @@ impl HttpBody for ResponseBody {
         // The pieces before this one were read, or are in buffers of a bounded size.
         self.clock.add(piece.len());
         self.clock.start();
-        self.activity.set(Progress::Responding);
+        self.activity.set(ActivityStage::Responding);
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
@@ -178,6 +178,6 @@ impl Drop for ResponseBody {
         self.clock.stop();
         // What the exchange still holds is released at once, or by a job that outlives it. Nobody gains by an eviction, and
         // on this connection the next request may have begun.
-        self.activity.set(Progress::Computing);
+        self.activity.set(ActivityStage::Computing);
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use tokio::time::Instant;
 
 use super::{
-    activity::{Activity, EvictionRank, Progress},
+    activity::{Activity, ActivityStage, EvictionRank},
     credits::Credits,
     ledger_metrics::LedgerMetrics,
     peer::Peer,
@@ -88,7 +88,7 @@ struct Entry {
 struct Candidate {
     /// Of the peer, when the candidate was chosen.
     has_credit: bool,
-    progress: Progress,
+    progress: ActivityStage,
     moved: Instant,
     peer: Peer,
     id: u64,
@@ -290,7 +290,7 @@ mod tests {
     }
 
     /// Takes what each of these wants, one after the other.
-    async fn take(ledger: &Ledger, wanted: &[(&'static str, u64, Progress)]) -> Vec<Named> {
+    async fn take(ledger: &Ledger, wanted: &[(&'static str, u64, ActivityStage)]) -> Vec<Named> {
         let mut all = Vec::new();
         for (name, amount, progress) in wanted {
             let activity = Activity::connection();
@@ -320,7 +320,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_peer_that_holds_the_most_gives_back_what_is_least_advanced() {
-        use Progress::{Computing, Idle, Opening, Receiving, Responding};
+        use ActivityStage::{Computing, Idle, Opening, Receiving, Responding};
         let rows: [(&str, &[_], &str, &str); 9] = [
             ("enough for all", &[("a", 6, Idle), ("b", 2, Idle)], "", ""),
             ("the oldest of the largest", &[("a1", 4, Idle), ("a2", 4, Idle), ("b", 2, Idle)], "", "a1"),
@@ -347,9 +347,10 @@ mod tests {
         let credits = Credits::default();
         credits.earn(peer("g"));
         let ledger = Ledger::new(limits, credits, LedgerMetrics::default());
-        let mut wanted = vec![("g1", 1, Progress::Idle), ("g2", 1, Progress::Idle), ("g3", 1, Progress::Opening)];
+        let mut wanted =
+            vec![("g1", 1, ActivityStage::Idle), ("g2", 1, ActivityStage::Idle), ("g3", 1, ActivityStage::Opening)];
         for name in ["a", "b", "c", "d", "e", "f", "h", "i", "j"] {
-            wanted.push((name, 1, Progress::Opening));
+            wanted.push((name, 1, ActivityStage::Opening));
         }
         let all = take(&ledger, &wanted).await;
         // There are places for ten of twelve. The oldest without credit go, although g holds the most, and has an older one.
@@ -359,7 +360,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_holding_grows_at_the_expense_of_others_and_never_of_itself() {
         let ledger = Ledger::new(TEN, Credits::default(), LedgerMetrics::default());
-        let all = take(&ledger, &[("a1", 3, Progress::Receiving), ("a2", 3, Progress::Receiving)]).await;
+        let all = take(&ledger, &[("a1", 3, ActivityStage::Receiving), ("a2", 3, ActivityStage::Receiving)]).await;
         let second = all[1].holding.as_ref().unwrap();
         assert!(second.resize(5) && ledger.used() == 8);
         assert!(second.resize(6) && ledger.used() == 6, "the first gave way");

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     Health, Readiness, Socket, Tasks, admin,
-    connection::{ConnectionLimits, Connections, Places},
+    connection::{ConnectionLimits, Connections, ListenerPlaces},
     listener::{Listener, TlsOptions},
 };
 use crate::runtime::{
@@ -155,7 +155,7 @@ impl Server {
         let ServerOptions { head_timeout: head, write_timeout: write, max_connections, .. } = self.options;
         let limits = ConnectionLimits { head, write, first_request_grace };
         let open = tls.as_ref().map_or(&self.connections, |tls| &tls.certificate.metrics().connections);
-        let places = Places::new(&self.health, name, max_connections);
+        let places = ListenerPlaces::new(&self.health, name, max_connections);
         let connections = Connections::new(router, open.clone(), limits, places);
         self.listeners.push(Listener::new(socket, connections, tls));
     }

@@ -28,9 +28,8 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Binds a socket. `[::]` accepts IPv4 as well; on a machine without IPv6 it becomes `0.0.0.0`.
-    #[expect(clippy::unused_async, reason = "it must be called within a runtime")]
-    pub async fn bind(address: SocketAddr) -> anyhow::Result<Self> {
+    /// Binds a socket, within a runtime. `[::]` accepts IPv4 as well; on a machine without IPv6 it becomes `0.0.0.0`.
+    pub fn bind(address: SocketAddr) -> anyhow::Result<Self> {
         let context = || format!("cannot listen on {address}");
         let listener = match listen(address) {
             Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != ErrorKind::AddrInUse => {
@@ -44,9 +43,9 @@ impl Socket {
     }
 
     /// Binds a socket, on any other port if this one is taken.
-    pub async fn bind_or_any_port(address: SocketAddr) -> anyhow::Result<Self> {
-        match Self::bind(address).await {
-            Err(_) => Self::bind(SocketAddr::new(address.ip(), 0)).await,
+    pub fn bind_or_any_port(address: SocketAddr) -> anyhow::Result<Self> {
+        match Self::bind(address) {
+            Err(_) => Self::bind(SocketAddr::new(address.ip(), 0)),
             bound => bound,
         }
     }

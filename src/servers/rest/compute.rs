@@ -97,7 +97,7 @@ async fn read_and_work(
     let done = app.workers.run(exchange.peer, move || {
         let app = worker;
         let charge = |bytes: usize| match &memory {
-            Some(memory) if !memory.resize(bytes as u64) => Err(app.busy("other requests take all memory")),
+            Some(memory) if !memory.resize(bytes as u64) => Err(app.body_error(BodyError::NoMemory)),
             _ => Ok(()),
         };
         let bytes = match encoding {
@@ -109,9 +109,9 @@ async fn read_and_work(
         };
         app.metrics.body_bytes.inc_by(bytes.len() as u64);
         let posted = bytes.len();
-        let answer = work(&app, PostedBody { bytes: bytes.clone(), format })?;
+        let answer = work(&app, PostedBody { bytes, format })?;
+        // Both were there while the answer was written.
         charge(posted + answer.json.len())?;
-        drop(bytes);
         charge(answer.json.len())?;
         Ok(JsonAnswer { held: Some(HeldByResponse::new([place].into_iter().chain(memory))), ..answer })
     });
@@ -127,10 +127,10 @@ async fn read_and_work(
 impl RestApp {
     /// The error of a body that was not received.
     fn body_error(&self, error: BodyError) -> ApiError {
-        match error {
-            BodyError::NoMemory => self.busy("other requests take all memory"),
-            error => error.into(),
+        if error == BodyError::NoMemory {
+            self.metrics.shed.inc();
         }
+        error.into()
     }
 
     /// The error of a request that is refused because of others.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     admission::{
-        fault::{ObjectTraffic, Readiness, Traffic, TrafficPort},
+        fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
         kinds::{
             addresses::{ListedAddress, WrittenAddress},
             check::CheckedMeta,
@@ -87,7 +87,7 @@ impl CheckedEndpoints {
                     address: &address.ip,
                     field: AddressField { subset, list, at },
                     traffic: subset,
-                    readiness: if list == READY { Readiness::Ready } else { Readiness::NotReady },
+                    readiness: if list == READY { AddressReadiness::Ready } else { AddressReadiness::NotReady },
                 })
             })
         })

@@ -3,7 +3,7 @@
 use crate::{
     admission::{
         Rule,
-        fault::{Fault, Readiness},
+        fault::{AddressReadiness, Fault},
         findings::RuleFindings,
         kinds::{addresses::Ranges, check::Subject},
     },
@@ -30,5 +30,5 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
 
 /// The fault of an address whose traffic the Service redirects to its pods.
 fn redirected(ip: &str) -> Fault<'_> {
-    Fault::Address { address: AddressKey::of(ip), traffic: 0, readiness: Readiness::Ready }
+    Fault::Address { address: AddressKey::of(ip), traffic: 0, readiness: AddressReadiness::Ready }
 }

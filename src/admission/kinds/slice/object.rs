@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::{
     admission::{
-        fault::{ObjectTraffic, Readiness, Traffic, TrafficPort},
+        fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
         kinds::{
             addresses::{ListedAddress, WrittenAddress},
             check::CheckedMeta,
@@ -106,13 +106,13 @@ struct CheckedConditions {
 
 impl CheckedConditions {
     /// As kube-proxy reads them.
-    fn readiness(self) -> Readiness {
+    fn readiness(self) -> AddressReadiness {
         if self.ready.unwrap_or(true) {
-            Readiness::Ready
+            AddressReadiness::Ready
         } else if self.serving.unwrap_or(true) && self.terminating.unwrap_or(false) {
-            Readiness::Terminating
+            AddressReadiness::Terminating
         } else {
-            Readiness::NotReady
+            AddressReadiness::NotReady
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     Health,
-    connection::{ConnectionLimits, Connections, Places},
+    connection::{ConnectionLimits, Connections, ListenerPlaces},
     peer::Peer,
     response_clock::ResponseClock,
 };
@@ -62,7 +62,7 @@ fn server() -> TestServer {
         .route("/bug", get(bug));
     let (open, first_request_grace) = (Gauge::default(), Duration::ZERO);
     let limits = ConnectionLimits { head: HEAD, write: WRITE, first_request_grace };
-    let places = Places::new(&Health::default(), "test", 1024);
+    let places = ListenerPlaces::new(&Health::default(), "test", 1024);
     TestServer { connections: Connections::new(router, open.clone(), limits, places), open, answers }
 }
 

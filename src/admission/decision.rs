@@ -254,11 +254,12 @@ fn sentence(finding: &RuleFinding) -> String {
 
 /// A text of at most `max` characters, without control characters: API servers drop warnings that contain them.
 fn short(text: &str, max: usize) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let mut out: String = clean.clone().take(max).collect();
-    if clean.count() > max {
-        out.pop();
-        out.push('…');
+    let mut text = if text.contains(char::is_control) { text.replace(char::is_control, " ") } else { text.to_owned() };
+    // A text has at least as many bytes as characters. Few are so long that they have to be counted.
+    if text.len() > max && text.chars().count() > max {
+        let end = text.char_indices().nth(max.saturating_sub(1)).map_or(0, |(at, _)| at);
+        text.truncate(end);
+        text.push('…');
     }
-    out
+    text
 }

@@ -13,8 +13,8 @@ use std::{
 
 use axum::{
     Router,
-    http::{HeaderValue, Request, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderValue, Request, header},
+    response::Response,
 };
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
@@ -31,12 +31,12 @@ use tower::Service;
 
 use super::{
     activity::{Activity, ActivityStage},
-    credits::Credits,
     exchange::{Exchange, RequestBody, ResponseBody},
     health::Health,
     ledger::{Holding, Ledger},
     peer::Peer,
     response_clock::{self, ResponseClock},
+    standings::Standings,
     streams::StreamExecutor,
     write_timeout::WriteTimeout,
 };
@@ -63,6 +63,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 #[derive(Clone)]
 pub(super) struct Connections {
     router: Router,
+    no_place: fn() -> Response,
     gauge: Gauge,
     limits: ConnectionLimits,
     /// The phase of the shutdown. Every connection holds a receiver: the channel closes when the last has ended.
@@ -79,7 +80,7 @@ pub(super) struct ListenerPlaces {
     pub(super) openings: Ledger,
     /// Requests.
     pub(super) requests: Ledger,
-    pub(super) credits: Credits,
+    pub(super) standings: Standings,
 }
 
 impl ListenerPlaces {
@@ -91,7 +92,7 @@ impl ListenerPlaces {
             connections: health.ledger(listener, "connections", total),
             openings: health.ledger(listener, "handshakes", (total / 4).max(1)),
             requests: health.ledger(listener, "requests", total.saturating_mul(4)),
-            credits: health.credits().clone(),
+            standings: health.standings().clone(),
         }
     }
 }
@@ -119,9 +120,15 @@ enum ShutdownPhase {
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, gauge: Gauge, limits: ConnectionLimits, places: ListenerPlaces) -> Self {
+    pub(super) fn new(
+        router: Router,
+        no_place: fn() -> Response,
+        gauge: Gauge,
+        limits: ConnectionLimits,
+        places: ListenerPlaces,
+    ) -> Self {
         let phase = Arc::new(watch::Sender::new(ShutdownPhase::Running));
-        Self { router, gauge, limits, phase, places }
+        Self { router, no_place, gauge, limits, phase, places }
     }
 
     /// The number of open connections.
@@ -146,19 +153,21 @@ impl Connections {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        if self.places.credits.is_barred(peer) {
+        if self.places.standings.is_barred(peer) {
             return;
         }
         let activity = Activity::connection();
         let Some(place) = self.places.connections.take(peer, 1, &activity) else { return };
         let Some(first) = self.places.openings.take(peer, 1, &activity) else { return };
         let (open, phase) = (OpenConnection::new(&self.gauge), self.phase.subscribe());
-        let (router, limits, places) = (self.router.clone(), self.limits, self.places.clone());
+        let (router, no_place) = (self.router.clone(), self.no_place);
+        let (limits, places) = (self.limits, self.places.clone());
         tokio::spawn(async move {
             let _held = (place, open);
             let first = FirstRequest(Mutex::new(Some(first)));
             let shared =
-                Arc::new(ConnectionShared { router, peer, activity, places, first, evicted: AtomicU32::new(0) });
+                ConnectionShared { router, no_place, peer, activity, places, first, evicted: AtomicU32::new(0) };
+            let shared = Arc::new(shared);
             let served = async {
                 if let Some(io) = opening.await {
                     serve(io, shared.clone(), limits, phase).await;
@@ -176,6 +185,8 @@ impl Connections {
 /// What the requests of a connection share.
 struct ConnectionShared {
     router: Router,
+    /// The response to a request that was refused a place, or lost it. Over HTTP/1 the rest of its body is not read.
+    no_place: fn() -> Response,
     peer: Peer,
     activity: Arc<Activity>,
     places: ListenerPlaces,
@@ -201,12 +212,12 @@ impl ConnectionShared {
     /// Counts a request that was evicted or refused. A connection with many of them is closed: its client begins more
     /// requests than it completes, and would begin another one for each that ends. Its peer is barred for a moment.
     fn count_evicted(&self) {
-        if self.places.credits.has(self.peer, Instant::now()) {
+        if self.places.standings.has_credit(self.peer, Instant::now()) {
             return;
         }
         let count = self.evicted.fetch_add(1, Ordering::Relaxed);
         if count >= MAX_EVICTED && self.activity.progress() != ActivityStage::Computing {
-            self.places.credits.bar(self.peer);
+            self.places.standings.bar(self.peer);
             self.activity.evict();
         }
     }
@@ -305,14 +316,15 @@ async fn respond(
     shared.first.arrived();
     let Some(place) = shared.places.requests.take(shared.peer, 1, &activity) else {
         shared.count_evicted();
-        return Ok(no_room());
+        return Ok((shared.no_place)());
     };
-    let exchange = Exchange { peer: shared.peer, activity: activity.clone(), credits: shared.places.credits.clone() };
+    let exchange =
+        Exchange { peer: shared.peer, activity: activity.clone(), standings: shared.places.standings.clone() };
     let mut router = shared.router.clone();
     let mut response = tokio::select! {
         biased;
         response = router.call(RequestBody::wrap(request, exchange)) => response?,
-        () = activity.evicted() => no_room(),
+        () = activity.evicted() => (shared.no_place)(),
     };
     if activity.is_evicted() {
         shared.count_evicted();
@@ -325,11 +337,6 @@ async fn respond(
     }
     let clock = response_clock::current().unwrap_or(of_connection);
     Ok(ResponseBody::wrap(response, clock, activity, place, h2))
-}
-
-/// The response to a request that was evicted or refused. Over HTTP/1 the rest of its body is not read.
-fn no_room() -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, and this one was the slowest\n").into_response()
 }
 
 async fn stopped(phase: &mut watch::Receiver<ShutdownPhase>) {

@@ -16,10 +16,10 @@ use hyper::body::{Frame, Incoming, SizeHint};
 
 use super::{
     activity::{Activity, ActivityStage},
-    credits::Credits,
     ledger::Holding,
     peer::Peer,
     response_clock::ResponseClock,
+    standings::Standings,
 };
 
 /// The size of a piece of a response: h2 buffers what it gets, however small the window is.
@@ -30,7 +30,7 @@ const PIECE: usize = 16 << 10;
 pub(crate) struct Exchange {
     pub(crate) peer: Peer,
     pub(crate) activity: Arc<Activity>,
-    pub(super) credits: Credits,
+    pub(super) standings: Standings,
 }
 
 impl Exchange {
@@ -38,13 +38,13 @@ impl Exchange {
     pub(crate) fn of(extensions: &Extensions) -> Self {
         extensions.get().cloned().unwrap_or_else(|| {
             let activity = Activity::request(Activity::connection());
-            Self { peer: Peer::UNKNOWN, activity, credits: Credits::default() }
+            Self { peer: Peer::UNKNOWN, activity, standings: Standings::default() }
         })
     }
 
     /// Gives credit to the peer for an answered review.
     pub(crate) fn credit(&self) {
-        self.credits.earn(self.peer);
+        self.standings.earn(self.peer);
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::{
 };
 
 use super::{
-    credits::Credits,
     ledger::{Ledger, LedgerLimits},
     ledger_metrics::LedgerMetricsFamily,
+    standings::Standings,
 };
 use crate::runtime::telemetry::registry::MetricsRegistry;
 
@@ -19,7 +19,7 @@ pub struct Health {
     /// The metrics of the server.
     pub metrics: Arc<MetricsRegistry>,
     ledgers: LedgerMetricsFamily,
-    credits: Credits,
+    standings: Standings,
 }
 
 impl Default for Health {
@@ -27,19 +27,19 @@ impl Default for Health {
         let (running, metrics, ledgers) =
             (Arc::default(), Arc::<MetricsRegistry>::default(), LedgerMetricsFamily::default());
         metrics.register(|registry| ledgers.register(registry));
-        Self { running, metrics, ledgers, credits: Credits::default() }
+        Self { running, metrics, ledgers, standings: Standings::default() }
     }
 }
 
 impl Health {
     /// A ledger of `total` of a resource of a listener, which counts what it evicts and refuses.
     pub(crate) fn ledger(&self, listener: &'static str, resource: &'static str, total: u64) -> Ledger {
-        Ledger::new(LedgerLimits::of(total), self.credits.clone(), self.ledgers.of(listener, resource))
+        Ledger::new(LedgerLimits::of(total), self.standings.clone(), self.ledgers.of(listener, resource))
     }
 
-    /// The credit of peers, on all listeners.
-    pub(super) fn credits(&self) -> &Credits {
-        &self.credits
+    /// The standings of peers, on all listeners.
+    pub(super) fn standings(&self) -> &Standings {
+        &self.standings
     }
 
     /// Whether the server accepts requests: from the first accept to the begin of the shutdown.

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 use super::{
     activity::{Activity, ActivityStage, EvictionRank},
-    credits::Credits,
     ledger_metrics::LedgerMetrics,
     peer::Peer,
+    standings::Standings,
 };
 
 /// How many victims are chosen at once, and how long the choice holds: choosing reads the whole ledger.
@@ -57,7 +57,7 @@ pub(crate) struct Ledger(Arc<LedgerShared>);
 #[derive(Debug)]
 struct LedgerShared {
     limits: LedgerLimits,
-    credits: Credits,
+    standings: Standings,
     entries: Mutex<Entries>,
     metrics: LedgerMetrics,
 }
@@ -103,8 +103,8 @@ pub(crate) struct Holding {
 }
 
 impl Ledger {
-    pub(crate) fn new(limits: LedgerLimits, credits: Credits, metrics: LedgerMetrics) -> Self {
-        Self(Arc::new(LedgerShared { limits, credits, entries: Mutex::default(), metrics }))
+    pub(crate) fn new(limits: LedgerLimits, standings: Standings, metrics: LedgerMetrics) -> Self {
+        Self(Arc::new(LedgerShared { limits, standings, entries: Mutex::default(), metrics }))
     }
 
     /// Takes `amount` for `activity`, from others if there is too little. `None`: nobody has to give it back.
@@ -206,7 +206,7 @@ impl Entries {
     /// The entry to evict for `peer`, which will hold `wanted`. No peer gives anything to one that holds more.
     fn victim(&mut self, shared: &LedgerShared, peer: Peer, wanted: u64, but: Option<u64>) -> Option<Candidate> {
         let now = Instant::now();
-        let weight = |peer: Peer, amount: u64| shared.limits.weight(amount, shared.credits.has(peer, now));
+        let weight = |peer: Peer, amount: u64| shared.limits.weight(amount, shared.standings.has_credit(peer, now));
         let wanted = weight(peer, wanted);
         if self.peers.iter().all(|(peer, p)| weight(*peer, p.amount) < wanted) {
             // It holds the most itself.
@@ -243,7 +243,7 @@ impl Entries {
         let mut all: Vec<(u64, Candidate)> = Vec::new();
         for (peer, of_peer) in &self.peers {
             let mut level = of_peer.amount;
-            let has_credit = shared.credits.has(*peer, now);
+            let has_credit = shared.standings.has_credit(*peer, now);
             for (candidate, amount) in of_peer.candidates(*peer, has_credit, now) {
                 all.push((shared.limits.weight(level, has_credit), candidate));
                 level -= amount;
@@ -333,7 +333,7 @@ mod tests {
             ("more than there is", &[("a", 4, Idle), ("b", 11, Idle)], "b", ""),
         ];
         for (name, wanted, refused, evicted) in rows {
-            let ledger = Ledger::new(TEN, Credits::default(), LedgerMetrics::default());
+            let ledger = Ledger::new(TEN, Standings::default(), LedgerMetrics::default());
             let all = take(&ledger, wanted).await;
             assert_eq!(losers(&all).await, (refused.to_owned(), evicted.to_owned()), "{name}");
             drop(all);
@@ -344,9 +344,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn peers_that_hold_little_are_equal_and_credit_decides() {
         let limits = LedgerLimits { total: 10, reserve: 2, little: 1, little_with_credit: 4 };
-        let credits = Credits::default();
-        credits.earn(peer("g"));
-        let ledger = Ledger::new(limits, credits, LedgerMetrics::default());
+        let standings = Standings::default();
+        standings.earn(peer("g"));
+        let ledger = Ledger::new(limits, standings, LedgerMetrics::default());
         let mut wanted =
             vec![("g1", 1, ActivityStage::Idle), ("g2", 1, ActivityStage::Idle), ("g3", 1, ActivityStage::Opening)];
         for name in ["a", "b", "c", "d", "e", "f", "h", "i", "j"] {
@@ -359,7 +359,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_holding_grows_at_the_expense_of_others_and_never_of_itself() {
-        let ledger = Ledger::new(TEN, Credits::default(), LedgerMetrics::default());
+        let ledger = Ledger::new(TEN, Standings::default(), LedgerMetrics::default());
         let all = take(&ledger, &[("a1", 3, ActivityStage::Receiving), ("a2", 3, ActivityStage::Receiving)]).await;
         let second = all[1].holding.as_ref().unwrap();
         assert!(second.resize(5) && ledger.used() == 8);

@@ -9,7 +9,6 @@
 mod activity;
 mod admin;
 mod connection;
-mod credits;
 mod exchange;
 mod health;
 mod ledger;
@@ -22,6 +21,7 @@ mod response_clock;
 mod server;
 mod signals;
 mod socket;
+mod standings;
 mod streams;
 mod tasks;
 #[cfg(test)]

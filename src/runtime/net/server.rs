@@ -2,7 +2,11 @@
 
 use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use axum::Router;
+use axum::{
+    Router,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
 use futures::{Stream, StreamExt, future::join_all};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::{sleep, timeout};
@@ -68,6 +72,8 @@ pub struct ServerPart {
     pub name: &'static str,
     /// Its endpoints.
     pub router: Router,
+    /// The response to a request that never reaches them, or is interrupted: [`ServerPart::NO_PLACE`], in its own format.
+    pub no_place: fn() -> Response,
     /// TLS, if the part is served with it.
     pub tls: Option<TlsOptions>,
     /// How long a connection without a request yet may still send its first one after the stop.
@@ -79,11 +85,15 @@ pub struct ServerPart {
 }
 
 impl ServerPart {
+    /// Why a request has no place.
+    pub const NO_PLACE: &str = "too many requests at once, and this one was the slowest";
+
     /// A part that is only a router.
     pub fn new(name: &'static str, router: Router) -> Self {
         Self {
             name,
             router,
+            no_place: || (StatusCode::SERVICE_UNAVAILABLE, Self::NO_PLACE).into_response(),
             tls: None,
             first_request_grace: Duration::ZERO,
             readiness: Readiness::default(),
@@ -123,9 +133,8 @@ impl Server {
     }
 
     /// Serves `part` on `socket`.
-    pub fn add(&mut self, socket: Socket, part: ServerPart) {
-        let ServerPart { name, router, tls, first_request_grace, readiness, tasks } = part;
-        if let Some(tls) = &tls {
+    pub fn add(&mut self, socket: Socket, mut part: ServerPart) {
+        if let Some(tls) = &part.tls {
             self.readiness.add_tls(tls.clone(), socket.address());
             let expiration = Expiration {
                 name: tls.names.expiration,
@@ -134,9 +143,9 @@ impl Server {
             };
             self.health.metrics.register(|registry| registry.register_collector(Box::new(expiration)));
         }
-        self.readiness.extend(readiness);
-        self.tasks.adopt(tasks);
-        self.listen(name, socket, router, tls, first_request_grace);
+        self.readiness.extend(std::mem::take(&mut part.readiness));
+        self.tasks.adopt(std::mem::take(&mut part.tasks));
+        self.listen(socket, part);
     }
 
     /// Serves health and metrics on `socket`, and nothing else.
@@ -144,19 +153,14 @@ impl Server {
         self.admin = Some(socket);
     }
 
-    fn listen(
-        &mut self,
-        name: &'static str,
-        socket: Socket,
-        router: Router,
-        tls: Option<TlsOptions>,
-        first_request_grace: Duration,
-    ) {
+    /// Serves a part whose readiness and tasks are known.
+    fn listen(&mut self, socket: Socket, part: ServerPart) {
+        let ServerPart { name, router, no_place, tls, first_request_grace, .. } = part;
         let ServerOptions { head_timeout: head, write_timeout: write, max_connections, .. } = self.options;
         let limits = ConnectionLimits { head, write, first_request_grace };
         let open = tls.as_ref().map_or(&self.connections, |tls| &tls.certificate.metrics().connections);
         let places = ListenerPlaces::new(&self.health, name, max_connections);
-        let connections = Connections::new(router, open.clone(), limits, places);
+        let connections = Connections::new(router, no_place, open.clone(), limits, places);
         self.listeners.push(Listener::new(socket, connections, tls));
     }
 
@@ -174,7 +178,7 @@ impl Server {
             if let Some(hosts) = AllowedHosts::of_listener(socket.address(), &self.options.allowed_hosts) {
                 router = hosts.guard(router);
             }
-            self.listen("admin", socket, router, None, Duration::ZERO);
+            self.listen(socket, ServerPart::new("admin", router));
         }
         let Self { options, health, listeners, mut tasks, .. } = self;
         let mut signals = pin!(signals.chain(futures::stream::pending()));

@@ -1,4 +1,4 @@
-//! Credit of peers whose reviews were answered, and the peers that are barred for a moment.
+//! The standings of peers: the credit of those whose reviews were answered, and those that are barred for a moment.
 //!
 //! Connections of peers with credit are the last to be evicted. A peer that begins many requests and completes none is barred:
 //! to refuse a connection costs nothing, while each handshake and each head costs the server more than the client.
@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use foldhash::fast::RandomState;
 use tokio::time::Instant;
 
 use super::peer::Peer;
@@ -22,14 +23,17 @@ const PEERS: usize = 1024;
 /// How long a peer is barred.
 const BARRED: Duration = Duration::from_secs(2);
 
-/// Until when each peer has credit, or is barred. A clone is the same account.
+/// Until when each peer has credit, or is barred. A clone is the same table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Credits {
-    credit: Arc<Mutex<HashMap<Peer, Instant>>>,
-    barred: Arc<Mutex<HashMap<Peer, Instant>>>,
+pub(crate) struct Standings {
+    credit: Arc<Mutex<PeerTimes>>,
+    barred: Arc<Mutex<PeerTimes>>,
 }
 
-impl Credits {
+/// The end of something for each peer.
+type PeerTimes = HashMap<Peer, Instant, RandomState>;
+
+impl Standings {
     /// Gives credit for an answered review. It expires: a peer keeps what it earned in the last minute.
     pub(crate) fn earn(&self, peer: Peer) {
         let now = Instant::now();
@@ -45,27 +49,26 @@ impl Credits {
     /// Whether connections of a peer are refused: it is barred, and has no credit.
     pub(super) fn is_barred(&self, peer: Peer) -> bool {
         let now = Instant::now();
-        is_before(&self.barred, peer, now) && !self.has(peer, now)
+        is_before(&self.barred, peer, now) && !self.has_credit(peer, now)
     }
 
     /// Whether a peer has credit.
-    pub(super) fn has(&self, peer: Peer, now: Instant) -> bool {
+    pub(super) fn has_credit(&self, peer: Peer, now: Instant) -> bool {
         is_before(&self.credit, peer, now)
     }
 }
 
-fn is_before(times: &Mutex<HashMap<Peer, Instant>>, peer: Peer, now: Instant) -> bool {
+fn is_before(times: &Mutex<PeerTimes>, peer: Peer, now: Instant) -> bool {
     times.lock().unwrap_or_else(PoisonError::into_inner).get(&peer).is_some_and(|until| now < *until)
 }
 
-/// Sets the time of a peer, if there is room for one more.
-fn update(times: &Mutex<HashMap<Peer, Instant>>, peer: Peer, now: Instant, change: impl FnOnce(Instant) -> Instant) {
+/// Sets the time of a peer. If there is no room for one more, the peer whose time ends first makes room: a client that
+/// sends one review from each of many addresses outlives none that sends reviews all the time.
+fn update(times: &Mutex<PeerTimes>, peer: Peer, now: Instant, change: impl FnOnce(Instant) -> Instant) {
     let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
     if times.len() >= PEERS && !times.contains_key(&peer) {
-        times.retain(|_, until| *until > now);
-        if times.len() >= PEERS {
-            return;
-        }
+        let first = times.iter().min_by_key(|(_, until)| **until).map(|(peer, _)| *peer);
+        first.and_then(|peer| times.remove(&peer));
     }
     let until = times.entry(peer).or_insert(now);
     *until = change(*until);
@@ -81,39 +84,48 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_is_barred_for_a_moment_unless_it_has_credit() {
-        let (credits, peer) = (Credits::default(), Peer::of(SocketAddr::from(([10, 0, 0, 1], 0))));
-        assert!(!credits.is_barred(peer));
-        credits.bar(peer);
-        assert!(credits.is_barred(peer));
-        credits.earn(peer);
-        assert!(!credits.is_barred(peer));
+        let (standings, peer) = (Standings::default(), Peer::of(SocketAddr::from(([10, 0, 0, 1], 0))));
+        assert!(!standings.is_barred(peer));
+        standings.bar(peer);
+        assert!(standings.is_barred(peer));
+        standings.earn(peer);
+        assert!(!standings.is_barred(peer));
         advance(ONE).await;
-        credits.bar(peer);
-        assert!(credits.is_barred(peer));
+        standings.bar(peer);
+        assert!(standings.is_barred(peer));
         advance(BARRED).await;
-        assert!(!credits.is_barred(peer));
+        assert!(!standings.is_barred(peer));
     }
 
     #[tokio::test(start_paused = true)]
     async fn credit_expires_and_has_bounds() {
-        let (credits, peer) = (Credits::default(), |n: u32| Peer::of(SocketAddr::from((n.to_be_bytes(), 0))));
-        let has = |n| credits.has(peer(n), Instant::now());
+        let (standings, peer) = (Standings::default(), |n: u32| Peer::of(SocketAddr::from((n.to_be_bytes(), 0))));
+        let has = |n| standings.has_credit(peer(n), Instant::now());
         assert!(!has(1));
-        credits.earn(peer(1));
+        standings.earn(peer(1));
         assert!(has(1) && !has(2));
         advance(ONE).await;
         assert!(!has(1));
         for _ in 0..100 {
-            credits.earn(peer(1));
+            standings.earn(peer(1));
         }
         advance(Duration::from_secs(59)).await;
         assert!(has(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_table_forgets_the_least_credit() {
+        let (standings, peer) = (Standings::default(), |n: u32| Peer::of(SocketAddr::from((n.to_be_bytes(), 0))));
+        let has = |n| standings.has_credit(peer(n), Instant::now());
+        standings.earn(peer(1));
+        standings.earn(peer(1));
         for n in 2..5000 {
-            credits.earn(peer(n));
+            advance(Duration::from_millis(1)).await;
+            standings.earn(peer(n));
         }
-        assert!(has(1) && has(1024) && !has(1025));
-        advance(ONE).await;
-        credits.earn(peer(1025));
-        assert!(!has(1) && !has(1024) && has(1025));
+        assert!(has(1) && !has(2) && !has(5000 - 1024) && has(5000 - 1023) && has(4999));
+        // A newcomer finds room at once.
+        standings.earn(peer(5000));
+        assert!(has(1) && has(5000));
     }
 }

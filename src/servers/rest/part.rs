@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use super::{RestAccess, RestApp, RestLimits, app::LISTENER, routes};
+use super::{RestAccess, RestApp, RestLimits, app::LISTENER, problem, routes};
 use crate::runtime::{
     allowed_hosts::AllowedHosts,
     bearer_tokens::BearerTokens,
@@ -63,7 +63,7 @@ pub async fn part(
         None => None,
     };
     let router = routes::guarded(RestApp::new(limits, health), RestAccess { hosts, tokens });
-    Ok(ServerPart { tls, tasks, ..ServerPart::new(LISTENER, router) })
+    Ok(ServerPart { no_place: problem::no_place, tls, tasks, ..ServerPart::new(LISTENER, router) })
 }
 
 async fn serve_tls(files: &RestTls, clock: &Clock, health: &Health, tasks: &mut Tasks) -> anyhow::Result<TlsOptions> {

@@ -11,7 +11,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::request_id;
-use crate::{model::code_table::code_table, runtime::allowed_hosts};
+use crate::{
+    model::code_table::code_table,
+    runtime::{allowed_hosts, net::ServerPart},
+};
 
 code_table! {
     /// The kinds of errors of a request.
@@ -141,6 +144,25 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
         }
         _ => ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`"),
     });
+    let mut out = problem(error, &id);
+    if let Some(allow) = response.headers_mut().remove(header::ALLOW) {
+        out.headers_mut().insert(header::ALLOW, allow);
+    }
+    out
+}
+
+/// The response to a request that gets no place, or loses it. It reaches no layer that would number it.
+pub(super) fn no_place() -> Response {
+    let id = request_id::new();
+    let mut response = problem(ApiError::new(ProblemKind::Busy, ServerPart::NO_PLACE), &id);
+    if let Ok(id) = HeaderValue::try_from(id) {
+        response.headers_mut().insert(request_id::HEADER, id);
+    }
+    response
+}
+
+/// The problem with the headers of its kind.
+fn problem(error: ApiError, id: &str) -> Response {
     let body = ProblemBody {
         kind: format!("urn:roster:problem:{}", error.kind.slug()),
         title: error.kind.title(),
@@ -169,9 +191,6 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
         }
         _ => {}
     }
-    if let Some(allow) = response.headers_mut().remove(header::ALLOW) {
-        headers.insert(header::ALLOW, allow);
-    }
     out
 }
 
@@ -181,4 +200,28 @@ pub(super) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     let what = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = what.unwrap_or("?"), "a handler panicked");
     ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`").into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_without_a_place_gets_a_problem() {
+        let response = no_place();
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let (id, media) = (header(request_id::HEADER), header(header::CONTENT_TYPE));
+        assert_eq!(
+            (media.as_deref(), header(header::RETRY_AFTER).as_deref()),
+            (Some("application/problem+json"), Some("1"))
+        );
+        let body = axum::body::to_bytes(response.into_body(), 1 << 10).await.unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let want = serde_json::json!({
+            "type": "urn:roster:problem:busy", "title": "Too many requests at once", "status": 429,
+            "detail": ServerPart::NO_PLACE, "instance": format!("urn:roster:request:{}", id.unwrap()),
+        });
+        assert_eq!(body, want);
+    }
 }

@@ -20,14 +20,18 @@ pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
+/// A new id.
+pub(super) fn new() -> String {
+    format!("{:016x}-{:x}", *PROCESS, NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
 /// Ids of the process and the number of the request.
 #[derive(Clone, Copy)]
 pub(super) struct NumberedRequestId;
 
 impl MakeRequestId for NumberedRequestId {
     fn make_request_id<B>(&mut self, _: &request::Request<B>) -> Option<RequestId> {
-        let id = format!("{:016x}-{:x}", *PROCESS, NEXT.fetch_add(1, Ordering::Relaxed));
-        HeaderValue::try_from(id).ok().map(RequestId::new)
+        HeaderValue::try_from(new()).ok().map(RequestId::new)
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 
 use super::{
     ActivePolicies, AdmissionMetrics, CertificateSource, Webhook, WebhookOptions, app::LISTENER, cluster,
-    cluster::CopyMetrics, policy_file, router,
+    cluster::CopyMetrics, policy_file, router, status_error::StatusError,
 };
 use crate::{
     admission::{Knowledge, Nothing},
@@ -67,8 +67,14 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
     let webhook = Webhook::new(knowledge, policies, admission, options.limits.clone(), options.failure_mode, health);
     let tls = Some(TlsOptions::new(certificate, clock.clone()));
     let first_request_grace = FIRST_REQUEST_GRACE;
-    let name = LISTENER;
-    let part = ServerPart { name, router: router(webhook), tls, first_request_grace, readiness, tasks };
+    let part = ServerPart {
+        no_place: StatusError::no_place,
+        tls,
+        first_request_grace,
+        readiness,
+        tasks,
+        ..ServerPart::new(LISTENER, router(webhook))
+    };
     Ok(WebhookPart { part, in_memory_ca })
 }
 

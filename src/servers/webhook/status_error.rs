@@ -6,6 +6,8 @@ use axum::{
 };
 use serde::Serialize;
 
+use crate::runtime::net::ServerPart;
+
 /// Why a request gets no review, as a `metav1.Status`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StatusError {
@@ -27,6 +29,11 @@ impl StatusError {
     /// Too much at once. There is no `Retry-After`: an API server would ask again within its time.
     pub(super) fn busy(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+    }
+
+    /// The response to a request that gets no place, or loses it.
+    pub(super) fn no_place() -> Response {
+        Self::busy(ServerPart::NO_PLACE).into_response()
     }
 
     /// A bug in Roster.
@@ -79,4 +86,25 @@ pub(super) fn json(body: Vec<u8>) -> Response {
     let mut response = Response::new(body.into());
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_without_a_place_gets_a_status() {
+        let response = StatusError::no_place();
+        assert_eq!(
+            (response.status(), &response.headers()[header::CONTENT_TYPE]),
+            (StatusCode::SERVICE_UNAVAILABLE, &JSON)
+        );
+        let body = axum::body::to_bytes(response.into_body(), 1 << 10).await.unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let want = serde_json::json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": ServerPart::NO_PLACE, "reason": "ServiceUnavailable", "code": 503,
+        });
+        assert_eq!(body, want);
+    }
 }

@@ -63,7 +63,17 @@ fn server() -> TestServer {
     let (open, first_request_grace) = (Gauge::default(), Duration::ZERO);
     let limits = ConnectionLimits { head: HEAD, write: WRITE, first_request_grace };
     let places = ListenerPlaces::new(&Health::default(), "test", 1024);
-    TestServer { connections: Connections::new(router, open.clone(), limits, places), open, answers }
+    TestServer {
+        connections: Connections::new(
+            router,
+            || axum::response::Response::new("no place".into()),
+            open.clone(),
+            limits,
+            places,
+        ),
+        open,
+        answers,
+    }
 }
 
 async fn bug() -> &'static str {

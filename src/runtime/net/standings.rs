@@ -124,7 +124,7 @@ mod tests {
             standings.earn(peer(n));
         }
         assert!(has(1) && !has(2) && !has(5000 - 1024) && has(5000 - 1023) && has(4999));
-        // A newcomer finds room at once.
+        // A new peer finds room at once.
         standings.earn(peer(5000));
         assert!(has(1) && has(5000));
     }

@@ -78,20 +78,20 @@ pub(super) struct ListenerPlaces {
     pub(super) connections: Ledger,
     /// Connections without a first request: they are cheap for a client, and a handshake is not for the server.
     pub(super) openings: Ledger,
-    /// Requests.
-    pub(super) requests: Ledger,
+    /// Requests over HTTP/2. Over HTTP/1 a connection has one at a time, for which it has its place.
+    pub(super) streams: Ledger,
     pub(super) standings: Standings,
 }
 
 impl ListenerPlaces {
     /// The places of a listener with at most this many connections: a quarter as many without a request, and four times
-    /// as many requests.
+    /// as many requests over HTTP/2.
     pub(super) fn new(health: &Health, listener: &'static str, connections: usize) -> Self {
         let total = connections as u64;
         Self {
             connections: health.ledger(listener, "connections", total),
             openings: health.ledger(listener, "handshakes", (total / 4).max(1)),
-            requests: health.ledger(listener, "requests", total.saturating_mul(4)),
+            streams: health.ledger(listener, "requests", total.saturating_mul(4)),
             standings: health.standings().clone(),
         }
     }
@@ -314,10 +314,12 @@ async fn respond(
 ) -> Result<Response, Infallible> {
     let activity = Activity::request(shared.activity.clone());
     shared.first.arrived();
-    let Some(place) = shared.places.requests.take(shared.peer, 1, &activity) else {
+    let h2 = phase.is_none();
+    let place = if h2 { shared.places.streams.take(shared.peer, 1, &activity) } else { None };
+    if h2 && place.is_none() {
         shared.count_evicted();
         return Ok((shared.no_place)());
-    };
+    }
     let exchange =
         Exchange { peer: shared.peer, activity: activity.clone(), standings: shared.places.standings.clone() };
     let mut router = shared.router.clone();
@@ -329,7 +331,6 @@ async fn respond(
     if activity.is_evicted() {
         shared.count_evicted();
     }
-    let h2 = phase.is_none();
     if let Some(phase) = phase
         && *phase.borrow() >= ShutdownPhase::Leaving
     {

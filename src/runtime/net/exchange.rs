@@ -111,7 +111,7 @@ pub(super) struct ResponseBody {
     clock: ResponseClock,
     activity: Arc<Activity>,
     #[expect(dead_code, reason = "held, never read")]
-    held: (Option<HeldByResponse>, Holding),
+    held: (Option<HeldByResponse>, Option<Holding>),
 }
 
 impl ResponseBody {
@@ -120,7 +120,7 @@ impl ResponseBody {
         response: Response,
         clock: ResponseClock,
         activity: Arc<Activity>,
-        place: Holding,
+        place: Option<Holding>,
         splits_end: bool,
     ) -> Response {
         let (mut head, body) = response.into_parts();

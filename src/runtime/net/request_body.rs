@@ -12,8 +12,9 @@ use super::{
     ledger::{Holding, Ledger},
 };
 
-/// The least that a body counts, once its first byte has arrived: the request itself needs about as much.
-const LEAST: usize = 4 << 10;
+/// The least that a body counts, once its first byte has arrived: the request itself needs about as much. So a body up to
+/// this size that arrives in one piece takes nothing: the place of its request or connection covers it.
+const LEAST: usize = 8 << 10;
 
 /// The limits of a body.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +89,7 @@ impl BodyPieces {
 #[derive(Debug)]
 pub(crate) struct ReceivedBody {
     pub(crate) bytes: Bytes,
-    /// The memory that it takes. An empty body takes none.
+    /// The memory that it takes. A small body takes none.
     pub(crate) memory: Option<Holding>,
 }
 
@@ -107,10 +108,13 @@ pub(crate) async fn receive(
     loop {
         let next = tokio::select! {
             biased;
-            () = exchange.activity.evicted() => return Err(BodyError::NoMemory),
             next = pieces.next() => next?,
+            () = exchange.activity.evicted() => return Err(BodyError::NoMemory),
         };
         let Some(piece) = next else { break };
+        if exchange.activity.is_evicted() {
+            return Err(BodyError::NoMemory);
+        }
         let length = all.len().saturating_add(piece.len());
         if length > limit {
             return Err(BodyError::TooLarge(limits.size));
@@ -118,7 +122,9 @@ pub(crate) async fn receive(
         // Nearly every review arrives in one piece, which is not copied. A piece that is only a part is copied: a byte of it
         // may keep kilobytes alive that are not counted.
         if all.is_empty() && pieces.is_end() {
-            charge.grow_to(length)?;
+            if length > LEAST {
+                charge.grow_to(length)?;
+            }
             return Ok(ReceivedBody { bytes: piece, memory: charge.held });
         }
         if length > all.capacity() {

@@ -25,9 +25,12 @@ const BARRED: Duration = Duration::from_secs(2);
 
 /// Until when each peer has credit, or is barred. A clone is the same table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Standings {
-    credit: Arc<Mutex<PeerTimes>>,
-    barred: Arc<Mutex<PeerTimes>>,
+pub(crate) struct Standings(Arc<StandingsShared>);
+
+#[derive(Debug, Default)]
+struct StandingsShared {
+    credit: Mutex<PeerTimes>,
+    barred: Mutex<PeerTimes>,
 }
 
 /// The end of something for each peer.
@@ -37,24 +40,24 @@ impl Standings {
     /// Gives credit for an answered review. It expires: a peer keeps what it earned in the last minute.
     pub(crate) fn earn(&self, peer: Peer) {
         let now = Instant::now();
-        update(&self.credit, peer, now, |until| (until.max(now) + ONE).min(now + MOST));
+        update(&self.0.credit, peer, now, |until| (until.max(now) + ONE).min(now + MOST));
     }
 
     /// Bars a peer for a moment.
     pub(super) fn bar(&self, peer: Peer) {
         let now = Instant::now();
-        update(&self.barred, peer, now, |_| now + BARRED);
+        update(&self.0.barred, peer, now, |_| now + BARRED);
     }
 
     /// Whether connections of a peer are refused: it is barred, and has no credit.
     pub(super) fn is_barred(&self, peer: Peer) -> bool {
         let now = Instant::now();
-        is_before(&self.barred, peer, now) && !self.has_credit(peer, now)
+        is_before(&self.0.barred, peer, now) && !self.has_credit(peer, now)
     }
 
     /// Whether a peer has credit.
     pub(super) fn has_credit(&self, peer: Peer, now: Instant) -> bool {
-        is_before(&self.credit, peer, now)
+        is_before(&self.0.credit, peer, now)
     }
 }
 

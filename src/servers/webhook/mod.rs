@@ -30,6 +30,8 @@ mod router;
 mod status_error;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod worker_tests;
 
 pub(crate) use active_policies::first_messages;
 pub use active_policies::{ActivePolicies, SettingsSource};

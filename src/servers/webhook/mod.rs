@@ -21,6 +21,7 @@ pub mod emergency;
 mod limits;
 mod metrics;
 mod namespace_lookup;
+mod namespace_reads;
 mod options;
 mod part;
 mod permissions;

@@ -104,7 +104,7 @@ enum Attempt {
 
 /// Attempts once, and again if that was early.
 async fn attempts(webhook: &Arc<Webhook>, review: &ReceivedReview) -> Result<Vec<u8>, StatusError> {
-    let ReceivedReview { stage, ref body, began, deadline, .. } = *review;
+    let ReceivedReview { stage, ref body, peer, began, deadline } = *review;
     let (mut early, mut again, mut is_resolved) = (None, true, false);
     loop {
         match attempt(webhook, review, again, is_resolved).await {
@@ -112,7 +112,7 @@ async fn attempts(webhook: &Arc<Webhook>, review: &ReceivedReview) -> Result<Vec
             Attempt::Early(decision) => (early, again) = (Some(decision), false),
             Attempt::UnknownNamespace(name) => {
                 is_resolved = true;
-                webhook.settings.resolve(&name, deadline.halfway(Instant::now())).await;
+                webhook.settings.resolve(peer, &name, deadline.halfway(Instant::now())).await;
                 continue;
             }
             // The decision of the first attempt is better than none.

@@ -126,7 +126,8 @@ fn mutate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
             "tolerates-unready",
             format!("'{}' in object.metadata.?annotations.orValue({{}})", names::TOLERATE_UNREADY),
         )),
-        _ => list.extend(not_managed()),
+        // A label of kube-controller-manager is no condition: any writer can set it.
+        _ => list.push(no_lock()),
     }
     list
 }
@@ -152,16 +153,6 @@ fn validate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
     list
 }
 
-/// Endpoints that kube-controller-manager owns are never changed: it would overwrite the change.
-fn not_managed() -> Vec<(&'static str, String)> {
-    let label = format!(
-        "object.metadata.?labels.orValue({{}})[?'{}'].orValue('') != '{}'",
-        names::ENDPOINTS_MANAGED_BY,
-        names::ENDPOINTS_CONTROLLER
-    );
-    vec![("not-managed", label), no_lock()]
-}
-
 /// Endpoints that are the lock of a leader election do not have addresses, and are written every few seconds. With
 /// addresses they are reviewed like any other: otherwise the annotation would let a user bypass every rule.
 fn no_lock() -> (&'static str, String) {
@@ -172,6 +163,24 @@ fn no_lock() -> (&'static str, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A writer chooses the labels and annotations of an object: none of them may exempt it. Those below are no
+    /// exemption: what they leave out does not concern any rule.
+    #[test]
+    fn no_label_of_an_object_exempts_it() {
+        for configuration in [mutating(), validating()] {
+            for webhook in configuration["webhooks"].as_array().unwrap() {
+                let conditions = webhook["matchConditions"].as_array().unwrap().iter();
+                let reads = |c: &&Value| {
+                    let expression = c["expression"].as_str().unwrap();
+                    expression.contains("metadata.?labels") || expression.contains("metadata.?annotations")
+                };
+                let names: Vec<_> = conditions.filter(reads).map(|c| c["name"].as_str().unwrap()).collect();
+                let known = ["tolerates-unready", "something-changed", "not-a-lock"];
+                assert!(names.iter().all(|name| known.contains(name)), "{}: {names:?}", webhook["name"]);
+            }
+        }
+    }
 
     /// The field manager `roster-certs` owns a field of each webhook, by its name. A server-side apply that renames or
     /// removes a webhook would leave an incomplete one, which an API server refuses.

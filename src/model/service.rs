@@ -63,14 +63,30 @@ fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// `spec.type`: whether it is `ExternalName`.
+/// `spec.type`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ServiceType {
+    /// An address inside the cluster: what an API server sets where there is no type.
+    #[default]
+    ClusterIp,
+    /// A port of every node as well.
+    NodePort,
+    /// The address of a load balancer as well.
+    LoadBalancer,
     /// A CNAME: no endpoints since 1.27.
     ExternalName,
-    /// Every other type.
-    #[default]
-    Endpoints,
+}
+
+impl ServiceType {
+    /// The type of this name. Another text counts as the default; no API server stores one.
+    fn of(text: &str) -> Self {
+        match text {
+            "NodePort" => Self::NodePort,
+            "LoadBalancer" => Self::LoadBalancer,
+            "ExternalName" => Self::ExternalName,
+            _ => Self::ClusterIp,
+        }
+    }
 }
 
 /// A port of a Service.
@@ -165,7 +181,7 @@ impl<'de> Deserialize<'de> for Service {
         let RawService { metadata, spec } = RawService::deserialize(d)?;
         Ok(Self {
             meta: metadata,
-            kind: if spec.kind == "ExternalName" { ServiceType::ExternalName } else { ServiceType::Endpoints },
+            kind: ServiceType::of(&spec.kind),
             selector: spec.selector,
             ports: spec.ports,
             cluster_ip: spec.cluster_ip,

@@ -10,4 +10,5 @@ pub mod files;
 pub mod net;
 pub mod telemetry;
 pub mod tls;
+pub(crate) mod turns;
 pub(crate) mod workers;

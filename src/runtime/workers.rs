@@ -2,16 +2,19 @@
 //!
 //! Work that takes more than a millisecond would hold up the connections that the same thread serves, and every thread
 //! that computes keeps memory of its own. So a few threads of the runtime's blocking pool compute, and those who send
-//! the work take turns: one who sends a hundred jobs delays another one by one of them.
+//! the work take turns: peers, and the users of each peer. A peer is known by its address, but the name of a user is what
+//! the peer writes: a hostile one that invents users takes turns from nobody else.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     hash::{BuildHasher, Hash, RandomState},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::oneshot;
+
+use super::turns::{Queue, Turns};
 
 /// Worker threads. A clone means the same ones.
 #[derive(Clone, Debug)]
@@ -20,7 +23,7 @@ pub(crate) struct Workers(Arc<WorkersShared>);
 /// Why a job was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WorkError {
-    /// Too many jobs wait, and its sender has the most of them.
+    /// Too many jobs wait, and its peer has the most of them.
     Busy,
     /// It panicked.
     Panicked,
@@ -31,20 +34,23 @@ struct WorkersShared {
     threads: usize,
     /// How many jobs may wait.
     capacity: usize,
-    queue: Mutex<Queue>,
-    senders: RandomState,
+    queue: Mutex<JobQueue>,
+    /// Names of peers and users are of any length: the queue holds their hashes.
+    names: RandomState,
 }
 
 #[derive(Default)]
-struct Queue {
+struct JobQueue {
     /// How many threads work.
     working: usize,
-    waiting: usize,
     next: u64,
-    /// The jobs of each sender that has any, with their numbers.
-    jobs: HashMap<u64, VecDeque<(u64, Job)>>,
-    /// The senders, in the order of their turns.
-    turns: VecDeque<u64>,
+    /// The jobs that wait, by peer and by user.
+    jobs: Turns<u64, Turns<u64, VecDeque<NumberedJob>>>,
+}
+
+struct NumberedJob {
+    number: u64,
+    job: Job,
 }
 
 /// A job: to be done, or to be given up.
@@ -56,29 +62,31 @@ enum Verdict {
     GiveUp,
 }
 
-impl std::fmt::Debug for Queue {
+impl std::fmt::Debug for JobQueue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue").field("waiting", &self.waiting).finish_non_exhaustive()
+        f.debug_struct("JobQueue").field("waiting", &self.jobs.count()).finish_non_exhaustive()
     }
 }
 
 impl Workers {
     /// This many threads, for which this many jobs may wait.
     pub(crate) fn new(threads: usize, capacity: usize) -> Self {
-        let (queue, senders) = (Mutex::default(), RandomState::new());
-        Self(Arc::new(WorkersShared { threads: threads.max(1), capacity, queue, senders }))
+        let (queue, names) = (Mutex::default(), RandomState::new());
+        Self(Arc::new(WorkersShared { threads: threads.max(1), capacity, queue, names }))
     }
 
     /// How many jobs wait.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
-        self.0.lock().waiting
+        self.0.lock().jobs.count()
     }
 
-    /// Does `work` when it is the turn of `sender`. Work that has not begun is given up when the future is dropped.
+    /// Does `work` when it is the turn of `peer`, and among its users that of `user`. Work that has not begun is given up
+    /// when the future is dropped.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        sender: impl Hash,
+        peer: impl Hash,
+        user: impl Hash,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
         let (done, result) = oneshot::channel();
@@ -89,39 +97,39 @@ impl Workers {
                 Verdict::GiveUp => Err(WorkError::Busy),
             });
         });
-        let _waits = self.0.add(self.0.senders.hash_one(sender), job);
+        let _waits = self.0.add(self.0.names.hash_one(peer), self.0.names.hash_one(user), job);
         result.await.unwrap_or(Err(WorkError::Panicked))
     }
 }
 
 impl WorkersShared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, JobQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(self: &Arc<Self>, sender: u64, job: Job) -> WaitingJob {
+    fn add(self: &Arc<Self>, peer: u64, user: u64, job: Job) -> WaitingJob {
         let mut queue = self.lock();
-        let number = queue.add(sender, job);
+        let number = queue.add(peer, user, job);
         // A thread that is about to work takes one of the jobs that wait.
         let starts = queue.working < self.threads;
-        let given_up = if starts || queue.waiting <= self.capacity { None } else { queue.give_up() };
+        let given_up = if starts || queue.jobs.count() <= self.capacity { None } else { queue.jobs.give_up() };
         queue.working += usize::from(starts);
         drop(queue);
         if starts {
             let shared = self.clone();
             tokio::task::spawn_blocking(move || shared.work());
         }
-        if let Some(job) = given_up {
+        if let Some(NumberedJob { job, .. }) = given_up {
             job(Verdict::GiveUp);
         }
-        WaitingJob { shared: self.clone(), sender, number }
+        WaitingJob { shared: self.clone(), number }
     }
 
     /// Works until no job is left.
     fn work(&self) {
         loop {
             let mut queue = self.lock();
-            let Some(job) = queue.next() else {
+            let Some(NumberedJob { job, .. }) = queue.jobs.take_next() else {
                 queue.working -= 1;
                 return;
             };
@@ -134,61 +142,23 @@ impl WorkersShared {
 /// A job that somebody waits for. It leaves the queue when nobody does any more.
 struct WaitingJob {
     shared: Arc<WorkersShared>,
-    sender: u64,
     number: u64,
 }
 
 impl Drop for WaitingJob {
     fn drop(&mut self) {
-        let job = self.shared.lock().remove(self.sender, self.number);
+        let job = self.shared.lock().jobs.take_where(&|job| job.number == self.number);
         // What the job holds is dropped without the lock.
         drop(job);
     }
 }
 
-impl Queue {
-    fn add(&mut self, sender: u64, job: Job) -> u64 {
+impl JobQueue {
+    fn add(&mut self, peer: u64, user: u64, job: Job) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.waiting += 1;
-        let jobs = self.jobs.entry(sender).or_default();
-        if jobs.is_empty() {
-            self.turns.push_back(sender);
-        }
-        jobs.push_back((number, job));
+        self.jobs.change(peer, |users| users.change(user, |jobs| jobs.push_back(NumberedJob { number, job })));
         number
-    }
-
-    fn remove(&mut self, sender: u64, number: u64) -> Option<Job> {
-        let jobs = self.jobs.get_mut(&sender)?;
-        let job = jobs.iter().position(|(n, _)| *n == number).and_then(|i| jobs.remove(i));
-        self.removed(sender, job)
-    }
-
-    fn next(&mut self) -> Option<Job> {
-        let sender = self.turns.pop_front()?;
-        // Its next turn comes after those of all others.
-        self.turns.push_back(sender);
-        let job = self.jobs.get_mut(&sender)?.pop_front();
-        self.removed(sender, job)
-    }
-
-    /// Takes out the last job of the sender with the most jobs.
-    fn give_up(&mut self) -> Option<Job> {
-        let most = self.turns.iter().copied().max_by_key(|sender| self.jobs.get(sender).map_or(0, VecDeque::len))?;
-        let job = self.jobs.get_mut(&most)?.pop_back();
-        self.removed(most, job)
-    }
-
-    /// Counts a job that was taken out of the queue of `sender`.
-    fn removed(&mut self, sender: u64, job: Option<(u64, Job)>) -> Option<Job> {
-        let (_, job) = job?;
-        self.waiting -= 1;
-        if self.jobs.get(&sender).is_some_and(VecDeque::is_empty) {
-            self.jobs.remove(&sender);
-            self.turns.retain(|other| *other != sender);
-        }
-        Some(job)
     }
 }
 
@@ -208,7 +178,7 @@ mod tests {
         let first = workers.clone();
         let running = tokio::spawn(async move {
             first
-                .run("first", move || {
+                .run("first", (), move || {
                     started.send(()).unwrap();
                     let _ = held.recv();
                 })
@@ -218,17 +188,19 @@ mod tests {
         (workers, hold, running)
     }
 
-    /// The order in which the jobs of these senders are done, and the jobs that are not.
-    async fn order(capacity: usize, senders: &str) -> (String, String) {
+    /// The order in which the jobs of these senders are done, and the jobs that are not. A sender is a peer and a user, each
+    /// a letter.
+    async fn order(capacity: usize, senders: &'static str) -> (String, String) {
         let (workers, hold, running) = busy(capacity).await;
         let (done, order) = mpsc::channel();
         let mut jobs = JoinSet::new();
-        for (i, sender) in senders.chars().enumerate() {
+        for (i, sender) in senders.split(' ').enumerate() {
+            let (peer, user) = sender.split_at(1);
             let (workers, done) = (workers.clone(), done.clone());
             jobs.spawn(async move {
                 let name = format!("{sender}{i} ");
                 let note = name.clone();
-                workers.run(sender, move || done.send(note).unwrap()).await.err().map(|e| (name, e))
+                workers.run(peer, user, move || done.send(note).unwrap()).await.err().map(|e| (name, e))
             });
             // One after the other.
             tokio::task::yield_now().await;
@@ -246,11 +218,18 @@ mod tests {
     #[tokio::test]
     async fn senders_take_turns_and_the_longest_queue_gives_up() {
         for (capacity, senders, want, refused) in [
-            (9, "aaab", "a0 b3 a1 a2 ", ""),
-            (9, "aabbc", "a0 b2 c4 a1 b3 ", ""),
-            (2, "aab", "a0 b2 ", "a1 Busy "),
-            (2, "aaa", "a0 a1 ", "a2 Busy "),
-            (0, "a", "", "a0 Busy "),
+            (9, "ax ax ax bx", "ax0 bx3 ax1 ax2 ", ""),
+            (9, "ax ax bx bx cx", "ax0 bx2 cx4 ax1 bx3 ", ""),
+            // The users of a peer share its turns.
+            (9, "ax ax ay bx", "ax0 bx3 ay2 ax1 ", ""),
+            (9, "ap aq ar as bx bx", "ap0 bx4 aq1 bx5 ar2 as3 ", ""),
+            // The same user of another peer is another sender.
+            (9, "ax ax bx", "ax0 bx2 ax1 ", ""),
+            (2, "ax ax bx", "ax0 bx2 ", "ax1 Busy "),
+            (2, "ap aq bx", "ap0 bx2 ", "aq1 Busy "),
+            (3, "ax ax ay bx", "ax0 bx3 ay2 ", "ax1 Busy "),
+            (2, "ax ax ax", "ax0 ax1 ", "ax2 Busy "),
+            (0, "ax", "", "ax0 Busy "),
         ] {
             assert_eq!(order(capacity, senders).await, (want.to_owned(), refused.to_owned()), "{capacity} {senders}");
         }
@@ -259,19 +238,19 @@ mod tests {
     #[tokio::test]
     async fn a_job_that_panics_leaves_the_thread_alive() {
         let workers = Workers::new(1, 8);
-        assert_eq!(workers.run(1, || panic!("on purpose")).await, Err::<(), _>(WorkError::Panicked));
-        assert_eq!(workers.run(1, || 7).await, Ok(7));
+        assert_eq!(workers.run(1, (), || panic!("on purpose")).await, Err::<(), _>(WorkError::Panicked));
+        assert_eq!(workers.run(1, (), || 7).await, Ok(7));
     }
 
     #[tokio::test]
     async fn a_job_that_nobody_waits_for_is_not_done() {
         let (workers, hold, running) = busy(8).await;
         let (done, order) = mpsc::channel();
-        let job = workers.run(2, move || done.send(()).unwrap());
+        let job = workers.run(2, (), move || done.send(()).unwrap());
         assert!(tokio::time::timeout(std::time::Duration::from_millis(1), job).await.is_err());
         drop(hold);
         running.await.unwrap().unwrap();
-        assert_eq!(workers.run(2, || 1).await, Ok(1));
+        assert_eq!(workers.run(2, (), || 1).await, Ok(1));
         assert!(order.recv().is_err());
     }
 }

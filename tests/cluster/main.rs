@@ -21,6 +21,7 @@ mod matrix;
 mod new_namespaces;
 mod policies;
 mod static_config;
+mod stored_addresses;
 mod switch;
 mod webhook;
 

@@ -145,6 +145,15 @@ const CASES: &[Case] = &[
         enforced: Some("(special-address, EndpointPolicy strict)"),
     },
     Case {
+        name: "a leftover behind the label of the controller",
+        object: r#"{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"leftover",
+            "labels":{"endpoints.kubernetes.io/managed-by":"endpoint-controller"},
+            "annotations":{"endpoints.kubernetes.io/over-capacity":"warning"}},
+            "subsets":[{"addresses":[{"ip":"10.9.9.8"}],"ports":[{"port":80}]}]}"#,
+        default: Some("(over-capacity-leftover)"),
+        enforced: Some("(managed-by-spoofed, EndpointPolicy strict)"),
+    },
+    Case {
         name: "an allowed external address",
         object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"allowed"},
             "spec":{"externalIPs":["192.0.2.7"],"ports":[{"port":80}]}}"#,
@@ -191,7 +200,7 @@ fn rules_hold_where_a_real_api_server_asks() {
     let (well, spec) = kubectl(&plane, read, "");
     assert_eq!((well, serde_json::from_str::<Value>(&spec).ok()), (true, Some(want)), "{spec}");
 
-    assert!(kubectl(&plane, "delete services,endpointslices --all -n shop", "").0);
+    assert!(kubectl(&plane, "delete services,endpoints,endpointslices --all -n shop", "").0);
     let probe = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"probe"},
         "spec":{"externalIPs":["203.0.113.9"],"ports":[{"port":80}]}}"#;
     wait("the policy holds", || (!kubectl(&plane, "create -n shop --dry-run=server -f -", probe).0).then_some(()));

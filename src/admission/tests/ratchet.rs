@@ -279,14 +279,17 @@ fn a_stored_address_of_endpoints_is_excused_for_the_same_traffic_only() {
 
 #[test]
 fn a_stored_address_of_a_service_is_excused_for_the_same_pods_and_ports_only() {
-    let (selector, kind) = (("/spec/selector", json!({ "app": "web" })), "/spec/type");
+    let selector = ("/spec/selector", json!({ "app": "web" }));
+    let of_type = |kind: &str| vec![("/spec/type", kind.into())];
+    let headless = vec![("/spec/clusterIP", "None".into())];
+    let other_proxy = vec![("/metadata/labels/service.kubernetes.io~1service-proxy-name", "mine".into())];
     for (rule, field, other) in [
         (Rule::ExternalIp, ("/spec/externalIPs", json!(["8.8.8.8"])), ("/spec/externalIPs", json!(["08.8.8.8"]))),
         (Rule::LoadBalancerIp, ("/spec/loadBalancerIP", "8.8.8.8".into()), ("/spec/loadBalancerIP", "08.8.8.8".into())),
     ] {
         check_updates(
             rule,
-            &object("Service", "s", &[selector.clone(), field]),
+            &object("Service", "s", &[selector.clone(), field, ("/spec/type", "LoadBalancer".into())]),
             &[
                 ("nothing", vec![], vec![], true),
                 ("an annotation", vec![], vec![("/metadata/annotations/note", "x".into())], true),
@@ -299,9 +302,24 @@ fn a_stored_address_of_a_service_is_excused_for_the_same_pods_and_ports_only() {
                 ("another port", vec![], vec![("/spec/ports/0/port", 443.into())], false),
                 ("another target", vec![], vec![("/spec/ports/0/targetPort", 8443.into())], false),
                 ("one more port", vec![], vec![("/spec/ports/1", json!({ "name": "b", "port": 443 }))], false),
-                ("of use again", vec![(kind, "ExternalName".into())], vec![], false),
+                ("no type", of_type("ExternalName"), vec![("/spec/type", Value::Null)], false),
+                ("not an ExternalName any more", of_type("ExternalName"), of_type("NodePort"), false),
+                ("a load balancer instead of an ExternalName", of_type("ExternalName"), vec![], false),
+                ("an ExternalName", vec![], of_type("ExternalName"), true),
+                ("a node port instead of a load balancer", vec![], of_type("NodePort"), true),
+                ("a node port instead of a cluster IP", of_type("ClusterIP"), of_type("NodePort"), true),
+                ("not headless any more", headless.clone(), vec![], false),
+                ("kube-proxy serves it again", other_proxy.clone(), vec![], false),
             ],
         );
+    }
+    // External IPs have the same effect for every type but ExternalName; a load balancer IP only for LoadBalancer.
+    for (rule, field, allowed) in [
+        (Rule::ExternalIp, ("/spec/externalIPs", json!(["8.8.8.8"])), true),
+        (Rule::LoadBalancerIp, ("/spec/loadBalancerIP", "8.8.8.8".into()), false),
+    ] {
+        let rows = ["ClusterIP", "NodePort"].map(|kind| (kind, of_type(kind), of_type("LoadBalancer"), allowed));
+        check_updates(rule, &object("Service", "s", &[selector.clone(), field]), &rows);
     }
 }
 

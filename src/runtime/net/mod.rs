@@ -32,6 +32,7 @@ pub(crate) use exchange::{Exchange, HeldByResponse};
 pub use health::Health;
 pub(crate) use ledger::{Holding, Ledger};
 pub use listener::TlsOptions;
+pub use peer::Peer;
 pub use readiness::Readiness;
 pub(crate) use request_body::{BodyError, BodyLimits, BodyPieces, ReceivedBody, receive};
 pub use server::{Server, ServerOptions, ServerPart};

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 /// The host at the other end of a connection: an IPv4 address, or the /64 of an IPv6 address, which is what one host can
 /// use as it likes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Peer(IpAddr);
+pub struct Peer(IpAddr);
 
 impl Peer {
     /// The peer of connections whose address is unknown, such as those of tests in memory.

@@ -9,6 +9,7 @@
 //! A certificate and its key are loaded as one: a certificate without its key, or files of which only one is new, is
 //! never served, and what was served before stays.
 
+mod any_certificate;
 mod certificate_files;
 mod certificate_info;
 mod dynamic_certificate;

@@ -94,7 +94,7 @@ async fn read_and_work(
     let received = net::receive(request.into_body(), limits, &app.memory, exchange).await;
     let ReceivedBody { bytes, memory } = received.map_err(|error| app.body_error(error))?;
     let worker = app.clone();
-    let done = app.workers.run(exchange.peer, move || {
+    let done = app.workers.run(exchange.peer, (), move || {
         let app = worker;
         let charge = |bytes: usize| match &memory {
             Some(memory) if !memory.resize(bytes as u64) => Err(app.body_error(BodyError::NoMemory)),

@@ -15,6 +15,7 @@ use crate::{
         policy::{self, EndpointPolicy, NamespaceLabels},
     },
     engine::reason::Finding,
+    runtime::net::Peer,
 };
 
 /// A source of the settings for a review. It is called for every review, so settings are shared, not copied.
@@ -28,8 +29,9 @@ pub trait SettingsSource: Send + Sync {
         false
     }
 
-    /// Reads the labels of a namespace, until `latest`. If that fails, the settings are the stricter ones.
-    fn resolve<'a>(&'a self, _namespace: &'a str, _latest: Instant) -> BoxFuture<'a, ()> {
+    /// Reads the labels of a namespace for a review of `peer`, until `latest`. If that fails, the settings are the stricter
+    /// ones.
+    fn resolve<'a>(&'a self, _peer: Peer, _namespace: &'a str, _latest: Instant) -> BoxFuture<'a, ()> {
         future::ready(()).boxed()
     }
 }
@@ -137,9 +139,9 @@ impl SettingsSource for ActivePolicies {
         policies.need_namespace_labels() && namespaces.labels(&request.namespace).is_none()
     }
 
-    fn resolve<'a>(&'a self, namespace: &'a str, latest: Instant) -> BoxFuture<'a, ()> {
+    fn resolve<'a>(&'a self, peer: Peer, namespace: &'a str, latest: Instant) -> BoxFuture<'a, ()> {
         match &self.namespaces {
-            Some(namespaces) => namespaces.resolve(namespace, latest).boxed(),
+            Some(namespaces) => namespaces.resolve(peer, namespace, latest).boxed(),
             None => future::ready(()).boxed(),
         }
     }

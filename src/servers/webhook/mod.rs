@@ -21,6 +21,7 @@ pub mod emergency;
 mod limits;
 mod metrics;
 mod namespace_lookup;
+mod namespace_reads;
 mod options;
 mod part;
 mod permissions;
@@ -30,6 +31,8 @@ mod router;
 mod status_error;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod worker_tests;
 
 pub(crate) use active_policies::first_messages;
 pub use active_policies::{ActivePolicies, SettingsSource};

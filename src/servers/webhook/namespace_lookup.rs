@@ -5,11 +5,12 @@
 //! the namespace by its labels must hold for that Service.
 
 use std::{
-    collections::BTreeMap,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool, atomic::Ordering},
     time::Duration,
 };
 
+use futures::FutureExt;
 use kube::Client;
 use prometheus_client::{
     encoding::EncodeLabelSet,
@@ -17,13 +18,15 @@ use prometheus_client::{
     registry::Registry,
 };
 use tokio::{
-    sync::{Semaphore, watch},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
     time::{Instant, timeout, timeout_at},
 };
 
+use super::namespace_reads::{NamespaceReads, ReadResult};
 use crate::{
     inventory::{NamespaceRow, Store},
     model::{Labels, Resource, dns},
+    runtime::net::Peer,
 };
 
 /// Longest time of a read. An API server answers within some milliseconds, and waits at least a second for a review.
@@ -32,10 +35,8 @@ const READ: Duration = Duration::from_millis(500);
 const FOUND: Duration = Duration::from_secs(2);
 /// How long a failure counts: a client may create the namespace right after it.
 const FAILED: Duration = Duration::from_millis(250);
-/// Requests to the API server at the same time. A client can name any namespace in a review.
+/// Requests to the API server at the same time.
 const AT_ONCE: usize = 16;
-/// Namespaces that are being read, or were read lately.
-const NAMESPACES: usize = 1024;
 
 /// Finds the labels of namespaces.
 #[derive(Debug)]
@@ -47,8 +48,9 @@ pub struct NamespaceLookup {
 
 struct NamespaceReader {
     client: Client,
-    reads: Mutex<BTreeMap<String, NamespaceRead>>,
-    requests: Semaphore,
+    reads: Mutex<NamespaceReads>,
+    /// Tasks that may still begin, to read what waits.
+    tasks: Arc<Semaphore>,
     metrics: NamespaceMetrics,
     /// Whether the last request failed: one line of the log is enough.
     failing: AtomicBool,
@@ -57,25 +59,6 @@ struct NamespaceReader {
 impl std::fmt::Debug for NamespaceReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NamespaceReader").finish_non_exhaustive()
-    }
-}
-
-/// The state of a read.
-enum NamespaceRead {
-    /// It goes on until the sender is dropped.
-    Pending(watch::Receiver<()>),
-    /// Its labels, or `None` if it failed.
-    Ended { labels: Option<Labels>, until: Instant },
-}
-
-impl NamespaceRead {
-    /// Whether it goes on, or its result still counts.
-    fn counts(&self, now: Instant) -> bool {
-        match self {
-            // Without its sender, the task ended without a result.
-            Self::Pending(end) => end.has_changed().is_ok(),
-            Self::Ended { until, .. } => now < *until,
-        }
     }
 }
 
@@ -90,7 +73,7 @@ impl NamespaceLookup {
         let reader = NamespaceReader {
             client,
             reads: Mutex::default(),
-            requests: Semaphore::new(AT_ONCE),
+            tasks: Arc::new(Semaphore::new(AT_ONCE)),
             metrics,
             failing: AtomicBool::new(false),
         };
@@ -102,15 +85,15 @@ impl NamespaceLookup {
         self.store.namespace_labels(namespace).or_else(|| self.reader.as_ref()?.labels(namespace))
     }
 
-    /// Reads the labels of a namespace that is not known, once for all reviews that wait for it. Returns after the read,
-    /// whether it succeeds or fails, but at `latest` in any case.
-    pub(super) async fn resolve(&self, namespace: &str, latest: Instant) {
+    /// Reads the labels of a namespace that is not known, once for all reviews that wait for it, when it is the turn of one
+    /// of their peers. Returns after the read, whether it succeeds or fails, but at `latest` in any case.
+    pub(super) async fn resolve(&self, peer: Peer, namespace: &str, latest: Instant) {
         let Some(reader) = &self.reader else { return };
         // The name becomes a part of a path. No namespace has another name.
         if !dns::is_label(namespace.as_bytes()) || self.store.namespace_labels(namespace).is_some() {
             return;
         }
-        if let Some(mut end) = reader.begin(namespace, &self.store) {
+        if let Some(mut end) = reader.join(peer, namespace) {
             // The error says that the sender is dropped, which is the end of the read.
             let _ = timeout_at(latest, end.changed()).await;
         }
@@ -118,53 +101,52 @@ impl NamespaceLookup {
 }
 
 impl NamespaceReader {
-    fn reads(&self) -> MutexGuard<'_, BTreeMap<String, NamespaceRead>> {
+    fn reads(&self) -> MutexGuard<'_, NamespaceReads> {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn labels(&self, namespace: &str) -> Option<Labels> {
-        match self.reads().get(namespace) {
-            Some(read @ NamespaceRead::Ended { labels, .. }) if read.counts(Instant::now()) => labels.clone(),
-            _ => None,
-        }
+        self.reads().result(namespace)?.labels.clone()
     }
 
-    /// Begins a read, unless one goes on or has just ended. Returns what ends with it; `None` if there is nothing to wait
-    /// for.
-    fn begin(self: &Arc<Self>, namespace: &str, store: &Store) -> Option<watch::Receiver<()>> {
-        let now = Instant::now();
+    /// Joins or begins a read, unless one has just ended. Returns what ends with it; `None` if there is nothing to wait for.
+    fn join(self: &Arc<Self>, peer: Peer, namespace: &str) -> Option<watch::Receiver<()>> {
         let mut reads = self.reads();
-        match reads.get(namespace).filter(|read| read.counts(now)) {
-            Some(NamespaceRead::Pending(end)) => return Some(end.clone()),
-            Some(NamespaceRead::Ended { .. }) => return None,
-            None => {}
-        }
-        if reads.len() >= NAMESPACES {
-            reads.retain(|name, read| read.counts(now) && store.namespace_labels(name).is_none());
-        }
-        if reads.len() >= NAMESPACES {
-            self.metrics.count("busy");
+        if reads.result(namespace).is_some() {
             return None;
         }
-        let (ends, end) = watch::channel(());
-        reads.insert(namespace.to_owned(), NamespaceRead::Pending(end.clone()));
-        drop(reads);
-        let (reader, namespace) = (self.clone(), namespace.to_owned());
-        // A task of its own, so that a client that closes its connection does not end the read for others.
-        tokio::spawn(async move {
-            let labels = reader.read(&namespace).await;
-            let until = Instant::now() + if labels.is_some() { FOUND } else { FAILED };
-            reader.reads().insert(namespace, NamespaceRead::Ended { labels, until });
-            drop(ends);
-        });
+        let end = reads.join(peer, namespace);
+        if let Ok(task) = self.tasks.clone().try_acquire_owned() {
+            // A task of its own, so that a client that closes its connection does not end the read for others.
+            tokio::spawn(self.clone().read_all(task));
+        } else if reads.give_up_excess() {
+            self.metrics.count("busy");
+        }
         Some(end)
+    }
+
+    /// Reads until nothing waits any more.
+    async fn read_all(self: Arc<Self>, task: OwnedSemaphorePermit) {
+        loop {
+            let namespace = {
+                let mut reads = self.reads();
+                let Some(namespace) = reads.begin_next() else {
+                    // Before the lock ends: a review that comes next begins another task.
+                    drop(task);
+                    return;
+                };
+                namespace
+            };
+            // Without an end, all reviews of the namespace would wait.
+            let labels = AssertUnwindSafe(self.read(&namespace)).catch_unwind().await.unwrap_or_default();
+            let until = Instant::now() + if labels.is_some() { FOUND } else { FAILED };
+            self.reads().end(namespace, ReadResult { labels, until });
+        }
     }
 
     /// The labels, or `None` where the namespace cannot be read.
     async fn read(&self, namespace: &str) -> Option<Labels> {
         let read = async {
-            // The semaphore is never closed.
-            let _place = self.requests.acquire().await.ok();
             let path = format!("{}/{namespace}", Resource::Namespace.path(None));
             let request = http::Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)?;
             self.client.request::<NamespaceRow>(request).await
@@ -239,8 +221,13 @@ mod tests {
     use serde_json::json;
     use tokio::time::{advance, sleep};
 
-    use super::*;
+    use super::{
+        super::namespace_reads::{RESULTS, WAITING},
+        *,
+    };
     use crate::runtime::telemetry::registry::MetricsRegistry;
+
+    const ME: Peer = Peer::UNKNOWN;
 
     /// An API server with namespaces in memory.
     #[derive(Clone, Default)]
@@ -274,7 +261,7 @@ mod tests {
         };
         match path.strip_prefix("/api/v1/namespaces/") {
             Some("silent") => std::future::pending().await,
-            Some("missing") => failure(404),
+            Some(name) if name.starts_with("missing") => failure(404),
             Some("forbidden") => failure(403),
             Some("nonsense") => Json(json!([])).into_response(),
             Some(name) => Json(json!({
@@ -322,7 +309,7 @@ mod tests {
         ] {
             let (lookup, cluster, _, registry) = lookup();
             let began = Instant::now();
-            lookup.resolve(name, in_a_second()).await;
+            lookup.resolve(ME, name, in_a_second()).await;
             assert!(began.elapsed() <= Duration::from_millis(longest), "{name}: {:?}", began.elapsed());
             assert_eq!(lookup.labels(name), want.map(labels), "{name}");
             assert_eq!(cluster.requests().len(), requests, "{name}");
@@ -336,10 +323,10 @@ mod tests {
     async fn a_review_waits_no_longer_than_its_deadline() {
         let (lookup, cluster, ..) = lookup();
         let began = Instant::now();
-        lookup.resolve("silent", began + Duration::from_millis(100)).await;
+        lookup.resolve(ME, "silent", began + Duration::from_millis(100)).await;
         assert_eq!(began.elapsed().as_millis(), 100);
         // The read goes on for others, and no second one begins.
-        lookup.resolve("silent", in_a_second()).await;
+        lookup.resolve(ME, "silent", in_a_second()).await;
         assert!(began.elapsed() < Duration::from_millis(600), "{:?}", began.elapsed());
         assert_eq!(cluster.requests().len(), 1);
     }
@@ -347,43 +334,100 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_namespace_is_read_once_for_all_reviews_and_not_many_at_the_same_time() {
         let (lookup, cluster, ..) = lookup();
-        join_all((0..20).map(|_| lookup.resolve("new", in_a_second()))).await;
+        join_all((0..20).map(|_| lookup.resolve(ME, "new", in_a_second()))).await;
         assert_eq!(cluster.requests(), ["/api/v1/namespaces/new"]);
 
-        let names: Vec<String> = (0..100).map(|i| format!("n-{i}")).collect();
-        join_all(names.iter().map(|name| lookup.resolve(name, in_a_second()))).await;
+        let names = names("n", 100);
+        join_all(names.iter().map(|name| lookup.resolve(ME, name, in_a_second()))).await;
         assert_eq!(cluster.requests().len(), 100);
         assert_eq!(cluster.0.most_at_once.load(Ordering::SeqCst), AT_ONCE);
         assert!(names.iter().all(|name| lookup.labels(name) == Some(labels("a"))));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_more_namespaces_are_remembered_than_the_limit() {
+    async fn no_more_reads_wait_than_the_limit() {
         let (lookup, cluster, _, registry) = lookup();
-        let names: Vec<String> = (0..=NAMESPACES).map(|i| format!("n-{i}")).collect();
-        join_all(names.iter().map(|name| lookup.resolve(name, in_a_second()))).await;
-        assert_eq!(cluster.requests().len(), NAMESPACES);
+        let names = names("n", WAITING + 1);
+        join_all(names.iter().map(|name| lookup.resolve(ME, name, in_a_second()))).await;
+        assert_eq!(cluster.requests().len(), WAITING);
         assert!(registry.encode().unwrap().contains("roster_namespace_reads_total{result=\"busy\"} 1"));
         // Later there is room again.
         advance(FOUND).await;
-        lookup.resolve("new", in_a_second()).await;
+        lookup.resolve(ME, "new", in_a_second()).await;
         assert_eq!(lookup.labels("new"), Some(labels("a")));
+    }
+
+    fn names(prefix: &str, count: usize) -> Vec<String> {
+        (0..count).map(|i| format!("{prefix}-{i}")).collect()
+    }
+
+    fn peer(last: u8) -> Peer {
+        Peer::of(([10, 0, 0, last], 0).into())
+    }
+
+    /// A peer that names more namespaces than all that may wait, a moment before another one needs a few.
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_names_many_namespaces_delays_another_one_by_a_turn() {
+        let (lookup, cluster, _, registry) = lookup();
+        // The attacker knows some of the names.
+        let (flood, mut few) = (names("flood", 2 * WAITING), names("new", 20));
+        few.extend_from_slice(&flood[100..120]);
+        let resolve = |last, name| lookup.resolve(peer(last), name, in_a_second());
+        let attack = join_all(flood.iter().map(|name| resolve(1, name)));
+        let genuine = async {
+            let began = Instant::now();
+            join_all(few.iter().map(|name| resolve(2, name))).await;
+            began.elapsed()
+        };
+        let (_, took) = tokio::join!(attack, genuine);
+        // Every other request is for this peer: 80 requests, 16 at once, each for 5 ms.
+        assert!(took <= Duration::from_millis(30), "{took:?}");
+        assert!(few.iter().all(|name| lookup.labels(name) == Some(labels("a"))));
+        // The attacker lost one for each of them; and each is read once.
+        assert_eq!(cluster.requests().len(), WAITING - 20);
+        let text = registry.encode().unwrap();
+        assert!(text.contains("roster_namespace_reads_total{result=\"busy\"} "), "{text}");
+    }
+
+    /// A peer that names missing namespaces all the time.
+    #[tokio::test(start_paused = true)]
+    async fn failures_displace_no_labels() {
+        let (lookup, ..) = lookup();
+        lookup.resolve(peer(2), "new", in_a_second()).await;
+        for round in 0..3 {
+            let missing = names(&format!("missing-{round}"), RESULTS);
+            join_all(missing.iter().map(|name| lookup.resolve(peer(1), name, in_a_second()))).await;
+            assert_eq!(lookup.labels("new"), Some(labels("a")), "{round}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_read_that_nobody_waits_for_is_not_begun() {
+        let (lookup, cluster, ..) = lookup();
+        let soon = Instant::now() + Duration::from_millis(1);
+        let names = names("new", 100);
+        join_all(names.iter().map(|name| lookup.resolve(ME, name, soon))).await;
+        sleep(Duration::from_millis(50)).await;
+        assert_eq!(cluster.requests().len(), AT_ONCE);
+        // Later, there is somebody.
+        lookup.resolve(ME, &names[99], in_a_second()).await;
+        assert_eq!(lookup.labels(&names[99]), Some(labels("a")));
     }
 
     #[tokio::test(start_paused = true)]
     async fn results_count_for_a_while_and_the_watch_takes_precedence() {
         let (lookup, cluster, store, _) = lookup();
         for (name, lasts) in [("new", FOUND), ("missing", FAILED), ("forbidden", FAILED)] {
-            lookup.resolve(name, in_a_second()).await;
+            lookup.resolve(ME, name, in_a_second()).await;
             advance(lasts / 2).await;
-            lookup.resolve(name, in_a_second()).await;
+            lookup.resolve(ME, name, in_a_second()).await;
             assert_eq!(cluster.requests().len(), 1, "{name}");
             advance(lasts).await;
             assert_eq!(lookup.labels(name), None, "{name}");
-            lookup.resolve(name, in_a_second()).await;
+            lookup.resolve(ME, name, in_a_second()).await;
             assert_eq!(cluster.requests().len(), 1, "{name}");
         }
-        lookup.resolve("new", in_a_second()).await;
+        lookup.resolve(ME, "new", in_a_second()).await;
         store.apply(NamespaceRow::new("new", labels("c")));
         assert_eq!(lookup.labels("new"), Some(labels("c")));
         assert_eq!(cluster.requests().len(), 0);

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     admission::{self, AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage},
     runtime::{
-        net::{Exchange, HeldByResponse, ReceivedBody},
+        net::{Exchange, HeldByResponse, Peer, ReceivedBody},
         workers::WorkError,
     },
 };
@@ -64,11 +64,11 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
     body::check(request.headers())?;
     let (limits, memory) = (&webhook.limits, &webhook.memory);
     let received = body::receive(request.into_body(), limits.review, limits, memory, deadline, &exchange).await?;
-    let body = Arc::new(received);
-    let answer = attempts(&webhook, stage, &body, began, deadline).await?;
+    let review = ReceivedReview { stage, body: Arc::new(received), peer: exchange.peer, began, deadline };
+    let answer = attempts(&webhook, &review).await?;
     exchange.credit();
     // A worker that was too late still has the body, and with it its memory.
-    let memory = Arc::into_inner(body).and_then(|body| body.memory);
+    let memory = Arc::into_inner(review.body).and_then(|body| body.memory);
     let charged = memory.filter(|_| answer.len() > SMALL_RESPONSE);
     // The answer takes the place of the body, which is larger than every patch but one of a hostile object.
     if !charged.as_ref().is_none_or(|memory| memory.resize(answer.len() as u64)) {
@@ -79,6 +79,16 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
         response.extensions_mut().insert(HeldByResponse::new(charged));
     }
     Ok(response)
+}
+
+/// A review whose body was received.
+struct ReceivedReview {
+    stage: Stage,
+    body: Arc<ReceivedBody>,
+    /// Who sent it. The user is a part of the body.
+    peer: Peer,
+    began: Instant,
+    deadline: Deadline,
 }
 
 /// The result of an attempt to decide a review.
@@ -93,21 +103,16 @@ enum Attempt {
 }
 
 /// Attempts once, and again if that was early.
-async fn attempts(
-    webhook: &Arc<Webhook>,
-    stage: Stage,
-    body: &Arc<ReceivedBody>,
-    began: Instant,
-    deadline: Deadline,
-) -> Result<Vec<u8>, StatusError> {
+async fn attempts(webhook: &Arc<Webhook>, review: &ReceivedReview) -> Result<Vec<u8>, StatusError> {
+    let ReceivedReview { stage, ref body, peer, began, deadline } = *review;
     let (mut early, mut again, mut is_resolved) = (None, true, false);
     loop {
-        match attempt(webhook, stage, body, began, deadline, again, is_resolved).await {
+        match attempt(webhook, review, again, is_resolved).await {
             Attempt::Done(answer) => return answer,
             Attempt::Early(decision) => (early, again) = (Some(decision), false),
             Attempt::UnknownNamespace(name) => {
                 is_resolved = true;
-                webhook.settings.resolve(&name, deadline.halfway(Instant::now())).await;
+                webhook.settings.resolve(peer, &name, deadline.halfway(Instant::now())).await;
                 continue;
             }
             // The decision of the first attempt is better than none.
@@ -118,16 +123,9 @@ async fn attempts(
     }
 }
 
-/// One attempt: a small review is decided here, a large one on a worker thread when it is the turn of its user.
-async fn attempt(
-    webhook: &Arc<Webhook>,
-    stage: Stage,
-    body: &Arc<ReceivedBody>,
-    began: Instant,
-    deadline: Deadline,
-    again: bool,
-    is_resolved: bool,
-) -> Attempt {
+/// One attempt: a small review is decided here, a large one on a worker thread when it is the turn of its peer and user.
+async fn attempt(webhook: &Arc<Webhook>, review: &ReceivedReview, again: bool, is_resolved: bool) -> Attempt {
+    let ReceivedReview { stage, ref body, peer, began, deadline } = *review;
     let length = body.bytes.len();
     let latest = deadline.latest_begin(length);
     // Whether there is time for a second attempt.
@@ -149,7 +147,7 @@ async fn attempt(
         }
         worker.try_decide(stage, &body.bytes, began, again(), is_resolved)
     };
-    match timeout_at(latest, webhook.large.run(user, decide)).await {
+    match timeout_at(latest, webhook.large.run(peer, user, decide)).await {
         Ok(Ok(attempt)) => attempt,
         Ok(Err(WorkError::Busy)) => Attempt::Unchecked(Unchecked::Busy),
         Ok(Err(WorkError::Panicked)) => Attempt::Unchecked(Unchecked::Bug),

@@ -28,10 +28,10 @@ use crate::{
     admission::{AdmissionRequest as Review, Nothing, Settings},
     inventory::{NamespaceRow, Store},
     model::{EndpointSlice, Node, Pod, Service},
-    runtime::{net::Health, telemetry::registry::MetricsRegistry, workers::Workers},
+    runtime::{net::Health, telemetry::registry::MetricsRegistry},
 };
 
-const LIMITS: WebhookLimits = WebhookLimits {
+pub(super) const LIMITS: WebhookLimits = WebhookLimits {
     review: 1 << 20,
     conversion: 2 << 20,
     memory: 5 << 20,
@@ -43,20 +43,20 @@ const LIMITS: WebhookLimits = WebhookLimits {
     queue: 1,
 };
 
-fn webhook(failure_mode: FailureMode) -> (Arc<Webhook>, MetricsRegistry) {
+pub(super) fn webhook(failure_mode: FailureMode) -> (Arc<Webhook>, MetricsRegistry) {
     let (metrics, registry) = registered();
     let policies = Arc::new(ActivePolicies::default());
     (Webhook::new(Arc::new(Nothing), policies, metrics, LIMITS, failure_mode, &Health::default()), registry)
 }
 
-fn registered() -> (AdmissionMetrics, MetricsRegistry) {
+pub(super) fn registered() -> (AdmissionMetrics, MetricsRegistry) {
     let (metrics, registry) = (AdmissionMetrics::default(), MetricsRegistry::default());
     registry.register(|registry| metrics.register(registry));
     (metrics, registry)
 }
 
 /// A review of a Service whose annotations take `padding` bytes.
-fn review(uid: &str, padding: usize) -> String {
+pub(super) fn review(uid: &str, padding: usize) -> String {
     json!({
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -77,7 +77,7 @@ fn review(uid: &str, padding: usize) -> String {
     .to_string()
 }
 
-async fn ask(webhook: &Arc<Webhook>, request: Request<Body>) -> (StatusCode, Option<String>, Value) {
+pub(super) async fn ask(webhook: &Arc<Webhook>, request: Request<Body>) -> (StatusCode, Option<String>, Value) {
     let response = router(webhook.clone()).oneshot(request).await.unwrap();
     let allow = response.headers().get(header::ALLOW).map(|v| v.to_str().unwrap().to_owned());
     assert!(response.headers().get(header::CONTENT_ENCODING).is_none());
@@ -87,7 +87,7 @@ async fn ask(webhook: &Arc<Webhook>, request: Request<Body>) -> (StatusCode, Opt
     (status, allow, serde_json::from_slice(&body).unwrap())
 }
 
-fn post(path: &str, body: impl Into<Body>) -> Request<Body> {
+pub(super) fn post(path: &str, body: impl Into<Body>) -> Request<Body> {
     Request::post(path).header(header::CONTENT_TYPE, "application/json").body(body.into()).unwrap()
 }
 
@@ -400,46 +400,6 @@ async fn large_bodies_do_not_keep_small_ones_out() {
     assert_eq!(open(6, &"x".repeat(1 << 20), None).await, (4, StatusCode::OK));
 }
 
-/// Keeps a thread of `workers` busy until the sender is dropped.
-async fn occupy(workers: &Workers) -> std::sync::mpsc::Sender<()> {
-    let (hold, held) = std::sync::mpsc::channel::<()>();
-    let (begun, has_begun) = tokio::sync::oneshot::channel();
-    let workers = workers.clone();
-    tokio::spawn(async move {
-        let wait = move || {
-            begun.send(()).unwrap();
-            let _ = held.recv();
-        };
-        workers.run("somebody else", wait).await
-    });
-    has_begun.await.unwrap();
-    hold
-}
-
-#[tokio::test]
-async fn a_limited_number_of_large_reviews_wait_for_a_worker() {
-    let (webhook, metrics) = webhook(FailureMode::Closed);
-    let large = || post("/validate", review("large", 500_000));
-    let turn = occupy(&webhook.large).await;
-    // One that cannot wait does not.
-    let (_, _, body) = ask(&webhook, post("/validate?timeout=50ms", review("large", 500_000))).await;
-    assert!(body["response"]["warnings"][0].as_str().unwrap().contains("too little time"), "{body}");
-    let waiting = tokio::spawn({
-        let webhook = webhook.clone();
-        async move { ask(&webhook, large()).await }
-    });
-    while webhook.large.waiting() == 0 {
-        tokio::task::yield_now().await;
-    }
-    let (status, _, body) = ask(&webhook, large()).await;
-    assert_eq!((status.as_u16(), &body["response"]["status"]["code"]), (200, &503.into()), "{body}");
-    drop(turn);
-    let (_, _, body) = waiting.await.unwrap();
-    assert_eq!(body["response"], json!({ "uid": "large", "allowed": true }));
-    let text = metrics.encode().unwrap();
-    assert!(text.contains("roster_admission_shed_total{stage=\"validate\",reason=\"busy\"} 1"), "{text}");
-}
-
 /// An API server accepts only a whole list: a conversion that is too late fails as a whole, with a message.
 #[tokio::test]
 async fn a_late_conversion_is_not_begun() {
@@ -459,26 +419,4 @@ async fn a_late_conversion_is_not_begun() {
         assert_eq!((status.as_u16(), &body["response"]["result"]), (200, &result), "{query}");
         assert_eq!(body["response"]["convertedObjects"].as_array().unwrap().len(), objects, "{query}");
     }
-}
-
-/// Any client may send conversions: they wait for one another, but not for reviews, and reviews do not wait for them.
-#[tokio::test]
-async fn conversions_have_their_own_workers() {
-    let (webhook, _) = webhook(FailureMode::Closed);
-    let conversion = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
-        "request": { "uid": "u", "desiredAPIVersion": "roster.dev/v1", "objects": [] },
-    })
-    .to_string();
-    let convert = |query: &str| post(&format!("/convert{query}"), conversion.clone());
-    let done = |body: &Value| body["response"]["result"]["status"] == "Success";
-    let turn = occupy(&webhook.conversions).await;
-    let (_, _, body) = ask(&webhook, post("/validate", review("large", 500_000))).await;
-    assert_eq!(body["response"]["allowed"], true);
-    let (status, _, body) = ask(&webhook, convert("?timeout=50ms")).await;
-    assert_eq!((status.as_u16(), body["reason"].as_str()), (503, Some("ServiceUnavailable")), "{body}");
-    drop(turn);
-    let _turn = occupy(&webhook.large).await;
-    let (status, _, body) = ask(&webhook, convert("")).await;
-    assert!(status == StatusCode::OK && done(&body), "{body}");
 }

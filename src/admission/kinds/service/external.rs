@@ -7,7 +7,7 @@ use crate::{
         findings::RuleFindings,
         kinds::{addresses::Ranges, check::Subject},
     },
-    model::{AddressKey, Service},
+    model::{AddressKey, Service, ServiceType},
 };
 
 /// [`Rule::ExternalIp`] and [`Rule::LoadBalancerIp`].
@@ -16,7 +16,7 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
     for (i, ip) in service.external_ips.iter().enumerate() {
         if let Some(why) = Ranges::of(findings).objection(ip) {
             let field = format_args!("spec.externalIPs[{i}]");
-            findings.add(Rule::ExternalIp, redirected(ip), field, format_args!("{ip} {why}"));
+            findings.add(Rule::ExternalIp, redirected(ip, AddressReadiness::Ready), field, format_args!("{ip} {why}"));
         }
     }
     let ip = &service.load_balancer_ip;
@@ -24,11 +24,16 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
         && let Some(why) = Ranges::of(findings).objection(ip)
     {
         let field = format_args!("spec.loadBalancerIP");
-        findings.add(Rule::LoadBalancerIp, redirected(ip), field, format_args!("{ip} {why}"));
+        findings.add(Rule::LoadBalancerIp, redirected(ip, requested(service.kind)), field, format_args!("{ip} {why}"));
     }
 }
 
+/// How far a Service of this type takes the traffic of its load balancer IP: the field has no effect on other types.
+fn requested(kind: ServiceType) -> AddressReadiness {
+    if kind == ServiceType::LoadBalancer { AddressReadiness::Ready } else { AddressReadiness::NotReady }
+}
+
 /// The fault of an address whose traffic the Service redirects to its pods.
-fn redirected(ip: &str) -> Fault<'_> {
-    Fault::Address { address: AddressKey::of(ip), traffic: 0, readiness: AddressReadiness::Ready }
+fn redirected(ip: &str, readiness: AddressReadiness) -> Fault<'_> {
+    Fault::Address { address: AddressKey::of(ip), traffic: 0, readiness }
 }

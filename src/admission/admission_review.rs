@@ -10,6 +10,7 @@ use super::{
     decision::Decision,
     request::{AdmissionRequest, Operation},
 };
+use crate::model::json::path::PathEnd;
 use crate::model::review_envelope::{self, BorrowedText, BrokenReview, EnvelopeRequest, ReviewAnswer};
 
 /// The version of a review; the answer has the same.
@@ -101,6 +102,11 @@ struct WireUser<'a> {
     username: BorrowedText<'a>,
     #[serde(borrow)]
     groups: Option<Vec<BorrowedText<'a>>>,
+}
+
+/// The user of a review; empty if it cannot be found. API servers write it before the objects, which are not read.
+pub fn review_user(body: &[u8]) -> String {
+    PathEnd::of(body, &["request", "userInfo", "username"]).text.unwrap_or_default()
 }
 
 /// Reads a review.

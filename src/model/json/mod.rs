@@ -2,5 +2,6 @@
 
 pub mod message;
 pub mod patch;
+pub(crate) mod path;
 pub mod pointer;
 pub mod raw;

@@ -2,17 +2,11 @@
 //!
 //! A patch names only the fields that a rule changes. Fields that this build does not know therefore survive.
 
-use std::{cell::Cell, fmt};
-
 use json_patch::{AddOperation, PatchOperation, RemoveOperation, ReplaceOperation, jsonptr::PointerBuf};
-use serde::{
-    Deserializer, Serialize,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor},
-};
+use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::pointer::pointer;
-use crate::model::review_envelope::BorrowedText;
+use super::{path::PathEnd, pointer::pointer};
 
 /// An operation of a JSON patch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -81,62 +75,9 @@ pub fn apply(patch: &[PatchOp], object: &mut Value) -> Result<(), PatchError> {
 /// The operations that set the field at `path` of a raw object. Maps on the way that are missing or null are created first.
 pub(crate) fn set(object: &RawValue, path: &[&str], value: impl Into<Value>) -> Vec<PatchOp> {
     let Some((_, parents)) = path.split_last() else { return Vec::new() };
-    let missing = depth(object.get(), parents)..parents.len();
+    let missing = PathEnd::of(object.get().as_bytes(), parents).steps..parents.len();
     let created = missing.map(|i| PatchOp::add(pointer(&parents[..=i]), Map::new()));
     created.chain([PatchOp::add(pointer(path), value)]).collect()
-}
-
-/// How many steps of a path exist, up to the first value that is missing or null.
-fn depth(text: &str, path: &[&str]) -> usize {
-    let found = Cell::new(0);
-    let root = Step { path, found: &found };
-    // The result does not matter: the steps found before the reader stopped count.
-    let _ = serde_json::Deserializer::from_str(text).deserialize_map(root);
-    found.get()
-}
-
-/// A value on a path. It reads up to the end of the path and no further: most of an object comes after its metadata, and
-/// an object that repeats a known key was refused before.
-struct Step<'a> {
-    /// The steps that follow.
-    path: &'a [&'a str],
-    found: &'a Cell<usize>,
-}
-
-impl<'de> DeserializeSeed<'de> for Step<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
-        d.deserialize_option(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Step<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a map or null")
-    }
-
-    fn visit_none<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
-        self.found.set(self.found.get() + 1);
-        if self.path.is_empty() { Ok(()) } else { d.deserialize_map(self) }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Some((first, path)) = self.path.split_first() else { return Ok(()) };
-        while let Some(BorrowedText(key)) = map.next_key()? {
-            if key == *first {
-                return map.next_value_seed(Step { path, found: self.found });
-            }
-            map.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -136,10 +136,7 @@ async fn attempt(webhook: &Arc<Webhook>, review: &ReceivedReview, again: bool, i
         }
         return webhook.try_decide(stage, &body.bytes, began, again(), is_resolved);
     }
-    let user = match admission::read_review(&body.bytes) {
-        Ok((_, request)) => request.user.into_owned(),
-        Err(_) => String::new(),
-    };
+    let user = admission::review_user(&body.bytes);
     let (worker, body) = (webhook.clone(), body.clone());
     let decide = move || {
         if Instant::now() > latest {

@@ -1,5 +1,7 @@
 //! `cargo xtask parity`: compares Roster with the real controllers on random states.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::command::cargo;
@@ -36,24 +38,56 @@ pub(crate) struct ParityArgs {
     pub runs: usize,
 }
 
+/// The reference programs of one release.
+struct Reference {
+    minor: String,
+    ordered: PathBuf,
+    /// The controllers as they are published, for --dice.
+    plain: Option<PathBuf>,
+}
+
+impl Reference {
+    fn build(minor: &str, dice: bool) -> Result<Self> {
+        let ordered = oracle::build(minor, Build::Ordered)?;
+        let plain = dice.then(|| oracle::build(minor, Build::Plain)).transpose()?;
+        Ok(Self { minor: minor.to_owned(), ordered, plain })
+    }
+}
+
 /// Builds the programs with a Cargo profile, compares, and prints the result. A difference is written as a case under
-/// `tests/parity/cases/found`, ready to commit.
+/// `tests/parity/cases/found`, ready to commit. A release whose reference cannot be built does not stop the comparison with
+/// the others, but it is an error.
 pub(crate) fn run(args: &ParityArgs, profile: &str) -> Result<()> {
     let all = oracle::minors();
     let minors = if args.kubernetes.iter().any(|k| k == "all") { &all } else { &args.kubernetes };
-    ensure!(!minors.is_empty(), "no release to compare with");
-    let programs = |how| minors.iter().map(|m| oracle::build(m, how)).collect::<Result<Vec<_>>>();
-    let ordered = programs(Build::Ordered)?;
-    let plain = if args.dice { programs(Build::Plain)? } else { Vec::new() };
+    let (mut references, mut not_built) = (Vec::new(), Vec::new());
+    for minor in minors {
+        match Reference::build(minor, args.dice) {
+            Ok(reference) => references.push(reference),
+            Err(error) => {
+                println!("not compared with Kubernetes {minor}, because its controllers cannot be built: {error:#}");
+                not_built.push(minor.as_str());
+            }
+        }
+    }
+    ensure!(!references.is_empty(), "no release to compare with");
+    compare(args, profile, &references)?;
+    ensure!(not_built.is_empty(), "not compared with {}: the controllers cannot be built", not_built.join(", "));
+    Ok(())
+}
+
+fn compare(args: &ParityArgs, profile: &str, references: &[Reference]) -> Result<()> {
+    let minors: Vec<&str> = references.iter().map(|r| r.minor.as_str()).collect();
+    println!("comparing with the controllers of Kubernetes {}", minors.join(", "));
     let mut command = cargo();
     command.args(["run", "--quiet", "--profile", profile]);
     command.args("--package xtask --features live --bin parity_live --".split(' '));
     command.current_dir(paths::root());
-    for (minor, program) in minors.iter().zip(ordered) {
-        command.arg("--oracle").arg(format!("{minor}={}", program.to_str().context("the path is not UTF-8")?));
-    }
-    for program in plain {
-        command.arg("--plain").arg(program);
+    for Reference { minor, ordered, plain } in references {
+        command.arg("--oracle").arg(format!("{minor}={}", ordered.to_str().context("the path is not UTF-8")?));
+        if let Some(plain) = plain {
+            command.arg("--plain").arg(plain);
+        }
     }
     let numbers = [
         ("--cases", args.cases),

@@ -6,7 +6,10 @@ use std::io::IsTerminal;
 
 use tracing::{Metadata, Subscriber};
 use tracing_subscriber::{
-    EnvFilter, filter::filter_fn, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt,
+    filter::{Targets, filter_fn},
+    fmt::{self, MakeWriter},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
 };
 
 /// The format of log lines.
@@ -30,12 +33,12 @@ impl FromStr for LogFormat {
     }
 }
 
-/// Sends logs to standard error. `filter` is a `tracing` filter such as `info` or `roster=debug,warn`.
-/// An existing subscriber stays.
+/// Sends logs to standard error. `filter` gives levels to targets, such as `info` or `roster=debug,warn`: [`Targets`], because
+/// a filter of spans and fields would need regular expressions. An existing subscriber stays.
 pub fn init(format: LogFormat, filter: &str) -> Result<(), tracing_subscriber::filter::ParseError> {
     // Colours only for a terminal, and not with NO_COLOR.
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let filter = EnvFilter::try_new(filter)?;
+    let filter: Targets = filter.parse()?;
     let _ = match format {
         LogFormat::Text => text(filter, colours, std::io::stderr).try_init(),
         LogFormat::Json => json(filter, colours, std::io::stderr).try_init(),
@@ -43,20 +46,21 @@ pub fn init(format: LogFormat, filter: &str) -> Result<(), tracing_subscriber::f
     Ok(())
 }
 
-fn text<W>(filter: EnvFilter, colours: bool, writer: W) -> impl Subscriber + Send + Sync
+fn text<W>(filter: Targets, colours: bool, writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colours);
-    builder.finish().with(filter_fn(without_bodies))
+    let lines = fmt::layer().with_writer(writer).with_ansi(colours);
+    tracing_subscriber::registry().with(lines).with(filter).with(filter_fn(without_bodies))
 }
 
-fn json<W>(filter: EnvFilter, colours: bool, writer: W) -> impl Subscriber + Send + Sync
+fn json<W>(filter: Targets, colours: bool, writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colours);
-    builder.json().flatten_event(true).with_current_span(false).finish().with(filter_fn(without_bodies))
+    let lines = fmt::layer().with_writer(writer).with_ansi(colours);
+    let lines = lines.json().flatten_event(true).with_current_span(false);
+    tracing_subscriber::registry().with(lines).with(filter).with(filter_fn(without_bodies))
 }
 
 /// Whether an event may be logged, whatever the filter is. kube logs an answer of an API server that it cannot decode as a
@@ -93,7 +97,7 @@ mod tests {
         for filter in ["info", "debug", "trace", "kube_client=trace", "kube_client::client=trace"] {
             for format in [LogFormat::Text, LogFormat::Json] {
                 let log = Log::default();
-                let (made, filter_of) = (log.clone(), || EnvFilter::new(filter));
+                let (made, filter_of) = (log.clone(), || filter.parse::<Targets>().unwrap());
                 let writer = move || made.clone();
                 let say = || {
                     tracing::warn!(target: "kube_client::client", "the key of the CA");

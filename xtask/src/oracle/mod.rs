@@ -15,28 +15,45 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::paths;
 
-/// The patch that stands for each minor, and the version of the endpointslice library that goes with it.
-/// The minors of the committed reference answers have the patches that gave them; among them, 1.34.4 and
-/// 1.35.4 still panic on a Service without `ipFamilies`. Up to 1.27 the library is not used. Where the
-/// module proxy has no library of the same patch, a near one stands in.
-const RELEASES: [(&str, &str, &str); 16] = [
-    ("1.22", "1.22.17", "0.22.17"),
-    ("1.23", "1.23.17", "0.23.17"),
-    ("1.24", "1.24.17", "0.24.17"),
-    ("1.25", "1.25.16", "0.25.16"),
-    ("1.26", "1.26.15", "0.26.15"),
-    ("1.27", "1.27.16", "0.27.16"),
-    ("1.28", "1.28.15", "0.28.15"),
-    ("1.29", "1.29.15", "0.29.15"),
-    ("1.30", "1.30.14", "0.30.14"),
-    ("1.31", "1.31.14", "0.31.0"),
-    ("1.32", "1.32.13", "0.32.5"),
-    ("1.33", "1.33.13", "0.33.13"),
-    ("1.34", "1.34.4", "0.34.4"),
-    ("1.35", "1.35.4", "0.35.4"),
-    ("1.36", "1.36.3", "0.36.3"),
-    ("1.37", "1.37.0", "0.37.0"),
+/// The patch release that represents each minor. The minors of the committed reference answers have the patches that gave
+/// them; among them, 1.34.4 and 1.35.4 still panic on a Service without `ipFamilies`.
+///
+/// Of a few libraries, the module proxy has no version of the same patch, or the checksum database has no entry for it: a
+/// near version substitutes for it. From cloud-provider, which needs controller-manager, the controllers take one port number.
+const RELEASES: [Release; 16] = [
+    release("1.22", "1.22.17", &[]),
+    release("1.23", "1.23.17", &[]),
+    release("1.24", "1.24.17", &[]),
+    release("1.25", "1.25.16", &[]),
+    release("1.26", "1.26.15", &[]),
+    release("1.27", "1.27.16", &[("k8s.io/cloud-provider", "0.27.12"), ("k8s.io/controller-manager", "0.27.11")]),
+    release("1.28", "1.28.15", &[]),
+    release("1.29", "1.29.15", &[]),
+    release("1.30", "1.30.14", &[]),
+    release("1.31", "1.31.14", &[("k8s.io/endpointslice", "0.31.0")]),
+    release("1.32", "1.32.13", &[("k8s.io/endpointslice", "0.32.5")]),
+    release("1.33", "1.33.13", &[]),
+    release("1.34", "1.34.4", &[]),
+    release("1.35", "1.35.4", &[]),
+    release("1.36", "1.36.3", &[]),
+    release("1.37", "1.37.0", &[]),
 ];
+
+/// A release that there is a reference for.
+struct Release {
+    minor: &'static str,
+    version: &'static str,
+    /// Libraries in another version than that of the release.
+    substitutes: &'static [(&'static str, &'static str)],
+}
+
+const fn release(
+    minor: &'static str,
+    version: &'static str,
+    substitutes: &'static [(&'static str, &'static str)],
+) -> Release {
+    Release { minor, version, substitutes }
+}
 
 /// The release that the committed Go module is written for.
 pub(crate) const NEWEST: &str = "1.37";
@@ -75,13 +92,13 @@ pub(crate) enum Build {
 
 /// Every minor that there is a reference for.
 pub(crate) fn minors() -> Vec<String> {
-    RELEASES.iter().map(|(minor, ..)| (*minor).to_owned()).collect()
+    RELEASES.iter().map(|r| r.minor.to_owned()).collect()
 }
 
 /// The program for one minor, built if it is not in the cache yet.
 pub(crate) fn build(minor: &str, how: Build) -> Result<PathBuf> {
-    let Some((_, version, library)) = RELEASES.iter().find(|(m, ..)| *m == minor) else {
-        bail!("Kubernetes {minor} is not known here; known are {}", RELEASES.map(|(m, ..)| m).join(", "));
+    let Some(release @ Release { version, .. }) = RELEASES.iter().find(|r| r.minor == minor) else {
+        bail!("Kubernetes {minor} is not known here; known are {}", minors().join(", "));
     };
     let source = paths::root().join("tests/parity/oracle");
     let mut text = String::new();
@@ -110,7 +127,7 @@ pub(crate) fn build(minor: &str, how: Build) -> Result<PathBuf> {
             fs::copy(source.join(name), work.join(name))?;
         }
     } else {
-        release::retarget(&work, version, library).with_context(|| format!("preparing the sources for {version}"))?;
+        release::retarget(&work, release).with_context(|| format!("preparing the sources for {version}"))?;
         go(&work, &["mod", "tidy"])?;
     }
     // Another run may be building the same: each writes its own file and then moves it into place.

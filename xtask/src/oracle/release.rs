@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::go;
+use super::{Release, go};
 
 /// Writes `go.mod` for another release, and rewrites `shim.go` to its signatures.
-pub(super) fn retarget(work: &Path, version: &str, library: &str) -> Result<()> {
+pub(super) fn retarget(work: &Path, release: &Release) -> Result<()> {
     let empty = work.join("go.mod");
     fs::write(&empty, "module oracle\n")?;
-    let found = go(work, &["mod", "download", "-json", &format!("k8s.io/kubernetes@v{version}")])?;
+    let found = go(work, &["mod", "download", "-json", &format!("k8s.io/kubernetes@v{}", release.version)])?;
     let found: serde_json::Value = serde_json::from_str(&found)?;
     let path = |key: &str| found[key].as_str().map(PathBuf::from).with_context(|| format!("go names no {key}"));
     let upstream = fs::read_to_string(path("GoMod")?)?;
-    fs::write(empty, go_mod(&upstream, version, library))?;
+    fs::write(empty, go_mod(&upstream, release))?;
 
     let controllers = path("Dir")?.join("pkg/controller");
     let shim = work.join("shim.go");
@@ -27,7 +27,7 @@ pub(super) fn retarget(work: &Path, version: &str, library: &str) -> Result<()> 
 
 /// Kubernetes' own `go.mod` replaces its libraries by folders beside it, which a module that imports
 /// it does not see: each has to be named again, in the version that belongs to the release.
-fn go_mod(upstream: &str, version: &str, library: &str) -> String {
+fn go_mod(upstream: &str, Release { version, substitutes, .. }: &Release) -> String {
     let libraries: BTreeSet<&str> = upstream
         .lines()
         .filter_map(|l| l.trim().split_once(" => ./staging").map(|(name, _)| name))
@@ -40,7 +40,8 @@ fn go_mod(upstream: &str, version: &str, library: &str) -> String {
     let mut text = format!("module oracle\n\ngo {language}\n\nrequire k8s.io/kubernetes v{version}\n\nreplace (\n");
     let patch = version.trim_start_matches("1.");
     for name in libraries {
-        let at = if name == "k8s.io/endpointslice" { library } else { &format!("0.{patch}") };
+        let same = format!("0.{patch}");
+        let at = substitutes.iter().find(|(library, _)| *library == name).map_or(same.as_str(), |(_, version)| version);
         text.extend(["\t", name, " => ", name, " v", at, "\n"]);
     }
     text + ")\n"

@@ -126,7 +126,7 @@ fn mutate_conditions(kind: &AdmissionKind) -> Vec<(&'static str, String)> {
             "tolerates-unready",
             format!("'{}' in object.metadata.?annotations.orValue({{}})", names::TOLERATE_UNREADY),
         )),
-        // A label of kube-controller-manager is no condition: any writer can set it.
+        // The label of kube-controller-manager does not count: any writer can set it.
         _ => list.push(no_lock()),
     }
     list
@@ -164,8 +164,8 @@ fn no_lock() -> (&'static str, String) {
 mod tests {
     use super::*;
 
-    /// A writer chooses the labels and annotations of an object: none of them may exempt it. Those below are no
-    /// exemption: what they leave out does not concern any rule.
+    /// A writer chooses the labels and annotations of an object: none of them may exempt it. The conditions below leave out
+    /// only what does not concern any rule.
     #[test]
     fn no_label_of_an_object_exempts_it() {
         for configuration in [mutating(), validating()] {

@@ -9,6 +9,7 @@ use kube::{
     client::Body,
     config::{KubeConfigOptions, Kubeconfig},
 };
+use roster::model::Resource;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -172,14 +173,9 @@ pub(crate) fn path(object: &Value) -> String {
     format!("{}/{}", collection(object), object["metadata"]["name"].as_str().unwrap())
 }
 
-/// The resource of an object of the table of kinds, of a namespace, or of a policy.
+/// The resource of an object.
 pub(crate) fn plural(object: &Value) -> &'static str {
-    let kind = object["kind"].as_str().unwrap();
-    if kind == "Namespace" {
-        return "namespaces";
-    }
-    roster::admission::KINDS
-        .iter()
-        .find(|k| k.resource.kind() == kind)
-        .map_or("endpointpolicies", |k| k.resource.plural())
+    let [version, kind] = ["apiVersion", "kind"].map(|field| object[field].as_str().unwrap());
+    // The table has one of the two versions of policies.
+    Resource::of(version, kind).map_or("endpointpolicies", Resource::plural)
 }

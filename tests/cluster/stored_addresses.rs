@@ -94,7 +94,7 @@ fn the_address_of_an_ended_pod_gets_no_other_traffic() {
     for (name, patch, is_stored) in updates() {
         check(name, &api.patch(&idle, &patch), is_stored);
     }
-    // Of what was ready before, readiness is no change; another port is.
+    // What was ready before may stay ready, but not get another port.
     let used = slice("used", true);
     check("ready as before", &api.patch(&used, &json!({ "metadata": { "annotations": { "note": "x" } } })), true);
     let mut moved = used.clone();

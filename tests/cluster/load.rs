@@ -48,6 +48,8 @@ pub(crate) struct Tally {
     pub(crate) writes: usize,
     /// Refused for another reason than the rule, too late, or without an answer.
     pub(crate) failed: Count,
+    /// Those of them that must be admitted.
+    pub(crate) failed_good: Count,
     /// Admitted although a rule forbids it, or without being changed.
     pub(crate) admitted: Count,
     took: Vec<Duration>,
@@ -68,6 +70,10 @@ pub(crate) struct Count {
 }
 
 impl Count {
+    fn add(&mut self, write: &Write) {
+        *if write.namespace == OPEN { &mut self.open } else { &mut self.closed } += 1;
+    }
+
     pub(crate) fn all(self) -> usize {
         self.open + self.closed
     }
@@ -80,18 +86,21 @@ impl Tally {
         let Err(wrong) = result else { return };
         self.last_wrong = self.last_wrong.max(Some(due));
         self.refused += usize::from(matches!(wrong, Wrong::Failed(why) if why.contains("connection refused")));
-        let count = match wrong {
-            Wrong::Failed(_) => &mut self.failed,
-            Wrong::Admitted(_) => &mut self.admitted,
-        };
-        *if write.namespace == OPEN { &mut count.open } else { &mut count.closed } += 1;
+        match wrong {
+            Wrong::Failed(_) if write.good => {
+                self.failed.add(write);
+                self.failed_good.add(write);
+            }
+            Wrong::Failed(_) => self.failed.add(write),
+            Wrong::Admitted(_) => self.admitted.add(write),
+        }
         if self.complaints.len() < SHOWN {
             self.complaints.push(format!("{}: {wrong:?}", write.namespace));
         }
     }
 
     /// The time that all but one in a hundred took at most.
-    fn p99(&self) -> Duration {
+    pub(crate) fn p99(&self) -> Duration {
         let mut took = self.took.clone();
         took.sort_unstable();
         took.get(took.len().saturating_sub(1 + took.len() / 100)).copied().unwrap_or_default()

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{
-    row,
+use crate::{
+    load::Load,
+    network::row,
     site::{Site, Source},
+    wait,
 };
-use crate::{load::Load, wait};
 
 /// How often every replica is replaced.
 const ROLLS: usize = 2;

@@ -59,6 +59,7 @@ fn attacked(site: &Site, attackers: &Attackers, name: &str) -> Option<String> {
         load.go_on(20);
         let tally = load.stop();
         if !holds(&tally) && tally.is_in_doubt() && tried < TRIES {
+            row("  even writes without a webhook were slow", &format!("tried again; {:?}", tally.complaints));
             continue;
         }
         row(name, &format!("{} | {tried:>5}", numbers(&tally)));

@@ -29,6 +29,7 @@ fn faults_lose_no_write() {
     without_loss(&mut site, certificates::rotated);
     without_loss(&mut site, certificates::ca_rotated);
     certificates::bundle_is_wrong(&site);
+    without_loss(&mut site, certificates::bundle_is_right);
     without_loss(&mut site, clients::garbage);
     without_loss(&mut site, clients::more_than_there_is_room_for);
     without_loss(&mut site, clients::slow_bodies);

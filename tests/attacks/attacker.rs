@@ -3,7 +3,7 @@
 use std::{
     fmt,
     future::Future,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rustls::pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
@@ -100,10 +100,11 @@ pub(crate) struct Attacker {
 }
 
 impl Attacker {
-    /// An error if a target is not a loopback address: attacks are for this machine's own server.
+    /// An error if a target is not an address of this machine: attacks are for servers of its own.
     pub(crate) fn new(targets: Targets, sources: Sources) -> Result<Self> {
         for target in [Some(targets.webhook), Some(targets.admin), targets.rest].into_iter().flatten() {
-            ensure!(target.ip().is_loopback(), "{target} is not a loopback address");
+            TcpListener::bind((target.ip(), 0))
+                .with_context(|| format!("{target} is not an address of this machine"))?;
         }
         let (http1, http2) = (tls::connector(&[])?, tls::connector(&[b"h2"])?);
         Ok(Self { targets, sources, http1, http2, counts: Arc::default() })

@@ -47,8 +47,6 @@ pub(crate) enum Outcome {
     Right,
     /// An error, another status, or a wrong answer.
     Lost(String),
-    /// An object that must be refused got an error: under `Fail`, that refuses it.
-    RefusedByError,
     /// An object that must be refused was allowed.
     LetIn,
 }
@@ -241,7 +239,6 @@ impl Client {
             _ => Outcome::Right,
         };
         let outcome = match outcome {
-            Outcome::Lost(_) if object == Object::Bad => Outcome::RefusedByError,
             Outcome::Lost(why) => Outcome::Lost(format!("{way:?}: {why}")),
             outcome => outcome,
         };

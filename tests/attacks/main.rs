@@ -2,7 +2,7 @@
 //!
 //! Each attack has a server of its own. The genuine client sends a review on a new and on a persistent connection every
 //! 20 ms from 127.0.0.1, a kubelet probes the admin listener, and the attackers come from other addresses of 127.0.0.0/8.
-//! `cargo xtask test attacks` builds both programs and runs it.
+//! `cargo xtask test attacks` builds both programs and runs it. With `--against`, it only attacks a server that already runs.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -22,13 +22,14 @@ mod run;
 mod site;
 mod tls;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode, time::Duration};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
-use attacker::Sources;
-use report::Report;
+use attacker::{Sources, Targets};
+use attacks::Attack;
+use report::{Goals, Report};
 use site::Certificate;
 
 /// The files that a process must be able to open: thousands of connections.
@@ -38,20 +39,29 @@ const FILES: u64 = 8192;
 #[command(about = "Attack a server of this machine, and measure what a genuine client notices")]
 struct Arguments {
     /// The program to attack
-    #[arg(long)]
-    program: PathBuf,
+    #[arg(long, required_unless_present_any = ["against", "list"])]
+    program: Option<PathBuf>,
+    /// Attack the webhook at this address of this machine, without a genuine client
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "program", requires = "admin")]
+    against: Option<SocketAddr>,
+    /// The address of the admin listener of that server
+    #[arg(long, value_name = "ADDRESS", requires = "against")]
+    admin: Option<SocketAddr>,
     /// How long each attack lasts, in seconds
     #[arg(long, default_value_t = 60.0)]
     seconds: f64,
     /// Only these attacks: names or parts of names, separated by commas
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Attack from the genuine client's own address: nothing is judged but that the server recovers
+    /// Attack from the genuine client's own address: its reviews may be lost until the attack ends
     #[arg(long)]
     from_genuine: bool,
     /// From how many addresses the attackers come, at most 249
     #[arg(long, default_value_t = 249)]
     sources: u8,
+    /// Do not judge the p99 of reviews: other programs use the machine as well
+    #[arg(long)]
+    shared: bool,
     /// List the attacks
     #[arg(long)]
     list: bool,
@@ -63,6 +73,11 @@ impl Arguments {
         let is_name = |part: &str| attacks::ALL.iter().any(|attack| attack.name == part);
         let matches = |part: &String| if is_name(part) { name == part } else { name.contains(part.as_str()) };
         self.only.is_empty() || self.only.iter().any(matches)
+    }
+
+    /// The server that already runs. It has no REST API.
+    fn targets(&self) -> Option<Targets> {
+        Some(Targets { webhook: self.against?, admin: self.admin?, rest: None })
     }
 }
 
@@ -79,7 +94,9 @@ fn main() -> ExitCode {
 
 /// Runs the attacks. Returns whether all goals are met.
 fn run(arguments: &Arguments) -> Result<bool> {
-    let attacks: Vec<_> = attacks::ALL.iter().filter(|attack| arguments.names(attack.name)).collect();
+    let targets = arguments.targets();
+    let can_run = |attack: &&Attack| arguments.names(attack.name) && (targets.is_none() || !attack.rest);
+    let attacks: Vec<_> = attacks::ALL.iter().filter(can_run).collect();
     ensure!(!attacks.is_empty(), "there is no such attack; --list lists them");
     if arguments.list {
         for attack in attacks {
@@ -91,11 +108,33 @@ fn run(arguments: &Arguments) -> Result<bool> {
     ensure!(files >= FILES, "a process may open only {files} files: ulimit -n {FILES}");
     let sources = if arguments.from_genuine { Sources::Genuine } else { Sources::Others(arguments.sources) };
     let duration = Duration::try_from_secs_f64(arguments.seconds)?;
-    let certificate = Certificate::issue(&arguments.program)?;
-    let mut report = Report::new(sources);
+    match targets {
+        Some(targets) => attack_only(&attacks, targets, sources, duration),
+        None => measure(arguments, &attacks, sources, duration),
+    }
+}
+
+/// Attacks a server that already runs. Returns whether each attack reached it, and no object was wrongly admitted.
+fn attack_only(attacks: &[&'static Attack], targets: Targets, sources: Sources, duration: Duration) -> Result<bool> {
+    let mut well = true;
+    for attack in attacks {
+        let (counts, _) = run::attack(attack, targets, sources, duration)?;
+        println!("{}: {counts}, {} let in", attack.name, counts.let_in());
+        well &= counts.connections() > 0 && counts.let_in() == 0;
+    }
+    Ok(well)
+}
+
+/// Starts a server for each attack, and measures what a genuine client notices. Returns whether all goals are met.
+fn measure(arguments: &Arguments, attacks: &[&'static Attack], sources: Sources, duration: Duration) -> Result<bool> {
+    let program = arguments.program.as_ref().context("--program is missing")?;
+    let certificate = Certificate::issue(program)?;
+    // A client at the attackers' address shares what they get.
+    let no_loss = !arguments.from_genuine;
+    let mut report = Report::new(Goals { no_loss, p99: no_loss && !arguments.shared });
     for attack in attacks {
         println!("\n{}: {}", attack.name, attack.about);
-        report.add(&run::run(attack, &arguments.program, &certificate, sources, duration)?);
+        report.add(&run::run(attack, program, &certificate, sources, duration)?);
     }
     Ok(report.finish())
 }

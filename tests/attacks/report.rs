@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{attacker::Sources, genuine::Outcome, run::Measured};
+use crate::{
+    genuine::{Outcome, Review},
+    run::Measured,
+};
 
 /// The p99 of genuine reviews.
 const P99: Duration = Duration::from_millis(100);
@@ -17,20 +20,29 @@ pub(crate) const SLOW: Duration = Duration::from_secs(1);
 /// How many sorts of failures are printed.
 const EXAMPLES: usize = 8;
 
+/// What is judged besides memory, objects that are let in, and recovery.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Goals {
+    /// Whether no review is lost and no probe fails.
+    pub(crate) no_loss: bool,
+    /// Whether the p99 of reviews is short. Where other programs use the machine, it says little.
+    pub(crate) p99: bool,
+}
+
 /// All rows so far.
 pub(crate) struct Report {
-    sources: Sources,
+    goals: Goals,
     rows: Vec<Row>,
 }
 
 impl Report {
-    pub(crate) fn new(sources: Sources) -> Self {
-        Self { sources, rows: Vec::new() }
+    pub(crate) fn new(goals: Goals) -> Self {
+        Self { goals, rows: Vec::new() }
     }
 
     /// Adds a row, and prints what was measured.
     pub(crate) fn add(&mut self, measured: &Measured) {
-        let row = Row::new(measured, self.sources);
+        let row = Row::new(measured, self.goals);
         let seconds = (measured.ended - measured.began).as_secs_f64();
         let cores = |time: Duration| time.as_secs_f64() / seconds;
         println!(
@@ -47,11 +59,14 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// Prints the table. Returns whether all goals are met.
+    /// Prints the table, in the Markdown of docs/webhook.md. Returns whether all goals are met.
     pub(crate) fn finish(&self) -> bool {
-        println!("\n{HEAD}");
+        println!("\n{MARKDOWN}");
         for row in &self.rows {
-            println!("{}", row.line());
+            println!("{}", row.markdown());
+        }
+        for row in self.rows.iter().filter(|row| !row.missed.is_empty()) {
+            println!("\n{}: missed: {}", row.name, row.missed.join(", "));
         }
         let missed: usize = self.rows.iter().map(|row| row.missed.len()).sum();
         println!(
@@ -64,6 +79,10 @@ impl Report {
 }
 
 const HEAD: &str = "attack                    | reviews | lost | let in | p50 ms |    p99 |     max | probes failed | MiB at most | after | back after | goals";
+
+const MARKDOWN: &str = "\
+| attack | reviews | lost | wrongly admitted | p99 | probes failed | memory at most | recovered after |
+|---|---|---|---|---|---|---|---|";
 
 /// One attack in the table.
 struct Row {
@@ -79,15 +98,16 @@ struct Row {
     probes_failed: usize,
     most: u64,
     after: u64,
-    /// From the end of the attack to the last review that failed or was slow.
-    back: Duration,
+    /// From the end of the attack to the beginning of the last review that failed or was slow. `None`: none was answered
+    /// after that.
+    back: Option<Duration>,
     missed: Vec<&'static str>,
     /// What lost reviews and failed probes got, and how often.
     examples: BTreeMap<String, usize>,
 }
 
 impl Row {
-    fn new(measured: &Measured, sources: Sources) -> Self {
+    fn new(measured: &Measured, goals: Goals) -> Self {
         let Measured { attack, began, ended, seen, counts, .. } = measured;
         let during = |at| *began <= at && at < *ended;
         let reviews: Vec<_> = seen.reviews.iter().filter(|r| during(r.began)).collect();
@@ -105,8 +125,10 @@ impl Row {
             *examples.entry(why.clone()).or_default() += 1;
         }
         let let_in = reviews.iter().filter(|r| matches!(r.outcome, Outcome::LetIn)).count() as u64 + counts.let_in();
-        let slow = seen.reviews.iter().filter(|r| r.began >= *ended);
-        let slow = slow.filter(|r| !matches!(r.outcome, Outcome::Right) || r.took > SLOW);
+        let is_well = |r: &Review| matches!(r.outcome, Outcome::Right) && r.took <= SLOW;
+        let after = || seen.reviews.iter().filter(|r| r.began >= *ended);
+        let last_wrong = after().filter(|r| !is_well(r)).map(|r| r.began).max();
+        let recovered = after().any(|r| last_wrong.is_none_or(|wrong| r.began > wrong));
         let mut row = Self {
             name: attack.name,
             reviews: reviews.len(),
@@ -119,41 +141,37 @@ impl Row {
             probes_failed: failed.len(),
             most: seen.memory.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0),
             after: seen.memory.last().map_or(0, |(_, bytes)| *bytes),
-            back: slow.map(|r| r.began - *ended).max().unwrap_or_default(),
+            back: recovered.then(|| last_wrong.map_or(Duration::ZERO, |wrong| wrong - *ended)),
             missed: Vec::new(),
             examples,
         };
-        row.missed = row.judge(measured, sources);
+        row.missed = row.judge(measured, goals);
         row
     }
 
     /// The goals that are missed.
-    fn judge(&self, measured: &Measured, sources: Sources) -> Vec<&'static str> {
+    fn judge(&self, measured: &Measured, goals: Goals) -> Vec<&'static str> {
         let memory = if measured.attack.rest { WITH_REST } else { WEBHOOK_ALONE };
         let always = [
             (measured.survived, "alive"),
             (measured.counts.connections() > 0, "attacked"),
             (self.let_in == 0, "let in"),
             (self.most < memory, "memory"),
-            (self.back <= RECOVERY, "back"),
+            (self.back.is_some_and(|back| back <= RECOVERY), "recovery"),
         ];
-        let from_others = [
-            (self.reviews > 0 && self.lost == 0, "lost"),
-            (self.p99 < P99, "p99"),
-            (self.probes > 0 && self.probes_failed == 0, "probes"),
+        let others = [
+            (self.reviews > 0 && self.lost == 0 || !goals.no_loss, "lost"),
+            (self.probes > 0 && self.probes_failed == 0 || !goals.no_loss, "probes"),
+            (self.p99 < P99 || !goals.p99, "p99"),
         ];
-        // A client at the attackers' address shares what they get.
-        let judged = matches!(sources, Sources::Others(_));
-        let goals = always.into_iter().chain(from_others.into_iter().filter(|_| judged));
-        goals.filter(|(met, _)| !met).map(|(_, name)| name).collect()
+        always.into_iter().chain(others).filter(|(met, _)| !met).map(|(_, name)| name).collect()
     }
 
     fn line(&self) -> String {
-        let millis = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e3);
         let goals =
             if self.missed.is_empty() { "met".to_owned() } else { format!("MISSED: {}", self.missed.join(", ")) };
         format!(
-            "{:<25} | {:>7} | {:>4} | {:>6} | {:>6} | {:>6} | {:>7} | {:>13} | {:>11} | {:>5} | {:>8} s | {goals}",
+            "{:<25} | {:>7} | {:>4} | {:>6} | {:>6} | {:>6} | {:>7} | {:>13} | {:>11} | {:>5} | {:>10} | {goals}",
             self.name,
             self.reviews,
             self.lost,
@@ -164,7 +182,29 @@ impl Row {
             format!("{} of {}", self.probes_failed, self.probes),
             self.most >> 20,
             self.after >> 20,
-            format!("{:.1}", self.back.as_secs_f64()),
+            self.back(),
         )
     }
+
+    fn markdown(&self) -> String {
+        format!(
+            "| {} | {} | {} | {} | {} ms | {} | {} MiB | {} |",
+            self.name,
+            self.reviews,
+            self.lost,
+            self.let_in,
+            millis(self.p99),
+            self.probes_failed,
+            self.most >> 20,
+            self.back(),
+        )
+    }
+
+    fn back(&self) -> String {
+        self.back.map_or_else(|| "never".to_owned(), |back| format!("{:.1} s", back.as_secs_f64()))
+    }
+}
+
+fn millis(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64() * 1e3)
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use tokio::{runtime, time::sleep};
 
 use crate::{
-    attacker::{Attacker, Counts, Sources},
+    attacker::{Attacker, Counts, Sources, Targets},
     attacks::Attack,
     genuine::{Genuine, Outcome, Seen},
     report::SLOW,
@@ -50,12 +50,10 @@ pub(crate) fn run(
     duration: Duration,
 ) -> Result<Measured> {
     let mut server = Server::start(program, certificate, attack.rest)?;
-    let attacker = Attacker::new(server.targets, sources)?;
-    let counts = attacker.counts.clone();
     let genuine = Genuine::start(server.targets, server.process())?;
     thread::sleep(BEFORE);
     let (began, before) = (Instant::now(), server.processor_time());
-    let attackers_time = attackers(attack, attacker, duration)?;
+    let (counts, attackers_time) = self::attack(attack, server.targets, sources, duration)?;
     let (ended, after) = (Instant::now(), server.processor_time());
     while ended.elapsed() < AFTER {
         thread::sleep(CALM / 4);
@@ -71,8 +69,15 @@ pub(crate) fn run(
     Ok(Measured { attack, began, ended, seen, counts, attackers_time, server_time, survived })
 }
 
-/// Runs the attackers on a thread of their own. Returns its processor time.
-fn attackers(attack: &'static Attack, attacker: Attacker, duration: Duration) -> Result<Duration> {
+/// Runs the attackers on a thread of their own. Returns what they did, and the processor time of the thread.
+pub(crate) fn attack(
+    attack: &'static Attack,
+    targets: Targets,
+    sources: Sources,
+    duration: Duration,
+) -> Result<(Arc<Counts>, Duration)> {
+    let attacker = Attacker::new(targets, sources)?;
+    let counts = attacker.counts.clone();
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let run = move || {
         runtime.block_on(async {
@@ -84,5 +89,6 @@ fn attackers(attack: &'static Attack, attacker: Attacker, duration: Duration) ->
         site::processor_time("/proc/thread-self/stat")
     };
     let thread = thread::Builder::new().name("attackers".to_owned()).spawn(run).context("starting the attackers")?;
-    thread.join().map_err(|_| anyhow::anyhow!("the attackers panicked"))
+    let time = thread.join().map_err(|_| anyhow::anyhow!("the attackers panicked"))?;
+    Ok((counts, time))
 }

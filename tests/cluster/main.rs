@@ -11,6 +11,7 @@
 
 mod account;
 mod api;
+mod attacked;
 mod closed;
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
@@ -18,8 +19,10 @@ mod dry_run;
 mod faults;
 mod load;
 mod matrix;
+mod network;
 mod new_namespaces;
 mod policies;
+mod site;
 mod static_config;
 mod stored_addresses;
 mod switch;
@@ -94,7 +97,7 @@ fn get(address: &str, path: &str) -> Option<String> {
     Some(answer)
 }
 
-/// The program under test.
+/// The program under test. `ROSTER_PROGRAM` names another build of it.
 fn roster() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_roster"))
+    Command::new(std::env::var_os("ROSTER_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_roster").into()))
 }

@@ -44,7 +44,7 @@ enum Kind {
     Browser,
     /// The API against its description
     Schemathesis,
-    /// Attacks on the release build. Only when it is named
+    /// Attacks on the release build: short ones, unless this is the kind that is named
     Attacks,
 }
 
@@ -60,9 +60,11 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     run(Kind::Cluster, "cluster: with a real API server", cluster);
     run(Kind::Browser, "browser: /docs, offline", browser);
     run(Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
-    // Not among all tests yet: they need a release build, and the server does not stand all of them.
-    if arguments.kinds.contains(&Kind::Attacks) {
-        steps.run("attacks: what a genuine client notices of them", || attacks::run_attacks(&arguments.attacks));
+    // Last: the release build takes minutes the first time.
+    let short = attacks::AttackArguments::short();
+    let attacks = if arguments.kinds.is_empty() { &short } else { &arguments.attacks };
+    if arguments.kinds.is_empty() || arguments.kinds.contains(&Kind::Attacks) {
+        steps.run("attacks: what a genuine client notices of them", || attacks::run_attacks(attacks));
     }
 }
 
@@ -124,8 +126,8 @@ fn cluster() -> Result<Outcome> {
     }
     let assets = crate::cluster::assets_folder()?;
     let mut tally = Tally::default();
-    // The fault tests run under a constant load, which concurrent tests would disturb.
-    for line in ["-- --ignored --skip faults::", "-- --ignored faults::"] {
+    // The fault tests run under a constant load, which concurrent tests would disturb. Attacks are a kind of their own.
+    for line in ["-- --ignored --skip faults:: --skip attacked::", "-- --ignored faults::"] {
         let before = tally.failed;
         let mut command = cargo();
         command.args("test --workspace --test cluster".split(' ')).args(line.split(' '));

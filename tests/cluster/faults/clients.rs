@@ -10,8 +10,11 @@ use tokio::{
     time::sleep,
 };
 
-use super::{site::Site, tls};
-use crate::load::{Load, OPEN};
+use super::tls;
+use crate::{
+    load::{Load, OPEN},
+    site::Site,
+};
 
 /// Connections of each sort to each replica. Handshakes of an unoptimized build take milliseconds, on both sides.
 const EACH: usize = 15;
@@ -21,13 +24,6 @@ const SLOW: usize = 60;
 const TOO_MANY: usize = 1200;
 /// Bytes of the largest review.
 const LARGEST: usize = 7 << 20;
-
-/// The API server comes on new connections a few times, while those of others are open.
-fn come_again(site: &Site) {
-    for n in 1..=5 {
-        site.set_bundle(&(site.volume.material.bundle.clone() + &"\n".repeat(n)));
-    }
-}
 
 /// What a client sends before it falls silent.
 #[derive(Clone)]
@@ -85,7 +81,7 @@ pub(super) fn garbage(site: &mut Site, load: &Load) -> String {
         }
     }
     load.go_on(100);
-    come_again(site);
+    site.reconnect(5);
     load.go_on(300);
     drop(clients);
     format!("garbage and half-open TLS, {} clients", 2 * EACH * sorts.len())
@@ -100,7 +96,7 @@ pub(super) fn more_than_there_is_room_for(site: &mut Site, load: &Load) -> Strin
         }
     }
     load.go_on(100);
-    come_again(site);
+    site.reconnect(5);
     load.go_on(400);
     drop(clients);
     format!("{} connections that say nothing", 2 * TOO_MANY)
@@ -133,7 +129,7 @@ pub(super) fn slow_bodies(site: &mut Site, load: &Load) -> String {
         }
     }
     load.go_on(100);
-    come_again(site);
+    site.reconnect(5);
     load.go_on(400);
     drop(clients);
     format!("{} slow bodies, a tenth of them of 6 MiB", 2 * SLOW)

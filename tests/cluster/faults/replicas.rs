@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{
-    row,
+use crate::{
+    load::Load,
+    network::row,
     site::{Site, Source},
+    wait,
 };
-use crate::{load::Load, wait};
 
 /// How often every replica is replaced.
 const ROLLS: usize = 2;
@@ -30,8 +31,18 @@ pub(super) fn rolled(site: &mut Site, load: &Load) -> String {
 
 /// One of two is killed. Under Ignore nothing fails; under Fail what was on its connections, one review on each, and
 /// what the API server still brings to its address until the Service names it no more: it asks once, and nobody can
-/// answer there.
+/// answer there. It is tried again where the machine had no time for it.
 pub(super) fn killed(site: &mut Site) {
+    for last in [false, false, true] {
+        if is_killed(site, last) {
+            return;
+        }
+        row("  even writes without a webhook were slow", "tried again");
+    }
+}
+
+/// Kills one. `false`: writes failed that must not, but the machine had no time for it.
+fn is_killed(site: &mut Site, last: bool) -> bool {
     let load = site.load();
     let mut victim = site.replicas.remove(0);
     // One may come between.
@@ -43,10 +54,16 @@ pub(super) fn killed(site: &mut Site) {
     load.go_on(200);
     let tally = load.stop();
     row(&format!("one of two killed; {} came to its address", tally.refused), &tally.to_string());
-    assert_eq!((tally.failed.open, tally.admitted.closed), (0, 0), "{:#?}", tally.complaints);
-    assert!(tally.failed.closed - tally.refused <= connections, "{connections} {:#?}", tally.complaints);
-    assert!(tally.last_wrong.is_none_or(|at| at < withdrawn), "the next request is served");
     site.forget(&victim);
     drop(victim);
     site.add(Source::Files);
+    assert_eq!((tally.failed.open, tally.admitted.closed), (0, 0), "{:#?}", tally.complaints);
+    let few = tally.failed.closed - tally.refused <= connections;
+    let next_is_served = tally.last_wrong.is_none_or(|at| at < withdrawn);
+    if !last && tally.is_in_doubt() && !(few && next_is_served) {
+        return false;
+    }
+    assert!(few, "{connections} {:#?}", tally.complaints);
+    assert!(next_is_served, "the next request is served");
+    true
 }

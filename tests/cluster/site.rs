@@ -1,4 +1,6 @@
-//! The place where faults happen: a control plane, the manifests as they are, and replicas behind the Service.
+//! A control plane, the manifests as they are, and replicas behind the Service: the place of faults and attacks.
+//!
+//! It needs a network of its own ([`crate::network`]).
 
 use std::{
     fs,
@@ -14,18 +16,19 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use jiff::Timestamp;
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
 use roster::{
     model::installed::{ADMIN_PORT, CRD, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT},
-    runtime::certificates::Material,
+    runtime::certificates::{CertificateLifetimes, Material, advance},
 };
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::super::{
+use super::{
     control_plane::{ControlPlane, Setup},
     get,
     load::{CLOSED, Load, OPEN, RATE},
@@ -38,13 +41,13 @@ const PROBE: Duration = Duration::from_millis(200);
 const NODE: &str = "n";
 const CONFIGURATIONS: [&str; 2] = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
 
-pub(super) struct Site {
+pub(crate) struct Site {
     // In the order of their end.
-    pub(super) replicas: Vec<Replica>,
+    pub(crate) replicas: Vec<Replica>,
     kubelet: Kubelet,
     plane: ControlPlane,
-    pub(super) api: Api,
-    pub(super) volume: Volume,
+    pub(crate) api: Api,
+    pub(crate) volume: Volume,
     kubeconfig: PathBuf,
     dir: PathBuf,
     /// How many replicas there have been.
@@ -53,34 +56,44 @@ pub(super) struct Site {
 
 /// Requests to the API server, as its administrator.
 #[derive(Clone)]
-pub(super) struct Api {
+pub(crate) struct Api {
     runtime: Arc<Runtime>,
     client: Client,
 }
 
 /// A process in a pod.
-pub(super) struct Replica {
-    pub(super) pod: String,
-    pub(super) address: Ipv4Addr,
-    pub(super) log: PathBuf,
+pub(crate) struct Replica {
+    pub(crate) pod: String,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) log: PathBuf,
     child: Child,
 }
 
 /// Where a replica's certificate comes from.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'a> {
+pub(crate) enum Source<'a> {
     Files,
     SelfSigned(&'a [&'a str]),
 }
 
 /// The names of the certificate.
-pub(super) fn names() -> Vec<String> {
+pub(crate) fn names() -> Vec<String> {
     vec![format!("{SERVICE}.{NAMESPACE}.svc")]
 }
 
+/// A CA, and a certificate.
+fn fresh() -> Material {
+    made_at(Timestamp::now())
+}
+
+/// The same as it was made at another time.
+pub(crate) fn made_at(time: Timestamp) -> Material {
+    advance(time, Material::default(), true, &names(), &CertificateLifetimes::default()).unwrap().0
+}
+
 impl Site {
-    /// With two replicas whose certificates are in files.
-    pub(super) fn start(assets: &Path, dir: &Path) -> Self {
+    /// With so many replicas, whose certificates are in files.
+    pub(crate) fn start(assets: &Path, dir: &Path, replicas: usize) -> Self {
         for line in ["link set lo up", "addr add 192.0.2.1/24 dev lo"] {
             assert!(Command::new("ip").args(line.split(' ')).status().unwrap().success(), "ip {line}");
         }
@@ -92,7 +105,7 @@ impl Site {
         let (kubeconfig, dir) = (plane.kubeconfig(), dir.to_owned());
         let mut site = Self { replicas: Vec::new(), kubelet, plane, api, volume, kubeconfig, dir, made: 0 };
         site.install();
-        for _ in 0..2 {
+        for _ in 0..replicas {
             site.add(Source::Files);
         }
         site
@@ -121,7 +134,7 @@ impl Site {
     }
 
     /// Starts a replica, and waits until it is published.
-    pub(super) fn add(&mut self, source: Source<'_>) {
+    pub(crate) fn add(&mut self, source: Source<'_>) {
         self.made += 1;
         let (pod, address) = (format!("{NAME}-{}", self.made), Ipv4Addr::new(192, 0, 2, 10 + self.made));
         let log = self.dir.join(format!("{pod}.log"));
@@ -147,7 +160,7 @@ impl Site {
     }
 
     /// Deletes the pod of a replica, as a Deployment does: it is stopped, and removed from the Service meanwhile.
-    pub(super) fn retire(&mut self, at: usize) -> Replica {
+    pub(crate) fn retire(&mut self, at: usize) -> Replica {
         let replica = self.replicas.remove(at);
         self.api.delete(&pod_path(&replica.pod), 30);
         replica.signal("TERM");
@@ -155,19 +168,19 @@ impl Site {
     }
 
     /// After the end of its process.
-    pub(super) fn bury(&self, mut replica: Replica) {
+    pub(crate) fn bury(&self, mut replica: Replica) {
         let ended = wait("the replica ends", || replica.child.try_wait().unwrap());
         assert!(ended.success(), "{ended}\n{}", replica.log_text());
         self.forget(&replica);
     }
 
-    pub(super) fn forget(&self, replica: &Replica) {
+    pub(crate) fn forget(&self, replica: &Replica) {
         self.kubelet.forget(&replica.pod);
         self.api.delete(&pod_path(&replica.pod), 0);
     }
 
     /// The addresses of the Service that are ready.
-    pub(super) fn published(&self) -> Vec<Ipv4Addr> {
+    pub(crate) fn published(&self) -> Vec<Ipv4Addr> {
         let path = format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices");
         let slices = self.api.get(&path);
         let endpoints = slices["items"].as_array().unwrap().iter().filter_map(|s| s["endpoints"].as_array()).flatten();
@@ -175,13 +188,13 @@ impl Site {
         ready.map(|e| e["addresses"][0].as_str().unwrap().parse().unwrap()).collect()
     }
 
-    pub(super) fn wait_until_published(&self, count: usize) {
+    pub(crate) fn wait_until_published(&self, count: usize) {
         wait("the replicas are published", || (self.published().len() == count).then_some(()));
     }
 
     /// Writes a `caBundle` into every configuration. An API server takes another client for another bundle, with
     /// connections of its own.
-    pub(super) fn set_bundle(&self, bundle: &str) {
+    pub(crate) fn set_bundle(&self, bundle: &str) {
         let bundle = BASE64_STANDARD.encode(bundle);
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD}");
         let config = json!({ "clientConfig": { "caBundle": bundle } });
@@ -197,18 +210,25 @@ impl Site {
         }
     }
 
+    /// Makes the API server come on new connections, so many times: each bundle is the same CA in another text.
+    pub(crate) fn reconnect(&self, times: usize) {
+        for n in 1..=times {
+            self.set_bundle(&(self.volume.material.bundle.clone() + &"\n".repeat(n)));
+        }
+    }
+
     /// The load, once the first writes have gone through.
-    pub(super) fn load(&self) -> Load {
+    pub(crate) fn load(&self) -> Load {
         let load = self.load_of(RATE);
         load.go_on(50);
         load
     }
 
-    pub(super) fn load_of(&self, rate: u32) -> Load {
+    pub(crate) fn load_of(&self, rate: u32) -> Load {
         Load::start(self.api.runtime.handle(), self.api.client.clone(), rate)
     }
 
-    pub(super) fn runtime(&self) -> &Runtime {
+    pub(crate) fn runtime(&self) -> &Runtime {
         &self.api.runtime
     }
 }
@@ -256,16 +276,16 @@ impl Api {
         self.runtime.block_on(self.client.request(request)).unwrap()
     }
 
-    pub(super) fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         self.send(http::Request::get(path), Vec::new())
     }
 
-    pub(super) fn create(&self, path: &str, object: &Value) -> Value {
+    pub(crate) fn create(&self, path: &str, object: &Value) -> Value {
         let request = http::Request::post(path).header("content-type", "application/json");
         self.send(request, object.to_string().into_bytes())
     }
 
-    pub(super) fn patch(&self, kind: &str, path: &str, change: &Value) -> Value {
+    pub(crate) fn patch(&self, kind: &str, path: &str, change: &Value) -> Value {
         self.send(http::Request::patch(path).header("content-type", kind), change.to_string().into_bytes())
     }
 
@@ -275,36 +295,36 @@ impl Api {
 }
 
 impl Replica {
-    pub(super) fn webhook(&self) -> SocketAddr {
+    pub(crate) fn webhook(&self) -> SocketAddr {
         (self.address, WEBHOOK_PORT).into()
     }
 
-    fn admin(&self) -> String {
+    pub(crate) fn admin(&self) -> String {
         format!("{}:{ADMIN_PORT}", self.address)
     }
 
-    pub(super) fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
     }
 
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
     }
 
     /// The answer of `/readyz`.
-    pub(super) fn readyz(&self) -> String {
+    pub(crate) fn readyz(&self) -> String {
         get(&self.admin(), "/readyz?verbose").unwrap()
     }
 
     /// A line of `/metrics`; 0 if it is not there.
-    pub(super) fn metric(&self, name: &str) -> u64 {
+    pub(crate) fn metric(&self, name: &str) -> u64 {
         let text = get(&self.admin(), "/metrics").unwrap();
         let line = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
         line.map_or(0, |l| l.split(' ').next().unwrap().parse().unwrap())
     }
 
-    pub(super) fn log_text(&self) -> String {
+    pub(crate) fn log_text(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
 }
@@ -384,18 +404,18 @@ impl Pod {
 }
 
 /// A Secret volume: its files are links into a folder that is swapped.
-pub(super) struct Volume {
+pub(crate) struct Volume {
     dir: PathBuf,
     versions: usize,
     /// What the files hold.
-    pub(super) material: Material,
+    pub(crate) material: Material,
 }
 
 impl Volume {
     fn new(dir: PathBuf) -> Self {
         fs::create_dir_all(&dir).unwrap();
         let mut volume = Self { dir, versions: 0, material: Material::default() };
-        volume.swap(super::certificates::fresh());
+        volume.swap(fresh());
         for name in ["tls.crt", "tls.key"] {
             std::os::unix::fs::symlink(format!("..data/{name}"), volume.dir.join(name)).unwrap();
         }
@@ -403,7 +423,7 @@ impl Volume {
     }
 
     /// As a kubelet does it: a new folder, and one rename.
-    pub(super) fn swap(&mut self, material: Material) {
+    pub(crate) fn swap(&mut self, material: Material) {
         self.versions += 1;
         let folder = format!("..{}", self.versions);
         fs::create_dir(self.dir.join(&folder)).unwrap();

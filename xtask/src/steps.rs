@@ -1,9 +1,10 @@
 //! Steps of a task: each is printed and timed, and a failure does not stop the next one.
 
 use std::fmt;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 
 use crate::command::in_ci;
 
@@ -108,6 +109,26 @@ impl Steps {
         let began = Instant::now();
         let end = step();
         let done = FinishedStep { name, took: began.elapsed(), end };
+        println!("<== {done}\n");
+        self.done.push(done);
+    }
+
+    /// Runs one step on a thread of its own, and the steps of `others` meanwhile. It should print nothing before its end.
+    pub(crate) fn run_beside(
+        &mut self,
+        name: impl Into<String>,
+        step: impl FnOnce() -> Result<Outcome> + Send,
+        others: impl FnOnce(&mut Self),
+    ) {
+        let name = name.into();
+        println!("==> {name}; its output follows the next steps\n");
+        let began = Instant::now();
+        let (end, took) = thread::scope(|scope| {
+            let running = scope.spawn(|| (step(), began.elapsed()));
+            others(self);
+            running.join().unwrap_or_else(|_| (Err(anyhow!("the thread of a step panicked")), began.elapsed()))
+        });
+        let done = FinishedStep { name, took, end };
         println!("<== {done}\n");
         self.done.push(done);
     }

@@ -14,6 +14,7 @@ mod api;
 mod closed;
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
+mod defaults;
 mod dry_run;
 mod faults;
 mod load;
@@ -31,7 +32,7 @@ mod parity {
     pub(crate) mod engine;
     #[expect(dead_code, reason = "only the live comparison asks in an order of its own")]
     pub(crate) mod generator;
-    mod rng;
+    pub(crate) mod rng;
 }
 
 use std::{

@@ -150,6 +150,18 @@ fn options() -> Value {
             "maxEndpointsPerSubset": limit(
                 "`--mirroring-max-endpoints-per-subset` of kube-controller-manager; default: as \
                  maxEndpointsPerSlice where that is given, else 1000."),
+            "defaults": {
+                "type": ["string", "null"],
+                "enum": ["auto", "always", "never", null],
+                "description": "Which objects get the defaults that an API server fills in: those with neither `uid` nor \
+                    `resourceVersion` (`auto`, the default), all, or none. What was filled in is reported as `assumed`.",
+            },
+            "ipFamilies": {
+                "type": ["array", "null"],
+                "items": { "type": "string", "enum": ["IPv4", "IPv6"] },
+                "minItems": 1, "maxItems": 2, "uniqueItems": true,
+                "description": "The address families of the cluster, the first one first; default: IPv4 alone.",
+            },
         },
     })
 }
@@ -212,7 +224,7 @@ fn service() -> Value {
             "metadata": metadata(),
             "spec": object(&json!({
                 "type": text(), "selector": map(), "ports": array(&port), "clusterIP": text(),
-                "ipFamilies": { "type": ["array", "null"], "items": { "type": "string" } },
+                "ipFamilies": { "type": ["array", "null"], "items": { "type": "string" } }, "ipFamilyPolicy": text(),
                 "publishNotReadyAddresses": flag(), "trafficDistribution": text(),
             })),
         },

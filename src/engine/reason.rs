@@ -174,8 +174,8 @@ code_table! {
     InvalidObject("invalid-object", Error, "Correct the field in the message.");
     /// The object has a kind that Roster does not read; it is ignored.
     IgnoredObject("ignored-object", Info, "");
-    /// A field is missing in objects that were never in a cluster. Roster fills in what an API server would.
-    Assumed("assumed", Info, "Name what differs in your cluster (the namespace, the IP families), or write the field.");
+    /// A field is missing in objects that were never in a cluster. Roster fills in what an API server would; `--namespace` and `--ip-families` describe the cluster.
+    Assumed("assumed", Info, "");
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");
     /// There is another object of this kind, namespace and name; the last one counts.

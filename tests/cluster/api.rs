@@ -182,14 +182,8 @@ pub(crate) fn path(object: &Value) -> String {
     format!("{}/{}", collection(object), object["metadata"]["name"].as_str().unwrap())
 }
 
-/// The resource of an object of the table of kinds, of a namespace, or of a policy.
+/// The resource of an object, as paths name it.
 pub(crate) fn plural(object: &Value) -> &'static str {
     let kind = object["kind"].as_str().unwrap();
-    if kind == "Namespace" {
-        return "namespaces";
-    }
-    roster::admission::KINDS
-        .iter()
-        .find(|k| k.resource.kind() == kind)
-        .map_or("endpointpolicies", |k| k.resource.plural())
+    roster::model::Resource::of("", kind).unwrap_or_else(|| panic!("{kind}")).plural()
 }

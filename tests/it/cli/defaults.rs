@@ -16,14 +16,18 @@ spec:
 apiVersion: v1
 kind: Pod
 metadata: {name: web-1, labels: {app: web}}
-spec: {containers: [{name: web, image: web, ports: [{containerPort: 80}]}]}
+spec: {nodeName: node-1, containers: [{name: web, image: web, ports: [{containerPort: 80}]}]}
 status: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], conditions: [{type: Ready, status: 'True'}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: node-1}
 ";
 
 const TABLE: &str = "\
 NAMESPACE  SERVICE  OBJECT               ACTION  DETAIL
-shop       web      Endpoints web        create  1 address (1 ready), ports 80/TCP
-shop       web      EndpointSlice web-*  create  IPv4, 1 address (1 ready), ports 80/TCP
+shop       web      Endpoints web        create  1 address, ports 80/TCP
+shop       web      EndpointSlice web-*  create  IPv4, 1 address, ports 80/TCP
 
 Findings
 SEVERITY  OBJECT   CODE     MESSAGE
@@ -69,9 +73,11 @@ fn what_is_written_is_planned_as_it_would_be_stored() {
                 "ports": [{ "port": 80, "targetPort": 80, "protocol": "TCP" }] } },
             { "apiVersion": "v1", "kind": "Pod",
               "metadata": { "name": "web-1", "namespace": "default", "labels": { "app": "web" } },
-              "spec": { "containers": [{ "name": "web", "image": "web", "ports": [{ "containerPort": 80, "protocol": "TCP" }] }] },
+              "spec": { "nodeName": "node-1",
+                "containers": [{ "name": "web", "image": "web", "ports": [{ "containerPort": 80, "protocol": "TCP" }] }] },
               "status": { "podIP": "10.0.0.1", "podIPs": [{ "ip": "10.0.0.1" }],
                 "conditions": [{ "type": "Ready", "status": "True" }] } },
+            { "apiVersion": "v1", "kind": "Node", "metadata": { "name": "node-1" } },
         ]});
         let want = document(&["--defaults", "never"], &stored.to_string());
         assert_eq!(document(args, WRITTEN)["items"], want["items"], "{args:?}");

@@ -109,8 +109,15 @@ impl ToSchema for ClusterBody {
 /// What [`PlanBody`] refers to, besides Kubernetes' own schemas.
 fn parts() -> impl Iterator<Item = (&'static str, Value)> {
     let controller = json!({ "type": "string", "enum": ["endpoints", "endpointslices", "mirroring"] });
-    [("Controller", controller), ("Options", options()), ("ServiceAsRead", service()), ("EndpointsAsRead", endpoints())]
-        .into_iter()
+    let family = json!({ "type": "string", "enum": ["IPv4", "IPv6"] });
+    [
+        ("Controller", controller),
+        ("IpFamily", family),
+        ("Options", options()),
+        ("ServiceAsRead", service()),
+        ("EndpointsAsRead", endpoints()),
+    ]
+    .into_iter()
 }
 
 /// utoipa leaves out what it does not know, a schema without a type for one: a test compares.
@@ -158,7 +165,7 @@ fn options() -> Value {
             },
             "ipFamilies": {
                 "type": ["array", "null"],
-                "items": { "type": "string", "enum": ["IPv4", "IPv6"] },
+                "items": { "$ref": "#/components/schemas/IpFamily" },
                 "minItems": 1, "maxItems": 2, "uniqueItems": true,
                 "description": "The address families of the cluster, the first one first; default: IPv4 alone.",
             },

@@ -9,6 +9,7 @@ use kube::{
     client::Body,
     config::{KubeConfigOptions, Kubeconfig},
 };
+use roster::model::Resource;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -182,8 +183,9 @@ pub(crate) fn path(object: &Value) -> String {
     format!("{}/{}", collection(object), object["metadata"]["name"].as_str().unwrap())
 }
 
-/// The resource of an object, as paths name it.
+/// The resource of an object.
 pub(crate) fn plural(object: &Value) -> &'static str {
-    let kind = object["kind"].as_str().unwrap();
-    roster::model::Resource::of("", kind).unwrap_or_else(|| panic!("{kind}")).plural()
+    let [version, kind] = ["apiVersion", "kind"].map(|field| object[field].as_str().unwrap());
+    // The table has one of the two versions of policies.
+    Resource::of(version, kind).map_or("endpointpolicies", Resource::plural)
 }

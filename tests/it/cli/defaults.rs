@@ -30,13 +30,13 @@ shop       web      Endpoints web        create  1 address, ports 80/TCP
 shop       web      EndpointSlice web-*  create  IPv4, 1 address, ports 80/TCP
 
 Findings
-SEVERITY  OBJECT   CODE     MESSAGE
-info               assumed  2 objects have no namespace; assumed: shop
-info      Service  assumed  1 port has no protocol; assumed: TCP
-info      Service  assumed  1 port has no targetPort; assumed: the number of port
-info      Service  assumed  1 Service has no ipFamilies, or too few for ipFamilyPolicy; assumed: IPv4
-info      Service  assumed  1 Service has no clusterIP; assumed: an address that the cluster allocates
-info      Pod      assumed  1 port has no protocol; assumed: TCP
+SEVERITY  OBJECT    CODE     MESSAGE
+info                assumed  2 objects have no namespace; assumed: shop
+info      Service   assumed  1 port has no protocol; assumed: TCP
+info      Service   assumed  1 port has no targetPort; assumed: the number of port
+info      Service   assumed  1 Service has no ipFamilies, or too few for ipFamilyPolicy; assumed: IPv4
+info      Service   assumed  1 Service has no clusterIP; assumed: an address that the cluster allocates
+info      Pod       assumed  1 port has no protocol; assumed: TCP
 
 1 of 1 Service: 2 to create, 0 to update, 0 to delete
 ";

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use roster::decode::{Source, request};
 use roster::engine::state::{Controller, Limit};
+use roster::model::defaults::Defaults;
 use serde::Deserialize;
 
 // The allocator of the released program.
@@ -27,7 +28,8 @@ fn main() {
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
         let task: Task = serde_json::from_str(&line).unwrap();
-        let mut request = request::read(&line, &Source::body()).unwrap().request;
+        let mut request =
+            request::read(&line, &Source { defaults: Defaults::NEVER, ..Source::body() }).unwrap().request;
         request.controllers = Some(vec![task.controller]);
         request.options.max_endpoints_per_slice = Limit::new(100);
         let mut writes = 0;

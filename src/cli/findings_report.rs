@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     engine::{
-        reason::{Finding, Severity},
+        reason::{Finding, Reason, Severity},
         state::{EventType, Plan},
     },
     inventory::{Entry, Findings},
@@ -31,9 +31,10 @@ pub(super) struct FindingsReport {
 }
 
 impl FindingsReport {
-    /// The findings about the input; those of severity info only if `wide`.
+    /// The findings about the input; those of severity info only if `wide`, or if the answer depends on them.
     pub(super) fn of_input(findings: &Findings, wide: bool) -> Self {
-        let shown = findings.into_iter().filter(|f| wide || f.severity > Severity::Info).cloned().collect();
+        let is_shown = |f: &&Finding| wide || f.severity > Severity::Info || f.code == Reason::Assumed;
+        let shown = findings.into_iter().filter(is_shown).cloned().collect();
         Self { findings: shown, omitted: findings.more(), ..Self::default() }
     }
 

@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::{
     cluster_args::{self, ClusterArgs},
+    defaults_args::DefaultsArgs,
     input_paths::{expand, open},
     messages,
     progress_line::ProgressLine,
@@ -21,7 +22,7 @@ use crate::{
         reason::{Finding, Reason, Severity},
     },
     inventory::{Index, Inventory},
-    model::{ObjectKey, Text},
+    model::{ObjectKey, Text, defaults::Defaults},
 };
 
 /// Arguments that say where objects come from, and which Services to look at.
@@ -35,9 +36,11 @@ pub(super) struct InputArgs {
     /// objects, lists or several documents, optionally compressed with gzip.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
-    /// Look only at Services in this namespace.
+    /// Look only at Services in this namespace. Objects in files that name no namespace are in it, else in `default`.
     #[arg(short, long)]
     namespace: Option<String>,
+    #[command(flatten)]
+    defaults: DefaultsArgs,
     #[command(flatten)]
     cluster: ClusterArgs,
 }
@@ -87,9 +90,10 @@ impl InputArgs {
             return Ok(objects);
         }
         ensure!(!self.cluster.is_given(), "-f cannot be combined with --context or --kubeconfig");
+        let defaults = self.defaults.with_namespace(self.namespace().unwrap_or_default());
         let mut failed = Vec::new();
         for path in expand(&self.files)? {
-            if let Err(error) = read_one(&path, &mut objects.inventory, &progress) {
+            if let Err(error) = read_one(&path, defaults, &mut objects.inventory, &progress) {
                 // An answer without the rest of the file must not look complete.
                 let key =
                     ObjectKey { kind: "File".into(), name: path.display().to_string().into(), ..ObjectKey::default() };
@@ -98,6 +102,7 @@ impl InputArgs {
             }
         }
         drop(progress);
+        objects.inventory.label_pods(&defaults);
         objects.complete = failed.is_empty() && !objects.inventory.problems.into_iter().any(is_unread);
         if objects.inventory.is_empty()
             && let Some(error) = failed.pop()
@@ -174,10 +179,15 @@ fn suggestion(index: &Index<'_>, typed: &str) -> String {
     found.map(|e| format!("; did you mean {}/{}?", e.namespace, e.name)).unwrap_or_default()
 }
 
-fn read_one(path: &Path, inventory: &mut Inventory, progress: &ProgressLine) -> anyhow::Result<()> {
+fn read_one(
+    path: &Path,
+    defaults: Defaults<'_>,
+    inventory: &mut Inventory,
+    progress: &ProgressLine,
+) -> anyhow::Result<()> {
     let (name, inner) = open(path)?;
     let mut input = MeteredReader { inner, progress, bytes: 0 };
-    decode::read(&mut input, &Source::file(&name), inventory)?;
+    decode::read(&mut input, &Source { defaults, ..Source::file(&name) }, inventory)?;
     // A command that fails before a pipe prints nothing; the answer must not be "nothing to do".
     ensure!(input.bytes > 0, "{name}: is empty");
     Ok(())

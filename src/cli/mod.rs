@@ -12,6 +12,7 @@ mod cluster_args;
 mod compat;
 mod completions;
 mod convert;
+mod defaults_args;
 mod emergency_switch;
 mod exact_json;
 mod explain;

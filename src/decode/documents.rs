@@ -97,7 +97,13 @@ pub fn objects(
     for (index, document) in documents.iter().enumerate() {
         let text = document.raw.get();
         let at = || document.at;
-        let place = ObjectPlace { input: source.name, at: &at, document: 0, pointer: Pointer::At("") };
+        let place = ObjectPlace {
+            input: source.name,
+            at: &at,
+            document: 0,
+            pointer: Pointer::At(""),
+            defaults: source.defaults,
+        };
         object::add(text, &TypeMeta::of(text, true), place, &mut context, &mut one)?;
         each(index, one.problems.as_slice());
         into.merge(std::mem::replace(&mut one, into.sibling()));

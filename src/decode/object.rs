@@ -16,7 +16,10 @@ use crate::model::json::pointer::Pointer;
 use crate::{
     engine::reason::{Finding, Reason},
     inventory::{AnyObject, Interner, Inventory, check},
-    model::{EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Service, Text, json::message::shortened, names},
+    model::{
+        EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Resource, ResourceScope, Service, Text,
+        defaults::Defaults, json::message::shortened, names,
+    },
 };
 
 /// The place of an object in its input.
@@ -30,6 +33,8 @@ pub(super) struct ObjectPlace<'a> {
     pub(super) document: usize,
     /// Its pointer within the document.
     pub(super) pointer: Pointer<'a>,
+    /// What is filled in.
+    pub(super) defaults: Defaults<'a>,
 }
 
 /// What all objects of an input share: interned values, and the memory budget.
@@ -61,14 +66,14 @@ pub(super) fn add(
         into.problems.add(|| problem(fault, text, &meta.kind, place));
     }
     match reading.value {
-        Some(object) => keep(object, text, place.pointer, &mut context.interner, into),
-        None => record_unreadable(kind, text, into),
+        Some(object) => keep(object, text, place.pointer, &place.defaults, &mut context.interner, into),
+        None => record_unreadable(kind, text, &place.defaults, into),
     }
     Ok(())
 }
 
 /// Records the Service of an object that cannot be read.
-fn record_unreadable(kind: InputKind, text: &str, into: &mut Inventory) {
+fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into: &mut Inventory) {
     let named = named(text);
     let service = match kind {
         InputKind::Service | InputKind::Endpoints => plain(named.name),
@@ -79,18 +84,21 @@ fn record_unreadable(kind: InputKind, text: &str, into: &mut Inventory) {
         InputKind::Pod | InputKind::Node | InputKind::List | InputKind::Other => return,
     };
     if !service.is_empty() {
-        into.cannot_read(plain(named.namespace), service);
+        into.cannot_read(placed(plain(named.namespace), defaults), service);
     }
 }
 
-/// Adds an object, and findings about fields that an API server would refuse.
+/// Fills in an object and adds it, with findings about fields that an API server would refuse. Every object that is read
+/// comes through here.
 pub(super) fn keep(
     mut object: AnyObject,
     text: &str,
     at: Pointer<'_>,
+    defaults: &Defaults<'_>,
     interner: &mut Interner<'_>,
     into: &mut Inventory,
 ) {
+    object.fill_in(defaults, &mut into.assumed);
     interner.share(&mut object);
     check(&object, text, &at, &mut into.problems);
     into.add(object);
@@ -131,7 +139,11 @@ pub(super) fn problem(fault: FieldFault, text: &str, kind: &str, place: ObjectPl
     if place.document > 0 {
         places = format!("{places} (document {})", place.document + 1);
     }
-    let key = ObjectKey { kind: shortened(kind).into(), ..name(text) };
+    let mut key = ObjectKey { kind: shortened(kind).into(), ..name(text) };
+    // An object of the whole cluster has no namespace.
+    if Resource::of("", kind).is_some_and(|r| r.scope() == ResourceScope::Namespaced) {
+        key.namespace = placed(key.namespace, &place.defaults);
+    }
     let pointer = Some(fault.pointer).filter(|p| !p.is_empty());
     Finding { pointer, ..Finding::new(fault.reason, key, format!("{places}: {}", fault.why)) }
 }
@@ -263,6 +275,11 @@ fn named(text: &str) -> NamedMeta<'_> {
     let pool = MemoryPool::new(usize::MAX);
     let named = value::read(PhantomData::<Named<'_>>, text, Pointer::At(""), &Budget::new(&pool));
     named.ok().and_then(|reading| reading.value).unwrap_or_default().metadata
+}
+
+/// The namespace, or what it is where an object does not name one.
+fn placed(namespace: Text, defaults: &Defaults<'_>) -> Text {
+    if namespace.is_empty() { defaults.namespace().unwrap_or_default().into() } else { namespace }
 }
 
 /// The content of a JSON string; empty for other values.

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroUsize;
 
+use crate::model::defaults::Defaults;
+
 /// An input: its name, its format, and the limits for reading it.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
@@ -19,6 +21,8 @@ pub struct Source<'a> {
     pub max_memory: usize,
     /// Number of threads that parse.
     pub threads: NonZeroUsize,
+    /// What is filled in, as an API server would.
+    pub defaults: Defaults<'a>,
 }
 
 /// The format of an input. Gzip is recognized in each of them.
@@ -45,6 +49,7 @@ impl<'a> Source<'a> {
             max_objects: 20_000_000,
             max_memory: usize::MAX,
             threads,
+            defaults: Defaults::default(),
         }
     }
 

@@ -201,7 +201,13 @@ impl<'s> Worker<'s> {
             let items = Pointer::Key(&list, "items");
             let pointer = item.index.map_or(list, |i| Pointer::Index(&items, i));
             let document = outer.map_or(item.document, |o| o.document);
-            let place = ObjectPlace { input: self.common.source.name, at: &at, document, pointer };
+            let place = ObjectPlace {
+                input: self.common.source.name,
+                at: &at,
+                document,
+                pointer,
+                defaults: self.common.source.defaults,
+            };
             match kind_of(text, item) {
                 Some(meta) if meta.kind() != InputKind::List || item.index.is_none() => {
                     object::add(text, &meta, place, &mut self.context, into)?;
@@ -256,7 +262,13 @@ impl<'s> Worker<'s> {
             let items = Pointer::Key(&list, "items");
             let pointer = index.map_or(list, |i| Pointer::Index(&items, i));
             let document = outer.map_or(document, |o| o.document);
-            let place = ObjectPlace { input: self.common.source.name, at: &|| at, document, pointer };
+            let place = ObjectPlace {
+                input: self.common.source.name,
+                at: &|| at,
+                document,
+                pointer,
+                defaults: self.common.source.defaults,
+            };
             object::add(&text, &meta, place, &mut self.context, into)?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::*;
-use crate::inventory::Inventory;
+use crate::{inventory::Inventory, model::defaults::Defaults};
 
 /// The keys of the objects, each finding as `code pointer message`, and the error.
 fn outcome(input: impl Read + Send, source: &Source<'_>) -> (Vec<String>, Vec<String>, Option<String>) {
@@ -25,7 +25,7 @@ fn outcome(input: impl Read + Send, source: &Source<'_>) -> (Vec<String>, Vec<St
 }
 
 fn one_thread() -> Source<'static> {
-    Source { threads: NonZeroUsize::MIN, ..Source::file("in") }
+    Source { threads: NonZeroUsize::MIN, defaults: Defaults::NEVER, ..Source::file("in") }
 }
 
 /// A reader that returns one byte at a time.

@@ -174,6 +174,8 @@ code_table! {
     InvalidObject("invalid-object", Error, "Correct the field in the message.");
     /// The object has a kind that Roster does not read; it is ignored.
     IgnoredObject("ignored-object", Info, "");
+    /// A field is missing in objects that were never in a cluster. Roster fills in what an API server would; `--namespace` and `--ip-families` describe the cluster.
+    Assumed("assumed", Info, "");
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");
     /// There is another object of this kind, namespace and name; the last one counts.
@@ -186,9 +188,9 @@ code_table! {
     InvalidName("invalid-name", Warning, "Use a DNS label (Services) or subdomain of the allowed length.");
     /// The API would refuse this port number.
     InvalidPort("invalid-port", Warning, "Use a number from 1 to 65535.");
-    /// A port does not name a protocol. An API server fills in TCP; Roster adds no defaults, so the port does not match any TCP port.
+    /// A port does not name a protocol, though the object comes from a cluster, where an API server fills in TCP. Roster adds nothing to such objects, so the port does not match any TCP port.
     MissingProtocol("missing-protocol", Warning, "Write protocol: TCP, or read the object back from the API server.");
-    /// A port of a Service has no `targetPort`. An API server fills in the number of `port`; Roster adds no defaults, and plans port 0.
+    /// A port of a Service has no `targetPort`, though the Service comes from a cluster, where an API server fills in the number of `port`. Roster adds nothing to such objects, and plans port 0.
     MissingTargetPort("missing-target-port", Warning, "Set targetPort; an API server fills in the number of port.");
     /// No release knows the value of this setting.
     InvalidSetting("invalid-setting", Warning, "Use one of the values that the documentation of the field lists.");

@@ -7,7 +7,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::{findings::Findings, objects::AnyObject};
 use crate::{
     engine::reason::{Finding, Reason},
-    model::{ObjectKey, Pod, Service, ServiceType, TargetPort, dns},
+    model::{ObjectKey, Pod, Service, ServicePort, ServiceType, TargetPort, dns},
 };
 
 /// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input, and `text` is its JSON, which
@@ -19,7 +19,7 @@ pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &m
             found.name(&s.meta.name, NameForm::Label);
             for (i, port) in s.ports.iter().enumerate() {
                 found.port(i64::from(port.port), || format!("/spec/ports/{i}/port"));
-                found.target(s, &port.target_port, || format!("/spec/ports/{i}/targetPort"));
+                found.target(s, port, || format!("/spec/ports/{i}/targetPort"));
                 found.protocol(&port.protocol, || format!("/spec/ports/{i}"));
             }
         }
@@ -103,9 +103,11 @@ impl NameAndPortCheck<'_> {
         }
     }
 
-    /// 0 and the empty name count as missing: an API server defaults all three.
-    fn target(&mut self, service: &Service, target: &TargetPort, place: impl FnOnce() -> String) {
-        match target {
+    /// 0 and the empty name count as missing: an API server defaults all three, with the number of the port.
+    fn target(&mut self, service: &Service, port: &ServicePort, place: impl FnOnce() -> String) {
+        match &port.target_port {
+            // One finding for one number.
+            TargetPort::Number(n) if *n == port.port => {}
             TargetPort::Number(n) if *n != 0 => self.port(i64::from(*n), place),
             TargetPort::Name(name) if !name.is_empty() => {}
             // Without a selector, the target port is not used.

@@ -54,6 +54,7 @@ impl<'a> Index<'a> {
     fn new(inventory: &'a Inventory) -> Self {
         let mut problems = inventory.problems.clone();
         problems.extend(inventory.ignored_problems());
+        problems.extend(inventory.assumptions());
         let services = distinct("Service", &inventory.services, &mut problems);
         let pods = distinct("Pod", &inventory.pods, &mut problems);
         let endpoints = distinct("Endpoints", &inventory.endpoints, &mut problems);

@@ -8,7 +8,10 @@ use std::{
 use super::{findings::Findings, targets::Targets};
 use crate::{
     engine::reason::{Finding, Reason},
-    model::{EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text},
+    model::{
+        EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text,
+        defaults::{Assumptions, Defaults},
+    },
 };
 
 /// An object of any kind that Roster reads.
@@ -33,6 +36,17 @@ impl AnyObject {
             Self::EndpointSlice(o) => o.key(),
         }
     }
+
+    /// Fills in what an API server would.
+    pub fn fill_in(&mut self, defaults: &Defaults<'_>, assumed: &mut Assumptions) {
+        match self {
+            Self::Service(o) => defaults.fill_service(o, assumed),
+            Self::Pod(o) => defaults.fill_pod(o, assumed),
+            Self::Endpoints(o) => defaults.fill_endpoints(o, assumed),
+            Self::EndpointSlice(o) => defaults.fill_slice(o, assumed),
+            Self::Node(_) => {}
+        }
+    }
 }
 
 /// Objects in the order in which they were read, and the findings about the others.
@@ -46,6 +60,8 @@ pub struct Inventory {
     pub slices: Vec<EndpointSlice>,
     /// The findings about the input.
     pub problems: Findings,
+    /// What was filled in.
+    pub assumed: Assumptions,
     /// The references in the objects that were read, for those read later to share.
     targets: Arc<Targets>,
     /// The number of objects of each other kind.
@@ -66,6 +82,14 @@ impl Inventory {
             AnyObject::Node(o) => self.nodes.push(o),
             AnyObject::Endpoints(o) => self.endpoints.push(o),
             AnyObject::EndpointSlice(o) => self.slices.push(o),
+        }
+    }
+
+    /// Gives pods the labels that come from their nodes: when all objects are read, because a node may follow its pods.
+    pub fn label_pods(&mut self, defaults: &Defaults<'_>) {
+        let nodes: BTreeMap<&str, &Node> = self.nodes.iter().map(|n| (n.name.as_str(), n)).collect();
+        for pod in &mut self.pods {
+            defaults.label_pod(pod, |name| nodes.get(name).copied(), &mut self.assumed);
         }
     }
 
@@ -93,6 +117,7 @@ impl Inventory {
         self.endpoints.append(&mut other.endpoints);
         self.slices.append(&mut other.slices);
         self.problems.merge(other.problems);
+        self.assumed.merge(&other.assumed);
         for (kind, count) in other.ignored {
             self.ignore_many(kind, count);
         }
@@ -120,6 +145,7 @@ impl Inventory {
             endpoints: self.endpoints.drain(..).collect(),
             slices: self.slices.drain(..).collect(),
             problems: std::mem::take(&mut self.problems),
+            assumed: std::mem::take(&mut self.assumed),
             targets: Arc::clone(&self.targets),
             ignored: std::mem::take(&mut self.ignored),
             unreadable: std::mem::take(&mut self.unreadable),
@@ -143,6 +169,11 @@ impl Inventory {
     /// Whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// A finding for each kind of default that was filled in.
+    pub fn assumptions(&self) -> impl Iterator<Item = Finding> + '_ {
+        self.assumed.sentences().map(|(key, sentence)| Finding::new(Reason::Assumed, key, sentence))
     }
 
     /// A finding for each kind that is not read.

@@ -110,6 +110,7 @@ impl From<Service> for ServiceRow {
             ports: _,
             cluster_ip,
             families: _,
+            family_policy: _,
             publish_not_ready: _,
             traffic_distribution: _,
             internal_traffic_policy: _,

@@ -10,7 +10,7 @@ use crate::{
     decode::{self, InputFormat, Source},
     engine::profile::Minor,
     inventory::Inventory,
-    model::{Resource, ResourceReader},
+    model::{Resource, ResourceReader, defaults::Defaults},
 };
 
 /// Objects in a page: as `kubectl` asks for. A page of pods is then a few megabytes.
@@ -75,7 +75,7 @@ async fn list(
         let text = get(client, &path, &doing, target.timeout).await?;
         progress(u64::try_from(text.len()).unwrap_or_default());
         // The list names the kind of its items: they read like any other list.
-        let source = Source { format: InputFormat::Json, ..Source::file(&path) };
+        let source = Source { format: InputFormat::Json, defaults: Defaults::NEVER, ..Source::file(&path) };
         decode::read(text.as_bytes(), &source, &mut all).map_err(|e| LiveError::List(doing.clone(), e))?;
         let page: Page = serde_json::from_str(&text).map_err(|e| LiveError::Answer(doing.clone(), e))?;
         next = page.metadata.next.filter(|n| !n.is_empty());

@@ -9,6 +9,7 @@ mod address;
 pub(crate) mod builders;
 mod cidr;
 pub(crate) mod code_table;
+pub mod defaults;
 pub(crate) mod dns;
 mod endpoints;
 pub mod installed;
@@ -83,6 +84,8 @@ pub mod names {
     pub const HOSTNAME: &str = "kubernetes.io/hostname";
     /// Label of a node: its zone.
     pub const ZONE: &str = "topology.kubernetes.io/zone";
+    /// Label of a node: its region.
+    pub const REGION: &str = "topology.kubernetes.io/region";
     /// Labels of nodes that take no part in zone hints.
     pub const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 }

@@ -19,6 +19,8 @@ pub struct Service {
     pub cluster_ip: Text,
     /// `spec.ipFamilies`, as far as they are families.
     pub families: smallvec::SmallVec<[Family; 2]>,
+    /// `spec.ipFamilyPolicy`: read to fill in `families`.
+    pub family_policy: Text,
     /// `spec.publishNotReadyAddresses`.
     pub publish_not_ready: bool,
     /// `spec.trafficDistribution`.
@@ -166,6 +168,8 @@ struct RawSpec {
     #[serde(deserialize_with = "nullable")]
     ip_families: Vec<Text>,
     #[serde(deserialize_with = "nullable")]
+    ip_family_policy: Text,
+    #[serde(deserialize_with = "nullable")]
     publish_not_ready_addresses: bool,
     traffic_distribution: Option<Text>,
     #[serde(deserialize_with = "nullable")]
@@ -194,6 +198,7 @@ impl<'de> Deserialize<'de> for Service {
                     _ => None,
                 })
                 .collect(),
+            family_policy: spec.ip_family_policy,
             publish_not_ready: spec.publish_not_ready_addresses,
             traffic_distribution: spec.traffic_distribution,
             internal_traffic_policy: spec.internal_traffic_policy,

@@ -80,6 +80,16 @@ impl ApiServer {
         assert!(all.iter().all(|t| t.status == 201), "{:?}", all.iter().find(|t| t.status != 201));
     }
 
+    /// Creates objects at a path as dry runs, some at once. The answers are in the order of the objects.
+    pub(crate) fn try_all(&self, objects: &[(String, Value)]) -> Vec<Told> {
+        let create = |(path, object): &(String, Value)| {
+            let request = request("POST", &(path.clone() + DRY_RUN), "", "application/json", object.to_string());
+            async move { told(&self.client, request).await }
+        };
+        let all = stream::iter(objects.iter().map(create)).buffered(AT_ONCE).collect::<Vec<Told>>();
+        self.runtime.block_on(all)
+    }
+
     /// What is at a path, or why it cannot be read.
     pub(crate) fn get(&self, path: &str) -> Told {
         self.send("GET", path, "", "", String::new())

@@ -15,6 +15,7 @@ mod attacked;
 mod closed;
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
+mod defaults;
 mod dry_run;
 mod faults;
 mod load;
@@ -35,7 +36,7 @@ mod parity {
     pub(crate) mod engine;
     #[expect(dead_code, reason = "only the live comparison asks in an order of its own")]
     pub(crate) mod generator;
-    mod rng;
+    pub(crate) mod rng;
 }
 
 use std::{

@@ -2,6 +2,7 @@
 
 mod compat;
 mod convert;
+mod defaults;
 mod explain;
 mod input;
 #[cfg(feature = "shell")]

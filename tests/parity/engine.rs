@@ -50,7 +50,9 @@ impl Engine {
             Some(name @ ("endpoints" | "endpointslices")) => name,
             _ => "mirroring",
         }];
-        body.options = json!({ "maxEndpointsPerSlice": case["maxEndpointsPerSlice"].as_i64().unwrap_or(100) });
+        let limit = case["maxEndpointsPerSlice"].as_i64().unwrap_or(100);
+        // The reference read the objects as they are written.
+        body.options = json!({ "maxEndpointsPerSlice": limit, "defaults": "never" });
         let text = serde_json::to_string(&body).map_err(|e| format!("not a body: {e}"))?;
         let request = request::read(&text, &Source::body()).map_err(|e| format!("not a plan request: {e}"))?.request;
         let stored = &case["endpoints"]["metadata"]["name"];

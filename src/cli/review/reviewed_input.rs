@@ -15,7 +15,7 @@ use crate::{
         policy::{self, EndpointPolicy, Policies},
     },
     cli::{input_texts::InputFile, messages},
-    decode::{self, Document, Source},
+    decode::{self, Document},
     engine::reason::{Finding, Severity},
     inventory::{Inventory, Snapshot},
     model::{
@@ -76,7 +76,7 @@ pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::
     complete &= complete_policies && complete_old;
     let mut items = Vec::new();
     for file in files {
-        items.append(&mut context.objects_of(file)?);
+        items.append(&mut context.objects_of(sources, file)?);
     }
     let (stored, complete_stored) = context.stored(sources, &old, &items)?;
     complete &= complete_stored;
@@ -138,10 +138,10 @@ impl ReviewContext {
     }
 
     /// The objects of a file. Policies among them are put in force; Namespaces and decoded kinds describe the cluster.
-    fn objects_of<'a>(&mut self, file: InputFile<'a>) -> anyhow::Result<Vec<ReviewedObject<'a>>> {
+    fn objects_of<'a>(&mut self, sources: &SourceArgs, file: InputFile<'a>) -> anyhow::Result<Vec<ReviewedObject<'a>>> {
         let InputFile { name, documents } = file;
         let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
-        decode::objects(&documents, &Source::file(name), &mut self.inventory, |i, problems| {
+        decode::objects(&documents, &sources.source(name), &mut self.inventory, |i, problems| {
             findings_of.insert(i, problems.to_vec());
         })?;
         let mut items = Vec::with_capacity(documents.len());
@@ -202,7 +202,7 @@ impl ReviewContext {
                     messages::warning(&problem.message);
                 }
             };
-            decode::objects(&rest, &Source::file(name), &mut self.inventory, warn)?;
+            decode::objects(&rest, &sources.source(name), &mut self.inventory, warn)?;
         }
         Ok((stored, complete))
     }

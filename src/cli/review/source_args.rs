@@ -6,7 +6,8 @@ use anyhow::ensure;
 use clap::Args;
 
 use crate::{
-    cli::{input_paths::is_stdin, input_texts::InputTexts, outcome::Outcome},
+    cli::{defaults_args::DefaultsArgs, input_paths::is_stdin, input_texts::InputTexts, outcome::Outcome},
+    decode::Source,
     engine::reason::Severity,
 };
 
@@ -28,6 +29,8 @@ pub(super) struct SourceArgs {
     /// The namespace of objects without one.
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
     pub(super) namespace: String,
+    #[command(flatten)]
+    defaults: DefaultsArgs,
     /// The user who writes, such as `system:serviceaccount:shop:operator`. Policies may exempt users, and writes of
     /// Kubernetes' controllers are not reviewed.
     #[arg(long, value_name = "USER")]
@@ -54,6 +57,11 @@ impl SourceArgs {
         let read = |paths: &[PathBuf]| if paths.is_empty() { Ok(InputTexts::none()) } else { InputTexts::read(paths) };
         let files = InputTexts::read_any(&self.files)?;
         Ok(SourceTexts { files, policies: read(&self.policy)?, stored: read(&self.old)? })
+    }
+
+    /// How to read the file `name`.
+    pub(super) fn source<'a>(&'a self, name: &'a str) -> Source<'a> {
+        Source { defaults: self.defaults.with_namespace(&self.namespace), ..Source::file(name) }
     }
 
     pub(super) fn outcome(&self, complete: bool, worst: Option<Severity>) -> Outcome {

@@ -3,12 +3,15 @@
 use std::{cell::Cell, fmt, marker::PhantomData};
 
 use serde::{
-    Deserializer,
+    Deserialize, Deserializer,
     de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
-use super::fields::{BETA, FieldContent, FieldErrors, FieldTable, RequestError, RequestFields, kind, names, position};
+use super::{
+    fields::{BETA, FieldContent, FieldErrors, FieldTable, RequestError, RequestFields, kind, names, position},
+    request_options::RequestOptions,
+};
 use crate::model::json::pointer::Pointer;
 use crate::{
     decode::{
@@ -23,6 +26,7 @@ use crate::{
     inventory::Interner,
     model::{
         ObjectKey,
+        defaults::Defaults,
         json::message::{message, shortened},
     },
 };
@@ -39,6 +43,7 @@ pub(super) fn read<'a>(
     table: &'static FieldTable,
 ) -> Result<RequestFields<'a>, RequestError> {
     let fields = RawFields::of(text, source, table)?;
+    let source = &Source { defaults: source.defaults.or(fields.defaults()), ..*source };
     let mut found = RequestFields::default();
     let (pool, targets) = (MemoryPool::new(source.max_memory), found.objects.targets());
     let (interner, budget) = (Interner::new(&targets), Budget::new(&pool));
@@ -53,6 +58,7 @@ pub(super) fn read<'a>(
         }
     }
     let errors = reader.errors;
+    found.objects.label_pods(&source.defaults);
     // A list may have fields of a request beside its items. They are not used, but must be valid.
     match (errors.first.is_empty(), fields.objects) {
         (false, _) => Err(errors.into()),
@@ -108,6 +114,20 @@ impl<'a> RawFields<'a> {
             _ if self.unknown.len() < MAX_UNKNOWN => self.unknown.push(shortened(name).into_owned()),
             _ => {}
         }
+    }
+}
+
+impl<'a> RawFields<'a> {
+    /// What is filled in, by a field that may follow the objects. If it is invalid, the request is, and is read to find
+    /// all faults.
+    fn defaults(&self) -> Defaults<'a> {
+        let options: RequestOptions = self.read(FieldContent::Options).unwrap_or_default();
+        Defaults { namespace: self.read(FieldContent::Namespace).unwrap_or_default(), ..options.defaults() }
+    }
+
+    fn read<T: Deserialize<'a>>(&self, content: FieldContent) -> Option<T> {
+        let place = self.table.iter().position(|(_, field)| *field == content)?;
+        serde_json::from_str(self.known.get(place).copied().flatten()?.get()).ok()
     }
 }
 
@@ -201,7 +221,7 @@ impl<'a> FieldReader<'a, '_> {
     fn one(&mut self, name: &str, text: &'a str, at: Pointer<'_>) -> Result<(), DecodeError> {
         self.count(text)?;
         if let Some(object) = self.required(KindSeed(kind(name)), name, text, at)? {
-            object::keep(object, text, at, &mut self.context.interner, &mut self.found.objects);
+            object::keep(object, text, at, &self.source.defaults, &mut self.context.interner, &mut self.found.objects);
         }
         Ok(())
     }
@@ -236,7 +256,8 @@ impl<'a> FieldReader<'a, '_> {
     {
         let (whole, known) = (self.text, &self.known);
         let at = || place(whole, text, known);
-        let place = ObjectPlace { input: self.source.name, at: &at, document: 0, pointer };
+        let place =
+            ObjectPlace { input: self.source.name, at: &at, document: 0, pointer, defaults: self.source.defaults };
         let reading = object::read(seed, text, place, &self.context)?;
         for fault in reading.faults {
             if fault.reason == Reason::InvalidObject {
@@ -271,7 +292,8 @@ impl<'a> FieldReader<'a, '_> {
         self.count(text)?;
         let (whole, known) = (self.text, &self.known);
         let at = || place(whole, text, known);
-        let place = ObjectPlace { input: self.source.name, at: &at, document: 0, pointer };
+        let place =
+            ObjectPlace { input: self.source.name, at: &at, document: 0, pointer, defaults: self.source.defaults };
         // The field determines the kind; only slices of the older version are read differently.
         let beta = TypeMeta { api_version: BETA.into(), kind: meta.kind.clone() };
         let is_beta = beta.kind() == InputKind::EndpointSliceBeta && TypeMeta::of(text, true).api_version == BETA;

@@ -4,12 +4,13 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
+use super::request_options::RequestOptions;
 use crate::{
     decode::{
         DecodeError,
         kind::{InputKind, TypeMeta},
     },
-    engine::state::{Controller, Options},
+    engine::state::Controller,
     inventory::Inventory,
 };
 
@@ -74,7 +75,7 @@ impl fmt::Display for FieldErrors {
 }
 
 /// The content of a field. Objects are named by their kind.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldContent {
     One(&'static str),
     Many(&'static str),
@@ -142,7 +143,7 @@ pub(super) const BETA: &str = "discovery.k8s.io/v1beta1";
 pub(super) struct RequestFields<'a> {
     pub(super) objects: Inventory,
     pub(super) controllers: Option<Vec<Controller>>,
-    pub(super) options: Options,
+    pub(super) options: RequestOptions,
     pub(super) object: Option<&'a RawValue>,
     pub(super) old_object: Option<&'a RawValue>,
     pub(super) user: String,

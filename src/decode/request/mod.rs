@@ -10,6 +10,7 @@
 
 mod field_by_field;
 mod fields;
+mod request_options;
 mod review_request;
 mod single_pass;
 #[cfg(test)]
@@ -93,6 +94,7 @@ impl From<RequestFields<'_>> for DecodedRequest {
         let RequestFields { mut objects, controllers, options, .. } = found;
         distinct(&mut objects.pods, Pod::key, &mut objects.problems);
         distinct(&mut objects.slices, EndpointSlice::key, &mut objects.problems);
+        let assumptions: Vec<Finding> = objects.assumptions().collect();
         let request = PlanRequest {
             service: objects.services.pop(),
             pods: objects.pods,
@@ -100,8 +102,9 @@ impl From<RequestFields<'_>> for DecodedRequest {
             endpoints: objects.endpoints.pop(),
             endpoint_slices: objects.slices,
             controllers,
-            options,
+            options: options.of_plan(),
         };
+        objects.problems.extend(assumptions);
         Self { request, problems: objects.problems }
     }
 }

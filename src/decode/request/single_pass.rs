@@ -5,7 +5,6 @@ use std::{borrow::Cow, fmt};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::fields::{FieldContent, PLAN_FIELDS, RequestFields, kind, position};
-use crate::model::json::pointer::Pointer;
 use crate::{
     decode::{
         Source,
@@ -14,17 +13,34 @@ use crate::{
         strict::Strict,
     },
     inventory::{AnyObject, Interner},
+    model::{
+        defaults::{Defaults, DefaultsMode},
+        json::pointer::Pointer,
+    },
 };
 
 /// Reads a body; `None` if there is anything to report, which [`field_by_field`](super::field_by_field) does.
 pub(super) fn read(text: &str, source: &Source<'_>) -> Option<RequestFields<'static>> {
+    let found = pass(text, source)?;
+    let defaults = source.defaults.or(found.options.defaults());
+    // The options mostly follow the objects, which are filled in already: by default, if at all.
+    let is_filled_in_otherwise = !found.objects.assumed.is_empty() || defaults.mode == Some(DefaultsMode::Always);
+    if defaults == source.defaults || !is_filled_in_otherwise {
+        return Some(found);
+    }
+    pass(text, &Source { defaults, ..*source })
+}
+
+fn pass(text: &str, source: &Source<'_>) -> Option<RequestFields<'static>> {
     let mut found = RequestFields::default();
     let (pool, targets) = (MemoryPool::new(source.max_memory), found.objects.targets());
     let budget = Budget::new(&pool);
     let mut json = serde_json::Deserializer::from_str(text);
-    let pass = SinglePass { found: &mut found, interner: Interner::new(&targets), left: source.max_objects };
+    let (interner, left) = (Interner::new(&targets), source.max_objects);
+    let pass = SinglePass { found: &mut found, interner, left, defaults: source.defaults };
     Strict(&mut json, &budget).deserialize_map(pass).ok()?;
     json.end().ok()?;
+    found.objects.label_pods(&source.defaults);
     found.objects.problems.is_empty().then_some(found)
 }
 
@@ -33,13 +49,14 @@ struct SinglePass<'a> {
     interner: Interner<'a>,
     /// How many more objects are allowed.
     left: usize,
+    defaults: Defaults<'a>,
 }
 
 impl SinglePass<'_> {
     fn keep<E: Error>(&mut self, object: AnyObject) -> Result<(), E> {
         self.left = self.left.checked_sub(1).ok_or_else(invalid)?;
         // The position of a finding does not matter: the body is read again.
-        keep(object, "", Pointer::At(""), &mut self.interner, &mut self.found.objects);
+        keep(object, "", Pointer::At(""), &self.defaults, &mut self.interner, &mut self.found.objects);
         if self.found.objects.problems.is_empty() { Ok(()) } else { Err(invalid()) }
     }
 }

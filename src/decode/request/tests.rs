@@ -3,9 +3,10 @@
 use std::num::NonZeroUsize;
 
 use super::*;
+use crate::model::defaults::Defaults;
 
 fn source() -> Source<'static> {
-    Source { name: "in", threads: NonZeroUsize::MIN, max_objects: 5, ..Source::body() }
+    Source { name: "in", threads: NonZeroUsize::MIN, max_objects: 5, defaults: Defaults::NEVER, ..Source::body() }
 }
 
 const SERVICE: &str = r#"{"metadata":{"name":"web","namespace":"shop"},"spec":{"selector":{"app":"web"},
@@ -165,5 +166,40 @@ fn the_last_object_of_a_name_counts_and_endpoints_must_match_the_service() {
         let text = format!(r#"{{"service":{SERVICE},"endpoints":{endpoints}}}"#);
         assert_eq!(findings(&text).unwrap(), want);
         assert_eq!(read(&text, &source()).unwrap().request.endpoints.is_some(), want.is_empty());
+    }
+}
+
+/// The options may follow the objects, in the fast pass as well.
+#[test]
+fn objects_are_filled_in_as_the_options_say() {
+    let sparse = r#"{"metadata":{"name":"web"},"spec":{"selector":{"app":"web"},"ports":[{"port":80}]}}"#;
+    let fault = r#"{"metadata":{"name":"a","name":"a"}}"#;
+    for (options, base, want) in [
+        ("{}", Defaults::default(), "default IPv4 Number(80)"),
+        (r#"{"defaults":"never"}"#, Defaults::default(), "  Number(0)"),
+        (r#"{"defaults":"auto","ipFamilies":["IPv6"]}"#, Defaults::default(), "default IPv6 Number(80)"),
+        (
+            r#"{"ipFamilies":["IPv6"]}"#,
+            Defaults { namespace: "shop", families: "IPv4".parse().ok(), ..Defaults::default() },
+            "shop IPv4 Number(80)",
+        ),
+        (r#"{"defaults":"always"}"#, Defaults::NEVER, "  Number(0)"),
+    ] {
+        // With a fault, the fields are read one by one.
+        for pods in ["[]", &format!("[{fault}]")] {
+            for text in [
+                format!(r#"{{"service":{sparse},"pods":{pods},"options":{options}}}"#),
+                format!(r#"{{"options":{options},"pods":{pods},"service":{sparse}}}"#),
+            ] {
+                let read = read(&text, &Source { defaults: base, ..source() }).unwrap();
+                let service = read.request.service.unwrap();
+                let families: Vec<_> = service.families.iter().map(|f| f.as_str()).collect();
+                let got =
+                    format!("{} {} {:?}", service.meta.namespace, families.join(","), service.ports[0].target_port);
+                assert_eq!(got, want, "{text}");
+                let assumed = read.problems.iter().any(|p| p.code == Reason::Assumed);
+                assert_eq!(assumed, want.contains("80"), "{text}");
+            }
+        }
     }
 }

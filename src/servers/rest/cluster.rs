@@ -237,6 +237,7 @@ impl ClusterJob {
             max_bytes: Some(self.app.limits.cluster_body),
             // Half a million pods take about half of this.
             max_memory: 1 << 30,
+            defaults: self.params.defaults(),
             ..Source::body()
         };
         let mut inventory = Inventory::default();
@@ -247,7 +248,10 @@ impl ClusterJob {
             (Some(e), _) => Err(e),
             (None, Err(e)) => Err(decode_error(&e)),
             (None, Ok(())) if body.bytes == 0 => Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty")),
-            (None, Ok(())) => Ok(inventory),
+            (None, Ok(())) => {
+                inventory.label_pods(&source.defaults);
+                Ok(inventory)
+            }
         }
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn answer<T>(
     answer: impl FnOnce(&PlanInput<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let (text, source) = text(posted)?;
+    let source = Source { defaults: params.defaults(), ..source };
     if posted.format != Format::Ndjson {
         match request::read(&json(text, &source)?, &source) {
             Ok(requested) => return of_request(&requested, params, answer),
@@ -104,6 +105,7 @@ fn of_objects<T>(
 ) -> Result<T, ApiError> {
     let mut inventory = Inventory::default();
     decode::read(text.as_bytes(), source, &mut inventory).map_err(|e| decode_error(&e))?;
+    inventory.label_pods(&source.defaults);
     let service = which(&inventory, params)?;
     let index = inventory.index();
     if index.unreadable().any(|key| key == (&service.namespace, &service.name)) {

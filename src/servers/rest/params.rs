@@ -14,7 +14,10 @@ use crate::{
         profile::{Minor, PATTERN},
         state::{Controller, Limit, Options},
     },
-    model::Text,
+    model::{
+        Text,
+        defaults::{ClusterFamilies, ClusterFamiliesError, Defaults, DefaultsMode, UnknownDefaultsMode},
+    },
 };
 
 /// The parameters of a query. Each option wins over the one in the body.
@@ -27,6 +30,8 @@ pub(crate) struct Params {
     pub controllers: Option<Vec<Controller>>,
     pub max_endpoints_per_slice: Option<Limit>,
     pub max_endpoints_per_subset: Option<Limit>,
+    pub defaults: Option<DefaultsMode>,
+    pub ip_families: Option<ClusterFamilies>,
     pub from: Option<Minor>,
     pub to: Option<Minor>,
 }
@@ -45,6 +50,14 @@ pub(crate) struct OptionParams {
     /// `--mirroring-max-endpoints-per-subset` of kube-controller-manager.
     #[param(rename = "maxEndpointsPerSubset", required = false, nullable = false, minimum = 1, maximum = 1000)]
     max_endpoints_per_subset: Option<i32>,
+    /// Which objects get the defaults that an API server fills in: those with neither `uid` nor `resourceVersion`
+    /// (`auto`), all, or none. Default: `auto`.
+    #[param(inline, required = false, nullable = false)]
+    defaults: Option<DefaultsName>,
+    /// The address families of the cluster, separated by commas. Default: IPv4.
+    #[param(rename = "ipFamilies", required = false, nullable = false, style = Form, explode = false, min_items = 1,
+        max_items = 2)]
+    ip_families: Option<Vec<FamilyName>>,
 }
 
 /// The release of a second plan.
@@ -115,11 +128,32 @@ pub(crate) enum ControllerName {
     Mirroring,
 }
 
+/// Which objects get defaults.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase", as = DefaultsMode)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum DefaultsName {
+    Auto,
+    Always,
+    Never,
+}
+
+/// An address family.
+#[derive(utoipa::ToSchema)]
+#[schema(as = IpFamily)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum FamilyName {
+    IPv4,
+    IPv6,
+}
+
 /// The names of [`OptionParams`].
-pub(crate) const OPTION_PARAMS: &[&str] = &["compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
+pub(crate) const OPTION_PARAMS: &[&str] =
+    &["compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset", "defaults", "ipFamilies"];
 
 /// The names of [`OptionParams`] and [`ControllersParam`].
-pub(crate) const PLAN_PARAMS: &[&str] = &["controllers", "compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
+pub(crate) const PLAN_PARAMS: &[&str] =
+    &["controllers", "compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset", "defaults", "ipFamilies"];
 
 impl Params {
     /// Reads the query of `uri`. Names that are not in `known` are errors: a typing error must not
@@ -162,9 +196,16 @@ impl Params {
             "controllers" => self.controllers = Some(value.split(',').map(controller).collect::<Result<_, _>>()?),
             "maxEndpointsPerSlice" => self.max_endpoints_per_slice = Some(limit(value)?),
             "maxEndpointsPerSubset" => self.max_endpoints_per_subset = Some(limit(value)?),
+            "defaults" => self.defaults = Some(value.parse().map_err(|e: UnknownDefaultsMode| e.to_string())?),
+            "ipFamilies" => self.ip_families = Some(value.parse().map_err(|e: ClusterFamiliesError| e.to_string())?),
             _ => return Err("unknown parameter".into()),
         }
         Ok(())
+    }
+
+    /// What is filled in, where the query says so.
+    pub(crate) fn defaults(&self) -> Defaults<'static> {
+        Defaults { mode: self.defaults, families: self.ip_families, namespace: "" }
     }
 
     /// `options`, overridden by the query.
@@ -215,6 +256,16 @@ mod tests {
             ),
             ("service=b", Err("service")),
             ("service=a/b/c", Err("service")),
+            (
+                "defaults=never&ipFamilies=IPv6%2CIPv4",
+                Ok(Params {
+                    defaults: Some(DefaultsMode::Never),
+                    ip_families: "IPv6,IPv4".parse().ok(),
+                    ..Params::default()
+                }),
+            ),
+            ("defaults=no", Err("defaults")),
+            ("ipFamilies=IPv4,IPv4", Err("ipFamilies")),
             ("compat=2", Err("compat")),
             ("controllers=", Err("controllers")),
             ("maxEndpointsPerSlice=1001", Err("maxEndpointsPerSlice")),

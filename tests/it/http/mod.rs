@@ -4,6 +4,7 @@ mod access;
 mod bad_input;
 mod bodies;
 mod convert;
+mod defaults;
 mod document;
 mod review;
 mod server;

@@ -109,8 +109,15 @@ impl ToSchema for ClusterBody {
 /// What [`PlanBody`] refers to, besides Kubernetes' own schemas.
 fn parts() -> impl Iterator<Item = (&'static str, Value)> {
     let controller = json!({ "type": "string", "enum": ["endpoints", "endpointslices", "mirroring"] });
-    [("Controller", controller), ("Options", options()), ("ServiceAsRead", service()), ("EndpointsAsRead", endpoints())]
-        .into_iter()
+    let family = json!({ "type": "string", "enum": ["IPv4", "IPv6"] });
+    [
+        ("Controller", controller),
+        ("IpFamily", family),
+        ("Options", options()),
+        ("ServiceAsRead", service()),
+        ("EndpointsAsRead", endpoints()),
+    ]
+    .into_iter()
 }
 
 /// utoipa leaves out what it does not know, a schema without a type for one: a test compares.
@@ -150,6 +157,18 @@ fn options() -> Value {
             "maxEndpointsPerSubset": limit(
                 "`--mirroring-max-endpoints-per-subset` of kube-controller-manager; default: as \
                  maxEndpointsPerSlice where that is given, else 1000."),
+            "defaults": {
+                "type": ["string", "null"],
+                "enum": ["auto", "always", "never", null],
+                "description": "Which objects get the defaults that an API server fills in: those with neither `uid` nor \
+                    `resourceVersion` (`auto`, the default), all, or none. What was filled in is reported as `assumed`.",
+            },
+            "ipFamilies": {
+                "type": ["array", "null"],
+                "items": { "$ref": "#/components/schemas/IpFamily" },
+                "minItems": 1, "maxItems": 2, "uniqueItems": true,
+                "description": "The address families of the cluster, the first one first; default: IPv4 alone.",
+            },
         },
     })
 }
@@ -212,7 +231,7 @@ fn service() -> Value {
             "metadata": metadata(),
             "spec": object(&json!({
                 "type": text(), "selector": map(), "ports": array(&port), "clusterIP": text(),
-                "ipFamilies": { "type": ["array", "null"], "items": { "type": "string" } },
+                "ipFamilies": { "type": ["array", "null"], "items": { "type": "string" } }, "ipFamilyPolicy": text(),
                 "publishNotReadyAddresses": flag(), "trafficDistribution": text(),
             })),
         },

@@ -1,0 +1,83 @@
+//! The defaults of a Service (upstream's `SetDefaults_Service`, and the allocation of its addresses and families).
+
+use super::{Assumption, Assumptions, Defaults};
+use crate::model::{Family, Service, ServicePort, ServiceType, TargetPort, Text, parse_lenient};
+
+/// The values of `spec.ipFamilyPolicy`.
+const SINGLE: &str = "SingleStack";
+const PREFER_DUAL: &str = "PreferDualStack";
+const REQUIRE_DUAL: &str = "RequireDualStack";
+
+impl Defaults<'_> {
+    /// Fills in a Service.
+    pub fn fill_service(&self, service: &mut Service, assumed: &mut Assumptions) {
+        self.place(&mut service.meta.namespace, assumed);
+        if !self.apply_to(&service.meta.uid, &service.meta.resource_version) {
+            return;
+        }
+        if service.selector.take_if(|s| s.is_empty()).is_some() {
+            assumed.count(Assumption::EmptySelector);
+        }
+        service.ports.iter_mut().for_each(|port| fill_port(port, assumed));
+        if service.kind == ServiceType::ExternalName {
+            // A CNAME has no addresses, and no policy for them.
+            if !std::mem::take(&mut service.internal_traffic_policy).is_empty() {
+                assumed.normalize();
+            }
+            return;
+        }
+        if service.internal_traffic_policy.is_empty() {
+            service.internal_traffic_policy = Text::new_static("Cluster");
+            assumed.normalize();
+        }
+        self.fill_families(service, assumed);
+        if service.cluster_ip.is_empty() {
+            service.cluster_ip = invented(service.families.first().copied());
+            assumed.count(Assumption::ClusterIp);
+        }
+    }
+
+    /// Fills in the policy and the families. A headless Service without selector may get endpoints of any family from
+    /// whoever writes them, so that it has both on every cluster.
+    fn fill_families(&self, service: &mut Service, assumed: &mut Assumptions) {
+        let any_family = service.declared_headless() && service.selector.is_none();
+        if service.family_policy.is_empty() {
+            service.family_policy = Text::new_static(if any_family { REQUIRE_DUAL } else { SINGLE });
+            assumed.normalize();
+        }
+        let before = service.families.len();
+        if before == 0 {
+            let of_address = parse_lenient(&service.cluster_ip).map(|_| Family::of(&service.cluster_ip));
+            service.families.push(of_address.unwrap_or(self.families().first()));
+        }
+        let is_dual = any_family || self.families().is_dual();
+        if is_dual && [PREFER_DUAL, REQUIRE_DUAL].contains(&service.family_policy.as_str()) {
+            let other = match service.families.as_slice() {
+                [Family::V4] => Some(Family::V6),
+                [Family::V6] => Some(Family::V4),
+                _ => None,
+            };
+            service.families.extend(other);
+        }
+        if service.families.len() > before {
+            assumed.count_families(self.families());
+        }
+    }
+}
+
+fn fill_port(port: &mut ServicePort, assumed: &mut Assumptions) {
+    super::others::fill_protocol(&mut port.protocol, Assumption::ServiceProtocol, assumed);
+    if matches!(&port.target_port, TargetPort::Number(0)) || port.target_port == TargetPort::Name(Text::default()) {
+        port.target_port = TargetPort::Number(port.port);
+        assumed.count(Assumption::TargetPort);
+    }
+}
+
+/// A cluster IP for a Service that will get one: which one is unknown, but its family is not. It is an address for
+/// documentation, which no pod has.
+fn invented(family: Option<Family>) -> Text {
+    Text::new_static(match family {
+        Some(Family::V6) => "2001:db8::1",
+        Some(Family::V4) | None => "192.0.2.1",
+    })
+}

@@ -1,0 +1,159 @@
+//! What Roster fills in is what a real API server fills in: random manifests, created as dry runs on a cluster with one
+//! address family and on one with both.
+
+mod manifests;
+
+use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
+
+use roster::{
+    decode::{self, Source},
+    inventory::Inventory,
+    model::{Family, ObjectMeta, Service, defaults::Defaults},
+};
+use serde_json::{Value, json};
+
+use super::{
+    api::{ApiServer, Told},
+    assets,
+    control_plane::{ControlPlane, Setup},
+};
+use manifests::{NODE, manifest};
+
+/// Manifests for each of the two clusters.
+const MANIFESTS: u64 = 2500;
+const SEED: u64 = 20_261_122;
+/// The least that must be accepted of all, so that the comparison says something.
+const ACCEPTED: usize = 2500;
+
+/// What came of the manifests of one cluster.
+#[derive(Default)]
+struct Seen {
+    accepted: BTreeMap<String, usize>,
+    /// What the API server refuses: reason and number.
+    refused: BTreeMap<String, usize>,
+    differences: Vec<String>,
+}
+
+#[test]
+#[ignore = "needs the programs of a control plane: cargo xtask test cluster"]
+fn defaults_are_those_of_an_api_server() {
+    let (assets, dir) = (assets(), tempfile::tempdir().unwrap());
+    let clusters = [("IPv4", "10.96.0.0/16"), ("IPv4,IPv6", "10.96.0.0/16,fd00:10:96::/112")];
+    let seen: Vec<Seen> = thread::scope(|scope| {
+        let all: Vec<_> = clusters
+            .iter()
+            .zip(0..)
+            .map(|((families, range), i)| {
+                let flags = [format!("--service-cluster-ip-range={range}")];
+                let (assets, dir) = (&assets, dir.path().join(i.to_string()));
+                scope.spawn(move || {
+                    let setup = Setup { assets, dir: &dir, api_server: &flags, controllers: false };
+                    compare(&ControlPlane::start(&setup).unwrap(), families, i * MANIFESTS)
+                })
+            })
+            .collect();
+        all.into_iter().map(|cluster| cluster.join().unwrap()).collect()
+    });
+    let mut accepted = 0;
+    for ((families, _), seen) in clusters.iter().zip(&seen) {
+        println!("{families}: accepted {:?}, refused: {:#?}", seen.accepted, seen.refused);
+        accepted += seen.accepted.values().sum::<usize>();
+    }
+    let differences: Vec<&String> = seen.iter().flat_map(|s| &s.differences).collect();
+    println!("{accepted} of {} accepted, {} differ", 2 * MANIFESTS, differences.len());
+    for difference in differences.iter().take(5) {
+        println!("{difference}\n");
+    }
+    assert!(accepted >= ACCEPTED, "too few");
+    assert!(differences.is_empty(), "{} differ", differences.len());
+}
+
+fn compare(plane: &ControlPlane, families: &str, first: u64) -> Seen {
+    let api = ApiServer::of(plane);
+    let labels = json!({ "topology.kubernetes.io/zone": "zone-a", "topology.kubernetes.io/region": "region-a" });
+    let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": NODE, "labels": labels } });
+    api.create_all(std::slice::from_ref(&node));
+    let requests: Vec<(String, Value)> =
+        (first..first + MANIFESTS).map(|index| manifest(SEED, index)).map(|o| (path(&o), o)).collect();
+    let defaults = Defaults { families: Some(families.parse().unwrap()), ..Defaults::default() };
+    let mut seen = Seen::default();
+    for ((_, sent), told) in requests.iter().zip(api.try_all(&requests)) {
+        let kind = sent["kind"].as_str().unwrap();
+        if told.status != 201 {
+            *seen.refused.entry(reason(kind, &told)).or_default() += 1;
+            continue;
+        }
+        *seen.accepted.entry(kind.to_owned()).or_default() += 1;
+        let wanted = read(&told.body, &node, Defaults::NEVER);
+        let got = read(sent, &node, defaults);
+        if got != wanted {
+            seen.differences.push(format!("{families}: {sent}\n  stored {wanted}\n  filled {got}"));
+        }
+    }
+    seen
+}
+
+/// The collection in the namespace `default`; the object may not name one.
+fn path(object: &Value) -> String {
+    match object["kind"].as_str().unwrap() {
+        "EndpointSlice" => "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices".to_owned(),
+        "Endpoints" => "/api/v1/namespaces/default/endpoints".to_owned(),
+        kind => format!("/api/v1/namespaces/default/{}s", kind.to_lowercase()),
+    }
+}
+
+/// All that Roster reads of an object, as text, apart from what differs at every run.
+fn read(object: &Value, node: &Value, defaults: Defaults<'_>) -> String {
+    let source = Source { defaults, threads: NonZeroUsize::MIN, ..Source::body() };
+    let mut all = Inventory::default();
+    for object in [object, node] {
+        decode::read(object.to_string().as_bytes(), &source, &mut all).unwrap();
+    }
+    all.label_pods(&defaults);
+    let metas = all.services.iter_mut().map(|s| &mut s.meta).chain(all.endpoints.iter_mut().map(|e| &mut e.meta));
+    for meta in metas.chain(all.slices.iter_mut().map(|s| &mut s.meta)) {
+        *meta = ObjectMeta {
+            uid: "".into(),
+            resource_version: "".into(),
+            generation: 0,
+            creation_timestamp: None,
+            ..std::mem::take(meta)
+        };
+    }
+    for pod in &mut all.pods {
+        Arc::make_mut(&mut pod.reference).uid = "".into();
+        pod.resource_version = "".into();
+    }
+    all.services.iter_mut().for_each(forget_allocated_address);
+    let Inventory { services, pods, endpoints, slices, problems, .. } = all;
+    format!("{services:?} {pods:?} {endpoints:?} {slices:?} {problems:?}")
+}
+
+/// A dry run allocates the first address of the range, and Roster invents one: only the family is the same.
+fn forget_allocated_address(service: &mut Service) {
+    if ["10.96.0.0", "192.0.2.1", "fd00:10:96::", "2001:db8::1"].contains(&service.cluster_ip.as_str()) {
+        service.cluster_ip =
+            if Family::of(&service.cluster_ip) == Family::V4 { "an IPv4 address" } else { "an IPv6 address" }.into();
+    }
+}
+
+/// The reason without what differs from object to object.
+fn reason(kind: &str, told: &Told) -> String {
+    let causes = told.body["details"]["causes"].as_array().into_iter().flatten();
+    let mut fields: Vec<String> = causes
+        .filter_map(|c| {
+            Some(format!(
+                "{} {}",
+                c["field"].as_str()?.replace(|c: char| c.is_ascii_digit(), ""),
+                c["reason"].as_str()?
+            ))
+        })
+        .collect();
+    fields.sort();
+    fields.dedup();
+    if fields.is_empty() {
+        format!("{kind}: {}", told.body["message"])
+    } else {
+        format!("{kind}: {}", fields.join(", "))
+    }
+}

@@ -32,7 +32,9 @@ impl Defaults<'_> {
         let news: Vec<_> = of_node.filter(|(name, value)| pod.labels.get(name) != Some(value)).collect();
         if !news.is_empty() {
             let labels = Arc::make_mut(&mut pod.labels);
-            news.into_iter().for_each(|(name, value)| labels.insert(name, value.clone()));
+            for (name, value) in news {
+                labels.insert(name, value.clone());
+            }
             assumed.count(Assumption::NodeLabels);
         }
     }

@@ -37,8 +37,8 @@ impl Defaults<'_> {
         }
     }
 
-    /// Fills in the policy and the families. A headless Service without selector may get endpoints of any family from
-    /// whoever writes them, so that it has both on every cluster.
+    /// Fills in the policy and the families. Users may write endpoints of any family for a headless Service
+    /// without selector, so it has both on every cluster.
     fn fill_families(&self, service: &mut Service, assumed: &mut Assumptions) {
         let any_family = service.declared_headless() && service.selector.is_none();
         if service.family_policy.is_empty() {

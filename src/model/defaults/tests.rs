@@ -84,7 +84,7 @@ fn policies_and_families_that_are_given() {
         ("IPv4,IPv6", PLAIN, json!("PreferDualStack"), json!(null), "PreferDualStack IPv4 IPv6"),
         ("IPv4,IPv6", PLAIN, json!("RequireDualStack"), json!(["IPv6"]), "RequireDualStack IPv6 IPv4"),
         ("IPv4,IPv6", HEADLESS, json!("PreferDualStack"), json!(["IPv6", "IPv4"]), "PreferDualStack IPv6 IPv4"),
-        // Whoever writes the endpoints may use any family, on every cluster.
+        // Users may write endpoints of any family, on every cluster.
         ("IPv4", WITHOUT_SELECTOR, json!(null), json!(["IPv6"]), "RequireDualStack IPv6 IPv4"),
         ("IPv4", WITHOUT_SELECTOR, json!(null), json!(["IPv4", "IPv6"]), "RequireDualStack IPv4 IPv6"),
         ("IPv4", WITHOUT_SELECTOR, json!("SingleStack"), json!(null), "SingleStack IPv4"),

@@ -242,7 +242,8 @@ impl<'s> Worker<'s> {
             return Ok(());
         }
         let outer = OuterList { document: place.document, pointer: place.pointer.to_string(), depth };
-        let mut splitter = Splitter::new(text.as_bytes(), self.common.source.name, (place.at)(), text.len(), self.common.memory);
+        let mut splitter =
+            Splitter::new(text.as_bytes(), self.common.source.name, (place.at)(), text.len(), self.common.memory);
         let (mut batch, mut held) = (Batch::default(), Vec::new());
         while splitter.next(&mut batch)? {
             self.batch(&batch, Some(&outer), into, &mut held)?;

@@ -103,8 +103,7 @@ pub(crate) fn expanding() -> std::io::Result<Vec<Vec<u8>>> {
     };
     let pod = |i| format!(r#"{{"kind":"Pod","metadata":{{"name":"p{i}"}}}},"#);
     let subsets = r#"{"addresses":[{"ip":"1.1.1.1"}]},"#.repeat(200);
-    let endpoints =
-        |i| format!(r#"{{"kind":"Endpoints","metadata":{{"name":"e{i}"}},"subsets":[{subsets}{{}}]}},"#);
+    let endpoints = |i| format!(r#"{{"kind":"Endpoints","metadata":{{"name":"e{i}"}},"subsets":[{subsets}{{}}]}},"#);
     let targets = r#"{"targetRef":{},"hints":{}},"#.repeat(1000);
     let slice = |i| {
         let meta = format!(r#""metadata":{{"name":"e{i}","labels":{{"kubernetes.io/service-name":"s"}}}}"#);

@@ -226,7 +226,11 @@ fn the_documented_limits_are_those_of_the_code() {
         ("memory for bodies, and for responses until they are read", mebibytes(limits.memory as u64)),
         (
             "memory for the objects in a body",
-            format!("{}; `/v1/cluster`: {}", mebibytes(limits.body_objects as u64), mebibytes(limits.cluster_objects as u64)),
+            format!(
+                "{}; `/v1/cluster`: {}",
+                mebibytes(limits.body_objects as u64),
+                mebibytes(limits.cluster_objects as u64)
+            ),
         ),
         ("memory for the objects in all bodies", mebibytes(limits.object_memory as u64)),
         ("pause between two pieces of a body", seconds(limits.body_idle)),

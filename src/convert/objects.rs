@@ -21,9 +21,8 @@ use crate::{
     },
 };
 
-/// Longest text of an object that is converted to another kind, which takes many times the text in memory. An API server
-/// stores 1.5 MiB.
-const MAX_TEXT: usize = 4 << 20;
+/// Longest text of an object that is converted: it takes many times the text in memory. An API server stores 1.5 MiB.
+pub const MAX_TEXT: usize = 4 << 20;
 
 /// The result of a conversion.
 #[derive(Debug, Default, Serialize)]
@@ -51,6 +50,11 @@ pub struct ConversionFailure {
 pub fn convert_objects(objects: &[&RawValue], to: ConversionTarget) -> Conversion {
     let mut run = ConversionRun { to, out: Conversion::default(), services: BTreeMap::new() };
     for (index, raw) in objects.iter().enumerate() {
+        if raw.get().len() > MAX_TEXT {
+            let why = format!("the object has more than {MAX_TEXT} bytes, which is more than an API server stores");
+            run.out.failed.push(ConversionFailure { index, object: ObjectKey::default(), why });
+            continue;
+        }
         let key = object_key(raw);
         let mut losses = Losses::of(key.clone());
         match run.convert(raw, index, &key, &mut losses) {
@@ -77,11 +81,6 @@ impl ConversionRun {
         let is_slice = key.kind == "EndpointSlice" && api_version.starts_with("discovery.k8s.io/");
         let is_endpoints = key.kind == "Endpoints" && matches!(api_version.as_ref(), "v1" | "");
         let is_policy = key.kind == POLICY_KIND && api_version.starts_with("roster.dev/");
-        let other_kind = (self.to == ConversionTarget::EndpointSlice && is_endpoints)
-            || (self.to == ConversionTarget::Endpoints && is_slice);
-        if other_kind && raw.get().len() > MAX_TEXT {
-            return Err(format!("the object has more than {MAX_TEXT} bytes, which is more than an API server stores"));
-        }
         match self.to {
             _ if key.kind.is_empty() => return Err("the field `kind` is missing".to_owned()),
             ConversionTarget::Policy(version) if is_policy => {

@@ -2,12 +2,16 @@
 //!
 //! The whole text is in memory, and the objects are slices of it. The reader of inventories holds one object at a time.
 
-use std::{borrow::Cow, io::Read};
+use std::{borrow::Cow, fmt, io::Read};
 
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, SeqAccess, Visitor},
+};
 use serde_json::value::RawValue;
 
 use super::{
-    budget::{Budget, MemoryPool},
+    budget::MemoryPool,
     error::{DecodeError, DecodeReason, read_error},
     input::{self, BYTE_ORDER_MARK, is_json},
     kind::TypeMeta,
@@ -19,7 +23,7 @@ use super::{
 use crate::{
     admission::policy::{self, Policies},
     engine::reason::{Finding, Reason},
-    inventory::{Interner, Inventory},
+    inventory::Inventory,
     model::{
         ObjectKey,
         installed::{POLICY_GROUP, POLICY_KIND},
@@ -31,6 +35,8 @@ use crate::{
     },
 };
 
+/// The longest object that gets the type of its list.
+const MAX_TYPED: usize = 8 << 20;
 /// Deepest nesting of lists; deeper ones are objects of an unknown kind.
 const MAX_DEPTH: usize = 4;
 
@@ -73,8 +79,8 @@ impl<'a> Document<'a> {
 /// A member of an object, or an element of a list.
 fn part<'a>(raw: &'a RawValue, name: &str) -> Option<&'a RawValue> {
     if raw.get().starts_with('[') {
-        let list: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
-        return list.get(name.parse::<usize>().ok()?).copied();
+        let index = name.parse::<usize>().ok()?;
+        return raw_list(raw, index).ok()?.get(index).copied();
     }
     match JsonMembers::read(raw).ok()?.take(name)? {
         JsonNode::Raw(part) => Some(part),
@@ -90,9 +96,8 @@ pub fn objects(
     into: &mut Inventory,
     mut each: impl FnMut(usize, &[Finding]),
 ) -> Result<(), DecodeError> {
-    let (pool, targets) = (MemoryPool::new(source.max_memory), into.targets());
-    let (interner, budget) = (Interner::new(&targets), Budget::new(&pool));
-    let mut context = DecodeContext { interner, budget, max_memory: source.max_memory };
+    let (pool, targets) = (MemoryPool::of(source), into.targets());
+    let mut context = DecodeContext::new(&targets, &pool);
     let mut one = into.sibling();
     for (index, document) in documents.iter().enumerate() {
         let text = document.raw.get();
@@ -160,7 +165,8 @@ impl<'a> Documents<'a, '_> {
     fn add(&mut self, raw: &'a RawValue, meta: &TypeMeta, depth: usize) -> Result<(), DecodeError> {
         let at = self.place(raw);
         let of = TypeMeta::of(raw.get(), true);
-        if let Some(items) = items_of(raw, &of).filter(|_| depth < MAX_DEPTH) {
+        let items = if depth < MAX_DEPTH { items_of(raw, &of, self.source.max_objects) } else { None };
+        if let Some(items) = items {
             let meta = of.of_items();
             return items.into_iter().try_for_each(|item| self.add(item, &meta, depth + 1));
         }
@@ -183,26 +189,71 @@ impl<'a> Documents<'a, '_> {
     }
 }
 
-/// The objects of a list; `None` for other objects.
-fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta) -> Option<Vec<&'a RawValue>> {
+/// The first objects of a list, one more than `most`; `None` for other objects.
+fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta, most: usize) -> Option<Vec<&'a RawValue>> {
     if raw.get().starts_with('[') {
-        return serde_json::from_str(raw.get()).ok();
+        return raw_list(raw, most).ok();
     }
-    let list = JsonMembers::read(raw).ok().filter(|_| of.kind.ends_with("List"))?;
-    match list.get("items")? {
-        JsonNode::Raw(items) => {
-            serde_json::from_str::<Option<Vec<&RawValue>>>(items.get()).ok().map(Option::unwrap_or_default)
+    if !of.kind.ends_with("List") {
+        return None;
+    }
+    let ListItems(items) = serde_json::from_str(raw.get()).ok()?;
+    let items = items?;
+    if items.get() == "null" { Some(Vec::new()) } else { raw_list(items, most).ok() }
+}
+
+/// The `items` of a list; of several, the last. Other members take no memory.
+struct ListItems<'a>(Option<&'a RawValue>);
+
+impl<'de> Deserialize<'de> for ListItems<'de> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = ListItems<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ListItems<'de>, A::Error> {
+                let mut items = None;
+                while let Some(name) = map.next_key::<String>()? {
+                    let value = map.next_value()?;
+                    items = if name == "items" { Some(value) } else { items };
+                }
+                Ok(ListItems(items))
+            }
         }
-        _ => None,
+        d.deserialize_map(Members)
     }
+}
+
+/// The first elements of a list, one more than `most`: a list of numbers takes eight times the memory of its text.
+pub(super) fn raw_list(raw: &RawValue, most: usize) -> serde_json::Result<Vec<&RawValue>> {
+    struct First(usize);
+    impl<'de> Visitor<'de> for First {
+        type Value = Vec<&'de RawValue>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut all = Vec::new();
+            while let Some(one) = list.next_element()? {
+                if all.len() <= self.0 {
+                    all.push(one);
+                }
+            }
+            Ok(all)
+        }
+    }
+    serde_json::Deserializer::from_str(raw.get()).deserialize_seq(First(most))
 }
 
 /// The object with the type from its list: API servers omit it in lists.
 fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
-    let Ok(members) = JsonMembers::read(raw) else { return Cow::Borrowed(raw) };
-    if meta.kind.is_empty() {
+    // Opening a huge object takes many times its text, and nobody reads it: an API server stores 1.5 MiB.
+    if meta.kind.is_empty() || raw.get().len() > MAX_TYPED {
         return Cow::Borrowed(raw);
     }
+    let Ok(members) = JsonMembers::read(raw) else { return Cow::Borrowed(raw) };
     let mut typed = JsonMembers::default();
     typed.push("apiVersion".into(), JsonNode::Text(meta.api_version.as_str().into()));
     typed.push("kind".into(), JsonNode::Text(meta.kind.as_str().into()));

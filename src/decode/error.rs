@@ -43,6 +43,9 @@ pub enum DecodeReason {
     /// The objects take too much memory.
     #[error("the objects take more than {0} bytes of memory")]
     TooMuchMemory(usize),
+    /// Other inputs take the memory that all have in common.
+    #[error("other requests take all memory")]
+    NoMemory,
 }
 
 impl Position {

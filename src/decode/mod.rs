@@ -30,6 +30,7 @@ mod yaml;
 
 use std::io::Read;
 
+pub use budget::MemoryAccount;
 pub use documents::{Document, documents, objects, policies, text};
 pub use error::{DecodeError, DecodeReason};
 pub use source::{InputFormat, Source};
@@ -37,6 +38,14 @@ pub use yaml::yaml_as_json;
 
 use crate::inventory::Inventory;
 use input::BYTE_ORDER_MARK;
+
+/// Reads all objects of a text without a byte order mark into `into`, as [`read`] does. The limits of its length do not apply.
+pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
+    if input::is_json(text.as_bytes(), source.format) {
+        return stream::read(text.as_bytes(), source, into);
+    }
+    stream::read(yaml::YamlAsJson::new(text), source, into)
+}
 
 /// Reads all objects of `input` into `into`.
 ///

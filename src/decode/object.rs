@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de::DeserializeSeed};
 use serde_json::value::RawValue;
 
 use super::{
-    budget::{Budget, MemoryPool},
+    budget::{Budget, MemoryPool, Spent},
     error::{DecodeError, DecodeReason},
     kind::{InputKind, TypeMeta},
     position::Position,
@@ -15,9 +15,9 @@ use super::{
 use crate::model::json::pointer::Pointer;
 use crate::{
     engine::reason::{Finding, Reason},
-    inventory::{AnyObject, Interner, Inventory, check},
+    inventory::{AnyObject, Interner, Inventory, Targets, check},
     model::{
-        EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Resource, ResourceScope, Service, Text,
+        EndpointSlice, Endpoints, HeapSize, Labels, Node, ObjectKey, Pod, Resource, ResourceScope, Service, Text,
         defaults::Defaults, json::message::shortened, names,
     },
 };
@@ -41,8 +41,12 @@ pub(super) struct ObjectPlace<'a> {
 pub(super) struct DecodeContext<'a> {
     pub(super) interner: Interner<'a>,
     pub(super) budget: Budget<'a>,
-    /// The size of the budget, for the error.
-    pub(super) max_memory: usize,
+}
+
+impl<'a> DecodeContext<'a> {
+    pub(super) fn new(targets: &'a Targets, pool: &'a MemoryPool<'a>) -> Self {
+        Self { interner: Interner::new(targets), budget: Budget::new(pool) }
+    }
 }
 
 /// Parses an object of type `meta` and adds it to `into`, or a finding about it. Only text that is not JSON and objects
@@ -58,22 +62,33 @@ pub(super) fn add(
     if matches!(kind, InputKind::List | InputKind::Other) {
         return skip(text, meta, place, context, into);
     }
+    let before = context.budget.spent();
     let mut reading = read(KindSeed(kind), text, place, context)?;
     if kind == InputKind::EndpointSliceBeta {
         add_topology(&mut reading, text, place, context)?;
     }
     for fault in reading.faults {
+        // It names keys, which may have any length. There are few of them, and a short one is not worth counting.
+        let kept = context.budget.keep(fault.pointer.len().saturating_sub(1 << 10));
+        kept.map_err(|reason| (place.at)().error(place.input, reason))?;
         into.problems.add(|| problem(fault, text, &meta.kind, place));
     }
-    match reading.value {
-        Some(object) => keep(object, text, place.pointer, &place.defaults, &mut context.interner, into),
-        None => record_unreadable(kind, text, &place.defaults, into),
-    }
-    Ok(())
+    let DecodeContext { interner, budget } = context;
+    let kept = match reading.value {
+        Some(object) => {
+            let charge = ObjectCharge { before, budget };
+            keep(object, text, place.pointer, &place.defaults, charge, interner, into)
+        }
+        None => {
+            let recorded = record_unreadable(kind, text, &place.defaults, into);
+            budget.settle(before, || recorded)
+        }
+    };
+    kept.map_err(|reason| (place.at)().error(place.input, reason))
 }
 
-/// Records the Service of an object that cannot be read.
-fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into: &mut Inventory) {
+/// Records the Service of an object that cannot be read. Returns the memory that the record takes.
+fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into: &mut Inventory) -> usize {
     let named = named(text);
     let service = match kind {
         InputKind::Service | InputKind::Endpoints => plain(named.name),
@@ -81,11 +96,22 @@ fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into:
             let labels: Labels = named.labels.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
             labels.get(names::SERVICE_NAME).cloned().unwrap_or_default()
         }
-        InputKind::Pod | InputKind::Node | InputKind::List | InputKind::Other => return,
+        InputKind::Pod | InputKind::Node | InputKind::List | InputKind::Other => return 0,
     };
-    if !service.is_empty() {
-        into.cannot_read(placed(plain(named.namespace), defaults), service);
+    if service.is_empty() {
+        return 0;
     }
+    let record = (placed(plain(named.namespace), defaults), service);
+    // A node of the set is half full.
+    let size = 2 * size_of_val(&record) + record.heap_size();
+    into.cannot_read(record.0, record.1);
+    size
+}
+
+/// What was charged for an object: everything since `before`.
+pub(super) struct ObjectCharge<'a> {
+    pub(super) before: Spent,
+    pub(super) budget: &'a Budget<'a>,
 }
 
 /// Fills in an object and adds it, with findings about fields that an API server would refuse. Every object that is read
@@ -95,13 +121,16 @@ pub(super) fn keep(
     text: &str,
     at: Pointer<'_>,
     defaults: &Defaults<'_>,
+    charge: ObjectCharge<'_>,
     interner: &mut Interner<'_>,
     into: &mut Inventory,
-) {
+) -> Result<(), DecodeReason> {
     object.fill_in(defaults, &mut into.assumed);
     interner.share(&mut object);
+    charge.budget.settle(charge.before, || object.memory())?;
     check(&object, text, &at, &mut into.problems);
     into.add(object);
+    Ok(())
 }
 
 /// A finding about an object that cannot be read.
@@ -126,8 +155,8 @@ where
     S: DeserializeSeed<'de> + Copy,
 {
     let reading = value::read(seed, text, place.pointer, &context.budget);
-    if context.budget.is_spent() {
-        return Err((place.at)().error(place.input, DecodeReason::TooMuchMemory(context.max_memory)));
+    if let Some(reason) = context.budget.refusal() {
+        return Err((place.at)().error(place.input, reason));
     }
     reading.map_err(|broken| at(text, broken.offset, place).error(place.input, DecodeReason::Json(broken.why)))
 }
@@ -181,7 +210,9 @@ fn skip(
     context: &DecodeContext<'_>,
     into: &mut Inventory,
 ) -> Result<(), DecodeError> {
+    let before = context.budget.spent();
     let mut reading = read(PhantomData::<SkippedObject>, text, place, context)?;
+    let _ = context.budget.settle(before, || 0);
     let why = match (reading.value, meta.kind()) {
         (None, _) => reading.faults.pop().map(|f| f.why).unwrap_or_default(),
         (Some(_), _) if meta.kind.is_empty() => "the field `kind` is missing".to_owned(),

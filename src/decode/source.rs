@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use super::budget::MemoryAccount;
 use crate::model::defaults::Defaults;
 
 /// An input: its name, its format, and the limits for reading it.
@@ -17,8 +18,10 @@ pub struct Source<'a> {
     pub max_object_bytes: usize,
     /// Most objects. A few bytes of text can be an object of some hundred bytes.
     pub max_objects: usize,
-    /// Most bytes of memory for all lists and maps in the objects.
+    /// Most bytes of memory for all objects.
     pub max_memory: usize,
+    /// The memory that this input shares with others.
+    pub account: Option<&'a dyn MemoryAccount>,
     /// Number of threads that parse.
     pub threads: NonZeroUsize,
     /// What is filled in, as an API server would.
@@ -48,6 +51,7 @@ impl<'a> Source<'a> {
             max_object_bytes: 256 << 20,
             max_objects: 20_000_000,
             max_memory: usize::MAX,
+            account: None,
             threads,
             defaults: Defaults::default(),
         }
@@ -55,17 +59,14 @@ impl<'a> Source<'a> {
 
     /// The body of a request: at most 64 MiB after decompression, and half a million objects.
     ///
-    /// Lists and maps may take 256 MiB, 4 bytes for each byte of text. The output of `kubectl` takes less than half of its
-    /// text, and the smallest pod that can be published (300 bytes) some 800 bytes. Memory behind references in elements
-    /// is not counted: an endpoint `{"targetRef":{},"hints":{}}` takes 136 counted bytes and 230 others. The worst body
-    /// therefore takes 700 MiB beside its text (measured; without the limit, several GiB), and half a million `{}` as pods
-    /// take 260 MiB.
+    /// The objects may take 64 MiB. The output of `kubectl` takes a fraction of its text, and a pod some 1000 bytes however
+    /// short it is: without the limit, a body could take several GiB.
     pub fn body() -> Self {
         Self {
             max_bytes: Some(64 << 20),
             max_object_bytes: 64 << 20,
             max_objects: 500_000,
-            max_memory: 256 << 20,
+            max_memory: 64 << 20,
             ..Self::file("request body")
         }
     }

@@ -7,6 +7,7 @@
 use std::{collections::HashMap, io::Read};
 
 use super::{
+    budget::MemoryPool,
     error::{DecodeError, DecodeReason, read_error},
     input::fill,
     kind::TypeMeta,
@@ -79,6 +80,9 @@ pub(super) struct Splitter<'n, R> {
     name: &'n str,
     batch: usize,
     max_object: usize,
+    memory: &'n MemoryPool<'n>,
+    /// The length of a buffer up to which it is charged.
+    charged: usize,
     ended: bool,
     failed: Option<DecodeError>,
     /// Bytes that belong to the next batch.
@@ -105,14 +109,16 @@ pub(super) struct Splitter<'n, R> {
 }
 
 impl<'n, R: Read> Splitter<'n, R> {
-    /// `at` is the position of the first byte; at most `max_object` bytes are buffered.
-    pub(super) fn new(input: R, name: &'n str, at: Position, max_object: usize) -> Self {
+    /// `at` is the position of the first byte; at most `max_object` bytes are buffered, and charged to `memory`.
+    pub(super) fn new(input: R, name: &'n str, at: Position, max_object: usize, memory: &'n MemoryPool<'n>) -> Self {
         Self {
             input,
             name,
             // A little more than a small input needs, so that its end is seen at once.
             batch: BATCH.min(max_object.saturating_add(1)),
             max_object,
+            memory,
+            charged: 2 * BATCH,
             ended: false,
             failed: None,
             carry: Vec::new(),
@@ -184,8 +190,11 @@ impl<'n, R: Read> Splitter<'n, R> {
                 break Err(self.at.error(self.name, DecodeReason::ObjectTooLarge(self.max_object)));
             }
             // One object fills the buffer. Doubling it keeps the work linear.
-            let larger = (2 * batch.bytes.len()).min(self.max_object);
-            batch.bytes.resize(larger.max(filled + 1), 0);
+            let larger = (2 * batch.bytes.len()).min(self.max_object).max(filled + 1);
+            if let Err(reason) = self.charge(larger) {
+                break Err(self.at.error(self.name, reason));
+            }
+            batch.bytes.resize(larger, 0);
         };
         batch.end = batch.items.last().map_or(0, |i| i.end);
         match result {
@@ -198,6 +207,16 @@ impl<'n, R: Read> Splitter<'n, R> {
             Err(error) => self.failed = Some(error),
         }
         Ok(true)
+    }
+
+    /// Charges the buffers for an object of this length: one that is filled, one that is parsed, and what is carried from
+    /// one to the other.
+    fn charge(&mut self, length: usize) -> Result<(), DecodeReason> {
+        if length > self.charged {
+            self.memory.hold(3 * (length - self.charged))?;
+            self.charged = length;
+        }
+        Ok(())
     }
 
     /// Keeps unfinished bytes for the next batch.

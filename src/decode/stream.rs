@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    budget::{Budget, MemoryPool},
+    budget::MemoryPool,
     error::{DecodeError, DecodeReason},
     kind::{InputKind, TypeMeta},
     object::{self, DecodeContext, ObjectPlace},
@@ -21,7 +21,7 @@ use super::{
     source::Source,
     split::{Batch, Item, Splitter},
 };
-use crate::inventory::{Interner, Inventory, Targets};
+use crate::inventory::{Findings, Inventory, Targets};
 use crate::model::json::pointer::Pointer;
 
 /// The result of one batch.
@@ -43,10 +43,10 @@ struct HeldObject {
 
 /// Reads all objects of a JSON input.
 pub(super) fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
-    let mut splitter = Splitter::new(input, source.name, Position::START, source.max_object_bytes);
+    let memory = MemoryPool::of(source);
+    let mut splitter = Splitter::new(input, source.name, Position::START, source.max_object_bytes, &memory);
     let mut batch = Batch::default();
-    let memory = MemoryPool::new(source.max_memory);
-    let common = Common { source, targets: into.targets(), objects: AtomicUsize::new(0), memory };
+    let common = Common { source, targets: into.targets(), objects: AtomicUsize::new(0), memory: &memory };
     let mut worker = Worker::new(&common);
     let more = splitter.next(&mut batch)?;
     let mut parts = vec![worker.parse(&batch, 0)];
@@ -135,7 +135,7 @@ struct Common<'s> {
     /// The number of objects so far, including nested lists.
     objects: AtomicUsize,
     /// Their memory.
-    memory: MemoryPool,
+    memory: &'s MemoryPool<'s>,
 }
 
 /// Parses batches, and interns the values that objects share.
@@ -144,6 +144,8 @@ struct Worker<'s> {
     context: DecodeContext<'s>,
     /// The buffer for a batch, reused because growing lists fragment the heap.
     found: Inventory,
+    /// How many findings this thread may still keep: the first of an input are among the first of each thread.
+    findings: usize,
 }
 
 /// The nested list that a batch belongs to. kubectl does not print nested lists, but reads them.
@@ -158,15 +160,14 @@ const MAX_DEPTH: usize = 4;
 
 impl<'s> Worker<'s> {
     fn new(common: &'s Common<'s>) -> Self {
-        let budget = Budget::new(&common.memory);
-        let context =
-            DecodeContext { interner: Interner::new(&common.targets), budget, max_memory: common.source.max_memory };
-        Self { common, context, found: Inventory::default() }
+        let context = DecodeContext::new(&common.targets, common.memory);
+        Self { common, context, found: Inventory::default(), findings: Findings::LIMIT }
     }
 
     fn parse(&mut self, batch: &Batch, number: usize) -> BatchPart {
         let (mut found, mut held) = (std::mem::take(&mut self.found), Vec::new());
         let failed = self.batch(batch, None, &mut found, &mut held).err();
+        self.findings -= found.problems.keep_first(self.findings);
         let part = BatchPart { number, found: found.take_exact(), held, failed };
         self.found = found;
         part
@@ -214,12 +215,13 @@ impl<'s> Worker<'s> {
                     continue;
                 }
                 Some(meta) => self.nested(text, &meta, place, outer.map_or(1, |o| o.depth + 1), into)?,
-                None => held.push(HeldObject {
-                    text: text.to_owned(),
-                    at: at(),
-                    document: item.document,
-                    index: item.index,
-                }),
+                None => {
+                    let object =
+                        HeldObject { text: text.to_owned(), at: at(), document: item.document, index: item.index };
+                    let size = 2 * size_of_val(&object) + text.len();
+                    self.context.budget.keep(size).map_err(|why| object.at.error(self.common.source.name, why))?;
+                    held.push(object);
+                }
             }
             (from, known) = (item.start, at());
         }
@@ -240,7 +242,8 @@ impl<'s> Worker<'s> {
             return Ok(());
         }
         let outer = OuterList { document: place.document, pointer: place.pointer.to_string(), depth };
-        let mut splitter = Splitter::new(text.as_bytes(), self.common.source.name, (place.at)(), text.len());
+        let mut splitter =
+            Splitter::new(text.as_bytes(), self.common.source.name, (place.at)(), text.len(), self.common.memory);
         let (mut batch, mut held) = (Batch::default(), Vec::new());
         while splitter.next(&mut batch)? {
             self.batch(&batch, Some(&outer), into, &mut held)?;

@@ -3,6 +3,7 @@
 use std::{
     io::{self, Read, Write},
     num::NonZeroUsize,
+    sync::Mutex,
 };
 
 use super::*;
@@ -463,4 +464,59 @@ fn the_sample_is_a_cluster_at_rest() {
     };
     let changed: Vec<_> = index.entries().iter().filter(|e| writes(e)).map(|e| e.name).collect();
     assert_eq!(changed, ["search"]);
+}
+
+/// What is charged to an account.
+#[derive(Debug, Default)]
+struct Charged(Mutex<usize>);
+
+impl MemoryAccount for Charged {
+    fn take(&self, bytes: usize) -> bool {
+        *self.0.lock().unwrap() += bytes;
+        true
+    }
+
+    fn give_back(&self, bytes: usize) {
+        *self.0.lock().unwrap() -= bytes;
+    }
+}
+
+#[test]
+fn objects_are_charged_with_what_they_take_and_refused_at_the_limit() {
+    let long = "x".repeat(60);
+    for (name, object, each) in [
+        ("an empty pod", r#"{"kind":"Pod","metadata":{"name":"@"}}"#.to_owned(), 700..1100),
+        (
+            "a subset with one address",
+            r#"{"kind":"Endpoints","metadata":{"name":"@"},"subsets":[{"addresses":[{}]}]}"#.to_owned(),
+            1200..1500,
+        ),
+        (
+            "what lies behind pointers",
+            r#"{"kind":"EndpointSlice","apiVersion":"discovery.k8s.io/v1","metadata":{"name":"@"},
+                "endpoints":[{"targetRef":{},"hints":{}}]}"#
+                .to_owned(),
+            1500..2800,
+        ),
+        (
+            "long texts",
+            format!(r#"{{"kind":"Node","metadata":{{"name":"@","labels":{{"a":"{long}@","b":"{long}@"}}}}}}"#),
+            450..600,
+        ),
+        ("what is not read", r#"{"kind":"Pod","metadata":{"name":5,"x":[1,2,3]}}"#.to_owned(), 0..1),
+        ("another kind", r#"{"kind":"Secret","metadata":{"name":"@"}}"#.to_owned(), 0..1),
+    ] {
+        const COUNT: usize = 20_000;
+        let text: String = (0..COUNT).map(|i| object.replace('@', &i.to_string())).collect();
+        let charged = Charged::default();
+        let source = Source { account: Some(&charged), ..Source::body() };
+        let mut inventory = Inventory::default();
+        read(text.as_bytes(), &source, &mut inventory).unwrap();
+        let bytes = *charged.0.lock().unwrap() / COUNT;
+        assert!(each.contains(&bytes), "{name}: {bytes} each");
+
+        let source = Source { max_memory: 8 << 20, ..Source::body() };
+        let refused = read(text.as_bytes(), &source, &mut Inventory::default()).is_err();
+        assert_eq!(refused, each.start * COUNT > 8 << 20, "{name}");
+    }
 }

@@ -169,6 +169,7 @@ impl<'de> Deserializer<'de> for SecondPass<'de, '_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> serde_json::Result<V::Value> {
+        self.budget.pay::<V::Value, _>(1)?;
         self.json().deserialize_map(StructVisitor { of: self, fields, visitor })
     }
 
@@ -302,7 +303,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Pairs<'de, '_, A> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         let Some(key) = self.map.next_key::<OwnedKey>()? else { return Ok(None) };
-        self.of.budget.pay::<K::Value, A::Error>(2)?;
+        self.of.budget.pay::<K::Value, A::Error>(4)?;
         self.key = key.0;
         seed.deserialize(self.key.as_str().into_deserializer()).map(Some)
     }
@@ -325,7 +326,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<'de, '_, A> {
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         let Some(value) = self.list.next_element::<&RawValue>()? else { return Ok(None) };
-        self.of.budget.pay::<S::Value, A::Error>(1)?;
+        self.of.budget.pay::<S::Value, A::Error>(2)?;
         let at = Pointer::Index(&self.of.at, self.index);
         self.index += 1;
         SecondPass { text: value.get(), at, ..self.of }.read(seed).map(Some).map_err(A::Error::custom)

@@ -45,7 +45,8 @@ pub(super) fn read(input: &mut impl Read, source: &Source<'_>, into: &mut Invent
 
 /// Converts YAML to JSON with every token in its line. Several documents follow each other.
 pub fn yaml_as_json(yaml: &str, name: &str) -> Result<String, DecodeError> {
-    let mut json = String::new();
+    // Growing would need both the old and the new memory. What is reserved and not written is not taken.
+    let mut json = String::with_capacity(3 * yaml.len());
     match YamlAsJson::new(yaml).read_to_string(&mut json) {
         Ok(_) => Ok(json),
         Err(e) => Err(read_error(e, Position::START, name)),

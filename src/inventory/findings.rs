@@ -27,6 +27,13 @@ impl Findings {
         }
     }
 
+    /// Records only this many, and counts the others. Returns how many it records.
+    pub fn keep_first(&mut self, count: usize) -> usize {
+        self.more += self.list.len().saturating_sub(count) as u64;
+        self.list.truncate(count);
+        self.list.len()
+    }
+
     /// Appends `other`.
     pub fn merge(&mut self, other: Self) {
         self.more += other.more;

@@ -9,7 +9,7 @@ use super::{findings::Findings, targets::Targets};
 use crate::{
     engine::reason::{Finding, Reason},
     model::{
-        EndpointSlice, Endpoints, Node, ObjectKey, Pod, Service, Text,
+        EndpointSlice, Endpoints, HeapSize, Node, ObjectKey, Pod, Service, Text,
         defaults::{Assumptions, Defaults},
     },
 };
@@ -45,6 +45,23 @@ impl AnyObject {
             Self::Endpoints(o) => defaults.fill_endpoints(o, assumed),
             Self::EndpointSlice(o) => defaults.fill_slice(o, assumed),
             Self::Node(_) => {}
+        }
+    }
+
+    /// The memory in bytes that it takes in an [`Inventory`] and in its index.
+    pub(crate) fn memory(&self) -> usize {
+        /// References in sorted lists, and in lists of what a selector may select.
+        const INDEX: usize = 8 * size_of::<usize>();
+        // The lists of the parts of an input are there until they are joined.
+        const fn listed<T>() -> usize {
+            2 * size_of::<T>() + INDEX
+        }
+        match self {
+            Self::Service(o) => listed::<Service>() + o.heap_size(),
+            Self::Pod(o) => listed::<Pod>() + o.heap_size(),
+            Self::Node(o) => listed::<Node>() + o.heap_size(),
+            Self::Endpoints(o) => listed::<Endpoints>() + o.heap_size(),
+            Self::EndpointSlice(o) => listed::<EndpointSlice>() + o.heap_size(),
         }
     }
 }

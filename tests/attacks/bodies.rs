@@ -93,6 +93,31 @@ pub(crate) fn state(pods: usize) -> String {
     .to_string()
 }
 
+/// A Service, and objects of a few bytes that take hundreds in memory, compressed: each kind of them fills a body.
+pub(crate) fn expanding() -> std::io::Result<Vec<Vec<u8>>> {
+    const SERVICE: &str =
+        r#"{"kind":"Service","apiVersion":"v1","metadata":{"name":"s"},"spec":{"selector":{"a":"b"}}}"#;
+    let many = |count: usize, object: &dyn Fn(usize) -> String| {
+        let objects: String = (0..count).map(object).collect();
+        gzip(&format!(r#"{{"kind":"List","apiVersion":"v1","items":[{objects}{SERVICE}]}}"#))
+    };
+    let pod = |i| format!(r#"{{"kind":"Pod","metadata":{{"name":"p{i}"}}}},"#);
+    let subsets = r#"{"addresses":[{"ip":"1.1.1.1"}]},"#.repeat(200);
+    let endpoints = |i| format!(r#"{{"kind":"Endpoints","metadata":{{"name":"e{i}"}},"subsets":[{subsets}{{}}]}},"#);
+    let targets = r#"{"targetRef":{},"hints":{}},"#.repeat(1000);
+    let slice = |i| {
+        let meta = format!(r#""metadata":{{"name":"e{i}","labels":{{"kubernetes.io/service-name":"s"}}}}"#);
+        format!(r#"{{"kind":"EndpointSlice","apiVersion":"discovery.k8s.io/v1",{meta},"endpoints":[{targets}{{}}]}},"#)
+    };
+    Ok(vec![many(450_000, &pod)?, many(8_000, &endpoints)?, many(1_800, &slice)?])
+}
+
+fn gzip(text: &str) -> std::io::Result<Vec<u8>> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut out, text.as_bytes())?;
+    out.finish()
+}
+
 fn pod(i: usize) -> Value {
     let (name, ip) = (format!("web-7d4b9c6f5d-{i:05}"), format!("10.1.{}.{}", i / 250, i % 250 + 1));
     json!({

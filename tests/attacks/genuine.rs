@@ -39,6 +39,8 @@ const PATH: &str = "/validate?timeout=10s";
 const KEPT: usize = 8;
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 const PROBE: Duration = Duration::from_secs(1);
+/// The longest time that a client of the REST API waits: clients take turns.
+const CALL: Duration = Duration::from_secs(10);
 const MEMORY_EVERY: Duration = Duration::from_millis(100);
 
 /// What came of a request.
@@ -72,6 +74,8 @@ pub(crate) struct Probe {
 pub(crate) struct Seen {
     pub(crate) reviews: Vec<Review>,
     pub(crate) probes: Vec<Probe>,
+    /// Plans of a small Service, if there is a REST API.
+    pub(crate) calls: Vec<Probe>,
     /// Resident memory in bytes.
     pub(crate) memory: Vec<(Instant, u64)>,
     /// How late each pair of reviews began: the machine had no time for the client, whatever the server did.
@@ -162,6 +166,7 @@ struct Client {
     http2: TlsConnector,
     good: Arc<str>,
     bad: Arc<str>,
+    plan: Arc<str>,
     kept_http1: Arc<Kept<Connection>>,
     kept_http2: Arc<Kept<Http2<Connection>>>,
     seen: Arc<Mutex<Seen>>,
@@ -176,6 +181,7 @@ impl Client {
             http2: tls::connector(&[b"h2"])?,
             good: bodies::good_review().into(),
             bad: bodies::bad_review().into(),
+            plan: bodies::state(10).into(),
             kept_http1: Kept::new(),
             kept_http2: Kept::new(),
             seen,
@@ -209,6 +215,9 @@ impl Client {
                 _ = probes.tick() => {
                     tasks.spawn(self.clone().probe("/livez"));
                     tasks.spawn(self.clone().probe("/readyz"));
+                    if let Some(rest) = self.targets.rest {
+                        tasks.spawn(self.clone().call(rest));
+                    }
                 }
                 _ = memory.tick() => {
                     let resident = resident(self.process);
@@ -295,6 +304,22 @@ impl Client {
             Ok(result) => result.err().map(|error: anyhow::Error| format!("{path}: {error:#}")),
         };
         self.see(|seen| seen.probes.push(Probe { began, failed }));
+    }
+
+    /// Plans a small Service.
+    async fn call(self, rest: SocketAddr) {
+        let began = Instant::now();
+        let asked = async {
+            let mut connection = tcp(GENUINE, rest).await?;
+            let answer = http1::exchange(&mut connection, &http1::post("/v1/plan", &self.plan)).await?;
+            ensure!(answer.status == 200, "{}", shown(&answer));
+            Ok(())
+        };
+        let failed = match timeout(CALL, asked).await {
+            Err(_) => Some("plan: no answer within 10 s".to_owned()),
+            Ok(result) => result.err().map(|error: anyhow::Error| format!("plan: {error:#}")),
+        };
+        self.see(|seen| seen.calls.push(Probe { began, failed }));
     }
 }
 

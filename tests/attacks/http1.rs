@@ -15,6 +15,13 @@ pub(crate) fn post(path: &str, body: &str) -> Vec<u8> {
     (head(path, body.len()) + body).into_bytes()
 }
 
+/// A request whose body is compressed, and whose answer is the last one of its connection.
+pub(crate) fn post_gzip(path: &str, body: &[u8]) -> Vec<u8> {
+    let head = head(path, body.len());
+    let head = head.trim_end();
+    [head.as_bytes(), b"\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n", body].concat()
+}
+
 /// A request without a body.
 pub(crate) fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()

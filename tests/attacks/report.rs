@@ -96,6 +96,8 @@ struct Row {
     max: Duration,
     probes: usize,
     probes_failed: usize,
+    /// Plans that the genuine client did not get.
+    calls_failed: usize,
     most: u64,
     after: u64,
     /// From the end of the attack to the beginning of the last review that failed or was slow. `None`: none was answered
@@ -120,8 +122,9 @@ impl Row {
         let why = |outcome: &Outcome| if let Outcome::Lost(why) = outcome { Some(why.clone()) } else { None };
         let lost: Vec<String> = reviews.iter().filter_map(|r| why(&r.outcome)).collect();
         let failed: Vec<&String> = probes.iter().filter_map(|p| p.failed.as_ref()).collect();
+        let calls: Vec<_> = seen.calls.iter().filter(|c| during(c.began)).filter_map(|c| c.failed.as_ref()).collect();
         let mut examples = BTreeMap::new();
-        for why in lost.iter().chain(failed.iter().copied()) {
+        for why in lost.iter().chain(failed.iter().chain(&calls).copied()) {
             *examples.entry(why.clone()).or_default() += 1;
         }
         let let_in = reviews.iter().filter(|r| matches!(r.outcome, Outcome::LetIn)).count() as u64 + counts.let_in();
@@ -139,6 +142,7 @@ impl Row {
             max: took.last().copied().unwrap_or_default(),
             probes: probes.len(),
             probes_failed: failed.len(),
+            calls_failed: calls.len(),
             most: seen.memory.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0),
             after: seen.memory.last().map_or(0, |(_, bytes)| *bytes),
             back: recovered.then(|| last_wrong.map_or(Duration::ZERO, |wrong| wrong - *ended)),
@@ -163,6 +167,7 @@ impl Row {
             (self.reviews > 0 && self.lost == 0 || !goals.no_loss, "lost"),
             (self.probes > 0 && self.probes_failed == 0 || !goals.no_loss, "probes"),
             (self.p99 < P99 || !goals.p99, "p99"),
+            (self.calls_failed == 0 || !goals.no_loss, "REST calls"),
         ];
         always.into_iter().chain(others).filter(|(met, _)| !met).map(|(_, name)| name).collect()
     }

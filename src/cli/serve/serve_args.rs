@@ -194,7 +194,9 @@ impl Serve {
             limits: RestLimits {
                 body: self.max_body << 20,
                 // A body, its response, and the reserve for others.
-                memory: RestLimits::default().memory.max(self.max_body.saturating_mul(3 << 20)),
+                memory: RestLimits::default().memory.max(self.max_body.saturating_mul(2 << 20)),
+                body_objects: RestLimits::default().body_objects.max(self.max_body.saturating_mul(1 << 20)),
+                object_memory: RestLimits::default().object_memory.max(self.max_body.saturating_mul(2 << 20)),
                 cluster_body: (self.max_cluster_body as u64) << 20,
                 requests: self.max_requests,
                 cluster_requests: self.max_cluster_requests,

@@ -16,14 +16,14 @@ use crate::model::json::pointer::Pointer;
 use crate::{
     decode::{
         DecodeError, DecodeReason, Source,
-        budget::{Budget, MemoryPool},
+        budget::MemoryPool,
+        documents::raw_list,
         kind::{InputKind, TypeMeta},
-        object::{self, DecodeContext, KindSeed, ObjectPlace},
+        object::{self, DecodeContext, KindSeed, ObjectCharge, ObjectPlace},
         position::Position,
         value::offset_of,
     },
     engine::reason::{Finding, Reason},
-    inventory::Interner,
     model::{
         ObjectKey,
         defaults::Defaults,
@@ -45,9 +45,8 @@ pub(super) fn read<'a>(
     let fields = RawFields::of(text, source, table)?;
     let source = &Source { defaults: source.defaults.or(fields.defaults()), ..*source };
     let mut found = RequestFields::default();
-    let (pool, targets) = (MemoryPool::new(source.max_memory), found.objects.targets());
-    let (interner, budget) = (Interner::new(&targets), Budget::new(&pool));
-    let context = DecodeContext { interner, budget, max_memory: source.max_memory };
+    let (pool, targets) = (MemoryPool::of(source), found.objects.targets());
+    let context = DecodeContext::new(&targets, &pool);
     let known = Cell::new((0, Position::START));
     let errors = FieldErrors::default();
     let mut reader = FieldReader { text, source, known, context, objects: 0, found: &mut found, errors };
@@ -57,7 +56,8 @@ pub(super) fn read<'a>(
             reader.field(name, *field, raw)?;
         }
     }
-    let errors = reader.errors;
+    let errors = std::mem::take(&mut reader.errors);
+    drop(reader);
     found.objects.label_pods(&source.defaults);
     // A list may have fields of a request beside its items. They are not used, but must be valid.
     match (errors.first.is_empty(), fields.objects) {
@@ -220,15 +220,17 @@ impl<'a> FieldReader<'a, '_> {
     /// Reads an object that must be valid.
     fn one(&mut self, name: &str, text: &'a str, at: Pointer<'_>) -> Result<(), DecodeError> {
         self.count(text)?;
-        if let Some(object) = self.required(KindSeed(kind(name)), name, text, at)? {
-            object::keep(object, text, at, &self.source.defaults, &mut self.context.interner, &mut self.found.objects);
-        }
-        Ok(())
+        let before = self.context.budget.spent();
+        let Some(object) = self.required(KindSeed(kind(name)), name, text, at)? else { return Ok(()) };
+        let DecodeContext { interner, budget } = &mut self.context;
+        let charge = ObjectCharge { before, budget };
+        object::keep(object, text, at, &self.source.defaults, charge, interner, &mut self.found.objects)
+            .map_err(|reason| place(self.text, text, &self.known).error(self.source.name, reason))
     }
 
     /// Reads a list of objects without parsing them.
     fn unread(&mut self, list: &'a RawValue, at: Pointer<'_>) -> Result<Vec<&'a RawValue>, DecodeError> {
-        let list: Vec<&'a RawValue> = match serde_json::from_str(list.get()) {
+        let list: Vec<&'a RawValue> = match raw_list(list, self.source.max_objects) {
             Ok(list) => list,
             Err(error) => {
                 self.errors.push(at.to_string(), message(&error));

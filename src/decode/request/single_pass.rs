@@ -8,8 +8,8 @@ use super::fields::{FieldContent, PLAN_FIELDS, RequestFields, kind, position};
 use crate::{
     decode::{
         Source,
-        budget::{Budget, MemoryPool},
-        object::{KindSeed, keep},
+        budget::{Budget, MemoryPool, Spent},
+        object::{KindSeed, ObjectCharge, keep},
         strict::Strict,
     },
     inventory::{AnyObject, Interner},
@@ -21,23 +21,34 @@ use crate::{
 
 /// Reads a body; `None` if there is anything to report, which [`field_by_field`](super::field_by_field) does.
 pub(super) fn read(text: &str, source: &Source<'_>) -> Option<RequestFields<'static>> {
-    let found = pass(text, source)?;
+    let pool = MemoryPool::of(source);
+    let Some(found) = pass(text, source, &pool) else {
+        pool.abandon();
+        return None;
+    };
     let defaults = source.defaults.or(found.options.defaults());
     // The options mostly follow the objects, which are filled in already: by default, if at all.
     let is_filled_in_otherwise = !found.objects.assumed.is_empty() || defaults.mode == Some(DefaultsMode::Always);
     if defaults == source.defaults || !is_filled_in_otherwise {
         return Some(found);
     }
-    pass(text, &Source { defaults, ..*source })
+    drop(found);
+    pool.abandon();
+    let (source, pool) = (Source { defaults, ..*source }, MemoryPool::of(source));
+    let found = pass(text, &source, &pool);
+    if found.is_none() {
+        pool.abandon();
+    }
+    found
 }
 
-fn pass(text: &str, source: &Source<'_>) -> Option<RequestFields<'static>> {
+fn pass(text: &str, source: &Source<'_>, pool: &MemoryPool<'_>) -> Option<RequestFields<'static>> {
     let mut found = RequestFields::default();
-    let (pool, targets) = (MemoryPool::new(source.max_memory), found.objects.targets());
-    let budget = Budget::new(&pool);
+    let targets = found.objects.targets();
+    let budget = Budget::new(pool);
     let mut json = serde_json::Deserializer::from_str(text);
     let (interner, left) = (Interner::new(&targets), source.max_objects);
-    let pass = SinglePass { found: &mut found, interner, left, defaults: source.defaults };
+    let pass = SinglePass { found: &mut found, budget: &budget, interner, left, defaults: source.defaults };
     Strict(&mut json, &budget).deserialize_map(pass).ok()?;
     json.end().ok()?;
     found.objects.label_pods(&source.defaults);
@@ -46,6 +57,7 @@ fn pass(text: &str, source: &Source<'_>) -> Option<RequestFields<'static>> {
 
 struct SinglePass<'a> {
     found: &'a mut RequestFields<'static>,
+    budget: &'a Budget<'a>,
     interner: Interner<'a>,
     /// How many more objects are allowed.
     left: usize,
@@ -53,10 +65,12 @@ struct SinglePass<'a> {
 }
 
 impl SinglePass<'_> {
-    fn keep<E: Error>(&mut self, object: AnyObject) -> Result<(), E> {
+    fn keep<E: Error>(&mut self, object: AnyObject, before: Spent) -> Result<(), E> {
         self.left = self.left.checked_sub(1).ok_or_else(invalid)?;
         // The position of a finding does not matter: the body is read again.
-        keep(object, "", Pointer::At(""), &self.defaults, &mut self.interner, &mut self.found.objects);
+        let into = &mut self.found.objects;
+        let charge = ObjectCharge { before, budget: self.budget };
+        keep(object, "", Pointer::At(""), &self.defaults, charge, &mut self.interner, into).map_err(|_| invalid())?;
         if self.found.objects.problems.is_empty() { Ok(()) } else { Err(invalid()) }
     }
 }
@@ -127,13 +141,16 @@ impl<'de> Visitor<'de> for FieldObjects<'_, '_> {
         if self.list {
             return d.deserialize_seq(self);
         }
+        let before = self.pass.budget.spent();
         let object = self.kind.deserialize(d)?;
-        self.pass.keep(object)
+        self.pass.keep(object, before)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut before = self.pass.budget.spent();
         while let Some(object) = list.next_element_seed(self.kind)? {
-            self.pass.keep(object)?;
+            self.pass.keep(object, before)?;
+            before = self.pass.budget.spent();
         }
         Ok(())
     }

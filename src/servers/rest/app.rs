@@ -26,6 +26,8 @@ pub struct RestApp {
     pub(super) workers: Workers,
     /// The memory of bodies and responses.
     pub(super) memory: Ledger,
+    /// The memory of the objects in bodies.
+    pub(super) object_memory: Ledger,
     /// The places of whole clusters.
     pub(super) cluster_requests: Ledger,
 }
@@ -39,6 +41,7 @@ impl RestApp {
             requests: health.ledger(LISTENER, "computations", limits.requests as u64),
             workers: Workers::new(limits.threads, limits.queue),
             memory: health.ledger(LISTENER, "memory", limits.memory as u64),
+            object_memory: health.ledger(LISTENER, "objects", limits.object_memory as u64),
             cluster_requests: health.ledger(LISTENER, "clusters", limits.cluster_requests as u64),
             metrics,
             health,

@@ -10,6 +10,8 @@ use crate::runtime::net::BodyError;
 
 /// How much is decompressed at a time.
 const STEP: usize = 1 << 20;
+/// How many bytes a byte of gzip decompresses to at most.
+const MAX_RATIO: usize = 1032;
 
 /// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,10 +92,11 @@ pub(crate) fn gunzip(
     charge: impl Fn(usize) -> Result<(), ApiError>,
 ) -> Result<Bytes, ApiError> {
     let mut decoder = flate2::read::MultiGzDecoder::new(body);
-    let mut out = Vec::new();
+    // Growing would need both the old and the new memory. What is reserved and not written is not taken.
+    let longest = limit.saturating_add(STEP).min(body.len().saturating_mul(MAX_RATIO));
+    let mut out = Vec::with_capacity(longest.saturating_add(STEP));
     loop {
         charge(out.len() + STEP)?;
-        out.reserve_exact(STEP);
         let read = decoder.by_ref().take(STEP as u64).read_to_end(&mut out);
         let read = read.map_err(|e| ApiError::new(ProblemKind::MalformedBody, format!("the body is not gzip: {e}")))?;
         if out.len() > limit {

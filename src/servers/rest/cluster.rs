@@ -28,6 +28,7 @@ use super::{
     RestApp,
     body::{self, Encoding, Format},
     input::decode_error,
+    object_memory::ObjectMemory,
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params},
     problem::{ApiError, ProblemKind},
     problem_responses,
@@ -88,7 +89,8 @@ pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -
     let (lines_in, lines_out) = mpsc::channel(8);
     let (head_in, head_out) = oneshot::channel();
     let deadline = Instant::now() + app.limits.cluster_request;
-    let work = ClusterJob { app: app.clone(), params, format, encoding, deadline, lines: lines_in };
+    let account = ObjectMemory::new(&app, &exchange);
+    let work = ClusterJob { app: app.clone(), params, format, encoding, deadline, account, lines: lines_in };
     let runtime = Handle::current();
     tokio::task::spawn_blocking(move || {
         let _place = place;
@@ -190,6 +192,7 @@ struct ClusterJob {
     format: decode::InputFormat,
     encoding: Encoding,
     deadline: Instant,
+    account: ObjectMemory,
     /// The lines of the response; `None` is the end of a complete one.
     lines: mpsc::Sender<Option<Bytes>>,
 }
@@ -235,8 +238,8 @@ impl ClusterJob {
         let source = Source {
             format: self.format,
             max_bytes: Some(self.app.limits.cluster_body),
-            // Half a million pods take about half of this.
-            max_memory: 1 << 30,
+            max_memory: self.app.limits.cluster_objects,
+            account: Some(&self.account),
             defaults: self.params.defaults(),
             ..Source::body()
         };

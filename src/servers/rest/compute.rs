@@ -11,19 +11,59 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::{
-    RestApp,
+    RestApp, RestLimits,
     body::{self, Encoding, Format},
+    object_memory::ObjectMemory,
     problem::{ApiError, ProblemKind},
 };
-use crate::runtime::{
-    net::{self, BodyError, Exchange, HeldByResponse, Holding, ReceivedBody},
-    workers::WorkError,
+use crate::{
+    decode::{self, DecodeReason, MemoryAccount, Source},
+    runtime::{
+        net::{self, BodyError, Exchange, HeldByResponse, Holding, ReceivedBody},
+        workers::WorkError,
+    },
 };
 
 /// A decompressed body.
 pub(crate) struct PostedBody {
     pub bytes: Bytes,
     pub format: Format,
+    /// The most memory that its objects may take.
+    max_memory: usize,
+    /// The most memory that its computation may take besides.
+    max_charge: usize,
+    account: ObjectMemory,
+}
+
+impl PostedBody {
+    /// Charges what a computation takes besides the objects, until it is done.
+    pub(super) fn charge(&self, bytes: usize) -> Result<(), ApiError> {
+        if bytes > self.max_charge {
+            let detail = format!("the computation takes more than {} bytes of memory", self.max_charge);
+            return Err(ApiError::new(ProblemKind::TooLarge, detail));
+        }
+        if self.account.take(bytes) {
+            return Ok(());
+        }
+        Err(ApiError::new(ProblemKind::Busy, DecodeReason::NoMemory.to_string()))
+    }
+
+    /// How to read objects from it.
+    pub(super) fn source(&self) -> Source<'_> {
+        let format = match self.format {
+            Format::Json | Format::Ndjson => decode::InputFormat::Json,
+            Format::Yaml => decode::InputFormat::Yaml,
+        };
+        // The limit of its length has been applied already.
+        Source {
+            format,
+            max_bytes: None,
+            max_object_bytes: usize::MAX,
+            max_memory: self.max_memory,
+            account: Some(&self.account),
+            ..Source::body()
+        }
+    }
 }
 
 /// A serialized answer.
@@ -93,7 +133,7 @@ async fn read_and_work(
     let limits = app.limits.of_body(limit as u64);
     let received = net::receive(request.into_body(), limits, &app.memory, exchange).await;
     let ReceivedBody { bytes, memory } = received.map_err(|error| app.body_error(error))?;
-    let worker = app.clone();
+    let (worker, account) = (app.clone(), ObjectMemory::new(app, exchange));
     let done = app.workers.run(exchange.peer, (), move || {
         let app = worker;
         let charge = |bytes: usize| match &memory {
@@ -109,7 +149,9 @@ async fn read_and_work(
         };
         app.metrics.body_bytes.inc_by(bytes.len() as u64);
         let posted = bytes.len();
-        let answer = work(&app, PostedBody { bytes, format })?;
+        let RestLimits { body_objects: max_memory, object_memory, .. } = app.limits;
+        let max_charge = object_memory / 2;
+        let answer = work(&app, PostedBody { bytes, format, max_memory, max_charge, account })?;
         // Both were there while the answer was written.
         charge(posted + answer.json.len())?;
         charge(answer.json.len())?;

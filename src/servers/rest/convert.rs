@@ -9,16 +9,15 @@ use axum::{
 
 use super::{
     RestApp,
-    body::Format,
     compute::{JsonAnswer, PostedBody, compute},
-    input::decode_error,
+    input,
     problem::{ApiError, InputError, ProblemKind},
     problem_responses,
     schema::conversion::{ConvertBody, ConvertedAnswer, TargetName},
 };
 use crate::{
     convert::{self, ConversionTarget},
-    decode::{self, Document, Source},
+    decode::{self, Document},
 };
 
 /// Convert objects
@@ -55,20 +54,39 @@ pub(super) async fn convert(State(app): State<Arc<RestApp>>, request: Request) -
 }
 
 fn of_body(posted: &PostedBody, to: ConversionTarget) -> Result<JsonAnswer, ApiError> {
-    let format = match posted.format {
-        Format::Json | Format::Ndjson => decode::InputFormat::Json,
-        Format::Yaml => decode::InputFormat::Yaml,
-    };
-    // The limit of the server has been applied already.
-    let source = Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() };
+    let (text, source) = input::text(posted)?;
+    let json = input::json(posted, text)?;
     // A document that is `null` is not an object, and not an error.
-    if posted.bytes.trim_ascii().is_empty() {
-        return Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty"));
-    }
-    let text = decode::text(posted.bytes.as_ref(), &source).map_err(|e| decode_error(&e))?;
-    let documents: Vec<Document<'_>> = decode::documents(&text, &source).map_err(|e| decode_error(&e))?;
+    let documents: Vec<Document<'_>> = decode::documents(&json, &source).map_err(|e| input::decode_error(&e))?;
+    posted.charge(memory_of(&documents, to))?;
     let objects: Vec<_> = documents.iter().map(|d| d.raw.as_ref()).collect();
     JsonAnswer::json(&convert::convert_objects(&objects, to))
+}
+
+/// About what a conversion takes besides the text: the references to the objects, its output, and the parts of the objects
+/// that are open at once. For Endpoints these are all slices.
+fn memory_of(documents: &[Document<'_>], to: ConversionTarget) -> usize {
+    let mut sum = size_of_val(documents);
+    let mut most = 0;
+    for document in documents {
+        let text = document.raw.get();
+        sum += text.len();
+        // A longer one is not opened.
+        if text.len() <= convert::MAX_TEXT {
+            let opened = memory_of_parts(text);
+            most = opened.max(most);
+            sum += if to == ConversionTarget::Endpoints { opened } else { 0 };
+        }
+    }
+    sum + most
+}
+
+/// About what the members and elements of an opened object take.
+fn memory_of_parts(text: &str) -> usize {
+    const OBJECT: usize = 640;
+    const LIST: usize = 128;
+    let count = |byte: u8| memchr::memchr_iter(byte, text.as_bytes()).count();
+    OBJECT * count(b'{') + LIST * count(b'[')
 }
 
 /// The value of the only parameter.

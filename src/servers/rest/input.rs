@@ -46,7 +46,7 @@ pub(super) fn answer<T>(
     let (text, source) = text(posted)?;
     let source = Source { defaults: params.defaults(), ..source };
     if posted.format != Format::Ndjson {
-        match request::read(&json(text, &source)?, &source) {
+        match request::read(&json(posted, text)?, &source) {
             Ok(requested) => return of_request(&requested, params, answer),
             Err(RequestError::Objects) => {}
             Err(error) => return Err(request_error(error)),
@@ -56,7 +56,7 @@ pub(super) fn answer<T>(
 }
 
 /// The text of a body, and how to read it.
-pub(super) fn text(posted: &PostedBody) -> Result<(&str, Source<'static>), ApiError> {
+pub(super) fn text(posted: &PostedBody) -> Result<(&str, Source<'_>), ApiError> {
     let text = std::str::from_utf8(&posted.bytes).map_err(|e| {
         let at = e.valid_up_to();
         ApiError::new(ProblemKind::MalformedBody, format!("the body is not UTF-8: invalid byte at {at}"))
@@ -66,17 +66,17 @@ pub(super) fn text(posted: &PostedBody) -> Result<(&str, Source<'static>), ApiEr
     if text.trim_start().is_empty() {
         return Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty"));
     }
-    let format = if posted.format == Format::Yaml { decode::InputFormat::Yaml } else { decode::InputFormat::Json };
-    // The limit of the server has been applied already.
-    Ok((text, Source { format, max_bytes: None, max_object_bytes: usize::MAX, ..Source::body() }))
+    Ok((text, posted.source()))
 }
 
 /// The text as JSON.
-pub(super) fn json<'t>(text: &'t str, source: &Source<'_>) -> Result<Cow<'t, str>, ApiError> {
-    if source.format != decode::InputFormat::Yaml {
+pub(super) fn json<'t>(posted: &PostedBody, text: &'t str) -> Result<Cow<'t, str>, ApiError> {
+    if posted.format != Format::Yaml {
         return Ok(Cow::Borrowed(text));
     }
-    decode::yaml_as_json(text, source.name).map(Cow::Owned).map_err(|e| decode_error(&e))
+    // In the worst case, quotes around each letter.
+    posted.charge(2 * text.len())?;
+    decode::yaml_as_json(text, posted.source().name).map(Cow::Owned).map_err(|e| decode_error(&e))
 }
 
 fn of_request<T>(
@@ -104,7 +104,7 @@ fn of_objects<T>(
     answer: impl FnOnce(&PlanInput<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let mut inventory = Inventory::default();
-    decode::read(text.as_bytes(), source, &mut inventory).map_err(|e| decode_error(&e))?;
+    decode::read_text(text, source, &mut inventory).map_err(|e| decode_error(&e))?;
     inventory.label_pods(&source.defaults);
     let service = which(&inventory, params)?;
     let index = inventory.index();
@@ -228,6 +228,7 @@ pub(super) fn decode_error(error: &DecodeError) -> ApiError {
         DecodeReason::ObjectTooLarge(_) | DecodeReason::TooManyObjects(_) | DecodeReason::TooMuchMemory(_) => {
             ApiError::new(ProblemKind::TooLarge, error.reason.to_string())
         }
+        DecodeReason::NoMemory => ApiError::new(ProblemKind::Busy, error.reason.to_string()),
         reason => {
             ApiError::new(ProblemKind::MalformedBody, format!("line {}, column {}: {reason}", error.line, error.column))
         }

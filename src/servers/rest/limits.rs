@@ -23,6 +23,13 @@ pub struct RestLimits {
     /// The memory of all bodies, and of their responses until these are read, in bytes. When it is short, the client that
     /// takes the most of it loses the slowest request, or gets 429.
     pub memory: usize,
+    /// The memory that the objects of a body may take, in bytes; with more, the response is 413.
+    pub body_objects: usize,
+    /// The same for `POST /v1/cluster`.
+    pub cluster_objects: usize,
+    /// The memory that the objects of all bodies may take at once. When it is short, clients with incomplete bodies that
+    /// take the most of it lose their requests, or the request gets 429.
+    pub object_memory: usize,
     /// The longest pause between two pieces of a body.
     pub body_idle: Duration,
     /// The least average pace of a body in bytes per second, after one `body_idle` of grace. Only the time in which the
@@ -43,7 +50,10 @@ impl Default for RestLimits {
             cluster_requests: 2,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             queue: 256,
-            memory: 192 << 20,
+            memory: 128 << 20,
+            body_objects: 64 << 20,
+            cluster_objects: 248 << 20,
+            object_memory: 288 << 20,
             body_idle: Duration::from_secs(10),
             // Every connection that can send 1 MiB within `request` is fast enough.
             body_rate: 16 << 10,

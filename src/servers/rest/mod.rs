@@ -19,6 +19,7 @@ mod health;
 mod input;
 mod limits;
 mod metrics;
+mod object_memory;
 mod observe;
 mod params;
 mod part;

@@ -66,9 +66,6 @@ pub(super) async fn review(State(app): State<Arc<RestApp>>, request: Request) ->
     compute(&app, request, move |_, posted| of_body(&posted)).await
 }
 
-/// The memory in bytes that all lists and maps within the objects may take together.
-const MAX_MEMORY: usize = 128 << 20;
-
 /// A review, and the findings about the input.
 #[derive(Serialize)]
 struct ReviewResponse {
@@ -79,9 +76,7 @@ struct ReviewResponse {
 
 fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
     let (text, source) = input::text(posted)?;
-    // The indexes take memory besides the objects.
-    let source = Source { max_memory: MAX_MEMORY, ..source };
-    let json = input::json(text, &source)?;
+    let json = input::json(posted, text)?;
     match read_review(&json, &source) {
         Ok(request) => {
             let object = Document::within(&json, request.object);
@@ -124,6 +119,7 @@ fn of_request(
     source: &Source<'_>,
 ) -> Result<JsonAnswer, ApiError> {
     let ReviewRequest { object: raw, old_object, user, groups, namespace, policies, namespaces, known } = request;
+    bounded(at, raw)?;
     let mut problems = known.problems.clone();
     let policies = read_policies(&policies, &mut problems)?;
     let mut labels = Namespaces::new();
@@ -180,6 +176,7 @@ fn bounded(field: &str, raw: &RawValue) -> Result<(), ApiError> {
     if raw.get().len() <= MAX_TEXT {
         return Ok(());
     }
+    let field = field.trim_start_matches('/');
     Err(ApiError::new(ProblemKind::TooLarge, format!("an object in {field} has more than {MAX_TEXT} bytes")))
 }
 

@@ -161,4 +161,16 @@ pub(crate) const ALL: &[Attack] = &[
         rest: false,
         start: work::pipelined,
     },
+    Attack {
+        name: "expanding-plans",
+        about: "8 clients with compressed plans whose objects take hundreds of megabytes",
+        rest: true,
+        start: work::expanding_plans,
+    },
+    Attack {
+        name: "expanding-clusters",
+        about: "8 clients with compressed clusters whose objects take hundreds of megabytes",
+        rest: true,
+        start: work::expanding_clusters,
+    },
 ];

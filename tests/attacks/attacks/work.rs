@@ -2,9 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{io::AsyncWriteExt, time::timeout};
+use anyhow::Context;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::timeout,
+};
 
-use crate::{attacker::Attacker, bodies, http1};
+use crate::{
+    attacker::{Attacker, until_closed},
+    bodies, http1,
+};
 
 /// Sends a request again and again on persistent connections, and gives up after `limit`.
 fn repeat(attacker: &Attacker, clients: usize, request: Vec<u8>, limit: Duration, bad: bool) {
@@ -63,6 +70,33 @@ pub(super) fn probes(attacker: &Attacker) {
             }
         }
     });
+}
+
+/// Bodies of some kilobytes that decode to tens of megabytes, and to objects of hundreds, from a few clients.
+fn expanding(attacker: &Attacker, path: &'static str) {
+    // Without bodies nothing is attacked, which is reported.
+    let Ok(bodies) = bodies::expanding() else { return };
+    let requests: Arc<[Vec<u8>]> = bodies.iter().map(|body| http1::post_gzip(path, body)).collect();
+    attacker.clients(8, move |attacker, number| {
+        let requests = requests.clone();
+        async move {
+            let mut tcp = attacker.tcp(number, attacker.targets.rest.context("no REST API")?).await?;
+            attacker.requested(1);
+            tcp.write_all(&requests[number % requests.len()]).await?;
+            tcp.read_u8().await?;
+            attacker.answered(1);
+            until_closed(&mut tcp).await;
+            Ok(())
+        }
+    });
+}
+
+pub(super) fn expanding_plans(attacker: &Attacker) {
+    expanding(attacker, "/v1/plan");
+}
+
+pub(super) fn expanding_clusters(attacker: &Attacker) {
+    expanding(attacker, "/v1/cluster");
 }
 
 /// Reviews that follow one another on persistent connections. The answers are left in the buffers.

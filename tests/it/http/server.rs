@@ -224,6 +224,15 @@ fn the_documented_limits_are_those_of_the_code() {
         ("requests computed at once", "one per core".to_owned()),
         ("requests that wait for that", limits.queue.to_string()),
         ("memory for bodies, and for responses until they are read", mebibytes(limits.memory as u64)),
+        (
+            "memory for the objects in a body",
+            format!(
+                "{}; `/v1/cluster`: {}",
+                mebibytes(limits.body_objects as u64),
+                mebibytes(limits.cluster_objects as u64)
+            ),
+        ),
+        ("memory for the objects in all bodies", mebibytes(limits.object_memory as u64)),
         ("pause between two pieces of a body", seconds(limits.body_idle)),
         (
             "minimum average transfer rate of a body, after the first 10 s of waiting for it",

@@ -9,21 +9,11 @@
 
 use std::{
     cell::Cell,
-    fmt,
     mem::size_of,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-use super::{error::DecodeReason, source::Source};
-
-/// Memory that several inputs share, such as that of all requests of a server.
-pub trait MemoryAccount: fmt::Debug + Sync {
-    /// Takes this many bytes. `false`: there are not so many left.
-    fn take(&self, bytes: usize) -> bool;
-
-    /// Returns some of what was taken.
-    fn give_back(&self, bytes: usize);
-}
+use super::{error::DecodeReason, memory_account::MemoryAccount, source::Source};
 
 /// The memory that all objects of an input may take together.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ mod documents;
 mod error;
 mod input;
 mod kind;
+mod memory_account;
 mod object;
 mod position;
 pub mod request;
@@ -30,9 +31,9 @@ mod yaml;
 
 use std::io::Read;
 
-pub use budget::MemoryAccount;
 pub use documents::{Document, documents, objects, policies, text};
 pub use error::{DecodeError, DecodeReason};
+pub use memory_account::MemoryAccount;
 pub use source::{InputFormat, Source};
 pub use yaml::yaml_as_json;
 

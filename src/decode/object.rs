@@ -74,15 +74,12 @@ pub(super) fn add(
         into.problems.add(|| problem(fault, text, &meta.kind, place));
     }
     let DecodeContext { interner, budget } = context;
-    let kept = match reading.value {
-        Some(object) => {
-            let charge = ObjectCharge { before, budget };
-            keep(object, text, place.pointer, &place.defaults, charge, interner, into)
-        }
-        None => {
-            let recorded = record_unreadable(kind, text, &place.defaults, into);
-            budget.settle(before, || recorded)
-        }
+    let kept = if let Some(object) = reading.value {
+        let charge = ObjectCharge { before, budget };
+        keep(object, text, place.pointer, &place.defaults, charge, interner, into)
+    } else {
+        let recorded = record_unreadable(kind, text, &place.defaults, into);
+        budget.settle(before, || recorded)
     };
     kept.map_err(|reason| (place.at)().error(place.input, reason))
 }
@@ -109,6 +106,7 @@ fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into:
 }
 
 /// What was charged for an object: everything since `before`.
+#[derive(Clone, Copy)]
 pub(super) struct ObjectCharge<'a> {
     pub(super) before: Spent,
     pub(super) budget: &'a Budget<'a>,

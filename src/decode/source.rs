@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::budget::MemoryAccount;
+use super::memory_account::MemoryAccount;
 use crate::model::defaults::Defaults;
 
 /// An input: its name, its format, and the limits for reading it.

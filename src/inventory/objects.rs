@@ -51,7 +51,7 @@ impl AnyObject {
     /// The memory in bytes that it takes in an [`Inventory`] and in its index.
     pub(crate) fn memory(&self) -> usize {
         /// References in sorted lists, and in lists of what a selector may select.
-        const INDEX: usize = 8 * size_of::<usize>();
+        const INDEX: usize = size_of::<[usize; 8]>();
         // The lists of the parts of an input are there until they are joined.
         const fn listed<T>() -> usize {
             2 * size_of::<T>() + INDEX

@@ -1,6 +1,6 @@
 //! Reads one object, or reports why it cannot be read.
 
-use std::marker::PhantomData;
+use std::{borrow::Cow, collections::BTreeMap, marker::PhantomData};
 
 use serde::{Deserialize, Deserializer, de::DeserializeSeed};
 use serde_json::value::RawValue;
@@ -20,6 +20,7 @@ use crate::{
         EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Resource, ResourceScope, Service, Text,
         defaults::Defaults, json::message::shortened, names,
     },
+    workloads::{Autoscaler, Workload},
 };
 
 /// The place of an object in its input.
@@ -56,7 +57,13 @@ pub(super) fn add(
 ) -> Result<(), DecodeError> {
     let kind = meta.kind();
     if matches!(kind, InputKind::List | InputKind::Other) {
-        return skip(text, meta, place, context, into);
+        return match custom_workload(text, meta, context) {
+            Some(workload) => {
+                keep(AnyObject::Workload(workload), text, place.pointer, &place.defaults, &mut context.interner, into);
+                Ok(())
+            }
+            None => skip(text, meta, place, context, into),
+        };
     }
     let mut reading = read(KindSeed(kind), text, place, context)?;
     if kind == InputKind::EndpointSliceBeta {
@@ -81,7 +88,12 @@ fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into:
             let labels: Labels = named.labels.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
             labels.get(names::SERVICE_NAME).cloned().unwrap_or_default()
         }
-        InputKind::Pod | InputKind::Node | InputKind::List | InputKind::Other => return,
+        InputKind::Pod
+        | InputKind::Node
+        | InputKind::Workload(_)
+        | InputKind::Autoscaler
+        | InputKind::List
+        | InputKind::Other => return,
     };
     if !service.is_empty() {
         into.cannot_read(placed(plain(named.namespace), defaults), service);
@@ -168,9 +180,47 @@ impl<'de> DeserializeSeed<'de> for KindSeed {
             InputKind::EndpointSlice | InputKind::EndpointSliceBeta => {
                 EndpointSlice::deserialize(d).map(AnyObject::EndpointSlice)
             }
+            InputKind::Workload(resource) => Workload::read(resource, d).map(Box::new).map(AnyObject::Workload),
+            InputKind::Autoscaler => Autoscaler::deserialize(d).map(AnyObject::Autoscaler),
             InputKind::List | InputKind::Other => Err(serde::de::Error::custom("objects of this kind are not read")),
         }
     }
+}
+
+/// A custom resource that has a pod template where a Deployment has it, and can be read. Nothing is known of its other
+/// fields, so that one that cannot be read is a kind like others.
+fn custom_workload(text: &str, meta: &TypeMeta, context: &DecodeContext<'_>) -> Option<Box<Workload>> {
+    let may_be_one = meta.kind() == InputKind::Other && meta.is_custom();
+    if !may_be_one || !text.contains("\"containers\"") || !has_list(text, &["spec", "template", "spec", "containers"]) {
+        return None;
+    }
+    let reading = value::read(CustomWorkloadSeed, text, Pointer::At(""), &context.budget).ok()?;
+    let mut workload = reading.value?;
+    workload.set_type(&meta.api_version, &meta.kind);
+    Some(Box::new(workload))
+}
+
+/// A seed that reads a custom resource with a pod template.
+#[derive(Clone, Copy)]
+struct CustomWorkloadSeed;
+
+impl<'de> DeserializeSeed<'de> for CustomWorkloadSeed {
+    type Value = Workload;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Workload, D::Error> {
+        Workload::read_custom(d)
+    }
+}
+
+/// Whether the value at this path is a list.
+fn has_list(text: &str, path: &[&str]) -> bool {
+    let mut raw = text;
+    for name in path {
+        let Ok(members) = serde_json::from_str::<BTreeMap<Cow<'_, str>, &RawValue>>(raw) else { return false };
+        let Some(part) = members.get(*name) else { return false };
+        raw = part.get();
+    }
+    raw.starts_with('[')
 }
 
 /// Checks that an object of another kind is valid JSON.
@@ -189,6 +239,7 @@ fn skip(
         (Some(_), InputKind::List) => return Ok(()),
         (Some(_), _) => {
             into.ignore(full_kind(meta));
+            into.has_custom_resources |= meta.is_custom();
             return Ok(());
         }
     };

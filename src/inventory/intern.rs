@@ -54,7 +54,7 @@ impl<'a> Interner<'a> {
                     endpoint.target_ref.iter_mut().for_each(|t| self.targets.share(t));
                 }
             }
-            AnyObject::Service(_) | AnyObject::Node(_) => {}
+            AnyObject::Service(_) | AnyObject::Node(_) | AnyObject::Workload(_) | AnyObject::Autoscaler(_) => {}
         }
     }
 

@@ -70,7 +70,8 @@ impl PodMaker {
         pod.hostname = identity.hostname.unwrap_or(pod.hostname);
         pod.subdomain = identity.subdomain.unwrap_or(pod.subdomain);
         match place {
-            Place::Node(Node { name, .. }) | Place::Named(name) => self.run(&mut pod, name),
+            Place::Node(node) => self.run(&mut pod, &node.name),
+            Place::Named(name) => self.run(&mut pod, name),
             Place::Unscheduled => {}
         }
         pod

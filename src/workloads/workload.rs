@@ -116,11 +116,17 @@ impl Workload {
         }
     }
 
-    /// Reads a custom resource, which has a pod template where a Deployment has it. Nothing is known of its other fields.
+    /// Sets its type, for one from a list, which says it once for all.
+    pub fn set_type(&mut self, api_version: &Text, kind: &Text) {
+        self.api_version.clone_from(api_version);
+        self.kind.clone_from(kind);
+    }
+
+    /// Reads a custom resource without its type, which has a pod template where a Deployment has it. Nothing is known of its other fields.
     pub fn read_custom<'de, D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let CustomWorkload { api_version, kind, metadata, spec } = CustomWorkload::deserialize(d)?;
+        let CustomWorkload { metadata, spec } = CustomWorkload::deserialize(d)?;
         let controller = WorkloadController::Custom { replicas: spec.replicas };
-        Ok(metadata.workload(api_version, kind, controller, None, spec.template))
+        Ok(metadata.workload(Text::default(), Text::default(), controller, None, spec.template))
     }
 }
 
@@ -149,12 +155,8 @@ impl<S> RawWorkload<S> {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(default)]
 struct CustomWorkload {
-    #[serde(deserialize_with = "nullable")]
-    api_version: Text,
-    #[serde(deserialize_with = "nullable")]
-    kind: Text,
     #[serde(deserialize_with = "nullable")]
     metadata: RawMeta,
     #[serde(deserialize_with = "nullable")]
@@ -199,7 +201,7 @@ impl RawMeta {
 
 /// `spec` of the kinds that keep a number of pods running, and of a DaemonSet. Only the selector has two types.
 #[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default, bound = "S: Deserialize<'de>")]
+#[serde(rename_all = "camelCase", default, bound = "S: Deserialize<'de> + Default")]
 struct RawReplicaSpec<S> {
     replicas: Option<i32>,
     #[serde(deserialize_with = "nullable")]

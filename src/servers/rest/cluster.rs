@@ -250,6 +250,7 @@ impl ClusterJob {
             (None, Ok(())) if body.bytes == 0 => Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty")),
             (None, Ok(())) => {
                 inventory.label_pods(&source.defaults);
+                inventory.assume_pods(&source.defaults, &[]);
                 Ok(inventory)
             }
         }

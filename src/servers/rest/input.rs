@@ -106,6 +106,7 @@ fn of_objects<T>(
     let mut inventory = Inventory::default();
     decode::read(text.as_bytes(), source, &mut inventory).map_err(|e| decode_error(&e))?;
     inventory.label_pods(&source.defaults);
+    inventory.assume_pods(&source.defaults, &[]);
     let service = which(&inventory, params)?;
     let index = inventory.index();
     if index.unreadable().any(|key| key == (&service.namespace, &service.name)) {

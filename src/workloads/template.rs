@@ -1,12 +1,12 @@
 //! The pod template of a workload: what all of its pods have in common.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Deserializer};
 
 use super::scheduling::{NodeTerm, Scheduling, Toleration};
 use crate::model::{
-    ContainerPort, Labels, RawContainerPort, Text,
+    ContainerPort, Labels, RawContainerPort, Text, protocol_or_tcp,
     wire::{Present, nullable},
 };
 
@@ -35,9 +35,10 @@ impl PodTemplate {
     /// A port that two containers listen on. With the host network, an API server refuses every such pod: it copies
     /// `containerPort` to `hostPort`, in the pod and not in the template. Init containers may repeat a port.
     pub fn repeated_host_port(&self) -> Option<&ContainerPort> {
-        let ports: Vec<&ContainerPort> = self.ports.iter().filter(|p| !p.sidecar && self.host_network).collect();
-        let same = |a: &ContainerPort, b: &ContainerPort| a.number == b.number && a.protocol == b.protocol;
-        ports.iter().enumerate().find(|(i, port)| ports[..*i].iter().any(|other| same(other, port))).map(|(_, p)| *p)
+        let ports = self.ports.iter().filter(|p| !p.sidecar && self.host_network);
+        let key = |p: &ContainerPort| (p.number, protocol_or_tcp(&p.protocol).to_owned());
+        let mut seen = BTreeSet::new();
+        ports.into_iter().find(|p| !seen.insert(key(p)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads one object, or reports why it cannot be read.
 
-use std::{borrow::Cow, collections::BTreeMap, marker::PhantomData};
+use std::marker::PhantomData;
 
 use serde::{Deserialize, Deserializer, de::DeserializeSeed};
 use serde_json::value::RawValue;
@@ -18,7 +18,7 @@ use crate::{
     inventory::{AnyObject, Interner, Inventory, check},
     model::{
         EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Resource, ResourceScope, Service, Text,
-        defaults::Defaults, json::message::shortened, names,
+        defaults::Defaults, json::{message::shortened, path::PathEnd}, names,
     },
     workloads::{Autoscaler, Workload},
 };
@@ -191,7 +191,8 @@ impl<'de> DeserializeSeed<'de> for KindSeed {
 /// fields, so that one that cannot be read is a kind like others.
 fn custom_workload(text: &str, meta: &TypeMeta, context: &DecodeContext<'_>) -> Option<Box<Workload>> {
     let may_be_one = meta.kind() == InputKind::Other && meta.is_custom();
-    if !may_be_one || !text.contains("\"containers\"") || !has_list(text, &["spec", "template", "spec", "containers"]) {
+    let template = ["spec", "template", "spec", "containers"];
+    if !may_be_one || PathEnd::of(text.as_bytes(), &template).steps < template.len() {
         return None;
     }
     let reading = value::read(CustomWorkloadSeed, text, Pointer::At(""), &context.budget).ok()?;
@@ -210,17 +211,6 @@ impl<'de> DeserializeSeed<'de> for CustomWorkloadSeed {
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Workload, D::Error> {
         Workload::read_custom(d)
     }
-}
-
-/// Whether the value at this path is a list.
-fn has_list(text: &str, path: &[&str]) -> bool {
-    let mut raw = text;
-    for name in path {
-        let Ok(members) = serde_json::from_str::<BTreeMap<Cow<'_, str>, &RawValue>>(raw) else { return false };
-        let Some(part) = members.get(*name) else { return false };
-        raw = part.get();
-    }
-    raw.starts_with('[')
 }
 
 /// Checks that an object of another kind is valid JSON.

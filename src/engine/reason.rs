@@ -198,7 +198,7 @@ code_table! {
     InvalidObject("invalid-object", Error, "Correct the field in the message.");
     /// The object has a kind that Roster does not read; it is ignored.
     IgnoredObject("ignored-object", Info, "");
-    /// A field is missing in objects that were never in a cluster. Roster fills in what an API server would; `--namespace` and `--ip-families` describe the cluster.
+    /// A field is missing in objects that were never in a cluster, or the pods of a workload are. Roster fills in what an API server would, and the pods that controllers would make; `--namespace`, `--ip-families` and `--zones` describe the cluster.
     Assumed("assumed", Info, "");
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");

@@ -2,8 +2,9 @@
 
 use super::objects::Inventory;
 use crate::{
+    engine::reason::Finding,
     model::{ObjectKey, Text, defaults::Defaults},
-    workloads::{self, ComparedObjects, KnownObjects, WorkloadPods},
+    workloads::{self, AssumedObjects, ComparedObjects, KnownObjects, WorkloadPods},
 };
 
 /// How many pods and nodes are assumed.
@@ -18,6 +19,11 @@ pub struct AssumedPodCounts {
 }
 
 impl Inventory {
+    /// What is wrong between the Services and the workloads; see [`workloads::findings`].
+    pub fn workload_findings(&self, defaults: &Defaults<'_>) -> Vec<Finding> {
+        self.findings_of(&self.assumed_objects(defaults, &[]))
+    }
+
     /// Adds the pods that the controllers of the workloads would make, the nodes that they need, and the findings about
     /// Services and workloads. To be called once, when everything is read. `zones` are those of the cluster, if the input
     /// has no nodes.
@@ -25,22 +31,8 @@ impl Inventory {
         if self.workloads.is_empty() {
             return;
         }
-        let assumed = workloads::assume(&KnownObjects {
-            workloads: &self.workloads,
-            autoscalers: &self.autoscalers,
-            pods: &self.pods,
-            nodes: &self.nodes,
-            zones,
-            families: defaults.families(),
-            due: false,
-        });
-        let findings = workloads::findings(&ComparedObjects {
-            services: &self.services,
-            pods: &self.pods,
-            workloads: &self.workloads,
-            outcomes: &assumed.workloads,
-            has_custom_resources: self.has_custom_resources,
-        });
+        let assumed = self.assumed_objects(defaults, zones);
+        let findings = self.findings_of(&assumed);
         let has_pods = |outcome: &&WorkloadPods| matches!(outcome, WorkloadPods::Assumed(_));
         self.assumed_pods = AssumedPodCounts {
             pods: assumed.pods.len(),
@@ -50,6 +42,28 @@ impl Inventory {
         self.problems.extend(findings);
         self.pods.extend(assumed.pods.into_iter().map(|a| a.pod));
         self.nodes.extend(assumed.nodes);
+    }
+
+    fn assumed_objects(&self, defaults: &Defaults<'_>, zones: &[Text]) -> AssumedObjects {
+        workloads::assume(&KnownObjects {
+            workloads: &self.workloads,
+            autoscalers: &self.autoscalers,
+            pods: &self.pods,
+            nodes: &self.nodes,
+            zones,
+            families: defaults.families(),
+            due: false,
+        })
+    }
+
+    fn findings_of(&self, assumed: &AssumedObjects) -> Vec<Finding> {
+        workloads::findings(&ComparedObjects {
+            services: &self.services,
+            pods: &self.pods,
+            workloads: &self.workloads,
+            outcomes: &assumed.workloads,
+            has_custom_resources: self.has_custom_resources,
+        })
     }
 }
 

@@ -29,6 +29,9 @@ const ACCEPTED: usize = 150;
 /// The controllers of workloads.
 const CONTROLLERS: &str = "deployment-controller,replicaset-controller,replicationcontroller-controller,\
                            statefulset-controller,daemonset-controller,job-controller,cronjob-controller";
+/// Where pods run that may run anywhere.
+const ANY_NODE: &str = "plain";
+const ZONE_OF_ANY_NODE: &str = "a";
 /// Longest time until all pods are there.
 const MADE: Duration = Duration::from_secs(60);
 /// How long the pods must stay the same to count as all.
@@ -91,7 +94,6 @@ fn assumed(manifests: &[&Value], api: &ApiServer) -> Vec<String> {
     let placed = |pod: &Pod| {
         let is = |w: &&Workload| w.template.labels.get("app") == pod.labels.get("app");
         let workload = workloads.iter().find(is).unwrap();
-        // Nothing schedules the other pods here.
         workload.controller == WorkloadController::DaemonSet || !workload.template.scheduling.node_name.is_empty()
     };
     let mut lines: Vec<String> = assumed
@@ -114,7 +116,7 @@ fn read(manifest: &Value) -> Workload {
 }
 
 /// Waits for the pods that the controllers make; those of StatefulSets come one after another, each when the one before
-/// it runs, and those of DaemonSets are bound to their nodes.
+/// it runs. This test is the scheduler.
 fn made(api: &ApiServer, expected: usize) -> Vec<String> {
     let start = Instant::now();
     let (mut count, mut since) = (0, Instant::now());
@@ -124,12 +126,12 @@ fn made(api: &ApiServer, expected: usize) -> Vec<String> {
         for pod in &pods {
             let pod = with_type(pod);
             let owner = pod["metadata"]["ownerReferences"][0]["kind"].as_str().unwrap();
+            if pod["spec"]["nodeName"].is_null() {
+                api.bind(&pod, if owner == "DaemonSet" { node_of(&pod) } else { ANY_NODE });
+            }
             if owner == "StatefulSet" && pod["status"]["phase"] != "Running" {
                 let ready = json!([{"type": "Ready", "status": "True"}]);
                 api.patch_status(&pod, &json!({"status": {"phase": "Running", "conditions": ready}}));
-            }
-            if owner == "DaemonSet" && pod["spec"]["nodeName"].is_null() {
-                api.bind(&pod, node_of(&pod));
             }
         }
         if pods.len() != count {
@@ -193,7 +195,7 @@ fn line_of_real(object: &Value) -> String {
     text(&pod, &annotations)
 }
 
-/// An assumed pod. Its labels for the zone are those of its node, if the cluster places it.
+/// An assumed pod, on the node where this test binds it if no controller says on which.
 fn line(mut pod: Pod, annotations: &Labels, is_placed: bool) -> String {
     let owner = pod.owner.as_ref().unwrap();
     if owner.kind != "StatefulSet" {
@@ -203,9 +205,9 @@ fn line(mut pod: Pod, annotations: &Labels, is_placed: bool) -> String {
         std::sync::Arc::make_mut(&mut pod.reference).name = name.into();
     }
     if !is_placed {
-        pod.node_name = "".into();
+        pod.node_name = ANY_NODE.into();
         let mut labels = Labels::clone(&pod.labels);
-        labels.remove("topology.kubernetes.io/zone");
+        labels.insert("topology.kubernetes.io/zone", ZONE_OF_ANY_NODE);
         pod.labels = labels.into();
     }
     text(&pod, annotations)

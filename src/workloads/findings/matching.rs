@@ -89,7 +89,7 @@ impl<'a> NearMiss<'a> {
             },
         };
         let all: Vec<String> = self.differing.iter().take(3).map(difference).collect();
-        format!("{} {} has {}", self.workload.kind, self.workload.name, all.join(", "))
+        format!("{} {}, which has {}", self.workload.kind, self.workload.name, all.join(", "))
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod matching;
 mod ports;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -104,7 +106,7 @@ impl<'a> Manifests<'a> {
         if self.has_custom_resources && !nearest.is_typo() {
             return None;
         }
-        let message = format!("the selector matches no workload and no pod; the nearest, {}", nearest.text());
+        let message = format!("the selector matches no workload and no pod; nearest: {}", nearest.text());
         Some(of_service(Reason::SelectorMatchesNoTemplate, service, "/spec/selector", message))
     }
 

@@ -19,6 +19,7 @@ const SECTIONS: &[(Reason, &str)] = &[
     (Reason::ForeignSlice, "Stored slices"),
     (Reason::Mirrored, "Mirroring"),
     (Reason::ServiceCarriesManagedByLabel, "Unexpected behaviour in specific releases"),
+    (Reason::SelectorMatchesNoTemplate, "Workloads and their Services"),
     (Reason::InvalidObject, "Input"),
 ];
 

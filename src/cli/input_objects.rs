@@ -40,7 +40,7 @@ pub(super) struct InputArgs {
     #[arg(short, long)]
     namespace: Option<String>,
     /// The zones of the cluster, separated by commas, where the files have workloads but no Nodes: one node is assumed
-    /// for each. Without it, one node without a zone is assumed.
+    /// for each [default: one node without a zone]
     #[arg(long, value_name = "ZONE", value_delimiter = ',')]
     zones: Vec<Text>,
     #[command(flatten)]

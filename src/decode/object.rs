@@ -18,7 +18,9 @@ use crate::{
     inventory::{AnyObject, Interner, Inventory, check},
     model::{
         EndpointSlice, Endpoints, Labels, Node, ObjectKey, Pod, Resource, ResourceScope, Service, Text,
-        defaults::Defaults, json::{message::shortened, path::PathEnd}, names,
+        defaults::Defaults,
+        json::{message::shortened, path::PathEnd},
+        names,
     },
     workloads::{Autoscaler, Workload},
 };

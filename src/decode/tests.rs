@@ -111,7 +111,15 @@ fn kinds_are_recognized_and_others_are_counted() {
            {"kind":"IngressList","apiVersion":"networking.k8s.io/v1","items":[{"metadata":{"name":"s"}},{}]}
            {"kind":"Service","apiVersion":"serving.knative.dev/v1","metadata":{"name":"k"}}
            {"kind":"ConfigMap","apiVersion":"v1"}"#,
-        &["Service s", "Node s", "Endpoints s", "EndpointSlice s", "Deployment s", "Rollout s", "HorizontalPodAutoscaler s"],
+        &[
+            "Service s",
+            "Node s",
+            "Endpoints s",
+            "EndpointSlice s",
+            "Deployment s",
+            "Rollout s",
+            "HorizontalPodAutoscaler s",
+        ],
         &[
             "ignored-object - 1 object of kind ConfigMap is not read",
             "ignored-object - 2 objects of kind Ingress (networking.k8s.io/v1) are not read",

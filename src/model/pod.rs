@@ -277,9 +277,8 @@ impl From<RawPod> for Pod {
         };
         let sidecars = spec.init_containers.iter().filter(|c| c.restart_policy == "Always");
         let ports = spec.containers.iter().map(|c| (c, false)).chain(sidecars.map(|c| (c, true)));
-        let ports: Arc<[ContainerPort]> = ports
-            .flat_map(|(c, sidecar)| c.ports.iter().map(move |p| p.of_container(sidecar)))
-            .collect();
+        let ports: Arc<[ContainerPort]> =
+            ports.flat_map(|(c, sidecar)| c.ports.iter().map(move |p| p.of_container(sidecar))).collect();
         Self {
             reference: Arc::new(ObjectRef {
                 kind: Text::new_static("Pod"),

@@ -94,7 +94,10 @@ mod tests {
             (762, "198.18.0.1", "2001:db8::2fb"),
             (100_000, "198.19.131.167", "2001:db8::1:86a1"),
         ] {
-            assert_eq!([address(Family::V4, number), address(Family::V6, number)], [v4, v6].map(|a| PodIp::new(a.into())));
+            assert_eq!(
+                [address(Family::V4, number), address(Family::V6, number)],
+                [v4, v6].map(|a| PodIp::new(a.into()))
+            );
         }
     }
 

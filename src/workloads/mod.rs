@@ -16,9 +16,9 @@ mod replicas;
 mod rollout;
 mod scheduling;
 mod selector;
+mod template;
 #[cfg(test)]
 mod tests;
-mod template;
 mod workload;
 
 pub use assume::{AssumedObjects, KnownObjects, WorkloadPods, assume};

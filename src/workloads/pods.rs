@@ -109,11 +109,8 @@ impl PodMaker {
 /// What all pods of a workload have in common; not running yet.
 fn prototype(workload: &Workload) -> Pod {
     let template = &workload.template;
-    let reference = ObjectRef {
-        kind: Text::new_static("Pod"),
-        namespace: workload.namespace.clone(),
-        ..ObjectRef::default()
-    };
+    let reference =
+        ObjectRef { kind: Text::new_static("Pod"), namespace: workload.namespace.clone(), ..ObjectRef::default() };
     let mut pod = Pod {
         reference: Arc::new(reference),
         resource_version: Text::default(),

@@ -46,8 +46,8 @@ pub struct Toleration {
 
 impl Toleration {
     fn tolerates(&self, taint: &Taint) -> bool {
-        let is_for_it = (self.effect.is_empty() || self.effect == taint.effect)
-            && (self.key.is_empty() || self.key == taint.key);
+        let is_for_it =
+            (self.effect.is_empty() || self.effect == taint.effect) && (self.key.is_empty() || self.key == taint.key);
         is_for_it
             && match self.operator.as_str() {
                 "" | "Equal" => self.value == taint.value,
@@ -134,8 +134,7 @@ impl Scheduling {
         };
         let tolerated = |taint: &Taint| by_system(taint) || self.tolerations.iter().any(|t| t.tolerates(taint));
         // A cordoned node has this taint as well, unless a file leaves it out.
-        let cordon =
-            Taint { key: UNSCHEDULABLE.into(), value: Text::default(), effect: Text::new_static(NO_SCHEDULE) };
+        let cordon = Taint { key: UNSCHEDULABLE.into(), value: Text::default(), effect: Text::new_static(NO_SCHEDULE) };
         let keeps_away = |taint: &&Taint| taint.effect == NO_SCHEDULE || taint.effect == NO_EXECUTE;
         (!node.unschedulable || tolerated(&cordon)) && node.taints.iter().filter(keeps_away).all(tolerated)
     }

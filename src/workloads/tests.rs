@@ -82,7 +82,11 @@ fn line(assumed: &AssumedPod) -> String {
 fn each_controller_names_labels_and_owns_its_pods() {
     let both = json!({"hostname": "h", "subdomain": "s"});
     for (kind, spec, want) in [
-        ("Deployment", json!({}), &["web-assumed-1 [pod-template-hash=assumed] [] . apps/v1 ReplicaSet web-assumed "][..]),
+        (
+            "Deployment",
+            json!({}),
+            &["web-assumed-1 [pod-template-hash=assumed] [] . apps/v1 ReplicaSet web-assumed "][..],
+        ),
         (
             "Deployment",
             json!({"template": template_with(both.clone()), "replicas": 2}),
@@ -114,7 +118,9 @@ fn each_controller_names_labels_and_owns_its_pods() {
         (
             "DaemonSet",
             json!({"template": template_with(both.clone())}),
-            &["web-assumed-1 [controller-revision-hash=assumed,pod-template-generation=1] [] h.s apps/v1 DaemonSet web u"],
+            &[
+                "web-assumed-1 [controller-revision-hash=assumed,pod-template-generation=1] [] h.s apps/v1 DaemonSet web u",
+            ],
         ),
         (
             "Job",
@@ -202,7 +208,10 @@ fn each_controller_makes_as_many_pods_as_its_spec_says() {
     ] {
         assert_eq!(named(kind, &name, json!({})).pod_number(Option::None, false), want, "{kind} {name}");
     }
-    assert_eq!(named("Job", "a.b", json!({"completionMode": "Indexed"})).pod_number(Option::None, false), None(NoPods::NameHasDot));
+    assert_eq!(
+        named("Job", "a.b", json!({"completionMode": "Indexed"})).pod_number(Option::None, false),
+        None(NoPods::NameHasDot)
+    );
 }
 
 #[test]
@@ -230,16 +239,23 @@ fn an_autoscaler_keeps_replicas_within_its_limits() {
 
 /// The six nodes of the recording.
 fn six_nodes() -> Vec<Node> {
-    let node = |name: &str, labels: Value, spec: Value| {
-        json!({"metadata": {"name": name, "labels": labels}, "spec": spec})
-    };
+    let node =
+        |name: &str, labels: Value, spec: Value| json!({"metadata": {"name": name, "labels": labels}, "spec": spec});
     let taints = |taints: Value| json!({"taints": taints});
     nodes(&[
         node("cordoned", json!({}), json!({"unschedulable": true})),
-        node("dedicated", json!({"size": "8"}), taints(json!([{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]))),
-        node("new", json!({}), taints(json!([
+        node(
+            "dedicated",
+            json!({"size": "8"}),
+            taints(json!([{"key": "dedicated", "value": "db", "effect": "NoSchedule"}])),
+        ),
+        node(
+            "new",
+            json!({}),
+            taints(json!([
             {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"},
-            {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}]))),
+            {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}])),
+        ),
         node("plain", json!({"disk": "ssd", "size": "4"}), json!({})),
         node("soft", json!({"disk": "hdd"}), taints(json!([{"key": "a", "effect": "PreferNoSchedule"}]))),
         node("windows", json!({"kubernetes.io/os": "windows"}), json!({})),
@@ -252,9 +268,7 @@ fn a_daemon_set_has_a_pod_on_each_node_that_fits() {
         json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
             {"nodeSelectorTerms": terms}}}})
     };
-    let expression = |key: &str, operator: &str, values: Value| {
-        json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]})
-    };
+    let expression = |key: &str, operator: &str, values: Value| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
     for (spec, want) in [
         (json!({}), "cordoned plain soft windows"),
         (json!({"nodeSelector": {"disk": "ssd"}}), "plain"),
@@ -263,7 +277,10 @@ fn a_daemon_set_has_a_pod_on_each_node_that_fits() {
         (json!({"tolerations": [{"operator": "Exists"}]}), "cordoned dedicated new plain soft windows"),
         (json!({"tolerations": [{"key": "dedicated", "value": "db"}]}), "cordoned dedicated plain soft windows"),
         (json!({"tolerations": [{"key": "dedicated", "value": "x"}]}), "cordoned plain soft windows"),
-        (json!({"tolerations": [{"key": "dedicated", "operator": "Exists", "effect": "NoExecute"}]}), "cordoned plain soft windows"),
+        (
+            json!({"tolerations": [{"key": "dedicated", "operator": "Exists", "effect": "NoExecute"}]}),
+            "cordoned plain soft windows",
+        ),
         (
             json!({"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoSchedule"}]}),
             "cordoned new plain soft windows",
@@ -275,7 +292,10 @@ fn a_daemon_set_has_a_pod_on_each_node_that_fits() {
         (affinity(json!([expression("size", "Gt", json!(["3"]))])), "plain"),
         (affinity(json!([expression("size", "Lt", json!(["4"]))])), ""),
         // One term is enough, all expressions of it must hold, and an empty one holds for nothing.
-        (affinity(json!([expression("disk", "In", json!(["hdd"])), expression("size", "In", json!(["4"]))])), "plain soft"),
+        (
+            affinity(json!([expression("disk", "In", json!(["hdd"])), expression("size", "In", json!(["4"]))])),
+            "plain soft",
+        ),
         (affinity(json!([{}])), ""),
         (affinity(json!([{}, expression("disk", "In", json!(["hdd"]))])), "soft"),
         (affinity(json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["soft"]}]}])), "soft"),
@@ -313,26 +333,33 @@ fn places(assumed: &AssumedObjects) -> Vec<String> {
 fn pods_are_spread_over_the_nodes_that_fit() {
     let workloads = [workload("Deployment", json!({"replicas": 3}))];
     let zones: Vec<Text> = ["a", "b"].map(Text::from).to_vec();
-    let node = |name: &str, zone: &str| {
-        json!({"metadata": {"name": name, "labels": {"topology.kubernetes.io/zone": zone}}})
-    };
+    let node =
+        |name: &str, zone: &str| json!({"metadata": {"name": name, "labels": {"topology.kubernetes.io/zone": zone}}});
     let four = nodes(&[node("n1", "a"), node("n2", "a"), node("n3", "b"), node("n4", "b")]);
     for (known, want) in [
         (
             known(&workloads),
-            ["web-assumed-1@assumed-node 192.0.2.1 true", "web-assumed-2@assumed-node 192.0.2.2 true",
-             "web-assumed-3@assumed-node 192.0.2.3 true"],
+            [
+                "web-assumed-1@assumed-node 192.0.2.1 true",
+                "web-assumed-2@assumed-node 192.0.2.2 true",
+                "web-assumed-3@assumed-node 192.0.2.3 true",
+            ],
         ),
         (
             KnownObjects { zones: &zones, families: "IPv6,IPv4".parse().unwrap(), ..known(&workloads) },
-            ["web-assumed-1@assumed-node-1/a 2001:db8::1,192.0.2.1 true",
-             "web-assumed-2@assumed-node-2/b 2001:db8::2,192.0.2.2 true",
-             "web-assumed-3@assumed-node-1/a 2001:db8::3,192.0.2.3 true"],
+            [
+                "web-assumed-1@assumed-node-1/a 2001:db8::1,192.0.2.1 true",
+                "web-assumed-2@assumed-node-2/b 2001:db8::2,192.0.2.2 true",
+                "web-assumed-3@assumed-node-1/a 2001:db8::3,192.0.2.3 true",
+            ],
         ),
         (
             KnownObjects { nodes: &four, ..known(&workloads) },
-            ["web-assumed-1@n1/a 192.0.2.1 true", "web-assumed-2@n3/b 192.0.2.2 true",
-             "web-assumed-3@n2/a 192.0.2.3 true"],
+            [
+                "web-assumed-1@n1/a 192.0.2.1 true",
+                "web-assumed-2@n3/b 192.0.2.2 true",
+                "web-assumed-3@n2/a 192.0.2.3 true",
+            ],
         ),
     ] {
         assert_eq!(places(&assume(&known)), want);
@@ -367,9 +394,7 @@ fn pod(owner: Value, uid: &str) -> Pod {
 
 #[test]
 fn pods_of_the_input_replace_those_of_their_workload() {
-    let owner = |api_version: &str, kind: &str, name: &str| {
-        json!({"apiVersion": api_version, "kind": kind, "name": name, "controller": true})
-    };
+    let owner = |api_version: &str, kind: &str, name: &str| json!({"apiVersion": api_version, "kind": kind, "name": name, "controller": true});
     let manifest = |kind: &str| Workload { uid: Text::default(), ..workload(kind, json!({})) };
     let mut replica_set = Workload { name: "other".into(), ..manifest("ReplicaSet") };
     replica_set.owner = Some(serde_json::from_value(owner("apps/v1", "Deployment", "web")).unwrap());
@@ -385,7 +410,11 @@ fn pods_of_the_input_replace_those_of_their_workload() {
         (vec![pod(replica_set_of, "")], vec![manifest("StatefulSet")], vec![Assumed(1)]),
         (vec![pod(owner("apps/v1", "StatefulSet", "web"), "")], vec![manifest("StatefulSet")], vec![InInput]),
         (vec![pod(owner("apps/v1", "StatefulSet", "web-x"), "")], vec![manifest("StatefulSet")], vec![Assumed(1)]),
-        (vec![pod(owner("apps/v1", "ReplicaSet", "other"), "")], vec![manifest("Deployment"), replica_set.clone()], vec![InInput, InInput]),
+        (
+            vec![pod(owner("apps/v1", "ReplicaSet", "other"), "")],
+            vec![manifest("Deployment"), replica_set.clone()],
+            vec![InInput, InInput],
+        ),
         (vec![], vec![manifest("Deployment"), replica_set.clone()], vec![Assumed(1), OfAnother]),
         (vec![], vec![replica_set], vec![Assumed(1)]),
         // Pods of a cluster are all that its workloads have.
@@ -418,8 +447,15 @@ fn ports_are_tcp_and_those_of_the_host_network_share_addresses() {
             {"name": "s", "restartPolicy": "Always", "ports": [{"name": "side", "containerPort": 2, "protocol": "UDP"}]}],
     }));
     let assumed = assumed(&[workload("Deployment", json!({"replicas": 2, "template": template}))], &[]);
-    let ports: Vec<String> =
-        assumed.pods[0].pod.ports.iter().map(|p| format!("{} {}/{} {}", p.name, p.number, p.protocol, p.sidecar)).collect();
+    let ports: Vec<String> = assumed.pods[0]
+        .pod
+        .ports
+        .iter()
+        .map(|p| format!("{} {}/{} {}", p.name, p.number, p.protocol, p.sidecar))
+        .collect();
     assert_eq!(ports, ["http 80/TCP false", "side 2/UDP true"]);
-    assert_eq!(places(&assumed), ["web-assumed-1@assumed-node 192.0.2.1 true", "web-assumed-2@assumed-node 192.0.2.1 true"]);
+    assert_eq!(
+        places(&assumed),
+        ["web-assumed-1@assumed-node 192.0.2.1 true", "web-assumed-2@assumed-node 192.0.2.1 true"]
+    );
 }

@@ -2,11 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::{
-    rollout::RolloutStrategy,
-    selector::LabelSelector,
-    template::PodTemplate,
-};
+use super::{rollout::RolloutStrategy, selector::LabelSelector, template::PodTemplate};
 use crate::model::{Labels, ObjectKey, OwnerReference, Resource, Text, wire::nullable};
 
 /// A workload: the fields that decide which pods its controller makes.
@@ -36,16 +32,33 @@ pub struct Workload {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are Kubernetes' own")]
 pub enum WorkloadController {
-    Deployment { replicas: Option<i32>, paused: bool, strategy: RolloutStrategy },
-    ReplicaSet { replicas: Option<i32> },
-    ReplicationController { replicas: Option<i32> },
-    StatefulSet { replicas: Option<i32>, service_name: Text, first_ordinal: i32 },
+    Deployment {
+        replicas: Option<i32>,
+        paused: bool,
+        strategy: RolloutStrategy,
+    },
+    ReplicaSet {
+        replicas: Option<i32>,
+    },
+    ReplicationController {
+        replicas: Option<i32>,
+    },
+    StatefulSet {
+        replicas: Option<i32>,
+        service_name: Text,
+        first_ordinal: i32,
+    },
     DaemonSet,
     Job(JobSpec),
     /// A CronJob, which makes a Job when it is due.
-    CronJob { suspended: bool, job: JobSpec },
+    CronJob {
+        suspended: bool,
+        job: JobSpec,
+    },
     /// A custom resource with a pod template.
-    Custom { replicas: Option<i32> },
+    Custom {
+        replicas: Option<i32>,
+    },
 }
 
 /// The fields of a Job that decide about its pods.

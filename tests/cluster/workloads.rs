@@ -215,8 +215,11 @@ fn line(mut pod: Pod, annotations: &Labels, is_placed: bool) -> String {
 
 fn text(pod: &Pod, annotations: &Labels) -> String {
     let owner = pod.owner.as_ref().unwrap();
-    let ports: Vec<String> =
-        pod.ports.iter().map(|p| format!("{}:{}/{}{}", p.name, p.number, p.protocol, if p.sidecar { "s" } else { "" })).collect();
+    let ports: Vec<String> = pod
+        .ports
+        .iter()
+        .map(|p| format!("{}:{}/{}{}", p.name, p.number, p.protocol, if p.sidecar { "s" } else { "" }))
+        .collect();
     let labels = json!([*pod.labels, annotations]);
     let flags = (owner.controller, owner.block_owner_deletion, pod.host_network);
     format!(

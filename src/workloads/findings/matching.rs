@@ -69,7 +69,12 @@ impl<'a> NearMiss<'a> {
         let differing: Vec<_> = selector.iter().filter(|(key, value)| !workload.may_have(key, value)).collect();
         let labels = &workload.template.labels;
         let distance = |(key, value): &(&Text, &Text)| labels.get(key).map_or(key.len(), |other| letters(value, other));
-        Self { workload, same: selector.len() - differing.len(), distance: differing.iter().map(distance).sum(), differing }
+        Self {
+            workload,
+            same: selector.len() - differing.len(),
+            distance: differing.iter().map(distance).sum(),
+            differing,
+        }
     }
 
     /// Whether it looks like a mistake of typing: the pods have the other labels, and of this one almost the value.

@@ -71,7 +71,8 @@ fn service(selector: Value, target: Value) -> Value {
 
 /// The spec of a workload: the labels of its template, one container with a probe and two ports, and further fields.
 fn spec(labels: Value, more: Value) -> Value {
-    let ports = json!([{"name": "http", "containerPort": 8080}, {"name": "dns", "containerPort": 53, "protocol": "UDP"}]);
+    let ports =
+        json!([{"name": "http", "containerPort": 8080}, {"name": "dns", "containerPort": 53, "protocol": "UDP"}]);
     let container = json!({"name": "c", "readinessProbe": {"httpGet": {}}, "ports": ports});
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [container]}});
     let mut spec = json!({"replicas": 2, "selector": {"matchLabels": labels}, "template": template});
@@ -106,7 +107,11 @@ fn manifests_that_fit_raise_nothing() {
         vec![by(json!({"job-name": "once"})), ("Job", "once", spec(web(), json!({"selector": null})))],
         // An operator makes the pods of a custom resource, and may add labels to them.
         vec![by(json!({"app": "web", "role": "primary"})), ("Rollout", "web", spec(web(), json!({})))],
-        vec![by(json!({"operator.prometheus.io/name": "k8s", "app": "prometheus"})), deployment(), ("Prometheus", "k8s", json!({}))],
+        vec![
+            by(json!({"operator.prometheus.io/name": "k8s", "app": "prometheus"})),
+            deployment(),
+            ("Prometheus", "k8s", json!({})),
+        ],
         vec![by(web()), ("Deployment", "web", spec(web(), json!({"replicas": 1})))],
         vec![("StatefulSet", "db", spec(web(), json!({"serviceName": "elsewhere"})))],
         vec![("Deployment", "worker", spec(web(), json!({"replicas": 0})))],
@@ -124,21 +129,52 @@ fn contradictions_are_found_where_they_are() {
     let unprobed = json!({"metadata": {"labels": web()}, "spec": {"containers": [{"name": "c", "ports": [{"name": "http", "containerPort": 1}]}]}});
     for (given, want) in [
         (vec![by(json!({"app": "wbe"})), deployment()], &["selector-matches-no-template web /spec/selector"][..]),
-        (vec![by(json!({"app": "wbe"})), deployment(), ("Prometheus", "k8s", json!({}))], &["selector-matches-no-template web /spec/selector"]),
-        (vec![by(json!({"statefulset.kubernetes.io/pod-name": "db-x"})), ("StatefulSet", "db", spec(web(), json!({"serviceName": "web"})))],
-            &["selector-matches-no-template web /spec/selector", "governing-service-not-headless db /spec/serviceName"]),
+        (
+            vec![by(json!({"app": "wbe"})), deployment(), ("Prometheus", "k8s", json!({}))],
+            &["selector-matches-no-template web /spec/selector"],
+        ),
+        (
+            vec![
+                by(json!({"statefulset.kubernetes.io/pod-name": "db-x"})),
+                ("StatefulSet", "db", spec(web(), json!({"serviceName": "web"}))),
+            ],
+            &["selector-matches-no-template web /spec/selector", "governing-service-not-headless db /spec/serviceName"],
+        ),
         (vec![to(json!("https")), deployment()], &["named-port-missing web /spec/ports/0/targetPort"]),
         (vec![to(json!("dns")), deployment()], &["protocol-mismatch web /spec/ports/0/targetPort"]),
         (vec![to(json!(8081)), deployment()], &["target-port-undeclared web /spec/ports/0/targetPort"]),
         (vec![to(json!(null)), deployment()], &["target-port-undeclared web /spec/ports/0/targetPort"]),
-        (vec![by(web()), deployment(), ("Deployment", "canary", spec(web(), json!({})))], &["several-workloads web /spec/selector"]),
-        (vec![by(web()), ("Deployment", "web", spec(web(), json!({"replicas": 0})))], &["no-replicas web /spec/selector"]),
-        (vec![by(web()), ("Deployment", "web", spec(web(), json!({"strategy": {"type": "Recreate"}})))], &["rollout-empties-service web /spec/strategy"]),
-        (vec![by(web()), ("Deployment", "web", spec(web(), json!({"strategy": {"rollingUpdate": {"maxUnavailable": "100%"}}})))],
-            &["rollout-empties-service web /spec/strategy"]),
-        (vec![by(web()), ("Deployment", "web", spec(web(), json!({"template": unprobed})))], &["no-readiness-probe web /spec/template/spec/containers"]),
-        (vec![("Deployment", "web", spec(web(), json!({"selector": {"matchLabels": {"app": "x"}}})))], &["pods-refused web /spec/selector"]),
-        (vec![by(web()), ("StatefulSet", "web", spec(web(), json!({"serviceName": "db"})))], &["governing-service-missing web /spec/serviceName"]),
+        (
+            vec![by(web()), deployment(), ("Deployment", "canary", spec(web(), json!({})))],
+            &["several-workloads web /spec/selector"],
+        ),
+        (
+            vec![by(web()), ("Deployment", "web", spec(web(), json!({"replicas": 0})))],
+            &["no-replicas web /spec/selector"],
+        ),
+        (
+            vec![by(web()), ("Deployment", "web", spec(web(), json!({"strategy": {"type": "Recreate"}})))],
+            &["rollout-empties-service web /spec/strategy"],
+        ),
+        (
+            vec![
+                by(web()),
+                ("Deployment", "web", spec(web(), json!({"strategy": {"rollingUpdate": {"maxUnavailable": "100%"}}}))),
+            ],
+            &["rollout-empties-service web /spec/strategy"],
+        ),
+        (
+            vec![by(web()), ("Deployment", "web", spec(web(), json!({"template": unprobed})))],
+            &["no-readiness-probe web /spec/template/spec/containers"],
+        ),
+        (
+            vec![("Deployment", "web", spec(web(), json!({"selector": {"matchLabels": {"app": "x"}}})))],
+            &["pods-refused web /spec/selector"],
+        ),
+        (
+            vec![by(web()), ("StatefulSet", "web", spec(web(), json!({"serviceName": "db"})))],
+            &["governing-service-missing web /spec/serviceName"],
+        ),
         (vec![("StatefulSet", "db", spec(web(), json!({})))], &["governing-service-missing db /spec/serviceName"]),
         (vec![("Deployment", "web", spec(web(), json!({"replicas": 200_000})))], &["too-many-pods web /spec/replicas"]),
     ] {
@@ -151,12 +187,28 @@ fn messages_name_the_nearest_workload_and_what_differs() {
     let db = ("Deployment", "db", spec(json!({"app": "db"}), json!({})));
     let web = ("Deployment", "web", spec(json!({"app": "web", "tier": "front"}), json!({})));
     for (selector, target, want) in [
-        (json!({"app": "wbe", "tier": "front"}), json!("http"), "nearest: Deployment web, which has app=web instead of wbe"),
+        (
+            json!({"app": "wbe", "tier": "front"}),
+            json!("http"),
+            "nearest: Deployment web, which has app=web instead of wbe",
+        ),
         (json!({"app": "web", "role": "x"}), json!("http"), "nearest: Deployment web, which has no label role=x"),
         (json!({"ap": "db"}), json!("http"), "nearest: Deployment db, which has app=db instead of ap=db"),
-        (json!({"app": "web"}), json!("htpp"), "no container of Deployment web has a port named htpp; the names are http, dns"),
-        (json!({"app": "web"}), json!(81), "no container of Deployment web declares the port 81 (TCP); they declare 8080, 53"),
-        (json!({"app": "web"}), json!("dns"), "the port dns of Deployment web has the protocol UDP, and that of the Service TCP"),
+        (
+            json!({"app": "web"}),
+            json!("htpp"),
+            "no container of Deployment web has a port named htpp; the names are http, dns",
+        ),
+        (
+            json!({"app": "web"}),
+            json!(81),
+            "no container of Deployment web declares the port 81 (TCP); they declare 8080, 53",
+        ),
+        (
+            json!({"app": "web"}),
+            json!("dns"),
+            "the port dns of Deployment web has the protocol UDP, and that of the Service TCP",
+        ),
     ] {
         let found = check(&[("Service", "web", service(selector.clone(), target)), web.clone(), db.clone()], true);
         assert!(found.len() == 1 && found[0].ends_with(want), "{selector}: {found:?}");

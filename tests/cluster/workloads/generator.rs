@@ -17,7 +17,10 @@ pub(super) fn nodes() -> Vec<(Value, Value)> {
     let not_ready = "node.kubernetes.io/not-ready";
     vec![
         (node("plain", "a", json!({"disk": "ssd", "size": "4"})), json!({"taints": []})),
-        (node("soft", "b", json!({"disk": "hdd", "size": "16"})), json!({"taints": [taint("busy", "", "PreferNoSchedule")]})),
+        (
+            node("soft", "b", json!({"disk": "hdd", "size": "16"})),
+            json!({"taints": [taint("busy", "", "PreferNoSchedule")]}),
+        ),
         (node("dedicated", "a", json!({"disk": "ssd"})), json!({"taints": [taint("dedicated", "db", "NoSchedule")]})),
         (
             node("cordoned", "b", json!({"size": "8"})),

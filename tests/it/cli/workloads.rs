@@ -70,10 +70,9 @@ fn validate_says_where_a_selector_or_a_port_is_wrong() {
     assert_eq!(fine.code, 0, "{}", fine.out);
     let selector = WEB.replace("  selector: {app: web}", "  selector: {app: wbe}");
     let port = WEB.replace("targetPort: http", "targetPort: htpp");
-    for (manifest, line, code, severity, exit) in [
-        (&selector, 20, "selector-matches-no-template", "warning", 0),
-        (&port, 21, "named-port-missing", "error", 1),
-    ] {
+    for (manifest, line, code, severity, exit) in
+        [(&selector, 20, "selector-matches-no-template", "warning", 0), (&port, 21, "named-port-missing", "error", 1)]
+    {
         let found = document(&["validate"], manifest);
         let items: Vec<String> = found["items"]
             .as_array()

@@ -150,7 +150,8 @@ fn template(rng: &mut Rng, kind: &str) -> Value {
     if rng.percent(10) {
         labels["pod-template-hash"] = json!("written");
     }
-    if rng.percent(10) {
+    // A ReplicationController takes the labels as its selector, and would disown a pod as soon as it gets another zone.
+    if kind != "ReplicationController" && rng.percent(10) {
         labels["topology.kubernetes.io/zone"] = json!("written");
     }
     let mut metadata = json!({"labels": labels});

@@ -110,9 +110,10 @@ fn pods_of(
 ) -> WorkloadPods {
     let scheduling = &workload.template.scheduling;
     let is_daemon = workload.controller == WorkloadController::DaemonSet;
-    let placed_by = match is_daemon {
-        true => PlacedBy::DaemonSet { host_network: workload.template.host_network },
-        false => PlacedBy::Scheduler,
+    let placed_by = if is_daemon {
+        PlacedBy::DaemonSet { host_network: workload.template.host_network }
+    } else {
+        PlacedBy::Scheduler
     };
     let fitting = placement.fitting(scheduling, placed_by);
     let number = match number {

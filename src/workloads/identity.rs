@@ -126,8 +126,12 @@ impl JobSpec {
         let mut identity = PodIdentity::generated(&format!("{name}-"));
         if !self.manual_selector {
             let uid = if uid.is_empty() { ASSUMED } else { uid };
-            keys::JOB_NAMES.into_iter().for_each(|key| identity.labels.insert(key, name));
-            keys::JOB_UIDS.into_iter().for_each(|key| identity.labels.insert(key, uid));
+            for key in keys::JOB_NAMES {
+                identity.labels.insert(key, name);
+            }
+            for key in keys::JOB_UIDS {
+                identity.labels.insert(key, uid);
+            }
         }
         if self.indexed {
             let index = number.to_smolstr();

@@ -1,4 +1,5 @@
 //! What kube-controller-manager 1.37 makes of workloads, row by row.
+#![expect(clippy::needless_pass_by_value, reason = "rows are written with json!")]
 
 use serde_json::{Value, json};
 
@@ -24,14 +25,12 @@ fn named(kind: &str, name: &str, mut spec: Value) -> Workload {
         spec = json!({"suspend": suspend, "jobTemplate": {"spec": spec}});
     }
     let object = json!({"metadata": {"namespace": "shop", "name": name, "uid": "u"}, "spec": spec});
-    match resource {
-        Some(resource) => Workload::read(resource, object).unwrap(),
-        None => {
-            let mut workload = Workload::read_custom(object).unwrap();
-            workload.set_type(&"example.com/v1".into(), &kind.into());
-            workload
-        }
+    if let Some(resource) = resource {
+        return Workload::read(resource, object).unwrap();
     }
+    let mut workload = Workload::read_custom(object).unwrap();
+    workload.set_type(&"example.com/v1".into(), &kind.into());
+    workload
 }
 
 fn template() -> Value {
@@ -394,6 +393,7 @@ fn pod(owner: Value, uid: &str) -> Pod {
 
 #[test]
 fn pods_of_the_input_replace_those_of_their_workload() {
+    use WorkloadPods::{Assumed, InInput, OfAnother};
     let owner = |api_version: &str, kind: &str, name: &str| json!({"apiVersion": api_version, "kind": kind, "name": name, "controller": true});
     let manifest = |kind: &str| Workload { uid: Text::default(), ..workload(kind, json!({})) };
     let mut replica_set = Workload { name: "other".into(), ..manifest("ReplicaSet") };
@@ -403,7 +403,6 @@ fn pods_of_the_input_replace_those_of_their_workload() {
         let outcomes = assume(&KnownObjects { pods, ..known(workloads) }).workloads;
         outcomes.into_iter().map(|(_, outcome)| outcome).collect::<Vec<_>>()
     };
-    use WorkloadPods::{Assumed, InInput, OfAnother};
     for (pods, workloads, want) in [
         (vec![], vec![manifest("Deployment")], vec![Assumed(1)]),
         (vec![pod(replica_set_of.clone(), "")], vec![manifest("Deployment")], vec![InInput]),

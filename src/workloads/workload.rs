@@ -63,6 +63,7 @@ pub enum WorkloadController {
 
 /// The fields of a Job that decide about its pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the fields are Kubernetes' own")]
 pub struct JobSpec {
     /// `parallelism`: most pods at a time.
     pub parallelism: Option<i32>,

@@ -33,7 +33,7 @@ const CONTROLLERS: &str = "deployment-controller,replicaset-controller,replicati
 const ANY_NODE: &str = "plain";
 const ZONE_OF_ANY_NODE: &str = "a";
 /// Longest time until all pods are there.
-const MADE: Duration = Duration::from_secs(60);
+const MADE: Duration = Duration::from_mins(1);
 /// How long the pods must stay the same to count as all.
 const QUIET: Duration = Duration::from_secs(4);
 

@@ -1,4 +1,5 @@
 //! What is found, and what is not.
+#![expect(clippy::needless_pass_by_value, reason = "rows are written with json!")]
 
 use serde_json::{Value, json};
 
@@ -57,9 +58,12 @@ fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
         outcomes: &assumed.workloads,
         has_custom_resources: all.has_custom_resources,
     });
-    let line = |f: Finding| match messages {
-        true => format!("{}: {}", f.code, f.message),
-        false => format!("{} {} {}", f.code, f.object.name, f.pointer.unwrap_or_default()),
+    let line = |f: Finding| {
+        if messages {
+            format!("{}: {}", f.code, f.message)
+        } else {
+            format!("{} {} {}", f.code, f.object.name, f.pointer.unwrap_or_default())
+        }
     };
     found.into_iter().map(line).collect()
 }

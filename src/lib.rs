@@ -28,6 +28,7 @@ pub mod model;
 pub mod runtime;
 #[cfg(feature = "shell")]
 pub mod servers;
+pub mod workloads;
 
 pub use admission::decide;
 pub use engine::{

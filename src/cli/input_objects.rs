@@ -23,6 +23,7 @@ use crate::{
     },
     inventory::{Index, Inventory},
     model::{ObjectKey, Text, defaults::Defaults},
+    workloads,
 };
 
 /// Arguments that say where objects come from, and which Services to look at.
@@ -39,6 +40,10 @@ pub(super) struct InputArgs {
     /// Look only at Services in this namespace. Objects in files that name no namespace are in it, else in `default`.
     #[arg(short, long)]
     namespace: Option<String>,
+    /// The zones of the cluster, separated by commas, where the files have workloads but no Nodes: one node is assumed
+    /// for each [default: one node without a zone]
+    #[arg(long, value_name = "ZONE", value_delimiter = ',')]
+    zones: Vec<Text>,
     #[command(flatten)]
     defaults: DefaultsArgs,
     #[command(flatten)]
@@ -103,6 +108,7 @@ impl InputArgs {
         }
         drop(progress);
         objects.inventory.label_pods(&defaults);
+        objects.inventory.assume_pods(&defaults, &self.zones, workloads::MAX_PODS);
         objects.complete = failed.is_empty() && !objects.inventory.problems.into_iter().any(is_unread);
         if objects.inventory.is_empty()
             && let Some(error) = failed.pop()

@@ -153,14 +153,16 @@ impl<'p> Budget<'p> {
         Spent(self.drawn.get() - self.left.get())
     }
 
-    /// Replaces what was charged since `before` by what was allocated and stays. `size` is not asked if there is no limit.
-    pub(super) fn settle(&self, before: Spent, size: impl FnOnce() -> usize) -> Result<(), DecodeReason> {
+    /// Replaces what was charged since `before` by what was allocated and stays. `size` is not asked if there is no limit;
+    /// if it is not known, the charge remains.
+    pub(super) fn settle(&self, before: Spent, size: impl FnOnce() -> Option<usize>) -> Result<(), DecodeReason> {
         if self.pool.is_unlimited() {
             return Ok(());
         }
+        let Some(size) = size() else { return Ok(()) };
         let charged = self.spent().0 - before.0;
         self.left.set(self.left.get() + charged);
-        let paid = self.pay_bytes::<serde::de::value::Error>(size());
+        let paid = self.pay_bytes::<serde::de::value::Error>(size);
         if self.left.get() > 2 * STEP {
             let surplus = self.left.get() - STEP;
             self.left.set(STEP);
@@ -213,11 +215,11 @@ mod tests {
         for _ in 0..100 {
             let before = budget.spent();
             assert!(budget.pay::<u8, Refused>(6 * STEP).is_ok());
-            assert!(budget.settle(before, || STEP / 100).is_ok());
+            assert!(budget.settle(before, || Some(STEP / 100)).is_ok());
         }
         assert_eq!(budget.spent().0, STEP / 100 * 100);
         let before = budget.spent();
-        assert!(budget.settle(before, || 8 * STEP).is_err());
+        assert!(budget.settle(before, || Some(8 * STEP)).is_err());
     }
 
     #[derive(Debug)]

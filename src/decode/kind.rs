@@ -23,6 +23,10 @@ pub(super) enum InputKind {
     EndpointSlice,
     /// `discovery.k8s.io/v1beta1`, which has `topology`.
     EndpointSliceBeta,
+    /// A kind of workload.
+    Workload(Resource),
+    /// `autoscaling`, of any version: the fields that are read are the same in all.
+    Autoscaler,
     /// Holds objects in `items`.
     List,
     /// Not read.
@@ -37,6 +41,17 @@ impl TypeMeta {
             Some(Resource::Node) => InputKind::Node,
             Some(Resource::Endpoints) => InputKind::Endpoints,
             Some(Resource::EndpointSlice) => InputKind::EndpointSlice,
+            Some(
+                workload @ (Resource::Deployment
+                | Resource::ReplicaSet
+                | Resource::ReplicationController
+                | Resource::StatefulSet
+                | Resource::DaemonSet
+                | Resource::Job
+                | Resource::CronJob),
+            ) => InputKind::Workload(workload),
+            Some(Resource::HorizontalPodAutoscaler) => InputKind::Autoscaler,
+            None if self.is_old_autoscaler() => InputKind::Autoscaler,
             None if self.kind.ends_with("List") => InputKind::List,
             None if self.is_beta_slice() => InputKind::EndpointSliceBeta,
             _ => InputKind::Other,
@@ -46,6 +61,17 @@ impl TypeMeta {
     /// Whether it is the old version of a slice. The table of resources has one version of each.
     fn is_beta_slice(&self) -> bool {
         self.kind == Resource::EndpointSlice.kind() && self.api_version == SliceVersion::V1beta1.api_version()
+    }
+
+    /// Whether it is an older version of an autoscaler.
+    fn is_old_autoscaler(&self) -> bool {
+        self.kind == Resource::HorizontalPodAutoscaler.kind() && self.api_version.starts_with("autoscaling/")
+    }
+
+    /// Whether it is a custom resource: its group is a domain, and not one of Kubernetes'.
+    pub(super) fn is_custom(&self) -> bool {
+        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
+        group.contains('.') && !group.ends_with(".k8s.io")
     }
 
     /// Whether both fields are present.
@@ -175,6 +201,12 @@ mod tests {
             ("metrics.k8s.io/v1beta1", "NodeMetrics", InputKind::Other),
             ("discovery.k8s.io/v1beta1", "EndpointSlice", InputKind::EndpointSliceBeta),
             ("discovery.k8s.io/v1beta1", "EndpointSliceList", InputKind::List),
+            ("apps/v1", "Deployment", InputKind::Workload(Resource::Deployment)),
+            ("apps/v1", "DeploymentList", InputKind::List),
+            ("batch/v1", "CronJob", InputKind::Workload(Resource::CronJob)),
+            ("batch.volcano.sh/v1alpha1", "Job", InputKind::Other),
+            ("autoscaling/v1", "HorizontalPodAutoscaler", InputKind::Autoscaler),
+            ("autoscaling/v2", "HorizontalPodAutoscaler", InputKind::Autoscaler),
             ("v1", "List", InputKind::List),
             ("v1", "", InputKind::Other),
         ] {

@@ -18,8 +18,11 @@ use crate::{
     inventory::{AnyObject, Interner, Inventory, Targets, check},
     model::{
         EndpointSlice, Endpoints, HeapSize, Labels, Node, ObjectKey, Pod, Resource, ResourceScope, Service, Text,
-        defaults::Defaults, json::message::shortened, names,
+        defaults::Defaults,
+        json::{message::shortened, path::PathEnd},
+        names,
     },
+    workloads::{Autoscaler, Workload},
 };
 
 /// The place of an object in its input.
@@ -58,11 +61,16 @@ pub(super) fn add(
     context: &mut DecodeContext<'_>,
     into: &mut Inventory,
 ) -> Result<(), DecodeError> {
-    let kind = meta.kind();
+    let (kind, before) = (meta.kind(), context.budget.spent());
     if matches!(kind, InputKind::List | InputKind::Other) {
-        return skip(text, meta, place, context, into);
+        let Some(workload) = custom_workload(text, meta, context) else {
+            return skip(text, meta, place, context, into);
+        };
+        let DecodeContext { interner, budget } = context;
+        let charge = ObjectCharge { before, budget };
+        let kept = keep(AnyObject::Workload(workload), text, place.pointer, &place.defaults, charge, interner, into);
+        return kept.map_err(|reason| (place.at)().error(place.input, reason));
     }
-    let before = context.budget.spent();
     let mut reading = read(KindSeed(kind), text, place, context)?;
     if kind == InputKind::EndpointSliceBeta {
         add_topology(&mut reading, text, place, context)?;
@@ -79,7 +87,7 @@ pub(super) fn add(
         keep(object, text, place.pointer, &place.defaults, charge, interner, into)
     } else {
         let recorded = record_unreadable(kind, text, &place.defaults, into);
-        budget.settle(before, || recorded)
+        budget.settle(before, || Some(recorded))
     };
     kept.map_err(|reason| (place.at)().error(place.input, reason))
 }
@@ -93,7 +101,12 @@ fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into:
             let labels: Labels = named.labels.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
             labels.get(names::SERVICE_NAME).cloned().unwrap_or_default()
         }
-        InputKind::Pod | InputKind::Node | InputKind::List | InputKind::Other => return 0,
+        InputKind::Pod
+        | InputKind::Node
+        | InputKind::Workload(_)
+        | InputKind::Autoscaler
+        | InputKind::List
+        | InputKind::Other => return 0,
     };
     if service.is_empty() {
         return 0;
@@ -195,8 +208,36 @@ impl<'de> DeserializeSeed<'de> for KindSeed {
             InputKind::EndpointSlice | InputKind::EndpointSliceBeta => {
                 EndpointSlice::deserialize(d).map(AnyObject::EndpointSlice)
             }
+            InputKind::Workload(resource) => Workload::read(resource, d).map(Box::new).map(AnyObject::Workload),
+            InputKind::Autoscaler => Autoscaler::deserialize(d).map(AnyObject::Autoscaler),
             InputKind::List | InputKind::Other => Err(serde::de::Error::custom("objects of this kind are not read")),
         }
+    }
+}
+
+/// A custom resource that has a pod template where a Deployment has it, and can be read. Nothing is known of its other
+/// fields, so that one that cannot be read is a kind like others.
+fn custom_workload(text: &str, meta: &TypeMeta, context: &DecodeContext<'_>) -> Option<Box<Workload>> {
+    let may_be_one = meta.kind() == InputKind::Other && meta.is_custom();
+    let template = ["spec", "template", "spec", "containers"];
+    if !may_be_one || PathEnd::of(text.as_bytes(), &template).steps < template.len() {
+        return None;
+    }
+    let reading = value::read(CustomWorkloadSeed, text, Pointer::At(""), &context.budget).ok()?;
+    let mut workload = reading.value?;
+    workload.set_type(&meta.api_version, &meta.kind);
+    Some(Box::new(workload))
+}
+
+/// A seed that reads a custom resource with a pod template.
+#[derive(Clone, Copy)]
+struct CustomWorkloadSeed;
+
+impl<'de> DeserializeSeed<'de> for CustomWorkloadSeed {
+    type Value = Workload;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Workload, D::Error> {
+        Workload::read_custom(d)
     }
 }
 
@@ -210,7 +251,7 @@ fn skip(
 ) -> Result<(), DecodeError> {
     let before = context.budget.spent();
     let mut reading = read(PhantomData::<SkippedObject>, text, place, context)?;
-    let _ = context.budget.settle(before, || 0);
+    let _ = context.budget.settle(before, || Some(0));
     let why = match (reading.value, meta.kind()) {
         (None, _) => reading.faults.pop().map(|f| f.why).unwrap_or_default(),
         (Some(_), _) if meta.kind.is_empty() => "the field `kind` is missing".to_owned(),
@@ -218,6 +259,7 @@ fn skip(
         (Some(_), InputKind::List) => return Ok(()),
         (Some(_), _) => {
             into.ignore(full_kind(meta));
+            into.has_custom_resources |= meta.is_custom();
             return Ok(());
         }
     };

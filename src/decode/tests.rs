@@ -19,6 +19,8 @@ fn outcome(input: impl Read + Send, source: &Source<'_>) -> (Vec<String>, Vec<St
     objects.extend(inventory.nodes.iter().map(|o| format!("Node {}", o.name)));
     objects.extend(inventory.endpoints.iter().map(|o| key(o.key())));
     objects.extend(inventory.slices.iter().map(|o| key(o.key())));
+    objects.extend(inventory.workloads.iter().map(|o| key(o.key())));
+    objects.extend(inventory.autoscalers.iter().map(|o| format!("HorizontalPodAutoscaler {}", o.name)));
     let index = inventory.index();
     let problems = index.problems().into_iter();
     let problems = problems.map(|p| format!("{} {} {}", p.code, p.pointer.as_deref().unwrap_or("-"), p.message));
@@ -102,13 +104,27 @@ fn kinds_are_recognized_and_others_are_counted() {
            {"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"s"}}]}
            {"kind":"EndpointsList","apiVersion":"v1","items":[{"metadata":{"name":"s"}}]}
            {"kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1","items":[{"metadata":{"name":"s"}}]}
-           {"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"metadata":{"name":"s"}},{}]}
+           {"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"metadata":{"name":"s"}}]}
+           {"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v1","metadata":{"name":"s"}}
+           {"kind":"Rollout","apiVersion":"argoproj.io/v1alpha1","metadata":{"name":"s"},
+            "spec":{"strategy":"blue","template":{"spec":{"containers":[]}}}}
+           {"kind":"Rollout","apiVersion":"argoproj.io/v1alpha1","spec":{"template":{"spec":{"containers":"none"}}}}
+           {"kind":"IngressList","apiVersion":"networking.k8s.io/v1","items":[{"metadata":{"name":"s"}},{}]}
            {"kind":"Service","apiVersion":"serving.knative.dev/v1","metadata":{"name":"k"}}
            {"kind":"ConfigMap","apiVersion":"v1"}"#,
-        &["Service s", "Node s", "Endpoints s", "EndpointSlice s"],
+        &[
+            "Service s",
+            "Node s",
+            "Endpoints s",
+            "EndpointSlice s",
+            "Deployment s",
+            "Rollout s",
+            "HorizontalPodAutoscaler s",
+        ],
         &[
             "ignored-object - 1 object of kind ConfigMap is not read",
-            "ignored-object - 2 objects of kind Deployment (apps/v1) are not read",
+            "ignored-object - 2 objects of kind Ingress (networking.k8s.io/v1) are not read",
+            "ignored-object - 1 object of kind Rollout (argoproj.io/v1alpha1) is not read",
             "ignored-object - 1 object of kind Service (serving.knative.dev/v1) is not read",
         ],
         None,

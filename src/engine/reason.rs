@@ -169,12 +169,36 @@ code_table! {
     /// An ExternalName Service with a selector gets Endpoints and slices (up to 1.26).
     ExternalNamePublishes("externalname-publishes", Warning, "Remove the selector, or upgrade to 1.27.");
 
+    // --- workloads and the Services that select their pods
+    /// No workload and no pod among the manifests of the namespace has the labels of the selector. The message names the nearest.
+    SelectorMatchesNoTemplate("selector-matches-no-template", Warning, "Compare the selector with the labels of the pod template; labels of the workload itself never reach its pods.");
+    /// No container of the selected workloads declares the number in `targetPort`. Traffic arrives all the same if a container listens there.
+    TargetPortUndeclared("target-port-undeclared", Info, "Compare targetPort with the port on which the container listens, and declare it.");
+    /// The Service selects pods of more than one workload.
+    SeveralWorkloads("several-workloads", Info, "No action is needed for a canary or a migration; otherwise add a label to the selector that only one workload has.");
+    /// The only workload behind a Service makes no pods.
+    NoReplicas("no-replicas", Info, "Scale the workload up, or resume it.");
+    /// An API server refuses the workload or each of its pods.
+    PodsRefused("pods-refused", Error, "Correct the field in the message.");
+    /// No node of the input has the labels that the pods ask for, without a taint that they do not tolerate.
+    NoNodeFits("no-node-fits", Warning, "Compare nodeSelector, affinity and tolerations with the labels and taints of the nodes.");
+    /// The workloads of the input make more pods than Roster assumes: 100 000, or 10 000 in a request.
+    TooManyPods("too-many-pods", Warning, "Look at fewer workloads at a time.");
+    /// A StatefulSet has no governing Service, or one that is not among the manifests.
+    GoverningServiceMissing("governing-service-missing", Warning, "Set serviceName to a headless Service that selects the pods.");
+    /// The governing Service of a StatefulSet has a cluster IP, so that its pods have no names in DNS.
+    GoverningServiceNotHeadless("governing-service-not-headless", Warning, "Set serviceName to a Service with clusterIP: None; another Service may have the cluster IP.");
+    /// No container of a workload behind a Service has a readiness probe: each pod gets traffic before it can answer.
+    NoReadinessProbe("no-readiness-probe", Info, "Add a readinessProbe to the container that serves the Service.");
+    /// A rollout of the only Deployment behind a Service may stop all pods before new ones are ready.
+    RolloutEmptiesService("rollout-empties-service", Warning, "Lower maxUnavailable, or run more replicas.");
+
     // --- input
     /// The object cannot be read. The other objects are read.
     InvalidObject("invalid-object", Error, "Correct the field in the message.");
     /// The object has a kind that Roster does not read; it is ignored.
     IgnoredObject("ignored-object", Info, "");
-    /// A field is missing in objects that were never in a cluster. Roster fills in what an API server would; `--namespace` and `--ip-families` describe the cluster.
+    /// A field is missing in objects that were never in a cluster, or the pods of a workload are. Roster fills in what an API server would, and the pods that controllers would make; `--namespace`, `--ip-families` and `--zones` describe the cluster.
     Assumed("assumed", Info, "");
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");

@@ -46,6 +46,13 @@ pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &m
                 found.protocol(port.protocol.as_deref().unwrap_or_default(), || format!("/ports/{i}"));
             }
         }
+        AnyObject::Workload(w) => {
+            found.name(&w.name, NameForm::Subdomain);
+            for port in w.template.ports.iter() {
+                found.port(i64::from(port.number), || "/spec/template/spec/containers".to_owned());
+            }
+        }
+        AnyObject::Autoscaler(a) => found.name(&a.name, NameForm::Subdomain),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, hash::Hash, sync::Arc};
 
 use super::{objects::AnyObject, targets::Targets};
-use crate::model::{ContainerPort, EndpointAddress, Labels, Text};
+use crate::model::{ContainerPort, EndpointAddress, Labels, OwnerReference, Text};
 
 type Fast = foldhash::fast::FixedState;
 
@@ -13,6 +13,7 @@ type Fast = foldhash::fast::FixedState;
 pub struct Interner<'a> {
     labels: Pool<Arc<Labels>>,
     ports: Pool<Arc<[ContainerPort]>>,
+    owners: Pool<Arc<OwnerReference>>,
     texts: Pool<Text>,
     targets: &'a Targets,
 }
@@ -20,7 +21,13 @@ pub struct Interner<'a> {
 impl<'a> Interner<'a> {
     /// An interner for one thread; all threads have the targets in common.
     pub fn new(targets: &'a Targets) -> Self {
-        Self { labels: Pool::default(), ports: Pool::default(), texts: Pool::default(), targets }
+        Self {
+            labels: Pool::default(),
+            ports: Pool::default(),
+            owners: Pool::default(),
+            texts: Pool::default(),
+            targets,
+        }
     }
 
     /// Replaces the parts of `object` that an earlier object had by its copies.
@@ -30,6 +37,7 @@ impl<'a> Interner<'a> {
                 self.targets.share(&mut pod.reference);
                 self.labels.share(&mut pod.labels);
                 self.ports.share(&mut pod.ports);
+                pod.owner.iter_mut().for_each(|o| self.owners.share(o));
                 self.text(&mut pod.node_name);
                 self.text(&mut pod.subdomain);
             }
@@ -46,7 +54,7 @@ impl<'a> Interner<'a> {
                     endpoint.target_ref.iter_mut().for_each(|t| self.targets.share(t));
                 }
             }
-            AnyObject::Service(_) | AnyObject::Node(_) => {}
+            AnyObject::Service(_) | AnyObject::Node(_) | AnyObject::Workload(_) | AnyObject::Autoscaler(_) => {}
         }
     }
 

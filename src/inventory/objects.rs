@@ -5,13 +5,14 @@ use std::{
     sync::Arc,
 };
 
-use super::{findings::Findings, targets::Targets};
+use super::{assumed_pods::AssumedPodCounts, findings::Findings, targets::Targets};
 use crate::{
     engine::reason::{Finding, Reason},
     model::{
-        EndpointSlice, Endpoints, HeapSize, Node, ObjectKey, Pod, Service, Text,
+        EndpointSlice, Endpoints, HeapSize, Node, ObjectKey, Pod, Resource, Service, Text,
         defaults::{Assumptions, Defaults},
     },
+    workloads::{Autoscaler, Workload},
 };
 
 /// An object of any kind that Roster reads.
@@ -23,6 +24,8 @@ pub enum AnyObject {
     Node(Node),
     Endpoints(Endpoints),
     EndpointSlice(EndpointSlice),
+    Workload(Box<Workload>),
+    Autoscaler(Autoscaler),
 }
 
 impl AnyObject {
@@ -34,6 +37,8 @@ impl AnyObject {
             Self::Node(o) => ObjectKey::new("Node", &Text::default(), &o.name),
             Self::Endpoints(o) => o.key(),
             Self::EndpointSlice(o) => o.key(),
+            Self::Workload(o) => o.key(),
+            Self::Autoscaler(o) => ObjectKey::new(Resource::HorizontalPodAutoscaler.kind(), &o.namespace, &o.name),
         }
     }
 
@@ -44,25 +49,29 @@ impl AnyObject {
             Self::Pod(o) => defaults.fill_pod(o, assumed),
             Self::Endpoints(o) => defaults.fill_endpoints(o, assumed),
             Self::EndpointSlice(o) => defaults.fill_slice(o, assumed),
+            Self::Workload(o) => defaults.place(&mut o.namespace, assumed),
+            Self::Autoscaler(o) => defaults.place(&mut o.namespace, assumed),
             Self::Node(_) => {}
         }
     }
 
-    /// The memory in bytes that it takes in an [`Inventory`] and in its index.
-    pub(crate) fn memory(&self) -> usize {
+    /// The memory in bytes that it takes in an [`Inventory`] and in its index; `None` for kinds of which an input has few,
+    /// where what was charged while they were read is near enough.
+    pub(crate) fn memory(&self) -> Option<usize> {
         /// References in sorted lists, and in lists of what a selector may select.
         const INDEX: usize = size_of::<[usize; 8]>();
         // The lists of the parts of an input are there until they are joined.
         const fn listed<T>() -> usize {
             2 * size_of::<T>() + INDEX
         }
-        match self {
+        Some(match self {
             Self::Service(o) => listed::<Service>() + o.heap_size(),
             Self::Pod(o) => listed::<Pod>() + o.heap_size(),
             Self::Node(o) => listed::<Node>() + o.heap_size(),
             Self::Endpoints(o) => listed::<Endpoints>() + o.heap_size(),
             Self::EndpointSlice(o) => listed::<EndpointSlice>() + o.heap_size(),
-        }
+            Self::Workload(_) | Self::Autoscaler(_) => return None,
+        })
     }
 }
 
@@ -75,10 +84,16 @@ pub struct Inventory {
     pub nodes: Vec<Node>,
     pub endpoints: Vec<Endpoints>,
     pub slices: Vec<EndpointSlice>,
+    pub workloads: Vec<Workload>,
+    pub autoscalers: Vec<Autoscaler>,
+    /// Whether there are custom resources without a pod template.
+    pub has_custom_resources: bool,
     /// The findings about the input.
     pub problems: Findings,
     /// What was filled in.
     pub assumed: Assumptions,
+    /// How many pods are assumed.
+    pub assumed_pods: AssumedPodCounts,
     /// The references in the objects that were read, for those read later to share.
     targets: Arc<Targets>,
     /// The number of objects of each other kind.
@@ -99,6 +114,8 @@ impl Inventory {
             AnyObject::Node(o) => self.nodes.push(o),
             AnyObject::Endpoints(o) => self.endpoints.push(o),
             AnyObject::EndpointSlice(o) => self.slices.push(o),
+            AnyObject::Workload(o) => self.workloads.push(*o),
+            AnyObject::Autoscaler(o) => self.autoscalers.push(o),
         }
     }
 
@@ -133,6 +150,9 @@ impl Inventory {
         self.nodes.append(&mut other.nodes);
         self.endpoints.append(&mut other.endpoints);
         self.slices.append(&mut other.slices);
+        self.workloads.append(&mut other.workloads);
+        self.autoscalers.append(&mut other.autoscalers);
+        self.has_custom_resources |= other.has_custom_resources;
         self.problems.merge(other.problems);
         self.assumed.merge(&other.assumed);
         for (kind, count) in other.ignored {
@@ -161,6 +181,10 @@ impl Inventory {
             nodes: self.nodes.drain(..).collect(),
             endpoints: self.endpoints.drain(..).collect(),
             slices: self.slices.drain(..).collect(),
+            workloads: self.workloads.drain(..).collect(),
+            autoscalers: self.autoscalers.drain(..).collect(),
+            has_custom_resources: std::mem::take(&mut self.has_custom_resources),
+            assumed_pods: std::mem::take(&mut self.assumed_pods),
             problems: std::mem::take(&mut self.problems),
             assumed: std::mem::take(&mut self.assumed),
             targets: Arc::clone(&self.targets),
@@ -175,12 +199,14 @@ impl Inventory {
         self.pods.reserve_exact(parts.clone().map(|p| p.pods.len()).sum());
         self.nodes.reserve_exact(parts.clone().map(|p| p.nodes.len()).sum());
         self.endpoints.reserve_exact(parts.clone().map(|p| p.endpoints.len()).sum());
-        self.slices.reserve_exact(parts.map(|p| p.slices.len()).sum());
+        self.slices.reserve_exact(parts.clone().map(|p| p.slices.len()).sum());
+        self.workloads.reserve_exact(parts.map(|p| p.workloads.len()).sum());
     }
 
     /// The number of objects.
     pub fn len(&self) -> usize {
-        self.services.len() + self.pods.len() + self.nodes.len() + self.endpoints.len() + self.slices.len()
+        let of_services = self.services.len() + self.endpoints.len() + self.slices.len();
+        of_services + self.pods.len() + self.nodes.len() + self.workloads.len() + self.autoscalers.len()
     }
 
     /// Whether there are no objects.
@@ -188,9 +214,10 @@ impl Inventory {
         self.len() == 0
     }
 
-    /// A finding for each kind of default that was filled in.
+    /// A finding for each kind of default that was filled in, and one for all pods that are assumed.
     pub fn assumptions(&self) -> impl Iterator<Item = Finding> + '_ {
-        self.assumed.sentences().map(|(key, sentence)| Finding::new(Reason::Assumed, key, sentence))
+        let of_pods = self.assumed_pods.sentence();
+        self.assumed.sentences().chain(of_pods).map(|(key, sentence)| Finding::new(Reason::Assumed, key, sentence))
     }
 
     /// A finding for each kind that is not read.

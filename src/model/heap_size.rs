@@ -7,7 +7,7 @@ use smallvec::{Array, SmallVec};
 use super::{
     AddressType, ContainerPort, Endpoint, EndpointAddress, EndpointPort, EndpointSlice, EndpointSubset, Endpoints,
     HintName, Hints, Labels, Node, NotReadyDetail, ObjectMeta, ObjectRef, OwnerReference, Pod, PodIp, PodReadiness,
-    Service, ServicePort, SlicePort, TargetPort, Text,
+    Service, ServicePort, SlicePort, Taint, TargetPort, Text,
 };
 
 /// The reference counts of an [`Arc`], and of a text that is not stored in place.
@@ -152,7 +152,7 @@ heap_size_of_fields! {
     Endpoints { meta, subsets }
     HintName { name }
     Hints { for_zones, for_nodes }
-    Node { name, labels; ready, cpu_nano }
+    Node { name, labels, taints; ready, cpu_nano, unschedulable }
     NotReadyDetail { status, reason, containers, gates; unscheduled }
     ObjectMeta {
         name, generate_name, namespace, self_link, uid, resource_version, labels, annotations, owner_references, finalizers;
@@ -161,7 +161,7 @@ heap_size_of_fields! {
     ObjectRef { kind, namespace, name, uid, api_version, resource_version, field_path }
     OwnerReference { api_version, kind, name, uid; controller, block_owner_deletion }
     Pod {
-        reference, resource_version, labels, node_name, hostname, subdomain, ports, ips, readiness;
+        reference, resource_version, labels, node_name, hostname, subdomain, ports, ips, readiness, owner;
         deleting, host_network, phase, has_pod_ip, pod_ip_family
     }
     PodIp { raw, canonical; family, uncanonical }
@@ -171,6 +171,7 @@ heap_size_of_fields! {
     }
     ServicePort { name, protocol, target_port, app_protocol; port }
     SlicePort { name, protocol, app_protocol; port }
+    Taint { key, value, effect }
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ impl ObjectRef {
 }
 
 /// `metav1.OwnerReference`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[expect(missing_docs, reason = "the fields are Kubernetes' own")]
 pub struct OwnerReference {

@@ -1,4 +1,4 @@
-//! Nodes: where pods run, and in which zone.
+//! Nodes: where pods run, in which zone, and which pods they refuse.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,20 @@ use serde::{Deserialize, Deserializer};
 
 use super::{Labels, Text, names, nano_value, wire::nullable};
 
-/// A node: its name, zone, readiness and CPU.
+/// A taint of a node: pods that do not tolerate it do not run there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the fields are Kubernetes' own")]
+pub struct Taint {
+    #[serde(deserialize_with = "nullable")]
+    pub key: Text,
+    #[serde(deserialize_with = "nullable")]
+    pub value: Text,
+    #[serde(deserialize_with = "nullable")]
+    pub effect: Text,
+}
+
+/// A node: its name, zone, readiness, CPU and taints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// Name.
@@ -17,6 +30,10 @@ pub struct Node {
     pub ready: bool,
     /// Allocatable CPU in billionths, up to some nine thousand million cores; 0 if unknown.
     pub cpu_nano: i64,
+    /// `spec.taints`.
+    pub taints: Vec<Taint>,
+    /// `spec.unschedulable`: it was cordoned.
+    pub unschedulable: bool,
 }
 
 impl Node {
@@ -49,6 +66,8 @@ impl<'de> Deserialize<'de> for Node {
                         .ok_or_else(|| serde::de::Error::custom(format_args!("cpu {text:?} is not a quantity")))?
                 }
             },
+            taints: raw.spec.taints,
+            unschedulable: raw.spec.unschedulable,
         })
     }
 }
@@ -59,7 +78,18 @@ struct RawNode {
     #[serde(deserialize_with = "nullable")]
     metadata: RawMeta,
     #[serde(deserialize_with = "nullable")]
+    spec: RawSpec,
+    #[serde(deserialize_with = "nullable")]
     status: RawStatus,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawSpec {
+    #[serde(deserialize_with = "nullable")]
+    taints: Vec<Taint>,
+    #[serde(deserialize_with = "nullable")]
+    unschedulable: bool,
 }
 
 #[derive(Deserialize, Default)]

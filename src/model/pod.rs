@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Labels, ObjectKey, ObjectRef, PodIp, Text,
+    Labels, ObjectKey, ObjectRef, OwnerReference, PodIp, Text,
     wire::{Present, nullable},
 };
 
@@ -66,6 +66,8 @@ pub struct Pod {
     pub reference: Arc<ObjectRef>,
     /// `metadata.resourceVersion`, published by releases up to 1.23.
     pub resource_version: Text,
+    /// The owner that is its controller; pods of one workload may share it.
+    pub owner: Option<Arc<OwnerReference>>,
     /// `metadata.labels`; pods of one workload may share them.
     pub labels: Arc<Labels>,
     /// Whether it has a deletion timestamp.
@@ -145,6 +147,8 @@ struct RawMeta {
     resource_version: Text,
     #[serde(deserialize_with = "nullable")]
     labels: Labels,
+    #[serde(deserialize_with = "nullable")]
+    owner_references: Vec<OwnerReference>,
     deletion_timestamp: Present,
 }
 
@@ -173,18 +177,26 @@ struct RawContainer {
     #[serde(deserialize_with = "nullable")]
     restart_policy: Text,
     #[serde(deserialize_with = "nullable")]
-    ports: Vec<RawPort>,
+    ports: Vec<RawContainerPort>,
 }
 
+/// A port of a container as it is written, in a pod or in the template of a workload.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct RawPort {
+pub(crate) struct RawContainerPort {
     #[serde(deserialize_with = "nullable")]
     name: Text,
     #[serde(deserialize_with = "nullable")]
     protocol: Text,
     #[serde(deserialize_with = "nullable")]
     container_port: i32,
+}
+
+impl RawContainerPort {
+    pub(crate) fn of_container(&self, sidecar: bool) -> ContainerPort {
+        let (name, protocol) = (self.name.clone(), self.protocol.clone());
+        ContainerPort { name, protocol, number: self.container_port, sidecar }
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -265,15 +277,8 @@ impl From<RawPod> for Pod {
         };
         let sidecars = spec.init_containers.iter().filter(|c| c.restart_policy == "Always");
         let ports = spec.containers.iter().map(|c| (c, false)).chain(sidecars.map(|c| (c, true)));
-        let ports: Arc<[ContainerPort]> = ports
-            .flat_map(|(c, sidecar)| c.ports.iter().map(move |p| (p, sidecar)))
-            .map(|(p, sidecar)| ContainerPort {
-                name: p.name.clone(),
-                protocol: p.protocol.clone(),
-                number: p.container_port,
-                sidecar,
-            })
-            .collect();
+        let ports: Arc<[ContainerPort]> =
+            ports.flat_map(|(c, sidecar)| c.ports.iter().map(move |p| p.of_container(sidecar))).collect();
         Self {
             reference: Arc::new(ObjectRef {
                 kind: Text::new_static("Pod"),
@@ -283,6 +288,7 @@ impl From<RawPod> for Pod {
                 ..ObjectRef::default()
             }),
             resource_version: metadata.resource_version,
+            owner: metadata.owner_references.into_iter().find(|o| o.controller == Some(true)).map(Arc::new),
             labels: Arc::new(metadata.labels),
             deleting: metadata.deletion_timestamp.0,
             node_name: spec.node_name,

@@ -70,6 +70,14 @@ resources! {
     Node                           ""                             "v1" "nodes"                           Cluster    [Cli Webhook];
     Endpoints                      ""                             "v1" "endpoints"                       Namespaced [Cli];
     EndpointSlice                  "discovery.k8s.io"             "v1" "endpointslices"                  Namespaced [Cli Webhook];
+    Deployment                     "apps"                         "v1" "deployments"                     Namespaced [];
+    ReplicaSet                     "apps"                         "v1" "replicasets"                     Namespaced [];
+    ReplicationController          ""                             "v1" "replicationcontrollers"          Namespaced [];
+    StatefulSet                    "apps"                         "v1" "statefulsets"                    Namespaced [];
+    DaemonSet                      "apps"                         "v1" "daemonsets"                      Namespaced [];
+    Job                            "batch"                        "v1" "jobs"                            Namespaced [];
+    CronJob                        "batch"                        "v1" "cronjobs"                        Namespaced [];
+    HorizontalPodAutoscaler        "autoscaling"                  "v2" "horizontalpodautoscalers"        Namespaced [];
     Namespace                      ""                             "v1" "namespaces"                      Cluster    [Webhook];
     EndpointPolicy                 "roster.dev"                   "v1" "endpointpolicies"                Cluster    [Webhook];
     MutatingWebhookConfiguration   "admissionregistration.k8s.io" "v1" "mutatingwebhookconfigurations"   Cluster    [];
@@ -156,6 +164,7 @@ mod tests {
             ("discovery.k8s.io/v1", "EndpointSlice", Some(Resource::EndpointSlice)),
             ("discovery.k8s.io/v1beta1", "EndpointSlice", None),
             ("v1", "Deployment", None),
+            ("apps/v1", "Deployment", Some(Resource::Deployment)),
         ] {
             assert_eq!(Resource::of(api_version, kind), want, "{api_version} {kind}");
         }

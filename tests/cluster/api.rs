@@ -80,6 +80,24 @@ impl ApiServer {
         assert!(all.iter().all(|t| t.status == 201), "{:?}", all.iter().find(|t| t.status != 201));
     }
 
+    /// Creates objects, some at once. The answers are in the order of the objects.
+    pub(crate) fn create_each(&self, objects: &[Value]) -> Vec<Told> {
+        let create = |object: &Value| {
+            let request = request("POST", &collection(object), "", "application/json", object.to_string());
+            async move { told(&self.client, request).await }
+        };
+        let all = stream::iter(objects.iter().map(create)).buffered(AT_ONCE).collect::<Vec<Told>>();
+        self.runtime.block_on(all)
+    }
+
+    /// Binds a pod to a node, as the scheduler does.
+    pub(crate) fn bind(&self, pod: &Value, node: &str) -> Told {
+        let target = serde_json::json!({"apiVersion": "v1", "kind": "Node", "name": node});
+        let binding = serde_json::json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod["metadata"]["name"]},
+            "target": target});
+        self.send("POST", &(path(pod) + "/binding"), "", "application/json", binding.to_string())
+    }
+
     /// Creates objects at a path as dry runs, some at once. The answers are in the order of the objects.
     pub(crate) fn try_all(&self, objects: &[(String, Value)]) -> Vec<Told> {
         let create = |(path, object): &(String, Value)| {

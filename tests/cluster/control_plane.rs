@@ -95,11 +95,16 @@ impl ControlPlane {
 
     /// Starts the controllers.
     pub(crate) fn start_controllers(&mut self) -> Result<()> {
+        self.start_controllers_named(CONTROLLERS)
+    }
+
+    /// Starts these controllers, with commas between their names.
+    pub(crate) fn start_controllers_named(&mut self, names: &str) -> Result<()> {
         // As in a real cluster: who a writer is decides what a webhook says.
         let config = self.write_kubeconfig("controllers")?;
         let flags = [
             format!("--kubeconfig={}", config.display()),
-            format!("--controllers={CONTROLLERS}"),
+            format!("--controllers={names}"),
             "--leader-elect=false".to_owned(),
             "--secure-port=0".to_owned(),
         ];

@@ -28,6 +28,7 @@ mod static_config;
 mod stored_addresses;
 mod switch;
 mod webhook;
+mod workloads;
 
 /// The random states of the live comparison, and the engine as it is asked there.
 #[path = "../parity"]

@@ -11,6 +11,7 @@ mod plan;
 mod review;
 #[cfg(feature = "shell")]
 mod serve;
+mod workloads;
 
 use std::path::PathBuf;
 

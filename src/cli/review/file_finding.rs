@@ -172,6 +172,11 @@ impl<'a> FileFinding<'a> {
         }
     }
 
+    /// A finding about Services and workloads together: an API server stores each of them.
+    pub(super) fn of_workloads(at: FileObject<'a, '_>, finding: &Finding) -> Self {
+        Self { effect: FindingEffect::Warned, ..Self::of_input(at, finding) }
+    }
+
     /// A finding that makes the whole object invalid.
     pub(super) fn invalid(at: FileObject<'a, '_>, message: String) -> Self {
         Self {

@@ -100,6 +100,15 @@ pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::
             item.refuse_unreadable();
         }
     }
+    let workload_findings = context.inventory.workload_findings(&sources.defaults());
+    let mut findings_of: BTreeMap<&ObjectKey, Vec<&Finding>> = BTreeMap::new();
+    for finding in &workload_findings {
+        findings_of.entry(&finding.object).or_default().push(finding);
+    }
+    for item in &mut items {
+        let found = findings_of.get(&placed(&item.key, &sources.namespace));
+        item.add_workload_findings(found.into_iter().flatten().copied());
+    }
     if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
         && items.iter().any(|i| i.answer.is_some())
@@ -214,6 +223,12 @@ impl<'a> ReviewedObject<'a> {
         let undecided = self.answer.as_ref().is_some_and(|answer| answer.decision.why_unreviewed().is_some());
         let unreadable = self.input_findings.iter().filter(move |f| undecided && f.severity == Severity::Error);
         unreadable.chain(&self.rule_findings)
+    }
+
+    /// Adds the findings about this object and those that it goes with.
+    fn add_workload_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
+        let at = FileObject::of(self.file, &self.document, &self.key);
+        self.input_findings.extend(findings.map(|f| FileFinding::of_workloads(at, f)));
     }
 
     /// What is not decided is not allowed.

@@ -9,6 +9,7 @@ use crate::{
     cli::{defaults_args::DefaultsArgs, input_paths::is_stdin, input_texts::InputTexts, outcome::Outcome},
     decode::Source,
     engine::reason::Severity,
+    model::defaults::Defaults,
 };
 
 /// The objects to review, and the policies, stored objects and user for the review.
@@ -61,7 +62,12 @@ impl SourceArgs {
 
     /// How to read the file `name`.
     pub(super) fn source<'a>(&'a self, name: &'a str) -> Source<'a> {
-        Source { defaults: self.defaults.with_namespace(&self.namespace), ..Source::file(name) }
+        Source { defaults: self.defaults(), ..Source::file(name) }
+    }
+
+    /// What is filled in.
+    pub(super) fn defaults(&self) -> Defaults<'_> {
+        self.defaults.with_namespace(&self.namespace)
     }
 
     pub(super) fn outcome(&self, complete: bool, worst: Option<Severity>) -> Outcome {

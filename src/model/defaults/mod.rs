@@ -100,12 +100,13 @@ impl Defaults<'_> {
         self.mode.unwrap_or_default()
     }
 
-    fn families(&self) -> ClusterFamilies {
+    /// The address families of the cluster.
+    pub fn families(&self) -> ClusterFamilies {
         self.families.unwrap_or_default()
     }
 
     /// Fills in the namespace. Even an object that was in a cluster is in one, wherever its name was removed.
-    fn place(&self, namespace: &mut Text, assumed: &mut Assumptions) {
+    pub(crate) fn place(&self, namespace: &mut Text, assumed: &mut Assumptions) {
         if let Some(default) = self.namespace().filter(|_| namespace.is_empty()) {
             *namespace = default.into();
             assumed.count_namespace(namespace);

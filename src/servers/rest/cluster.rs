@@ -28,6 +28,7 @@ use super::{
     RestApp,
     body::{self, Encoding, Format},
     input::decode_error,
+    limits::MAX_ASSUMED_PODS,
     object_memory::ObjectMemory,
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params},
     problem::{ApiError, ProblemKind},
@@ -253,6 +254,7 @@ impl ClusterJob {
             (None, Ok(())) if body.bytes == 0 => Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty")),
             (None, Ok(())) => {
                 inventory.label_pods(&source.defaults);
+                inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);
                 Ok(inventory)
             }
         }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{
     body::Format,
     compute::PostedBody,
+    limits::MAX_ASSUMED_PODS,
     params::Params,
     problem::{ApiError, InputError, ProblemKind},
 };
@@ -106,6 +107,7 @@ fn of_objects<T>(
     let mut inventory = Inventory::default();
     decode::read_text(text, source, &mut inventory).map_err(|e| decode_error(&e))?;
     inventory.label_pods(&source.defaults);
+    inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);
     let service = which(&inventory, params)?;
     let index = inventory.index();
     if index.unreadable().any(|key| key == (&service.namespace, &service.name)) {

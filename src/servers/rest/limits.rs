@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::runtime::net::BodyLimits;
 
+/// Most pods that are assumed for the workloads of a body. A few bytes can ask for any number.
+pub(super) const MAX_ASSUMED_PODS: usize = 10_000;
+
 /// The limits of a REST request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestLimits {

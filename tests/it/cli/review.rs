@@ -38,6 +38,7 @@ spec: {ports: [{port: 5432}]}
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
+spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web}]}}}
 ";
 
 const FINE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n";

@@ -33,9 +33,13 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "admission", may_import: Only(&["model", "engine"]) },
     // A ConversionReview has the envelope of an AdmissionReview, and policies are among the objects that are converted.
     Room { name: "convert", may_import: Only(&["model", "engine", "admission"]) },
-    Room { name: "inventory", may_import: Only(&["model", "engine", "admission"]) },
+    Room { name: "workloads", may_import: Only(&["model", "engine"]) },
+    Room { name: "inventory", may_import: Only(&["model", "engine", "admission", "workloads"]) },
     Room { name: "deploy", may_import: Only(&["model", "engine", "admission"]) },
-    Room { name: "decode", may_import: Only(&["model", "engine", "admission", "convert", "inventory", "deploy"]) },
+    Room {
+        name: "decode",
+        may_import: Only(&["model", "engine", "admission", "convert", "workloads", "inventory", "deploy"]),
+    },
     // Listeners, TLS, telemetry, files and the clock: nothing here knows what an endpoint is.
     Room { name: "runtime", may_import: Only(&["model"]) },
     Room { name: "kube_api", may_import: Only(&["model", "engine", "admission", "inventory", "decode", "runtime"]) },

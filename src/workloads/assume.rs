@@ -1,0 +1,238 @@
+//! The pods of all workloads of an input.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    addresses::Addresses,
+    autoscaler::Autoscaler,
+    nodes::{Placement, assumed_nodes},
+    pods::{AssumedPod, Place, PodMaker},
+    replicas::{NoPods, PodNumber},
+    scheduling::{NodeKnowledge, PlacedBy},
+    workload::{Workload, WorkloadController},
+};
+use crate::model::{Node, OwnerReference, Pod, Resource, Text, defaults::ClusterFamilies};
+
+/// Most pods that can be assumed: more would not have addresses of their own, and an input could ask for any number.
+pub const MAX_PODS: usize = 100_000;
+
+/// The objects of an input that decide about assumed pods.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownObjects<'a> {
+    /// The workloads; of several with one name the last one counts.
+    pub workloads: &'a [Workload],
+    /// Their autoscalers.
+    pub autoscalers: &'a [Autoscaler],
+    /// The pods of the input.
+    pub pods: &'a [Pod],
+    /// The nodes of the input.
+    pub nodes: &'a [Node],
+    /// The zones of the cluster, where the input has no nodes.
+    pub zones: &'a [Text],
+    /// The address families of the cluster.
+    pub families: ClusterFamilies,
+    /// Whether CronJobs have just started a run.
+    pub due: bool,
+    /// Most pods, up to [`MAX_PODS`].
+    pub max_pods: usize,
+}
+
+/// The objects that are assumed.
+#[derive(Clone, Debug, Default)]
+pub struct AssumedObjects {
+    /// The pods, in the order of their workloads.
+    pub pods: Vec<AssumedPod>,
+    /// The nodes, where the input has none and pods need one.
+    pub nodes: Vec<Node>,
+    /// For each workload, by its place in the input, what became of it, sorted by namespace, kind and name.
+    pub workloads: Vec<(usize, WorkloadPods)>,
+}
+
+/// The pods of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkloadPods {
+    /// Its pods are in the input, or it comes from a cluster whose pods are.
+    InInput,
+    /// Another workload of the input makes it, or it makes other workloads of the input.
+    OfAnother,
+    /// This many pods are assumed.
+    Assumed(u32),
+    /// It makes none.
+    None(NoPods),
+    /// This many pods wait, because no node fits.
+    Waiting(u32),
+    /// It makes more pods than are assumed.
+    TooMany(u32),
+}
+
+/// The pods that controllers would make of the workloads of an input. Pods of the input replace those of their workload.
+pub fn assume(known: &KnownObjects<'_>) -> AssumedObjects {
+    let given = GivenPods::of(known);
+    let workloads = distinct(known.workloads);
+    let autoscalers: BTreeMap<_, _> =
+        known.autoscalers.iter().map(|a| (owner_key(&a.namespace, &a.target), a)).collect();
+    let mut assumed = AssumedObjects::default();
+    if known.nodes.is_empty() {
+        assumed.nodes = assumed_nodes(known.zones);
+    }
+    let placement = match known.nodes {
+        [] => Placement::new(&assumed.nodes, NodeKnowledge::Assumed),
+        nodes => Placement::new(nodes, NodeKnowledge::Complete),
+    };
+    let mut maker = PodMaker {
+        addresses: Addresses::new(known.families),
+        max_pods: known.max_pods.min(MAX_PODS),
+        names: known.pods.iter().map(|p| (p.namespace().clone(), p.name().clone())).collect(),
+    };
+    for place in workloads {
+        let workload = &known.workloads[place];
+        let outcome = if given.replaces(workload) {
+            WorkloadPods::InInput
+        } else if given.makes_or_is_made(workload) {
+            WorkloadPods::OfAnother
+        } else {
+            let autoscaler = autoscalers.get(&own_key(workload)).copied().filter(|a| a.scales(workload));
+            let number = workload.pod_number(autoscaler, known.due);
+            pods_of(workload, number, &placement, &mut maker, &mut assumed.pods)
+        };
+        assumed.workloads.push((place, outcome));
+    }
+    if assumed.pods.is_empty() {
+        assumed.nodes.clear();
+    }
+    assumed
+}
+
+/// Adds the pods of one workload.
+fn pods_of(
+    workload: &Workload,
+    number: PodNumber,
+    placement: &Placement<'_>,
+    maker: &mut PodMaker,
+    pods: &mut Vec<AssumedPod>,
+) -> WorkloadPods {
+    let scheduling = &workload.template.scheduling;
+    let is_daemon = workload.controller == WorkloadController::DaemonSet;
+    let placed_by = if is_daemon {
+        PlacedBy::DaemonSet { host_network: workload.template.host_network }
+    } else {
+        PlacedBy::Scheduler
+    };
+    let fitting = placement.fitting(scheduling, placed_by);
+    let number = match number {
+        PodNumber::None(why) => return WorkloadPods::None(why),
+        PodNumber::Some(number) => number,
+        PodNumber::EachNode => u32::try_from(fitting.len()).unwrap_or(u32::MAX),
+    };
+    let count = usize::try_from(number).unwrap_or(usize::MAX);
+    if count > maker.max_pods.saturating_sub(pods.len()) {
+        return WorkloadPods::TooMany(number);
+    }
+    let is_named = !is_daemon && !scheduling.node_name.is_empty();
+    let place = |i: usize| match fitting.as_slice() {
+        [] if is_named => Place::Named(&scheduling.node_name),
+        [] => Place::Unscheduled,
+        nodes => Place::Node(nodes[i % nodes.len()]),
+    };
+    let places: Vec<Place<'_>> = (0..count).map(place).collect();
+    maker.make(workload, &places, pods);
+    let waits = number == 0 || matches!(places.first(), Some(Place::Unscheduled));
+    if waits { WorkloadPods::Waiting(number) } else { WorkloadPods::Assumed(number) }
+}
+
+/// The places of the workloads, sorted by namespace, kind and name; of equal ones the last.
+fn distinct(workloads: &[Workload]) -> Vec<usize> {
+    let key = |w: &Workload| (w.namespace.clone(), w.kind.clone(), w.name.clone(), w.api_version.clone());
+    let places: BTreeMap<_, usize> = workloads.iter().enumerate().map(|(place, w)| (key(w), place)).collect();
+    places.into_values().collect()
+}
+
+/// Namespace, and kind and name of an owner.
+type OwnerKey<'a> = (&'a str, &'a str, &'a str);
+
+/// Which workloads have pods in the input, and which make each other.
+struct GivenPods<'a> {
+    /// The controllers of the pods, and the workloads of the input that made those.
+    makers: BTreeSet<OwnerKey<'a>>,
+    /// The controllers of the pods with a hash in their names, without it.
+    derived: BTreeSet<OwnerKey<'a>>,
+    /// Namespaces with pods that were in a cluster.
+    namespaces: BTreeSet<&'a str>,
+    /// All workloads.
+    workloads: BTreeSet<OwnerKey<'a>>,
+    /// The controllers of the workloads.
+    owners: BTreeSet<OwnerKey<'a>>,
+}
+
+fn owner_key<'a>(namespace: &'a str, owner: &'a OwnerReference) -> OwnerKey<'a> {
+    (namespace, &owner.kind, &owner.name)
+}
+
+fn own_key(workload: &Workload) -> OwnerKey<'_> {
+    (&workload.namespace, &workload.kind, &workload.name)
+}
+
+impl<'a> GivenPods<'a> {
+    fn of(known: &KnownObjects<'a>) -> Self {
+        let of_pod = |p: &'a Pod| Some(owner_key(p.namespace(), p.owner.as_deref()?));
+        let of_workload = |w: &'a Workload| Some(owner_key(&w.namespace, w.owner.as_ref()?));
+        let mut makers: BTreeSet<OwnerKey<'a>> = known.pods.iter().filter_map(of_pod).collect();
+        let without_hash = |&(namespace, kind, name): &OwnerKey<'a>| {
+            let (name, _) = name.rsplit_once('-')?;
+            Some((namespace, kind, name))
+        };
+        let derived = makers.iter().filter_map(without_hash).collect();
+        // Of a pod, the ReplicaSet may be in the input, and of that the Deployment, and of that a custom resource.
+        for _ in 0..2 {
+            let made = known.workloads.iter().filter(|w| makers.contains(&own_key(w))).filter_map(of_workload);
+            let more: Vec<OwnerKey<'a>> = made.collect();
+            makers.extend(more);
+        }
+        let was_in_cluster = known.pods.iter().filter(|p| !p.reference.uid.is_empty());
+        Self {
+            makers,
+            derived,
+            namespaces: was_in_cluster.map(|p| p.namespace().as_str()).collect(),
+            workloads: known.workloads.iter().map(own_key).collect(),
+            owners: known.workloads.iter().filter_map(of_workload).collect(),
+        }
+    }
+
+    /// Whether the pods of the workload are in the input.
+    fn replaces(&self, workload: &Workload) -> bool {
+        let namespace = workload.namespace.as_str();
+        // A workload of a cluster has no pods besides those that the cluster has.
+        let is_of_cluster = !workload.uid.is_empty() && self.namespaces.contains(namespace);
+        let derived = workload.derived_kind().map(|made| (namespace, made.kind(), workload.name.as_str()));
+        is_of_cluster
+            || self.makers.contains(&own_key(workload))
+            || derived.is_some_and(|key| self.derived.contains(&key))
+    }
+
+    /// Whether another workload of the input makes the workload or its pods.
+    fn makes_or_is_made(&self, workload: &Workload) -> bool {
+        match workload.controller {
+            // Nothing is known of how a custom resource makes other workloads; these have what it gave them.
+            WorkloadController::Custom { .. } | WorkloadController::CronJob { .. } => {
+                self.owners.contains(&own_key(workload))
+            }
+            // A Deployment says how many pods its ReplicaSets have together.
+            WorkloadController::ReplicaSet { .. } => {
+                let owner = workload.owner.as_ref().filter(|o| o.kind == Resource::Deployment.kind());
+                owner.is_some_and(|o| self.workloads.contains(&owner_key(&workload.namespace, o)))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Workload {
+    /// What its controller makes, to make pods in turn, with a name that ends with a hash or a time.
+    fn derived_kind(&self) -> Option<Resource> {
+        match self.controller {
+            WorkloadController::Deployment { .. } | WorkloadController::Custom { .. } => Some(Resource::ReplicaSet),
+            WorkloadController::CronJob { .. } => Some(Resource::Job),
+            _ => None,
+        }
+    }
+}

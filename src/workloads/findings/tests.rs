@@ -1,0 +1,221 @@
+//! What is found, and what is not.
+#![expect(clippy::needless_pass_by_value, reason = "rows are written with json!")]
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    model::Resource,
+    workloads::{KnownObjects, MAX_PODS, assume},
+};
+
+/// The objects of a namespace, each as its kind, its name and its `spec`.
+#[derive(Default)]
+struct Objects {
+    services: Vec<Service>,
+    pods: Vec<Pod>,
+    workloads: Vec<Workload>,
+    has_custom_resources: bool,
+}
+
+fn objects(given: &[(&str, &str, Value)]) -> Objects {
+    let mut all = Objects::default();
+    for (kind, name, spec) in given {
+        let object = json!({"metadata": {"namespace": "shop", "name": name}, "spec": spec});
+        match *kind {
+            "Service" => all.services.push(serde_json::from_value(object).unwrap()),
+            "Pod" => {
+                let meta = json!({"namespace": "shop", "name": name, "labels": spec});
+                all.pods.push(serde_json::from_value(json!({ "metadata": meta })).unwrap());
+            }
+            "Rollout" => all.workloads.push(Workload::read_custom(object).unwrap()),
+            "Prometheus" => all.has_custom_resources = true,
+            _ => {
+                let resource = Resource::ALL.iter().find(|r| r.kind() == *kind).copied().unwrap();
+                all.workloads.push(Workload::read(resource, object).unwrap());
+            }
+        }
+    }
+    all
+}
+
+/// `code object pointer` and, where `messages` asks for them, the message.
+fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
+    let all = objects(given);
+    let assumed = assume(&KnownObjects {
+        workloads: &all.workloads,
+        autoscalers: &[],
+        pods: &all.pods,
+        nodes: &[],
+        zones: &[],
+        families: crate::model::defaults::ClusterFamilies::default(),
+        due: false,
+        max_pods: MAX_PODS,
+    });
+    let found = findings(&ComparedObjects {
+        services: &all.services,
+        pods: &all.pods,
+        workloads: &all.workloads,
+        outcomes: &assumed.workloads,
+        has_custom_resources: all.has_custom_resources,
+    });
+    let line = |f: Finding| {
+        if messages {
+            format!("{}: {}", f.code, f.message)
+        } else {
+            format!("{} {} {}", f.code, f.object.name, f.pointer.unwrap_or_default())
+        }
+    };
+    found.into_iter().map(line).collect()
+}
+
+/// A Service with this selector and one port, to this target.
+fn service(selector: Value, target: Value) -> Value {
+    json!({"clusterIP": "10.96.0.1", "selector": selector, "ports": [{"port": 80, "targetPort": target, "protocol": "TCP"}]})
+}
+
+/// The spec of a workload: the labels of its template, one container with a probe and two ports, and further fields.
+fn spec(labels: Value, more: Value) -> Value {
+    let ports =
+        json!([{"name": "http", "containerPort": 8080}, {"name": "dns", "containerPort": 53, "protocol": "UDP"}]);
+    let container = json!({"name": "c", "readinessProbe": {"httpGet": {}}, "ports": ports});
+    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [container]}});
+    let mut spec = json!({"replicas": 2, "selector": {"matchLabels": labels}, "template": template});
+    for (key, value) in more.as_object().unwrap() {
+        spec[key] = value.clone();
+    }
+    spec
+}
+
+#[test]
+fn manifests_that_fit_raise_nothing() {
+    let web = || json!({"app": "web", "tier": "front"});
+    let deployment = || ("Deployment", "web", spec(web(), json!({})));
+    let by = |selector: Value| ("Service", "web", service(selector, json!("http")));
+    for given in [
+        vec![by(web()), deployment()],
+        vec![by(json!({"app": "web"})), deployment()],
+        // Nothing is known of the pods of the namespace.
+        vec![by(json!({"app": "other"}))],
+        vec![by(json!({"app": "other"})), ("Pod", "p", json!({"app": "other"})), deployment()],
+        vec![by(json!(null)), deployment()],
+        vec![by(json!({})), deployment()],
+        vec![("Service", "web", json!({"type": "ExternalName", "selector": {"app": "x"}})), deployment()],
+        // Labels that only a controller knows.
+        vec![by(json!({"app": "web", "pod-template-hash": "5d4f8c7b9"})), deployment()],
+        vec![by(json!({"app": "web", "topology.kubernetes.io/zone": "a"})), deployment()],
+        vec![
+            by(json!({"statefulset.kubernetes.io/pod-name": "db-1"})),
+            ("Service", "db", json!({"clusterIP": "None", "selector": {"apps.kubernetes.io/pod-index": "0"}})),
+            ("StatefulSet", "db", spec(web(), json!({"serviceName": "db"}))),
+        ],
+        vec![by(json!({"job-name": "once"})), ("Job", "once", spec(web(), json!({"selector": null})))],
+        // An operator makes the pods of a custom resource, and may add labels to them.
+        vec![by(json!({"app": "web", "role": "primary"})), ("Rollout", "web", spec(web(), json!({})))],
+        vec![
+            by(json!({"operator.prometheus.io/name": "k8s", "app": "prometheus"})),
+            deployment(),
+            ("Prometheus", "k8s", json!({})),
+        ],
+        vec![by(web()), ("Deployment", "web", spec(web(), json!({"replicas": 1})))],
+        vec![("StatefulSet", "db", spec(web(), json!({"serviceName": "elsewhere"})))],
+        vec![("Deployment", "worker", spec(web(), json!({"replicas": 0})))],
+    ] {
+        assert_eq!(check(&given, false), [""; 0], "{given:?}");
+    }
+}
+
+#[test]
+fn contradictions_are_found_where_they_are() {
+    let web = || json!({"app": "web", "tier": "front"});
+    let deployment = || ("Deployment", "web", spec(web(), json!({})));
+    let to = |target: Value| ("Service", "web", service(json!({"app": "web"}), target));
+    let by = |selector: Value| ("Service", "web", service(selector, json!("http")));
+    let unprobed = json!({"metadata": {"labels": web()}, "spec": {"containers": [{"name": "c", "ports": [{"name": "http", "containerPort": 1}]}]}});
+    for (given, want) in [
+        (vec![by(json!({"app": "wbe"})), deployment()], &["selector-matches-no-template web /spec/selector"][..]),
+        (
+            vec![by(json!({"app": "wbe"})), deployment(), ("Prometheus", "k8s", json!({}))],
+            &["selector-matches-no-template web /spec/selector"],
+        ),
+        (
+            vec![
+                by(json!({"statefulset.kubernetes.io/pod-name": "db-x"})),
+                ("StatefulSet", "db", spec(web(), json!({"serviceName": "web"}))),
+            ],
+            &["selector-matches-no-template web /spec/selector", "governing-service-not-headless db /spec/serviceName"],
+        ),
+        (vec![to(json!("https")), deployment()], &["named-port-missing web /spec/ports/0/targetPort"]),
+        (vec![to(json!("dns")), deployment()], &["protocol-mismatch web /spec/ports/0/targetPort"]),
+        (vec![to(json!(8081)), deployment()], &["target-port-undeclared web /spec/ports/0/targetPort"]),
+        (vec![to(json!(null)), deployment()], &["target-port-undeclared web /spec/ports/0/targetPort"]),
+        (
+            vec![by(web()), deployment(), ("Deployment", "canary", spec(web(), json!({})))],
+            &["several-workloads web /spec/selector"],
+        ),
+        (
+            vec![by(web()), ("Deployment", "web", spec(web(), json!({"replicas": 0})))],
+            &["no-replicas web /spec/selector"],
+        ),
+        (
+            vec![by(web()), ("Deployment", "web", spec(web(), json!({"strategy": {"type": "Recreate"}})))],
+            &["rollout-empties-service web /spec/strategy"],
+        ),
+        (
+            vec![
+                by(web()),
+                ("Deployment", "web", spec(web(), json!({"strategy": {"rollingUpdate": {"maxUnavailable": "100%"}}}))),
+            ],
+            &["rollout-empties-service web /spec/strategy"],
+        ),
+        (
+            vec![by(web()), ("Deployment", "web", spec(web(), json!({"template": unprobed})))],
+            &["no-readiness-probe web /spec/template/spec/containers"],
+        ),
+        (
+            vec![("Deployment", "web", spec(web(), json!({"selector": {"matchLabels": {"app": "x"}}})))],
+            &["pods-refused web /spec/selector"],
+        ),
+        (
+            vec![by(web()), ("StatefulSet", "web", spec(web(), json!({"serviceName": "db"})))],
+            &["governing-service-missing web /spec/serviceName"],
+        ),
+        (vec![("StatefulSet", "db", spec(web(), json!({})))], &["governing-service-missing db /spec/serviceName"]),
+        (vec![("Deployment", "web", spec(web(), json!({"replicas": 200_000})))], &["too-many-pods web /spec/replicas"]),
+    ] {
+        assert_eq!(check(&given, false), want, "{given:?}");
+    }
+}
+
+#[test]
+fn messages_name_the_nearest_workload_and_what_differs() {
+    let db = ("Deployment", "db", spec(json!({"app": "db"}), json!({})));
+    let web = ("Deployment", "web", spec(json!({"app": "web", "tier": "front"}), json!({})));
+    for (selector, target, want) in [
+        (
+            json!({"app": "wbe", "tier": "front"}),
+            json!("http"),
+            "nearest: Deployment web, which has app=web instead of wbe",
+        ),
+        (json!({"app": "web", "role": "x"}), json!("http"), "nearest: Deployment web, which has no label role=x"),
+        (json!({"ap": "db"}), json!("http"), "nearest: Deployment db, which has app=db instead of ap=db"),
+        (
+            json!({"app": "web"}),
+            json!("htpp"),
+            "no container of Deployment web has a port named htpp; the names are http, dns",
+        ),
+        (
+            json!({"app": "web"}),
+            json!(81),
+            "no container of Deployment web declares the port 81 (TCP); they declare 8080, 53",
+        ),
+        (
+            json!({"app": "web"}),
+            json!("dns"),
+            "the port dns of Deployment web has the protocol UDP, and that of the Service TCP",
+        ),
+    ] {
+        let found = check(&[("Service", "web", service(selector.clone(), target)), web.clone(), db.clone()], true);
+        assert!(found.len() == 1 && found[0].ends_with(want), "{selector}: {found:?}");
+    }
+}

@@ -1,0 +1,59 @@
+//! The nodes of assumed pods.
+
+use std::collections::BTreeMap;
+
+use smol_str::format_smolstr;
+
+use super::scheduling::{NodeKnowledge, PlacedBy, Scheduling};
+use crate::model::{Node, Text, names};
+
+/// The name of an assumed node; several are numbered.
+pub const ASSUMED_NODE: &str = "assumed-node";
+/// The CPU of an assumed node, for zone hints.
+const CPU: i64 = 4_000_000_000;
+
+/// The nodes of a cluster without nodes in the input: one for each zone, or one without a zone.
+pub(super) fn assumed_nodes(zones: &[Text]) -> Vec<Node> {
+    let node = |name: Text, zone: Option<&Text>| {
+        let of_system = [("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")];
+        let of_node = [(names::HOSTNAME, Some(&name)), (names::ZONE, zone)];
+        let labels = of_system.into_iter().map(|(k, v)| (k, Text::new_static(v)));
+        let labels = labels.chain(of_node.into_iter().filter_map(|(k, v)| Some((k, v?.clone())))).collect();
+        Node { labels, ready: true, cpu_nano: CPU, name, ..Node::default() }
+    };
+    if zones.is_empty() {
+        return vec![node(Text::new_static(ASSUMED_NODE), None)];
+    }
+    let numbered = |(i, zone)| node(format_smolstr!("{ASSUMED_NODE}-{}", i + 1), Some(zone));
+    zones.iter().enumerate().map(numbered).collect()
+}
+
+/// The nodes that pods are placed on.
+#[derive(Debug)]
+pub(super) struct Placement<'a> {
+    /// In the order in which the pods of a workload are spread over them: neighbours are in different zones.
+    nodes: Vec<&'a Node>,
+    known: NodeKnowledge,
+}
+
+impl<'a> Placement<'a> {
+    pub(super) fn new(nodes: &'a [Node], known: NodeKnowledge) -> Self {
+        let mut zones: BTreeMap<Option<&Text>, Vec<&'a Node>> = BTreeMap::new();
+        for node in nodes {
+            zones.entry(node.zone()).or_default().push(node);
+        }
+        let mut ranked: Vec<(usize, Option<&Text>, &'a Node)> = Vec::with_capacity(nodes.len());
+        for (zone, mut of_zone) in zones {
+            of_zone.sort_by_key(|n| &n.name);
+            of_zone.dedup_by_key(|n| &n.name);
+            ranked.extend(of_zone.into_iter().enumerate().map(|(rank, node)| (rank, zone, node)));
+        }
+        ranked.sort_by_key(|(rank, zone, _)| (*rank, *zone));
+        Self { nodes: ranked.into_iter().map(|(_, _, node)| node).collect(), known }
+    }
+
+    /// The nodes that a pod may run on.
+    pub(super) fn fitting(&self, scheduling: &Scheduling, placed_by: PlacedBy) -> Vec<&'a Node> {
+        self.nodes.iter().copied().filter(|n| scheduling.fits(n, self.known, placed_by)).collect()
+    }
+}

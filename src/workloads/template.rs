@@ -1,0 +1,143 @@
+//! The pod template of a workload: what all of its pods have in common.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde::{Deserialize, Deserializer};
+
+use super::scheduling::{NodeTerm, Scheduling, Toleration};
+use crate::model::{
+    ContainerPort, Labels, RawContainerPort, Text, protocol_or_tcp,
+    wire::{Present, nullable},
+};
+
+/// A pod template. Its name and namespace are ignored, as the controllers ignore them.
+#[derive(Clone, Debug, Default)]
+pub struct PodTemplate {
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// `spec.hostname`.
+    pub hostname: Text,
+    /// `spec.subdomain`.
+    pub subdomain: Text,
+    /// `spec.hostNetwork`.
+    pub host_network: bool,
+    /// What a pod asks of its node.
+    pub scheduling: Scheduling,
+    /// Ports in look-up order, as in [`Pod`](crate::model::Pod).
+    pub ports: Arc<[ContainerPort]>,
+    /// Names of the containers that have no readiness probe, without init containers.
+    pub unprobed: Vec<Text>,
+    /// How many containers there are, without init containers.
+    pub containers: usize,
+}
+
+impl PodTemplate {
+    /// A port that two containers listen on. With the host network, an API server refuses every such pod: it copies
+    /// `containerPort` to `hostPort`, in the pod and not in the template. Init containers may repeat a port.
+    pub fn repeated_host_port(&self) -> Option<&ContainerPort> {
+        let ports = self.ports.iter().filter(|p| !p.sidecar && self.host_network);
+        let key = |p: &ContainerPort| (p.number, protocol_or_tcp(&p.protocol).to_owned());
+        let mut seen = BTreeSet::new();
+        ports.into_iter().find(|p| !seen.insert(key(p)))
+    }
+}
+
+impl<'de> Deserialize<'de> for PodTemplate {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        RawTemplate::deserialize(d).map(Self::from)
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawTemplate {
+    #[serde(deserialize_with = "nullable")]
+    metadata: RawMeta,
+    #[serde(deserialize_with = "nullable")]
+    spec: RawSpec,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawMeta {
+    #[serde(deserialize_with = "nullable")]
+    labels: Labels,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawSpec {
+    #[serde(deserialize_with = "nullable")]
+    node_name: Text,
+    #[serde(deserialize_with = "nullable")]
+    host_network: bool,
+    #[serde(deserialize_with = "nullable")]
+    hostname: Text,
+    #[serde(deserialize_with = "nullable")]
+    subdomain: Text,
+    #[serde(deserialize_with = "nullable")]
+    containers: Vec<RawContainer>,
+    #[serde(deserialize_with = "nullable")]
+    init_containers: Vec<RawContainer>,
+    #[serde(deserialize_with = "nullable")]
+    node_selector: Labels,
+    #[serde(deserialize_with = "nullable")]
+    affinity: RawAffinity,
+    #[serde(deserialize_with = "nullable")]
+    tolerations: Vec<Toleration>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawContainer {
+    #[serde(deserialize_with = "nullable")]
+    name: Text,
+    #[serde(deserialize_with = "nullable")]
+    restart_policy: Text,
+    readiness_probe: Present,
+    #[serde(deserialize_with = "nullable")]
+    ports: Vec<RawContainerPort>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawAffinity {
+    #[serde(deserialize_with = "nullable")]
+    node_affinity: RawNodeAffinity,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawNodeAffinity {
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    required: Option<RawNodeSelector>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawNodeSelector {
+    #[serde(deserialize_with = "nullable")]
+    node_selector_terms: Vec<NodeTerm>,
+}
+
+impl From<RawTemplate> for PodTemplate {
+    fn from(RawTemplate { metadata, spec }: RawTemplate) -> Self {
+        let sidecars = spec.init_containers.iter().filter(|c| c.restart_policy == "Always").map(|c| (c, true));
+        let containers = spec.containers.iter().map(|c| (c, false)).chain(sidecars);
+        Self {
+            labels: metadata.labels,
+            hostname: spec.hostname,
+            subdomain: spec.subdomain,
+            host_network: spec.host_network,
+            ports: containers.flat_map(|(c, sidecar)| c.ports.iter().map(move |p| p.of_container(sidecar))).collect(),
+            unprobed: spec.containers.iter().filter(|c| !c.readiness_probe.0).map(|c| c.name.clone()).collect(),
+            containers: spec.containers.len(),
+            scheduling: Scheduling {
+                node_name: spec.node_name,
+                node_selector: spec.node_selector,
+                required: spec.affinity.node_affinity.required.map(|r| r.node_selector_terms),
+                tolerations: spec.tolerations,
+            },
+        }
+    }
+}

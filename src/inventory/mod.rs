@@ -12,6 +12,7 @@
 //! any of them. [`Index`] sorts and borrows the same tables, and then differs: planning visits every Service once, so
 //! that it joins the lists and collects the pods of all selectors in one pass, and keeps no look-up that follows changes.
 
+mod assumed_counts;
 mod assumed_pods;
 mod check;
 mod cluster_index;
@@ -32,7 +33,7 @@ mod table;
 mod targets;
 pub mod whole;
 
-pub use assumed_pods::AssumedPodCounts;
+pub use assumed_counts::AssumedPodCounts;
 pub use check::check;
 pub use cluster_index::{ClusterIndex, IndexReader, Slot};
 pub use fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage};

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{assumed_pods::AssumedPodCounts, findings::Findings, targets::Targets};
+use super::{assumed_counts::AssumedPodCounts, findings::Findings, targets::Targets};
 use crate::{
     engine::reason::{Finding, Reason},
     model::{

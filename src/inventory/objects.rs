@@ -57,7 +57,7 @@ impl AnyObject {
 
     /// The memory in bytes that it takes in an [`Inventory`] and in its index; `None` for kinds of which an input has few,
     /// where what was charged while they were read is near enough.
-    pub(crate) fn memory(&self) -> Option<usize> {
+    pub fn memory(&self) -> Option<usize> {
         /// References in sorted lists, and in lists of what a selector may select.
         const INDEX: usize = size_of::<[usize; 8]>();
         // The lists of the parts of an input are there until they are joined.

@@ -22,7 +22,7 @@ fn allocation(bytes: usize) -> usize {
 }
 
 /// A value that may own memory on the heap.
-pub(crate) trait HeapSize {
+pub trait HeapSize {
     /// This memory in bytes, without the value itself. What several values share is counted for the first of them.
     fn heap_size(&self) -> usize;
 }

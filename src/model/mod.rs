@@ -33,7 +33,7 @@ pub(crate) use address::{AddressKey, parse_lenient};
 pub use address::{Family, PodIp};
 pub use cidr::{Cidr, CidrError};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};
-pub(crate) use heap_size::HeapSize;
+pub use heap_size::HeapSize;
 pub use labels::Labels;
 pub use meta::{ObjectKey, ObjectMeta, ObjectRef, OwnerReference, Time};
 pub use node::{Node, Nodes, Taint};

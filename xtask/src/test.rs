@@ -7,8 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
+use serde_json::Value;
 
-use crate::command::{cargo, has, run, run_together, watch};
+use crate::command::{capture, cargo, has, run, run_together, watch};
 use crate::parity::{self, ParityArgs};
 use crate::paths;
 use crate::server::Server;
@@ -144,7 +145,10 @@ fn faults() -> Result<Outcome> {
     if let Some(skipped) = no_control_plane() {
         return skipped;
     }
-    let output = cluster_command("faults::")?.output().context("starting cargo test")?;
+    // Not by Cargo, which would keep the steps beside this one from building until the end.
+    let mut command = Command::new(cluster_program()?);
+    command.args(["--ignored", "faults::"]);
+    let output = with_control_plane(&mut command)?.output().context("starting the cluster tests")?;
     let text = String::from_utf8_lossy(&output.stdout);
     print!("{text}{}", String::from_utf8_lossy(&output.stderr));
     let mut tally = Tally::default();
@@ -168,9 +172,25 @@ fn no_control_plane() -> Option<Result<Outcome>> {
 fn cluster_command(filter: &str) -> Result<Command> {
     let mut command = cargo();
     command.args("test --workspace --test cluster -- --ignored".split(' ')).args(filter.split(' '));
-    // The control planes are short-lived and may use more memory: garbage collection took a sixth of their time.
-    command.env("KUBEBUILDER_ASSETS", crate::cluster::assets_folder()?).env("GOGC", "400");
+    with_control_plane(&mut command)?;
     Ok(command)
+}
+
+/// Says where the programs of a control plane are.
+fn with_control_plane(command: &mut Command) -> Result<&mut Command> {
+    // The control planes are short-lived and may use more memory: garbage collection took a sixth of their time.
+    Ok(command.env("KUBEBUILDER_ASSETS", crate::cluster::assets_folder()?).env("GOGC", "400"))
+}
+
+/// The program of the cluster tests, as `cargo test` builds it.
+fn cluster_program() -> Result<String> {
+    let messages = capture("cargo", "test --quiet --workspace --test cluster --no-run --message-format json")?;
+    let built = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let is_it = message["target"]["name"] == "cluster";
+        message["executable"].as_str().filter(|_| is_it).map(str::to_owned)
+    };
+    messages.lines().find_map(built).context("Cargo built no cluster tests")
 }
 
 fn browser() -> Result<Outcome> {

@@ -57,7 +57,7 @@ pub(crate) struct OptionParams {
     /// The address families of the cluster, separated by commas. Default: IPv4.
     #[param(rename = "ipFamilies", required = false, nullable = false, style = Form, explode = false, min_items = 1,
         max_items = 2)]
-    ip_families: Option<Vec<FamilyName>>,
+    ip_families: Option<BTreeSet<FamilyName>>,
 }
 
 /// The release of a second plan.

@@ -1,6 +1,6 @@
 //! Workloads, and the pods that their controllers would make.
 //!
-//! A manifest in git has no pods: a Deployment, a StatefulSet or another kind with a pod template makes them. [`assume`]
+//! A manifest in git has no pods: a Deployment, a StatefulSet or another kind with a pod template makes them. [`assume()`]
 //! gives the pods of kube-controller-manager 1.37, with its labels, host names, owners and nodes; `cargo xtask test
 //! cluster` compares them. What a cluster chooses is assumed: hashes and generated letters are the word `assumed`,
 //! addresses are from the ranges for documentation, and every pod that has a node is ready.

@@ -34,20 +34,11 @@ pub(super) struct AttackArguments {
 
 /// Long enough to fill what an attack fills.
 const SHORT: f64 = 3.0;
-/// Enough to see whether reviews are lost, wrongly admitted, or probes fail; all attacks take 80 s.
-const SHORTEST: f64 = 2.0;
 const ALL_SOURCES: u8 = 249;
 
 impl Default for AttackArguments {
     fn default() -> Self {
         Self { seconds: SHORT, only: None, from_genuine: false, api_server: false, shared: false, sources: ALL_SOURCES }
-    }
-}
-
-impl AttackArguments {
-    /// Those of continuous integration, whose machines have other work.
-    pub(super) fn short() -> Self {
-        Self { seconds: SHORTEST, shared: true, ..Self::default() }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The `OpenAPI` document and the page that shows it.
 
+use std::sync::OnceLock;
+
 use axum::{
-    Extension,
-    http::header,
-    response::{IntoResponse, Redirect},
+    Extension, Router,
+    http::{HeaderMap, header},
+    middleware,
+    response::{IntoResponse, Redirect, Response},
 };
 use utoipa::{
     Modify, OpenApi,
@@ -14,7 +17,7 @@ use utoipa::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{problem::ProblemBody, problem_responses};
+use super::{content_encoding, problem::ProblemBody, problem_responses};
 
 /// The head of the document.
 #[derive(OpenApi)]
@@ -67,15 +70,24 @@ pub(super) struct DocumentText(pub(super) fn() -> &'static str);
     responses((status = 200, description = "OpenAPI 3.1.", body = Object), problem_responses::OpenProblems),
     security(()),
 )]
-pub(super) async fn openapi(Extension(text): Extension<DocumentText>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], (text.0)())
+pub(super) async fn openapi(Extension(text): Extension<DocumentText>, headers: HeaderMap) -> Response {
+    /// The text as gzip, which is made when it is first requested; `None` if that fails.
+    static GZIP: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+    let text = (text.0)();
+    let common = [(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept-encoding")];
+    match GZIP.get_or_init(|| content_encoding::gzip(text).ok()) {
+        Some(gzip) if content_encoding::accepts_gzip(&headers) => {
+            (common, [(header::CONTENT_ENCODING, "gzip")], gzip.as_slice()).into_response()
+        }
+        _ => (common, text).into_response(),
+    }
 }
 
 /// Swagger UI, served from the binary: no script, font or validator is loaded from elsewhere.
-pub(super) fn page() -> SwaggerUi {
+pub(super) fn page() -> Router {
     // A relative path also works behind a path prefix.
     let config = Config::new(["../openapi.json"]).validator_url("none").try_it_out_enabled(true).use_base_layout();
-    SwaggerUi::new("/docs").config(config)
+    Router::from(SwaggerUi::new("/docs").config(config)).layer(middleware::from_fn(content_encoding::decompress))
 }
 
 /// A small cluster to try the API with, as kubectl prints it.

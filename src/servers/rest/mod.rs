@@ -11,6 +11,7 @@ mod body;
 mod cluster;
 mod compat;
 mod compute;
+mod content_encoding;
 mod convert;
 mod desired;
 mod document;

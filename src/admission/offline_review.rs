@@ -16,6 +16,7 @@ use super::{
     decision::Decision,
     kinds::AdmissionKind,
     knowledge::Knowledge,
+    owner,
     policy::{self, Policies},
     request::{AdmissionRequest, Operation, Stage},
     settings::Settings,
@@ -52,7 +53,8 @@ pub struct Reviewer<'a> {
     pub cluster: &'a dyn Knowledge,
     /// The labels of its namespaces.
     pub namespaces: &'a Namespaces,
-    /// The user who writes; empty for an anonymous one.
+    /// The user who writes. Empty for the controller that a recorded object names as its writer, and else an anonymous
+    /// one.
     pub user: &'a str,
     /// The groups of the user.
     pub groups: &'a [String],
@@ -137,6 +139,9 @@ impl Reviewer<'_> {
         let old = old.map(as_v1).transpose()?;
         let writer = Writer { user: self.user, namespace: self.namespace };
         let mut request = request_for(object.get(), old.as_ref().map(|o| o.get()), writer)?;
+        if self.user.is_empty() && old.is_none() {
+            request.user = Cow::Borrowed(recorded_writer(&object).unwrap_or_default());
+        }
         request.groups = self.groups.iter().map(|g| Cow::Borrowed(g.as_str())).collect();
         self.answer(&request)
     }
@@ -176,6 +181,23 @@ pub fn note_namespace(object: &RawValue, key: &ObjectKey, into: &mut Namespaces)
     if key.kind == "Namespace" {
         into.insert(key.name.to_string(), policy::labels_of(object));
     }
+}
+
+/// The controller that wrote an object, if it was in a cluster: it has a uid, and the label of the controller. What
+/// somebody writes by hand has no uid.
+fn recorded_writer(object: &RawValue) -> Option<&'static str> {
+    #[derive(Deserialize)]
+    struct Recorded {
+        kind: Text,
+        metadata: RecordedMeta,
+    }
+    #[derive(Deserialize)]
+    struct RecordedMeta {
+        uid: Text,
+        labels: Labels,
+    }
+    let Recorded { kind, metadata } = serde_json::from_str(object.get()).ok()?;
+    if metadata.uid.is_empty() { None } else { owner::writer_of(&kind, &metadata.labels) }
 }
 
 /// Whether a finding is about a field that an API server fills in. A manifest rightly leaves it out.

@@ -19,6 +19,24 @@ pub(super) fn is_controller(user: &str) -> bool {
     CONTROLLER_USERS.contains(&user)
 }
 
+/// The user of each built-in controller that names itself in the labels of what it writes.
+const USER_OF_CONTROLLER: [(&str, &str); 3] = [
+    (names::ENDPOINTS_CONTROLLER, "system:serviceaccount:kube-system:endpoint-controller"),
+    (names::SLICE_CONTROLLER, "system:serviceaccount:kube-system:endpointslice-controller"),
+    (names::MIRROR_CONTROLLER, "system:serviceaccount:kube-system:endpointslicemirroring-controller"),
+];
+
+/// The user who probably wrote a stored object of this kind with these labels: the built-in controller that they name.
+pub(super) fn writer_of(kind: &str, labels: &Labels) -> Option<&'static str> {
+    let owner = match kind {
+        "Endpoints" => ENDPOINTS,
+        "EndpointSlice" => SLICES,
+        _ => return None,
+    };
+    let controller = managed_by(labels, owner)?;
+    USER_OF_CONTROLLER.iter().find(|(name, _)| *name == controller).map(|(_, user)| *user)
+}
+
 /// The label that names the writer of Endpoints, and its value for the built-in controller.
 pub(super) const ENDPOINTS: (&str, &[&str]) = (names::ENDPOINTS_MANAGED_BY, &[names::ENDPOINTS_CONTROLLER]);
 /// The label that names the writer of a slice, and its values for the built-in controllers.

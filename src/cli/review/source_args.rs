@@ -33,7 +33,8 @@ pub(super) struct SourceArgs {
     #[command(flatten)]
     defaults: DefaultsArgs,
     /// The user who writes, such as `system:serviceaccount:shop:operator`. Policies may exempt users, and writes of
-    /// Kubernetes' controllers are not reviewed.
+    /// Kubernetes' controllers are not reviewed. Default: for an object from a cluster, the built-in controller that its
+    /// labels name; else an anonymous user.
     #[arg(long, value_name = "USER")]
     pub(super) user: Option<String>,
     /// A group of the user. May be given several times.

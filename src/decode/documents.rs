@@ -61,8 +61,19 @@ impl<'a> Document<'a> {
     /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the
     /// object that should contain it.
     pub fn line_of(&self, field: &str) -> usize {
+        self.position_of(field).line
+    }
+
+    /// The line of a field, as of [`line_of`](Self::line_of); and its column, from 1, if the whole object is on one line.
+    pub fn place_of(&self, field: &str) -> (usize, Option<usize>) {
+        let Position { line, column } = self.position_of(field);
+        let on_one_line = !self.raw.get().contains('\n');
+        (line, on_one_line.then_some(column))
+    }
+
+    fn position_of(&self, field: &str) -> Position {
         // The type from a list is not in the text of the object: its lines are not known.
-        let Cow::Borrowed(raw) = &self.raw else { return self.line };
+        let Cow::Borrowed(raw) = &self.raw else { return self.at };
         let mut raw: &RawValue = raw;
         for name in steps(field) {
             match part(raw, &name) {
@@ -72,7 +83,7 @@ impl<'a> Document<'a> {
         }
         let whole = self.raw.get();
         let start = (raw.get().as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
-        self.at.after(whole.as_bytes().get(..start).unwrap_or_default()).line
+        self.at.after(whole.as_bytes().get(..start).unwrap_or_default())
     }
 }
 

@@ -81,6 +81,9 @@ impl FindingEffect {
 pub(super) struct FileFinding<'a> {
     pub(super) file: &'a str,
     pub(super) line: usize,
+    /// The column, from 1, if the whole object is on this line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) column: Option<usize>,
     pub(super) object: ObjectKey,
     pub(super) severity: Severity,
     pub(super) effect: FindingEffect,
@@ -109,11 +112,12 @@ impl<'a, 'd> FileObject<'a, 'd> {
         Self { file, document, key, root: "" }
     }
 
-    fn line_of(self, field: &str) -> usize {
+    /// The line of a field, and its column if the whole object is on one line.
+    fn place_of(self, field: &str) -> (usize, Option<usize>) {
         match (self.root, field) {
-            ("", field) => self.document.line_of(field),
-            (root, "") => self.document.line_of(root),
-            (root, field) => self.document.line_of(&format!("{root}.{field}")),
+            ("", field) => self.document.place_of(field),
+            (root, "") => self.document.place_of(root),
+            (root, field) => self.document.place_of(&format!("{root}.{field}")),
         }
     }
 }
@@ -139,9 +143,11 @@ impl<'a> FileFinding<'a> {
             Mode::Enforce | Mode::Warn => (Severity::Warning, FindingEffect::Warned),
             Mode::Audit | Mode::Off => (Severity::Info, FindingEffect::Audited),
         };
+        let (line, column) = at.place_of(&finding.field);
         Self {
             file: at.file,
-            line: at.line_of(&finding.field),
+            line,
+            column,
             object: at.key.clone(),
             severity,
             effect,
@@ -156,12 +162,14 @@ impl<'a> FileFinding<'a> {
     pub(super) fn of_input(at: FileObject<'a, '_>, input: &Finding) -> Self {
         let (line, message) = split_line(at.file, &input.message);
         let pointer = input.pointer.as_deref().unwrap_or_default();
+        let place = at.place_of(pointer);
         let effect = if input.severity == Severity::Error { FindingEffect::Invalid } else { FindingEffect::Warned };
         // The message about a policy names the field.
         let field = if input.object.kind == POLICY_KIND { String::new() } else { field_path(pointer) };
         Self {
             file: at.file,
-            line: line.unwrap_or_else(|| at.line_of(pointer)),
+            line: line.unwrap_or(place.0),
+            column: place.1,
             object: at.key.clone(),
             severity: input.severity,
             effect,
@@ -179,9 +187,11 @@ impl<'a> FileFinding<'a> {
 
     /// A finding that makes the whole object invalid.
     pub(super) fn invalid(at: FileObject<'a, '_>, message: String) -> Self {
+        let (line, column) = at.place_of("");
         Self {
             file: at.file,
-            line: at.document.line,
+            line,
+            column,
             object: at.key.clone(),
             severity: Severity::Error,
             effect: FindingEffect::Invalid,
@@ -205,7 +215,8 @@ impl<'a> FileFinding<'a> {
     }
 
     pub(super) fn place(&self) -> String {
-        format!("{}:{}", self.file, self.line)
+        let column = self.column.map(|column| format!(":{column}")).unwrap_or_default();
+        format!("{}:{}{column}", self.file, self.line)
     }
 
     /// The field and the message.

@@ -79,6 +79,9 @@ fn result(finding: &FileFinding<'_>, rule: usize) -> Value {
         }],
         "partialFingerprints": { "roster/v1": fingerprint(finding) },
     });
+    if let Some(column) = finding.column {
+        result["locations"][0]["physicalLocation"]["region"]["startColumn"] = json!(column);
+    }
     if let Some(policy) = &finding.policy {
         result["properties"] = json!({ "policy": printable(policy) });
     }
@@ -135,6 +138,7 @@ mod tests {
             let finding = FileFinding {
                 file: &text,
                 line: 1,
+                column: None,
                 object: ObjectKey::new(&text, &text.as_str().into(), &text.as_str().into()),
                 severity: Severity::Error,
                 effect: FindingEffect::Denied,

@@ -288,7 +288,7 @@ fn a_recorded_review_is_answered() {
     let broken = review(&[], r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#);
     assert_eq!(broken.code, 2);
     assert!(
-        broken.err.contains("<stdin>:1: AdmissionReview : the review cannot be read: the field `request` is missing"),
+        broken.err.contains("<stdin>:1:1: AdmissionReview : the review cannot be read: the field `request` is missing"),
         "{}",
         broken.err
     );
@@ -528,4 +528,36 @@ spec:
         assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
         assert!(ran.out.contains(out) && ran.err.contains(err), "{}{}", ran.out, ran.err);
     }
+}
+
+#[test]
+fn what_the_controllers_wrote_is_theirs() {
+    let ran = roster(&["review", "-f", "examples/shop.yaml"]);
+    let warned: Vec<&str> = ran.out.lines().filter(|line| line.contains(" warned ")).collect();
+    // The Endpoints of the warehouse are written by hand; their copy is the controller's.
+    assert_eq!(warned.len(), 3, "{}", ran.out);
+    assert!(
+        warned[0].starts_with("Service shop/cart") && warned[0].contains("selector-matches-nothing"),
+        "{}",
+        ran.out
+    );
+    assert!(warned[1..].iter().all(|l| l.starts_with("Endpoints shop/warehouse") && l.contains("address-provenance")));
+    // Somebody else may not write with these labels.
+    let spoofed = roster(&["review", "-f", "examples/shop.yaml", "--user", "mallory"]);
+    assert!(spoofed.out.matches("managed-by-spoofed ").count() > 10, "{}", spoofed.out);
+    let by_hand = r#"{"kind": "Endpoints", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "n",
+        "labels": {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}}}"#;
+    let ran = review(&[], by_hand);
+    assert!(ran.out.contains("managed-by-spoofed"), "{}", ran.out);
+}
+
+#[test]
+fn a_place_in_one_line_has_a_column() {
+    let line = r#"{"kind":"Service","apiVersion":"v1","metadata":{"name":"a","namespace":"n"},"spec":{"externalIPs":["203.0.113.8"],"ports":[{"port":80}]}}"#;
+    let column = line.find(r#""203.0.113.8""#).unwrap() + 1;
+    let ran = validate(&[], line);
+    assert!(ran.out.contains(&format!("<stdin>:1:{column} ")), "{}", ran.out);
+    let sarif: Value = serde_json::from_str(&validate(&["-o", "sarif"], line).out).unwrap();
+    let region = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"];
+    assert_eq!(region, &serde_json::json!({"startLine": 1, "startColumn": column}));
 }

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, OpenOptions},
     io::Write,
+    net::IpAddr,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
@@ -20,10 +21,13 @@ use super::{
     style::{GREEN, RED, YELLOW},
     table::{Cell, Table},
 };
-use crate::runtime::{
-    certificates::{CertificateLifetimes, Material, advance},
-    clock::Clock,
-    tls::{CertificateInfo, ValidityError},
+use crate::{
+    model::dns,
+    runtime::{
+        certificates::{CertificateLifetimes, Material, advance},
+        clock::Clock,
+        tls::{CertificateInfo, ValidityError},
+    },
 };
 
 /// Show certificates, or issue certificates to try the webhook with.
@@ -62,7 +66,7 @@ struct Dev {
     #[arg(long, value_name = "FOLDER", default_value = "certs")]
     dir: PathBuf,
     /// DNS names and IP addresses of the certificate
-    #[arg(long, value_name = "NAME", default_values = ["localhost", "127.0.0.1", "::1"])]
+    #[arg(long, value_name = "NAME", default_values = ["localhost", "127.0.0.1", "::1"], value_parser = host_name)]
     name: Vec<String>,
     /// Overwrite existing files
     #[arg(long)]
@@ -90,6 +94,16 @@ struct CertificateRows {
 
 /// Certificates with fewer days left are reported.
 const SOON_DAYS: i64 = 14;
+
+/// A DNS name, which may begin with `*.`, or an IP address: no client accepts a certificate for anything else.
+fn host_name(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("*.").unwrap_or(text).to_ascii_lowercase();
+    if text.parse::<IpAddr>().is_ok() || dns::is_subdomain(name.as_bytes()) {
+        Ok(text.to_owned())
+    } else {
+        Err("not a DNS name or an IP address".to_owned())
+    }
+}
 
 impl Certs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {

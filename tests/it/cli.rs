@@ -7,6 +7,7 @@ mod explain;
 mod input;
 #[cfg(feature = "shell")]
 mod live;
+mod part;
 mod plan;
 mod review;
 #[cfg(feature = "shell")]
@@ -152,4 +153,18 @@ fn a_closed_pipe_is_not_an_error() {
     let output = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(err == "code 0\n" || err == "code 1\n", "{err}");
+}
+
+#[test]
+fn certificates_are_for_names_that_clients_look_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("certs").display().to_string();
+    for name in ["", "a b", "-a", "https://a", "a..b", "*", "*.*.b", "1.2.3.4:80"] {
+        let ran = roster(&["certs", "dev", "--dir", &dir, &format!("--name={name}")]);
+        let why = "not a DNS name or an IP address";
+        assert!(ran.code == 2 && ran.err.contains(why), "{name:?}: {}{}", ran.out, ran.err);
+    }
+    assert!(!std::path::Path::new(&dir).exists());
+    let ran = roster(&["certs", "dev", "--dir", &dir, "--name", "*.a.svc", "--name", "Roster", "--name", "fd00::1"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
 }

@@ -83,6 +83,7 @@ fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, records: Vec<
     if focus.pod.is_none() {
         // The records of one pod say nothing about the others.
         reasons.extend(service_causes::unserved_ports(state, &table));
+        reasons.extend(service_causes::missing_targets(state, &pods, &table));
     }
     reasons.extend(plan.problems.into_iter().map(|p| Cause::of_finding(p, key.as_ref())));
     let omitted_reasons = reasons.len().saturating_sub(MAX_REASONS);

@@ -1,5 +1,7 @@
 //! The causes that concern a Service as a whole.
 
+use std::collections::BTreeSet;
+
 use super::{
     explanation::Cause,
     selector_misses::{self, LabelGroups},
@@ -9,10 +11,11 @@ use crate::{
     engine::{
         membership,
         phrase::counted,
+        ports::miss,
         reason::Reason,
         state::{Options, State},
     },
-    model::{EndpointSlice, ObjectKey, Pod, Service, names},
+    model::{EndpointSlice, ObjectKey, Pod, Service, ServicePort, TargetPort, names},
 };
 
 /// The Service; if it was deleted, its name as its Endpoints or slices give it.
@@ -61,6 +64,38 @@ pub(super) fn of_service(
     out
 }
 
+/// The ports with a name in `targetPort` that no selected pod has, where no verdict says so: nothing looks for the ports
+/// of pods without an address, but a typo can be seen in their manifest.
+pub(super) fn missing_targets(state: &State<'_>, selected: &[&Pod], table: &VerdictTable) -> Vec<Cause> {
+    let (Some(service), Some(first)) = (state.service, selected.first()) else { return Vec::new() };
+    let is_open = |index: usize| {
+        let tally = table.ports.get(index);
+        tally.is_some_and(|t| !t.served && t.reasons.keys().all(|reason| *reason == Reason::NoPodIp))
+    };
+    let named = |port: &&ServicePort| matches!(port.target_port, TargetPort::Name(_));
+    let open: Vec<&ServicePort> =
+        service.ports.iter().enumerate().filter(|(i, _)| is_open(*i)).map(|(_, port)| port).filter(named).collect();
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let ports = selected.iter().flat_map(|pod| pod.ports.iter());
+    let present: BTreeSet<(&str, &str)> = ports.map(|p| (p.name.as_str(), p.protocol.as_str())).collect();
+    let is_missing = |port: &&&ServicePort| match &port.target_port {
+        TargetPort::Name(name) => !present.contains(&(name.as_str(), port.protocol.as_str())),
+        TargetPort::Number(_) => false,
+    };
+    let cause = |port: &&ServicePort| {
+        let (reason, detail) = miss(first, port);
+        Cause::new(reason, format!("{}: {detail} (in {})", port_text(port), counted(selected.len(), "pod")))
+    };
+    open.iter().filter(is_missing).map(cause).collect()
+}
+
+/// `port 80 (http)`.
+fn port_text(port: &ServicePort) -> String {
+    if port.name.is_empty() { format!("port {}", port.port) } else { format!("port {} ({})", port.port, port.name) }
+}
+
 /// Where the endpoints of a Service without selector come from.
 fn who_writes(state: &State<'_>, service: &Service) -> String {
     let meta = &service.meta;
@@ -87,11 +122,7 @@ pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a VerdictTable) -> 
     let ports = state.service.map_or(&[][..], |s| &s.ports);
     let unserved = table.ports.iter().enumerate().filter(|(_, t)| !t.served && !t.reasons.is_empty());
     unserved.map(|(index, tally)| {
-        let port = match ports.get(index) {
-            Some(p) if p.name.is_empty() => format!("port {}", p.port),
-            Some(p) => format!("port {} ({})", p.port, p.name),
-            None => "the Service".to_owned(),
-        };
+        let port = ports.get(index).map_or_else(|| "the Service".to_owned(), port_text);
         let mut why: Vec<(usize, Reason)> = tally.reasons.iter().map(|(r, (pods, _))| (*pods, *r)).collect();
         why.sort_by_key(|(pods, _)| std::cmp::Reverse(*pods));
         let why: Vec<String> =

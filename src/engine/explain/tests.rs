@@ -492,3 +492,31 @@ fn rows_that_are_not_listed_are_counted() {
     let Summary { pods, served, omitted_rows, .. } = explanation.summary;
     assert_eq!((explanation.rows.len(), pods, served, omitted_rows), (600, 1, 300, 0));
 }
+
+#[test]
+fn a_typo_in_target_port_shows_before_the_pod_has_an_address() {
+    let request = |target: &str, ready: bool| -> PlanRequest {
+        let status = if ready { json!({"podIPs": [{"ip": "10.0.0.1"}]}) } else { json!({}) };
+        serde_json::from_value(json!({
+            "service": {"metadata": {"name": "web", "namespace": "n"}, "spec": {
+                "selector": {"app": "web"}, "ipFamilies": ["IPv4"],
+                "ports": [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": target}],
+            }},
+            "pods": [{"metadata": {"name": "a", "namespace": "n", "labels": {"app": "web"}}, "status": status,
+                "spec": {"containers": [{"ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}]}]}}],
+        }))
+        .unwrap()
+    };
+    for (target, ready, want) in [
+        ("htpp", false, &["port 80 (http): no container port is named \"htpp\"; there is http (in 1 pod)"][..]),
+        ("http", false, &[]),
+        // The verdict of the pod says it.
+        ("htpp", true, &[]),
+    ] {
+        let request = request(target, ready);
+        let explanation = request.with_state(|state, _| explain(state, &request.options));
+        let found = explanation.reasons.iter().filter(|r| r.code == Reason::NamedPortMissing);
+        let details: Vec<&str> = found.map(|r| r.detail.as_str()).collect();
+        assert_eq!(details, want, "{target} {ready}");
+    }
+}

@@ -56,7 +56,7 @@ impl Color {
 
 /// Standard output, buffered, and with colours where they are enabled.
 pub(super) struct Output {
-    out: BufWriter<AutoStream<io::Stdout>>,
+    out: BufWriter<UntilClosed<AutoStream<io::Stdout>>>,
     width: Option<usize>,
 }
 
@@ -70,7 +70,7 @@ impl Output {
             .flatten();
         // Documents hold no styles, so they bypass the filter that removes styles.
         let out = if format.is_table() { AutoStream::auto(stdout) } else { AutoStream::always(stdout) };
-        Self { out: BufWriter::with_capacity(1 << 16, out), width }
+        Self { out: BufWriter::with_capacity(1 << 16, UntilClosed { inner: out, closed: false }), width }
     }
 
     /// Width of the terminal, if standard output is one.
@@ -92,6 +92,37 @@ impl Output {
             }
         }
         Ok(())
+    }
+}
+
+/// A stream whose reader may leave early, as `head` does: the rest is computed, because the exit code depends on it, and
+/// goes nowhere.
+struct UntilClosed<W> {
+    inner: W,
+    closed: bool,
+}
+
+impl<W: Write> UntilClosed<W> {
+    fn unless_closed<T>(&mut self, quiet: T, write: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+        if self.closed {
+            return Ok(quiet);
+        }
+        match write(&mut self.inner) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(quiet)
+            }
+            done => done,
+        }
+    }
+}
+
+impl<W: Write> Write for UntilClosed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_closed(bytes.len(), |out| out.write(bytes))
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_closed((), Write::flush)
     }
 }
 

@@ -16,7 +16,8 @@ pub(super) struct ClusterArgs {
     /// current context.
     #[arg(long, value_name = "CONTEXT", help_heading = "Live cluster")]
     context: Option<String>,
-    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
+    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]. If it names a program
+    /// that fetches credentials (`exec`), that program is run, as kubectl runs it.
     #[arg(long, value_name = "FILE", help_heading = "Live cluster")]
     kubeconfig: Option<PathBuf>,
     /// Maximum seconds to wait for one response of the API server.

@@ -22,6 +22,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct FindingsReport {
     findings: Vec<Finding>,
+    /// What to do about codes that are shown elsewhere.
+    fixes: BTreeMap<&'static str, &'static str>,
     /// How many more findings were counted, but not recorded.
     omitted: u64,
     /// Service, and the error that its controller would return.
@@ -33,8 +35,14 @@ pub(super) struct FindingsReport {
 impl FindingsReport {
     /// The findings about the input; those of severity info only if `wide`, or if the answer depends on them.
     pub(super) fn of_input(findings: &Findings, wide: bool) -> Self {
-        let is_shown = |f: &&Finding| wide || f.severity > Severity::Info || f.code == Reason::Assumed;
-        let shown = findings.into_iter().filter(is_shown).cloned().collect();
+        let matters = |f: &&Finding| matches!(f.code, Reason::Assumed | Reason::NotChecked);
+        let is_shown = |f: &&Finding| wide || f.severity > Severity::Info || matters(f);
+        // Why a file cannot be read is on standard error already.
+        let brief = |f: &Finding| match f.object.kind.as_str() {
+            "File" => Finding { message: "cannot be read: see the error".to_owned(), ..f.clone() },
+            _ => f.clone(),
+        };
+        let shown = findings.into_iter().filter(is_shown).map(brief).collect();
         Self { findings: shown, omitted: findings.more(), ..Self::default() }
     }
 
@@ -44,14 +52,21 @@ impl FindingsReport {
         let events = plan.events.into_iter().filter(|_| wide);
         Self {
             findings: plan.problems.into_iter().filter(|f| wide || f.severity > Severity::Info).collect(),
+            fixes: BTreeMap::new(),
             omitted: 0,
             errors: plan.errors.into_iter().map(|e| (key.clone(), e)).collect(),
             events: events.map(|e| (e.kind, e.reason, e.object.to_string(), e.message)).collect(),
         }
     }
 
+    /// Adds what to do about codes that are shown elsewhere.
+    pub(super) fn add_fixes(&mut self, fixes: impl IntoIterator<Item = (&'static str, &'static str)>) {
+        self.fixes.extend(fixes);
+    }
+
     pub(super) fn append(&mut self, mut other: Self) {
         self.findings.append(&mut other.findings);
+        self.fixes.append(&mut other.fixes);
         self.omitted += other.omitted;
         self.errors.append(&mut other.errors);
         self.events.append(&mut other.events);
@@ -61,7 +76,7 @@ impl FindingsReport {
     pub(super) fn print(mut self, out: &mut Output) -> io::Result<()> {
         self.findings.sort_by_key(|p| std::cmp::Reverse(p.severity));
         // Each fix once: many Services often share a finding.
-        let mut fixes = BTreeMap::new();
+        let mut fixes = self.fixes;
         let mut table = Table::new(["SEVERITY", "OBJECT", "CODE", "MESSAGE"]);
         for p in self.findings {
             let at = p.pointer.map(|at| format!(" (at {at})")).unwrap_or_default();
@@ -80,7 +95,8 @@ impl FindingsReport {
         }
         section(out, "What to do", &table)?;
         if self.omitted > 0 {
-            writeln!(out, "and {} more findings about the input\n", self.omitted)?;
+            let s = if self.omitted == 1 { "" } else { "s" };
+            writeln!(out, "and {} more finding{s} about the input\n", self.omitted)?;
         }
         let mut table = Table::new(["SERVICE", "ERROR"]);
         for (service, error) in self.errors {

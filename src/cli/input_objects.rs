@@ -44,6 +44,11 @@ pub(super) struct InputArgs {
     /// for each [default: one node without a zone]
     #[arg(long, value_name = "ZONE", value_delimiter = ',')]
     zones: Vec<Text>,
+    /// The files contain all objects of the cluster: what is not there does not exist. Without this option, nothing is
+    /// concluded from a kind (Services, Pods, Nodes, Endpoints) that the files have no object of. A live cluster is always
+    /// complete.
+    #[arg(long, conflicts_with_all = ["context", "kubeconfig"])]
+    complete: bool,
     #[command(flatten)]
     defaults: DefaultsArgs,
     #[command(flatten)]
@@ -74,8 +79,17 @@ pub(super) struct InputObjects {
     pub(super) inventory: Inventory,
     /// Whether all of the input was read.
     pub(super) complete: bool,
+    /// Whether the input may be a part of a cluster.
+    is_part: bool,
     /// The release of the live cluster, if a cluster was read.
     pub(super) release: Option<Minor>,
+}
+
+impl InputObjects {
+    /// The index of all objects.
+    pub(super) fn index(&self) -> Index<'_> {
+        if self.is_part { self.inventory.index_of_part() } else { self.inventory.index() }
+    }
 }
 
 impl InputArgs {
@@ -83,7 +97,8 @@ impl InputArgs {
     /// error.
     pub(super) fn read(&self, plugin: bool) -> anyhow::Result<InputObjects> {
         let progress = ProgressLine::start("reading");
-        let mut objects = InputObjects { inventory: Inventory::default(), complete: true, release: None };
+        let is_part = !self.complete && !self.files.is_empty();
+        let mut objects = InputObjects { inventory: Inventory::default(), complete: true, is_part, release: None };
         if self.files.is_empty() {
             ensure!(
                 plugin || self.cluster.is_given(),

@@ -200,6 +200,8 @@ code_table! {
     IgnoredObject("ignored-object", Info, "");
     /// A field is missing in objects that were never in a cluster, or the pods of a workload are. Roster fills in what an API server would, and the pods that controllers would make; `--namespace`, `--ip-families` and `--zones` describe the cluster.
     Assumed("assumed", Info, "");
+    /// The input has no object of a kind. Roster concludes nothing from that, and plans no removal because of it.
+    NotChecked("not-checked", Info, "Add the objects of that kind to the input; or add --complete if the input is the whole cluster.");
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");
     /// There is another object of this kind, namespace and name; the last one counts.

@@ -7,6 +7,7 @@ use super::{
     label_postings::LabelPostings,
     objects::Inventory,
     table::{Row, Table},
+    unknown_kinds::{self, UnknownKinds},
 };
 use crate::{
     engine::{
@@ -26,6 +27,7 @@ pub struct Index<'a> {
     slices: Vec<&'a EndpointSlice>,
     pods: usize,
     unreadable: &'a BTreeSet<(Text, Text)>,
+    unknown: UnknownKinds,
     problems: Findings,
 }
 
@@ -44,14 +46,20 @@ pub struct Entry<'a> {
 }
 
 impl Inventory {
-    /// Sorts the objects, drops duplicates, and finds what belongs to which Service.
+    /// Sorts the objects, drops duplicates, and finds what belongs to which Service. What is not among the objects does
+    /// not exist.
     pub fn index(&self) -> Index<'_> {
-        Index::new(self)
+        Index::new(self, UnknownKinds::default())
+    }
+
+    /// The index of objects that may be a part of a cluster: nothing is known about the kinds that have no object.
+    pub fn index_of_part(&self) -> Index<'_> {
+        Index::new(self, UnknownKinds::of(self))
     }
 }
 
 impl<'a> Index<'a> {
-    fn new(inventory: &'a Inventory) -> Self {
+    fn new(inventory: &'a Inventory, unknown: UnknownKinds) -> Self {
         let mut problems = inventory.problems.clone();
         problems.extend(inventory.ignored_problems());
         problems.extend(inventory.assumptions());
@@ -67,13 +75,16 @@ impl<'a> Index<'a> {
         let unreadable = &inventory.unreadable;
         let mut entries = entries(&services, &endpoints, &slices);
         entries.retain(|e| unreadable.is_empty() || !unreadable.contains(&(e.namespace.clone(), e.name.clone())));
+        problems.extend(unknown.findings(inventory, &entries));
+        let assumed = if unknown.nodes { unknown_kinds::assumed_nodes(inventory) } else { Vec::new() };
         Self {
             entries,
-            nodes: nodes.into_iter().cloned().collect(),
+            nodes: nodes.into_iter().cloned().chain(assumed).collect(),
             postings: LabelPostings::new(&services, &pods),
             slices,
             pods: pods.len(),
             unreadable,
+            unknown,
             problems,
         }
     }
@@ -121,7 +132,12 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// All nodes.
+    /// The kinds about which nothing is known.
+    pub fn unknown(&self) -> UnknownKinds {
+        self.unknown
+    }
+
+    /// All nodes. If nothing is known about them, those that pods name.
     pub fn nodes(&self) -> &Nodes {
         &self.nodes
     }

@@ -31,6 +31,7 @@ mod store;
 mod store_tests;
 mod table;
 mod targets;
+mod unknown_kinds;
 pub mod whole;
 
 pub use assumed_counts::AssumedPodCounts;
@@ -48,3 +49,4 @@ pub use snapshot::{Borrowed, Placed, Snapshot};
 pub use store::{Store, StoreSink, Stored};
 pub use table::{Lookup, Row, Table};
 pub use targets::Targets;
+pub use unknown_kinds::UnknownKinds;

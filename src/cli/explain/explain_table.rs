@@ -19,7 +19,7 @@ use crate::{
     },
     engine::{
         explain::{Cause, Explanation, PodState, PodVerdict, PortName},
-        reason::Severity,
+        reason::{Reason, Severity},
         record::Scope,
     },
     model::{TargetPort, Text},
@@ -46,15 +46,9 @@ pub(super) fn print(explainer: &Explainer<'_>, wide: bool, out: &mut Output) -> 
             Ok(block(out, &name, &explanation, wide)?)
         },
     )?;
-    if !fixes.is_empty() {
-        let mut table = Table::new(["CODE", "FIX"]);
-        for (code, fix) in fixes {
-            table.push([code.into(), fix.into()]);
-        }
-        table.print(out, 0)?;
-        writeln!(out)?;
-    }
-    FindingsReport::of_input(explainer.index.problems(), wide).print(out)?;
+    let mut report = FindingsReport::of_input(explainer.index.problems(), wide);
+    report.add_fixes(fixes);
+    report.print(out)?;
     let ServedTotals { services, pod_ports, served } = totals;
     let s = if services == 1 { "" } else { "s" };
     writeln!(
@@ -73,8 +67,12 @@ fn is_shown(finding: &Cause, wide: bool) -> bool {
 fn block(out: &mut Output, name: &str, explanation: &Explanation, wide: bool) -> io::Result<()> {
     let ServedTotals { pod_ports, served, .. } = ServedTotals::of(explanation);
     let style = if served == pod_ports && !needs_attention(explanation) { GREEN } else { YELLOW };
-    let account =
-        if pod_ports == 0 { "no pods".to_owned() } else { format!("{served} of {pod_ports} pods x ports served") };
+    let unknown = explanation.reasons.iter().any(|cause| cause.code == Reason::NotChecked);
+    let account = match pod_ports {
+        0 if unknown => "pods not checked".to_owned(),
+        0 => "no pods".to_owned(),
+        _ => format!("{served} of {pod_ports} pods x ports served"),
+    };
     writeln!(out, "{BOLD}{}{BOLD:#}: {style}{account}{style:#}", printable(name))?;
     let mut table = Table::new(["SEVERITY", "CODE", "DETAIL"]);
     for finding in &explanation.reasons {

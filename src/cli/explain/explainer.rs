@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::{
     cli::progress_line::ProgressLine,
     engine::{
-        explain::{Explanation, Focus, LabelGroups, explain, explain_only},
+        explain::{Cause, Explanation, Focus, LabelGroups, explain, explain_only},
         plan::selected_pods,
         reason::Reason,
         state::{Options, State},
@@ -36,7 +36,12 @@ impl Explainer<'_> {
             // The pods that a selector was meant to match are searched among all pods.
             let all = || self.groups.get_or_init(|| self.pods.iter().copied().collect());
             let groups = selected.is_empty().then(all);
-            return explain_only(&state, &self.options, Focus { pods: groups, ..Focus::default() });
+            let mut all = explain_only(&state, &self.options, Focus { pods: groups, ..Focus::default() });
+            if self.index.unknown().hides_pods_of(entry) {
+                all.reasons.retain(|cause| cause.code != Reason::SelectorMatchesNothing);
+                all.reasons.insert(0, Cause::new(Reason::NotChecked, "the input has no Pods"));
+            }
+            return all;
         };
         match selected.iter().position(|p| p.name() == pod.name()) {
             // The Service does not select the pod: explain only how their labels differ.

@@ -44,8 +44,12 @@ pub(super) struct ExplainArgs {
 impl ExplainArgs {
     pub(super) fn run(&self, plugin: bool) -> anyhow::Result<Outcome> {
         let objects = self.input.read(plugin)?;
-        let mut index = objects.inventory.index();
+        let mut index = objects.index();
         self.input.select(&mut index)?;
+        if index.unknown().services {
+            // What Endpoints and slices without a Service are left over from is unknown.
+            index.retain(|e| e.service.is_some());
+        }
         let pods: Vec<&Pod> = objects.inventory.pods.iter().collect();
         let pod = self.pod.as_deref().map(|name| self.find(&pods, name)).transpose()?;
         if let Some(pod) = pod {

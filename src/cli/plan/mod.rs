@@ -79,7 +79,7 @@ fn limit(text: &str) -> Result<Limit, String> {
 impl PlanArgs {
     pub(super) fn run(&self, plugin: bool) -> anyhow::Result<Outcome> {
         let objects = self.input.read(plugin)?;
-        let mut index = objects.inventory.index();
+        let mut index = objects.index();
         self.input.select(&mut index)?;
         let mut out = Output::stdout(self.output);
         let planner = Planner {

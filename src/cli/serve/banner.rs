@@ -44,7 +44,12 @@ impl fmt::Display for Banner {
         if let Some(address) = self.admin {
             writeln!(f, "health and metrics on http://{address}")?;
         }
-        Ok(())
+        match self.rest.filter(|_| self.dev) {
+            Some(address) => {
+                writeln!(f, "Open {}://{address}/docs/ in a browser. Ctrl-C stops the server.", self.scheme())
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -65,8 +70,7 @@ impl Banner {
                metrics        {url}/metrics\n\n\
              Try it:\n\n  \
                {curl} {url}/sample |\n    \
-                 {curl}{token} -H 'content-type: application/yaml' --data-binary @- '{url}/v1/explain?service=shop/catalog'\n\n\
-             Ctrl-C stops the server.\n\n",
+                 {curl}{token} -H 'content-type: application/yaml' --data-binary @- '{url}/v1/explain?service=shop/catalog'\n\n",
             version = env!("CARGO_PKG_VERSION"),
         )
     }

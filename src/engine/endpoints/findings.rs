@@ -122,7 +122,13 @@ pub(super) fn over_capacity(service: &Service, kept: usize, total: usize, report
     report.problems.push(Finding::new(
         Reason::OverCapacityRewrite,
         service.key(),
-        format!("{kept} of {total} addresses are listed, and the Endpoints are updated at every sync"),
+        format!(
+            "{kept} of {total} addresses are listed, {} dropped, and the Endpoints are updated at every sync",
+            match total - kept {
+                1 => "1 is".to_owned(),
+                dropped => format!("{dropped} are"),
+            }
+        ),
     ));
 }
 

@@ -20,7 +20,7 @@ use crate::{
         reason::{Finding, Reason},
         state::{Controller, Options, Plan},
     },
-    inventory::{Entry, Index},
+    inventory::{Entry, Index, unknown_kinds},
     model::names,
 };
 
@@ -34,9 +34,19 @@ pub fn all_cores() -> NonZeroUsize {
 /// Endpoints without a Service are written by hand, or remain from a Service that was deleted while no controller ran. A
 /// controller deletes them at its next start (upstream's `checkLeftoverEndpoints`). It deletes them at once only when it
 /// sees the Service deleted, which the objects of a cluster do not show.
+///
+/// Nothing is planned for a controller that reads a kind about which the index knows nothing.
 pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller], options: &Options) -> Plan {
     let state = index.state(entry);
-    let (None, Some(endpoints)) = (entry.service, entry.endpoints) else { return plan(&state, controllers, options) };
+    let unknown = index.unknown();
+    let controllers = unknown.plannable(entry, controllers);
+    let (None, Some(endpoints)) = (entry.service, entry.endpoints) else {
+        let mut plan = plan(&state, &controllers, options);
+        if unknown.nodes {
+            unknown_kinds::keep_stored_places(&state, &mut plan);
+        }
+        return plan;
+    };
     let others: Vec<Controller> = controllers.iter().copied().filter(|c| *c != Controller::Endpoints).collect();
     let mut plan = plan(&state, &others, options);
     // The controller never deletes Endpoints that serve as a lock of leader election.

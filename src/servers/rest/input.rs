@@ -159,7 +159,8 @@ pub(super) fn listed(problems: &Findings) -> Vec<Finding> {
     let mut list = problems.as_slice().to_vec();
     if problems.more() > 0 {
         let key = ObjectKey { kind: "Request".into(), ..ObjectKey::default() };
-        let message = format!("{} more findings like these", problems.more());
+        let s = if problems.more() == 1 { "" } else { "s" };
+        let message = format!("{} more finding{s} like these", problems.more());
         list.push(Finding::new(Reason::InvalidObject, key, message));
     }
     list

@@ -29,12 +29,12 @@ code_table! {
 
     /// The body is not JSON, YAML, UTF-8 or gzip, is truncated, or is nested too deeply.
     MalformedBody(StatusCode::BAD_REQUEST, "malformed-body", "The body cannot be read");
-    /// A query parameter is unknown or has an invalid value.
-    InvalidQuery(StatusCode::BAD_REQUEST, "invalid-query", "A query parameter is invalid");
+    /// A query parameter is missing, unknown, or has an invalid value.
+    InvalidQuery(StatusCode::BAD_REQUEST, "invalid-query", "A query parameter is missing or invalid");
     /// The client closed the connection, or broke the framing, while it sent the body.
     BrokenBody(StatusCode::BAD_REQUEST, "broken-body", "The body ended early");
     /// The body can be read, but contains an object that cannot be used.
-    InvalidObject(StatusCode::UNPROCESSABLE_ENTITY, "invalid-object", "An object has a value that cannot be used");
+    InvalidObject(StatusCode::UNPROCESSABLE_ENTITY, "invalid-object", "The body does not contain what this call needs");
     /// The server requires a token, and the request has none, or another one.
     Unauthorized(StatusCode::UNAUTHORIZED, "unauthorized", "The request needs a valid token");
     /// The host that the request names is not one of this server.

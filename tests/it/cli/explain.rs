@@ -14,6 +14,7 @@ shop/web: 1 of 2 pods x ports served
   web-1  http 80 -> http  Endpoints, EndpointSlice IPv4  not ready  not-ready  condition Ready is False \
 (ContainersNotReady); container c is not ready (CrashLoopBackOff)
 
+What to do
 CODE       FIX
 not-ready  Look at the condition, container or readiness gate named in the detail.
 

@@ -70,6 +70,7 @@ fn unreadable_input_is_reported_with_its_place() {
     // The rest is answered; the exit code shows that it is not complete.
     let ran = roster(&["plan", "-f", &broken, "-f", &shop]);
     assert!(ran.out.ends_with(SUMMARY) && ran.err.contains(&broken) && ran.code == 2, "{}{}", ran.out, ran.err);
+    assert!(!ran.out.contains("not JSON"), "printed twice: {}", ran.out);
 
     let ran = roster(&["plan", "-f", &field]);
     assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);

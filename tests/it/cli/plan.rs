@@ -117,7 +117,7 @@ nothing to do for 1 Service, apart from 1 endless update by upstream, which writ
 fn endpoints_without_a_service_wait_for_the_next_start() {
     let mut objects = at_rest(shop());
     objects.remove(0);
-    let ran = plan_of(&objects, &[]);
+    let ran = plan_of(&objects, &["--complete"]);
     let want = "nothing to do for 0 Services\n1 Endpoints without a Service: \
                 deleted when kube-controller-manager restarts\n";
     assert_eq!((ran.out.as_str(), ran.code), (want, 0));
@@ -226,5 +226,16 @@ fn an_empty_list_is_a_document_too() {
         let ran = roster(&["plan", "-f", &data("shop.json"), "-n", "nowhere", "-o", format]);
         let value: Value = serde_saphyr::from_str(&ran.out).unwrap();
         assert_eq!((value["items"].clone(), ran.code), (want, 0), "{format}");
+    }
+}
+
+#[test]
+fn the_exit_code_does_not_depend_on_the_reader() {
+    for format in ["table", "json", "ndjson", "yaml"] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_roster"));
+        command.args(["plan", "-f", &data("shop.json"), "-o", format]);
+        let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{format}");
     }
 }

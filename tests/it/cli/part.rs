@@ -1,0 +1,106 @@
+//! Parts of a cluster: nothing is concluded from a kind that the input has no object of.
+
+use super::{roster, roster_with};
+
+/// The recorded shop without the objects of a kind.
+fn shop_without(kind: &str) -> String {
+    let shop = include_str!("../../../examples/shop.yaml");
+    let mut items = shop.split_inclusive("\n").fold(vec![String::new()], |mut items, line| {
+        if line.starts_with("- apiVersion") || line.starts_with("kind:") {
+            items.push(String::new());
+        }
+        items.last_mut().unwrap().push_str(line);
+        items
+    });
+    let before = items.len();
+    items.retain(|item| !item.contains(&format!("\n  kind: {kind}\n")));
+    assert!(items.len() < before, "{kind}");
+    items.concat()
+}
+
+/// What the controllers have still to do in the shop.
+const TO_DO: &str = "\
+NAMESPACE  SERVICE  OBJECT                  ACTION  DETAIL
+shop       search   Endpoints search        create  2 addresses, ports http 8080/TCP
+shop       search   EndpointSlice search-*  create  IPv4, 2 addresses, ports http 8080/TCP
+
+";
+
+const FIX: &str = "
+What to do
+CODE         FIX
+not-checked  Add the objects of that kind to the input; or add --complete if the input is the whole cluster.
+";
+
+#[test]
+fn nothing_is_removed_for_a_kind_that_the_input_lacks() {
+    let cases = [
+        (
+            "Node",
+            TO_DO,
+            "info      Node    not-checked  no Nodes in the input: not checked whether the nodes of pods exist, nor their \
+             zones; stored zones and hints stay",
+            "1 of 8 Services: 2 to create, 0 to update, 0 to delete",
+            1,
+        ),
+        (
+            "Pod",
+            "",
+            "info      Pod     not-checked  no Pods in the input: not checked which endpoints Services with a selector have",
+            "nothing to do for 8 Services",
+            0,
+        ),
+        (
+            "Service",
+            "",
+            "info      Service   not-checked  no Services in the input: not checked whether Endpoints and slices are left \
+             over",
+            "nothing to do for 0 Services",
+            0,
+        ),
+    ];
+    for (kind, table, finding, totals, code) in cases {
+        let ran = roster_with(&["plan", "-f", "-"], &[], &shop_without(kind));
+        let object = format!("{:<1$}", "OBJECT", finding.find("not-checked").unwrap() - 10);
+        let want = format!("{table}Findings\nSEVERITY  {object}CODE         MESSAGE\n{finding}\n{FIX}\n{totals}\n");
+        assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (want.as_str(), "", code), "{kind}");
+    }
+    let whole = roster(&["plan", "-f", "examples/shop.yaml"]);
+    assert!(whole.out.starts_with(TO_DO) && !whole.out.contains("not-checked"), "{}", whole.out);
+}
+
+#[test]
+fn mirrored_slices_stay_when_the_input_has_no_endpoints() {
+    let service =
+        r#"{"kind": "Service", "metadata": {"name": "hand", "namespace": "n"}, "spec": {"ports": [{"port": 80}]}}"#;
+    let slice = r#"{"kind": "EndpointSlice", "apiVersion": "discovery.k8s.io/v1", "addressType": "IPv4", "endpoints": [],
+        "metadata": {"name": "hand-1", "namespace": "n", "uid": "u", "labels": {"kubernetes.io/service-name": "hand",
+            "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io"}}}"#;
+    let input = format!("{service}{slice}");
+    let part = roster_with(&["plan", "-f", "-"], &[], &input);
+    assert_eq!(part.code, 0, "{}", part.out);
+    assert!(part.out.contains("no Endpoints in the input: not checked whether mirrored slices are left over"));
+    let whole = roster_with(&["plan", "-f", "-", "--complete"], &[], &input);
+    assert_eq!(whole.code, 1, "{}", whole.out);
+    assert!(whole.out.contains("EndpointSlice hand-1  delete"), "{}", whole.out);
+}
+
+#[test]
+fn complete_input_lacks_what_the_cluster_lacks() {
+    let nodes = roster_with(&["plan", "-f", "-", "--complete"], &[], &shop_without("Node"));
+    assert!(nodes.out.contains("6 of 8 Services: 2 to create, 6 to update, 1 to delete"), "{}", nodes.out);
+    let pods = roster_with(&["plan", "-f", "-", "--complete", "-o", "json"], &[], &shop_without("Pod"));
+    assert!(!pods.out.contains("not-checked"), "{}", pods.out);
+    assert_eq!(pods.code, 1);
+}
+
+#[test]
+fn an_explanation_without_pods_or_services_does_not_guess() {
+    let pods = roster_with(&["explain", "-f", "-"], &[], &shop_without("Pod"));
+    assert!(pods.out.contains("shop/cart: pods not checked\n"), "{}", pods.out);
+    assert!(!pods.out.contains("selector-matches-nothing"), "{}", pods.out);
+    let services = roster_with(&["explain", "-f", "-", "-o", "json"], &[], &shop_without("Service"));
+    assert!(services.out.contains("\"items\":[\n]"), "{}", services.out);
+    assert!(services.out.contains("not-checked") && !services.out.contains("service-missing"), "{}", services.out);
+    assert_eq!((pods.code, services.code), (0, 0));
+}

@@ -75,9 +75,8 @@ impl<'a> Index<'a> {
         let unreadable = &inventory.unreadable;
         let mut entries = entries(&services, &endpoints, &slices);
         entries.retain(|e| unreadable.is_empty() || !unreadable.contains(&(e.namespace.clone(), e.name.clone())));
-        problems.extend(unknown.findings(inventory, &entries));
         let assumed = if unknown.nodes { unknown_kinds::assumed_nodes(inventory) } else { Vec::new() };
-        Self {
+        let mut index = Self {
             entries,
             nodes: nodes.into_iter().cloned().chain(assumed).collect(),
             postings: LabelPostings::new(&services, &pods),
@@ -86,7 +85,10 @@ impl<'a> Index<'a> {
             unreadable,
             unknown,
             problems,
-        }
+        };
+        let not_checked = unknown.findings(inventory, index.entries.iter().map(|entry| index.state(entry)));
+        index.problems.extend(not_checked);
+        index
     }
 
     /// The entries, sorted by namespace and name.

@@ -119,6 +119,16 @@ impl Inventory {
         }
     }
 
+    /// The pods that were read; the assumed ones follow them.
+    pub fn pods_of_input(&self) -> &[Pod] {
+        &self.pods[..self.pods.len().saturating_sub(self.assumed_pods.pods)]
+    }
+
+    /// The nodes that were read; the assumed ones follow them.
+    pub fn nodes_of_input(&self) -> &[Node] {
+        &self.nodes[..self.nodes.len().saturating_sub(self.assumed_pods.nodes)]
+    }
+
     /// Gives pods the labels that come from their nodes: when all objects are read, because a node may follow its pods.
     pub fn label_pods(&mut self, defaults: &Defaults<'_>) {
         let nodes: BTreeMap<&str, &Node> = self.nodes.iter().map(|n| (n.name.as_str(), n)).collect();

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{index::Entry, objects::Inventory};
+use super::objects::Inventory;
 use crate::{
     engine::{
         reason::{Finding, Reason},
@@ -19,8 +19,10 @@ use crate::{
 pub struct UnknownKinds {
     /// Services: no Endpoints and no slice count as left over.
     pub services: bool,
-    /// Pods: nothing is known about Services with a selector.
+    /// Pods: nothing is known about Services with a selector, except what workloads say.
     pub pods: bool,
+    /// Whether pods of workloads are assumed, where [`pods`](Self::pods) are unknown.
+    pub assumes_pods: bool,
     /// Nodes: those that pods name exist.
     pub nodes: bool,
     /// Endpoints: no mirrored slice counts as left over.
@@ -28,49 +30,65 @@ pub struct UnknownKinds {
 }
 
 impl UnknownKinds {
-    /// The kinds that `inventory` has no object of.
+    /// The kinds that `inventory` has no object of. What is assumed was not in the input.
     pub(super) fn of(inventory: &Inventory) -> Self {
         Self {
             services: inventory.services.is_empty(),
-            pods: inventory.pods.is_empty(),
-            nodes: inventory.nodes.is_empty(),
+            pods: inventory.pods_of_input().is_empty(),
+            assumes_pods: !inventory.workloads.is_empty(),
+            nodes: inventory.nodes_of_input().is_empty(),
             endpoints: inventory.endpoints.is_empty(),
         }
     }
 
-    /// Those of `controllers` whose work on `entry` can be planned.
-    pub(super) fn plannable(self, entry: &Entry<'_>, controllers: &[Controller]) -> Vec<Controller> {
-        let can = |controller: &Controller| match (entry.service, controller) {
+    /// Whether something is unknown.
+    pub fn any(self) -> bool {
+        self.services || self.pods || self.nodes || self.endpoints
+    }
+
+    /// Those of `controllers` whose work on the Service of `state` can be planned.
+    pub(super) fn plannable(self, state: &State<'_>, controllers: &[Controller]) -> Vec<Controller> {
+        let can = |controller: &Controller| match (state.service, controller) {
             (None, _) => !self.services,
-            (Some(service), Controller::Endpoints | Controller::EndpointSlices) => {
-                !self.pods || service.selector.is_none()
-            }
+            (Some(_), Controller::Endpoints | Controller::EndpointSlices) => !self.hides_pods_of(state),
             (Some(service), Controller::Mirroring) => !self.endpoints || service.selector.is_some(),
         };
         controllers.iter().copied().filter(can).collect()
     }
 
-    /// Whether nothing can be said about the pods of `entry`.
-    pub fn hides_pods_of(self, entry: &Entry<'_>) -> bool {
-        entry.service.map_or(self.services, |s| self.pods && s.selector.is_some())
+    /// Whether nothing can be said about the pods of a Service. Assumed pods stand for them only while no address is
+    /// stored: pods of a cluster have other addresses, and must not seem to go.
+    pub fn hides_pods_of(self, state: &State<'_>) -> bool {
+        let Some(service) = state.service else { return self.services };
+        self.pods && service.selector.is_some() && (!self.assumes_pods || stores_addresses(state))
     }
 
-    /// A finding for each kind that would make a difference.
-    pub(super) fn findings(self, inventory: &Inventory, entries: &[Entry<'_>]) -> Vec<Finding> {
-        let any = |test: fn(&Entry<'_>) -> bool| entries.iter().any(test);
-        let has_selector = |e: &Entry<'_>| e.service.is_some_and(|s| s.selector.is_some());
-        let mirrored = |e: &Entry<'_>| e.endpoints.is_none() && e.service.is_some_and(|s| s.selector.is_none());
-        let on_node = || inventory.pods.iter().any(|p| !p.node_name.is_empty());
+    /// A finding for each kind that would make a difference to one of `states`.
+    pub(super) fn findings<'s>(
+        self,
+        inventory: &Inventory,
+        states: impl Iterator<Item = State<'s>> + Clone,
+    ) -> Vec<Finding> {
+        if !self.any() {
+            return Vec::new();
+        }
+        let any = |test: &dyn Fn(&State<'_>) -> bool| states.clone().any(|state| test(&state));
+        let mirrored = |s: &State<'_>| s.endpoints.is_none() && s.service.is_some_and(|s| s.selector.is_none());
+        let on_node = || inventory.pods_of_input().iter().any(|p| !p.node_name.is_empty());
         [
             (
-                self.services && any(|e| e.service.is_none()),
+                self.services && any(&|s| s.service.is_none()),
                 "Service",
                 "no Services in the input: not checked whether Endpoints and slices are left over",
             ),
             (
-                self.pods && any(has_selector),
+                self.pods && any(&|s| s.service.is_some() && self.hides_pods_of(s)),
                 "Pod",
-                "no Pods in the input: not checked which endpoints Services with a selector have",
+                if self.assumes_pods {
+                    "no Pods in the input: not checked whether the stored endpoints of Services with a selector are right"
+                } else {
+                    "no Pods in the input: not checked which endpoints Services with a selector have"
+                },
             ),
             (
                 self.nodes && on_node(),
@@ -78,7 +96,7 @@ impl UnknownKinds {
                 "no Nodes in the input: not checked whether the nodes of pods exist, nor their zones; stored zones and hints stay",
             ),
             (
-                self.endpoints && any(mirrored) && !inventory.slices.is_empty(),
+                self.endpoints && !inventory.slices.is_empty() && any(&mirrored),
                 "Endpoints",
                 "no Endpoints in the input: not checked whether mirrored slices are left over",
             ),
@@ -93,19 +111,27 @@ impl UnknownKinds {
     }
 }
 
-/// The nodes that pods name, each with the zone that a stored slice gives it. They are ready, as most nodes are; how
-/// much CPU they have stays unknown.
+/// Whether an address is stored for the Service of `state`.
+fn stores_addresses(state: &State<'_>) -> bool {
+    state.endpoints.is_some_and(|e| !e.subsets.is_empty()) || state.slices.iter().any(|s| !s.endpoints.is_empty())
+}
+
+/// The nodes that pods name and that are not among the others, each with the zone that a stored slice gives it. They are
+/// ready, as most nodes are; how much CPU they have stays unknown.
 pub(super) fn assumed_nodes(inventory: &Inventory) -> Vec<Node> {
-    let names: BTreeSet<&Text> = inventory.pods.iter().map(|p| &p.node_name).filter(|n| !n.is_empty()).collect();
+    let mut missing: BTreeSet<&Text> = inventory.pods.iter().map(|p| &p.node_name).filter(|n| !n.is_empty()).collect();
+    for node in &inventory.nodes {
+        missing.remove(&node.name);
+    }
     let endpoints = inventory.slices.iter().flat_map(|s| &s.endpoints);
     let zones: BTreeMap<&Text, &Text> = endpoints.filter_map(|e| e.node_name.as_ref().zip(e.zone.as_ref())).collect();
-    names
+    missing
         .into_iter()
         .map(|name| Node {
             name: name.clone(),
             labels: zones.get(name).map(|zone| (names::ZONE, (*zone).clone())).into_iter().collect::<Labels>(),
             ready: true,
-            cpu_nano: 0,
+            ..Node::default()
         })
         .collect()
 }

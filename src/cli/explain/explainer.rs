@@ -37,7 +37,7 @@ impl Explainer<'_> {
             let all = || self.groups.get_or_init(|| self.pods.iter().copied().collect());
             let groups = selected.is_empty().then(all);
             let mut all = explain_only(&state, &self.options, Focus { pods: groups, ..Focus::default() });
-            if self.index.unknown().hides_pods_of(entry) {
+            if self.index.unknown().hides_pods_of(&state) {
                 all.reasons.retain(|cause| cause.code != Reason::SelectorMatchesNothing);
                 all.reasons.insert(0, Cause::new(Reason::NotChecked, "the input has no Pods"));
             }

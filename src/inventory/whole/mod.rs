@@ -39,7 +39,7 @@ pub fn all_cores() -> NonZeroUsize {
 pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller], options: &Options) -> Plan {
     let state = index.state(entry);
     let unknown = index.unknown();
-    let controllers = unknown.plannable(entry, controllers);
+    let controllers = unknown.plannable(&state, controllers);
     let (None, Some(endpoints)) = (entry.service, entry.endpoints) else {
         let mut plan = plan(&state, &controllers, options);
         if unknown.nodes {

@@ -86,3 +86,28 @@ fn write_client_config(f: &mut fmt::Formatter<'_>, address: SocketAddr, ca: &str
         BASE64_STANDARD.encode(ca),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_for_a_developer_is_the_address_to_open() {
+        let rest = Some(SocketAddr::from(([127, 0, 0, 1], 8080)));
+        let webhook = Some(SocketAddr::from(([127, 0, 0, 1], 9443)));
+        for (banner, want) in [
+            (
+                Banner { dev: true, rest, webhook, ..Banner::default() },
+                "Open http://127.0.0.1:8080/docs/ in a browser. Ctrl-C stops the server.",
+            ),
+            (
+                Banner { dev: true, rest, rest_tls: true, ..Banner::default() },
+                "Open https://127.0.0.1:8080/docs/ in a browser. Ctrl-C stops the server.",
+            ),
+            (Banner { rest, ..Banner::default() }, "listening on http://127.0.0.1:8080"),
+            (Banner { dev: true, webhook, ..Banner::default() }, "webhook on https://127.0.0.1:9443"),
+        ] {
+            assert_eq!(banner.to_string().lines().last(), Some(want), "{banner:?}");
+        }
+    }
+}

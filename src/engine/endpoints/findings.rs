@@ -207,4 +207,29 @@ mod tests {
             assert_eq!(findings(&[("/pods", pods.clone())], "1.37"), want, "{pods}");
         }
     }
+
+    #[test]
+    fn truncation_names_how_many_addresses_are_dropped() {
+        let pods = |count: usize| -> Value {
+            let pod = |i: usize| {
+                let ip = format!("10.0.{}.{}", i / 250, i % 250 + 1);
+                json!(builders::pod(&format!("p{i:04}")).labels(json!({"app": "web"})).node("n").ip(&ip).ready())
+            };
+            (0..count).map(pod).collect()
+        };
+        for (count, want) in [
+            (1000, vec![]),
+            (
+                1001,
+                vec!["1000 of 1001 addresses are listed, 1 is dropped, and the Endpoints are updated at every sync"],
+            ),
+            (
+                1200,
+                vec!["1000 of 1200 addresses are listed, 200 are dropped, and the Endpoints are updated at every sync"],
+            ),
+        ] {
+            let want: Vec<String> = want.iter().map(|w| format!("over-capacity-rewrite {w}")).collect();
+            assert_eq!(findings(&[("/pods", pods(count))], "1.37"), want, "{count}");
+        }
+    }
 }

@@ -104,3 +104,55 @@ fn an_explanation_without_pods_or_services_does_not_guess() {
     assert!(services.out.contains("not-checked") && !services.out.contains("service-missing"), "{}", services.out);
     assert_eq!((pods.code, services.code), (0, 0));
 }
+
+/// A Deployment of two replicas, a Service in front of it and one with a mistake of typing.
+const MANIFESTS: &str = "
+kind: Deployment
+apiVersion: apps/v1
+metadata: {name: web, namespace: n}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}
+---
+kind: Service
+apiVersion: v1
+metadata: {name: web, namespace: n}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+---
+kind: Service
+apiVersion: v1
+metadata: {name: typo, namespace: n}
+spec: {selector: {app: wbe}, ports: [{port: 80}]}
+";
+
+/// What an API server has stored for the first of the Services.
+const STORED: &str = "
+---
+kind: Endpoints
+apiVersion: v1
+metadata: {name: web, namespace: n, uid: e, resourceVersion: '7'}
+subsets: [{addresses: [{ip: 10.0.0.1}], ports: [{port: 80, protocol: TCP}]}]
+";
+
+#[test]
+fn workloads_stand_for_pods_where_no_address_is_stored() {
+    let planned = |input: &str, more: &[&str]| {
+        let ran = roster_with(&[&["plan", "-f", "-"][..], more].concat(), &[], input);
+        let rows = ran.out.lines().take_while(|line| !line.is_empty()).skip(1);
+        let row = |line: &str| line.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
+        (rows.map(row).collect::<Vec<_>>(), ran.out.contains("not-checked"))
+    };
+    let typo = ["n typo Endpoints typo create", "n typo EndpointSlice typo-* create"];
+    let web = ["n web Endpoints web create", "n web EndpointSlice web-* create"];
+    let replaced = ["n web Endpoints web update", "n web EndpointSlice web-* create"];
+    let stored = format!("{MANIFESTS}{STORED}");
+    for (input, more, want, is_part) in [
+        (MANIFESTS, &[][..], [&typo[..], &web].concat(), false),
+        // The stored address is that of a pod which the files do not have.
+        (&stored, &[], typo.to_vec(), true),
+        (&stored, &["--complete"], [&typo[..], &replaced].concat(), false),
+    ] {
+        assert_eq!(planned(input, more), (want.iter().map(ToString::to_string).collect(), is_part), "{more:?} {input}");
+    }
+}

@@ -13,6 +13,7 @@
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
 pub mod admission;
+pub mod cases;
 #[cfg(feature = "shell")]
 pub mod cli;
 pub mod convert;
@@ -23,11 +24,14 @@ pub mod engine;
 pub mod inventory;
 #[cfg(feature = "shell")]
 pub mod kube_api;
+pub mod lint;
 pub mod model;
 #[cfg(feature = "shell")]
 pub mod runtime;
 #[cfg(feature = "shell")]
 pub mod servers;
+#[cfg(feature = "decode")]
+pub mod validation;
 pub mod workloads;
 
 pub use admission::decide;

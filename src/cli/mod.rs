@@ -1,7 +1,7 @@
 //! The command line: reads the arguments, calls the engine, prints the answer.
 //!
 //! One file or folder for each subcommand. The files below are shared:
-//! input (`input_*`, `cluster_args`), output (`output`, `table`, `style`, `printable`, `exact_json`, `findings_report`), messages.
+//! input (`input_*`, `cluster_args`), output (`output`, `table`, `style`, `printable`, `exact_json`, `xml_text`, `findings_report`), messages.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
@@ -31,6 +31,8 @@ mod review;
 pub mod serve;
 mod style;
 mod table;
+mod test;
+mod xml_text;
 
 use outcome::Outcome;
 use output::Color;
@@ -55,7 +57,9 @@ enum Command {
     Plan(plan::PlanArgs),
     Explain(explain::ExplainArgs),
     Review(review::ReviewArgs),
-    Validate(review::ValidateArgs),
+    #[command(visible_alias = "validate")]
+    Lint(review::LintArgs),
+    Test(test::TestArgs),
     Convert(convert::ConvertArgs),
     Compat(compat::CompatArgs),
     Serve(Box<serve::Serve>),
@@ -97,7 +101,8 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Plan(args) => args.run(plugin),
         Command::Explain(args) => args.run(plugin),
         Command::Review(args) => args.run(),
-        Command::Validate(args) => args.run(),
+        Command::Lint(args) => args.run(),
+        Command::Test(args) => args.run(),
         Command::Convert(args) => args.run(),
         Command::Compat(args) => args.run(),
         Command::Serve(args) => args.run(),

@@ -218,6 +218,18 @@ code_table! {
     MissingProtocol("missing-protocol", Warning, "Write protocol: TCP, or read the object back from the API server.");
     /// A port of a Service has no `targetPort`, though the Service comes from a cluster, where an API server fills in the number of `port`. Roster adds nothing to such objects, and plans port 0.
     MissingTargetPort("missing-target-port", Warning, "Set targetPort; an API server fills in the number of port.");
+    /// The published schema of the kind does not have a field of this name. `kubectl` refuses the object; without its validation, the field is dropped.
+    UnknownField("unknown-field", Error, "Correct the name of the field, or move the field to where it belongs.");
+    /// The published schema gives the field another type.
+    WrongType("wrong-type", Error, "Write a value of the type in the message; YAML needs quotes around a string that looks like a number or a boolean.");
+    /// A field that an API server requires is missing.
+    MissingField("missing-field", Error, "Add the field.");
+    /// An API server does not allow this value, or not beside the values of other fields.
+    InvalidValue("invalid-value", Error, "Correct the field in the message.");
+    /// A waiver in the annotation `roster.dev/ignore` names no finding that Roster knows, or gives no reason.
+    InvalidWaiver("invalid-waiver", Warning, "Write code=reason; docs/reasons.md and docs/rules.md list the codes.");
+    /// A waiver in the annotation `roster.dev/ignore` has no finding any more.
+    UnusedWaiver("unused-waiver", Info, "Remove the waiver.");
     /// No release knows the value of this setting.
     InvalidSetting("invalid-setting", Warning, "Use one of the values that the documentation of the field lists.");
 }

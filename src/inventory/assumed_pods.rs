@@ -10,7 +10,7 @@ use crate::{
 impl Inventory {
     /// What is wrong between the Services and the workloads; see [`workloads::findings`].
     pub fn workload_findings(&self, defaults: &Defaults<'_>) -> Vec<Finding> {
-        self.findings_of(&self.assumed_objects(defaults, &[], workloads::MAX_PODS))
+        self.findings_of(&self.assumed_objects(defaults, &[], workloads::MAX_PODS), defaults)
     }
 
     /// Adds the pods that the controllers of the workloads would make, the nodes that they need, and the findings about
@@ -21,7 +21,7 @@ impl Inventory {
             return;
         }
         let assumed = self.assumed_objects(defaults, zones, max_pods);
-        let findings = self.findings_of(&assumed);
+        let findings = self.findings_of(&assumed, defaults);
         let has_pods = |outcome: &&WorkloadPods| matches!(outcome, WorkloadPods::Assumed(_));
         self.assumed_pods = AssumedPodCounts {
             pods: assumed.pods.len(),
@@ -46,13 +46,14 @@ impl Inventory {
         })
     }
 
-    fn findings_of(&self, assumed: &AssumedObjects) -> Vec<Finding> {
+    fn findings_of(&self, assumed: &AssumedObjects, defaults: &Defaults<'_>) -> Vec<Finding> {
         workloads::findings(&ComparedObjects {
             services: &self.services,
             pods: &self.pods,
             workloads: &self.workloads,
             outcomes: &assumed.workloads,
             has_custom_resources: self.has_custom_resources,
+            assumed_namespace: defaults.namespace().unwrap_or_default(),
         })
     }
 }

@@ -26,6 +26,7 @@ pub(crate) mod review_envelope;
 mod service;
 mod slice;
 pub mod slice_version;
+pub(crate) mod wildcard;
 pub(crate) mod wire;
 
 pub(crate) use address::head;

@@ -1,16 +1,22 @@
 //! Generated files are committed, and fresh. The test that finds one stale is also the program that writes it:
 //! `cargo xtask openapi` and `cargo xtask docs` run it with `ROSTER_WRITE` set to a group.
 
+mod fields;
 mod kubernetes;
 mod manifests;
 mod markdown;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{Read, Write},
+    path::Path,
+};
 
 /// A file that is made from the code.
 struct Generated {
     /// What writes it: `cargo xtask GROUP`.
     group: &'static str,
+    /// Its text is compressed if the path ends with `.gz`.
     path: &'static str,
     text: fn() -> String,
 }
@@ -23,6 +29,8 @@ const FILES: &[Generated] = &[
     // The committed reference is that of a build with everything.
     #[cfg(feature = "shell")]
     Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
+    // The program has it built in: a change takes two runs.
+    Generated { group: "openapi", path: "src/validation/fields.json.gz", text: fields::schemas },
     // Before the document that is made from it; the program has it built in, so a change takes two runs.
     Generated { group: "openapi", path: "openapi/kubernetes.json", text: kubernetes::definitions },
     #[cfg(feature = "shell")]
@@ -37,24 +45,52 @@ fn generated_files_are_fresh() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file.path);
         let text = (file.text)();
         if !write.is_empty() {
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, &text).unwrap();
+            write_text(&path, &text);
         }
-        if fs::read_to_string(&path).unwrap_or_default() != text {
+        if read_text(&path) != text {
             stale.push(format!("{}: cargo xtask {}", file.path, file.group));
         }
     }
     for (name, text) in manifests::files().into_iter().filter(|_| write.is_empty() || write == "manifests") {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name);
         if !write.is_empty() {
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, &text).unwrap();
+            write_text(&path, &text);
         }
-        if fs::read_to_string(&path).unwrap_or_default() != text {
+        if read_text(&path) != text {
             stale.push(format!("{name}: cargo xtask manifests"));
         }
     }
     assert!(stale.is_empty(), "stale; to write them anew:\n{}", stale.join("\n"));
+}
+
+fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
+}
+
+/// The text of a file; empty if there is none.
+fn read_text(path: &Path) -> String {
+    let bytes = fs::read(path).unwrap_or_default();
+    if !is_compressed(path) {
+        return String::from_utf8(bytes).unwrap_or_default();
+    }
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap_or_default();
+    text
+}
+
+/// Writes a file, unless it has this text: compressors differ.
+fn write_text(path: &Path, text: &str) {
+    if read_text(path) == text {
+        return;
+    }
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    if is_compressed(path) {
+        let mut out = flate2::write::GzEncoder::new(fs::File::create(path).unwrap(), flate2::Compression::best());
+        out.write_all(text.as_bytes()).unwrap();
+        out.finish().unwrap();
+    } else {
+        fs::write(path, text).unwrap();
+    }
 }
 
 /// `docs/versions.md`: written by hand, but for the table of profiles in it.

@@ -53,7 +53,7 @@ enum Task {
     Layers(layers::Arguments),
     /// Check licences, banned crates, sources and known vulnerabilities of all dependencies (cargo-deny)
     Deny,
-    /// Write openapi/v1.json
+    /// Write openapi/, and the schemas of Kubernetes that manifests are checked against
     Openapi,
     /// Write the generated documents anew (reasons, rules, releases, command line, table of rooms)
     Docs,

@@ -10,7 +10,6 @@
 mod check;
 mod conversion;
 mod crd;
-mod pattern;
 mod policies;
 mod read;
 #[cfg(test)]

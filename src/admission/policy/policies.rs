@@ -6,14 +6,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    pattern,
     read::read,
     spec::{EndpointPolicy, Selection},
 };
 use crate::{
     admission::{AdmissionRequest, Capacity, DeniedRange, HostNetwork, Mode, Rule, Settings},
     engine::reason::{Finding, Reason},
-    model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names},
+    model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names, wildcard},
 };
 
 /// The labels of a namespace, as far as they are known.
@@ -335,9 +334,9 @@ impl CompiledPolicy {
 
     fn exempts(&self, target: &PolicyTarget<'_>) -> bool {
         let exempt = &self.policy.spec.exempt;
-        pattern::any(&exempt.users, target.user)
-            || target.groups.iter().any(|g| pattern::any(&exempt.groups, g))
-            || pattern::any(&exempt.namespaces, target.namespace)
+        wildcard::any(&exempt.users, target.user)
+            || target.groups.iter().any(|g| wildcard::any(&exempt.groups, g))
+            || wildcard::any(&exempt.namespaces, target.namespace)
             || exempt.objects.iter().any(|o| o.is(target.kind, target.namespace, target.name))
     }
 }

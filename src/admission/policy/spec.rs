@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::{pattern, selector::LabelSelector};
+use super::selector::LabelSelector;
 use crate::{
     admission::{Capacity, HostNetwork, Mode, Rule},
-    model::{Cidr, ObjectMeta, Text, wire::nullable},
+    model::{Cidr, ObjectMeta, Text, wildcard, wire::nullable},
 };
 
 /// A policy in the stored version. [`read`](super::read()) parses both versions.
@@ -77,7 +77,7 @@ pub struct Selection {
 impl Selection {
     /// Whether one of the names matches.
     pub(super) fn names(&self, name: &str) -> bool {
-        self.names.is_empty() || pattern::any(&self.names, name)
+        self.names.is_empty() || wildcard::any(&self.names, name)
     }
 }
 
@@ -116,7 +116,7 @@ pub struct ExemptObject {
 
 impl ExemptObject {
     pub(super) fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        let fits = |wanted: &Text, given| wanted.is_empty() || pattern::matches(wanted, given);
+        let fits = |wanted: &Text, given| wanted.is_empty() || wildcard::matches(wanted, given);
         (self.kind.is_empty() || self.kind == kind) && fits(&self.namespace, namespace) && fits(&self.name, name)
     }
 }

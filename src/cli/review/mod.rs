@@ -1,16 +1,19 @@
-//! `roster review` and `roster validate`: objects in files, as the webhook would see them.
+//! `roster review` and `roster lint`: objects in files, as the webhook would see them.
 //!
 //! Both review the same objects. `review` prints the answer for each object: allowed or denied, patch, warnings.
-//! `validate` prints what is wrong with the files, and where: objects that cannot be read, policies that an API server
-//! would refuse, objects that rules deny.
+//! `lint` prints what is wrong with the files, and where: objects that cannot be read or that an API server would refuse,
+//! objects that rules deny, Services that do not fit their workloads.
 
 mod file_finding;
+mod lint;
 mod review_documents;
 mod review_table;
 mod reviewed_input;
+mod reviewed_object;
 mod sarif;
 mod source_args;
-mod validate;
+mod suppression;
+mod workload_findings;
 
 use std::io::Write;
 
@@ -25,9 +28,10 @@ use super::{
 use crate::engine::reason::Severity;
 use file_finding::FileFinding;
 use review_documents::ReviewDocument;
-use reviewed_input::{ReviewedInput, ReviewedObject};
+use reviewed_input::ReviewedInput;
+use reviewed_object::ReviewedObject;
 use source_args::SourceArgs;
-pub(super) use validate::ValidateArgs;
+pub(super) use lint::LintArgs;
 
 /// Show what the admission webhook would answer for objects, without a cluster.
 ///

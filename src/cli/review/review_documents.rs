@@ -1,45 +1,13 @@
-//! The JSON and YAML of `roster review` and `roster validate`, and the counts in them.
+//! The JSON and YAML of `roster review`, and the counts in them.
 
 use serde::Serialize;
 
-use super::{
-    file_finding::FileFinding,
-    reviewed_input::{ReviewedInput, ReviewedObject},
-};
+use super::{reviewed_input::ReviewedInput, reviewed_object::ReviewedObject};
 use crate::{
     admission::offline_review::OfflineReview,
     engine::{phrase::counted, reason::Severity},
     model::ObjectKey,
 };
-
-/// A validation, as a document.
-#[derive(Serialize)]
-pub(super) struct ValidationDocument<'a> {
-    pub(super) items: Vec<&'a FileFinding<'a>>,
-    pub(super) summary: FindingCounts,
-}
-
-/// How many documents were checked, and how many errors and warnings they have.
-#[derive(Clone, Copy, Serialize)]
-pub(super) struct FindingCounts {
-    pub(super) documents: usize,
-    pub(super) errors: usize,
-    pub(super) warnings: usize,
-}
-
-impl FindingCounts {
-    pub(super) fn of<'a>(documents: usize, findings: impl Iterator<Item = &'a FileFinding<'a>>) -> Self {
-        let mut counts = Self { documents, errors: 0, warnings: 0 };
-        for finding in findings {
-            match finding.severity {
-                Severity::Error => counts.errors += 1,
-                Severity::Warning => counts.warnings += 1,
-                Severity::Info => {}
-            }
-        }
-        counts
-    }
-}
 
 /// Reviews, as a document.
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! The tables of `roster review` and `roster validate`.
+//! The table of `roster review`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    file_finding::{FileFinding, FindingCode, FindingEffect},
-    review_documents::{FindingCounts, ReviewSummary},
+    file_finding::{FindingCode, FindingEffect},
+    review_documents::ReviewSummary,
     reviewed_input::ReviewedInput,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         style::{BOLD, DIM, GREEN, RED, YELLOW},
         table::{Cell, Table},
     },
-    engine::{phrase::counted, reason::Severity},
+    engine::reason::Severity,
 };
 
 /// Prints the answer for each object, the fixes, and a summary.
@@ -80,33 +80,8 @@ fn warn_of_skipped_rules(input: &ReviewedInput<'_>) {
     }
 }
 
-/// Prints the findings of a validation, the fixes, and the counts.
-pub(super) fn print_findings<'a>(
-    findings: impl Iterator<Item = &'a FileFinding<'a>>,
-    counts: &FindingCounts,
-    out: &mut Output,
-) -> io::Result<()> {
-    let mut table = Table::new(["PLACE", "SEVERITY", "OBJECT", "CODE", "MESSAGE"]);
-    let mut codes = BTreeSet::new();
-    for finding in findings {
-        codes.insert(finding.code);
-        let (object, code) = (finding.object.to_string(), finding.code.as_str());
-        let severity = Cell::severity(finding.severity);
-        table.push([finding.place().into(), severity, object.into(), code.into(), finding.text().into()]);
-    }
-    if !table.is_empty() {
-        table.print(out, 0)?;
-        writeln!(out)?;
-    }
-    print_fixes(codes, out)?;
-    let FindingCounts { documents, errors, warnings } = *counts;
-    let style = if errors > 0 { BOLD } else { GREEN };
-    let (documents, errors) = (counted(documents, "document"), counted(errors, "error"));
-    writeln!(out, "{style}{documents}: {errors}, {}{style:#}", counted(warnings, "warning"))
-}
-
 /// Prints the fix for each code.
-fn print_fixes(codes: BTreeSet<FindingCode>, out: &mut Output) -> io::Result<()> {
+pub(super) fn print_fixes(codes: BTreeSet<FindingCode>, out: &mut Output) -> io::Result<()> {
     let mut table = Table::new(["CODE", "FIX"]);
     for code in codes.into_iter().filter(|c| !c.fix().is_empty()) {
         table.push([code.as_str().into(), code.fix().into()]);

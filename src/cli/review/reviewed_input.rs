@@ -6,20 +6,21 @@ use serde_json::value::RawValue;
 
 use super::{
     file_finding::{FileFinding, FileObject},
+    reviewed_object::{ReviewedObject, placed},
     source_args::{SourceArgs, SourceTexts},
+    workload_findings,
 };
 use crate::{
     admission::{
-        KINDS,
-        offline_review::{self, Namespaces, OfflineReview, ReviewError, Reviewer},
+        offline_review::{self, Namespaces, OfflineReview, Reviewer},
         policy::{self, EndpointPolicy, Policies},
     },
     cli::{input_texts::InputFile, messages},
-    decode::{self, Document},
+    decode,
     engine::reason::{Finding, Severity},
     inventory::{Inventory, Snapshot},
     model::{
-        ObjectKey, Text,
+        ObjectKey,
         installed::{POLICY_GROUP, POLICY_KIND},
         json::raw::{JsonMembers, object_key},
     },
@@ -30,21 +31,6 @@ pub(super) struct ReviewedInput<'a> {
     pub(super) objects: Vec<ReviewedObject<'a>>,
     /// Whether all of the input was read.
     pub(super) complete: bool,
-}
-
-/// An object of the input.
-pub(super) struct ReviewedObject<'a> {
-    pub(super) file: &'a str,
-    pub(super) document: Document<'a>,
-    pub(super) key: ObjectKey,
-    /// The answer; `None` if no rule reviews the kind.
-    pub(super) answer: Option<OfflineReview>,
-    /// The findings of the rules, or why they could not be checked.
-    pub(super) rule_findings: Vec<FileFinding<'a>>,
-    /// The findings of the decoder and of the validation of policies.
-    pub(super) input_findings: Vec<FileFinding<'a>>,
-    /// Whether the object could be decoded as its kind.
-    readable: bool,
 }
 
 impl<'a> ReviewedInput<'a> {
@@ -69,9 +55,19 @@ struct ReviewContext {
 
 /// Decodes all objects, and reviews those of the kinds that have rules.
 pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::Result<ReviewedInput<'a>> {
+    let (files, complete) = texts.files.files();
+    read_files(sources, texts, files, complete)
+}
+
+/// The same for `files` instead of those of the sources. `complete`: these are all of them.
+pub(super) fn read_files<'a>(
+    sources: &SourceArgs,
+    texts: &SourceTexts,
+    files: Vec<InputFile<'a>>,
+    mut complete: bool,
+) -> anyhow::Result<ReviewedInput<'a>> {
     let mut context = ReviewContext::default();
     let complete_policies = context.read_policies(texts)?;
-    let (files, mut complete) = texts.files.files();
     let (old, complete_old) = texts.stored.files();
     complete &= complete_policies && complete_old;
     let mut items = Vec::new();
@@ -100,15 +96,7 @@ pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::
             item.refuse_unreadable();
         }
     }
-    let workload_findings = context.inventory.workload_findings(&sources.defaults());
-    let mut findings_of: BTreeMap<&ObjectKey, Vec<&Finding>> = BTreeMap::new();
-    for finding in &workload_findings {
-        findings_of.entry(&finding.object).or_default().push(finding);
-    }
-    for item in &mut items {
-        let found = findings_of.get(&placed(&item.key, &sources.namespace));
-        item.add_workload_findings(found.into_iter().flatten().copied());
-    }
+    workload_findings::add(&mut items, sources, &context.inventory)?;
     if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
         && items.iter().any(|i| i.answer.is_some())
@@ -217,65 +205,7 @@ impl ReviewContext {
     }
 }
 
-impl<'a> ReviewedObject<'a> {
-    /// The findings behind its answer: those of the rules, or why it cannot be read.
-    pub(super) fn answer_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
-        let undecided = self.answer.as_ref().is_some_and(|answer| answer.decision.why_unreviewed().is_some());
-        let unreadable = self.input_findings.iter().filter(move |f| undecided && f.severity == Severity::Error);
-        unreadable.chain(&self.rule_findings)
-    }
-
-    /// Adds the findings about this object and those that it goes with.
-    fn add_workload_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
-        let at = FileObject::of(self.file, &self.document, &self.key);
-        self.input_findings.extend(findings.map(|f| FileFinding::of_workloads(at, f)));
-    }
-
-    /// What is not decided is not allowed.
-    fn refuse_unreadable(&mut self) {
-        let has_rules = KINDS.iter().any(|kind| kind.resource.kind() == self.key.kind);
-        if let Some(why) = self.input_findings.iter().find(|f| f.severity == Severity::Error).filter(|_| has_rules) {
-            self.answer = Some(OfflineReview::undecided(&why.text()));
-        }
-    }
-
-    fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>) {
-        let recorded = self.key.kind == "AdmissionReview";
-        let answered: Result<OfflineReview, ReviewError> = if recorded {
-            reviewer.recorded(&self.document.raw).map(|(key, answer)| {
-                self.key = key;
-                answer
-            })
-        } else {
-            reviewer.object(&self.document.raw, old)
-        };
-        let root = if recorded { "request.object" } else { "" };
-        let at = FileObject { root, ..FileObject::of(self.file, &self.document, &self.key) };
-        let answer = match answered {
-            Ok(answer) if answer.reviewed || recorded => answer,
-            Ok(_) => return,
-            Err(error) => {
-                let why = error.to_string();
-                self.answer = Some(OfflineReview::undecided(&why));
-                self.input_findings.push(FileFinding::invalid(at, why));
-                return;
-            }
-        };
-        self.rule_findings = FileFinding::of_decision(at, &answer.decision);
-        // The decoder could read the object, but a rule could not.
-        let undecided = answer.decision.why_unreviewed();
-        self.rule_findings.extend(undecided.map(|why| FileFinding::invalid(at, why.to_owned())));
-        self.answer = Some(answer);
-    }
-}
-
 fn is_policy(key: &ObjectKey, raw: &RawValue) -> bool {
     let group = || JsonMembers::read(raw).is_ok_and(|o| o.text("apiVersion").starts_with(POLICY_GROUP));
     key.kind == POLICY_KIND && group()
-}
-
-/// The key of an object, in `namespace` if the object names none.
-fn placed(key: &ObjectKey, namespace: &str) -> ObjectKey {
-    let namespace = if key.namespace.is_empty() { Text::new(namespace) } else { key.namespace.clone() };
-    ObjectKey { namespace, ..key.clone() }
 }

@@ -6,7 +6,10 @@
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
-use super::file_finding::{FileFinding, FindingCode};
+use super::{
+    file_finding::{FileFinding, FindingCode},
+    suppression::Suppression,
+};
 use crate::{
     admission::{Mode, Rule},
     cli::printable::printable,
@@ -15,15 +18,28 @@ use crate::{
 
 /// The log of one run. `complete`: all of the input was read.
 pub(super) fn log<'a>(findings: impl Iterator<Item = &'a FileFinding<'a>>, complete: bool) -> Value {
+    log_with_suppressed(findings.map(|f| (f, None)), complete)
+}
+
+/// The log of one run, with findings that are accepted.
+pub(super) fn log_with_suppressed<'a>(
+    findings: impl Iterator<Item = (&'a FileFinding<'a>, Option<&'a Suppression>)>,
+    complete: bool,
+) -> Value {
     // Lists all rules, so that a tool knows what was checked, and the reasons that occur.
     let mut codes: Vec<FindingCode> = Rule::ALL.iter().copied().map(FindingCode::Rule).collect();
     let mut results = Vec::new();
-    for finding in findings {
+    for (finding, suppression) in findings {
         let index = codes.iter().position(|c| *c == finding.code).unwrap_or_else(|| {
             codes.push(finding.code);
             codes.len() - 1
         });
-        results.push(result(finding, index));
+        let mut result = result(finding, index);
+        if let Some(suppression) = suppression {
+            let kind = if suppression.is_in_source() { "inSource" } else { "external" };
+            result["suppressions"] = json!([{ "kind": kind, "justification": printable(suppression.reason()) }]);
+        }
+        results.push(result);
     }
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

@@ -1,4 +1,4 @@
-//! The arguments that `roster review` and `roster validate` share: files, policies, stored objects, the user.
+//! The arguments that `roster review` and `roster lint` share: files, policies, stored objects, the user.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,11 @@ use crate::{
 pub(super) struct SourceArgs {
     /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
     /// from standard input (-). May be given several times.
-    #[arg(short, long = "filename", value_name = "FILE|DIR|-", required = true)]
+    #[arg(short, long = "filename", value_name = "FILE|DIR|-", required_unless_present = "paths")]
     files: Vec<PathBuf>,
+    /// The same as -f.
+    #[arg(value_name = "FILE|DIR|-")]
+    paths: Vec<PathBuf>,
     /// `EndpointPolicies` in force, as for `roster serve`. A policy of the same name among the objects takes precedence.
     #[arg(long, value_name = "FILE|DIR|-")]
     policy: Vec<PathBuf>,
@@ -54,11 +57,22 @@ pub(super) struct SourceTexts {
 
 impl SourceArgs {
     pub(super) fn read(&self) -> anyhow::Result<SourceTexts> {
-        let stdin = [&self.files, &self.policy, &self.old].into_iter().flatten().filter(|p| is_stdin(p));
+        let texts = self.read_context()?;
+        Ok(SourceTexts { files: InputTexts::read_any(&self.paths())?, ..texts })
+    }
+
+    /// The texts of all sources without the files.
+    pub(super) fn read_context(&self) -> anyhow::Result<SourceTexts> {
+        let files = self.paths();
+        let stdin = [&files, &self.policy, &self.old].into_iter().flatten().filter(|p| is_stdin(p));
         ensure!(stdin.count() <= 1, "standard input (-) can be read only once");
         let read = |paths: &[PathBuf]| if paths.is_empty() { Ok(InputTexts::none()) } else { InputTexts::read(paths) };
-        let files = InputTexts::read_any(&self.files)?;
-        Ok(SourceTexts { files, policies: read(&self.policy)?, stored: read(&self.old)? })
+        Ok(SourceTexts { files: InputTexts::none(), policies: read(&self.policy)?, stored: read(&self.old)? })
+    }
+
+    /// The files to read, with and without `-f`.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        self.files.iter().chain(&self.paths).cloned().collect()
     }
 
     /// How to read the file `name`.
@@ -72,7 +86,11 @@ impl SourceArgs {
     }
 
     pub(super) fn outcome(&self, complete: bool, worst: Option<Severity>) -> Outcome {
-        let least = if self.warnings_as_errors { Severity::Warning } else { Severity::Error };
-        Outcome::of(complete, worst >= Some(least))
+        Outcome::of(complete, worst >= Some(self.least()))
+    }
+
+    /// The least severity that counts as an error.
+    pub(super) fn least(&self) -> Severity {
+        if self.warnings_as_errors { Severity::Warning } else { Severity::Error }
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a selector matches the pods of a workload, and what differs if it does not.
 
 use crate::{
-    model::{Labels, Text, names},
+    model::{Labels, Pod, Text, names},
     workloads::workload::{Workload, WorkloadController},
 };
 
@@ -46,10 +46,51 @@ impl Workload {
     }
 }
 
-/// A workload that a selector almost matches.
+/// What a selector is compared with: a workload, or a pod that no workload makes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Candidate<'a> {
+    Workload(&'a Workload),
+    Pod(&'a Pod),
+}
+
+impl<'a> Candidate<'a> {
+    fn labels(self) -> &'a Labels {
+        match self {
+            Self::Workload(workload) => &workload.template.labels,
+            Self::Pod(pod) => &pod.labels,
+        }
+    }
+
+    fn may_have(self, key: &str, value: &Text) -> bool {
+        match self {
+            Self::Workload(workload) => workload.may_have(key, value),
+            Self::Pod(pod) => OPAQUE.contains(&key) || pod.labels.get(key) == Some(value),
+        }
+    }
+
+    /// Whether `selector` may select its pods.
+    pub(super) fn is_selected_by(self, selector: &Labels) -> bool {
+        selector.iter().all(|(key, value)| self.may_have(key, value))
+    }
+
+    /// Kind and name.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Workload(workload) => format!("{} {}", workload.kind, workload.name),
+            Self::Pod(pod) => format!("Pod {}", pod.name()),
+        }
+    }
+
+    /// Whether its pods are members of a group that often choose a leader among themselves.
+    fn has_members(self) -> bool {
+        matches!(self, Self::Workload(w) if matches!(w.controller, WorkloadController::StatefulSet { .. }))
+    }
+}
+
+/// A candidate that a selector almost matches.
 #[derive(Debug)]
 pub(super) struct NearMiss<'a> {
-    pub(super) workload: &'a Workload,
+    candidate: Candidate<'a>,
     /// How many labels of the selector its pods have.
     same: usize,
     /// The labels of the selector that its pods do not have.
@@ -59,18 +100,18 @@ pub(super) struct NearMiss<'a> {
 }
 
 impl<'a> NearMiss<'a> {
-    /// The workload that comes closest.
-    pub(super) fn find(selector: &'a Labels, workloads: &[&'a Workload]) -> Option<Self> {
-        let misses = workloads.iter().map(|workload| Self::of(selector, workload));
+    /// The candidate that comes closest.
+    pub(super) fn find(selector: &'a Labels, candidates: impl Iterator<Item = Candidate<'a>>) -> Option<Self> {
+        let misses = candidates.map(|candidate| Self::of(selector, candidate));
         misses.min_by_key(|m| (m.differing.len(), std::cmp::Reverse(m.same), m.distance))
     }
 
-    fn of(selector: &'a Labels, workload: &'a Workload) -> Self {
-        let differing: Vec<_> = selector.iter().filter(|(key, value)| !workload.may_have(key, value)).collect();
-        let labels = &workload.template.labels;
+    fn of(selector: &'a Labels, candidate: Candidate<'a>) -> Self {
+        let differing: Vec<_> = selector.iter().filter(|(key, value)| !candidate.may_have(key, value)).collect();
+        let labels = candidate.labels();
         let distance = |(key, value): &(&Text, &Text)| labels.get(key).map_or(key.len(), |other| letters(value, other));
         Self {
-            workload,
+            candidate,
             same: selector.len() - differing.len(),
             distance: differing.iter().map(distance).sum(),
             differing,
@@ -80,12 +121,29 @@ impl<'a> NearMiss<'a> {
     /// Whether it looks like a mistake of typing: the pods have the other labels, and of this one almost the value.
     pub(super) fn is_typo(&self) -> bool {
         let [(key, _)] = self.differing.as_slice() else { return false };
-        self.workload.template.labels.contains_key(key) && self.distance <= 2
+        self.candidate.labels().contains_key(key) && self.distance <= 2
+    }
+
+    /// Whether the pods may get the missing labels while they run, as programs mark the leader of a group: they have the
+    /// other labels, and either they are such a group, or another Service selects them by the other labels.
+    pub(super) fn may_come_at_run_time(&self, mut selectors: impl Iterator<Item = &'a Labels>) -> bool {
+        let labels = self.candidate.labels();
+        let is_new = |(key, value): &(&Text, &Text)| {
+            !labels.contains_key(key) && !labels.iter().any(|(k, v)| v == *value && letters(key, k) <= 2)
+        };
+        let is_wider = |other: &Labels| {
+            other.len() <= self.same
+                && self.candidate.is_selected_by(other)
+                && other.iter().all(|(key, _)| !self.differing.iter().any(|(k, _)| *k == key))
+        };
+        self.same > 0
+            && self.differing.iter().all(is_new)
+            && (self.candidate.has_members() || selectors.any(|other| !other.is_empty() && is_wider(other)))
     }
 
     /// What differs, for a message.
     pub(super) fn text(&self) -> String {
-        let labels = &self.workload.template.labels;
+        let labels = self.candidate.labels();
         let difference = |(key, value): &(&Text, &Text)| match labels.get(key) {
             Some(other) => format!("{key}={other} instead of {value}"),
             None => match labels.iter().find(|(k, v)| v == value && letters(key, k) <= 2) {
@@ -94,7 +152,7 @@ impl<'a> NearMiss<'a> {
             },
         };
         let all: Vec<String> = self.differing.iter().take(3).map(difference).collect();
-        format!("{} {}, which has {}", self.workload.kind, self.workload.name, all.join(", "))
+        format!("{}, which has {}", self.candidate.name(), all.join(", "))
     }
 }
 

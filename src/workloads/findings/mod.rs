@@ -3,14 +3,19 @@
 //! A directory of manifests seldom has everything that runs in a namespace. A finding is raised only if the manifests
 //! themselves contradict each other, and nothing outside them could explain it.
 
+mod manifests;
 mod matching;
 mod ports;
 #[cfg(test)]
 mod tests;
+mod unmatched;
 
 use std::collections::BTreeMap;
 
-use self::matching::NearMiss;
+use self::{
+    manifests::{Manifests, of_service},
+    unmatched::OtherNamespaces,
+};
 use super::{
     assume::WorkloadPods,
     replicas::NoPods,
@@ -34,15 +39,8 @@ pub struct ComparedObjects<'a> {
     pub outcomes: &'a [(usize, WorkloadPods)],
     /// Whether the input has custom resources, of which an operator may make pods.
     pub has_custom_resources: bool,
-}
-
-/// The Services and workloads of a namespace.
-#[derive(Default)]
-struct Manifests<'a> {
-    services: Vec<&'a Service>,
-    pods: Vec<&'a Pod>,
-    workloads: Vec<(&'a Workload, &'a WorkloadPods)>,
-    has_custom_resources: bool,
+    /// The namespace of objects that do not name one; empty if all name theirs.
+    pub assumed_namespace: &'a str,
 }
 
 /// The findings about Services and workloads, by namespace.
@@ -59,10 +57,11 @@ pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
         namespaces.entry(pod.namespace()).or_default().pods.push(pod);
     }
     let mut findings = Vec::new();
-    for manifests in namespaces.values_mut().filter(|m| !m.workloads.is_empty()) {
-        manifests.has_custom_resources = objects.has_custom_resources;
-        for service in &manifests.services {
-            manifests.check_service(service, &mut findings);
+    namespaces.values_mut().for_each(|m| m.has_custom_resources = objects.has_custom_resources);
+    for (namespace, manifests) in &namespaces {
+        let others = OtherNamespaces { all: &namespaces, own: namespace, assumed: objects.assumed_namespace };
+        for &service in &manifests.services {
+            manifests.check_service(service, &others, &mut findings);
         }
         for (workload, outcome) in &manifests.workloads {
             findings.extend(check_pods(workload, outcome));
@@ -73,7 +72,7 @@ pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
 }
 
 impl<'a> Manifests<'a> {
-    fn check_service(&self, service: &Service, findings: &mut Vec<Finding>) {
+    fn check_service(&self, service: &'a Service, others: &OtherNamespaces<'_, 'a>, findings: &mut Vec<Finding>) {
         let Some(selector) = service.selector.as_ref().filter(|s| !s.is_empty()) else { return };
         if service.kind == ServiceType::ExternalName {
             return;
@@ -83,7 +82,7 @@ impl<'a> Manifests<'a> {
         let has_pods = self.pods.iter().any(|p| selector.selects(&p.labels));
         if selected.is_empty() {
             if !has_pods {
-                findings.extend(self.nothing_selected(service));
+                findings.extend(unmatched::finding(service, self, others));
             }
             return;
         }
@@ -96,18 +95,6 @@ impl<'a> Manifests<'a> {
             _ => findings.extend(several_workloads(service, &selected)),
         }
         findings.extend(workloads.into_iter().filter_map(|w| unprobed(service, w)));
-    }
-
-    /// The Service selects no pod and no template.
-    fn nothing_selected(&self, service: &Service) -> Option<Finding> {
-        let workloads: Vec<&Workload> = self.workloads.iter().map(|(w, _)| *w).collect();
-        let nearest = NearMiss::find(service.selector.as_ref()?, &workloads)?;
-        // An operator may make the pods of a custom resource; what looks like a mistake of typing is one all the same.
-        if self.has_custom_resources && !nearest.is_typo() {
-            return None;
-        }
-        let message = format!("the selector matches no workload and no pod; nearest: {}", nearest.text());
-        Some(of_service(Reason::SelectorMatchesNoTemplate, service, "/spec/selector", message))
     }
 
     /// The Service that gives the pods of a StatefulSet their names.
@@ -132,10 +119,6 @@ impl<'a> Manifests<'a> {
         let pointer = Some("/spec/serviceName".to_owned());
         Some(Finding { pointer, ..Finding::new(code, workload.key(), message) })
     }
-}
-
-fn of_service(code: Reason, service: &Service, pointer: &str, message: String) -> Finding {
-    Finding { pointer: Some(pointer.to_owned()), ..Finding::new(code, service.key(), message) }
 }
 
 /// What a workload lacks that is the only one behind a Service.

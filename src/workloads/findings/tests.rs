@@ -58,6 +58,7 @@ fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
         workloads: &all.workloads,
         outcomes: &assumed.workloads,
         has_custom_resources: all.has_custom_resources,
+        assumed_namespace: "default",
     });
     let line = |f: Finding| {
         if messages {
@@ -134,6 +135,7 @@ fn contradictions_are_found_where_they_are() {
     let unprobed = json!({"metadata": {"labels": web()}, "spec": {"containers": [{"name": "c", "ports": [{"name": "http", "containerPort": 1}]}]}});
     for (given, want) in [
         (vec![by(json!({"app": "wbe"})), deployment()], &["selector-matches-no-template web /spec/selector"][..]),
+        (vec![by(json!({"app": "wbe"})), ("Pod", "p", web())], &["selector-matches-no-template web /spec/selector"]),
         (
             vec![by(json!({"app": "wbe"})), deployment(), ("Prometheus", "k8s", json!({}))],
             &["selector-matches-no-template web /spec/selector"],
@@ -217,5 +219,69 @@ fn messages_name_the_nearest_workload_and_what_differs() {
     ] {
         let found = check(&[("Service", "web", service(selector.clone(), target)), web.clone(), db.clone()], true);
         assert!(found.len() == 1 && found[0].ends_with(want), "{selector}: {found:?}");
+    }
+}
+
+/// The objects of several namespaces: kind, namespace, name and selector or labels. Returns `severity code`.
+fn across(given: &[(&str, &str, Value)]) -> Vec<String> {
+    let mut all = Objects::default();
+    for (i, (kind, namespace, labels)) in given.iter().enumerate() {
+        let meta = json!({"namespace": namespace, "name": format!("n{i}")});
+        match *kind {
+            "Service" => {
+                let service = json!({"metadata": meta, "spec": service(labels.clone(), json!("http"))});
+                all.services.push(serde_json::from_value(service).unwrap());
+            }
+            kind => {
+                let resource = Resource::ALL.iter().find(|r| r.kind() == kind).copied().unwrap();
+                let object = json!({"metadata": meta, "spec": spec(labels.clone(), json!({"serviceName": "n0"}))});
+                all.workloads.push(Workload::read(resource, object).unwrap());
+            }
+        }
+    }
+    let outcomes: Vec<_> = (0..all.workloads.len()).map(|i| (i, WorkloadPods::Assumed(1))).collect();
+    let found = findings(&ComparedObjects {
+        services: &all.services,
+        pods: &[],
+        workloads: &all.workloads,
+        outcomes: &outcomes,
+        has_custom_resources: false,
+        assumed_namespace: "default",
+    });
+    found.into_iter().map(|f| format!("{:?} {} {}", f.severity, f.code, f.object.name)).collect()
+}
+
+#[test]
+fn other_namespaces_and_labels_of_running_pods_are_considered() {
+    let web = || json!({"app": "web"});
+    let leader = || json!({"app": "web", "role": "leader"});
+    for (given, want) in [
+        (&[("Service", "shop", web()), ("Deployment", "back", web())][..], &["Warning other-namespace n0"][..]),
+        // One of the two does not name its namespace.
+        (&[("Service", "shop", web()), ("Deployment", "default", web())], &["Info other-namespace n0"]),
+        (&[("Service", "default", web()), ("Deployment", "back", web())], &["Info other-namespace n0"]),
+        // The copy for another stage has a Service of its own.
+        (
+            &[("Service", "shop", web()), ("Service", "back", web()), ("Deployment", "back", web())],
+            &["Info other-namespace n0"],
+        ),
+        (&[("Service", "shop", json!({"app": "wbe"})), ("Deployment", "back", web())], &[]),
+        // A program marks one of its pods.
+        (
+            &[("Service", "shop", web()), ("Service", "shop", leader()), ("Deployment", "shop", web())],
+            &["Info selector-matches-no-template n1"],
+        ),
+        (&[("Service", "shop", leader()), ("Deployment", "shop", web())], &["Warning selector-matches-no-template n0"]),
+        // The label is there under another key.
+        (
+            &[
+                ("Service", "shop", json!({"app": "web", "tiers": "front"})),
+                ("Service", "shop", web()),
+                ("Deployment", "shop", json!({"app": "web", "tier": "front"})),
+            ],
+            &["Warning selector-matches-no-template n0"],
+        ),
+    ] {
+        assert_eq!(across(given), want, "{given:?}");
     }
 }

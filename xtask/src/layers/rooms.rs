@@ -33,8 +33,11 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "admission", may_import: Only(&["model", "engine"]) },
     // A ConversionReview has the envelope of an AdmissionReview, and policies are among the objects that are converted.
     Room { name: "convert", may_import: Only(&["model", "engine", "admission"]) },
+    Room { name: "validation", may_import: Only(&["model", "engine"]) },
     Room { name: "workloads", may_import: Only(&["model", "engine"]) },
     Room { name: "inventory", may_import: Only(&["model", "engine", "admission", "workloads"]) },
+    Room { name: "lint", may_import: Only(&["model"]) },
+    Room { name: "cases", may_import: Only(&["model", "engine", "admission", "inventory"]) },
     Room { name: "deploy", may_import: Only(&["model", "engine", "admission"]) },
     Room {
         name: "decode",

@@ -1,14 +1,14 @@
 //! Patterns of names, with `*` for any text.
 
-use crate::model::Text;
+use super::Text;
 
 /// Whether one of the patterns matches.
-pub(super) fn any(patterns: &[Text], text: &str) -> bool {
+pub(crate) fn any(patterns: &[Text], text: &str) -> bool {
     patterns.iter().any(|p| matches(p, text))
 }
 
 /// Whether a pattern matches; `*` stands for any text, even an empty one.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();

@@ -1,0 +1,48 @@
+//! `pod`: what `explain` says about one pod.
+
+use super::{
+    test_file::{PodExpectation, PortChoice},
+    test_input::TestInput,
+    test_result::{Difference, Differences},
+};
+use crate::engine::{
+    explain::{PodVerdict, explain},
+    record::Scope,
+};
+
+pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differences {
+    let explanation = explain(&input.state(input.entry(&wanted.service)?), &input.options);
+    let is_port = |row: &PodVerdict| match (&wanted.port, &row.port) {
+        (None, _) | (_, None) => true,
+        (Some(PortChoice::Number(number)), Some(port)) => port.port == *number,
+        (Some(PortChoice::Name(name)), Some(port)) => port.name == *name,
+    };
+    let rows: Vec<&PodVerdict> =
+        explanation.rows.iter().filter(|r| r.pod == wanted.name && is_port(r)).collect();
+    if rows.is_empty() {
+        let mut pods: Vec<&str> = explanation.rows.iter().map(|r| r.pod.as_str()).collect();
+        pods.dedup();
+        pods.truncate(10);
+        return Err(format!("the Service has no pod {} with such a port; it selects: {}", wanted.name, pods.join(", ")));
+    }
+    // kube-proxy reads slices.
+    let served = rows.iter().any(|r| r.served && matches!(r.scope, Scope::Slices(_)));
+    let mut codes: Vec<String> =
+        rows.iter().flat_map(|r| &r.reasons).map(|c| c.code.to_string()).collect();
+    codes.sort();
+    codes.dedup();
+    let why: Vec<String> = rows
+        .iter()
+        .filter_map(|r| r.reasons.first().map(|c| format!("{}: {}: {}", r.scope, c.code, c.code.meaning())))
+        .collect();
+    let differences = [
+        wanted.served.and_then(|wanted| Difference::of_values("served", &wanted, &served)),
+        wanted.reason.as_ref().filter(|code| !codes.contains(code)).map(|code| Difference {
+            field: "reason",
+            expected: vec![code.clone()],
+            found: codes.clone(),
+            why: Vec::new(),
+        }),
+    ];
+    Ok(differences.into_iter().flatten().map(|d| d.because(why.clone())).collect())
+}

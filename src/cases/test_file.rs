@@ -1,0 +1,241 @@
+//! The file of test cases, as it is written.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::{
+    engine::{profile::Minor, state::Limit},
+    model::{Text, defaults::DefaultsMode, installed::POLICY_GROUP},
+};
+
+/// The `kind` of the file.
+const KIND: &str = "Test";
+
+/// A file of test cases.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TestFile {
+    api_version: String,
+    kind: String,
+    #[serde(default)]
+    metadata: TestMetadata,
+    /// Files and directories with the objects, relative to this file.
+    pub inputs: Vec<String>,
+    /// Files and directories with `EndpointPolicies`. Those among the inputs are in force, too.
+    #[serde(default)]
+    pub policies: Vec<String>,
+    /// Files and directories with objects as a cluster stores them; see `roster review --old`.
+    #[serde(default)]
+    pub stored: Vec<String>,
+    /// What is known of the cluster.
+    #[serde(default)]
+    pub options: TestOptions,
+    /// The cases.
+    pub tests: Vec<TestCase>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TestMetadata {
+    #[serde(default)]
+    name: String,
+}
+
+/// What is known of the cluster, as the options of the commands say it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct TestOptions {
+    /// The release to act like.
+    pub compat: Minor,
+    /// The namespace of objects that do not name one.
+    pub namespace: String,
+    /// The zones of the cluster, where the inputs have no Nodes.
+    pub zones: Vec<Text>,
+    /// The address families of the cluster: `IPv4,IPv6`.
+    pub ip_families: Option<String>,
+    /// Which objects get defaults.
+    pub defaults: Option<DefaultsMode>,
+    /// `--max-endpoints-per-slice` of kube-controller-manager.
+    pub max_endpoints_per_slice: Option<Limit>,
+}
+
+/// One case: a name, and exactly one check.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TestCase {
+    /// What the case says.
+    pub name: String,
+    serves: Option<ServesExpectation>,
+    pod: Option<PodExpectation>,
+    plan: Option<PlanExpectation>,
+    upgrade: Option<UpgradeExpectation>,
+    review: Option<ReviewExpectation>,
+    findings: Option<FindingsExpectation>,
+}
+
+/// The check of a case.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Check<'a> {
+    Serves(&'a ServesExpectation),
+    Pod(&'a PodExpectation),
+    Plan(&'a PlanExpectation),
+    Upgrade(&'a UpgradeExpectation),
+    Review(&'a ReviewExpectation),
+    Findings(&'a FindingsExpectation),
+}
+
+/// The endpoints that a Service has in its slices.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ServesExpectation {
+    /// `NAME` or `NAMESPACE/NAME`.
+    pub(super) service: String,
+    /// The name or the number of a port of the Service; all ports if it is missing.
+    pub(super) port: Option<PortChoice>,
+    /// Only endpoints in this zone.
+    pub(super) zone: Option<Text>,
+    /// Only endpoints that clients in this zone use: those with a hint for it, or without hints.
+    pub(super) clients_in_zone: Option<Text>,
+    /// How many ready endpoints there are.
+    pub(super) pods: Option<usize>,
+    /// The least number of them.
+    pub(super) at_least: Option<usize>,
+    /// The names of their pods, or their addresses where no pod is behind them, in any order.
+    pub(super) names: Option<Vec<Text>>,
+}
+
+/// A port of a Service.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum PortChoice {
+    Number(i32),
+    Name(Text),
+}
+
+/// The answer of `explain` about one pod.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PodExpectation {
+    pub(super) service: String,
+    /// The name of the pod.
+    pub(super) name: Text,
+    pub(super) port: Option<PortChoice>,
+    /// Whether clients reach it.
+    pub(super) served: Option<bool>,
+    /// The code of a reason that it has.
+    pub(super) reason: Option<String>,
+}
+
+/// What the controllers would write.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlanExpectation {
+    /// All Services if it is missing.
+    pub(super) service: Option<String>,
+    /// `none`, or one line for each object: `create EndpointSlice web-*`.
+    pub(super) changes: NameList,
+}
+
+/// What another release would write differently.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UpgradeExpectation {
+    pub(super) from: Minor,
+    pub(super) to: Minor,
+    /// All Services if it is missing.
+    pub(super) service: Option<String>,
+    /// `none`, or the Services with a difference: `NAMESPACE/NAME`.
+    pub(super) changes: NameList,
+}
+
+/// The decision of the webhook about an object.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReviewExpectation {
+    /// An object of the inputs: `KIND NAME` or `KIND NAMESPACE/NAME`.
+    pub(super) object: Option<String>,
+    /// The object itself.
+    pub(super) manifest: Option<Box<RawValue>>,
+    #[serde(default)]
+    pub(super) user: String,
+    #[serde(default)]
+    pub(super) groups: Vec<String>,
+    /// Whether it is allowed.
+    pub(super) allowed: Option<bool>,
+    /// The codes of the rules that deny it.
+    pub(super) denied: Option<NameList>,
+    /// The codes of the rules that warn about it.
+    pub(super) warned: Option<NameList>,
+    /// The codes of the rules that change it.
+    pub(super) changed: Option<NameList>,
+}
+
+/// The findings about the inputs, without those of severity info.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FindingsExpectation {
+    /// An object: `KIND NAME` or `KIND NAMESPACE/NAME`; all if it is missing.
+    pub(super) object: Option<String>,
+    /// Their codes, each once, in any order.
+    pub(super) codes: NameList,
+}
+
+/// `none`, one text, or a list of texts.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum NameList {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl NameList {
+    /// The texts, sorted.
+    pub(super) fn sorted(&self) -> Vec<String> {
+        let mut all = match self {
+            Self::One(text) if text == "none" => Vec::new(),
+            Self::One(text) => vec![text.clone()],
+            Self::Several(all) => all.clone(),
+        };
+        all.sort();
+        all
+    }
+}
+
+impl TestFile {
+    /// Reads a file, as JSON.
+    pub fn read(json: &str) -> Result<Self, String> {
+        let file: Self = serde_json::from_str(json).map_err(|e| crate::model::json::message::message(&e))?;
+        let group = file.api_version.split_once('/').map_or("", |(group, _)| group);
+        if file.kind != KIND || group != POLICY_GROUP {
+            return Err(format!("is a {:?} of {:?}, not a {KIND} of {POLICY_GROUP}/v1alpha1", file.kind, file.api_version));
+        }
+        for (i, case) in file.tests.iter().enumerate() {
+            case.check().map_err(|why| format!("tests[{i}] ({}): {why}", case.name))?;
+        }
+        Ok(file)
+    }
+
+    /// The name of the file; empty if it has none.
+    pub fn name(&self) -> &str {
+        &self.metadata.name
+    }
+}
+
+impl TestCase {
+    /// The check of the case.
+    pub(super) fn check(&self) -> Result<Check<'_>, String> {
+        let all = [
+            self.serves.as_ref().map(Check::Serves),
+            self.pod.as_ref().map(Check::Pod),
+            self.plan.as_ref().map(Check::Plan),
+            self.upgrade.as_ref().map(Check::Upgrade),
+            self.review.as_ref().map(Check::Review),
+            self.findings.as_ref().map(Check::Findings),
+        ];
+        let mut given = all.into_iter().flatten();
+        match (given.next(), given.next()) {
+            (Some(check), None) => Ok(check),
+            _ => Err("has not exactly one of serves, pod, plan, upgrade, review, findings".to_owned()),
+        }
+    }
+}

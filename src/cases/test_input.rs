@@ -1,0 +1,125 @@
+//! What the cases of a file are checked against.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use super::test_file::PortChoice;
+use crate::{
+    admission::{
+        offline_review::{self, Namespaces},
+        policy::Policies,
+    },
+    engine::state::{Controller, Options, Plan, State},
+    inventory::{Entry, Index, Snapshot, whole},
+    model::{ObjectKey, ServicePort, Text, json::raw::object_key},
+};
+
+/// The objects of the inputs, and everything that is derived from them once for all cases.
+#[derive(Debug)]
+pub struct TestInput<'a> {
+    /// The objects, with the pods of workloads.
+    pub index: &'a Index<'a>,
+    /// The same objects, for the rules.
+    pub snapshot: &'a Snapshot<'a>,
+    /// The policies in force.
+    pub policies: &'a Policies,
+    /// The namespace of objects that do not name one.
+    pub namespace: &'a str,
+    /// The options of plans.
+    pub options: Options,
+    objects: BTreeMap<ObjectKey, &'a RawValue>,
+    stored: BTreeMap<ObjectKey, &'a RawValue>,
+    namespaces: Namespaces,
+}
+
+impl<'a> TestInput<'a> {
+    /// The input of cases. `objects` and `stored` are the objects of the inputs and the stored ones, as they are written.
+    pub fn new(
+        index: &'a Index<'a>,
+        snapshot: &'a Snapshot<'a>,
+        policies: &'a Policies,
+        namespace: &'a str,
+        options: Options,
+        objects: &[&'a RawValue],
+        stored: &[&'a RawValue],
+    ) -> Self {
+        let namespace = if namespace.is_empty() { "default" } else { namespace };
+        let mut namespaces = Namespaces::default();
+        let mut by_key = |all: &[&'a RawValue]| -> BTreeMap<ObjectKey, &'a RawValue> {
+            let keyed = all.iter().map(|raw| {
+                let key = object_key(raw);
+                offline_review::note_namespace(raw, &key, &mut namespaces);
+                (placed(key, namespace), *raw)
+            });
+            keyed.collect()
+        };
+        let (stored, objects) = (by_key(stored), by_key(objects));
+        Self { index, snapshot, policies, namespace, options, objects, stored, namespaces }
+    }
+
+    /// The Service `NAME` or `NAMESPACE/NAME`.
+    pub(super) fn entry(&self, service: &str) -> Result<&'a Entry<'a>, String> {
+        let (namespace, name) = service.split_once('/').unwrap_or((self.namespace, service));
+        self.index.get(namespace, name).ok_or_else(|| {
+            let similar = self.index.entries().iter().find(|e| e.name == name || e.name.contains(name));
+            let hint = similar.map(|e| format!("; did you mean {}/{}?", e.namespace, e.name)).unwrap_or_default();
+            format!("the inputs have no Service {namespace}/{name}{hint}")
+        })
+    }
+
+    /// One Service, or all.
+    pub(super) fn entries(&self, service: Option<&str>) -> Result<Vec<&'a Entry<'a>>, String> {
+        match service {
+            Some(service) => Ok(vec![self.entry(service)?]),
+            None => Ok(self.index.entries().iter().collect()),
+        }
+    }
+
+    pub(super) fn state(&self, entry: &'a Entry<'a>) -> State<'a> {
+        self.index.state(entry)
+    }
+
+    pub(super) fn plan(&self, entry: &'a Entry<'a>, options: &Options) -> Plan {
+        whole::plan_of(self.index, entry, &Controller::ALL, options)
+    }
+
+    /// The object `KIND NAME` or `KIND NAMESPACE/NAME`.
+    pub(super) fn object(&self, text: &str) -> Result<&'a RawValue, String> {
+        let key = self.key(text)?;
+        self.objects.get(&key).copied().ok_or_else(|| format!("the inputs have no {key}"))
+    }
+
+    /// The key that a text names.
+    pub(super) fn key(&self, text: &str) -> Result<ObjectKey, String> {
+        let (kind, name) = text.split_once(' ').ok_or_else(|| format!("{text:?} is not KIND NAMESPACE/NAME"))?;
+        let (namespace, name) = name.split_once('/').unwrap_or(("", name));
+        Ok(placed(ObjectKey::new(kind, &namespace.into(), &name.into()), self.namespace))
+    }
+
+    /// The stored object that another one replaces.
+    pub(super) fn stored(&self, object: &RawValue) -> Option<&'a RawValue> {
+        self.stored.get(&placed(object_key(object), self.namespace)).copied()
+    }
+
+    /// The labels of the namespaces of the inputs.
+    pub(super) fn namespaces(&self) -> &Namespaces {
+        &self.namespaces
+    }
+}
+
+/// The key with a namespace, as objects of namespaces have one.
+pub(super) fn placed(key: ObjectKey, namespace: &str) -> ObjectKey {
+    let namespace = if key.namespace.is_empty() { Text::new(namespace) } else { key.namespace.clone() };
+    ObjectKey { namespace, ..key }
+}
+
+impl PortChoice {
+    /// Whether this is the port of the Service that is meant.
+    pub(super) fn is(&self, port: &ServicePort) -> bool {
+        match self {
+            Self::Number(number) => port.port == *number,
+            Self::Name(name) => port.name == *name,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The JSON and YAML of `roster lint`, and the counts in them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{manifest_texts::SkippedFile, suppressions::SuppressedFinding};
+use crate::{
+    cli::review::file_finding::FileFinding,
+    engine::{phrase::counted, reason::Severity},
+    lint::Skip,
+};
+
+/// The findings, as a document.
+#[derive(Serialize)]
+pub(super) struct LintDocument<'a> {
+    pub(super) items: Vec<&'a FileFinding<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) suppressed: &'a [SuppressedFinding<'a>],
+    pub(super) summary: &'a LintSummary,
+}
+
+/// How many documents were checked, and how many findings they have.
+#[derive(Serialize)]
+pub(super) struct LintSummary {
+    documents: usize,
+    pub(super) errors: usize,
+    warnings: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    suppressed: usize,
+    /// How many documents were not checked, by what they are.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    skipped: BTreeMap<Skip, usize>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl LintSummary {
+    pub(super) fn of<'a>(
+        documents: usize,
+        findings: impl Iterator<Item = &'a FileFinding<'a>>,
+        suppressed: usize,
+        skipped_files: &[SkippedFile],
+    ) -> Self {
+        let (mut errors, mut warnings, mut skipped) = (0, 0, BTreeMap::new());
+        for finding in findings {
+            match finding.severity {
+                Severity::Error => errors += 1,
+                Severity::Warning => warnings += 1,
+                Severity::Info => {}
+            }
+        }
+        for file in skipped_files {
+            *skipped.entry(file.why).or_default() += 1;
+        }
+        Self { documents, errors, warnings, suppressed, skipped }
+    }
+
+    /// The summary as a sentence.
+    pub(super) fn text(&self) -> String {
+        let (errors, warnings) = (counted(self.errors, "error"), counted(self.warnings, "warning"));
+        let mut text = format!("{}: {errors}, {warnings}", counted(self.documents, "document"));
+        if self.suppressed > 0 {
+            text = format!("{text}, {} suppressed", self.suppressed);
+        }
+        if !self.skipped.is_empty() {
+            let skipped: Vec<String> = self.skipped.iter().map(|(why, count)| why.counted(*count)).collect();
+            text = format!("{text}; not checked: {}", skipped.join(", "));
+        }
+        text
+    }
+}

@@ -1,0 +1,65 @@
+//! The table of `roster lint`.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
+
+use super::{
+    lint_documents::LintSummary, manifest_texts::SkippedFile, suppressions::SuppressedFinding,
+};
+use crate::cli::{
+    output::Output,
+    review::{file_finding::FileFinding, review_table::print_fixes},
+    style::{BOLD, GREEN},
+    table::{Cell, Table},
+};
+
+/// Prints the findings, what to do about them, and the counts.
+pub(super) fn print<'a>(
+    findings: impl Iterator<Item = &'a FileFinding<'a>>,
+    summary: &LintSummary,
+    out: &mut Output,
+) -> io::Result<()> {
+    let mut table = Table::new(["PLACE", "SEVERITY", "OBJECT", "CODE", "MESSAGE"]);
+    let mut codes = BTreeSet::new();
+    for finding in findings {
+        codes.insert(finding.code);
+        let (object, code) = (finding.object.to_string(), finding.code.as_str());
+        let severity = Cell::severity(finding.severity);
+        table.push([finding.place().into(), severity, object.into(), code.into(), finding.text().into()]);
+    }
+    if !table.is_empty() {
+        table.print(out, 0)?;
+        writeln!(out)?;
+    }
+    print_fixes(codes, out)?;
+    let style = if summary.errors > 0 { BOLD } else { GREEN };
+    writeln!(out, "{style}{}{style:#}", summary.text())
+}
+
+/// Prints what was not reported and not checked, and why.
+pub(super) fn print_omitted(
+    suppressed: &[SuppressedFinding<'_>],
+    skipped: &[SkippedFile],
+    out: &mut Output,
+) -> io::Result<()> {
+    let mut table = Table::new(["PLACE", "OBJECT", "SUPPRESSED", "REASON"]);
+    for SuppressedFinding { finding, suppression } in suppressed {
+        let (object, code) = (finding.object.to_string(), finding.code.as_str());
+        table.push([finding.place().into(), object.into(), code.into(), suppression.reason().into()]);
+    }
+    if !table.is_empty() {
+        table.print(out, 0)?;
+        writeln!(out)?;
+    }
+    let mut table = Table::new(["NOT CHECKED", "WHAT IT IS"]);
+    for file in skipped {
+        table.push([file.file.as_str().into(), file.why.word().into()]);
+    }
+    if !table.is_empty() {
+        table.print(out, 0)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}

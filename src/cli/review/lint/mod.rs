@@ -1,0 +1,142 @@
+//! `roster lint`: what is wrong with manifests, and where.
+
+mod github;
+mod junit;
+mod lint_documents;
+mod lint_table;
+mod manifest_checks;
+mod manifest_texts;
+mod suppressions;
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+
+use super::{file_finding::FileFinding, reviewed_input, reviewed_input::ReviewedInput, sarif, source_args::SourceArgs};
+use crate::{
+    cli::{
+        messages,
+        outcome::Outcome,
+        output::{Output, OutputFormat},
+    },
+    engine::{phrase::counted, reason::Severity},
+};
+use lint_documents::{LintDocument, LintSummary};
+use manifest_texts::{ManifestTexts, SkippedFile};
+use suppressions::{SuppressedFinding, SuppressionArgs, write_baseline};
+
+/// Find mistakes in manifests before they are applied, each with its file and line.
+///
+/// Checks what an API server would refuse (unknown fields, types, names, ports, `EndpointPolicies` by the rules of their
+/// version), what fits not together (a selector that matches no workload, a targetPort that no container has), and what
+/// `roster review` denies or warns about. Directories may hold other YAML as well: templates with {{, charts,
+/// kustomizations and their patches, and files without apiVersion and kind are not checked, but counted.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 no errors, 1 there is an error (or a warning, with --warnings-as-errors), 2 usage error, or a \
+                  file that is neither JSON nor YAML."
+)]
+pub(in crate::cli) struct LintArgs {
+    #[command(flatten)]
+    sources: SourceArgs,
+    #[command(flatten)]
+    suppressions: SuppressionArgs,
+    /// Output format.
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: LintFormat,
+}
+
+/// Output format of `roster lint`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum LintFormat {
+    /// A table for people.
+    #[default]
+    Table,
+    /// A table with all details: findings of severity info, what is suppressed, what was not checked.
+    Wide,
+    /// One JSON document.
+    Json,
+    /// The same in YAML.
+    Yaml,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// JUnit XML: a test for each document.
+    Junit,
+}
+
+impl LintArgs {
+    pub(in crate::cli) fn run(&self) -> anyhow::Result<Outcome> {
+        let accepted = self.suppressions.read()?;
+        let context = self.sources.read_context()?;
+        let texts = ManifestTexts::read(&self.sources.paths())?;
+        let manifests = texts.manifests();
+        let mut input =
+            reviewed_input::read_files(&self.sources, &context, manifests.files, manifests.complete)?;
+        manifest_checks::add(&mut input);
+        let suppressed = accepted.apply(&mut input);
+        if input.objects.is_empty() && input.complete {
+            messages::warning("no manifest to check");
+        }
+        if let Some(path) = &self.suppressions.write_baseline {
+            let count = write_baseline(path, &input)?;
+            messages::warning(&format!("{} written to {}", counted(count, "finding"), path.display()));
+            return Ok(Outcome::of(input.complete, false));
+        }
+        let result = LintResult { input, suppressed, skipped: manifests.skipped };
+        self.print(&result)?;
+        Ok(self.sources.outcome(result.input.complete, result.findings().map(|f| f.severity).max()))
+    }
+
+    fn print(&self, result: &LintResult<'_>) -> anyhow::Result<()> {
+        let is_table = matches!(self.output, LintFormat::Table | LintFormat::Wide);
+        let mut out = Output::stdout(if is_table { OutputFormat::Table } else { OutputFormat::Json });
+        let summary = result.summary();
+        let serious = || result.findings().filter(|f| f.severity > Severity::Info);
+        let document =
+            || LintDocument { items: result.findings().collect(), suppressed: &result.suppressed, summary: &summary };
+        match self.output {
+            LintFormat::Table => lint_table::print(serious(), &summary, &mut out)?,
+            LintFormat::Wide => {
+                lint_table::print_omitted(&result.suppressed, &result.skipped, &mut out)?;
+                lint_table::print(result.findings(), &summary, &mut out)?;
+            }
+            LintFormat::Json => out.document(OutputFormat::Json, &document())?,
+            LintFormat::Yaml => out.document(OutputFormat::Yaml, &document())?,
+            LintFormat::Sarif => {
+                let suppressed = result.suppressed.iter().map(|s| (&s.finding, Some(&s.suppression)));
+                let all = result.findings().map(|f| (f, None)).chain(suppressed);
+                out.document(OutputFormat::Json, &sarif::log_with_suppressed(all, result.input.complete))?;
+            }
+            LintFormat::Github => {
+                github::print(serious(), &mut out)?;
+                writeln!(out, "{}", summary.text())?;
+            }
+            LintFormat::Junit => junit::print(&result.input, self.sources.least(), &mut out)?,
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// The findings of a run.
+struct LintResult<'a> {
+    input: ReviewedInput<'a>,
+    suppressed: Vec<SuppressedFinding<'a>>,
+    skipped: Vec<SkippedFile>,
+}
+
+impl<'a> LintResult<'a> {
+    /// The findings in the order of the objects, and of the lines in them.
+    fn findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+        self.input.objects.iter().flat_map(|o| {
+            let mut of_object: Vec<_> = o.input_findings.iter().chain(&o.rule_findings).collect();
+            of_object.sort_by_key(|f| f.line);
+            of_object
+        })
+    }
+
+    fn summary(&self) -> LintSummary {
+        LintSummary::of(self.input.objects.len(), self.findings(), self.suppressed.len(), &self.skipped)
+    }
+}

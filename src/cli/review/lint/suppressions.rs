@@ -1,0 +1,156 @@
+//! Findings that are not reported: waived in an annotation or a file, or listed in a baseline.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use serde::Serialize;
+
+use crate::{
+    admission::Rule,
+    cli::{
+        input_texts::InputTexts,
+        messages,
+        review::{
+            file_finding::{FileFinding, FileObject},
+            reviewed_input::ReviewedInput,
+            reviewed_object::ReviewedObject,
+            suppression::Suppression,
+        },
+    },
+    engine::reason::{Finding, Reason, Severity},
+    lint::{Baseline, FindingKey, IGNORE_ANNOTATION, WaiverFault, Waivers, annotation_waivers},
+    model::json::pointer::Pointer,
+};
+
+/// Arguments for findings that are accepted.
+#[derive(Debug, Args)]
+pub(super) struct SuppressionArgs {
+    /// Do not report the findings in this file; see --write-baseline.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write all errors and warnings into this file, as a baseline for later runs, and end with exit code 0.
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    pub(super) write_baseline: Option<PathBuf>,
+    /// Accept the findings that this file names, each with its reason. In an object, the annotation
+    /// `roster.dev/ignore: CODE=REASON` does the same.
+    #[arg(long, value_name = "FILE")]
+    waivers: Option<PathBuf>,
+}
+
+/// A finding that is not reported.
+#[derive(Serialize)]
+pub(super) struct SuppressedFinding<'a> {
+    #[serde(flatten)]
+    pub(super) finding: FileFinding<'a>,
+    pub(super) suppression: Suppression,
+}
+
+/// What is known of accepted findings before a run.
+#[derive(Default)]
+pub(super) struct Suppressions {
+    baseline: Baseline,
+    waivers: Waivers,
+}
+
+impl SuppressionArgs {
+    /// Reads the files.
+    pub(super) fn read(&self) -> anyhow::Result<Suppressions> {
+        let mut all = Suppressions::default();
+        if let Some(path) = &self.baseline {
+            all.baseline = parse(path, Baseline::read)?;
+        }
+        if let Some(path) = &self.waivers {
+            all.waivers = parse(path, |json| Waivers::read(json, is_code))?;
+        }
+        Ok(all)
+    }
+}
+
+fn parse<T>(path: &Path, read: impl Fn(&str) -> Result<T, String>) -> anyhow::Result<T> {
+    let texts = InputTexts::read(&[path.to_owned()])?;
+    let (files, complete) = texts.files();
+    let name = path.display();
+    ensure!(complete, "{name} cannot be read");
+    let mut documents = files.iter().flat_map(|f| &f.documents);
+    let (Some(document), None) = (documents.next(), documents.next()) else {
+        anyhow::bail!("{name}: has more than one document");
+    };
+    read(document.raw.get()).map_err(|why| anyhow::anyhow!("{name}: {why}"))
+}
+
+fn is_code(code: &str) -> bool {
+    Rule::ALL.iter().any(|r| r.code() == code) || Reason::ALL.iter().any(|r| r.code() == code)
+}
+
+fn key<'k>(finding: &'k FileFinding<'_>) -> FindingKey<'k> {
+    FindingKey { file: finding.file, object: &finding.object, code: finding.code.as_str(), field: &finding.field }
+}
+
+impl Suppressions {
+    /// Takes the accepted findings out of the input.
+    pub(super) fn apply<'a>(mut self, input: &mut ReviewedInput<'a>) -> Vec<SuppressedFinding<'a>> {
+        let mut suppressed = Vec::new();
+        for object in &mut input.objects {
+            let (mut waivers, faults) = annotation_waivers(&object.document.raw, is_code);
+            let mut suppression = |finding: &FileFinding<'_>| {
+                let key = key(finding);
+                if let Some(reason) = waivers.reason(&key) {
+                    return Some(Suppression::Annotation { reason: reason.to_owned() });
+                }
+                if let Some(reason) = self.waivers.reason(&key) {
+                    return Some(Suppression::Waiver { reason: reason.to_owned() });
+                }
+                self.baseline.take(&key).then_some(Suppression::Baseline)
+            };
+            for list in [&mut object.input_findings, &mut object.rule_findings] {
+                for finding in std::mem::take(list) {
+                    match suppression(&finding) {
+                        Some(suppression) => suppressed.push(SuppressedFinding { finding, suppression }),
+                        None => list.push(finding),
+                    }
+                }
+            }
+            let unused: Vec<String> = waivers.unused().map(|w| w.code.clone()).collect();
+            report(object, &faults, &unused);
+        }
+        self.warn_of_unused();
+        suppressed
+    }
+
+    fn warn_of_unused(&self) {
+        for waiver in self.waivers.unused() {
+            messages::warning(&format!("the waiver of {} ({}) has no finding", waiver.code, waiver.reason));
+        }
+        if !self.baseline.is_empty() {
+            let count = self.baseline.len();
+            messages::warning(&format!("{count} of the findings in the baseline no longer occur; write it anew"));
+        }
+    }
+}
+
+/// Adds findings about the waivers in the annotation of an object.
+fn report(object: &mut ReviewedObject<'_>, faults: &[WaiverFault], unused: &[String]) {
+    let (metadata, root) = (Pointer::At("/metadata/annotations"), object.key.clone());
+    let at = Pointer::Key(&metadata, IGNORE_ANNOTATION).to_string();
+    let wrong = faults.iter().map(|fault| (Reason::InvalidWaiver, fault.to_string()));
+    let idle = unused.iter().map(|code| (Reason::UnusedWaiver, format!("the object has no finding {code}")));
+    let place = FileObject::of(object.file, &object.document, &object.key);
+    let found = wrong.chain(idle).map(|(code, message)| {
+        let finding = Finding { pointer: Some(at.clone()), ..Finding::new(code, root.clone(), message) };
+        FileFinding::of_workloads(place, &finding)
+    });
+    object.input_findings.extend(found.collect::<Vec<_>>());
+}
+
+/// Writes the errors and warnings of a run as a baseline. Returns their number.
+pub(super) fn write_baseline(path: &Path, input: &ReviewedInput<'_>) -> anyhow::Result<usize> {
+    let mut baseline = Baseline::default();
+    let findings = input.objects.iter().flat_map(|o| o.input_findings.iter().chain(&o.rule_findings));
+    findings.filter(|f| f.severity > Severity::Info).for_each(|f| baseline.add(&key(f)));
+    let text = serde_saphyr::to_string(&baseline.document()).context("cannot write YAML")?;
+    #[expect(clippy::disallowed_methods, reason = "the command line is a shell: it writes the file that it was asked for")]
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(baseline.len())
+}
+

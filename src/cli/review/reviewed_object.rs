@@ -1,0 +1,87 @@
+//! One object of the input, with the answer and the findings.
+
+use serde_json::value::RawValue;
+
+use super::file_finding::{FileFinding, FileObject};
+use crate::{
+    admission::{
+        KINDS,
+        offline_review::{OfflineReview, ReviewError, Reviewer},
+    },
+    decode::Document,
+    engine::reason::{Finding, Severity},
+    model::{ObjectKey, Text},
+};
+
+/// An object of the input.
+pub(super) struct ReviewedObject<'a> {
+    pub(super) file: &'a str,
+    pub(super) document: Document<'a>,
+    pub(super) key: ObjectKey,
+    /// The answer; `None` if no rule reviews the kind.
+    pub(super) answer: Option<OfflineReview>,
+    /// The findings of the rules, or why they could not be checked.
+    pub(super) rule_findings: Vec<FileFinding<'a>>,
+    /// The findings of the decoder and of the validation of policies.
+    pub(super) input_findings: Vec<FileFinding<'a>>,
+    /// Whether the object could be decoded as its kind.
+    pub(super) readable: bool,
+}
+
+impl<'a> ReviewedObject<'a> {
+    /// The findings behind its answer: those of the rules, or why it cannot be read.
+    pub(super) fn answer_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+        let undecided = self.answer.as_ref().is_some_and(|answer| answer.decision.why_unreviewed().is_some());
+        let unreadable = self.input_findings.iter().filter(move |f| undecided && f.severity == Severity::Error);
+        unreadable.chain(&self.rule_findings)
+    }
+
+    /// Adds the findings about this object and those that it goes with.
+    pub(super) fn add_workload_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
+        let at = FileObject::of(self.file, &self.document, &self.key);
+        self.input_findings.extend(findings.map(|f| FileFinding::of_workloads(at, f)));
+    }
+
+    /// What is not decided is not allowed.
+    pub(super) fn refuse_unreadable(&mut self) {
+        let has_rules = KINDS.iter().any(|kind| kind.resource.kind() == self.key.kind);
+        if let Some(why) = self.input_findings.iter().find(|f| f.severity == Severity::Error).filter(|_| has_rules) {
+            self.answer = Some(OfflineReview::undecided(&why.text()));
+        }
+    }
+
+    pub(super) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>) {
+        let recorded = self.key.kind == "AdmissionReview";
+        let answered: Result<OfflineReview, ReviewError> = if recorded {
+            reviewer.recorded(&self.document.raw).map(|(key, answer)| {
+                self.key = key;
+                answer
+            })
+        } else {
+            reviewer.object(&self.document.raw, old)
+        };
+        let root = if recorded { "request.object" } else { "" };
+        let at = FileObject { root, ..FileObject::of(self.file, &self.document, &self.key) };
+        let answer = match answered {
+            Ok(answer) if answer.reviewed || recorded => answer,
+            Ok(_) => return,
+            Err(error) => {
+                let why = error.to_string();
+                self.answer = Some(OfflineReview::undecided(&why));
+                self.input_findings.push(FileFinding::invalid(at, why));
+                return;
+            }
+        };
+        self.rule_findings = FileFinding::of_decision(at, &answer.decision);
+        // The decoder could read the object, but a rule could not.
+        let undecided = answer.decision.why_unreviewed();
+        self.rule_findings.extend(undecided.map(|why| FileFinding::invalid(at, why.to_owned())));
+        self.answer = Some(answer);
+    }
+}
+
+/// The key of an object, in `namespace` if the object names none.
+pub(super) fn placed(key: &ObjectKey, namespace: &str) -> ObjectKey {
+    let namespace = if key.namespace.is_empty() { Text::new(namespace) } else { key.namespace.clone() };
+    ObjectKey { namespace, ..key.clone() }
+}

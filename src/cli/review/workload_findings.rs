@@ -1,0 +1,100 @@
+//! The findings about Services and workloads together, of files that describe one cluster.
+
+use std::collections::BTreeMap;
+
+use super::{
+    reviewed_object::{ReviewedObject, placed},
+    source_args::SourceArgs,
+};
+use crate::{
+    decode::{self, Document},
+    engine::reason::{Finding, Reason},
+    inventory::Inventory,
+    lint::scopes,
+    model::ObjectKey,
+};
+
+/// Kinds of which directories hold several versions, one for each cluster.
+const COPIED: [&str; 8] =
+    ["Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"];
+
+/// Adds the findings to the objects that they are about. `inventory` has all objects.
+pub(super) fn add(
+    items: &mut [ReviewedObject<'_>],
+    sources: &SourceArgs,
+    inventory: &Inventory,
+) -> anyhow::Result<()> {
+    let of_all = inventory.workload_findings(&sources.defaults());
+    let groups = groups(items, sources);
+    if groups.iter().all(|group| *group == 0) {
+        attach(items, &groups, 0, sources, &of_all);
+        return Ok(());
+    }
+    // What one group lacks may be in another one that has no copy of it.
+    let is_certain = |f: &Finding| {
+        let is_of_absence = [Reason::SelectorMatchesNoTemplate, Reason::GoverningServiceMissing].contains(&f.code);
+        !is_of_absence || of_all.iter().any(|other| other.code == f.code && other.object == f.object)
+    };
+    for group in 0..=groups.iter().copied().max().unwrap_or_default() {
+        let mut inventory = Inventory::default();
+        for (file, documents) in documents_of(items, &groups, group) {
+            decode::objects(&documents, &sources.source(file), &mut inventory, |_, _| {})?;
+        }
+        let mut found = inventory.workload_findings(&sources.defaults());
+        found.retain(is_certain);
+        attach(items, &groups, group, sources, &found);
+    }
+    Ok(())
+}
+
+/// The group of each object: that of its file.
+fn groups(items: &[ReviewedObject<'_>], sources: &SourceArgs) -> Vec<usize> {
+    let mut files: Vec<(&str, Vec<ObjectKey>)> = Vec::new();
+    let mut file_of = Vec::with_capacity(items.len());
+    for item in items {
+        if files.last().is_none_or(|(file, _)| *file != item.file) {
+            files.push((item.file, Vec::new()));
+        }
+        file_of.push(files.len() - 1);
+        if let Some((_, keys)) = files.last_mut().filter(|_| COPIED.contains(&item.key.kind.as_str())) {
+            keys.push(placed(&item.key, &sources.namespace));
+        }
+    }
+    let groups = scopes(&files);
+    file_of.into_iter().map(|file| groups[file]).collect()
+}
+
+/// The documents of a group, by file.
+fn documents_of<'i, 'a>(
+    items: &'i [ReviewedObject<'a>],
+    groups: &[usize],
+    group: usize,
+) -> Vec<(&'a str, Vec<Document<'a>>)> {
+    let mut files: Vec<(&'a str, Vec<Document<'a>>)> = Vec::new();
+    for (item, _) in items.iter().zip(groups).filter(|(_, of)| **of == group) {
+        if files.last().is_none_or(|(file, _)| *file != item.file) {
+            files.push((item.file, Vec::new()));
+        }
+        if let Some((_, documents)) = files.last_mut() {
+            documents.push(item.document.clone());
+        }
+    }
+    files
+}
+
+fn attach(
+    items: &mut [ReviewedObject<'_>],
+    groups: &[usize],
+    group: usize,
+    sources: &SourceArgs,
+    findings: &[Finding],
+) {
+    let mut findings_of: BTreeMap<&ObjectKey, Vec<&Finding>> = BTreeMap::new();
+    for finding in findings {
+        findings_of.entry(&finding.object).or_default().push(finding);
+    }
+    for (item, _) in items.iter_mut().zip(groups).filter(|(_, of)| **of == group) {
+        let found = findings_of.get(&placed(&item.key, &sources.namespace));
+        item.add_workload_findings(found.into_iter().flatten().copied());
+    }
+}

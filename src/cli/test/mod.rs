@@ -1,0 +1,88 @@
+//! `roster test`: users' own test cases.
+
+mod test_files;
+mod test_junit;
+mod test_results;
+mod test_run;
+mod test_table;
+
+use std::{io::Write, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::{
+    messages,
+    outcome::Outcome,
+    output::{Output, OutputFormat},
+};
+use test_results::{FileResults, TestDocument, TestSummary};
+
+/// Check your own expectations of manifests: which pods serve a Service, what a policy denies, what an upgrade changes.
+///
+/// Reads every roster-test.yaml in the directories, and the files that are given by name. Each file lists its inputs and
+/// the expectations (docs/test.md). No cluster is needed.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 all tests pass, 1 a test fails, 2 usage error, or a file that cannot be read.")]
+pub(super) struct TestArgs {
+    /// Test files, and directories in which to look for roster-test.yaml and *.roster-test.yaml.
+    #[arg(value_name = "FILE|DIR", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// Run only the tests whose name contains this text.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Output format.
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: TestFormat,
+}
+
+/// Output format of `roster test`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum TestFormat {
+    /// Failing tests with their differences, and the counts.
+    #[default]
+    Table,
+    /// The same with the tests that pass.
+    Wide,
+    /// One JSON document.
+    Json,
+    /// The same in YAML.
+    Yaml,
+    /// JUnit XML.
+    Junit,
+}
+
+impl TestArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Outcome> {
+        let (mut all, mut complete) = (Vec::new(), true);
+        for path in test_files::find(&self.paths)? {
+            match test_run::run(&path, self.filter.as_deref()) {
+                Ok(results) => all.push(results),
+                Err(error) => {
+                    complete = false;
+                    messages::error(&error);
+                }
+            }
+        }
+        let summary = TestSummary::of(&all);
+        if summary.tests == 0 && complete {
+            messages::warning("no test to run");
+        }
+        self.print(&all, summary)?;
+        Ok(Outcome::of(complete, summary.failed > 0))
+    }
+
+    fn print(&self, results: &[FileResults], summary: TestSummary) -> anyhow::Result<()> {
+        let is_table = matches!(self.output, TestFormat::Table | TestFormat::Wide);
+        let mut out = Output::stdout(if is_table { OutputFormat::Table } else { OutputFormat::Json });
+        let document = || TestDocument { items: results, summary };
+        match self.output {
+            TestFormat::Table | TestFormat::Wide => {
+                test_table::print(results, summary, self.output == TestFormat::Wide, &mut out)?;
+            }
+            TestFormat::Json => out.document(OutputFormat::Json, &document())?,
+            TestFormat::Yaml => out.document(OutputFormat::Yaml, &document())?,
+            TestFormat::Junit => test_junit::print(results, &mut out)?,
+        }
+        Ok(out.flush()?)
+    }
+}

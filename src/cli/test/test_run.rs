@@ -1,0 +1,98 @@
+//! Reads one test file and its inputs, and evaluates its cases.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use serde_json::value::RawValue;
+
+use super::test_results::FileResults;
+use crate::{
+    admission::policy::{self, EndpointPolicy, Policies},
+    cases::{TestFile, TestInput, TestOptions, evaluate},
+    cli::input_texts::{InputFile, InputTexts},
+    decode::{self, Source},
+    engine::{reason::Severity, state::Options},
+    inventory::{Inventory, Snapshot},
+    model::{defaults::Defaults, installed::POLICY_KIND, json::raw::object_key},
+    workloads,
+};
+
+/// Evaluates the cases of a file whose names contain `filter`.
+pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResults> {
+    let name = path.display();
+    let file = read(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let texts = |paths: &[String]| -> anyhow::Result<InputTexts> {
+        let paths: Vec<PathBuf> = paths.iter().map(|p| folder.join(p)).collect();
+        if paths.is_empty() { Ok(InputTexts::none()) } else { InputTexts::read(&paths) }
+    };
+    let (inputs, policies, stored) = (texts(&file.inputs)?, texts(&file.policies)?, texts(&file.stored)?);
+    let (inputs, all_inputs) = inputs.files();
+    let (policies, all_policies) = policies.files();
+    let (stored, all_stored) = stored.files();
+    ensure!(all_inputs && all_policies && all_stored, "{name}: not all of its files can be read");
+    let families = file.options.ip_families.as_ref().map(|f| f.parse()).transpose();
+    let families = families.map_err(|e| anyhow::anyhow!("{name}: options.ipFamilies: {e}"))?;
+    let defaults = Defaults { mode: file.options.defaults, families, namespace: &file.options.namespace };
+    let inventory = inventory(&inputs, &stored, &file.options, defaults)?;
+    let policies = Policies::new(policies_of(&[&inputs, &policies, &stored])?).0;
+    let (index, snapshot) = (inventory.index(), Snapshot::of(&inventory));
+    let options = Options {
+        compat: file.options.compat,
+        max_endpoints_per_slice: file.options.max_endpoints_per_slice,
+        ..Options::default()
+    };
+    let (objects, stored) = (objects(&inputs), objects(&stored));
+    let input =
+        TestInput::new(&index, &snapshot, &policies, &file.options.namespace, options, &objects, &stored);
+    let chosen = file.tests.iter().filter(|case| filter.is_none_or(|text| case.name.contains(text)));
+    let tests = chosen.map(|case| evaluate(case, &input)).collect();
+    Ok(FileResults { file: name.to_string(), name: file.name().to_owned(), tests })
+}
+
+fn read(path: &Path) -> anyhow::Result<TestFile> {
+    let name = path.display();
+    let texts = InputTexts::read(&[path.to_owned()])?;
+    let (files, complete) = texts.files();
+    ensure!(complete, "{name}: cannot be read");
+    let mut documents = files.iter().flat_map(|f| &f.documents);
+    let document = documents.next().with_context(|| format!("{name}: is empty"))?;
+    ensure!(documents.next().is_none(), "{name}: has more than one document");
+    TestFile::read(document.raw.get()).map_err(|why| anyhow::anyhow!("{name}: {why}"))
+}
+
+/// The objects of the inputs with the pods of their workloads; of the stored objects those that describe the cluster.
+fn inventory(
+    inputs: &[InputFile<'_>],
+    stored: &[InputFile<'_>],
+    options: &TestOptions,
+    defaults: Defaults<'_>,
+) -> anyhow::Result<Inventory> {
+    let mut inventory = Inventory::default();
+    for InputFile { name, documents } in stored.iter().chain(inputs) {
+        let source = Source { defaults, ..Source::file(name) };
+        decode::objects(documents, &source, &mut inventory, |_, _| {})?;
+    }
+    inventory.label_pods(&defaults);
+    inventory.assume_pods(&defaults, &options.zones, workloads::MAX_PODS);
+    Ok(inventory)
+}
+
+fn objects<'f>(files: &'f [InputFile<'_>]) -> Vec<&'f RawValue> {
+    files.iter().flat_map(|f| &f.documents).map(|d| d.raw.as_ref()).collect()
+}
+
+/// The policies among the objects. A policy that cannot be read is an error: the cases would not mean what they say.
+fn policies_of(files: &[&[InputFile<'_>]]) -> anyhow::Result<Vec<EndpointPolicy>> {
+    let mut policies = Vec::new();
+    for InputFile { name, documents } in files.iter().copied().flatten() {
+        for document in documents.iter().filter(|d| object_key(&d.raw).kind == POLICY_KIND) {
+            let (policy, problems) = policy::read(&document.raw);
+            if let Some(problem) = problems.iter().find(|p| p.severity == Severity::Error) {
+                anyhow::bail!("{name}:{}: {}", document.line, problem.message);
+            }
+            policies.extend(policy);
+        }
+    }
+    Ok(policies)
+}

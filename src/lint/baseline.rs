@@ -1,0 +1,131 @@
+//! Findings that were there before, and are to be corrected one by one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::finding_key::{FindingKey, plain};
+use crate::model::installed::POLICY_GROUP;
+
+/// The `kind` of the file.
+const KIND: &str = "LintBaseline";
+
+/// The findings of an earlier run, by what identifies them, with their number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Baseline(BTreeMap<BaselineKey, usize>);
+
+/// File, object, code and field.
+type BaselineKey = (String, String, String, String);
+
+/// A finding in the file of a baseline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaselineEntry {
+    file: String,
+    object: String,
+    code: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    field: String,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    count: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(count: &usize) -> bool {
+    *count == 1
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct BaselineFile {
+    api_version: String,
+    kind: String,
+    findings: Vec<BaselineEntry>,
+}
+
+impl Baseline {
+    /// Reads a file, as JSON.
+    pub fn read(json: &str) -> Result<Self, String> {
+        let file: BaselineFile = serde_json::from_str(json).map_err(|e| e.to_string())?;
+        if file.kind != KIND {
+            return Err(format!("the kind is {:?}, not {KIND}", file.kind));
+        }
+        let key = |e: BaselineEntry| ((plain(&e.file).to_owned(), e.object, e.code, e.field), e.count);
+        Ok(Self(file.findings.into_iter().map(key).collect()))
+    }
+
+    /// Adds a finding.
+    pub fn add(&mut self, finding: &FindingKey<'_>) {
+        *self.0.entry(key(finding)).or_default() += 1;
+    }
+
+    /// Takes a finding out. Returns whether it was there.
+    pub fn take(&mut self, finding: &FindingKey<'_>) -> bool {
+        let Some(count) = self.0.get_mut(&key(finding)).filter(|count| **count > 0) else { return false };
+        *count -= 1;
+        true
+    }
+
+    /// How many findings there are: after [`take`](Self::take), those that no longer occur.
+    pub fn len(&self) -> usize {
+        self.0.values().sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The content of the file, to be serialized.
+    pub fn document(&self) -> impl Serialize + use<> {
+        let entry = |((file, object, code, field), count): (&BaselineKey, &usize)| BaselineEntry {
+            file: file.clone(),
+            object: object.clone(),
+            code: code.clone(),
+            field: field.clone(),
+            count: *count,
+        };
+        let findings = self.0.iter().filter(|(_, count)| **count > 0).map(entry).collect();
+        BaselineFile { api_version: format!("{POLICY_GROUP}/v1alpha1"), kind: KIND.to_owned(), findings }
+    }
+}
+
+fn key(finding: &FindingKey<'_>) -> BaselineKey {
+    let FindingKey { file, object, code, field } = *finding;
+    (plain(file).to_owned(), object.to_string(), code.to_owned(), field.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ObjectKey;
+
+    #[test]
+    fn what_was_there_is_taken_out_once_for_each_time() {
+        let object = ObjectKey::new("Service", &"shop".into(), &"web".into());
+        let finding = |file, code| FindingKey { file, object: &object, code, field: "spec.selector" };
+        let mut baseline = Baseline::default();
+        for file in ["./a.yaml", "a.yaml", "b.yaml"] {
+            baseline.add(&finding(file, "no-replicas"));
+        }
+        let text = serde_json::to_string(&baseline.document()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"apiVersion":"roster.dev/v1alpha1","kind":"LintBaseline","findings":[{"file":"a.yaml","object":"Service shop/web","code":"no-replicas","field":"spec.selector","count":2},{"file":"b.yaml","object":"Service shop/web","code":"no-replicas","field":"spec.selector"}]}"#
+        );
+        let mut again = Baseline::read(&text).unwrap();
+        assert_eq!(again, baseline);
+        let taken: Vec<bool> = ["a.yaml", "a.yaml", "a.yaml", "c.yaml"].map(|f| again.take(&finding(f, "no-replicas"))).into();
+        assert_eq!((taken, again.len()), (vec![true, true, false, false], 1));
+        for (text, want) in [
+            ("{}", "missing field `apiVersion`"),
+            (r#"{"apiVersion":"x","kind":"Test","findings":[]}"#, "the kind is \"Test\", not LintBaseline"),
+        ] {
+            assert!(Baseline::read(text).is_err_and(|e| e.contains(want)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Files and documents of a directory that are not manifests.
+
+use std::fmt;
+
+use serde::{
+    Deserializer, Serialize,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use crate::model::json::raw::JsonMembers;
+
+/// Why a file or a document is not checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Skip {
+    /// A template of Helm or of another program: it has `{{`.
+    Template,
+    /// `Chart.yaml`.
+    Chart,
+    /// A kustomization: it lists manifests.
+    Kustomization,
+    /// A patch of a kustomization: a part of a manifest.
+    Patch,
+    /// YAML or JSON without `apiVersion` and `kind`, such as `values.yaml`.
+    NotManifest,
+    /// Nothing but comments.
+    Empty,
+}
+
+impl Skip {
+    /// Why a document is not checked; `None` if it is a manifest.
+    pub fn of_document(file: &str, object: &RawValue) -> Option<Self> {
+        let Ok(members) = JsonMembers::read(object) else { return Some(Self::NotManifest) };
+        let (api_version, kind) = (members.text("apiVersion"), members.text("kind"));
+        let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        if super::kustomization::is_kustomization(name) || api_version.starts_with("kustomize.config.k8s.io/") {
+            return Some(Self::Kustomization);
+        }
+        if kind.is_empty() && members.get("kind").is_none() {
+            if name.starts_with("Chart.") {
+                return Some(Self::Chart);
+            }
+            if api_version.is_empty() {
+                return Some(Self::NotManifest);
+            }
+        }
+        is_template(object).then_some(Self::Template)
+    }
+
+    /// What it is.
+    pub fn word(self) -> &'static str {
+        self.words().0
+    }
+
+    /// What it is, for several of them: `3 templates`.
+    pub fn counted(self, count: usize) -> String {
+        let (one, many) = self.words();
+        format!("{count} {}", if count == 1 { one } else { many })
+    }
+
+    /// The words for one and for several.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Template => ("template", "templates"),
+            Self::Chart => ("Chart.yaml", "Chart.yaml"),
+            Self::Kustomization => ("kustomization", "kustomizations"),
+            Self::Patch => ("patch", "patches"),
+            Self::NotManifest => ("without apiVersion and kind", "without apiVersion and kind"),
+            Self::Empty => ("empty", "empty"),
+        }
+    }
+}
+
+/// Texts of an object that programs in its pods expand, and not the tool that writes the object.
+const FOREIGN: [&str; 7] = ["annotations", "command", "args", "env", "data", "stringData", "binaryData"];
+
+/// Whether the object has `{{` where only a template has it: not in commands or annotations.
+pub fn is_template(object: &RawValue) -> bool {
+    let mut found = false;
+    if object.get().contains("{{") {
+        // Reading ends at the first one, which the parser takes for an error.
+        let _ = Placeholders(&mut found).deserialize(&mut serde_json::Deserializer::from_str(object.get()));
+    }
+    found
+}
+
+/// Looks for `{{` in the strings of a value.
+struct Placeholders<'a>(&'a mut bool);
+
+impl<'de> DeserializeSeed<'de> for Placeholders<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Placeholders<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        *self.0 |= text.contains("{{");
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Placeholders(&mut *self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            *self.0 |= name.contains("{{");
+            if FOREIGN.contains(&name.as_str()) {
+                map.next_value::<IgnoredAny>()?;
+            } else {
+                map.next_value_seed(Placeholders(&mut *self.0))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_a_manifest_is_recognized() {
+        let service = |name: &str| json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": name } });
+        let args = json!({ "apiVersion": "v1", "kind": "Pod", "spec": { "containers": [{ "args": ["{{x}}"] }] } });
+        for (file, object, want) in [
+            ("a.yaml", service("web"), None),
+            ("a.yaml", service("{{ .Release.Name }}-web"), Some(Skip::Template)),
+            ("a.yaml", args, None),
+            ("a.yaml", json!({ "replicas": 1 }), Some(Skip::NotManifest)),
+            ("a.yaml", json!(5), Some(Skip::NotManifest)),
+            // It is meant as a manifest.
+            ("a.yaml", json!({ "apiVersion": "v1", "metadata": {} }), None),
+            ("charts/web/Chart.yaml", json!({ "apiVersion": "v2", "name": "web" }), Some(Skip::Chart)),
+            ("base/kustomization.yaml", json!({ "resources": ["web.yaml"] }), Some(Skip::Kustomization)),
+            ("k.yaml", json!({ "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Component" }), Some(Skip::Kustomization)),
+        ] {
+            let raw = serde_json::value::to_raw_value(&object).unwrap();
+            assert_eq!(Skip::of_document(file, &raw), want, "{file} {object}");
+        }
+    }
+}

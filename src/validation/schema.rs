@@ -1,0 +1,233 @@
+//! The names and types of the fields of Kubernetes' objects, as its OpenAPI description publishes them.
+//!
+//! `fields.json.gz` is generated from the types of `k8s-openapi`, which are generated from that description:
+//! `cargo xtask openapi` writes it, and a test compares it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    io::Read,
+    sync::LazyLock,
+};
+
+use flate2::read::GzDecoder;
+use serde::Deserialize;
+
+/// The schemas of all kinds that are checked.
+#[derive(Debug, Default)]
+pub struct Schemas {
+    /// The type of each kind, by apiVersion and kind.
+    kinds: BTreeMap<String, TypeId>,
+    types: Vec<ObjectType>,
+}
+
+/// The place of a type among all types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypeId(usize);
+
+/// The fields of a type of objects.
+#[derive(Debug, Default)]
+pub(super) struct ObjectType {
+    /// The fields, sorted by name.
+    pub(super) fields: Vec<Field>,
+}
+
+/// A field of a type.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) required: bool,
+    pub(super) value: ValueType,
+}
+
+/// The type of a value.
+#[derive(Debug)]
+pub(super) enum ValueType {
+    Text,
+    Boolean,
+    Int32,
+    Int64,
+    Number,
+    /// A string or a number: `500m`, `1`.
+    Quantity,
+    /// `IntOrString`.
+    NumberOrText,
+    Anything,
+    List(Box<ValueType>),
+    Map(Box<ValueType>),
+    Object(TypeId),
+}
+
+/// The generated file: types by name, with the type of each field as text.
+#[derive(Deserialize)]
+struct SchemaFile {
+    kinds: BTreeMap<String, String>,
+    types: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Schemas {
+    /// The schemas that are part of the program.
+    pub fn published() -> &'static Self {
+        static PUBLISHED: LazyLock<Schemas> = LazyLock::new(|| {
+            let mut text = String::new();
+            let read = GzDecoder::new(&include_bytes!("fields.json.gz")[..]).read_to_string(&mut text);
+            // A test reads the file: this does not fail.
+            read.ok().and_then(|_| Schemas::read(&text)).unwrap_or_default()
+        });
+        &PUBLISHED
+    }
+
+    /// Reads the generated file; `None` if a type that it mentions is missing.
+    fn read(text: &str) -> Option<Self> {
+        let file: SchemaFile = serde_json::from_str(text).ok()?;
+        let ids: BTreeMap<&str, TypeId> = file.types.keys().enumerate().map(|(i, n)| (n.as_str(), TypeId(i))).collect();
+        let field = |(name, value): (&String, &String)| {
+            let (name, required) = name.strip_suffix('!').map_or((name.as_str(), false), |name| (name, true));
+            Some(Field { name: name.to_owned(), required, value: ValueType::read(value, &ids)? })
+        };
+        let object = |fields: &BTreeMap<String, String>| {
+            let mut fields = fields.iter().map(field).collect::<Option<Vec<Field>>>()?;
+            fields.sort_by(|a, b| a.name.cmp(&b.name));
+            Some(ObjectType { fields })
+        };
+        let types = file.types.values().map(object).collect::<Option<_>>()?;
+        let kind = |(kind, name): (&String, &String)| Some((kind.clone(), *ids.get(name.as_str())?));
+        let kinds = file.kinds.iter().map(kind).collect::<Option<_>>()?;
+        Some(Self { kinds, types })
+    }
+
+    /// The type of a kind; `None` if it is not checked.
+    pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<TypeId> {
+        self.kinds.get(&format!("{api_version} {kind}")).copied()
+    }
+
+    pub(super) fn object(&self, id: TypeId) -> &ObjectType {
+        &self.types[id.0]
+    }
+
+    /// The path from a type to the nearest field of this name below it: `template.spec.containers`.
+    pub(super) fn path_to(&self, from: TypeId, name: &str) -> Option<String> {
+        let mut seen = BTreeSet::from([from]);
+        let mut queue = VecDeque::from([(from, String::new())]);
+        while let Some((id, path)) = queue.pop_front() {
+            for field in &self.object(id).fields {
+                if field.name == name && !path.is_empty() {
+                    return Some(format!("{path}.{name}"));
+                }
+                let (object, suffix) = match &field.value {
+                    ValueType::Object(object) => (*object, ""),
+                    ValueType::List(item) => match **item {
+                        ValueType::Object(object) => (object, "[]"),
+                        _ => continue,
+                    },
+                    _ => continue,
+                };
+                if seen.insert(object) {
+                    let dot = if path.is_empty() { "" } else { "." };
+                    queue.push_back((object, format!("{path}{dot}{}{suffix}", field.name)));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl ObjectType {
+    pub(super) fn field(&self, name: &str) -> Option<(usize, &Field)> {
+        let at = self.fields.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
+        Some((at, &self.fields[at]))
+    }
+
+    /// The field that was probably meant: it differs in case only, or in a letter or two.
+    pub(super) fn nearest(&self, name: &str) -> Option<&str> {
+        let lower = name.to_ascii_lowercase();
+        let distance = |f: &&Field| edit_distance(&f.name.to_ascii_lowercase(), &lower);
+        let most = if name.len() > 4 { 2 } else { 1 };
+        let nearest = self.fields.iter().min_by_key(distance)?;
+        (distance(&nearest) <= most).then_some(nearest.name.as_str())
+    }
+}
+
+impl ValueType {
+    fn read(text: &str, ids: &BTreeMap<&str, TypeId>) -> Option<Self> {
+        Some(match text {
+            "string" => Self::Text,
+            "boolean" => Self::Boolean,
+            "int32" => Self::Int32,
+            "int64" => Self::Int64,
+            "number" => Self::Number,
+            "quantity" => Self::Quantity,
+            "int-or-string" => Self::NumberOrText,
+            "any" => Self::Anything,
+            _ => {
+                if let Some(item) = text.strip_prefix("[]") {
+                    Self::List(Box::new(Self::read(item, ids)?))
+                } else if let Some(value) = text.strip_prefix("{}") {
+                    Self::Map(Box::new(Self::read(value, ids)?))
+                } else {
+                    Self::Object(*ids.get(text)?)
+                }
+            }
+        })
+    }
+}
+
+/// How many letters to insert, remove or replace to make one text of the other.
+fn edit_distance(a: &str, b: &str) -> usize {
+    const LONGEST: usize = 100;
+    if a.len().max(b.len()) > LONGEST {
+        return LONGEST;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schemas_are_read() {
+        let schemas = Schemas::published();
+        assert!(schemas.types.len() > 150, "{} types", schemas.types.len());
+        let kinds: Vec<&str> = schemas.kinds.keys().map(String::as_str).collect();
+        assert_eq!(
+            kinds,
+            [
+                "apps/v1 DaemonSet",
+                "apps/v1 Deployment",
+                "apps/v1 ReplicaSet",
+                "apps/v1 StatefulSet",
+                "autoscaling/v1 HorizontalPodAutoscaler",
+                "autoscaling/v2 HorizontalPodAutoscaler",
+                "batch/v1 CronJob",
+                "batch/v1 Job",
+                "discovery.k8s.io/v1 EndpointSlice",
+                "v1 Endpoints",
+                "v1 Namespace",
+                "v1 Node",
+                "v1 Pod",
+                "v1 ReplicationController",
+                "v1 Service",
+            ]
+        );
+        let deployment = schemas.of_kind("apps/v1", "Deployment").unwrap();
+        let (_, spec) = schemas.object(deployment).field("spec").unwrap();
+        let ValueType::Object(spec) = spec.value else { panic!() };
+        assert_eq!(schemas.path_to(spec, "containers").as_deref(), Some("template.spec.containers"));
+        assert_eq!(schemas.path_to(spec, "unheardOf"), None);
+        let spec = schemas.object(spec);
+        let required: Vec<&str> = spec.fields.iter().filter(|f| f.required).map(|f| f.name.as_str()).collect();
+        assert_eq!(required, ["selector", "template"]);
+        for (name, want) in [("Replicas", Some("replicas")), ("stratgy", Some("strategy")), ("containers", None)] {
+            assert_eq!(spec.nearest(name), want, "{name}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Compares an object with its schema, without building it: one pass over the text.
+
+use std::fmt;
+
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::{
+    faults::{Faults, quoted},
+    schema::{ObjectType, Schemas, TypeId, ValueType},
+};
+use crate::{
+    engine::reason::Reason,
+    model::json::{message::shortened, pointer::Pointer},
+};
+
+/// Adds a finding for each field that the schema does not have, that has another type there, or that is missing.
+pub(super) fn walk(object: &RawValue, schemas: &Schemas, root: TypeId, faults: &mut Faults<'_>) {
+    let expected = Expected { schemas, value: &ValueType::Object(root), at: Pointer::At(""), faults };
+    // Text that is not JSON is reported where it is decoded.
+    let _ = expected.deserialize(&mut serde_json::Deserializer::from_str(object.get()));
+}
+
+/// A value and its type in the schema.
+struct Expected<'s, 'p, 'f, 'k> {
+    schemas: &'s Schemas,
+    value: &'s ValueType,
+    at: Pointer<'p>,
+    faults: &'f mut Faults<'k>,
+}
+
+impl Expected<'_, '_, '_, '_> {
+    /// Reports that the value has another type.
+    fn differs(self, found: &str) {
+        self.faults.add(Reason::WrongType, self.at, format!("is {found}, not {}", self.value));
+    }
+
+    fn integer(self, number: i128, found: &str) {
+        let fits = match self.value {
+            ValueType::Int32 | ValueType::NumberOrText => i32::try_from(number).is_ok(),
+            ValueType::Int64 => i64::try_from(number).is_ok(),
+            ValueType::Number | ValueType::Quantity | ValueType::Anything => true,
+            _ => return self.differs(found),
+        };
+        if !fits {
+            self.faults.add(Reason::WrongType, self.at, format!("is {number}, which is not {}", self.value));
+        }
+    }
+
+    fn unknown_field(&mut self, of: TypeId, name: &str) {
+        let object = self.schemas.object(of);
+        let hint = match (object.nearest(name), self.schemas.path_to(of, name)) {
+            (Some(nearest), _) => format!("; did you mean {nearest}?"),
+            (None, Some(path)) => format!("; it belongs to {path}"),
+            (None, None) => String::new(),
+        };
+        let at = Pointer::Key(&self.at, name);
+        let message = format!("the schema has no field {}{hint}", quoted(name));
+        self.faults.add(Reason::UnknownField, at, message);
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Expected<'_, '_, '_, '_> {
+    /// Whether there is a value: `null` counts as none, as for an API server.
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<bool, D::Error> {
+        if matches!(self.value, ValueType::Anything) {
+            return d.deserialize_ignored_any(IgnoredAny).map(|_| true);
+        }
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Expected<'_, '_, '_, '_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<bool, E> {
+        if !matches!(self.value, ValueType::Boolean) {
+            self.differs("a boolean");
+        }
+        Ok(true)
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<bool, E> {
+        self.integer(number.into(), "a number");
+        Ok(true)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<bool, E> {
+        self.integer(number.into(), "a number");
+        Ok(true)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<bool, E> {
+        match self.value {
+            ValueType::Number | ValueType::Quantity => {}
+            _ => self.differs("a number with a fraction"),
+        }
+        Ok(true)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<bool, E> {
+        match self.value {
+            ValueType::Text | ValueType::Quantity | ValueType::NumberOrText => {}
+            _ => self.differs(&format!("the string {}", quoted(text))),
+        }
+        Ok(true)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
+        let ValueType::List(item) = self.value else {
+            self.differs("a list");
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(true);
+        };
+        let Self { schemas, at, faults, .. } = self;
+        let mut index = 0;
+        while list
+            .next_element_seed(Expected { schemas, value: item, at: Pointer::Index(&at, index), faults: &mut *faults })?
+            .is_some()
+        {
+            index += 1;
+        }
+        Ok(true)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<bool, A::Error> {
+        let object: Option<(TypeId, &ObjectType)> = match self.value {
+            ValueType::Object(id) => Some((*id, self.schemas.object(*id))),
+            ValueType::Map(_) => None,
+            _ => {
+                self.differs("an object");
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                return Ok(true);
+            }
+        };
+        let schemas = self.schemas;
+        let mut present = vec![false; object.map_or(0, |(_, o)| o.fields.len())];
+        while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            let field = object.map(|(id, o)| (id, o.field(&name)));
+            let value = match (field, self.value) {
+                (Some((_, Some((at, field)))), _) => (Some(at), &field.value),
+                (None, ValueType::Map(value)) => (None, &**value),
+                (Some((id, None)), _) => {
+                    self.unknown_field(id, &name);
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+                (None, _) => (None, &ValueType::Anything),
+            };
+            let at = Pointer::Key(&self.at, &name);
+            let seed = Expected { schemas, value: value.1, at, faults: &mut *self.faults };
+            let found = map.next_value_seed(seed)?;
+            if let Some(field) = value.0 {
+                present[field] |= found;
+            }
+        }
+        for (field, _) in object.iter().flat_map(|(_, o)| &o.fields).zip(&present).filter(|(f, there)| f.required && !**there) {
+            let at = Pointer::Key(&self.at, &field.name);
+            self.faults.add(Reason::MissingField, at, format!("the field {} is missing", shortened(&field.name)));
+        }
+        Ok(true)
+    }
+}
+
+impl fmt::Display for ValueType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => "a string",
+            Self::Boolean => "a boolean",
+            Self::Int32 => "an integer of 32 bits",
+            Self::Int64 => "an integer",
+            Self::Number => "a number",
+            Self::Quantity => "a quantity such as 500m",
+            Self::NumberOrText => "an integer of 32 bits or a string",
+            Self::Anything => "any value",
+            Self::List(_) => "a list",
+            Self::Map(_) | Self::Object(_) => "an object",
+        })
+    }
+}

@@ -1,0 +1,212 @@
+//! What an API server refuses of a Service (upstream's `ValidateService`), as far as it can be known offline.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    faults::{Faults, quoted},
+    object_meta::check_map,
+    values::{is_port, lenient, not_port_name},
+};
+use crate::{
+    engine::reason::Reason,
+    model::{dns, json::pointer::Pointer},
+};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Manifest {
+    #[serde(deserialize_with = "lenient")]
+    spec: Spec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Spec {
+    #[serde(rename = "type", deserialize_with = "lenient")]
+    kind: String,
+    #[serde(rename = "clusterIP", deserialize_with = "lenient")]
+    cluster_ip: String,
+    #[serde(deserialize_with = "lenient")]
+    external_name: String,
+    #[serde(rename = "externalIPs", deserialize_with = "lenient")]
+    external_ips: Vec<Value>,
+    #[serde(deserialize_with = "lenient")]
+    external_traffic_policy: String,
+    #[serde(deserialize_with = "lenient")]
+    internal_traffic_policy: String,
+    #[serde(deserialize_with = "lenient")]
+    session_affinity: String,
+    #[serde(deserialize_with = "lenient")]
+    session_affinity_config: Option<Value>,
+    #[serde(deserialize_with = "lenient")]
+    ip_family_policy: String,
+    #[serde(deserialize_with = "lenient")]
+    ip_families: Vec<String>,
+    #[serde(deserialize_with = "lenient")]
+    load_balancer_class: Option<Value>,
+    #[serde(rename = "allocateLoadBalancerNodePorts", deserialize_with = "lenient")]
+    allocate_node_ports: Option<Value>,
+    #[serde(deserialize_with = "lenient")]
+    health_check_node_port: i64,
+    #[serde(deserialize_with = "lenient")]
+    selector: BTreeMap<String, Value>,
+    #[serde(deserialize_with = "lenient")]
+    ports: Vec<Port>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Port {
+    #[serde(deserialize_with = "lenient")]
+    name: String,
+    #[serde(deserialize_with = "lenient")]
+    port: i64,
+    #[serde(deserialize_with = "lenient")]
+    protocol: String,
+    #[serde(deserialize_with = "lenient")]
+    target_port: Value,
+    #[serde(deserialize_with = "lenient")]
+    node_port: i64,
+}
+
+impl Port {
+    fn protocol(&self) -> &str {
+        if self.protocol.is_empty() { "TCP" } else { &self.protocol }
+    }
+}
+
+/// The range of node ports, unless an API server has another one.
+const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
+
+/// Checks the spec of a Service.
+pub(super) fn check(object: &RawValue, faults: &mut Faults<'_>) {
+    let Ok(Manifest { spec }) = serde_json::from_str::<Manifest>(object.get()) else { return };
+    let root = Pointer::At("/spec");
+    check_words(&spec, &root, faults);
+    check_type(&spec, &root, faults);
+    check_map(&spec.selector, &Pointer::Key(&root, "selector"), faults);
+    check_ports(&spec, &Pointer::Key(&root, "ports"), faults);
+}
+
+/// Fields that have one of a few values.
+fn check_words(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+    for (field, value, allowed) in [
+        ("type", &spec.kind, &["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"][..]),
+        ("sessionAffinity", &spec.session_affinity, &["None", "ClientIP"]),
+        ("externalTrafficPolicy", &spec.external_traffic_policy, &["Cluster", "Local"]),
+        ("internalTrafficPolicy", &spec.internal_traffic_policy, &["Cluster", "Local"]),
+        ("ipFamilyPolicy", &spec.ip_family_policy, &["SingleStack", "PreferDualStack", "RequireDualStack"]),
+    ] {
+        one_of(value, allowed, Pointer::Key(root, field), faults);
+    }
+    let families = Pointer::Key(root, "ipFamilies");
+    for (i, family) in spec.ip_families.iter().enumerate() {
+        one_of(family, &["IPv4", "IPv6"], Pointer::Index(&families, i), faults);
+    }
+}
+
+/// Reports a value that is not one of those allowed. An empty one is filled in.
+pub(super) fn one_of(value: &str, allowed: &[&str], at: Pointer<'_>, faults: &mut Faults<'_>) {
+    if !value.is_empty() && !allowed.contains(&value) {
+        let message = format!("{} is not one of {}", quoted(value), allowed.join(", "));
+        faults.add(Reason::InvalidValue, at, message);
+    }
+}
+
+/// Fields that only some types of Services may have.
+fn check_type(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+    let kind = if spec.kind.is_empty() { "ClusterIP" } else { spec.kind.as_str() };
+    let is_balanced = kind == "LoadBalancer";
+    let is_external = is_balanced || kind == "NodePort" || !spec.external_ips.is_empty();
+    let mut refuse = |field: &str, message: String| faults.add(Reason::InvalidValue, Pointer::Key(root, field), message);
+    if kind == "ExternalName" {
+        let name = spec.external_name.strip_suffix('.').unwrap_or(&spec.external_name);
+        if name.is_empty() {
+            refuse("externalName", "a Service of type ExternalName needs a name".to_owned());
+        } else if !dns::is_subdomain(name.as_bytes()) {
+            refuse("externalName", format!("{} is not a DNS name of lower case letters", quoted(name)));
+        }
+        return;
+    }
+    if spec.cluster_ip == "None" && matches!(kind, "NodePort" | "LoadBalancer") {
+        refuse("clusterIP", format!("a Service of type {kind} cannot be headless"));
+    } else if !matches!(spec.cluster_ip.as_str(), "" | "None") && spec.cluster_ip.parse::<std::net::IpAddr>().is_err() {
+        refuse("clusterIP", format!("{} is neither an IP address nor None", quoted(&spec.cluster_ip)));
+    }
+    if !spec.external_traffic_policy.is_empty() && !is_external {
+        refuse("externalTrafficPolicy", format!("a Service of type {kind} without external IPs cannot have it"));
+    }
+    if spec.session_affinity_config.is_some() && spec.session_affinity != "ClientIP" {
+        refuse("sessionAffinityConfig", "it needs sessionAffinity: ClientIP".to_owned());
+    }
+    for (field, is_set) in [
+        ("loadBalancerClass", spec.load_balancer_class.is_some()),
+        ("allocateLoadBalancerNodePorts", spec.allocate_node_ports.is_some()),
+    ] {
+        if is_set && !is_balanced {
+            refuse(field, format!("a Service of type {kind} cannot have it; it is for LoadBalancer"));
+        }
+    }
+    if spec.health_check_node_port != 0 && !(is_balanced && spec.external_traffic_policy == "Local") {
+        let message = "it is for type LoadBalancer with externalTrafficPolicy: Local".to_owned();
+        refuse("healthCheckNodePort", message);
+    }
+    if spec.ports.is_empty() && spec.cluster_ip != "None" {
+        faults.add(Reason::MissingField, Pointer::Key(root, "ports"), "a Service that is not headless needs a port");
+    }
+}
+
+fn check_ports(spec: &Spec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
+    let kind = if spec.kind.is_empty() { "ClusterIP" } else { spec.kind.as_str() };
+    let (mut names, mut numbers, mut node_ports) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for (i, port) in spec.ports.iter().enumerate() {
+        let at = Pointer::Index(list, i);
+        check_port(port, &at, faults);
+        if port.name.is_empty() {
+            if spec.ports.len() > 1 {
+                let message = "a Service with several ports needs a name for each";
+                faults.add(Reason::MissingField, Pointer::Key(&at, "name"), message);
+            }
+        } else if !names.insert(port.name.as_str()) {
+            let message = format!("the port name {} is repeated", quoted(&port.name));
+            faults.add(Reason::InvalidValue, Pointer::Key(&at, "name"), message);
+        }
+        if is_port(port.port) && !numbers.insert((port.protocol(), port.port)) {
+            let message = format!("the port {}/{} is repeated", port.port, port.protocol());
+            faults.add(Reason::InvalidValue, Pointer::Key(&at, "port"), message);
+        }
+        if port.node_port != 0 {
+            let field = Pointer::Key(&at, "nodePort");
+            if kind == "ClusterIP" {
+                let message = "a Service of type ClusterIP cannot have it; it is for NodePort and LoadBalancer";
+                faults.add(Reason::InvalidValue, field, message);
+            } else if !NODE_PORTS.contains(&port.node_port) {
+                let message = format!("{} is not from 30000 to 32767, the default range of node ports", port.node_port);
+                faults.warn(Reason::InvalidValue, field, message);
+            } else if !node_ports.insert((port.protocol(), port.node_port)) {
+                let message = format!("the node port {}/{} is repeated", port.node_port, port.protocol());
+                faults.add(Reason::InvalidValue, field, message);
+            }
+        }
+    }
+}
+
+/// Checks one port by itself. Its number is checked where it is decoded.
+fn check_port(port: &Port, at: &Pointer<'_>, faults: &mut Faults<'_>) {
+    one_of(&port.protocol, &["TCP", "UDP", "SCTP"], Pointer::Key(at, "protocol"), faults);
+    if !port.name.is_empty() && !dns::is_label(port.name.as_bytes()) {
+        let message =
+            format!("{} is not a port name: it consists of at most 63 lower case letters, digits and '-'", quoted(&port.name));
+        faults.add(Reason::InvalidValue, Pointer::Key(at, "name"), message);
+    }
+    if let Some(name) = port.target_port.as_str().filter(|name| !name.is_empty())
+        && let Some(why) = not_port_name(name)
+    {
+        let hint = if name.parse::<u16>().is_ok() { "; write a number without quotes" } else { "" };
+        let message = format!("{} is not the name of a container port: {why}{hint}", quoted(name));
+        faults.add(Reason::InvalidValue, Pointer::Key(at, "targetPort"), message);
+    }
+}

@@ -1,0 +1,128 @@
+//! Values that Kubernetes allows in many places: names, labels, port numbers; and readers that pass over wrong types.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::{Value, value::RawValue};
+
+/// `apiVersion` and `kind`.
+pub(super) struct TypeMeta {
+    pub(super) api_version: String,
+    pub(super) kind: String,
+}
+
+impl TypeMeta {
+    /// Reads both fields; `None` if one is missing.
+    pub(super) fn read(object: &RawValue) -> Option<Self> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Fields<'a> {
+            #[serde(borrow)]
+            api_version: Cow<'a, str>,
+            #[serde(borrow)]
+            kind: Cow<'a, str>,
+        }
+        let Fields { api_version, kind } = serde_json::from_str(object.get()).ok()?;
+        Some(Self { api_version: api_version.into_owned(), kind: kind.into_owned() })
+    }
+}
+
+/// Reads a value, or the default if it is null or has another type: the schema reports the type.
+pub(super) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(d: D) -> Result<T, D::Error> {
+    let value = Value::deserialize(d)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// Why a text is not a qualified name, as keys of labels and annotations are: `example.com/name`.
+pub(super) fn not_qualified(key: &str) -> Option<String> {
+    let (prefix, name) = key.rsplit_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    if let Some(prefix) = prefix
+        && !crate::model::dns::is_subdomain(prefix.as_bytes())
+    {
+        return Some("the part before / is not a DNS subdomain".to_owned());
+    }
+    match name.len() {
+        0 => Some("it is empty".to_owned()),
+        1..=63 if is_word(name) => None,
+        1..=63 => Some(WORD.to_owned()),
+        n => Some(format!("it has {n} characters; 63 are allowed")),
+    }
+}
+
+/// Why a text is not a value of a label.
+pub(super) fn not_label_value(value: &str) -> Option<String> {
+    match value.len() {
+        0 => None,
+        1..=63 if is_word(value) => None,
+        1..=63 => Some(WORD.to_owned()),
+        n => Some(format!("it has {n} characters; 63 are allowed")),
+    }
+}
+
+const WORD: &str = "it consists of letters, digits, '-', '_' and '.', and begins and ends with a letter or digit";
+
+fn is_word(text: &str) -> bool {
+    let ends = text.bytes().next().zip(text.bytes().last());
+    ends.is_some_and(|(first, last)| first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+}
+
+/// Why a text is not the name of a port of a container (`IANA_SVC_NAME`).
+pub(super) fn not_port_name(name: &str) -> Option<&'static str> {
+    let letters = name.bytes().any(|b| b.is_ascii_lowercase());
+    if name.len() > 15 {
+        Some("it has more than 15 characters")
+    } else if !name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+        Some("it consists of lower case letters, digits and '-'")
+    } else if !letters {
+        Some("it needs a letter")
+    } else if name.contains("--") || name.starts_with('-') || name.ends_with('-') {
+        Some("a '-' stands between letters or digits")
+    } else {
+        None
+    }
+}
+
+/// Whether a number is that of a port.
+pub(super) fn is_port(number: i64) -> bool {
+    (1..=65_535).contains(&number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_values_of_labels_are_checked() {
+        let long = "x".repeat(64);
+        for (key, is_key, is_value) in [
+            ("app", true, true),
+            ("app.kubernetes.io/name", true, false),
+            ("App_1.x", true, true),
+            ("", false, true),
+            ("-app", false, false),
+            ("a b", false, false),
+            ("Example.com/name", false, false),
+            ("example.com/", false, false),
+            (&long, false, false),
+        ] {
+            assert_eq!((not_qualified(key).is_none(), not_label_value(key).is_none()), (is_key, is_value), "{key}");
+        }
+    }
+
+    #[test]
+    fn names_of_ports_are_checked() {
+        for (name, want) in [
+            ("http", true),
+            ("8080-tcp", true),
+            ("8080", false),
+            ("http_1", false),
+            ("HTTP", false),
+            ("a--b", false),
+            ("a-", false),
+            ("a-name-too-long-x", false),
+        ] {
+            assert_eq!(not_port_name(name).is_none(), want, "{name}");
+        }
+    }
+}

@@ -17,18 +17,20 @@ pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differenc
         (Some(PortChoice::Number(number)), Some(port)) => port.port == *number,
         (Some(PortChoice::Name(name)), Some(port)) => port.name == *name,
     };
-    let rows: Vec<&PodVerdict> =
-        explanation.rows.iter().filter(|r| r.pod == wanted.name && is_port(r)).collect();
+    let rows: Vec<&PodVerdict> = explanation.rows.iter().filter(|r| r.pod == wanted.name && is_port(r)).collect();
     if rows.is_empty() {
         let mut pods: Vec<&str> = explanation.rows.iter().map(|r| r.pod.as_str()).collect();
         pods.dedup();
         pods.truncate(10);
-        return Err(format!("the Service has no pod {} with such a port; it selects: {}", wanted.name, pods.join(", ")));
+        return Err(format!(
+            "the Service has no pod {} with such a port; it selects: {}",
+            wanted.name,
+            pods.join(", ")
+        ));
     }
     // kube-proxy reads slices.
     let served = rows.iter().any(|r| r.served && matches!(r.scope, Scope::Slices(_)));
-    let mut codes: Vec<String> =
-        rows.iter().flat_map(|r| &r.reasons).map(|c| c.code.to_string()).collect();
+    let mut codes: Vec<String> = rows.iter().flat_map(|r| &r.reasons).map(|c| c.code.to_string()).collect();
     codes.sort();
     codes.dedup();
     let why: Vec<String> = rows

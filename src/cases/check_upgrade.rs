@@ -17,7 +17,9 @@ pub(super) fn check(wanted: &UpgradeExpectation, input: &TestInput<'_>) -> Diffe
         if !changed.is_empty() {
             found.push(format!("{}/{}", entry.namespace, entry.name));
         }
-        why.extend(changed.iter().map(|d| format!("{}/{}: {} {}: {}", entry.namespace, entry.name, d.kind, d.name, d.detail)));
+        why.extend(
+            changed.iter().map(|d| format!("{}/{}: {} {}: {}", entry.namespace, entry.name, d.kind, d.name, d.detail)),
+        );
     }
     found.sort();
     let difference = Difference::of_lists("changes", wanted.changes.sorted(), found);

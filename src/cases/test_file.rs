@@ -207,7 +207,10 @@ impl TestFile {
         let file: Self = serde_json::from_str(json).map_err(|e| crate::model::json::message::message(&e))?;
         let group = file.api_version.split_once('/').map_or("", |(group, _)| group);
         if file.kind != KIND || group != POLICY_GROUP {
-            return Err(format!("is a {:?} of {:?}, not a {KIND} of {POLICY_GROUP}/v1alpha1", file.kind, file.api_version));
+            return Err(format!(
+                "is a {:?} of {:?}, not a {KIND} of {POLICY_GROUP}/v1alpha1",
+                file.kind, file.api_version
+            ));
         }
         for (i, case) in file.tests.iter().enumerate() {
             case.check().map_err(|why| format!("tests[{i}] ({}): {why}", case.name))?;

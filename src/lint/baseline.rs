@@ -119,7 +119,8 @@ mod tests {
         );
         let mut again = Baseline::read(&text).unwrap();
         assert_eq!(again, baseline);
-        let taken: Vec<bool> = ["a.yaml", "a.yaml", "a.yaml", "c.yaml"].map(|f| again.take(&finding(f, "no-replicas"))).into();
+        let taken: Vec<bool> =
+            ["a.yaml", "a.yaml", "a.yaml", "c.yaml"].map(|f| again.take(&finding(f, "no-replicas"))).into();
         assert_eq!((taken, again.len()), (vec![true, true, false, false], 1));
         for (text, want) in [
             ("{}", "missing field `apiVersion`"),

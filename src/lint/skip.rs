@@ -166,7 +166,11 @@ mod tests {
             ("a.yaml", json!({ "apiVersion": "v1", "metadata": {} }), None),
             ("charts/web/Chart.yaml", json!({ "apiVersion": "v2", "name": "web" }), Some(Skip::Chart)),
             ("base/kustomization.yaml", json!({ "resources": ["web.yaml"] }), Some(Skip::Kustomization)),
-            ("k.yaml", json!({ "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Component" }), Some(Skip::Kustomization)),
+            (
+                "k.yaml",
+                json!({ "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Component" }),
+                Some(Skip::Kustomization),
+            ),
         ] {
             let raw = serde_json::value::to_raw_value(&object).unwrap();
             assert_eq!(Skip::of_document(file, &raw), want, "{file} {object}");

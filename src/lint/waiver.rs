@@ -169,9 +169,8 @@ mod tests {
             {"code":"external-ip","file":"./legacy/*","reason":"is replaced in June"}]}"#;
         let mut waivers = Waivers::read(file, is_code).unwrap();
         let object = ObjectKey::new("Service", &"shop".into(), &"web".into());
-        let mut reason = |file, code| {
-            waivers.reason(&FindingKey { file, object: &object, code, field: "" }).map(str::to_owned)
-        };
+        let mut reason =
+            |file, code| waivers.reason(&FindingKey { file, object: &object, code, field: "" }).map(str::to_owned);
         assert_eq!(reason("a.yaml", "no-replicas").as_deref(), Some("KEDA"));
         assert_eq!(reason("a.yaml", "external-ip"), None);
         assert_eq!(waivers.unused().map(|w| w.code.as_str()).collect::<Vec<_>>(), ["external-ip"]);

@@ -167,7 +167,9 @@ impl<'de> Visitor<'de> for Expected<'_, '_, '_, '_> {
                 present[field] |= found;
             }
         }
-        for (field, _) in object.iter().flat_map(|(_, o)| &o.fields).zip(&present).filter(|(f, there)| f.required && !**there) {
+        for (field, _) in
+            object.iter().flat_map(|(_, o)| &o.fields).zip(&present).filter(|(f, there)| f.required && !**there)
+        {
             let at = Pointer::Key(&self.at, &field.name);
             self.faults.add(Reason::MissingField, at, format!("the field {} is missing", shortened(&field.name)));
         }

@@ -121,7 +121,8 @@ fn check_type(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     let kind = if spec.kind.is_empty() { "ClusterIP" } else { spec.kind.as_str() };
     let is_balanced = kind == "LoadBalancer";
     let is_external = is_balanced || kind == "NodePort" || !spec.external_ips.is_empty();
-    let mut refuse = |field: &str, message: String| faults.add(Reason::InvalidValue, Pointer::Key(root, field), message);
+    let mut refuse =
+        |field: &str, message: String| faults.add(Reason::InvalidValue, Pointer::Key(root, field), message);
     if kind == "ExternalName" {
         let name = spec.external_name.strip_suffix('.').unwrap_or(&spec.external_name);
         if name.is_empty() {
@@ -198,8 +199,10 @@ fn check_ports(spec: &Spec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
 fn check_port(port: &Port, at: &Pointer<'_>, faults: &mut Faults<'_>) {
     one_of(&port.protocol, &["TCP", "UDP", "SCTP"], Pointer::Key(at, "protocol"), faults);
     if !port.name.is_empty() && !dns::is_label(port.name.as_bytes()) {
-        let message =
-            format!("{} is not a port name: it consists of at most 63 lower case letters, digits and '-'", quoted(&port.name));
+        let message = format!(
+            "{} is not a port name: it consists of at most 63 lower case letters, digits and '-'",
+            quoted(&port.name)
+        );
         faults.add(Reason::InvalidValue, Pointer::Key(at, "name"), message);
     }
     if let Some(name) = port.target_port.as_str().filter(|name| !name.is_empty())

@@ -27,11 +27,11 @@ use super::{
 };
 use crate::engine::reason::Severity;
 use file_finding::FileFinding;
+pub(super) use lint::LintArgs;
 use review_documents::ReviewDocument;
 use reviewed_input::ReviewedInput;
 use reviewed_object::ReviewedObject;
 use source_args::SourceArgs;
-pub(super) use lint::LintArgs;
 
 /// Show what the admission webhook would answer for objects, without a cluster.
 ///

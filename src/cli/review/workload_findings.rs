@@ -19,11 +19,7 @@ const COPIED: [&str; 8] =
     ["Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"];
 
 /// Adds the findings to the objects that they are about. `inventory` has all objects.
-pub(super) fn add(
-    items: &mut [ReviewedObject<'_>],
-    sources: &SourceArgs,
-    inventory: &Inventory,
-) -> anyhow::Result<()> {
+pub(super) fn add(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, inventory: &Inventory) -> anyhow::Result<()> {
     let of_all = inventory.workload_findings(&sources.defaults());
     let groups = groups(items, sources);
     if groups.iter().all(|group| *group == 0) {

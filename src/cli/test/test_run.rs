@@ -43,8 +43,7 @@ pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResul
         ..Options::default()
     };
     let (objects, stored) = (objects(&inputs), objects(&stored));
-    let input =
-        TestInput::new(&index, &snapshot, &policies, &file.options.namespace, options, &objects, &stored);
+    let input = TestInput::new(&index, &snapshot, &policies, &file.options.namespace, options, &objects, &stored);
     let chosen = file.tests.iter().filter(|case| filter.is_none_or(|text| case.name.contains(text)));
     let tests = chosen.map(|case| evaluate(case, &input)).collect();
     Ok(FileResults { file: name.to_string(), name: file.name().to_owned(), tests })

@@ -16,13 +16,30 @@ const OPAQUE: [&str; 7] = [
     names::REGION,
 ];
 
+/// Whether only a cluster knows the value of a label.
+pub(super) fn is_opaque(key: &str) -> bool {
+    OPAQUE.contains(&key)
+}
+
 impl Workload {
+    /// Whether its pods may have labels that its template does not have, beside those of which only a cluster knows the
+    /// values.
+    pub(super) fn controller_adds_labels(&self) -> bool {
+        matches!(
+            self.controller,
+            WorkloadController::Custom { .. }
+                | WorkloadController::StatefulSet { .. }
+                | WorkloadController::Job(_)
+                | WorkloadController::CronJob { .. }
+        )
+    }
+
     /// Whether a pod of the workload may have the label: from the template, or from its controller.
     fn may_have(&self, key: &str, value: &Text) -> bool {
         let of_template = self.template.labels.get(key);
         let is_ordinal = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let added = match (&self.controller, key) {
-            (_, key) if OPAQUE.contains(&key) => return true,
+            (_, key) if is_opaque(key) => return true,
             // A controller that Roster does not know may add any label.
             (WorkloadController::Custom { .. }, _) => of_template.is_none(),
             (WorkloadController::StatefulSet { .. }, "statefulset.kubernetes.io/pod-name") => {
@@ -64,7 +81,7 @@ impl<'a> Candidate<'a> {
     fn may_have(self, key: &str, value: &Text) -> bool {
         match self {
             Self::Workload(workload) => workload.may_have(key, value),
-            Self::Pod(pod) => OPAQUE.contains(&key) || pod.labels.get(key) == Some(value),
+            Self::Pod(pod) => is_opaque(key) || pod.labels.get(key) == Some(value),
         }
     }
 

@@ -48,7 +48,7 @@ pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
     let mut namespaces: BTreeMap<&Text, Manifests<'_>> = BTreeMap::new();
     for (place, outcome) in objects.outcomes {
         let workload = &objects.workloads[*place];
-        namespaces.entry(&workload.namespace).or_default().workloads.push((workload, outcome));
+        namespaces.entry(&workload.namespace).or_default().add_workload(workload, outcome);
     }
     for service in objects.services {
         namespaces.entry(&service.meta.namespace).or_default().services.push(service);
@@ -74,11 +74,10 @@ pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
 impl<'a> Manifests<'a> {
     fn check_service(&self, service: &'a Service, others: &OtherNamespaces<'_, 'a>, findings: &mut Vec<Finding>) {
         let Some(selector) = service.selector.as_ref().filter(|s| !s.is_empty()) else { return };
-        if service.kind == ServiceType::ExternalName {
+        if service.kind == ServiceType::ExternalName || self.is_recorded() {
             return;
         }
-        let is_selected = |(w, _): &&(&'a Workload, &'a WorkloadPods)| w.is_selected_by(selector);
-        let selected: Vec<(&Workload, &WorkloadPods)> = self.workloads.iter().filter(is_selected).copied().collect();
+        let selected = self.selected_by(selector);
         let has_pods = self.pods.iter().any(|p| selector.selects(&p.labels));
         if selected.is_empty() {
             if !has_pods {

@@ -62,7 +62,8 @@ impl<'a> OtherNamespaces<'_, 'a> {
         // An object without a namespace may be applied to the right one; and pods that have a Service of their own are
         // probably not those that are meant.
         let is_known = [self.own, namespace].iter().all(|n| n.as_str() != self.assumed);
-        let is_served = |s: &&Service| s.selector.as_ref().is_some_and(|s| !s.is_empty() && candidate.is_selected_by(s));
+        let is_served =
+            |s: &&Service| s.selector.as_ref().is_some_and(|s| !s.is_empty() && candidate.is_selected_by(s));
         let is_meant = is_known && !manifests.services.iter().copied().any(|s| is_served(&s));
         Some(if is_meant { Finding { severity: Severity::Warning, ..finding } } else { finding })
     }

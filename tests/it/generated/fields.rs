@@ -69,7 +69,8 @@ impl FieldSchemas {
             });
             types.insert(short(&name), fields);
         }
-        let kinds: BTreeMap<&str, String> = self.kinds.iter().map(|(kind, name)| (kind.as_str(), short(name))).collect();
+        let kinds: BTreeMap<&str, String> =
+            self.kinds.iter().map(|(kind, name)| (kind.as_str(), short(name))).collect();
         let types: Vec<String> = types.iter().map(|(name, fields)| format!("{:?}:{}", name, json!(fields))).collect();
         format!("{{\"kinds\":{},\n\"types\":{{\n{}\n}}}}\n", json!(kinds), types.join(",\n"))
     }

@@ -8,10 +8,7 @@ use crate::{
 };
 
 /// Prints one command for each finding.
-pub(super) fn print<'a>(
-    findings: impl Iterator<Item = &'a FileFinding<'a>>,
-    out: &mut impl Write,
-) -> io::Result<()> {
+pub(super) fn print<'a>(findings: impl Iterator<Item = &'a FileFinding<'a>>, out: &mut impl Write) -> io::Result<()> {
     for finding in findings {
         let command = match finding.severity {
             Severity::Error => "error",

@@ -7,11 +7,7 @@ use std::{
 
 use crate::{
     cli::{
-        review::{
-            file_finding::FileFinding,
-            reviewed_input::ReviewedInput,
-            reviewed_object::ReviewedObject,
-        },
+        review::{file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject},
         xml_text::escaped,
     },
     engine::reason::Severity,

@@ -5,9 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use super::{
-    lint_documents::LintSummary, manifest_texts::SkippedFile, suppressions::SuppressedFinding,
-};
+use super::{lint_documents::LintSummary, manifest_texts::SkippedFile, suppressions::SuppressedFinding};
 use crate::cli::{
     output::Output,
     review::{file_finding::FileFinding, review_table::print_fixes},

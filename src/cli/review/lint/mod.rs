@@ -72,8 +72,7 @@ impl LintArgs {
         let context = self.sources.read_context()?;
         let texts = ManifestTexts::read(&self.sources.paths())?;
         let manifests = texts.manifests();
-        let mut input =
-            reviewed_input::read_files(&self.sources, &context, manifests.files, manifests.complete)?;
+        let mut input = reviewed_input::read_files(&self.sources, &context, manifests.files, manifests.complete)?;
         manifest_checks::add(&mut input);
         let suppressed = accepted.apply(&mut input);
         if input.objects.is_empty() && input.complete {

@@ -149,8 +149,10 @@ pub(super) fn write_baseline(path: &Path, input: &ReviewedInput<'_>) -> anyhow::
     let findings = input.objects.iter().flat_map(|o| o.input_findings.iter().chain(&o.rule_findings));
     findings.filter(|f| f.severity > Severity::Info).for_each(|f| baseline.add(&key(f)));
     let text = serde_saphyr::to_string(&baseline.document()).context("cannot write YAML")?;
-    #[expect(clippy::disallowed_methods, reason = "the command line is a shell: it writes the file that it was asked for")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the command line is a shell: it writes the file that it was asked for"
+    )]
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(baseline.len())
 }
-

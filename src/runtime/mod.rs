@@ -7,6 +7,7 @@ pub mod bearer_tokens;
 pub mod certificates;
 pub mod clock;
 pub mod files;
+pub(crate) mod freed_memory;
 pub mod net;
 pub mod telemetry;
 pub mod tls;

@@ -3,7 +3,8 @@
 //! Work that takes more than a millisecond would hold up the connections that the same thread serves, and every thread
 //! that computes keeps memory of its own. So a few threads of the runtime's blocking pool compute, and those who send
 //! the work take turns: peers, and the users of each peer. A peer is known by its address, but the name of a user is what
-//! the peer writes: a hostile one that invents users takes turns from nobody else.
+//! the peer writes: a hostile one that invents users takes turns from nobody else. How much work a job is, the length of its
+//! input tells.
 
 use std::{
     collections::VecDeque,
@@ -14,7 +15,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::turns::{Queue, Turns};
+use super::turns::{Cost, Queue, Turns};
 
 /// Worker threads. A clone means the same ones.
 #[derive(Clone, Debug)]
@@ -50,7 +51,14 @@ struct JobQueue {
 
 struct NumberedJob {
     number: u64,
+    cost: u64,
     job: Job,
+}
+
+impl Cost for NumberedJob {
+    fn cost(&self) -> u64 {
+        self.cost
+    }
 }
 
 /// A job: to be done, or to be given up.
@@ -81,12 +89,13 @@ impl Workers {
         self.0.lock().jobs.count()
     }
 
-    /// Does `work` when it is the turn of `peer`, and among its users that of `user`. Work that has not begun is given up
-    /// when the future is dropped.
+    /// Does `work` when it is the turn of `peer`, and among its users that of `user`. `length` is that of its input in
+    /// bytes. Work that has not begun is given up when the future is dropped.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         peer: impl Hash,
         user: impl Hash,
+        length: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
         let (done, result) = oneshot::channel();
@@ -97,7 +106,7 @@ impl Workers {
                 Verdict::GiveUp => Err(WorkError::Busy),
             });
         });
-        let _waits = self.0.add(self.0.names.hash_one(peer), self.0.names.hash_one(user), job);
+        let _waits = self.0.add(self.0.names.hash_one(peer), self.0.names.hash_one(user), cost(length), job);
         result.await.unwrap_or(Err(WorkError::Panicked))
     }
 }
@@ -107,9 +116,9 @@ impl WorkersShared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(self: &Arc<Self>, peer: u64, user: u64, job: Job) -> WaitingJob {
+    fn add(self: &Arc<Self>, peer: u64, user: u64, cost: u64, job: Job) -> WaitingJob {
         let mut queue = self.lock();
-        let number = queue.add(peer, user, job);
+        let number = queue.add(peer, user, cost, job);
         // A thread that is about to work takes one of the jobs that wait.
         let starts = queue.working < self.threads;
         let given_up = if starts || queue.jobs.count() <= self.capacity { None } else { queue.jobs.give_up() };
@@ -139,6 +148,11 @@ impl WorkersShared {
     }
 }
 
+/// The work on an input of this many bytes, in kibibytes: nothing is free.
+fn cost(length: usize) -> u64 {
+    1 + length as u64 / 1024
+}
+
 /// A job that somebody waits for. It leaves the queue when nobody does any more.
 struct WaitingJob {
     shared: Arc<WorkersShared>,
@@ -154,10 +168,10 @@ impl Drop for WaitingJob {
 }
 
 impl JobQueue {
-    fn add(&mut self, peer: u64, user: u64, job: Job) -> u64 {
+    fn add(&mut self, peer: u64, user: u64, cost: u64, job: Job) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.jobs.change(peer, |users| users.change(user, |jobs| jobs.push_back(NumberedJob { number, job })));
+        self.jobs.change(peer, |users| users.change(user, |jobs| jobs.push_back(NumberedJob { number, cost, job })));
         number
     }
 }
@@ -189,18 +203,19 @@ mod tests {
     }
 
     /// The order in which the jobs of these senders are done, and the jobs that are not. A sender is a peer and a user, each
-    /// a letter.
+    /// a letter; the job of a capital one has a large input.
     async fn order(capacity: usize, senders: &'static str) -> (String, String) {
         let (workers, hold, running) = busy(capacity).await;
         let (done, order) = mpsc::channel();
         let mut jobs = JoinSet::new();
         for (i, sender) in senders.split(' ').enumerate() {
             let (peer, user) = sender.split_at(1);
+            let length = if peer.to_lowercase() == peer { 100 } else { 100_000 };
             let (workers, done) = (workers.clone(), done.clone());
             jobs.spawn(async move {
                 let name = format!("{sender}{i} ");
                 let note = name.clone();
-                workers.run(peer, user, move || done.send(note).unwrap()).await.err().map(|e| (name, e))
+                workers.run(peer.to_lowercase(), user, length, move || done.send(note).unwrap()).await.err().map(|e| (name, e))
             });
             // One after the other.
             tokio::task::yield_now().await;
@@ -230,6 +245,9 @@ mod tests {
             (3, "ax ax ay bx", "ax0 bx3 ay2 ", "ax1 Busy "),
             (2, "ax ax ax", "ax0 ax1 ", "ax2 Busy "),
             (0, "ax", "", "ax0 Busy "),
+            // Small jobs wait for no large one, and the largest is given up.
+            (9, "Ax Bx cx", "cx2 Ax0 Bx1 ", ""),
+            (2, "Ax bx bx", "bx1 bx2 ", "Ax0 Busy "),
         ] {
             assert_eq!(order(capacity, senders).await, (want.to_owned(), refused.to_owned()), "{capacity} {senders}");
         }
@@ -238,19 +256,19 @@ mod tests {
     #[tokio::test]
     async fn a_job_that_panics_leaves_the_thread_alive() {
         let workers = Workers::new(1, 8);
-        assert_eq!(workers.run(1, (), || panic!("on purpose")).await, Err::<(), _>(WorkError::Panicked));
-        assert_eq!(workers.run(1, (), || 7).await, Ok(7));
+        assert_eq!(workers.run(1, (), 0, || panic!("on purpose")).await, Err::<(), _>(WorkError::Panicked));
+        assert_eq!(workers.run(1, (), 0, || 7).await, Ok(7));
     }
 
     #[tokio::test]
     async fn a_job_that_nobody_waits_for_is_not_done() {
         let (workers, hold, running) = busy(8).await;
         let (done, order) = mpsc::channel();
-        let job = workers.run(2, (), move || done.send(()).unwrap());
+        let job = workers.run(2, (), 0, move || done.send(()).unwrap());
         assert!(tokio::time::timeout(std::time::Duration::from_millis(1), job).await.is_err());
         drop(hold);
         running.await.unwrap().unwrap();
-        assert_eq!(workers.run(2, (), || 1).await, Ok(1));
+        assert_eq!(workers.run(2, (), 0, || 1).await, Ok(1));
         assert!(order.recv().is_err());
     }
 }

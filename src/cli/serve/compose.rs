@@ -1,6 +1,6 @@
 //! The composition of a server: which parts are served on which sockets.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use anyhow::Context;
 use futures::Stream;
@@ -9,6 +9,7 @@ use super::{ServeOptions, banner::Banner, exposure::exposure};
 use crate::{
     runtime::{
         allowed_hosts::AllowedHosts,
+        freed_memory::return_freed_memory,
         net::{Health, Server, Socket, signals},
         telemetry::logs,
     },
@@ -18,16 +19,25 @@ use crate::{
     },
 };
 
+/// How long a thread waits for work to compute.
+const IDLE_THREAD: Duration = Duration::from_secs(2);
+
 /// Serves until SIGTERM or SIGINT, on its own runtime. `announce` gets the text for the terminal when the sockets are
 /// bound.
 pub fn run(options: &ServeOptions, announce: impl FnOnce(&str)) -> anyhow::Result<()> {
     logs::init(options.log_format, &options.log_filter).context("the log filter")?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the async runtime")?;
+    // Threads that compute keep memory of their own while they wait for more work.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_keep_alive(IDLE_THREAD)
+        .build()
+        .context("the async runtime")?;
     let done = runtime.block_on(async {
         // First of all: a reader of the announcement may send a signal at once.
         let signals = signals()?;
         let server = ComposedServer::bind(options).await?;
         announce(&server.banner());
+        tokio::spawn(return_freed_memory());
         server.run(signals).await
     });
     // Do not wait for computations that outlived the drain limit.

@@ -51,10 +51,10 @@ pub(crate) struct Serve {
     /// Maximum size of a body of /v1/cluster in MiB, after decompression
     #[arg(long, value_name = "MIB", default_value_t = in_mebibytes(RestLimits::default().cluster_body), value_parser = mebibytes, help_heading = "Limits")]
     max_cluster_body: usize,
-    /// Maximum concurrent requests; further requests get a 429
+    /// Maximum requests that wait for a thread; for one more, the largest of the client with the most gets a 429
     #[arg(long, value_name = "N", default_value_t = RestLimits::default().requests, value_parser = at_least_one, help_heading = "Limits")]
     max_requests: usize,
-    /// Maximum concurrent requests of /v1/cluster
+    /// Maximum concurrent requests of /v1/cluster; further requests wait
     #[arg(long, value_name = "N", default_value_t = RestLimits::default().cluster_requests, value_parser = at_least_one, help_heading = "Limits")]
     max_cluster_requests: usize,
     /// Maximum seconds from a request to its response

@@ -133,8 +133,13 @@ impl Activity {
         }
     }
 
+    /// Whether it may be evicted.
+    pub(crate) fn is_evictable(&self, now: Instant) -> bool {
+        self.rank(now).is_some()
+    }
+
     /// Evicts it.
-    pub(super) fn evict(&self) {
+    pub(crate) fn evict(&self) {
         self.evicted.store(true, Ordering::Release);
         self.eviction.notify_waiters();
         if let Some((clock, response)) = self.response.get() {

@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use prometheus_client::metrics::counter::Counter;
+
 use super::{
     ledger::{Ledger, LedgerLimits},
     ledger_metrics::LedgerMetricsFamily,
@@ -35,6 +37,11 @@ impl Health {
     /// A ledger of `total` of a resource of a listener, which counts what it evicts and refuses.
     pub(crate) fn ledger(&self, listener: &'static str, resource: &'static str, total: u64) -> Ledger {
         Ledger::new(LedgerLimits::of(total), self.standings.clone(), self.ledgers.of(listener, resource))
+    }
+
+    /// The counter of what is evicted for want of a resource of a listener.
+    pub(crate) fn evictions(&self, listener: &'static str, resource: &'static str) -> Counter {
+        self.ledgers.of(listener, resource).evicted
     }
 
     /// The standings of peers, on all listeners.

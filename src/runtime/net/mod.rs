@@ -28,13 +28,14 @@ mod tasks;
 mod tests;
 mod write_timeout;
 
+pub(crate) use activity::Activity;
 pub(crate) use exchange::{Exchange, HeldByResponse};
 pub use health::Health;
 pub(crate) use ledger::{Holding, Ledger};
 pub use listener::TlsOptions;
 pub use peer::Peer;
 pub use readiness::Readiness;
-pub(crate) use request_body::{BodyError, BodyLimits, BodyPieces, ReceivedBody, receive};
+pub(crate) use request_body::{BodyError, BodyLimits, BodyPieces, ReceivedBody, SMALL_BODY, receive};
 pub use server::{Server, ServerOptions, ServerPart};
 pub use signals::signals;
 pub use socket::Socket;

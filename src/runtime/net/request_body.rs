@@ -12,9 +12,9 @@ use super::{
     ledger::{Holding, Ledger},
 };
 
-/// The least that a body counts, once its first byte has arrived: the request itself needs about as much. So a body up to
-/// this size that arrives in one piece takes nothing: the place of its request or connection covers it.
-const LEAST: usize = 8 << 10;
+/// The least that a body counts in bytes, once its first byte has arrived: the request itself needs about as much. So a body
+/// up to this size that arrives in one piece takes nothing: the place of its request or connection covers it.
+pub(crate) const SMALL_BODY: usize = 8 << 10;
 
 /// The limits of a body.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +122,7 @@ pub(crate) async fn receive(
         // Nearly every review arrives in one piece, which is not copied. A piece that is only a part is copied: a byte of it
         // may keep kilobytes alive that are not counted.
         if all.is_empty() && pieces.is_end() {
-            if length > LEAST {
+            if length > SMALL_BODY {
                 charge.grow_to(length)?;
             }
             return Ok(ReceivedBody { bytes: piece, memory: charge.held });
@@ -149,7 +149,7 @@ struct BodyCharge<'a> {
 
 impl BodyCharge<'_> {
     fn grow_to(&mut self, bytes: usize) -> Result<(), BodyError> {
-        let amount = bytes.max(LEAST) as u64;
+        let amount = bytes.max(SMALL_BODY) as u64;
         let grown = if let Some(held) = &self.held {
             held.resize(amount)
         } else {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{RestLimits, metrics::RestMetrics};
+use super::{RestLimits, cluster_turns::ClusterTurns, metrics::RestMetrics};
 use crate::runtime::{
     net::{Health, Ledger},
     workers::Workers,
@@ -20,16 +20,14 @@ pub struct RestApp {
     pub metrics: RestMetrics,
     /// Readiness and all metrics of the server.
     pub health: Health,
-    /// The places of requests that are computed, or whose responses are read.
-    pub(super) requests: Ledger,
     /// The threads that compute.
     pub(super) workers: Workers,
     /// The memory of bodies and responses.
     pub(super) memory: Ledger,
     /// The memory of the objects in bodies.
     pub(super) object_memory: Ledger,
-    /// The places of whole clusters.
-    pub(super) cluster_requests: Ledger,
+    /// The turns of whole clusters.
+    pub(super) cluster_turns: ClusterTurns,
 }
 
 impl RestApp {
@@ -38,11 +36,10 @@ impl RestApp {
         let metrics = RestMetrics::default();
         health.metrics.register(|registry| metrics.register(registry));
         Arc::new(Self {
-            requests: health.ledger(LISTENER, "computations", limits.requests as u64),
-            workers: Workers::new(limits.threads, limits.queue),
+            workers: Workers::new(limits.threads, limits.requests),
             memory: health.ledger(LISTENER, "memory", limits.memory as u64),
             object_memory: health.ledger(LISTENER, "objects", limits.object_memory as u64),
-            cluster_requests: health.ledger(LISTENER, "clusters", limits.cluster_requests as u64),
+            cluster_turns: ClusterTurns::new(&limits, health.evictions(LISTENER, "clusters")),
             metrics,
             health,
             limits,

@@ -89,7 +89,7 @@ impl From<BodyError> for ApiError {
 pub(crate) fn gunzip(
     body: &[u8],
     limit: usize,
-    charge: impl Fn(usize) -> Result<(), ApiError>,
+    mut charge: impl FnMut(usize) -> Result<(), ApiError>,
 ) -> Result<Bytes, ApiError> {
     let mut decoder = flate2::read::MultiGzDecoder::new(body);
     // Growing would need both the old and the new memory. What is reserved and not written is not taken.

@@ -76,9 +76,6 @@ use crate::{
 pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -> Result<Response, ApiError> {
     let params = Params::read(request.uri(), &[PLAN_PARAMS])?;
     let exchange = Exchange::of(request.extensions());
-    let Some(place) = app.cluster_requests.take(exchange.peer, 1, &exchange.activity) else {
-        return Err(app.busy(format!("{} requests of /v1/cluster are being answered", app.limits.cluster_requests)));
-    };
     let format = match body::format(request.headers())? {
         Format::Json | Format::Ndjson => decode::InputFormat::Json,
         Format::Yaml => decode::InputFormat::Yaml,
@@ -89,15 +86,16 @@ pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -
     let (pieces_in, pieces_out) = mpsc::channel(8);
     let (lines_in, lines_out) = mpsc::channel(8);
     let (head_in, head_out) = oneshot::channel();
-    let deadline = Instant::now() + app.limits.cluster_request;
     let account = ObjectMemory::new(&app, &exchange);
-    let work = ClusterJob { app: app.clone(), params, format, encoding, deadline, account, lines: lines_in };
+    let job = ClusterJob { app: app.clone(), params, format, encoding, account, lines: lines_in };
     let runtime = Handle::current();
-    tokio::task::spawn_blocking(move || {
-        let _place = place;
-        work.run(pieces_out, head_in, &runtime);
-    });
+    // Nothing of the body is read before a thread has time for it.
+    let begun = app.cluster_turns.begin(&exchange, move || job.run(pieces_out, head_in, &runtime));
+    if !matches!(timeout(app.limits.request, begun).await, Ok(Ok(()))) {
+        return Err(app.busy("others are being answered, and more of them wait"));
+    }
 
+    let deadline = Instant::now() + app.limits.cluster_request;
     let answer = async {
         let ((), head) = tokio::join!(feed(pieces, pieces_in), head_out);
         // The thread ended without a result: it panicked.
@@ -192,7 +190,6 @@ struct ClusterJob {
     params: Params,
     format: decode::InputFormat,
     encoding: Encoding,
-    deadline: Instant,
     account: ObjectMemory,
     /// The lines of the response; `None` is the end of a complete one.
     lines: mpsc::Sender<Option<Bytes>>,
@@ -200,6 +197,7 @@ struct ClusterJob {
 
 impl ClusterJob {
     fn run(self, from: mpsc::Receiver<Piece>, head: oneshot::Sender<Result<(), ApiError>>, runtime: &Handle) {
+        let deadline = Instant::now() + self.app.limits.cluster_request;
         let inventory = match self.read(from) {
             Ok(inventory) => inventory,
             Err(e) => {
@@ -214,7 +212,7 @@ impl ClusterJob {
         let options = self.params.over(Options::default());
         let controllers = self.params.controllers.as_deref().unwrap_or(&Controller::ALL);
         let send = |lines: Option<Bytes>| {
-            let left = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             match runtime.block_on(async { timeout(left, self.lines.send(lines)).await }) {
                 Ok(Ok(())) => Ok(()),
                 _ => Err(ClientClosed),

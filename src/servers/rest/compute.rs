@@ -1,4 +1,4 @@
-//! From a body to a response: a place, the body, a worker thread, the memory of the response.
+//! From a body to a response: the body, a worker thread, the memory of the response.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     decode::{self, DecodeReason, MemoryAccount, Source},
     runtime::{
-        net::{self, BodyError, Exchange, HeldByResponse, Holding, ReceivedBody},
+        net::{self, BodyError, Exchange, HeldByResponse, Holding, ReceivedBody, SMALL_BODY},
         workers::WorkError,
     },
 };
@@ -102,17 +102,14 @@ impl IntoResponse for JsonAnswer {
 }
 
 /// Reads the body and computes the answer on a worker thread: the time depends on the content of the body, not on its
-/// length. The place of the request and the memory of its response are free when the client has read the response.
+/// length. The memory of its response is free when the client has read the response.
 pub(crate) async fn compute(
     app: &Arc<RestApp>,
     request: Request,
     work: impl FnOnce(&RestApp, PostedBody) -> Result<JsonAnswer, ApiError> + Send + 'static,
 ) -> Result<JsonAnswer, ApiError> {
     let exchange = Exchange::of(request.extensions());
-    let Some(place) = app.requests.take(exchange.peer, 1, &exchange.activity) else {
-        return Err(app.busy(format!("{} requests are being answered", app.limits.requests)));
-    };
-    match tokio::time::timeout(app.limits.request, read_and_work(app, request, &exchange, place, work)).await {
+    match tokio::time::timeout(app.limits.request, read_and_work(app, request, &exchange, work)).await {
         Ok(answer) => answer,
         Err(_) => {
             Err(ApiError::new(ProblemKind::Timeout, format!("not done after {} s", app.limits.request.as_secs_f32())))
@@ -124,7 +121,6 @@ async fn read_and_work(
     app: &Arc<RestApp>,
     request: Request,
     exchange: &Exchange,
-    place: Holding,
     work: impl FnOnce(&RestApp, PostedBody) -> Result<JsonAnswer, ApiError> + Send + 'static,
 ) -> Result<JsonAnswer, ApiError> {
     let format = body::format(request.headers())?;
@@ -134,12 +130,11 @@ async fn read_and_work(
     let received = net::receive(request.into_body(), limits, &app.memory, exchange).await;
     let ReceivedBody { bytes, memory } = received.map_err(|error| app.body_error(error))?;
     let (worker, account) = (app.clone(), ObjectMemory::new(app, exchange));
-    let done = app.workers.run(exchange.peer, (), move || {
+    let (length, sender) = (bytes.len(), exchange.clone());
+    let done = app.workers.run(exchange.peer, (), length, move || {
         let app = worker;
-        let charge = |bytes: usize| match &memory {
-            Some(memory) if !memory.resize(bytes as u64) => Err(app.body_error(BodyError::NoMemory)),
-            _ => Ok(()),
-        };
+        let mut memory = BodyMemory { app: &app, exchange: sender, held: memory };
+        let mut charge = |bytes| memory.resize(bytes);
         let bytes = match encoding {
             Encoding::Identity => bytes,
             Encoding::Gzip => {
@@ -155,7 +150,7 @@ async fn read_and_work(
         // Both were there while the answer was written.
         charge(posted + answer.json.len())?;
         charge(answer.json.len())?;
-        Ok(JsonAnswer { held: Some(HeldByResponse::new([place].into_iter().chain(memory))), ..answer })
+        Ok(JsonAnswer { held: Some(HeldByResponse::new(memory.held)), ..answer })
     });
     done.await.map_err(|error| match error {
         WorkError::Busy => app.busy("too many requests wait"),
@@ -164,6 +159,28 @@ async fn read_and_work(
             ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`")
         }
     })?
+}
+
+/// The memory of a body, and then of the response to it.
+struct BodyMemory<'a> {
+    app: &'a RestApp,
+    exchange: Exchange,
+    /// `None` while all of it is small: the place of the connection or of the HTTP/2 request covers it.
+    held: Option<Holding>,
+}
+
+impl BodyMemory<'_> {
+    fn resize(&mut self, bytes: usize) -> Result<(), ApiError> {
+        let has_enough = match &self.held {
+            Some(held) => held.resize(bytes as u64),
+            None if bytes <= SMALL_BODY => true,
+            None => {
+                self.held = self.app.memory.take(self.exchange.peer, bytes as u64, &self.exchange.activity);
+                self.held.is_some()
+            }
+        };
+        if has_enough { Ok(()) } else { Err(self.app.body_error(BodyError::NoMemory)) }
+    }
 }
 
 impl RestApp {

@@ -14,15 +14,14 @@ pub struct RestLimits {
     pub body: usize,
     /// The same for `POST /v1/cluster`, whose body is read as it arrives and never buffered as a whole.
     pub cluster_body: u64,
-    /// Concurrent requests, until their responses are read. With one more, the client with the most loses the slowest,
-    /// or gets 429.
-    pub requests: usize,
-    /// Concurrent requests of `POST /v1/cluster`: each uses all cores.
-    pub cluster_requests: usize,
     /// The requests that are computed at once; clients take turns.
     pub threads: usize,
-    /// The requests that may wait for that.
-    pub queue: usize,
+    /// The requests that may wait for that. With one more, the one that would be computed last gets 429.
+    pub requests: usize,
+    /// Concurrent requests of `POST /v1/cluster`: each uses all cores. As many may wait as for the others.
+    pub cluster_requests: usize,
+    /// How long a body of `POST /v1/cluster` may take while another request waits.
+    pub cluster_turn: Duration,
     /// The memory of all bodies, and of their responses until these are read, in bytes. When it is short, the client that
     /// takes the most of it loses the slowest request, or gets 429.
     pub memory: usize,
@@ -49,10 +48,10 @@ impl Default for RestLimits {
         Self {
             body: 64 << 20,
             cluster_body: 1 << 30,
-            requests: 64,
-            cluster_requests: 2,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            queue: 256,
+            requests: 256,
+            cluster_requests: 2,
+            cluster_turn: Duration::from_secs(10),
             memory: 128 << 20,
             body_objects: 64 << 20,
             cluster_objects: 248 << 20,

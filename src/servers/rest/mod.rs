@@ -9,6 +9,7 @@ mod access;
 mod app;
 mod body;
 mod cluster;
+mod cluster_turns;
 mod compat;
 mod compute;
 mod content_encoding;

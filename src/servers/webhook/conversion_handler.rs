@@ -36,11 +36,12 @@ async fn respond(webhook: Arc<Webhook>, request: Request) -> Result<Response, St
     let ReceivedBody { bytes, memory } = received;
     // An API server retries with the next read.
     let busy = || StatusError::busy("too many conversions at once");
-    let latest = deadline.latest_begin(bytes.len());
+    let length = bytes.len();
+    let latest = deadline.latest_begin(length);
     // Writing the response takes time as well.
     // The memory is held until the work ends: a client that is gone does not stop it.
     let work = move || (review(&bytes, &|| Instant::now() > deadline.latest_begin(0)), memory);
-    let converted = timeout_at(latest.max(Instant::now() + GRACE), webhook.conversions.run(exchange.peer, (), work))
+    let converted = timeout_at(latest.max(Instant::now() + GRACE), webhook.conversions.run(exchange.peer, (), length, work))
         .await
         .map_err(|_| busy())?;
     let (response, memory) = converted.map_err(|error| match error {

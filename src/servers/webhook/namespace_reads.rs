@@ -11,7 +11,7 @@ use crate::{
     model::Labels,
     runtime::{
         net::Peer,
-        turns::{Queue, Turns},
+        turns::{Cost, Queue, Turns},
     },
 };
 
@@ -33,6 +33,12 @@ pub(super) struct NamespaceReads {
 struct QueuedRead {
     peer: Peer,
     namespace: String,
+}
+
+impl Cost for QueuedRead {
+    fn cost(&self) -> u64 {
+        1
+    }
 }
 
 /// A read that waits or goes on.

@@ -144,7 +144,7 @@ async fn attempt(webhook: &Arc<Webhook>, review: &ReceivedReview, again: bool, i
         }
         worker.try_decide(stage, &body.bytes, began, again(), is_resolved)
     };
-    match timeout_at(latest, webhook.large.run(peer, user, decide)).await {
+    match timeout_at(latest, webhook.large.run(peer, user, length, decide)).await {
         Ok(Ok(attempt)) => attempt,
         Ok(Err(WorkError::Busy)) => Attempt::Unchecked(Unchecked::Busy),
         Ok(Err(WorkError::Panicked)) => Attempt::Unchecked(Unchecked::Bug),

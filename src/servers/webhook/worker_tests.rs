@@ -31,7 +31,7 @@ async fn occupy(workers: &Workers) -> std::sync::mpsc::Sender<()> {
             begun.send(()).unwrap();
             let _ = held.recv();
         };
-        workers.run("somebody else", (), wait).await
+        workers.run("somebody else", (), 0, wait).await
     });
     has_begun.await.unwrap();
     hold

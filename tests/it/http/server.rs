@@ -114,19 +114,34 @@ async fn whoever_stalls_is_answered_or_dropped() {
 
 #[tokio::test]
 async fn one_request_too_many_is_shed_and_a_slow_one_times_out() {
-    let limits = RestLimits { requests: 1, request: Duration::from_secs(1), body_idle: LONG, ..RestLimits::default() };
+    let limits = RestLimits {
+        memory: 64 << 10,
+        cluster_requests: 1,
+        cluster_turn: Duration::from_millis(100),
+        request: Duration::from_secs(2),
+        body_idle: LONG,
+        ..RestLimits::default()
+    };
     let server = start(limits).await;
-    let begin = async |want: &str| {
+    let begin = async |head: &str, want: &str| {
         let mut slow = TcpStream::connect(server.address).await.unwrap();
-        slow.write_all(format!("{HEAD}content-length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
+        let body = "a".repeat(30_000);
+        slow.write_all(format!("{head}content-length: 40000\r\n\r\n{body}").as_bytes()).await.unwrap();
         server.until("/metrics", want).await;
         slow
     };
-    let mut first = begin("http_requests_in_flight 2").await;
-    // The second takes the place of the first, which has been incomplete for longer.
-    let mut slow = begin("roster_evictions_total{listener=\"rest\",resource=\"computations\"} 1").await;
-    let shed = read_all(&mut first).await;
-    assert!(shed.starts_with("HTTP/1.1 429") && shed.contains("retry-after: 1") && shed.contains(":busy"), "{shed}");
+    // The second takes the memory of the first, which has been incomplete for longer; and of two clusters, the turn.
+    let clusters = HEAD.replace("plan", "cluster");
+    for (resource, head) in [("memory", HEAD), ("clusters", &clusters)] {
+        let mut first = begin(head, "http_requests_in_flight 2").await;
+        let evicted = format!("roster_evictions_total{{listener=\"rest\",resource=\"{resource}\"}} 1");
+        let mut slow = begin(head, &evicted).await;
+        let shed = read_all(&mut first).await;
+        let is_busy = shed.starts_with("HTTP/1.1 429") && shed.contains("retry-after: 1") && shed.contains(":busy");
+        assert!(is_busy, "{resource}: {shed}");
+        drop(slow.shutdown().await);
+    }
+    let mut slow = begin(HEAD, "http_requests_in_flight 2").await;
     let health = server.ask("GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
     assert!(health.starts_with("HTTP/1.1 200"), "health is never shed: {health}");
     let late = read_all(&mut slow).await;

@@ -192,7 +192,7 @@ mod tests {
         let first = workers.clone();
         let running = tokio::spawn(async move {
             first
-                .run("first", (), move || {
+                .run("first", (), 0, move || {
                     started.send(()).unwrap();
                     let _ = held.recv();
                 })
@@ -215,7 +215,11 @@ mod tests {
             jobs.spawn(async move {
                 let name = format!("{sender}{i} ");
                 let note = name.clone();
-                workers.run(peer.to_lowercase(), user, length, move || done.send(note).unwrap()).await.err().map(|e| (name, e))
+                workers
+                    .run(peer.to_lowercase(), user, length, move || done.send(note).unwrap())
+                    .await
+                    .err()
+                    .map(|e| (name, e))
             });
             // One after the other.
             tokio::task::yield_now().await;

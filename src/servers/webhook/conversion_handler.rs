@@ -41,9 +41,10 @@ async fn respond(webhook: Arc<Webhook>, request: Request) -> Result<Response, St
     // Writing the response takes time as well.
     // The memory is held until the work ends: a client that is gone does not stop it.
     let work = move || (review(&bytes, &|| Instant::now() > deadline.latest_begin(0)), memory);
-    let converted = timeout_at(latest.max(Instant::now() + GRACE), webhook.conversions.run(exchange.peer, (), length, work))
-        .await
-        .map_err(|_| busy())?;
+    let converted =
+        timeout_at(latest.max(Instant::now() + GRACE), webhook.conversions.run(exchange.peer, (), length, work))
+            .await
+            .map_err(|_| busy())?;
     let (response, memory) = converted.map_err(|error| match error {
         WorkError::Busy => busy(),
         WorkError::Panicked => StatusError::internal("the conversion failed"),

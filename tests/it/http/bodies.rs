@@ -1,13 +1,20 @@
 //! Bodies that come slowly, and what they keep from others.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::Poll,
+    time::Duration,
+};
 
 use axum::{
     Router,
     body::{Body, Bytes},
     http::{Request, StatusCode},
 };
-use futures::{StreamExt, channel::mpsc};
+use futures::{StreamExt, channel::mpsc, stream};
 use roster::servers::rest::RestLimits;
 use tokio::{task::JoinHandle, time::Instant};
 
@@ -18,17 +25,32 @@ const MIB: usize = 1 << 20;
 /// A request whose body the test sends bit by bit.
 struct Slow {
     body: mpsc::UnboundedSender<std::io::Result<Bytes>>,
+    /// Whether the server has begun to read the body.
+    is_read: Arc<AtomicBool>,
     answer: JoinHandle<Answer>,
 }
 
 fn begin(router: &Router, path: &'static str) -> Slow {
     let (body, pieces) = mpsc::unbounded();
-    let router = router.clone();
-    let answer = tokio::spawn(async move { post(&router, path, JSON, Body::from_stream(pieces)).await });
-    Slow { body, answer }
+    let (router, is_read) = (router.clone(), Arc::<AtomicBool>::default());
+    let begins = is_read.clone();
+    let begin = stream::poll_fn(move |_| {
+        begins.store(true, Ordering::Release);
+        Poll::Ready(None)
+    });
+    let body_of_request = Body::from_stream(begin.chain(pieces));
+    let answer = tokio::spawn(async move { post(&router, path, JSON, body_of_request).await });
+    Slow { body, is_read, answer }
 }
 
 impl Slow {
+    /// Waits until the server reads the body: that of a cluster, when a thread has time for it.
+    async fn until_read(&self) {
+        while !self.is_read.load(Ordering::Acquire) {
+            tokio::task::yield_now().await;
+        }
+    }
+
     async fn send(&self, bytes: usize) {
         // Refused requests use no more memory.
         let _ = self.body.unbounded_send(Ok(vec![b' '; bytes].into()));
@@ -97,6 +119,7 @@ async fn a_body_that_trickles_is_refused() {
     ] {
         let (_, router) = app();
         let slow = begin(&router, path);
+        slow.until_read().await;
         let began = Instant::now();
         for _ in 0..6 {
             slow.send(bytes).await;

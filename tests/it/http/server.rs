@@ -234,10 +234,10 @@ fn the_documented_limits_are_those_of_the_code() {
     let rows = [
         ("body, after decompression", mebibytes(limits.body as u64)),
         ("body of `/v1/cluster`, after decompression", mebibytes(limits.cluster_body)),
-        ("concurrent requests", limits.requests.to_string()),
-        ("concurrent requests of `/v1/cluster`", limits.cluster_requests.to_string()),
         ("requests computed at once", "one per core".to_owned()),
-        ("requests that wait for that", limits.queue.to_string()),
+        ("requests of `/v1/cluster` at once", limits.cluster_requests.to_string()),
+        ("requests that wait for either", limits.requests.to_string()),
+        ("body of `/v1/cluster` while another one waits", seconds(limits.cluster_turn)),
         ("memory for bodies, and for responses until they are read", mebibytes(limits.memory as u64)),
         (
             "memory for the objects in a body",

@@ -41,7 +41,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run what continuous integration runs: lint, then test, then fuzz. With the variable CI set, a missing tool is an error
+    /// Run what continuous integration runs: lint, test, two seconds of each attack, fuzz. With the variable CI set, a missing tool is an error
     Ci,
     /// Format, tidiness, layers, purity of the core, one crypto provider, clippy, rustdoc, licences
     Lint,
@@ -90,6 +90,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Ci => {
             lint::all(&mut steps);
             test::all(&mut steps, &test::Arguments::default());
+            test::short_attacks(&mut steps);
             fuzz::all(&mut steps, &fuzz::Arguments::default())?;
         }
         Task::Lint => lint::all(&mut steps),

@@ -64,16 +64,26 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
         run(steps, Kind::Browser, "browser: /docs, offline", browser);
         run(steps, Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
     };
-    // Faults must be harmless on a busy machine too, and most of their time is waiting.
+    // Faults must be harmless on a busy machine too, and most of their time, as that of dry runs, is waiting.
     if wanted(Kind::Cluster) {
-        steps.run_beside("faults: a steady load of writes, with a real API server", faults, others);
+        steps.run_beside(
+            "faults and defaults: a steady load of writes, and dry runs, with a real API server",
+            faults,
+            others,
+        );
     } else {
         others(steps);
     }
-    // Not among all tests yet: the server does not stand `expanding-clusters` (more than 512 MiB).
     if arguments.kinds.contains(&Kind::Attacks) {
         steps.run("attacks: what a genuine client notices of them", || attacks::run_attacks(&arguments.attacks));
     }
+}
+
+/// Runs all attacks in a short form.
+pub(crate) fn short_attacks(steps: &mut Steps) {
+    steps.run("attacks: what a genuine client notices of them", || {
+        attacks::run_attacks(&attacks::AttackArguments::short())
+    });
 }
 
 fn cargo_test() -> Result<Outcome> {
@@ -131,21 +141,21 @@ fn cluster() -> Result<Outcome> {
     }
     let mut tally = Tally::default();
     // Attacks are a kind of their own.
-    let mut command = cluster_command("--skip faults:: --skip attacked::")?;
-    let well = watch(&mut command, |line| tally += result_line(line).unwrap_or_default())?;
+    let mut command = Command::new(cluster_program()?);
+    command.arg("--ignored").args("--skip faults:: --skip defaults:: --skip attacked::".split(' '));
+    let well = watch(with_control_plane(&mut command)?, |line| tally += result_line(line).unwrap_or_default())?;
     ensure!(well || tally.failed > 0, "the cluster test ended early");
     ensure!(tally.passed + tally.failed > 0, "the cluster test ran no tests");
     Ok(Outcome::Tests(tally))
 }
 
-/// Faults, with a real API server. Prints nothing before the end.
+/// Faults, and dry runs of what lacks fields, with a real API server. Prints nothing before the end.
 fn faults() -> Result<Outcome> {
     if let Some(skipped) = no_control_plane() {
         return skipped;
     }
-    // Not by Cargo, which would keep the steps beside this one from building until the end.
     let mut command = Command::new(cluster_program()?);
-    command.args(["--ignored", "faults::"]);
+    command.args(["--ignored", "faults::", "defaults::"]);
     let output = with_control_plane(&mut command)?.output().context("starting the cluster tests")?;
     let text = String::from_utf8_lossy(&output.stdout);
     print!("{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -166,23 +176,16 @@ fn no_control_plane() -> Option<Result<Outcome>> {
         .then(|| Outcome::missing("go is not installed and KUBEBUILDER_ASSETS is not set, so there is no API server"))
 }
 
-/// The cluster tests that `filter` selects.
-fn cluster_command(filter: &str) -> Result<Command> {
-    let mut command = cargo();
-    command.args("test --workspace --test cluster -- --ignored".split(' ')).args(filter.split(' '));
-    with_control_plane(&mut command)?;
-    Ok(command)
-}
-
 /// Says where the programs of a control plane are.
 fn with_control_plane(command: &mut Command) -> Result<&mut Command> {
     // The control planes are short-lived and may use more memory: garbage collection took a sixth of their time.
     Ok(command.env("KUBEBUILDER_ASSETS", crate::cluster::assets_folder()?).env("GOGC", "400"))
 }
 
-/// The program of the cluster tests, as `cargo test` builds it.
+/// The program of the cluster tests. Cargo would run it too, but would keep the steps beside it from building until the end;
+/// and for this test alone, it would build the crate again.
 fn cluster_program() -> Result<String> {
-    let messages = capture("cargo", "test --quiet --workspace --test cluster --no-run --message-format json")?;
+    let messages = capture("cargo", "test --quiet --workspace --no-run --message-format json")?;
     let built = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
         let is_it = message["target"]["name"] == "cluster";

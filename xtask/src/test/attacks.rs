@@ -42,6 +42,13 @@ impl Default for AttackArguments {
     }
 }
 
+impl AttackArguments {
+    /// Two seconds for each attack, on a machine that other programs use as well.
+    pub(super) fn short() -> Self {
+        Self { seconds: 2.0, shared: true, ..Self::default() }
+    }
+}
+
 /// Builds both programs, unless `ROSTER_PROGRAM` names the one to attack, and runs the attacks.
 pub(super) fn run_attacks(arguments: &AttackArguments) -> Result<Outcome> {
     if !cfg!(target_os = "linux") {

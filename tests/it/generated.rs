@@ -35,6 +35,7 @@ const FILES: &[Generated] = &[
     Generated { group: "openapi", path: "openapi/kubernetes.json", text: kubernetes::definitions },
     #[cfg(feature = "shell")]
     Generated { group: "openapi", path: "openapi/v1.json", text: roster::servers::rest::openapi_json },
+    Generated { group: "openapi", path: "openapi/v1-3.0.json", text: roster::servers::rest::openapi_30_json },
 ];
 
 #[test]

@@ -45,7 +45,7 @@ enum Task {
     Ci,
     /// Format, tidiness, layers, purity of the core, one crypto provider, clippy, rustdoc, licences
     Lint,
-    /// Run all tests: unit, integration, parity; and, if the tools are installed, cluster, browser and schemathesis
+    /// Run all tests: unit, integration, parity; and, if the tools are installed, cluster, browser, schemathesis and generated clients
     Test(test::Arguments),
     /// Orphan files, dead paths in documents, keys, machine paths, files that are too long
     Tidy,

@@ -1,6 +1,7 @@
 //! Runs all tests: those of Cargo first, then those that use the running program from outside.
 
 mod attacks;
+mod clients;
 
 use std::path::Path;
 use std::process::Command;
@@ -45,6 +46,8 @@ enum Kind {
     Browser,
     /// The API against its description
     Schemathesis,
+    /// Clients generated from the description of the API, and its linters
+    Clients,
     /// Attacks on the release build. Only when it is named
     Attacks,
 }
@@ -63,6 +66,7 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     let others = |steps: &mut Steps| {
         run(steps, Kind::Browser, "browser: /docs, offline", browser);
         run(steps, Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
+        run(steps, Kind::Clients, "clients: generated from the API's description", clients::generated_clients);
     };
     // Faults must be harmless on a busy machine too, and most of their time, as that of dry runs, is waiting.
     if wanted(Kind::Cluster) {

@@ -23,7 +23,7 @@ pub struct RestAccess {
 
 /// Routes that need no token: probes, and what a browser loads before a user can enter one. They answer the same to
 /// everybody.
-const OPEN: &[&str] = &["/", "/healthz", "/livez", "/openapi.json", "/readyz", "/sample"];
+const OPEN: &[&str] = &["/", "/healthz", "/livez", "/openapi-3.0.json", "/openapi.json", "/readyz", "/sample"];
 
 impl RestAccess {
     /// Refuses all other requests to `router`.

@@ -34,8 +34,8 @@ use super::{
     problem::{ApiError, ProblemKind},
     problem_responses,
     schema::{
-        answer::ClusterLineSchema,
-        request::{ClusterBody, cluster_example},
+        object::KubernetesList,
+        request::{lines_example, list_example},
     },
 };
 use crate::{
@@ -52,8 +52,8 @@ use crate::{
 ///
 /// Takes Services, pods, nodes, Endpoints and EndpointSlices of any number of namespaces: a `kind: List` as
 /// kubectl prints it, or one object per line. Answers one line of JSON for each Service, in order of namespace
-/// and name, while it computes: `{"service": {…}}` and the fields of a plan. The last line is
-/// `{"summary": {…}}`, with the findings about the input; a response without it is incomplete.
+/// and name, while it computes; `ClusterLine` describes them: `{"service": {…}}` and the fields of a plan. The last
+/// line is `{"summary": {…}}`, with the findings about the input; a response without it is incomplete.
 #[utoipa::path(
     post,
     path = "/v1/cluster",
@@ -62,13 +62,13 @@ use crate::{
     request_body(
         description = "All objects of a cluster, of mixed kinds.",
         content(
-            (ClusterBody = "application/json", example = cluster_example),
-            (Option<ClusterBody> = "application/yaml", example = cluster_example),
-            (ClusterBody = "application/x-ndjson", example = cluster_example),
+            (KubernetesList = "application/json", example = list_example),
+            (KubernetesList = "application/yaml", example = list_example),
+            (String = "application/x-ndjson", example = lines_example),
         ),
     ),
     responses(
-        (status = 200, description = "One line per Service, and a summary.", body = ClusterLineSchema,
+        (status = 200, description = "Lines of JSON, each a `ClusterLine`: one per Service, and a summary.", body = String,
             content_type = "application/x-ndjson"),
         problem_responses::BodyProblems,
     ),

@@ -13,7 +13,10 @@ use super::{
     input,
     problem::{ApiError, InputError, ProblemKind},
     problem_responses,
-    schema::conversion::{ConvertBody, ConvertedAnswer, TargetName},
+    schema::{
+        conversion::{self, ConvertedAnswer, TargetName},
+        object::KubernetesList,
+    },
 };
 use crate::{
     convert::{self, ConversionTarget},
@@ -36,10 +39,10 @@ use crate::{
             example = "EndpointSlice"),
     ),
     request_body(
-        description = "An object, a `kind: List`, or several YAML documents or lines of JSON.",
+        description = "The objects. An object alone and several YAML documents are accepted, too.",
         content(
-            (ConvertBody = "application/json", example = ConvertBody::example),
-            (ConvertBody = "application/yaml", example = ConvertBody::example),
+            (KubernetesList = "application/json", example = conversion::example),
+            (KubernetesList = "application/yaml", example = conversion::example),
         ),
     ),
     responses(

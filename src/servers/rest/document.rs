@@ -1,7 +1,5 @@
 //! The `OpenAPI` document and the page that shows it.
 
-use std::sync::OnceLock;
-
 use axum::{
     Extension, Router,
     http::{HeaderMap, header},
@@ -17,7 +15,7 @@ use utoipa::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{content_encoding, problem::ProblemBody, problem_responses};
+use super::{content_encoding, problem::ProblemBody, problem_responses, schema::answer::ClusterLineSchema};
 
 /// The head of the document.
 #[derive(OpenApi)]
@@ -31,6 +29,7 @@ use super::{content_encoding, problem::ProblemBody, problem_responses};
             `application/problem+json` (RFC 9457) with a JSON pointer to each field that is to blame; their \
             `instance` is the `x-request-id` of the answer. A client may choose that id: up to 64 letters, digits \
             and `-_.`.",
+        contact(name = "Roster"),
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     servers((url = "/", description = "This server")),
@@ -38,9 +37,9 @@ use super::{content_encoding, problem::ProblemBody, problem_responses};
         (name = "compute", description = "From objects to decisions"),
         (name = "about", description = "What this server knows and how it is"),
     ),
-    components(schemas(ProblemBody)),
+    components(schemas(ProblemBody, ClusterLineSchema)),
     modifiers(&BearerScheme),
-    security((), ("token" = [])),
+    security((), ("bearer" = [])),
 )]
 pub(super) struct Document;
 
@@ -52,13 +51,39 @@ impl Modify for BearerScheme {
         let mut scheme = Http::new(HttpAuthScheme::Bearer);
         scheme.description = Some("A token of the server's `--token-file`, if it has one.".to_owned());
         let components = document.components.get_or_insert_default();
-        components.add_security_scheme("token", SecurityScheme::Http(scheme));
+        components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
     }
 }
 
-/// The text of the document. The routes make it, and this is one of them.
+/// The text of a document, and the same as gzip; `None` if that fails.
+pub(super) struct DocumentText {
+    plain: String,
+    gzip: Option<Vec<u8>>,
+}
+
+impl DocumentText {
+    pub(super) fn new(plain: String) -> Self {
+        Self { gzip: content_encoding::gzip(&plain).ok(), plain }
+    }
+
+    fn answer(&'static self, headers: &HeaderMap) -> Response {
+        let common = [(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept-encoding")];
+        match &self.gzip {
+            Some(gzip) if content_encoding::accepts_gzip(headers) => {
+                (common, [(header::CONTENT_ENCODING, "gzip")], gzip.as_slice()).into_response()
+            }
+            _ => (common, self.plain.as_str()).into_response(),
+        }
+    }
+}
+
+/// The documents. The routes make them, and two of them serve them.
 #[derive(Clone, Copy)]
-pub(super) struct DocumentText(pub(super) fn() -> &'static str);
+pub(super) struct DocumentTexts {
+    pub(super) current: fn() -> &'static DocumentText,
+    /// As `OpenAPI` 3.0.
+    pub(super) of_30: fn() -> &'static DocumentText,
+}
 
 /// This document
 ///
@@ -70,17 +95,22 @@ pub(super) struct DocumentText(pub(super) fn() -> &'static str);
     responses((status = 200, description = "OpenAPI 3.1.", body = Object), problem_responses::OpenProblems),
     security(()),
 )]
-pub(super) async fn openapi(Extension(text): Extension<DocumentText>, headers: HeaderMap) -> Response {
-    /// The text as gzip, which is made when it is first requested; `None` if that fails.
-    static GZIP: OnceLock<Option<Vec<u8>>> = OnceLock::new();
-    let text = (text.0)();
-    let common = [(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept-encoding")];
-    match GZIP.get_or_init(|| content_encoding::gzip(text).ok()) {
-        Some(gzip) if content_encoding::accepts_gzip(&headers) => {
-            (common, [(header::CONTENT_ENCODING, "gzip")], gzip.as_slice()).into_response()
-        }
-        _ => (common, text).into_response(),
-    }
+pub(super) async fn openapi(Extension(texts): Extension<DocumentTexts>, headers: HeaderMap) -> Response {
+    (texts.current)().answer(&headers)
+}
+
+/// This document, for older generators
+///
+/// The same as `OpenAPI` 3.0, with JSON as the only media type of bodies.
+#[utoipa::path(
+    get,
+    path = "/openapi-3.0.json",
+    tag = "about",
+    responses((status = 200, description = "OpenAPI 3.0.", body = Object), problem_responses::OpenProblems),
+    security(()),
+)]
+pub(super) async fn openapi_30(Extension(texts): Extension<DocumentTexts>, headers: HeaderMap) -> Response {
+    (texts.of_30)().answer(&headers)
 }
 
 /// Swagger UI, served from the binary: no script, font or validator is loaded from elsewhere.

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::runtime::telemetry::registry::CONTENT_TYPE;
 
-/// Is the process alive?
+/// The liveness of the process, under its older name
 ///
-/// The same as `/livez`, under its older name.
+/// The same as `/livez`.
 #[utoipa::path(
     get,
     path = "/healthz",
@@ -29,6 +29,8 @@ pub(super) async fn healthz() -> &'static str {
 }
 
 /// Is the process alive?
+///
+/// Yes, whenever there is an answer.
 #[utoipa::path(
     get,
     path = "/livez",

@@ -52,7 +52,7 @@ pub(crate) struct OptionParams {
     max_endpoints_per_subset: Option<i32>,
     /// Which objects get the defaults that an API server fills in: those with neither `uid` nor `resourceVersion`
     /// (`auto`), all, or none. Default: `auto`.
-    #[param(inline, required = false, nullable = false)]
+    #[param(required = false, nullable = false)]
     defaults: Option<DefaultsName>,
     /// The address families of the cluster, separated by commas. Default: IPv4.
     #[param(rename = "ipFamilies", required = false, nullable = false, style = Form, explode = false, min_items = 1,
@@ -65,9 +65,9 @@ pub(crate) struct OptionParams {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only its documentation is used")]
 pub(crate) struct AgainstParam {
-    /// A second release: the response has both plans.
-    #[param(value_type = Option<MinorSchema>, inline, required = false, nullable = false)]
-    against: Option<String>,
+    /// The second release.
+    #[param(value_type = MinorSchema, inline, example = "1.30")]
+    against: String,
 }
 
 /// The two releases of a comparison.
@@ -84,7 +84,16 @@ pub(crate) struct ReleaseParams {
 }
 
 /// The schema of a [`Minor`]. It is inlined.
-struct MinorSchema;
+pub(crate) struct MinorSchema;
+
+impl MinorSchema {
+    /// The field of the options in a body. A description beside an inlined schema would become a second one.
+    pub(crate) fn of_options() -> Schema {
+        let object = ObjectBuilder::new().schema_type(Type::String).pattern(Some(PATTERN));
+        let description = "The Kubernetes release to follow; default: the newest.";
+        object.description(Some(description)).examples(["1.37"]).into()
+    }
+}
 
 impl PartialSchema for MinorSchema {
     fn schema() -> RefOr<Schema> {

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use serde::Serialize;
 
 use super::{
     RestApp,
+    compare::comparison,
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
-    params::{AgainstParam, ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
+    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
     problem::ApiError,
     problem_responses,
     schema::{
-        answer::PlanOrComparison,
+        answer::PlanAnswer,
         request::{self, PlanBody},
     },
 };
 use crate::engine::{
-    compare::{self, Deviation, Tally},
+    compare::Tally,
     plan,
     state::{Controller, Options, Plan},
 };
@@ -39,25 +39,16 @@ use crate::engine::{
     post,
     path = "/v1/plan",
     tag = "compute",
-    params(
-        ServiceParam,
-        OptionParams,
-        ControllersParam,
-        AgainstParam,
-    ),
+    params(ServiceParam, OptionParams, ControllersParam),
     request_body(
         description = "The state of one Service.",
         content(
-            (PlanBody = "application/json", examples(
-                ("plan" = (summary = "A Service and its pods", value = json!(request::example()))),
-                ("list" = (summary = "As kubectl prints it", value = json!(request::list_example()))),
-            )),
+            (PlanBody = "application/json", example = request::example),
             (PlanBody = "application/yaml", example = request::example),
         ),
     ),
     responses(
-        (status = 200, description = "What would be written, and the findings. With `against`: two plans.",
-            body = PlanOrComparison),
+        (status = 200, description = "What would be written, and the findings.", body = PlanAnswer),
         problem_responses::BodyProblems,
     ),
 )]
@@ -65,35 +56,16 @@ pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> R
     let params = Params::read(request.uri(), &[&["service", "against"], PLAN_PARAMS])?;
     compute(&app, request, move |app, posted| {
         input::answer(&posted, &params, |input| {
-            let mut first = plan_once(app, input, &Controller::ALL, input.options);
-            first.problems.extend(input.service_missing());
-            let Some(compat) = params.against else {
-                first.problems.splice(0..0, input.input_problems());
-                return JsonAnswer::json(&first);
-            };
-            let mut second = plan_once(app, input, &Controller::ALL, Options { compat, ..input.options });
-            let differences = compare::deviations(&input.state, &first, &second);
-            first.problems.splice(0..0, input.input_problems());
-            second.problems.splice(0..0, input.input_problems());
-            JsonAnswer::json(&Comparison {
-                differs: !differences.is_empty(),
-                differences,
-                plan: first,
-                against: second,
-            })
+            if let Some(against) = params.against {
+                return comparison(app, input, against);
+            }
+            let mut plan = plan_once(app, input, &Controller::ALL, input.options);
+            plan.problems.extend(input.service_missing());
+            plan.problems.splice(0..0, input.input_problems());
+            JsonAnswer::json(&plan)
         })
     })
     .await
-}
-
-/// The same state, planned as two releases would.
-#[derive(Serialize)]
-struct Comparison {
-    plan: Plan,
-    against: Plan,
-    /// The objects that the two treat differently, as in `roster plan --against`.
-    differences: Vec<Deviation>,
-    differs: bool,
 }
 
 /// Plans once. `default` are the controllers where neither the body nor the query names any.

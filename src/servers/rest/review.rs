@@ -36,8 +36,8 @@ use crate::{
 /// `policies` set their modes. With `oldObject` the request is an update, and what is stored already is not refused.
 /// Rules that need objects of a kind that is not posted are skipped, and the audit annotations name them.
 ///
-/// Instead of the object below, the body may be the object itself, or an `AdmissionReview` as an API server sends it:
-/// then `answers` contains the response of each webhook.
+/// `object` may be an `AdmissionReview` as an API server sends it: then `answers` contains the response of each webhook.
+/// The body may also be the object itself.
 ///
 /// An object that cannot be read is not allowed, and becomes an entry of `problems`. So does a policy that an API server
 /// would refuse.

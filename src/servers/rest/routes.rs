@@ -11,9 +11,9 @@ use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    RestAccess, RestApp, cluster, compat, convert, desired,
-    document::{self, DocumentText},
-    explain, health, observe, plan, problem,
+    RestAccess, RestApp, cluster, compare, compat, convert, desired,
+    document::{self, DocumentText, DocumentTexts},
+    explain, health, observe, openapi30, plan, problem,
     request_id::{self, NumberedRequestId},
     review,
 };
@@ -22,6 +22,7 @@ use super::{
 fn documented() -> OpenApiRouter<Arc<RestApp>> {
     OpenApiRouter::with_openapi(document::Document::openapi())
         .routes(routes!(plan::plan))
+        .routes(routes!(compare::compare))
         .routes(routes!(desired::endpoints))
         .routes(routes!(desired::endpointslices))
         .routes(routes!(explain::explain))
@@ -29,7 +30,9 @@ fn documented() -> OpenApiRouter<Arc<RestApp>> {
         .routes(routes!(convert::convert))
         .routes(routes!(review::review))
         .routes(routes!(compat::compat))
+        .routes(routes!(compat::differences))
         .routes(routes!(document::openapi))
+        .routes(routes!(document::openapi_30))
         .routes(routes!(health::healthz))
         .routes(routes!(health::livez))
         .routes(routes!(health::readyz))
@@ -43,11 +46,24 @@ pub fn openapi_json() -> String {
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-/// The text of the document, which is made when it is first requested.
-fn document_text() -> &'static str {
-    static TEXT: LazyLock<String> = LazyLock::new(openapi_json);
-    &TEXT
+/// The same document as `OpenAPI` 3.0.
+pub fn openapi_30_json() -> String {
+    // A document of plain values always serializes.
+    let document = serde_json::to_value(documented().into_openapi()).unwrap_or_default();
+    serde_json::to_string_pretty(&openapi30::of(document)).unwrap_or_default() + "\n"
 }
+
+/// Both documents, each made when it is first requested.
+const TEXTS: DocumentTexts = DocumentTexts {
+    current: || {
+        static TEXT: LazyLock<DocumentText> = LazyLock::new(|| DocumentText::new(openapi_json()));
+        &TEXT
+    },
+    of_30: || {
+        static TEXT: LazyLock<DocumentText> = LazyLock::new(|| DocumentText::new(openapi_30_json()));
+        &TEXT
+    },
+};
 
 /// The REST API, for everybody who reaches it.
 pub fn router(app: Arc<RestApp>) -> Router {
@@ -62,7 +78,7 @@ pub fn guarded(app: Arc<RestApp>, access: RestAccess) -> Router {
         .route("/", routing::get(document::index))
         .route("/sample", routing::get(document::sample))
         .merge(document::page())
-        .layer(Extension(DocumentText(document_text)))
+        .layer(Extension(TEXTS))
         .layer(CatchPanicLayer::custom(problem::panicked));
     access
         .guard(router)

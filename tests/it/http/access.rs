@@ -152,9 +152,9 @@ async fn a_call_needs_a_token_of_the_file() {
 #[test]
 fn the_document_declares_the_token() {
     let document = document::document();
-    let scheme = &document["components"]["securitySchemes"]["token"];
+    let scheme = &document["components"]["securitySchemes"]["bearer"];
     assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("bearer")));
-    assert_eq!(document["security"], json!([{}, { "token": [] }]));
+    assert_eq!(document["security"], json!([{}, { "bearer": [] }]));
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             let open = !path.starts_with("/v1/") && path != "/metrics";

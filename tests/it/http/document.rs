@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::http::StatusCode;
-use roster::servers::rest::openapi_json;
+use roster::servers::rest::{openapi_30_json, openapi_json};
 use serde_json::{Value, json};
 
 use super::{JSON, app, get, post, state};
@@ -31,7 +31,7 @@ fn every_reference_resolves() {
         let schema = &document["components"]["schemas"][format!("io.k8s.api.{kind}")];
         assert!(schema["properties"]["metadata"].is_object(), "{kind}");
     }
-    for own in ["PlanRequest", "Options", "ServiceAsRead", "EndpointsAsRead", "Plan", "Problem"] {
+    for own in ["PlanRequest", "Options", "KubernetesObject", "KubernetesList", "ClusterLine", "Plan", "Problem"] {
         assert!(document["components"]["schemas"][own]["properties"].is_object(), "{own}");
     }
 }
@@ -92,7 +92,9 @@ async fn every_example_runs_and_every_answer_fits_its_schema() {
                 let schema = ok.get(answer.header("content-type")).map(|c| &c["schema"]);
                 let schema =
                     schema.unwrap_or_else(|| panic!("{path}: {} is not documented", answer.header("content-type")));
-                let validator = validator(schema);
+                // A stream has no schema for its lines.
+                let line = json!({ "$ref": "#/components/schemas/ClusterLine" });
+                let validator = validator(if path == "/v1/cluster" { &line } else { schema });
                 for line in answer.text().lines() {
                     let line: Value = serde_json::from_str(line).unwrap();
                     validator.validate(&line).unwrap_or_else(|e| panic!("{path}: {e}\n{line}"));
@@ -107,11 +109,23 @@ async fn every_example_runs_and_every_answer_fits_its_schema() {
 #[tokio::test]
 async fn other_answers_fit_their_schemas_too() {
     let (_, router) = app();
+    fits("/v1/compat", "get", "200", JSON, &get(&router, "/v1/compat").await.json());
+    let differences = "/v1/compat/differences";
     for query in ["", "?from=1.22", "?from=1.30&to=1.33"] {
-        fits("/v1/compat", "get", "200", JSON, &get(&router, &format!("/v1/compat{query}")).await.json());
+        let answer = get(&router, &format!("{differences}{query}")).await.json();
+        fits(differences, "get", "200", JSON, &answer);
+        if !query.is_empty() {
+            assert_eq!(get(&router, &format!("/v1/compat{query}")).await.json(), answer);
+        }
     }
-    let compared = post(&router, "/v1/plan?against=1.22", JSON, state().to_string()).await.json();
-    fits("/v1/plan", "post", "200", JSON, &compared);
+    let compared = post(&router, "/v1/compare?against=1.22", JSON, state().to_string()).await.json();
+    fits("/v1/compare", "post", "200", JSON, &compared);
+    assert_eq!(post(&router, "/v1/plan?against=1.22", JSON, state().to_string()).await.json(), compared);
+    let problem = post(&router, "/v1/compare", JSON, state().to_string()).await;
+    assert_eq!(
+        (problem.status, &problem.json()["errors"][0]["parameter"]),
+        (StatusCode::BAD_REQUEST, &json!("against"))
+    );
     let mut stored = state();
     stored["endpoints"] = post(&router, "/v1/endpoints", JSON, state().to_string()).await.json();
     fits("/v1/plan", "post", "200", JSON, &post(&router, "/v1/plan", JSON, stored.to_string()).await.json());
@@ -126,6 +140,7 @@ async fn other_answers_fit_their_schemas_too() {
 async fn the_page_and_the_document_are_served() {
     let (_, router) = app();
     assert_eq!(get(&router, "/openapi.json").await.text(), openapi_json());
+    assert_eq!(get(&router, "/openapi-3.0.json").await.text(), openapi_30_json());
     assert_eq!(get(&router, "/docs/").await.status, StatusCode::OK);
     assert_eq!(get(&router, "/").await.header("location"), "docs/");
     for path in ["/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css", "/docs/swagger-initializer.js"] {
@@ -139,7 +154,7 @@ async fn the_page_and_the_document_are_served() {
 #[tokio::test]
 async fn gzip_is_sent_to_those_who_accept_it() {
     let (_, router) = app();
-    for (path, begins) in [("/docs/", "<"), ("/openapi.json", "{")] {
+    for (path, begins) in [("/docs/", "<"), ("/openapi.json", "{"), ("/openapi-3.0.json", "{")] {
         for accepts in [None, Some("gzip"), Some("gzip;q=0"), Some("identity")] {
             let mut request = axum::http::Request::get(path);
             if let Some(accepts) = accepts {

@@ -1,11 +1,6 @@
 //! Answers.
 
-use std::{borrow::Cow, marker::PhantomData};
-
-use utoipa::{
-    PartialSchema, ToSchema,
-    openapi::{OneOfBuilder, Ref, RefOr, schema::Schema},
-};
+use utoipa::ToSchema;
 
 use super::k8s::{EndpointSliceSchema, EndpointsSchema};
 
@@ -250,12 +245,6 @@ pub(crate) struct ChangesSchema {
     delete: u64,
 }
 
-/// What `POST /v1/plan` answers: the first without `against`, the second with it.
-pub(crate) type PlanOrComparison = OneOf<PlanAnswer, ComparisonAnswer>;
-
-/// What `GET /v1/compat` answers: the first without parameters, the second with `from` or `to`.
-pub(crate) type ReleasesOrDifferences = OneOf<ReleasesSchema, DifferencesSchema>;
-
 /// All releases with a profile.
 #[derive(ToSchema)]
 #[schema(as = Releases)]
@@ -302,26 +291,4 @@ pub(crate) struct DifferenceSchema {
     from: serde_json::Value,
     #[schema(value_type = Value)]
     to: serde_json::Value,
-}
-
-/// One of two shapes; a client tells them apart by the parameters that it sent.
-pub(crate) struct OneOf<A, B>(PhantomData<(A, B)>);
-
-impl<A: ToSchema, B: ToSchema> PartialSchema for OneOf<A, B> {
-    fn schema() -> RefOr<Schema> {
-        let (a, b) = (Ref::from_schema_name(A::name()), Ref::from_schema_name(B::name()));
-        RefOr::T(Schema::OneOf(OneOfBuilder::new().item(a).item(b).build()))
-    }
-}
-
-impl<A: ToSchema, B: ToSchema> ToSchema for OneOf<A, B> {
-    fn name() -> Cow<'static, str> {
-        Cow::Owned(format!("{}Or{}", A::name(), B::name()))
-    }
-
-    fn schemas(out: &mut Vec<(String, RefOr<Schema>)>) {
-        out.extend([(A::name().into_owned(), A::schema()), (B::name().into_owned(), B::schema())]);
-        A::schemas(out);
-        B::schemas(out);
-    }
 }

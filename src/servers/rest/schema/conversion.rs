@@ -5,10 +5,13 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{RefOr, schema::Schema},
+    openapi::{
+        ObjectBuilder, RefOr,
+        schema::{Schema, Type},
+    },
 };
 
-use super::{answer::ObjectKeySchema, request::from_json};
+use super::{answer::ObjectKeySchema, object::KubernetesObject};
 use crate::convert::ConversionTarget;
 
 /// The target of a conversion.
@@ -16,7 +19,8 @@ pub(crate) struct TargetName;
 
 impl PartialSchema for TargetName {
     fn schema() -> RefOr<Schema> {
-        from_json(json!({ "type": "string", "enum": ConversionTarget::ALL.map(ConversionTarget::as_str) }))
+        let names = ConversionTarget::ALL.map(ConversionTarget::as_str);
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
     }
 }
 
@@ -26,32 +30,15 @@ impl ToSchema for TargetName {
     }
 }
 
-/// Kubernetes objects of any kind.
-pub(crate) struct ConvertBody;
-
-impl ConvertBody {
-    pub(crate) fn example() -> Value {
-        json!({
+/// An Endpoints object to convert.
+pub(crate) fn example() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "List",
+        "items": [{
             "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": "web", "namespace": "shop" },
             "subsets": [{ "addresses": [{ "ip": "192.0.2.7" }], "ports": [{ "name": "http", "port": 8080 }] }],
-        })
-    }
-}
-
-impl PartialSchema for ConvertBody {
-    fn schema() -> RefOr<Schema> {
-        from_json(json!({
-            "description": "A Kubernetes object, a list of them with `items`, or a plain list. Items that are not objects are listed \
-                in `failed`.",
-            "type": ["object", "array", "string", "number", "boolean", "null"],
-        }))
-    }
-}
-
-impl ToSchema for ConvertBody {
-    fn name() -> Cow<'static, str> {
-        Cow::Borrowed("ConvertRequest")
-    }
+        }],
+    })
 }
 
 /// The result of a conversion.
@@ -60,7 +47,7 @@ impl ToSchema for ConvertBody {
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct ConvertedAnswer {
     /// The objects, in the order of the input; Endpoints that were made from slices come last.
-    items: Vec<Value>,
+    items: Vec<KubernetesObject>,
     /// The fields that they lost.
     lost: Vec<LostFieldSchema>,
     /// Objects that could not be converted; `items` does not contain them.

@@ -49,6 +49,7 @@ kubernetes_schemas! {
     NodeSchema: "io.k8s.api.core.v1.Node",
     EndpointsSchema: "io.k8s.api.core.v1.Endpoints",
     EndpointSliceSchema: "io.k8s.api.discovery.v1.EndpointSlice",
+    ObjectMetaSchema: "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
 }
 
 /// Where references point to.

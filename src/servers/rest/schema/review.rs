@@ -1,51 +1,58 @@
 //! Reviews: what is posted, and what comes back.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use utoipa::{
-    PartialSchema, ToSchema,
-    openapi::{RefOr, schema::Schema},
-};
+use utoipa::ToSchema;
 
 use super::{
     answer::FindingSchema,
     k8s::{EndpointSliceSchema, NodeSchema, PodSchema, ServiceSchema},
-    request::{anything, from_json, list, service_example},
+    object::KubernetesObject,
+    request::service_example,
 };
 
-/// The body of a review.
-pub(crate) struct ReviewBody;
+/// An object, and its cluster.
+#[derive(ToSchema)]
+#[schema(as = ReviewRequest, rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct ReviewBody {
+    /// The object as it was written: a Service, an Endpoints object or an `EndpointSlice`; or an `AdmissionReview` as an
+    /// API server sends it.
+    object: KubernetesObject,
+    /// The stored object; missing if the object is new.
+    #[schema(required = false, nullable = false)]
+    old_object: Option<KubernetesObject>,
+    /// The user who writes.
+    #[schema(required = false, example = "system:serviceaccount:shop:operator")]
+    user: String,
+    /// The groups of the user.
+    #[schema(required = false)]
+    groups: Vec<String>,
+    /// The namespace of an object without one; default: `default`.
+    #[schema(required = false)]
+    namespace: String,
+    /// `EndpointPolicy` objects of either version. An invalid one becomes a finding.
+    #[schema(required = false)]
+    policies: Vec<KubernetesObject>,
+    /// Namespaces, for policies that select by their labels.
+    #[schema(required = false)]
+    namespaces: Vec<KubernetesObject>,
+    /// All Services of the cluster.
+    #[schema(required = false)]
+    services: Vec<ServiceSchema>,
+    /// All pods of the cluster.
+    #[schema(required = false)]
+    pods: Vec<PodSchema>,
+    /// All nodes of the cluster.
+    #[schema(required = false)]
+    nodes: Vec<NodeSchema>,
+    /// All slices of the cluster.
+    #[schema(required = false)]
+    endpoint_slices: Vec<EndpointSliceSchema>,
+}
 
 impl ReviewBody {
-    fn json() -> Value {
-        let text = |description: &str| json!({ "type": ["string", "null"], "description": description });
-        let objects = |description: &str| json!({ "type": ["array", "null"], "items": anything(description) });
-        json!({
-            "description": "An object with other objects of its cluster, or an object alone.",
-            "anyOf": [
-                {
-                    "type": "object",
-                    "required": ["object"],
-                    "properties": {
-                        "object": object("The object as it was written: a Service, an Endpoints object or an EndpointSlice."),
-                        "oldObject": { "anyOf": [object("The stored object; missing or null if the object is new."), { "type": "null" }] },
-                        "user": text("The user who writes, such as `system:serviceaccount:shop:operator`."),
-                        "groups": { "type": ["array", "null"], "items": { "type": "string" }, "description": "The groups of the user." },
-                        "namespace": text("The namespace of an object without one; default: `default`."),
-                        "policies": objects("An `EndpointPolicy` of either version. An invalid one becomes a finding."),
-                        "namespaces": objects("A Namespace, for policies that select by its labels."),
-                        "services": list::<ServiceSchema>("All Services of the cluster."),
-                        "pods": list::<PodSchema>("All pods of the cluster."),
-                        "nodes": list::<NodeSchema>("All nodes of the cluster."),
-                        "endpointSlices": list::<EndpointSliceSchema>("All slices of the cluster."),
-                    },
-                },
-                object("The object itself, or an `AdmissionReview` as an API server sends it."),
-            ],
-        })
-    }
-
     /// A Service with an external IP, and a policy that forbids it.
     pub(crate) fn example() -> Value {
         let mut service = service_example();
@@ -61,7 +68,12 @@ impl ReviewBody {
         })
     }
 
+    /// A Service alone.
     pub(crate) fn object_example() -> Value {
+        json!({ "object": Self::deprecated_service() })
+    }
+
+    fn deprecated_service() -> Value {
         json!({
             "apiVersion": "v1", "kind": "Service",
             "metadata": {
@@ -72,51 +84,16 @@ impl ReviewBody {
         })
     }
 
+    /// A request of an API server.
     pub(crate) fn recorded_example() -> Value {
-        json!({
-            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-            "request": {
-                "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-                "kind": { "group": "", "version": "v1", "kind": "Service" },
-                "name": "web", "namespace": "shop", "operation": "CREATE",
-                "userInfo": { "username": "jane" },
-                "object": Self::object_example(),
-            },
-        })
-    }
-}
-
-/// The fields that an object must have.
-fn object(description: &str) -> Value {
-    let text = json!({ "type": ["string", "null"] });
-    json!({
-        "description": description,
-        "type": "object",
-        "required": ["kind"],
-        "properties": {
-            "apiVersion": text,
-            "kind": { "type": "string", "minLength": 1 },
-            "metadata": { "type": ["object", "null"], "properties": { "name": text, "namespace": text } },
-        },
-    })
-}
-
-impl PartialSchema for ReviewBody {
-    fn schema() -> RefOr<Schema> {
-        from_json(Self::json())
-    }
-}
-
-impl ToSchema for ReviewBody {
-    fn name() -> Cow<'static, str> {
-        Cow::Borrowed("ReviewRequest")
-    }
-
-    fn schemas(out: &mut Vec<(String, RefOr<Schema>)>) {
-        ServiceSchema::schemas(out);
-        PodSchema::schemas(out);
-        NodeSchema::schemas(out);
-        EndpointSliceSchema::schemas(out);
+        let request = json!({
+            "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+            "kind": { "group": "", "version": "v1", "kind": "Service" },
+            "name": "web", "namespace": "shop", "operation": "CREATE",
+            "userInfo": { "username": "jane" },
+            "object": Self::deprecated_service(),
+        });
+        json!({ "object": { "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request } })
     }
 }
 
@@ -134,7 +111,7 @@ pub(crate) struct ReviewAnswerSchema {
     decision: ReviewDecision,
     /// The object as it would be stored, if it was changed.
     #[schema(required = false, nullable = false)]
-    object: Option<BTreeMap<String, Value>>,
+    object: Option<KubernetesObject>,
     #[schema(required = false, nullable = false)]
     answers: Option<RecordedAnswersSchema>,
     /// Findings about the input.
@@ -160,7 +137,7 @@ pub(crate) struct ReviewDecision {
     denied: Option<DenialSchema>,
     /// The change: a JSON Patch.
     #[schema(required = false)]
-    patch: Vec<BTreeMap<String, Value>>,
+    patch: Vec<PatchOperation>,
     /// The warnings for the user who writes.
     #[schema(required = false)]
     warnings: Vec<String>,
@@ -176,6 +153,31 @@ pub(crate) struct ReviewDecision {
     /// Rules that could not be checked, by code, and why.
     #[schema(required = false)]
     unchecked: BTreeMap<String, String>,
+}
+
+/// A change of an object: an operation of a JSON Patch (RFC 6902).
+#[derive(ToSchema)]
+#[schema(as = PatchOperation)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct PatchOperation {
+    /// What is done.
+    op: PatchVerb,
+    /// JSON pointer to the field.
+    #[schema(example = "/spec/publishNotReadyAddresses")]
+    path: String,
+    /// The new value, for `add` and `replace`.
+    #[schema(required = false)]
+    value: Value,
+}
+
+/// What an operation of a JSON Patch does.
+#[derive(ToSchema)]
+#[schema(as = PatchVerb, rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum PatchVerb {
+    Add,
+    Replace,
+    Remove,
 }
 
 /// A denial.
@@ -215,7 +217,7 @@ pub(crate) struct RuleFindingSchema {
     refused: bool,
     /// The change that corrects the object: a JSON Patch.
     #[schema(required = false)]
-    mend: Vec<BTreeMap<String, Value>>,
+    mend: Vec<PatchOperation>,
 }
 
 /// Findings of a rule that are counted.
@@ -249,17 +251,7 @@ pub(crate) enum RuleModeSchema {
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct RecordedAnswersSchema {
     /// The response of the mutating webhook.
-    mutate: BTreeMap<String, Value>,
+    mutate: KubernetesObject,
     /// The response of the validating webhook to the object of the review.
-    validate: BTreeMap<String, Value>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn utoipa_leaves_nothing_out() {
-        assert_eq!(serde_json::to_value(from_json(ReviewBody::json())).unwrap(), ReviewBody::json());
-    }
+    validate: KubernetesObject,
 }

@@ -1,0 +1,62 @@
+"""Teaches schemathesis what the description does not say: what the server accepts besides what callers should send.
+
+The description names what a caller should send, so that clients can be generated from it. The server accepts more, and
+answers with findings: a pod that cannot be read, for one, or a list instead of an object. `accepted.json` has the shapes
+of all that is accepted, and the tests are made from them.
+"""
+
+import json
+from pathlib import Path
+
+import schemathesis
+
+ACCEPTED = json.loads(Path(__file__).with_name("accepted.json").read_text())
+# The schema of a body by the name that the description has for it.
+BODIES = {"PlanRequest": "PlanRequest", "ReviewRequest": "ReviewRequest", "KubernetesList": "ObjectList"}
+LINES = "application/x-ndjson"
+
+
+def reference(name):
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+@schemathesis.hook
+def before_load_schema(ctx, raw_schema):
+    schemas = raw_schema["components"]["schemas"]
+    schemas.update(ACCEPTED)
+    # Every option may be null, but the release.
+    for name, option in schemas["Options"]["properties"].items():
+        if name != "compat":
+            schemas["Options"]["properties"][name] = {"anyOf": [option, {"type": "null"}]}
+    # What comes back of an object is what was posted.
+    schemas["KubernetesObject"] = {"type": "object"}
+    for path, operations in raw_schema["paths"].items():
+        for operation in operations.values():
+            for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
+                content["schema"] = accepted(path, media_type, content["schema"])
+            for response in operation["responses"].values():
+                if LINES in response.get("content", {}):
+                    response["content"][LINES]["schema"] = reference("ClusterLine")
+
+
+def accepted(path, media_type, schema):
+    if path == "/v1/convert":
+        return reference("ConvertRequest")
+    if media_type == LINES:
+        return reference("ObjectList")
+    body = reference(BODIES[schema["$ref"].rsplit("/", 1)[1]])
+    # A YAML document without content is null, and not an object of a cluster.
+    return {"anyOf": [body, {"type": "null"}]} if (path, media_type) == ("/v1/cluster", "application/yaml") else body
+
+
+@schemathesis.serializer(LINES)
+def to_lines(ctx, value):
+    items = value.get("items") if isinstance(value, dict) else None
+    values = items if isinstance(items, list) else [value]
+    return b"".join(json.dumps(v).encode() + b"\n" for v in values)
+
+
+@schemathesis.deserializer(LINES)
+def from_lines(ctx, response):
+    # Every line has the same schema; the last one, the summary, tells that the answer is whole.
+    return json.loads(response.content.splitlines()[-1])

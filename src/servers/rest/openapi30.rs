@@ -64,6 +64,10 @@ fn schema(node: &mut Value) {
     }
     nullable(map);
     map.remove("propertyNames");
+    // To some generators, `true` is the same as nothing, and other fields get lost.
+    if let Some(others) = map.get_mut("additionalProperties").filter(|others| **others == json!(true)) {
+        *others = json!({});
+    }
     if let Some(Value::Array(examples)) = map.remove("examples")
         && let Some(first) = examples.into_iter().next()
     {
@@ -125,7 +129,7 @@ mod tests {
             ),
             (
                 json!({ "type": "object", "additionalProperties": true }),
-                json!({ "type": "object", "additionalProperties": true }),
+                json!({ "type": "object", "additionalProperties": {} }),
             ),
         ] {
             let mut got = new;

@@ -16,7 +16,7 @@ import (
 const pod = `{
 	"apiVersion": "v1", "kind": "Pod",
 	"metadata": {"name": "web-1", "namespace": "shop", "uid": "uid-web-1", "labels": {"app": "web"}},
-	"spec": {"nodeName": "node-1", "containers": [{"name": "web", "ports": [{"name": "http", "containerPort": 8080}]}]},
+	"spec": {"nodeName": "node-1", "containers": [{"name": "web", "ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}]}]},
 	"status": {"phase": "Running", "podIP": "10.0.1.5", "podIPs": [{"ip": "10.0.1.5"}],
 		"conditions": [{"type": "Ready", "status": "True"}]}
 }`
@@ -123,5 +123,5 @@ func list(objects ...string) roster.KubernetesList {
 	for _, object := range objects {
 		items = append(items, of[roster.KubernetesObject](object))
 	}
-	return roster.KubernetesList{Items: items}
+	return roster.KubernetesList{ApiVersion: "v1", Kind: "List", Items: items}
 }

@@ -21,7 +21,7 @@ from roster_client.models import (
 
 POD = {
     "metadata": {"name": "web-1", "namespace": "shop", "uid": "uid-web-1", "labels": {"app": "web"}},
-    "spec": {"nodeName": "node-1", "containers": [{"name": "web", "ports": [{"name": "http", "containerPort": 8080}]}]},
+    "spec": {"nodeName": "node-1", "containers": [{"name": "web", "ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}]}]},
     "status": {
         "phase": "Running",
         "podIP": "10.0.1.5",
@@ -73,7 +73,7 @@ def main() -> None:
     assert not reviewed.allowed and reviewed.decision.denied.code == 403, reviewed
     assert reviewed.decision.findings[0].rule == "external-ip", reviewed
 
-    listed = KubernetesList(items=[KubernetesObject.from_dict(ENDPOINTS)])
+    listed = KubernetesList(api_version="v1", kind="List", items=[KubernetesObject.from_dict(ENDPOINTS)])
     converted = convert.sync(client=client, body=listed, to=ConvertTo.ENDPOINTSLICE)
     assert converted.items[0].kind == "EndpointSlice" and converted.failed == [], converted
 
@@ -84,7 +84,7 @@ def main() -> None:
     assert slices.items[0].ports[0].port == 8080, slices
 
     objects = [{"apiVersion": "v1", "kind": "Service", **SERVICE}, {"apiVersion": "v1", "kind": "Pod", **POD}]
-    listed = KubernetesList(items=[KubernetesObject.from_dict(o) for o in objects])
+    listed = KubernetesList(api_version="v1", kind="List", items=[KubernetesObject.from_dict(o) for o in objects])
     answer = cluster.sync_detailed(client=client, body=listed)
     *services, last = [ClusterLine.from_dict(json.loads(line)) for line in answer.content.splitlines()]
     assert services[0].service.name == "web" and last.summary.services == 1, (services, last)

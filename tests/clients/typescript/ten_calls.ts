@@ -22,7 +22,7 @@ const pod = {
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name: "web-1", namespace: "shop", uid: "uid-web-1", labels: { app: "web" } },
-  spec: { nodeName: "node-1", containers: [{ name: "web", ports: [{ name: "http", containerPort: 8080 }] }] },
+  spec: { nodeName: "node-1", containers: [{ name: "web", ports: [{ name: "http", containerPort: 8080, protocol: "TCP" }] }] },
   status: {
     phase: "Running",
     podIP: "10.0.1.5",
@@ -76,7 +76,7 @@ const reviewed = await review({
 assert.equal(reviewed.data?.allowed, false);
 assert.equal(reviewed.data?.decision.denied?.code, 403);
 
-const converted = await convert({ body: { items: [byHand] }, query: { to: "EndpointSlice" } });
+const converted = await convert({ body: { apiVersion: "v1", kind: "List", items: [byHand] }, query: { to: "EndpointSlice" } });
 assert.equal(converted.data?.items[0]?.kind, "EndpointSlice");
 
 const desired = await endpoints({ body });
@@ -85,7 +85,7 @@ assert.equal(desired.data?.subsets?.[0]?.addresses?.[0]?.ip, "10.0.1.5");
 const slices = await endpointslices({ body });
 assert.equal(slices.data?.items[0]?.ports?.[0]?.port, 8080);
 
-const stream = await cluster({ body: { items: [service, pod] }, parseAs: "text" });
+const stream = await cluster({ body: { apiVersion: "v1", kind: "List", items: [service, pod] }, parseAs: "text" });
 const lines = stream.data?.trim().split("\n").map((line): ClusterLine => JSON.parse(line)) ?? [];
 assert.equal(lines[0]?.service?.name, "web");
 assert.equal(lines.at(-1)?.summary?.services, 1);

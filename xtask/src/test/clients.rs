@@ -136,7 +136,10 @@ fn run_in(folder: &Path, line: &str, server: &Server) -> Result<()> {
         _ => Command::new(program),
     };
     command.args(words).current_dir(folder);
-    command.env("ROSTER_URL", server.url()).env("CARGO_TARGET_DIR", folder.join("target")).env("GOFLAGS", "-mod=readonly");
+    command
+        .env("ROSTER_URL", server.url())
+        .env("CARGO_TARGET_DIR", folder.join("target"))
+        .env("GOFLAGS", "-mod=readonly");
     run_with(&mut command)
 }
 

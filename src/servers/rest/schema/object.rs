@@ -54,10 +54,10 @@ impl ToSchema for KubernetesObject {
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct KubernetesList {
     /// `v1`.
-    #[schema(required = false, example = "v1")]
+    #[schema(example = "v1")]
     api_version: String,
     /// `List`.
-    #[schema(required = false, example = "List")]
+    #[schema(example = "List")]
     kind: String,
     items: Vec<KubernetesObject>,
 }

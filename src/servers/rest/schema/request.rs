@@ -3,6 +3,8 @@
 //! They are what a caller should send. The server accepts more, and turns what it cannot read into findings: the API test
 //! holds the shapes of that (`tests/schemathesis`).
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
@@ -56,7 +58,7 @@ pub(crate) struct OptionsSchema {
     defaults: Option<DefaultsName>,
     /// The address families of the cluster, the first one first; default: IPv4 alone.
     #[schema(required = false, min_items = 1, max_items = 2)]
-    ip_families: Vec<FamilyName>,
+    ip_families: BTreeSet<FamilyName>,
 }
 
 /// A Service with a ready pod, one that is not ready, and one without a port of the name.

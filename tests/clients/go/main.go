@@ -94,11 +94,11 @@ func main() {
 	ready, err := client.ReadyzWithResponse(ctx)
 	try("readyz", err, string(ready.Body) == "ok")
 
-	wrong := "web"
-	refused, err := client.PlanWithResponse(ctx, &roster.PlanParams{Service: &wrong}, state)
+	wrong := int32(1001)
+	refused, err := client.PlanWithResponse(ctx, &roster.PlanParams{MaxEndpointsPerSlice: &wrong}, state)
 	problem := refused.ApplicationproblemJSON400
 	try("a problem", err, problem != nil && problem.Type == "urn:roster:problem:invalid-query" &&
-		*(*problem.Errors)[0].Parameter == "service")
+		*(*problem.Errors)[0].Parameter == "maxEndpointsPerSlice")
 
 	fmt.Println("10 calls passed")
 }

@@ -94,10 +94,10 @@ def main() -> None:
 
     assert readyz.sync(client=client) == "ok"
 
-    problem = plan.sync(client=client, body=state, service="web")
+    problem = plan.sync(client=client, body=state, max_endpoints_per_slice=1001)
     assert isinstance(problem, Problem), problem
     assert problem.type_ == "urn:roster:problem:invalid-query", problem
-    assert (problem.status, problem.errors[0].parameter) == (400, "service"), problem
+    assert (problem.status, problem.errors[0].parameter) == (400, "maxEndpointsPerSlice"), problem
 
     print("10 calls passed")
 

@@ -96,8 +96,8 @@ assert.equal(releases.data?.items.at(-1)?.minor, releases.data?.default);
 const ready = await readyz();
 assert.equal(ready.data, "ok");
 
-const { error } = await plan({ body, query: { service: "web" } });
+const { error } = await plan({ body, query: { maxEndpointsPerSlice: 1001 } });
 assert.equal(error?.type, "urn:roster:problem:invalid-query");
-assert.equal(error?.errors?.[0]?.parameter, "service");
+assert.equal(error?.errors?.[0]?.parameter, "maxEndpointsPerSlice");
 
 console.log("10 calls passed");

@@ -66,7 +66,7 @@ async fn main() -> Any<()> {
         "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": "web", "namespace": "shop" },
         "subsets": [{ "addresses": [{ "ip": "192.0.2.7" }], "ports": [{ "name": "http", "port": 8080 }] }],
     });
-    let list: types::KubernetesList = of(list(&[by_hand]))?;
+    let list: types::KubernetesList = of(list_of(&[by_hand]))?;
     let converted = client.convert().to(types::ConvertTo::EndpointSlice).body(list).send().await?;
     assert_eq!(converted.items[0].kind, "EndpointSlice");
 
@@ -77,7 +77,7 @@ async fn main() -> Any<()> {
     let slices = client.endpointslices().body(state.clone()).send().await?;
     assert_eq!(slices.items[0].ports[0].port, Some(8080));
 
-    let list: types::KubernetesList = of(list(&[service(), pod()]))?;
+    let list: types::KubernetesList = of(list_of(&[service(), pod()]))?;
     let stream = client.cluster().body(list).send().await?.into_inner();
     let text = bytes(stream).await?;
     let lines: Vec<types::ClusterLine> =
@@ -91,18 +91,19 @@ async fn main() -> Any<()> {
     client.readyz().send().await?;
 
     // progenitor leaves the body of an error that is not application/json to its caller.
-    let Err(Error::ErrorResponse(refused)) = client.plan().service("web").body(state).send().await else {
+    let Err(Error::ErrorResponse(refused)) = client.plan().max_endpoints_per_slice(1001).body(state).send().await
+    else {
         return Err("the plan is not refused".into());
     };
     let problem: types::Problem = serde_json::from_slice(&bytes(refused.into_inner()).await?)?;
     assert_eq!(problem.type_, "urn:roster:problem:invalid-query");
-    assert_eq!((problem.status, problem.errors[0].parameter.as_deref()), (400, Some("service")));
+    assert_eq!((problem.status, problem.errors[0].parameter.as_deref()), (400, Some("maxEndpointsPerSlice")));
 
     println!("10 calls passed");
     Ok(())
 }
 
-fn list(items: &[Value]) -> Value {
+fn list_of(items: &[Value]) -> Value {
     json!({ "apiVersion": "v1", "kind": "List", "items": items })
 }
 

@@ -10,7 +10,7 @@ use super::{
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
-    plan::plan_once,
+    planning::plan_once,
     problem::ApiError,
     problem_responses,
     schema::{

@@ -6,10 +6,10 @@ use axum::extract::{Request, State};
 
 use super::{
     RestApp,
-    compare::comparison,
     compute::{JsonAnswer, compute},
-    input::{self, PlanInput},
+    input,
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
+    planning::{comparison, plan_once},
     problem::ApiError,
     problem_responses,
     schema::{
@@ -17,11 +17,7 @@ use super::{
         request::{self, PlanBody},
     },
 };
-use crate::engine::{
-    compare::Tally,
-    plan,
-    state::{Controller, Options, Plan},
-};
+use crate::engine::state::Controller;
 
 /// Plan one Service
 ///
@@ -66,12 +62,4 @@ pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> R
         })
     })
     .await
-}
-
-/// Plans once. `default` are the controllers where neither the body nor the query names any.
-pub(super) fn plan_once(app: &RestApp, input: &PlanInput<'_>, default: &[Controller], options: Options) -> Plan {
-    let controllers = input.controllers.as_deref().unwrap_or(default);
-    let plan = plan::plan(&input.state, controllers, &options);
-    app.metrics.planned(!Tally::of(&input.state, &plan).is_change());
-    plan
 }

@@ -85,7 +85,8 @@ pub(crate) fn list_example() -> Value {
 /// The same, one object a line.
 pub(crate) fn lines_example() -> String {
     let list = list_example();
-    list["items"].as_array().into_iter().flatten().map(|object| format!("{object}\n")).collect()
+    let objects: Vec<String> = list["items"].as_array().into_iter().flatten().map(Value::to_string).collect();
+    objects.join("\n") + "\n"
 }
 
 fn pod_examples() -> [Value; 3] {

@@ -84,7 +84,7 @@ pub(super) async fn endpoints(State(app): State<Arc<RestApp>>, request: Request)
         problem_responses::BodyProblems,
     ),
 )]
-pub(super) async fn endpointslices(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
+pub(super) async fn endpoint_slices(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
     desired(&app, request, slice_controllers, |input, plan| {
         let items = plan.desired_slices(&input.state);
         JsonAnswer::json(&SliceList {

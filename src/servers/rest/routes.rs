@@ -24,7 +24,7 @@ fn documented() -> OpenApiRouter<Arc<RestApp>> {
         .routes(routes!(plan::plan))
         .routes(routes!(compare::compare))
         .routes(routes!(desired::endpoints))
-        .routes(routes!(desired::endpointslices))
+        .routes(routes!(desired::endpoint_slices))
         .routes(routes!(explain::explain))
         .routes(routes!(cluster::cluster))
         .routes(routes!(convert::convert))

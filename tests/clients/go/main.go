@@ -76,8 +76,8 @@ func main() {
 	desired, err := client.EndpointsWithResponse(ctx, &roster.EndpointsParams{}, state)
 	try("endpoints", err, desired.JSON200 != nil && (*(*desired.JSON200.Subsets)[0].Addresses)[0].Ip == "10.0.1.5")
 
-	slices, err := client.EndpointslicesWithResponse(ctx, &roster.EndpointslicesParams{}, state)
-	try("endpointslices", err, slices.JSON200 != nil && *(*slices.JSON200.Items[0].Ports)[0].Port == 8080)
+	slices, err := client.EndpointSlicesWithResponse(ctx, &roster.EndpointSlicesParams{}, state)
+	try("endpoint slices", err, slices.JSON200 != nil && *(*slices.JSON200.Items[0].Ports)[0].Port == 8080)
 
 	cluster, err := client.ClusterWithResponse(ctx, &roster.ClusterParams{}, list(service, pod))
 	try("cluster", err, cluster.StatusCode() == http.StatusOK)

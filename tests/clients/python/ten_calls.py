@@ -5,7 +5,7 @@ import os
 
 from roster_client import Client
 from roster_client.api.about import compat, readyz
-from roster_client.api.compute import cluster, convert, endpoints, endpointslices, explain, plan, review
+from roster_client.api.compute import cluster, convert, endpoint_slices, endpoints, explain, plan, review
 from roster_client.models import (
     ClusterLine,
     ConvertTo,
@@ -80,7 +80,7 @@ def main() -> None:
     desired = endpoints.sync(client=client, body=state)
     assert desired.subsets[0].addresses[0].ip == "10.0.1.5", desired
 
-    slices = endpointslices.sync(client=client, body=state)
+    slices = endpoint_slices.sync(client=client, body=state)
     assert slices.items[0].ports[0].port == 8080, slices
 
     objects = [{"apiVersion": "v1", "kind": "Service", **SERVICE}, {"apiVersion": "v1", "kind": "Pod", **POD}]

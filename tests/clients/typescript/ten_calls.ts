@@ -8,7 +8,7 @@ import {
   compat,
   convert,
   endpoints,
-  endpointslices,
+  endpointSlices,
   explain,
   type KubernetesObject,
   plan,
@@ -82,7 +82,7 @@ assert.equal(converted.data?.items[0]?.kind, "EndpointSlice");
 const desired = await endpoints({ body });
 assert.equal(desired.data?.subsets?.[0]?.addresses?.[0]?.ip, "10.0.1.5");
 
-const slices = await endpointslices({ body });
+const slices = await endpointSlices({ body });
 assert.equal(slices.data?.items[0]?.ports?.[0]?.port, 8080);
 
 const stream = await cluster({ body: { apiVersion: "v1", kind: "List", items: [service, pod] }, parseAs: "text" });

@@ -74,7 +74,7 @@ async fn main() -> Any<()> {
     let desired = serde_json::to_value(desired.into_inner())?;
     assert_eq!(desired["subsets"][0]["addresses"][0]["ip"], "10.0.1.5");
 
-    let slices = client.endpointslices().body(state.clone()).send().await?;
+    let slices = client.endpoint_slices().body(state.clone()).send().await?;
     assert_eq!(slices.items[0].ports[0].port, Some(8080));
 
     let list: types::KubernetesList = of(list_of(&[service(), pod()]))?;

@@ -16,8 +16,6 @@ mod check_upgrade;
 mod test_file;
 mod test_input;
 mod test_result;
-#[cfg(test)]
-mod tests;
 
 pub use test_file::{TestCase, TestFile, TestOptions};
 pub use test_input::TestInput;

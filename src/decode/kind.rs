@@ -70,8 +70,13 @@ impl TypeMeta {
 
     /// Whether it is a custom resource: its group is a domain, and not one of Kubernetes'.
     pub(super) fn is_custom(&self) -> bool {
-        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
+        let group = self.group();
         group.contains('.') && !group.ends_with(".k8s.io")
+    }
+
+    /// The API group; empty for the core group.
+    pub(super) fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
     /// Whether both fields are present.

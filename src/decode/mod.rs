@@ -11,6 +11,7 @@
 //! these. Objects of other kinds are counted. The decoder opens neither files nor sockets.
 
 mod budget;
+mod custom_kinds;
 mod documents;
 mod error;
 mod input;

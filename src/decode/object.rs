@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     budget::{Budget, MemoryPool, Spent},
+    custom_kinds::may_have_pods,
     error::{DecodeError, DecodeReason},
     kind::{InputKind, TypeMeta},
     position::Position,
@@ -259,7 +260,7 @@ fn skip(
         (Some(_), InputKind::List) => return Ok(()),
         (Some(_), _) => {
             into.ignore(full_kind(meta));
-            into.has_custom_resources |= meta.is_custom();
+            into.has_custom_resources |= meta.is_custom() && may_have_pods(meta.group(), &meta.kind);
             return Ok(());
         }
     };

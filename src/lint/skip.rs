@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::model::json::raw::JsonMembers;
+use crate::model::{installed::POLICY_GROUP, json::raw::JsonMembers};
 
 /// Why a file or a document is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -24,6 +24,8 @@ pub enum Skip {
     Patch,
     /// YAML or JSON without `apiVersion` and `kind`, such as `values.yaml`.
     NotManifest,
+    /// A file of Roster: tests, waivers, a baseline.
+    RosterFile,
     /// Nothing but comments.
     Empty,
 }
@@ -36,6 +38,10 @@ impl Skip {
         let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
         if super::kustomization::is_kustomization(name) || api_version.starts_with("kustomize.config.k8s.io/") {
             return Some(Self::Kustomization);
+        }
+        let is_own = ["Test", "LintWaivers", "LintBaseline"].contains(&&*kind);
+        if is_own && api_version.split_once('/').is_some_and(|(group, _)| group == POLICY_GROUP) {
+            return Some(Self::RosterFile);
         }
         if kind.is_empty() && members.get("kind").is_none() {
             if name.starts_with("Chart.") {
@@ -67,6 +73,7 @@ impl Skip {
             Self::Kustomization => ("kustomization", "kustomizations"),
             Self::Patch => ("patch", "patches"),
             Self::NotManifest => ("without apiVersion and kind", "without apiVersion and kind"),
+            Self::RosterFile => ("file of roster", "files of roster"),
             Self::Empty => ("empty", "empty"),
         }
     }
@@ -164,6 +171,7 @@ mod tests {
             ("a.yaml", json!(5), Some(Skip::NotManifest)),
             // It is meant as a manifest.
             ("a.yaml", json!({ "apiVersion": "v1", "metadata": {} }), None),
+            ("t.yaml", json!({ "apiVersion": "roster.dev/v1alpha1", "kind": "Test" }), Some(Skip::RosterFile)),
             ("charts/web/Chart.yaml", json!({ "apiVersion": "v2", "name": "web" }), Some(Skip::Chart)),
             ("base/kustomization.yaml", json!({ "resources": ["web.yaml"] }), Some(Skip::Kustomization)),
             (

@@ -41,6 +41,3 @@ pub fn check(object: &RawValue, key: &ObjectKey) -> Vec<Finding> {
     pod_spec::check(object, &meta.kind, &mut faults);
     faults.into_findings()
 }
-
-#[cfg(test)]
-mod tests;

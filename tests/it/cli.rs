@@ -5,6 +5,7 @@ mod convert;
 mod defaults;
 mod explain;
 mod input;
+mod lint;
 #[cfg(feature = "shell")]
 mod live;
 mod part;
@@ -12,6 +13,7 @@ mod plan;
 mod review;
 #[cfg(feature = "shell")]
 mod serve;
+mod test;
 mod workloads;
 
 use std::path::PathBuf;

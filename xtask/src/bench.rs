@@ -1,8 +1,9 @@
 //! `cargo xtask bench`: measures Roster and the real Go controllers on the same states in the same run, a whole cluster
-//! from one file, and the webhook beside a controller-runtime webhook.
+//! from one file, a directory of manifests, and the webhook beside a controller-runtime webhook.
 
 mod cluster;
 mod cost;
+mod manifests;
 mod states;
 mod watch;
 mod webhook;
@@ -42,6 +43,8 @@ pub(crate) enum What {
     Engine,
     /// A whole cluster from a file
     Cluster,
+    /// A directory of manifests
+    Lint,
     /// The webhook, compared with a controller-runtime webhook
     Webhook,
     /// The webhook's copy of a whole cluster
@@ -71,6 +74,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     }
     if wants(What::Cluster) {
         cluster::run_cluster(args.services, &mut goals)?;
+    }
+    if wants(What::Lint) {
+        manifests::run_lint(&mut goals)?;
     }
     if wants(What::Webhook) {
         webhook::run_webhook(args.rounds.max(1), &mut goals)?;

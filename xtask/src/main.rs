@@ -66,7 +66,7 @@ enum Task {
     /// A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager
     #[command(subcommand)]
     Cluster(cluster::Task),
-    /// Measure the engine and the webhook against their counterparts in Go, and a whole cluster from a file
+    /// Measure the engine and the webhook against their counterparts in Go, a whole cluster from a file, and a directory
     Bench(bench::BenchArgs),
 }
 

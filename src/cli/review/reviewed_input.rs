@@ -56,15 +56,24 @@ struct ReviewContext {
 /// Decodes all objects, and reviews those of the kinds that have rules.
 pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::Result<ReviewedInput<'a>> {
     let (files, complete) = texts.files.files();
-    read_files(sources, texts, files, complete)
+    read_files(sources, texts, files, Reading { complete, recorded_is_stored: false })
 }
 
-/// The same for `files` instead of those of the sources. `complete`: these are all of them.
+/// How files are read.
+#[derive(Clone, Copy)]
+pub(super) struct Reading {
+    /// Whether these are all files.
+    pub(super) complete: bool,
+    /// Whether an object that comes from a cluster is stored there as it is: nothing refuses it any more.
+    pub(super) recorded_is_stored: bool,
+}
+
+/// The same for `files` instead of those of the sources.
 pub(super) fn read_files<'a>(
     sources: &SourceArgs,
     texts: &SourceTexts,
     files: Vec<InputFile<'a>>,
-    mut complete: bool,
+    Reading { mut complete, recorded_is_stored }: Reading,
 ) -> anyhow::Result<ReviewedInput<'a>> {
     let mut context = ReviewContext::default();
     let complete_policies = context.read_policies(texts)?;
@@ -91,7 +100,8 @@ pub(super) fn read_files<'a>(
     };
     for item in &mut items {
         if item.readable {
-            item.review(&reviewer, stored.get(&placed(&item.key, &sources.namespace)).copied());
+            let old = stored.get(&placed(&item.key, &sources.namespace)).copied();
+            item.review(&reviewer, old, recorded_is_stored);
         } else {
             item.refuse_unreadable();
         }

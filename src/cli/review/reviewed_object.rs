@@ -10,7 +10,7 @@ use crate::{
     },
     decode::Document,
     engine::reason::{Finding, Severity},
-    model::{ObjectKey, Text},
+    model::{ObjectKey, Text, json::path::PathEnd},
 };
 
 /// An object of the input.
@@ -50,7 +50,14 @@ impl<'a> ReviewedObject<'a> {
         }
     }
 
-    pub(super) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>) {
+    /// Whether it comes from a cluster: it has a uid.
+    pub(super) fn is_recorded(&self) -> bool {
+        PathEnd::of(self.document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2
+    }
+
+    /// Asks the rules. `recorded_is_stored`: an object from a cluster is stored there as it is.
+    pub(super) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>, recorded_is_stored: bool) {
+        let old = old.or_else(|| (recorded_is_stored && self.is_recorded()).then_some(&*self.document.raw));
         let recorded = self.key.kind == "AdmissionReview";
         let answered: Result<OfflineReview, ReviewError> = if recorded {
             reviewer.recorded(&self.document.raw).map(|(key, answer)| {

@@ -1,7 +1,7 @@
 //! Measures the time and memory of `roster plan -f` for a whole cluster in one file.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,9 @@ pub(crate) fn run_cluster(services: usize, goals: &mut Goals) -> Result<()> {
     println!("\nroster plan -f {} ({services} Services, {} pods, {size} MB)", file.display(), services * 15);
     let mut runs = Vec::new();
     for _ in 0..RUNS {
-        let run = measure(&program, &file)?;
+        let mut command = Command::new(&program);
+        command.args(["plan", "-o", "json", "-f"]).arg(&file);
+        let run = measure(&mut command)?;
         let code = run.code.map_or_else(|| "none".to_owned(), |c| c.to_string());
         println!("  {:.2} s, {} MB at most, exit code {code}", run.time.as_secs_f64(), run.peak);
         runs.push(run);
@@ -58,20 +60,20 @@ pub(super) fn file(services: usize) -> Result<PathBuf> {
     Ok(file)
 }
 
-struct Run {
-    time: Duration,
+/// A run of a program.
+pub(super) struct Run {
+    pub(super) time: Duration,
     /// Peak memory in MB.
-    peak: u64,
-    code: Option<i32>,
+    pub(super) peak: u64,
+    pub(super) code: Option<i32>,
 }
 
 /// Runs the program, and polls the kernel for its peak memory until it ends. The peak only rises, so the last answer is
 /// at most one poll old.
-fn measure(program: &Path, file: &Path) -> Result<Run> {
+pub(super) fn measure(command: &mut Command) -> Result<Run> {
     let began = Instant::now();
-    let mut command = Command::new(program);
-    command.args(["plan", "-o", "json", "-f"]).arg(file).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().with_context(|| format!("starting {}", program.display()))?;
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().context("starting the program")?;
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     let code = loop {

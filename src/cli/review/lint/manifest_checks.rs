@@ -8,7 +8,6 @@ use crate::{
         reviewed_object::ReviewedObject,
     },
     engine::reason::{Reason, Severity},
-    model::json::path::PathEnd,
     validation,
 };
 
@@ -27,6 +26,10 @@ fn add_to(object: &mut ReviewedObject<'_>) {
     let found: Vec<FileFinding<'_>> =
         validation::check(&object.document.raw, &object.key).iter().map(|f| FileFinding::of_input(at, f)).collect();
     let has_ports = found.iter().any(|f| f.code == FindingCode::Reason(Reason::InvalidPort));
+    // A selector that is missing selects nothing.
+    let lacks =
+        |field: &str| found.iter().any(|f| f.code == FindingCode::Reason(Reason::MissingField) && f.field == field);
+    object.input_findings.retain(|f| f.code != FindingCode::Reason(Reason::PodsRefused) || !lacks(&f.field));
     // The decoder knows of a port of a workload only that there is one.
     object.input_findings.retain(|f| {
         !(has_ports && f.code == FindingCode::Reason(Reason::InvalidPort) && f.field.ends_with(".containers"))
@@ -50,9 +53,8 @@ fn refuse(finding: &mut FileFinding<'_>) {
 
 /// Of manifests, the pods are known only from workloads: what the selector misses is found there.
 fn drop_pod_rules(object: &mut ReviewedObject<'_>) {
-    let is_manifest = || PathEnd::of(object.document.raw.get().as_bytes(), &["metadata", "uid"]).steps < 2;
     let of_pods = |f: &FileFinding<'_>| f.code == FindingCode::Rule(Rule::SelectorMatchesNothing);
-    if object.rule_findings.iter().any(of_pods) && is_manifest() {
+    if object.rule_findings.iter().any(of_pods) && !object.is_recorded() {
         object.rule_findings.retain(|f| !of_pods(f));
     }
 }

@@ -12,7 +12,13 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 
-use super::{file_finding::FileFinding, reviewed_input, reviewed_input::ReviewedInput, sarif, source_args::SourceArgs};
+use super::{
+    file_finding::FileFinding,
+    reviewed_input,
+    reviewed_input::{Reading, ReviewedInput},
+    sarif,
+    source_args::SourceArgs,
+};
 use crate::{
     cli::{
         messages,
@@ -72,7 +78,12 @@ impl LintArgs {
         let context = self.sources.read_context()?;
         let texts = ManifestTexts::read(&self.sources.paths())?;
         let manifests = texts.manifests();
-        let mut input = reviewed_input::read_files(&self.sources, &context, manifests.files, manifests.complete)?;
+        let mut input = reviewed_input::read_files(
+            &self.sources,
+            &context,
+            manifests.files,
+            Reading { complete: manifests.complete, recorded_is_stored: true },
+        )?;
         manifest_checks::add(&mut input);
         let suppressed = accepted.apply(&mut input);
         if input.objects.is_empty() && input.complete {

@@ -18,7 +18,10 @@ use crate::{
             suppression::Suppression,
         },
     },
-    engine::reason::{Finding, Reason, Severity},
+    engine::{
+        phrase::counted,
+        reason::{Finding, Reason, Severity},
+    },
     lint::{Baseline, FindingKey, IGNORE_ANNOTATION, WaiverFault, Waivers, annotation_waivers},
     model::json::pointer::Pointer,
 };
@@ -123,8 +126,8 @@ impl Suppressions {
             messages::warning(&format!("the waiver of {} ({}) has no finding", waiver.code, waiver.reason));
         }
         if !self.baseline.is_empty() {
-            let count = self.baseline.len();
-            messages::warning(&format!("{count} of the findings in the baseline no longer occur; write it anew"));
+            let count = counted(self.baseline.len(), "finding");
+            messages::warning(&format!("{count} in the baseline no longer occur; write it anew"));
         }
     }
 }

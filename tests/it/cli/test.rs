@@ -1,0 +1,127 @@
+//! `roster test`: users' own cases.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Case, check, roster};
+
+const MANIFESTS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web, ports: [{name: http, containerPort: 8080}]}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: typo}
+spec: {selector: {app: wbe}, ports: [{port: 80}], externalIPs: [203.0.113.9]}
+";
+
+/// Runs a test file with these cases; returns the exit code and the results.
+fn run(tests: &str) -> (i32, Vec<Value>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("web.yaml"), MANIFESTS).unwrap();
+    let file = format!(
+        "apiVersion: roster.dev/v1alpha1\nkind: Test\ninputs: [web.yaml]\noptions: {{zones: [a, b], namespace: shop}}\ntests:\n{tests}"
+    );
+    fs::write(folder.path().join("roster-test.yaml"), file).unwrap();
+    let ran = roster(&["test", folder.path().to_str().unwrap(), "-o", "json"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err));
+    let tests = document["items"][0]["tests"].as_array().cloned().unwrap_or_default();
+    (ran.code, tests, ran.err)
+}
+
+#[test]
+fn expectations_hold_or_show_their_differences() {
+    for (test, want) in [
+        ("serves: {service: shop/web, port: http, pods: 3}", ""),
+        ("serves: {service: web, port: 80, zone: a, pods: 2}", ""),
+        ("serves: {service: web, zone: a, atLeast: 2}", ""),
+        ("serves: {service: web, names: [web-assumed-1, web-assumed-2, web-assumed-3]}", ""),
+        ("serves: {service: web, pods: 4}", "pods [\"4\"] [\"3\"]"),
+        ("serves: {service: web, zone: c, atLeast: 1}", "atLeast [\"1\"] [\"0\"]"),
+        ("serves: {service: typo, pods: 0}", ""),
+        ("serves: {service: web, port: https, pods: 3}", "the Service has no such port; it has: http 80"),
+        ("serves: {service: back/web, pods: 3}", "the inputs have no Service back/web; did you mean shop/web?"),
+        ("pod: {service: web, name: web-assumed-1, served: true, reason: ready}", ""),
+        ("pod: {service: web, name: web-assumed-1, served: false}", "served [\"false\"] [\"true\"]"),
+        ("pod: {service: web, name: nobody, served: false}", "the Service has no pod nobody"),
+        ("plan: {service: web, changes: [create Endpoints web, create EndpointSlice web-*]}", ""),
+        ("plan: {service: web, changes: none}", "changes [] [\"create EndpointSlice web-*\",\"create Endpoints web\"]"),
+        ("upgrade: {from: '1.35', to: '1.37', changes: none}", ""),
+        ("upgrade: {from: '1.30', to: '1.37', service: web, changes: none}", "changes [] [\"shop/web\"]"),
+        ("upgrade: {from: '1.30', to: '1.37', service: web, changes: shop/web}", ""),
+        ("review: {object: Service typo, allowed: true, warned: [external-ip, selector-matches-nothing]}", ""),
+        ("review: {object: Service shop/typo, denied: external-ip}", "denied [\"external-ip\"] []"),
+        ("review: {object: Service gone, allowed: true}", "the inputs have no Service shop/gone"),
+        ("findings: {object: Service typo, codes: selector-matches-no-template}", ""),
+        ("findings: {codes: none}", "codes [] [\"selector-matches-no-template\"]"),
+    ] {
+        let (code, tests, err) = run(&format!("- {{name: t, {test}}}\n"));
+        let result = tests.first().unwrap_or_else(|| panic!("{test}: {err}"));
+        let differences = result["differences"].as_array().cloned().unwrap_or_default();
+        let line = |d: &Value| format!("{} {} {}", d["field"].as_str().unwrap(), d["expected"], d["found"]);
+        let found: Vec<String> = differences.iter().map(line).collect();
+        let found = result["error"].as_str().map_or_else(|| found.join("; "), str::to_owned);
+        assert!(found.starts_with(want) && found.is_empty() == want.is_empty(), "{test}: {found}");
+        assert_eq!((result["passed"].as_bool(), code), (Some(want.is_empty()), i32::from(!want.is_empty())), "{test}");
+    }
+}
+
+#[test]
+fn a_file_that_means_nothing_is_an_error() {
+    for (tests, want) in [
+        ("- {name: a}\n", "tests[0] (a): has not exactly one of serves"),
+        ("- {name: a, serves: {service: web}, plan: {changes: none}}\n", "has not exactly one of"),
+        ("- {name: a, servs: {service: web}}\n", "unknown field `servs`"),
+        ("- {name: a, upgrade: {from: '1.9', to: '1.37', changes: none}}\n", "1.9"),
+    ] {
+        let (code, tests, err) = run(tests);
+        assert!(code == 2 && tests.is_empty() && err.contains(want), "{want}: {err}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.yaml"), "kind: Service\n").unwrap();
+    let (path, file) = (folder.path().display().to_string(), folder.path().join("a.yaml").display().to_string());
+    check(&[
+        Case { name: "no test file", args: &["test", &path], code: 2, out: "", err: "contains no roster-test.yaml" },
+        Case { name: "another kind", args: &["test", &file], code: 2, out: "0 tests", err: "a.yaml: " },
+    ]);
+}
+
+#[test]
+fn the_example_passes_and_a_failure_is_shown() {
+    let example = format!("{}/examples/test", env!("CARGO_MANIFEST_DIR"));
+    let ran = roster(&["test", &example]);
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "8 tests: 8 passed, 0 failed\n", ""), "{}", ran.out);
+    let ran = roster(&["test", &example, "--filter", "zone", "-o", "junit"]);
+    assert!(ran.out.contains("<testsuites name=\"roster test\" tests=\"2\" failures=\"0\">"), "{}", ran.out);
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["web.yaml", "policy.yaml", "roster-test.yaml"] {
+        let text = fs::read_to_string(format!("{example}/{name}")).unwrap();
+        fs::write(
+            folder.path().join(name),
+            text.replace("  selector: { app: web }\n  ports", "  selector: { app: wbe }\n  ports"),
+        )
+        .unwrap();
+    }
+    let ran = roster(&["test", folder.path().to_str().unwrap()]);
+    for want in [
+        "  FAIL  three pods serve http, one of them in zone a\n        pods:\n        - 3\n        + 0\n",
+        "  FAIL  the manifests fit each other\n        codes:\n        + selector-matches-no-template\n",
+    ] {
+        assert!(ran.out.contains(want), "{want}: {}", ran.out);
+    }
+    let ran = roster(&["test", folder.path().to_str().unwrap(), "-o", "junit"]);
+    assert!(ran.code == 1 && ran.out.contains("<failure message=\"pods: expected 3; found 0\">"), "{}", ran.out);
+}

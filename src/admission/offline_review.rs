@@ -139,7 +139,8 @@ impl Reviewer<'_> {
         let old = old.map(as_v1).transpose()?;
         let writer = Writer { user: self.user, namespace: self.namespace };
         let mut request = request_for(object.get(), old.as_ref().map(|o| o.get()), writer)?;
-        if self.user.is_empty() && old.is_none() {
+        // An object that is reviewed as it is stored was written by nobody else.
+        if self.user.is_empty() && old.as_ref().is_none_or(|old| old.get() == object.get()) {
             request.user = Cow::Borrowed(recorded_writer(&object).unwrap_or_default());
         }
         request.groups = self.groups.iter().map(|g| Cow::Borrowed(g.as_str())).collect();

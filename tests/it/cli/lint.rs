@@ -149,7 +149,7 @@ fn directories_with_the_same_objects_are_checked_apart() {
         ("prod/web.yaml", DEPLOYMENT),
         ("prod/service.yaml", &service("web", "{port: 80, targetPort: htpp}")),
     ]);
-    let want = ["prod/service.yaml:9 warning named-port-missing"];
+    let want = ["prod/service.yaml:9 error named-port-missing"];
     assert_eq!(findings(&lint(folder.path(), &[]), folder.path()), want);
 }
 
@@ -273,12 +273,8 @@ fn one_wrong_word_in_a_rendered_chart_is_found() {
             assert_eq!(wrong_label, ["selector-matches-no-template"], "{chart} {i}");
             let (before, port) = head.rsplit_once("targetPort: ").unwrap();
             if !port.starts_with(|c: char| c.is_ascii_digit()) {
-                let changed = format!(
-                    "{before}targetPort: x-{}  selector:\n    app.kubernetes.io/name: {selector}",
-                    port.trim_matches('"')
-                );
-                let wrong_port = with(changed.replace("\"\n", "\n"));
-                assert_eq!(wrong_port, ["named-port-missing"], "{chart} {i}");
+                let changed = format!("{before}targetPort: nope\n  selector:\n    app.kubernetes.io/name: {selector}");
+                assert_eq!(with(changed), ["named-port-missing"], "{chart} {i}");
             }
             checked += 1;
         }
@@ -387,7 +383,6 @@ fn the_examples_and_the_installation_are_sound() {
         "examples/shop.yaml:39 warning selector-matches-nothing",
         "examples/shop.yaml:452 warning address-provenance",
         "examples/shop.yaml:453 warning address-provenance",
-        "examples/test/web.yaml:39 warning external-ip",
     ];
     assert_eq!((found, ran.code), (want.map(str::to_owned).to_vec(), 0), "{}", ran.err);
 }

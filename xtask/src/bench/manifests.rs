@@ -17,8 +17,8 @@ const MEGABYTES: u64 = 200;
 const RUNS: usize = 5;
 
 const FILES: usize = 2_000;
-/// Deployments in each file, and as many Services.
-const PAIRS: usize = 5;
+/// Manifests in a file, on average: two or three Deployments, each with its Service.
+const MANIFESTS: usize = 5;
 /// Directories, of one namespace each; one of them has a quarter of all files.
 const NAMESPACES: usize = 40;
 
@@ -27,7 +27,7 @@ pub(super) fn run_lint(goals: &mut Goals) -> Result<()> {
     let folder = folder()?;
     run("cargo", "build --quiet --release --bin roster")?;
     let program = paths::target().join("release/roster");
-    println!("\nroster lint {} ({} manifests in {FILES} files)", folder.display(), FILES * PAIRS);
+    println!("\nroster lint {} ({} manifests in {FILES} files)", folder.display(), FILES * MANIFESTS);
     let mut runs = Vec::new();
     for _ in 0..RUNS {
         let run = measure(Command::new(&program).args(["lint", "-o", "json"]).arg(&folder))?;
@@ -63,8 +63,8 @@ fn write_all(folder: &Path) -> Result<()> {
         let directory = folder.join(format!("team-{namespace}"));
         fs::create_dir_all(&directory)?;
         let mut text = String::new();
-        for pair in 0..PAIRS / 2 + file % 2 {
-            write!(text, "{}", manifests(namespace, file * PAIRS + pair))?;
+        for pair in 0..MANIFESTS / 2 + file % 2 {
+            write!(text, "{}", manifests(namespace, file * MANIFESTS + pair))?;
         }
         fs::write(directory.join(format!("app-{file}.yaml")), text)?;
     }

@@ -1,11 +1,11 @@
-//! `-f`, SERVICE and `--compat`: files, directories, standard input or a cluster, read into one inventory.
+//! `-f` and `--compat`: files, directories, standard input or a cluster, read into one inventory.
 
 use std::{
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use clap::Args;
 
 use super::{
@@ -14,6 +14,7 @@ use super::{
     input_paths::{expand, open},
     messages,
     progress_line::ProgressLine,
+    service_choice::{ChoiceArgs, ServiceChoice},
 };
 use crate::{
     decode::{self, Source},
@@ -26,20 +27,20 @@ use crate::{
     workloads,
 };
 
+/// What to do where the arguments name no input.
+pub(super) const NOTHING_TO_READ: &str =
+    "nothing to read: name files with -f (- is standard input), or a cluster with --context";
+
 /// Arguments that say where objects come from, and which Services to look at.
 #[derive(Debug, Args)]
 pub(super) struct InputArgs {
-    /// Services to look at, as NAME or NAMESPACE/NAME [default: all]
-    #[arg(value_name = "SERVICE")]
-    services: Vec<String>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
     /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
     /// from standard input (-). May be given several times. Files contain what `kubectl get -o yaml|json` prints:
     /// objects, lists or several documents, optionally compressed with gzip.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
-    /// Look only at Services in this namespace. Objects in files that name no namespace are in it, else in `default`.
-    #[arg(short, long)]
-    namespace: Option<String>,
     /// The zones of the cluster, separated by commas, where the files have workloads but no Nodes: one node is assumed
     /// for each [default: one node without a zone]
     #[arg(long, value_name = "ZONE", value_delimiter = ',')]
@@ -83,6 +84,8 @@ pub(super) struct InputObjects {
     is_part: bool,
     /// The release of the live cluster, if a cluster was read.
     pub(super) release: Option<Minor>,
+    /// The Services to look at.
+    pub(super) choice: ServiceChoice,
 }
 
 impl InputObjects {
@@ -97,22 +100,23 @@ impl InputArgs {
     /// error.
     pub(super) fn read(&self, plugin: bool) -> anyhow::Result<InputObjects> {
         let progress = ProgressLine::start("reading");
-        let is_part = !self.complete && !self.files.is_empty();
-        let mut objects = InputObjects { inventory: Inventory::default(), complete: true, is_part, release: None };
-        if self.files.is_empty() {
-            ensure!(
-                plugin || self.cluster.is_given(),
-                "nothing to read: name files with -f (- is standard input), or a cluster with --context"
-            );
-            objects.release =
-                cluster_args::read(&self.cluster, self.namespace.as_deref(), &mut objects.inventory, &progress)?;
+        let has_input = plugin || self.cluster.is_given() || !self.files.is_empty();
+        let (named, choice) = self.choice.split(has_input);
+        let files: Vec<PathBuf> = self.files.iter().cloned().chain(named).collect();
+        let is_part = !self.complete && !files.is_empty();
+        let mut objects =
+            InputObjects { inventory: Inventory::default(), complete: true, is_part, release: None, choice };
+        if files.is_empty() {
+            ensure!(has_input, NOTHING_TO_READ);
+            let namespace = self.choice.only_namespace();
+            objects.release = cluster_args::read(&self.cluster, namespace, &mut objects.inventory, &progress)?;
             objects.complete = !objects.inventory.problems.iter().any(is_unread);
             return Ok(objects);
         }
-        ensure!(!self.cluster.is_given(), "-f cannot be combined with --context or --kubeconfig");
+        ensure!(!self.cluster.is_given(), "files cannot be combined with --context or --kubeconfig");
         let defaults = self.defaults.with_namespace(self.namespace().unwrap_or_default());
         let mut failed = Vec::new();
-        for path in expand(&self.files)? {
+        for path in expand(&files)? {
             if let Err(error) = read_one(&path, defaults, &mut objects.inventory, &progress) {
                 // An answer without the rest of the file must not look complete.
                 let key =
@@ -137,67 +141,20 @@ impl InputArgs {
 
     /// The namespace from the argument.
     pub(super) fn namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
+        self.choice.default_namespace()
     }
 
-    /// Whether Services are given by name.
-    pub(super) fn names_services(&self) -> bool {
-        !self.services.is_empty()
-    }
-
-    /// Restricts the index to the chosen namespace and Services.
-    pub(super) fn select(&self, index: &mut Index<'_>) -> anyhow::Result<()> {
-        if let Some(namespace) = &self.namespace {
-            index.retain(|e| e.namespace == namespace);
-        }
-        if self.services.is_empty() {
-            if index.entries().is_empty() && index.unreadable().next().is_none() {
-                self.warn_of_no_services(index);
-            }
-            return Ok(());
-        }
-        let choices: Vec<(Option<&str>, &str)> = self
-            .services
-            .iter()
-            .map(|s| s.split_once('/').map_or((None, s.as_str()), |(namespace, name)| (Some(namespace), name)))
-            .collect();
-        let is = |(namespace, name): &(Option<&str>, &str), in_namespace: &Text, called: &Text| {
-            called == name && namespace.is_none_or(|n| in_namespace == n)
-        };
-        for (choice, text) in choices.iter().zip(&self.services) {
-            if let Some((namespace, name)) = index.unreadable().find(|(namespace, name)| is(choice, namespace, name)) {
-                let why = index.why_unreadable(namespace, name).next().map(|p| p.message.as_str()).unwrap_or_default();
-                bail!("an object of Service {text} cannot be read: {why}");
-            }
-            if !index.entries().iter().any(|e| is(choice, e.namespace, e.name)) {
-                let place = self.namespace.as_ref().map(|n| format!(" in namespace {n}")).unwrap_or_default();
-                bail!("Service {text} not found{place}{}", suggestion(index, choice.1));
-            }
-        }
-        index.retain(|e| choices.iter().any(|choice| is(choice, e.namespace, e.name)));
-        Ok(())
-    }
-
-    /// Warns that no Service was found: the namespace or a kind may be mistyped.
-    fn warn_of_no_services(&self, index: &Index<'_>) {
-        let place = self.namespace.as_ref().map_or("the input".to_owned(), |name| format!("namespace {name}"));
-        let others = index.problems().iter().filter(|p| p.code == Reason::IgnoredObject).map(|p| p.message.as_str());
-        let others: Vec<&str> = others.take(3).collect();
-        let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
-        messages::warning(&format!("no Service, Endpoints or EndpointSlice found in {place}{others}"));
+    /// The positional arguments, if nothing else says what to read and none of them is a file.
+    pub(super) fn bare_targets(&self, plugin: bool) -> &[String] {
+        let has_input = self.cluster.is_given() || !self.files.is_empty();
+        let (named, _) = self.choice.split(has_input || plugin);
+        if has_input || !named.is_empty() { &[] } else { self.choice.targets() }
     }
 }
 
 /// Whether a finding means that an object could not be read.
 fn is_unread(problem: &Finding) -> bool {
     problem.code == Reason::InvalidObject && problem.severity == Severity::Error
-}
-
-/// A Service to try instead: one whose name contains the typed name, or is contained in it.
-fn suggestion(index: &Index<'_>, typed: &str) -> String {
-    let similar = |name: &str| !name.is_empty() && !typed.is_empty() && (name.contains(typed) || typed.contains(name));
-    let found = index.entries().iter().find(|e| similar(e.name));
-    found.map(|e| format!("; did you mean {}/{}?", e.namespace, e.name)).unwrap_or_default()
 }
 
 fn read_one(

@@ -46,7 +46,8 @@ fn walk(directory: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn has_known_extension(path: &Path) -> bool {
+/// Whether the name of a file says that it holds manifests.
+pub(super) fn has_known_extension(path: &Path) -> bool {
     let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     [".yaml", ".yml", ".json", ".ndjson"].iter().any(|extension| name.ends_with(extension))

@@ -6,6 +6,10 @@ use super::{
     printable::printable_lines,
     style::{RED, YELLOW},
 };
+use crate::{
+    engine::reason::{Reason, Severity},
+    inventory::Findings,
+};
 
 /// Prints why the program gives up.
 pub(super) fn error(error: &anyhow::Error) {
@@ -15,6 +19,13 @@ pub(super) fn error(error: &anyhow::Error) {
 /// Prints what a user should know about the run.
 pub(super) fn warning(text: &str) {
     print("warning", YELLOW, text);
+}
+
+/// Prints what could not be read, for output that has no place for it.
+pub(super) fn unread(findings: &Findings) {
+    for finding in findings.iter().filter(|f| f.code == Reason::InvalidObject && f.severity == Severity::Error) {
+        warning(&format!("{}: {}", finding.object, finding.message));
+    }
 }
 
 /// The text of an error with its causes.

@@ -1,7 +1,8 @@
 //! The command line: reads the arguments, calls the engine, prints the answer.
 //!
 //! One file or folder for each subcommand. The files below are shared:
-//! input (`input_*`, `cluster_args`), output (`output`, `table`, `style`, `printable`, `exact_json`, `xml_text`, `findings_report`), messages.
+//! input (`input_*`, `cluster_args`, `service_choice`), output (`output`, `table`, `column_layout`, `style`, `printable`,
+//! `exact_json`, `xml_text`, `findings_report`), messages.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
@@ -9,6 +10,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod certs;
 mod cluster_args;
+mod column_layout;
 mod compat;
 mod completions;
 mod convert;
@@ -20,6 +22,8 @@ mod findings_report;
 mod input_objects;
 mod input_paths;
 mod input_texts;
+mod label_selector;
+mod line_diff;
 mod messages;
 mod outcome;
 mod output;
@@ -29,7 +33,9 @@ mod progress_line;
 mod reference;
 mod review;
 pub mod serve;
+mod service_choice;
 mod style;
+mod suggestion;
 mod table;
 mod test;
 mod xml_text;

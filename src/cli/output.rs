@@ -64,16 +64,15 @@ impl Output {
     /// The standard output of the process, for answers in this format.
     pub(super) fn stdout(format: OutputFormat) -> Self {
         let stdout = io::stdout();
-        let width = stdout
-            .is_terminal()
-            .then(|| terminal_size::terminal_size().map(|(terminal_size::Width(w), _)| usize::from(w)))
-            .flatten();
+        let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(width), _)| usize::from(width));
+        let variable = std::env::var("COLUMNS").ok();
+        let width = screen_width(variable.as_deref(), stdout.is_terminal().then(terminal).flatten());
         // Documents hold no styles, so they bypass the filter that removes styles.
         let out = if format.is_table() { AutoStream::auto(stdout) } else { AutoStream::always(stdout) };
         Self { out: BufWriter::with_capacity(1 << 16, UntilClosed { inner: out, closed: false }), width }
     }
 
-    /// Width of the terminal, if standard output is one.
+    /// Width of the screen, if the output is for one.
     pub(super) fn width(&self) -> Option<usize> {
         self.width
     }
@@ -124,6 +123,12 @@ impl<W: Write> Write for UntilClosed<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.unless_closed((), Write::flush)
     }
+}
+
+/// The width of the screen: the variable `COLUMNS`, which `watch` sets for what it runs, else the size of the terminal.
+/// Without either, the output is for a file or another program.
+fn screen_width(variable: Option<&str>, terminal: Option<usize>) -> Option<usize> {
+    variable.and_then(|text| text.trim().parse().ok()).filter(|width| *width > 0).or(terminal)
 }
 
 /// Writes a list item by item, while later items are still computed: `{"items": […], …}` or lines.
@@ -207,5 +212,25 @@ impl Write for Output {
     }
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_width_is_that_of_the_variable_else_of_the_terminal() {
+        for (variable, terminal, want) in [
+            (None, None, None),
+            (None, Some(80), Some(80)),
+            (Some("120"), Some(80), Some(120)),
+            (Some(" 60 "), None, Some(60)),
+            (Some(""), Some(80), Some(80)),
+            (Some("0"), None, None),
+            (Some("wide"), Some(80), Some(80)),
+        ] {
+            assert_eq!(screen_width(variable, terminal), want, "{variable:?} {terminal:?}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Tables for people: columns two spaces apart, as `kubectl` prints them.
 //!
-//! On a terminal the last column wraps at the terminal's width. Elsewhere a row is one line, for `grep` and `awk`.
+//! On a terminal, cells wrap so that lines fit. Elsewhere a row is one line, for `grep` and `awk`.
 
 use std::{
     borrow::Cow,
@@ -10,6 +10,7 @@ use std::{
 use anstyle::Style;
 
 use super::{
+    column_layout::ColumnLayout,
     output::Output,
     printable::printable,
     style::{BOLD, DIM, RED, YELLOW},
@@ -45,11 +46,6 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Spaces between two columns.
-const GAP: usize = 2;
-/// The least width of the last column.
-const NARROWEST: usize = 24;
-
 /// A table: a heading, and rows with as many cells.
 #[derive(Clone, Debug)]
 pub(super) struct Table<'a, const N: usize> {
@@ -84,77 +80,31 @@ impl<'a, const N: usize> Table<'a, N> {
         self.print_to(&mut anstream::stderr(), 0, None)
     }
 
-    fn print_to(&self, out: &mut dyn Write, indent: usize, width: Option<usize>) -> io::Result<()> {
-        let mut widths = self.heading.map(columns);
-        let rows: Vec<[Cow<'_, str>; N]> =
-            self.rows.iter().map(|row| std::array::from_fn(|i| printable(&row[i].text))).collect();
-        for row in &rows {
-            for (width, text) in widths.iter_mut().zip(row) {
-                *width = (*width).max(columns(text));
-            }
-        }
-        let before = indent + widths[..N - 1].iter().map(|w| w + GAP).sum::<usize>();
-        let last = width.map_or(usize::MAX, |w| w.saturating_sub(before).max(NARROWEST));
-        let layout = TableLayout { indent, widths, before, last };
-        layout.line(out, &self.heading.map(Cow::Borrowed), &[BOLD; N])?;
-        for (texts, row) in rows.iter().zip(&self.rows) {
-            layout.line(out, texts, &std::array::from_fn(|i| row[i].style))?;
-        }
-        Ok(())
+    /// Writes the table for a screen of this width; without a width, each row is one line.
+    pub(super) fn print_to(&self, out: &mut dyn Write, indent: usize, width: Option<usize>) -> io::Result<()> {
+        write_rows(out, &self.heading, self.rows.iter().map(<[Cell; N]>::as_slice), indent, width)
     }
 }
 
-/// The positions and widths of a table's columns.
-struct TableLayout<const N: usize> {
+/// Writes a heading and rows with as many cells, for tables whose columns depend on the input.
+pub(super) fn write_rows<'a>(
+    out: &mut dyn Write,
+    heading: &[&str],
+    rows: impl Iterator<Item = &'a [Cell]> + Clone,
     indent: usize,
-    widths: [usize; N],
-    /// Where the last column begins.
-    before: usize,
-    /// The width at which the last column wraps.
-    last: usize,
-}
-
-impl<const N: usize> TableLayout<N> {
-    fn line(&self, out: &mut dyn Write, texts: &[Cow<'_, str>; N], styles: &[Style; N]) -> io::Result<()> {
-        write!(out, "{:indent$}", "", indent = self.indent)?;
-        // No spaces at the end of a line: empty cells at the end are left out.
-        let filled = texts.iter().rposition(|t| !t.is_empty()).unwrap_or(0);
-        for (i, (text, style)) in texts.iter().zip(styles).enumerate().take(filled + 1) {
-            if i + 1 < N {
-                write!(out, "{style}{text}{style:#}")?;
-                if i < filled {
-                    write!(out, "{:pad$}", "", pad = self.widths[i] - columns(text) + GAP)?;
-                }
-                continue;
-            }
-            for (n, part) in wrap(text, self.last).into_iter().enumerate() {
-                if n > 0 {
-                    write!(out, "\n{:before$}", "", before = self.before)?;
-                }
-                write!(out, "{style}{part}{style:#}")?;
-            }
-        }
-        writeln!(out)
+    width: Option<usize>,
+) -> io::Result<()> {
+    let texts: Vec<Vec<Cow<'_, str>>> =
+        rows.clone().map(|row| row.iter().map(|cell| printable(&cell.text)).collect()).collect();
+    let texts: Vec<Vec<&str>> = texts.iter().map(|row| row.iter().map(AsRef::as_ref).collect()).collect();
+    let all = texts.iter().map(Vec::as_slice).chain([heading]);
+    let layout = ColumnLayout::of(all.map(|row| row.iter().copied()), indent, width);
+    layout.write_row(out, heading, &vec![BOLD; heading.len()])?;
+    for (texts, row) in texts.iter().zip(rows) {
+        let styles: Vec<Style> = row.iter().map(|cell| cell.style).collect();
+        layout.write_row(out, texts, &styles)?;
     }
-}
-
-/// How many columns a text takes. Names in Kubernetes are ASCII; a wide character elsewhere may shift its row.
-fn columns(text: &str) -> usize {
-    text.chars().count()
-}
-
-/// Breaks a text at spaces into parts of at most `width` columns; a longer word stays whole.
-fn wrap(text: &str, width: usize) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while columns(rest) > width {
-        let limit = rest.char_indices().nth(width + 1).map_or(rest.len(), |(i, _)| i);
-        let Some(at) = rest[..limit].rfind(' ').or_else(|| rest.find(' ')) else { break };
-        parts.push(&rest[..at]);
-        rest = &rest[at + 1..];
-    }
-    parts.push(rest);
-    parts
+    Ok(())
 }
 
 #[cfg(test)]
@@ -190,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_column_is_wrapped() {
+    fn the_last_column_wraps_first() {
         let mut table = Table::new(["A", "B", "C"]);
         table.push(["a".into(), "b".into(), "one two three four five six seven eight".into()]);
         let want = "A  B  C\na  b  one two three four five\n      six seven eight\n";
@@ -198,9 +148,29 @@ mod tests {
     }
 
     #[test]
-    fn a_long_word_stays_whole() {
-        assert_eq!(wrap("aaaaaaaaaa bb", 4), ["aaaaaaaaaa", "bb"]);
-        assert_eq!(wrap("", 4), [""]);
-        assert_eq!(wrap("ä ö ü", 3), ["ä ö", "ü"]);
+    fn all_columns_wrap_if_they_must() {
+        let mut table = Table::new(["SERVICE", "PODS", "DETAIL"]);
+        table.push(["shop/web".into(), "web-lr6nq65xss-7jjqk, web-mg4zj".into(), "no container has the port".into()]);
+        for (width, want) in [
+            (
+                60,
+                "\
+SERVICE   PODS                   DETAIL
+shop/web  web-lr6nq65xss-7jjqk,  no container has the port
+          web-mg4zj
+",
+            ),
+            (
+                40,
+                "\
+SERVICE   PODS            DETAIL
+shop/web  web-lr6nq65xss  no container
+          -7jjqk,         has the port
+          web-mg4zj
+",
+            ),
+        ] {
+            assert_eq!(print(&table, Some(width)), want, "{width}");
+        }
     }
 }

@@ -4,6 +4,7 @@ mod compat;
 mod convert;
 mod defaults;
 mod explain;
+mod glance;
 mod input;
 mod lint;
 #[cfg(feature = "shell")]
@@ -31,11 +32,13 @@ pub(super) fn roster(args: &[&str]) -> Ran {
 }
 
 /// Runs the program with arguments, variables and standard input.
-fn roster_with(args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
+pub(super) fn roster_with(args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
     let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_roster"));
+    // Paths in arguments are those of the repository.
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
     command.args(args).write_stdin(input).timeout(std::time::Duration::from_mins(1));
     // The settings of the machine must not affect the test.
-    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "KUBECONFIG"] {
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "KUBECONFIG"] {
         command.env_remove(variable);
     }
     let output = command.envs(variables.iter().copied()).output().unwrap();
@@ -109,7 +112,7 @@ fn help_version_and_completions_are_fine() {
             name: "help",
             args: &["help", "plan"],
             code: 0,
-            out: "Usage: roster plan [OPTIONS] [SERVICE]...",
+            out: "Usage: roster plan [OPTIONS] [SERVICE|FILE]...",
             err: "",
         },
         Case { name: "bash", args: &["completions", "bash"], code: 0, out: "complete -F _roster", err: "" },

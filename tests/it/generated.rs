@@ -5,6 +5,8 @@ mod fields;
 mod kubernetes;
 mod manifests;
 mod markdown;
+#[cfg(feature = "shell")]
+mod readme;
 
 use std::{
     fs,

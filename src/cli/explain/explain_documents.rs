@@ -1,11 +1,16 @@
-//! The JSON and YAML of `roster explain`.
+//! The JSON, YAML and names of `roster explain`.
+
+use std::io::Write;
 
 use super::{
     explainer::Explainer,
     served_totals::{ServedTotals, needs_attention},
 };
 use crate::{
-    cli::output::{ItemWriter, Output, OutputFormat},
+    cli::{
+        output::{ItemWriter, Output, OutputFormat},
+        printable::printable,
+    },
     inventory::whole,
 };
 
@@ -15,16 +20,34 @@ pub(super) fn print(explainer: &Explainer<'_>, format: OutputFormat, out: &mut O
     let (mut totals, mut attention) = (ServedTotals::default(), false);
     explainer.each(
         |_, explanation| {
-            let text = ItemWriter::item(format, &explanation);
-            text.map(|text| (text, ServedTotals::of(&explanation), needs_attention(&explanation)))
+            let finding = needs_attention(&explanation);
+            let shown = finding || !explainer.problems_only;
+            let text = shown.then(|| ItemWriter::item(format, &explanation)).transpose();
+            text.map(|text| (text, ServedTotals::of(&explanation), finding))
         },
         |item| {
             let (text, part, finding) = item?;
             totals.add(part);
             attention |= finding;
-            items.write(&text)
+            text.map_or(Ok(()), |text| items.write(&text))
         },
     )?;
     items.end(&whole::last_line(&totals, explainer.index.problems()))?;
+    Ok(attention)
+}
+
+/// Writes the namespace and name of every Service. Returns whether one has a warning or an error.
+pub(super) fn print_names(explainer: &Explainer<'_>, out: &mut Output) -> anyhow::Result<bool> {
+    let mut attention = false;
+    explainer.each(
+        |entry, explanation| (format!("{}/{}", entry.namespace, entry.name), needs_attention(&explanation)),
+        |(name, finding)| {
+            attention |= finding;
+            if finding || !explainer.problems_only {
+                writeln!(out, "{}", printable(&name))?;
+            }
+            Ok(())
+        },
+    )?;
     Ok(attention)
 }

@@ -1,4 +1,4 @@
-//! The tables of `roster explain`: one block for each Service.
+//! The details of `roster explain`: one block for each Service.
 
 use std::{
     collections::BTreeMap,
@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     explainer::Explainer,
+    pod_grid::PodGrid,
     served_totals::{ServedTotals, findings, needs_attention},
 };
 use crate::{
@@ -19,10 +20,11 @@ use crate::{
     },
     engine::{
         explain::{Cause, Explanation, PodState, PodVerdict, PortName},
+        phrase::counted,
         reason::{Reason, Severity},
         record::Scope,
     },
-    model::{TargetPort, Text},
+    model::{Pod, TargetPort, Text},
 };
 
 /// How many pods with the same verdict are named; the others are counted.
@@ -32,30 +34,35 @@ const NAMED_PODS: usize = 3;
 pub(super) fn print(explainer: &Explainer<'_>, wide: bool, out: &mut Output) -> anyhow::Result<bool> {
     let mut totals = ServedTotals::default();
     let mut attention = false;
+    let width = out.width();
+    // A grid is for reading, not for other programs.
+    let one = explainer.index.entries().len() == 1 && explainer.pod.is_none();
+    let form = BlockForm { wide, grid: one && !wide && width.is_some(), pod: explainer.pod, width };
     let mut fixes: BTreeMap<&'static str, &'static str> = BTreeMap::new();
     explainer.each(
         |entry, explanation| (format!("{}/{}", entry.namespace, entry.name), explanation),
         |(name, explanation)| {
             totals.add(ServedTotals::of(&explanation));
-            attention |= needs_attention(&explanation);
+            let finding = needs_attention(&explanation);
+            attention |= finding;
+            if explainer.problems_only && !finding {
+                return Ok(());
+            }
             fixes.extend(
                 findings(&explanation)
                     .filter(|f| is_shown(f, wide) && !f.fix.is_empty())
                     .map(|f| (f.code.code(), f.fix)),
             );
-            Ok(block(out, &name, &explanation, wide)?)
+            Ok(form.block(out, &name, &explanation)?)
         },
     )?;
     let mut report = FindingsReport::of_input(explainer.index.problems(), wide);
     report.add_fixes(fixes);
     report.print(out)?;
-    let ServedTotals { services, pod_ports, served } = totals;
-    let s = if services == 1 { "" } else { "s" };
-    writeln!(
-        out,
-        "{BOLD}{services} Service{s}, {pod_ports} pods x ports: {served} served, {} not served{BOLD:#}",
-        pod_ports - served
-    )?;
+    if let Some(pod) = explainer.pod.filter(|_| totals.pod_ports == 0) {
+        writeln!(out, "no Service selects pod {}", printable(&format!("{}/{}", pod.namespace(), pod.name())))?;
+    }
+    writeln!(out, "{BOLD}{}, {}{BOLD:#}", counted(totals.services, "Service"), totals.text())?;
     Ok(attention)
 }
 
@@ -64,40 +71,66 @@ fn is_shown(finding: &Cause, wide: bool) -> bool {
     wide || finding.severity > Severity::Info || finding.object.is_some()
 }
 
-fn block(out: &mut Output, name: &str, explanation: &Explanation, wide: bool) -> io::Result<()> {
-    let ServedTotals { pod_ports, served, .. } = ServedTotals::of(explanation);
-    let style = if served == pod_ports && !needs_attention(explanation) { GREEN } else { YELLOW };
-    let unknown = explanation.reasons.iter().any(|cause| cause.code == Reason::NotChecked);
-    let account = match pod_ports {
-        0 if unknown => "pods not checked".to_owned(),
-        0 => "no pods".to_owned(),
-        _ => format!("{served} of {pod_ports} pods x ports served"),
-    };
-    writeln!(out, "{BOLD}{}{BOLD:#}: {style}{account}{style:#}", printable(name))?;
-    let mut table = Table::new(["SEVERITY", "CODE", "DETAIL"]);
-    for finding in &explanation.reasons {
-        let object = finding.object.as_ref().filter(|_| finding.detail.is_empty()).map(ToString::to_string);
-        table.push([
-            Cell::severity(finding.severity),
-            finding.code.code().into(),
-            object.unwrap_or(finding.detail.clone()).into(),
-        ]);
+/// How the blocks look.
+#[derive(Clone, Copy)]
+struct BlockForm<'a> {
+    wide: bool,
+    /// Whether pods and ports form a grid, and only what is not simply served is listed below it.
+    grid: bool,
+    /// The only pod to look at.
+    pod: Option<&'a Pod>,
+    width: Option<usize>,
+}
+
+impl BlockForm<'_> {
+    /// Writes what there is to say about a Service.
+    fn block(self, out: &mut dyn Write, name: &str, explanation: &Explanation) -> io::Result<()> {
+        self.headline(out, name, explanation)?;
+        let mut table = Table::new(["SEVERITY", "CODE", "DETAIL"]);
+        for finding in &explanation.reasons {
+            let object = finding.object.as_ref().filter(|_| finding.detail.is_empty()).map(ToString::to_string);
+            table.push([
+                Cell::severity(finding.severity),
+                finding.code.code().into(),
+                object.unwrap_or(finding.detail.clone()).into(),
+            ]);
+        }
+        if !table.is_empty() {
+            table.print_to(out, 2, self.width)?;
+        }
+        let grid = PodGrid::of(explanation).filter(|_| self.grid);
+        if let Some(grid) = &grid {
+            grid.write(out, 2, self.width)?;
+        }
+        let mut table = Table::new(["PODS", "PORTS", "LISTS", "STATE", "REASON", "DETAIL"]);
+        for group in groups(explanation, self.wide).into_iter().filter(|g| grid.is_none() || !g.verdict.is_plain()) {
+            table.push(group.cells());
+        }
+        if !table.is_empty() {
+            if grid.is_some() {
+                writeln!(out)?;
+            }
+            table.print_to(out, 2, self.width)?;
+        }
+        let omitted = explanation.summary.omitted_rows + explanation.summary.omitted_reasons;
+        if omitted > 0 {
+            writeln!(out, "  and {omitted} more, counted but not listed")?;
+        }
+        writeln!(out)
     }
-    if !table.is_empty() {
-        table.print(out, 2)?;
+
+    fn headline(self, out: &mut dyn Write, name: &str, explanation: &Explanation) -> io::Result<()> {
+        let totals = ServedTotals::of(explanation);
+        let served = totals.served == totals.pod_ports && !needs_attention(explanation);
+        let style = if served { GREEN } else { YELLOW };
+        let account = match self.pod {
+            Some(pod) if totals.pod_ports == 0 && totals.services > 0 => {
+                format!("does not select pod {}", printable(pod.name()))
+            }
+            _ => totals.long(explanation),
+        };
+        writeln!(out, "{BOLD}{}{BOLD:#}: {style}{account}{style:#}", printable(name))
     }
-    let mut table = Table::new(["PODS", "PORTS", "LISTS", "STATE", "REASON", "DETAIL"]);
-    for group in groups(explanation, wide) {
-        table.push(group.cells());
-    }
-    if !table.is_empty() {
-        table.print(out, 2)?;
-    }
-    let omitted = explanation.summary.omitted_rows + explanation.summary.omitted_reasons;
-    if omitted > 0 {
-        writeln!(out, "  and {omitted} more, counted but not listed")?;
-    }
-    writeln!(out)
 }
 
 /// Rows with the same verdict.
@@ -116,6 +149,13 @@ struct RowVerdict<'a> {
     state: PodState,
     served: bool,
     reasons: Vec<&'a Cause>,
+}
+
+impl RowVerdict<'_> {
+    /// Whether there is nothing to say but that the pod serves the port.
+    fn is_plain(&self) -> bool {
+        self.served && self.state == PodState::Ready && self.reasons.iter().all(|r| r.code == Reason::Ready)
+    }
 }
 
 /// The rows of a Service, grouped by verdict: first the lists of one pod and port, then the ports of one pod, then the
@@ -177,7 +217,7 @@ fn groups_of_pod(rows: &[PodVerdict], wide: bool) -> Vec<RowGroup<'_>> {
 }
 
 /// A port and its target, as `http 80 -> 8080`.
-fn port_text(port: Option<&PortName>) -> String {
+pub(super) fn port_text(port: Option<&PortName>) -> String {
     let Some(port) = port else { return "-".to_owned() };
     let space = if port.name.is_empty() { "" } else { " " };
     let target = match &port.target_port {

@@ -24,6 +24,8 @@ pub(super) struct Explainer<'a> {
     pub(super) pod: Option<&'a Pod>,
     /// Whether Services were given by name.
     pub(super) by_name: bool,
+    /// Whether Services without warnings and errors are left out.
+    pub(super) problems_only: bool,
     pub(super) options: Options,
 }
 

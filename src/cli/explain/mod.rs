@@ -1,31 +1,42 @@
 //! `roster explain`: which pods serve which ports of a Service, and why the others do not.
 
+mod code_page;
 mod explain_documents;
 mod explain_table;
 mod explainer;
+mod pod_grid;
+mod related_services;
 mod served_totals;
+mod service_overview;
 
 use std::{io::Write, sync::OnceLock};
 
 use anyhow::{bail, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{
-    input_objects::{InputArgs, ReleaseArgs},
+    input_objects::{InputArgs, InputObjects, NOTHING_TO_READ, ReleaseArgs},
+    messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
+    suggestion::nearest,
 };
 use crate::{engine::state::Options, model::Pod};
 use explainer::Explainer;
 
-/// Show for each pod and port of a Service whether clients reach it, and why.
+/// Show which pods serve a Service, and why the others do not; or what a code means.
 ///
-/// Lists every pod that a Service selects, with every port, in Endpoints and in EndpointSlices: whether it is published,
-/// the reason, and what to do about it. If a selector matches no pods, the pods with the most similar labels are named.
+/// Many Services have one line each, problems first, and how many Services have each code. One Service, or Services given
+/// by name, are shown in detail: every pod that the Service selects, with every port, in Endpoints and in EndpointSlices:
+/// whether it is published, the reason, and what to do about it. If a selector matches no pods, the pods with the most
+/// similar labels are named.
 ///
 /// A pod and port count as served if they are ready in at least one list: in Endpoints, or in the slices of one address
 /// type. Clients that read another list may not see them: kube-proxy, for example, reads only slices. Each row names its
 /// lists.
+///
+/// Where there is nothing to read, the arguments are codes of reasons and rules: `roster explain not-ready` prints what
+/// the code means, and what to do.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 no findings, 1 there are warnings or errors, 2 usage error or unreadable input.")]
 pub(super) struct ExplainArgs {
@@ -33,53 +44,123 @@ pub(super) struct ExplainArgs {
     input: InputArgs,
     #[command(flatten)]
     release: ReleaseArgs,
-    /// Look only at this pod, as NAME or NAMESPACE/NAME: which Services it serves, and why it does not serve the others.
+    /// Look only at this pod, as [pod/][NAMESPACE/]NAME: the Services that select it or list it; if there is none, those
+    /// whose selectors nearly match.
     #[arg(long, value_name = "POD")]
     pod: Option<String>,
+    /// Leave out Services without warnings and errors.
+    #[arg(long)]
+    problems_only: bool,
+    /// Show all Services in detail: the same as -o wide.
+    #[arg(long, conflicts_with = "output")]
+    wide: bool,
     /// Output format.
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: OutputFormat,
+    output: ExplainFormat,
+}
+
+/// Output format of an explanation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ExplainFormat {
+    /// For people: one line for each of many Services, details of one.
+    #[default]
+    Table,
+    /// All details of all Services.
+    Wide,
+    /// One JSON document.
+    Json,
+    /// One YAML document.
+    Yaml,
+    /// One line of JSON for each Service, as soon as it is known.
+    Ndjson,
+    /// The namespace and name of each Service.
+    Name,
+}
+
+impl ExplainFormat {
+    fn document(self) -> OutputFormat {
+        match self {
+            Self::Table | Self::Name => OutputFormat::Table,
+            Self::Wide => OutputFormat::Wide,
+            Self::Json => OutputFormat::Json,
+            Self::Yaml => OutputFormat::Yaml,
+            Self::Ndjson => OutputFormat::Ndjson,
+        }
+    }
 }
 
 impl ExplainArgs {
     pub(super) fn run(&self, plugin: bool) -> anyhow::Result<Outcome> {
+        let format = if self.wide { ExplainFormat::Wide } else { self.output };
+        let codes = self.input.bare_targets(plugin);
+        if let Some(pages) = code_page::of_all(codes) {
+            let mut out = Output::stdout(format.document());
+            code_page::print(&pages, format.document(), &mut out)?;
+            out.flush()?;
+            return Ok(Outcome::Success);
+        }
+        if let Some(text) = codes.first().filter(|_| !plugin) {
+            let meant = code_page::suggestion(text).map(|code| format!("; did you mean {code}?")).unwrap_or_default();
+            bail!("{NOTHING_TO_READ}. {text} is neither a file nor the code of a reason or rule{meant}");
+        }
         let objects = self.input.read(plugin)?;
+        self.explain(&objects, format)
+    }
+
+    fn explain(&self, objects: &InputObjects, format: ExplainFormat) -> anyhow::Result<Outcome> {
         let mut index = objects.index();
-        self.input.select(&mut index)?;
+        objects.choice.apply(&mut index)?;
         if index.unknown().services {
             // What Endpoints and slices without a Service are left over from is unknown.
             index.retain(|e| e.service.is_some());
         }
         let pods: Vec<&Pod> = objects.inventory.pods.iter().collect();
         let pod = self.pod.as_deref().map(|name| self.find(&pods, name)).transpose()?;
+        let by_name = objects.choice.is_by_name();
         if let Some(pod) = pod {
-            index.retain(|e| e.namespace == pod.namespace() && e.service.is_some());
+            index.retain(|e| e.namespace == pod.namespace());
+            if !by_name {
+                related_services::retain(&mut index, pod);
+            }
         }
         let explainer = Explainer {
             index: &index,
             pods,
             groups: OnceLock::new(),
             pod,
-            by_name: self.input.names_services(),
-            options: Options { compat: self.release.choose(&objects), ..Options::default() },
+            by_name,
+            problems_only: self.problems_only,
+            options: Options { compat: self.release.choose(objects), ..Options::default() },
         };
-        let mut out = Output::stdout(self.output);
-        let findings = if self.output.is_table() {
-            explain_table::print(&explainer, self.output == OutputFormat::Wide, &mut out)?
-        } else {
-            explain_documents::print(&explainer, self.output, &mut out)?
+        let many = pod.is_none() && !by_name && index.entries().len() > 1;
+        let mut out = Output::stdout(format.document());
+        let findings = match format {
+            ExplainFormat::Table if many => service_overview::print(&explainer, &mut out)?,
+            ExplainFormat::Table => explain_table::print(&explainer, false, &mut out)?,
+            ExplainFormat::Wide => explain_table::print(&explainer, true, &mut out)?,
+            ExplainFormat::Name => {
+                messages::unread(index.problems());
+                explain_documents::print_names(&explainer, &mut out)?
+            }
+            _ => explain_documents::print(&explainer, format.document(), &mut out)?,
         };
         out.flush()?;
         Ok(Outcome::of(objects.complete, findings))
     }
 
     fn find<'a>(&self, pods: &[&'a Pod], wanted: &str) -> anyhow::Result<&'a Pod> {
+        let kinds = ["pod/", "pods/", "po/"];
+        let wanted = kinds.iter().find_map(|kind| wanted.strip_prefix(kind)).unwrap_or(wanted);
         let (namespace, name) = wanted
             .split_once('/')
             .map_or((self.input.namespace(), wanted), |(namespace, name)| (Some(namespace), name));
-        let found: Vec<&Pod> =
-            pods.iter().copied().filter(|p| p.name() == name && namespace.is_none_or(|n| p.namespace() == n)).collect();
-        let Some(&pod) = found.last() else { bail!("pod {wanted} not found") };
+        let in_namespace = |pod: &&Pod| namespace.is_none_or(|n| pod.namespace() == n);
+        let found: Vec<&Pod> = pods.iter().copied().filter(|p| p.name() == name && in_namespace(p)).collect();
+        let Some(&pod) = found.last() else {
+            let meant = nearest(name, pods.iter().copied().filter(in_namespace), |pod| pod.name().as_str());
+            let meant = meant.map(|pod| format!("; did you mean {}/{}?", pod.namespace(), pod.name()));
+            bail!("pod {wanted} not found{}", meant.unwrap_or_default())
+        };
         ensure!(
             found.iter().all(|p| p.namespace() == pod.namespace()),
             "pod {wanted} exists in several namespaces; give it as NAMESPACE/{name}"

@@ -29,11 +29,39 @@ impl ServedTotals {
         Self { services: usize::from(!missing), pod_ports, served: counts.served }
     }
 
+    /// How much of a Service is served, such as `1 of 2`.
+    pub(super) fn short(self, explanation: &Explanation) -> String {
+        match self.pod_ports {
+            0 => without_pods(explanation).to_owned(),
+            all => format!("{} of {all}", self.served),
+        }
+    }
+
+    /// The same in more words.
+    pub(super) fn long(self, explanation: &Explanation) -> String {
+        match self.pod_ports {
+            0 => without_pods(explanation).to_owned(),
+            all => format!("{} of {all} pods x ports served", self.served),
+        }
+    }
+
+    /// The pods × ports of all Services.
+    pub(super) fn text(self) -> String {
+        let Self { pod_ports, served, .. } = self;
+        format!("{pod_ports} pods x ports: {served} served, {} not served", pod_ports - served)
+    }
+
     pub(super) fn add(&mut self, other: Self) {
         self.services += other.services;
         self.pod_ports += other.pod_ports;
         self.served += other.served;
     }
+}
+
+/// Whether a Service has no pods, or none are known.
+fn without_pods(explanation: &Explanation) -> &'static str {
+    let unknown = explanation.reasons.iter().any(|cause| cause.code == Reason::NotChecked);
+    if unknown { "pods not checked" } else { "no pods" }
 }
 
 /// All findings of an explanation: those of the Service, and those of its rows.

@@ -1,11 +1,14 @@
 //! `roster plan`: what the controllers would do to each Service.
 
+mod plan_diff;
 mod plan_documents;
 mod plan_table;
 mod planner;
+mod upgrade_groups;
 
-use std::io::Write;
+use std::{io::Write, sync::OnceLock};
 
+use anyhow::ensure;
 use clap::{Args, ValueEnum};
 
 use super::{
@@ -24,7 +27,7 @@ use planner::Planner;
 ///
 /// Reads Services, Pods, Nodes, Endpoints and EndpointSlices, and shows what Kubernetes' controllers would write.
 /// Some states make the controllers write the same object again at every sync: these are listed as "endless update by
-/// upstream" and do not count as changes.
+/// upstream" and do not count as changes. Where no ready address of a Service is published, the reasons follow.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 nothing to do, 1 something to do, 2 usage error or unreadable input.")]
 pub(super) struct PlanArgs {
@@ -32,7 +35,7 @@ pub(super) struct PlanArgs {
     input: InputArgs,
     #[command(flatten)]
     release: ReleaseArgs,
-    /// Show what an upgrade to this release would change.
+    /// Show what an upgrade to this release would change: of many Services, what differs and in how many of them.
     #[arg(long, value_name = "MINOR")]
     against: Option<Minor>,
     /// Plan only the work of this controller. May be given several times.
@@ -47,7 +50,39 @@ pub(super) struct PlanArgs {
     max_endpoints_per_subset: Option<Limit>,
     /// Output format.
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: OutputFormat,
+    output: PlanFormat,
+}
+
+/// Output format of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum PlanFormat {
+    /// A table for people.
+    #[default]
+    Table,
+    /// A table with all details.
+    Wide,
+    /// One JSON document.
+    Json,
+    /// One YAML document.
+    Yaml,
+    /// One line of JSON for each Service, as soon as it is known.
+    Ndjson,
+    /// The namespace and name of each Service with changes.
+    Name,
+    /// The differences of the objects, as `kubectl diff` shows them.
+    Diff,
+}
+
+impl PlanFormat {
+    fn document(self) -> OutputFormat {
+        match self {
+            Self::Table | Self::Name | Self::Diff => OutputFormat::Table,
+            Self::Wide => OutputFormat::Wide,
+            Self::Json => OutputFormat::Json,
+            Self::Yaml => OutputFormat::Yaml,
+            Self::Ndjson => OutputFormat::Ndjson,
+        }
+    }
 }
 
 /// A controller, as an argument.
@@ -80,24 +115,34 @@ impl PlanArgs {
     pub(super) fn run(&self, plugin: bool) -> anyhow::Result<Outcome> {
         let objects = self.input.read(plugin)?;
         let mut index = objects.index();
-        self.input.select(&mut index)?;
-        let mut out = Output::stdout(self.output);
+        objects.choice.apply(&mut index)?;
+        ensure!(
+            self.output != PlanFormat::Diff || self.against.is_none(),
+            "-o diff cannot be combined with --against: -o wide shows what differs in each object"
+        );
+        let format = self.output.document();
+        let mut out = Output::stdout(format);
         let planner = Planner {
             index: &index,
+            pods: &objects.inventory.pods,
+            groups: OnceLock::new(),
+            by_name: objects.choice.is_by_name(),
             controllers: self.controllers(),
             options: Options {
                 compat: self.release.choose(&objects),
                 max_endpoints_per_slice: self.max_endpoints_per_slice,
                 max_endpoints_per_subset: self.max_endpoints_per_subset,
             },
-            format: self.output,
+            format,
             progress: ProgressLine::start("planning"),
         };
-        let changes = match (self.output.is_table(), self.against) {
-            (true, None) => plan_table::plans(&planner, &mut out)?,
-            (true, Some(minor)) => plan_table::deviations(&planner, minor, &mut out)?,
-            (false, None) => plan_documents::plans(&planner, &mut out)?,
-            (false, Some(minor)) => plan_documents::deviations(&planner, minor, &mut out)?,
+        let changes = match (self.output, self.against) {
+            (PlanFormat::Diff, _) => plan_diff::print(&planner, &mut out)?,
+            (PlanFormat::Name, against) => plan_documents::names(&planner, against, &mut out)?,
+            (_, None) if format.is_table() => plan_table::plans(&planner, &mut out)?,
+            (_, Some(minor)) if format.is_table() => plan_table::deviations(&planner, minor, &mut out)?,
+            (_, None) => plan_documents::plans(&planner, &mut out)?,
+            (_, Some(minor)) => plan_documents::deviations(&planner, minor, &mut out)?,
         };
         out.flush()?;
         Ok(Outcome::of(objects.complete, changes))

@@ -1,12 +1,18 @@
-//! The JSON and YAML of `roster plan`.
+//! The JSON, YAML and names of `roster plan`.
+
+use std::io::Write;
 
 use serde::Serialize;
 
 use super::planner::Planner;
 use crate::{
-    cli::output::{ItemWriter, Output},
+    cli::{
+        messages,
+        output::{ItemWriter, Output},
+        printable::printable,
+    },
     engine::{
-        compare::{Deviation, deviations as differences},
+        compare::{Deviation, Tally, deviations as differences},
         profile::Minor,
     },
     inventory::{
@@ -36,6 +42,29 @@ pub(super) fn plans(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<b
     planner.progress.finish();
     items.end(&whole::last_line(&summary, planner.index.problems()))?;
     Ok(summary.changed > 0)
+}
+
+/// Writes the namespace and name of every Service with changes. Returns whether there are any.
+pub(super) fn names(planner: &Planner<'_>, against: Option<Minor>, out: &mut Output) -> anyhow::Result<bool> {
+    messages::unread(planner.index.problems());
+    let mut changed = false;
+    planner.each(
+        |entry| {
+            let (state, plan) = (planner.index.state(entry), planner.plan(entry));
+            let changes = match against {
+                None => Tally::of(&state, &plan).is_change(),
+                Some(minor) => !differences(&state, &plan, &planner.plan_as(entry, minor)).is_empty(),
+            };
+            changes.then(|| format!("{}/{}", entry.namespace, entry.name))
+        },
+        |name| {
+            let Some(name) = name else { return Ok(()) };
+            changed = true;
+            Ok(writeln!(out, "{}", printable(&name))?)
+        },
+    )?;
+    planner.progress.finish();
+    Ok(changed)
 }
 
 /// A Service that two releases treat differently.

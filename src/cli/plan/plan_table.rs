@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io::Write};
 
 use anstyle::Style;
 
-use super::planner::Planner;
+use super::{planner::Planner, upgrade_groups::UpgradeGroups};
 use crate::{
     cli::{
         findings_report::FindingsReport,
@@ -14,10 +14,12 @@ use crate::{
         table::{Cell, Table},
     },
     engine::{
-        compare::{self, Verb, changes},
+        compare::{self, Deviation, Verb, changes},
+        explain::Diagnosis,
         profile::Minor,
         reason::Reason,
     },
+    model::Text,
 };
 
 /// Counts over all Services, for the last line.
@@ -36,8 +38,10 @@ struct PlanTotals {
 pub(super) fn plans(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<bool> {
     let wide = planner.format == OutputFormat::Wide;
     let mut table = Table::new(["NAMESPACE", "SERVICE", "OBJECT", "ACTION", "DETAIL"]);
+    let mut why = Table::new(["SERVICE", "CODE", "DETAIL"]);
     let mut report = FindingsReport::of_input(planner.index.problems(), wide);
     let mut totals = PlanTotals::default();
+    let one = planner.index.entries().len() == 1;
     planner.each(
         |entry| {
             let plan = planner.plan(entry);
@@ -46,10 +50,20 @@ pub(super) fn plans(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<b
                 .map(|c| (format!("{} {}", c.kind, c.name), c.action, c.detail))
                 .collect();
             let leftover = plan.problems.iter().any(|p| p.code == Reason::ServiceMissing);
+            // Of thousands of Services that stay without addresses, only those that change matter here.
+            let shown = one || rows.iter().any(|(_, verb, _)| verb.is_change());
+            let nothing = if shown { planner.why_nothing(entry, &plan) } else { None };
             let report = FindingsReport::of_plan(entry, plan, wide);
-            (entry.namespace.clone(), entry.name.clone(), entry.service.is_some(), leftover, rows, report)
+            (entry.namespace.clone(), entry.name.clone(), entry.service.is_some(), leftover, rows, nothing, report)
         },
-        |(namespace, name, service, leftover, rows, part)| {
+        |(namespace, name, service, leftover, rows, nothing, part)| {
+            for cause in nothing.iter().flat_map(Diagnosis::leading) {
+                why.push([
+                    format!("{namespace}/{name}").into(),
+                    cause.code.code().into(),
+                    cause.detail.as_str().into(),
+                ]);
+            }
             totals.services += usize::from(service);
             totals.leftover += usize::from(leftover);
             totals.changed += usize::from(rows.iter().any(|(_, verb, _)| verb.is_change()));
@@ -73,6 +87,11 @@ pub(super) fn plans(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<b
     planner.progress.finish();
     if !table.is_empty() {
         table.print(out, 0)?;
+        writeln!(out)?;
+    }
+    if !why.is_empty() {
+        writeln!(out, "{BOLD}Why no ready address is published{BOLD:#}")?;
+        why.print(out, 0)?;
         writeln!(out)?;
     }
     report.print(out)?;
@@ -120,11 +139,11 @@ impl PlanTotals {
     }
 }
 
-/// Prints the objects that two releases treat differently. Returns whether there are any.
+/// Prints what two releases treat differently: of many Services the causes, else the objects. Returns whether there is
+/// something.
 pub(super) fn deviations(planner: &Planner<'_>, minor: Minor, out: &mut Output) -> anyhow::Result<bool> {
-    let (before, after) = (planner.options.compat.to_string(), minor.to_string());
-    let mut table = Table::new(["NAMESPACE", "SERVICE", "OBJECT", &before, &after, "DETAIL"]);
-    let (mut services, mut changed) = (0, 0);
+    let mut services = 0;
+    let mut deviating: Vec<(Text, Text, Vec<Deviation>)> = Vec::new();
     planner.each(
         |entry| {
             let state = planner.index.state(entry);
@@ -133,27 +152,29 @@ pub(super) fn deviations(planner: &Planner<'_>, minor: Minor, out: &mut Output) 
         },
         |(namespace, name, service, found)| {
             services += usize::from(service);
-            changed += usize::from(!found.is_empty());
-            for d in found {
-                table.push([
-                    namespace.as_str().into(),
-                    name.as_str().into(),
-                    format!("{} {}", d.kind, d.name).into(),
-                    Cell::styled(d.compat.word(), DIM),
-                    Cell::styled(d.against.word(), style(d.against)),
-                    d.detail.into(),
-                ]);
+            if !found.is_empty() {
+                deviating.push((namespace, name, found));
             }
             Ok(())
         },
     )?;
     planner.progress.finish();
+    let wide = planner.format == OutputFormat::Wide;
     let compat = planner.options.compat;
-    if !table.is_empty() {
-        table.print(out, 0)?;
+    let changed = deviating.len();
+    if changed > 1 && !wide && !planner.by_name {
+        let mut groups = UpgradeGroups::default();
+        for (namespace, name, found) in &deviating {
+            groups.add(&format!("{namespace}/{name}"), found);
+        }
+        let width = out.width();
+        groups.write(out, [&compat.to_string(), &minor.to_string()], width)?;
+        writeln!(out)?;
+    } else if changed > 0 {
+        deviating_objects(deviating, [&compat.to_string(), &minor.to_string()]).print(out, 0)?;
         writeln!(out)?;
     }
-    FindingsReport::of_input(planner.index.problems(), planner.format == OutputFormat::Wide).print(out)?;
+    FindingsReport::of_input(planner.index.problems(), wide).print(out)?;
     let services = plural(services, "Service");
     let change = if minor < compat { "Downgrading" } else { "Upgrading" };
     if changed == 0 {
@@ -163,6 +184,24 @@ pub(super) fn deviations(planner: &Planner<'_>, minor: Minor, out: &mut Output) 
         writeln!(out, "`roster compat {compat} --against {minor}` lists what differs between the two releases")?;
     }
     Ok(changed > 0)
+}
+
+/// The objects that two releases treat differently.
+fn deviating_objects<'a>(deviating: Vec<(Text, Text, Vec<Deviation>)>, releases: [&'a str; 2]) -> Table<'a, 6> {
+    let mut table = Table::new(["NAMESPACE", "SERVICE", "OBJECT", releases[0], releases[1], "DETAIL"]);
+    for (namespace, name, found) in deviating {
+        for d in found {
+            table.push([
+                namespace.as_str().into(),
+                name.as_str().into(),
+                format!("{} {}", d.kind, d.name).into(),
+                Cell::styled(d.compat.word(), DIM),
+                Cell::styled(d.against.word(), style(d.against)),
+                d.detail.into(),
+            ]);
+        }
+    }
+    table
 }
 
 fn style(verb: Verb) -> Style {

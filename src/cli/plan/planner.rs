@@ -1,17 +1,27 @@
 //! One run of `roster plan`: what to plan, with which options.
 
+use std::sync::OnceLock;
+
 use crate::{
     cli::{output::OutputFormat, progress_line::ProgressLine},
     engine::{
+        compare::publishes_nothing,
+        explain::{Diagnosis, Focus, LabelGroups, explain_only},
         profile::Minor,
         state::{Controller, Options, Plan},
     },
     inventory::{Entry, Index, whole},
+    model::Pod,
 };
 
 /// Plans every chosen Service.
 pub(super) struct Planner<'a> {
     pub(super) index: &'a Index<'a>,
+    pub(super) pods: &'a [Pod],
+    /// All pods by their labels; built when a Service has no ready address.
+    pub(super) groups: OnceLock<LabelGroups<'a>>,
+    /// Whether Services were given by name.
+    pub(super) by_name: bool,
     pub(super) controllers: Vec<Controller>,
     pub(super) options: Options,
     pub(super) format: OutputFormat,
@@ -26,6 +36,20 @@ impl Planner<'_> {
     /// The plan of another release.
     pub(super) fn plan_as(&self, entry: &Entry<'_>, compat: Minor) -> Plan {
         whole::plan_of(self.index, entry, &self.controllers, &Options { compat, ..self.options })
+    }
+
+    /// Why no ready address of a Service with a selector is published once `plan` is carried out; `None` if one is.
+    pub(super) fn why_nothing(&self, entry: &Entry<'_>, plan: &Plan) -> Option<Diagnosis> {
+        let state = self.index.state(entry);
+        let selects = entry.service.is_some_and(|service| service.selector.is_some());
+        let whole = self.controllers.len() == Controller::ALL.len();
+        let known = !self.index.unknown().hides_pods_of(&state);
+        if !selects || !whole || !known || !publishes_nothing(&state, plan) {
+            return None;
+        }
+        let groups = self.groups.get_or_init(|| self.pods.iter().collect());
+        let focus = Focus { pods: Some(groups), ..Focus::default() };
+        Some(Diagnosis::of(&explain_only(&state, &self.options, focus)))
     }
 
     /// Calls `f` for every Service, on all cores, and passes the results to `sink` in the order of the Services.

@@ -1,10 +1,11 @@
 //! The comparison of two releases: the objects that an upgrade changes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::Serialize;
 
 use super::{
+    aspect::{Aspect, Difference},
     change::{ChangedObject, ObjectChange, Verb, changes},
     difference,
 };
@@ -23,6 +24,9 @@ pub struct Deviation {
     pub against: Verb,
     /// How the object of the other release differs.
     pub detail: String,
+    /// What it differs in, if both releases have the object.
+    #[serde(skip)]
+    pub aspects: BTreeSet<Aspect>,
 }
 
 /// The objects of one state that two releases treat differently.
@@ -49,15 +53,13 @@ fn deviation(left: Option<ObjectChange<'_>>, right: Option<ObjectChange<'_>>) ->
         (Some(ChangedObject::Slice(old)), Some(ChangedObject::Slice(new))) => difference::slices(old, new),
         (None, None) => None,
         // One of them is missing: the verbs say it.
-        _ => Some(String::new()),
+        _ => Some(Difference::default()),
     };
     if new.is_none() && compat == against {
         return None;
     }
     let (kind, name) = right.as_ref().or(left.as_ref()).map(|c| (c.kind, c.name.clone()))?;
-    let detail_of = |c: Option<ObjectChange<'_>>| c.map(|c| c.detail).unwrap_or_default();
-    let detail = new
-        .filter(|d| !d.is_empty())
-        .unwrap_or_else(|| if right.is_some() { detail_of(right) } else { detail_of(left) });
-    Some(Deviation { kind, name, compat, against, detail })
+    let new = new.unwrap_or_default();
+    let detail = if new.is_empty() { right.or(left).map(|c| c.detail).unwrap_or_default() } else { new.text() };
+    Some(Deviation { kind, name, compat, against, detail, aspects: new.aspects })
 }

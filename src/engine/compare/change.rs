@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::difference;
+use super::{aspect::Difference, difference};
 use crate::{
     engine::{
         reason::{EndlessWrite, Reason},
         state::{EndpointsAction, Plan, State},
     },
-    model::{EndpointSlice, Endpoints},
+    model::{Endpoint, EndpointSlice, Endpoints},
 };
 
 /// What happens to an object.
@@ -67,6 +67,8 @@ pub struct ObjectChange<'a> {
     pub action: Verb,
     /// How it differs from the stored object.
     pub detail: String,
+    /// The stored object.
+    pub before: Option<ChangedObject<'a>>,
     /// The object after the plan; `None` if it is deleted.
     pub after: Option<ChangedObject<'a>>,
 }
@@ -80,6 +82,14 @@ pub fn changes<'a>(state: &State<'a>, plan: &'a Plan, with_unchanged: bool) -> V
     all.extend(of_slices(state, plan));
     all.retain(|c| with_unchanged || c.action != Verb::None);
     all
+}
+
+/// Whether no ready address of the Service is published once `plan` is carried out.
+pub fn publishes_nothing(state: &State<'_>, plan: &Plan) -> bool {
+    changes(state, plan, true).iter().filter_map(|change| change.after).all(|after| match after {
+        ChangedObject::Endpoints(object) => object.subsets.iter().all(|subset| subset.addresses.is_empty()),
+        ChangedObject::Slice(slice) => !slice.endpoints.iter().any(Endpoint::ready),
+    })
 }
 
 fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<ObjectChange<'a>> {
@@ -103,6 +113,7 @@ fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<ObjectChange<'a
         name: name.to_string(),
         action,
         detail,
+        before: stored.map(ChangedObject::Endpoints),
         after: after.map(ChangedObject::Endpoints),
     })
 }
@@ -110,30 +121,34 @@ fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<ObjectChange<'a
 fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = ObjectChange<'a>> {
     let stored: BTreeMap<&str, &'a EndpointSlice> = state.slices.iter().map(|s| (s.meta.name.as_str(), *s)).collect();
     let slices = &plan.endpoint_slices;
-    let change = |name: String, action, detail, after: Option<&'a EndpointSlice>| ObjectChange {
-        kind: "EndpointSlice",
-        name,
-        action,
-        detail,
-        after: after.map(ChangedObject::Slice),
+    let change = |name: String, action, detail, before: Option<&'a EndpointSlice>, after: Option<&'a EndpointSlice>| {
+        ObjectChange {
+            kind: "EndpointSlice",
+            name,
+            action,
+            detail,
+            before: before.map(ChangedObject::Slice),
+            after: after.map(ChangedObject::Slice),
+        }
     };
     let mut all = Vec::new();
     for new in &slices.create {
         let name = format!("{}*", new.meta.generate_name);
-        all.push(change(name, Verb::Create, difference::slice_in_short(new), Some(new)));
+        all.push(change(name, Verb::Create, difference::slice_in_short(new), None, Some(new)));
     }
     for new in &slices.update {
-        let (action, detail) = match stored.get(new.meta.name.as_str()) {
+        let before = stored.get(new.meta.name.as_str()).copied();
+        let (action, detail) = match before {
             None => (Verb::Update, difference::slice_in_short(new)),
             Some(old) => updated(difference::slices(old, new), EndlessWrite::Slices, plan),
         };
-        all.push(change(new.meta.name.to_string(), action, detail, Some(new)));
+        all.push(change(new.meta.name.to_string(), action, detail, before, Some(new)));
     }
     for (names, action) in [(&slices.delete, Verb::Delete), (&slices.unchanged, Verb::None)] {
         for name in names {
             let old = stored.get(name.as_str()).copied();
             let detail = old.map(difference::slice_in_short).unwrap_or_default();
-            all.push(change(name.to_string(), action, detail, old.filter(|_| action == Verb::None)));
+            all.push(change(name.to_string(), action, detail, old, old.filter(|_| action == Verb::None)));
         }
     }
     all.into_iter()
@@ -141,9 +156,9 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Obje
 
 /// The verb of an update. Without a difference it is a rewrite: the controllers do not notice that the object is
 /// already stored, and will not notice it after the write either.
-fn updated(difference: Option<String>, kind: EndlessWrite, plan: &Plan) -> (Verb, String) {
-    if let Some(detail) = difference {
-        return (Verb::Update, detail);
+fn updated(difference: Option<Difference>, kind: EndlessWrite, plan: &Plan) -> (Verb, String) {
+    if let Some(difference) = difference {
+        return (Verb::Update, difference.text());
     }
     let found = |code: &Reason| plan.problems.iter().any(|p| p.code == *code);
     let codes: Vec<&str> =

@@ -6,9 +6,10 @@ use std::{
     rc::Rc,
 };
 
+use super::aspect::{Aspect, Difference};
 use crate::model::{
-    Endpoint, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels, ObjectMeta, ObjectRef, SlicePort, names,
-    protocol_or_tcp,
+    Endpoint, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels, ObjectMeta, ObjectRef, SlicePort, Text,
+    names, protocol_or_tcp,
 };
 
 /// The most addresses that are named; the others are counted.
@@ -31,28 +32,24 @@ pub(super) fn slice_in_short(slice: &EndpointSlice) -> String {
 }
 
 /// How an Endpoints object differs; `None` if it does not.
-pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<String> {
-    let mut parts = entries(&endpoints_entries(old), &endpoints_entries(new));
-    parts.extend(metadata(&old.meta, &new.meta));
-    if parts.is_empty() && old.subsets.iter().map(comparable).ne(new.subsets.iter().map(comparable)) {
-        parts.push("order or details of the subsets".to_owned());
+pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<Difference> {
+    let mut found = entries(&endpoints_entries(old), &endpoints_entries(new));
+    metadata(&mut found, &old.meta, &new.meta);
+    if found.is_empty() && old.subsets.iter().map(comparable).ne(new.subsets.iter().map(comparable)) {
+        found.add(Aspect::Order, "order or details of the subsets".to_owned());
     }
-    joined(&parts)
+    found.some()
 }
 
 /// How a slice differs; `None` if it does not.
-pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<String> {
-    let mut parts = entries(&slice_entries(old), &slice_entries(new));
-    parts.extend(fields(old, new));
-    parts.extend(metadata(&old.meta, &new.meta));
-    if parts.is_empty() && (old.address_type != new.address_type || old.endpoints.len() != new.endpoints.len()) {
-        parts.push("repeated endpoints".to_owned());
+pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<Difference> {
+    let mut found = entries(&slice_entries(old), &slice_entries(new));
+    fields(&mut found, old, new);
+    metadata(&mut found, &old.meta, &new.meta);
+    if found.is_empty() && (old.address_type != new.address_type || old.endpoints.len() != new.endpoints.len()) {
+        found.add(Aspect::Order, "repeated endpoints".to_owned());
     }
-    joined(&parts)
-}
-
-fn joined(parts: &[String]) -> Option<String> {
-    (!parts.is_empty()).then(|| parts.join("; "))
+    found.some()
 }
 
 fn in_short(entries: &Entries<'_>) -> String {
@@ -126,7 +123,7 @@ fn endpoints_port(p: &EndpointPort) -> String {
 }
 
 fn slice_port(p: &SlicePort) -> String {
-    let text = |t: &Option<crate::model::Text>| t.clone().unwrap_or_default();
+    let text = |t: &Option<Text>| t.clone().unwrap_or_default();
     port(&text(&p.name), p.port, &text(&p.protocol), p.app_protocol.as_deref())
 }
 
@@ -146,34 +143,36 @@ fn ports(list: impl Iterator<Item = String>) -> Rc<str> {
 }
 
 /// Addresses that come, go or change.
-fn entries(old: &Entries<'_>, new: &Entries<'_>) -> Vec<String> {
+fn entries(old: &Entries<'_>, new: &Entries<'_>) -> Difference {
     let added: Vec<_> = new.keys().filter(|who| !old.contains_key(*who)).map(|w| name(*w)).collect();
     let removed: Vec<_> = old.keys().filter(|who| !new.contains_key(*who)).map(|w| name(*w)).collect();
-    let mut changed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut changed: BTreeMap<(String, Aspect), Vec<String>> = BTreeMap::new();
     for (who, after) in new {
         let Some(before) = old.get(who).filter(|before| *before != after) else { continue };
         changed.entry(step(before, after)).or_default().push(name(*who));
     }
-    let mut parts = Vec::new();
+    let mut found = Difference::default();
     if !added.is_empty() {
-        parts.push(format!("+ {}", some(&added)));
+        found.add(Aspect::Addresses, format!("+ {}", some(&added)));
     }
     if !removed.is_empty() {
-        parts.push(format!("- {}", some(&removed)));
+        found.add(Aspect::Addresses, format!("- {}", some(&removed)));
     }
-    parts.extend(changed.into_iter().map(|(step, who)| format!("{step}: {}", some(&who))));
-    parts
+    for ((step, aspect), who) in changed {
+        found.add(aspect, format!("{step}: {}", some(&who)));
+    }
+    found
 }
 
 /// The change of an endpoint: of its stage, or else of its ports.
-fn step(before: &Stages, after: &Stages) -> String {
+fn step(before: &Stages, after: &Stages) -> (String, Aspect) {
     let stages = |what: &Stages| -> BTreeSet<&str> { what.iter().map(|(_, stage)| *stage).collect() };
     let ports = |what: &Stages| what.iter().map(|(ports, _)| ports.to_string()).collect::<Vec<_>>().join(", ");
     match (stages(before), stages(after)) {
         (a, b) if a != b && a.len() == 1 && b.len() == 1 => {
-            format!("{} -> {}", a.first().unwrap_or(&""), b.first().unwrap_or(&""))
+            (format!("{} -> {}", a.first().unwrap_or(&""), b.first().unwrap_or(&"")), Aspect::Readiness)
         }
-        _ => format!("ports {} -> {}", or_none(&ports(before)), or_none(&ports(after))),
+        _ => (format!("ports {} -> {}", or_none(&ports(before)), or_none(&ports(after))), Aspect::Ports),
     }
 }
 
@@ -196,12 +195,12 @@ fn some<T: Display>(list: &[T]) -> String {
 }
 
 /// The fields besides address, pod and stage that differ, each with the number of endpoints.
-fn fields(old: &EndpointSlice, new: &EndpointSlice) -> Vec<String> {
-    let mut before: BTreeMap<(&[crate::model::Text], &str), &Endpoint> = BTreeMap::new();
+fn fields(found: &mut Difference, old: &EndpointSlice, new: &EndpointSlice) {
+    let mut before: BTreeMap<(&[Text], &str), &Endpoint> = BTreeMap::new();
     for e in &old.endpoints {
         before.insert((&e.addresses, target(e.target_ref.as_deref())), e);
     }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
     for new in &new.endpoints {
         let Some(old) = before.get(&(&new.addresses[..], target(new.target_ref.as_deref()))) else { continue };
         let differs = [
@@ -217,7 +216,9 @@ fn fields(old: &EndpointSlice, new: &EndpointSlice) -> Vec<String> {
             *counts.entry(field).or_default() += 1;
         }
     }
-    counts.into_iter().map(|(field, n)| format!("{field} of {n}")).collect()
+    for (field, n) in counts {
+        found.add(Aspect::Field(field), format!("{field} of {n}"));
+    }
 }
 
 fn same_target(a: Option<&ObjectRef>, b: Option<&ObjectRef>) -> bool {
@@ -228,21 +229,23 @@ fn same_target(a: Option<&ObjectRef>, b: Option<&ObjectRef>) -> bool {
 }
 
 /// Labels, annotations and owners that differ. The trigger time does not count: it changes with every write.
-fn metadata(old: &ObjectMeta, new: &ObjectMeta) -> Vec<String> {
-    let mut parts = map("label", &old.labels, &new.labels);
-    parts.extend(map("annotation", &old.annotations, &new.annotations));
+fn metadata(found: &mut Difference, old: &ObjectMeta, new: &ObjectMeta) {
+    map(found, "label", Aspect::Label, &old.labels, &new.labels);
+    map(found, "annotation", Aspect::Annotation, &old.annotations, &new.annotations);
     if old.owner_references != new.owner_references {
-        parts.push("owner".to_owned());
+        found.add(Aspect::Owner, "owner".to_owned());
     }
-    parts
 }
 
-fn map(what: &str, old: &Labels, new: &Labels) -> Vec<String> {
-    let counts = |(key, _): &(&crate::model::Text, &crate::model::Text)| key.as_str() != names::TRIGGER_TIME;
-    let set = new.iter().filter(counts).filter(|(k, v)| old.get(k) != Some(v)).map(|(k, v)| format!("{k}={v}"));
-    let gone = old.iter().filter(counts).filter(|(k, _)| !new.contains_key(k)).map(|(k, _)| format!("{k} removed"));
-    let all: Vec<String> = set.chain(gone).collect();
-    if all.is_empty() { Vec::new() } else { vec![format!("{what} {}", some(&all))] }
+fn map(found: &mut Difference, what: &str, aspect: fn(Text) -> Aspect, old: &Labels, new: &Labels) {
+    let counts = |(key, _): &(&Text, &Text)| key.as_str() != names::TRIGGER_TIME;
+    let set = new.iter().filter(counts).filter(|(k, v)| old.get(k) != Some(v)).map(|(k, v)| (k, format!("{k}={v}")));
+    let gone =
+        old.iter().filter(counts).filter(|(k, _)| !new.contains_key(k)).map(|(k, _)| (k, format!("{k} removed")));
+    let (keys, texts): (Vec<&Text>, Vec<String>) = set.chain(gone).unzip();
+    if !texts.is_empty() {
+        found.add_all(keys.into_iter().cloned().map(aspect), format!("{what} {}", some(&texts)));
+    }
 }
 
 /// A subset without the resource versions of its targets, which never count.
@@ -250,7 +253,7 @@ fn comparable(subset: &EndpointSubset) -> EndpointSubset {
     let mut subset = subset.clone();
     for address in subset.addresses.iter_mut().chain(&mut subset.not_ready_addresses) {
         if let Some(target) = &mut address.target_ref {
-            std::sync::Arc::make_mut(target).resource_version = crate::model::Text::default();
+            std::sync::Arc::make_mut(target).resource_version = Text::default();
         }
     }
     subset

@@ -4,10 +4,12 @@
 //! [`Tally::is_change`] tells the two apart; the command line and the servers use it.
 
 mod against;
+mod aspect;
 mod change;
 mod difference;
 mod tally;
 
 pub use against::{Deviation, deviations};
-pub use change::{ChangedObject, ObjectChange, Verb, changes};
+pub use aspect::Aspect;
+pub use change::{ChangedObject, ObjectChange, Verb, changes, publishes_nothing};
 pub use tally::{Tally, Writes};

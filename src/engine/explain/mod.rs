@@ -8,17 +8,21 @@
 //! [`MAX_VERDICTS`] are reached, from at most [`MAX_RECORDS`] records; [`Summary::omitted_rows`] counts the rest. At
 //! most [`MAX_REASONS`] causes are listed for the Service.
 
+mod diagnosis;
 mod explanation;
+mod pod_relation;
 mod selector_misses;
 mod service_causes;
 #[cfg(test)]
 mod tests;
 mod verdicts;
 
+pub use diagnosis::{DiagnosedCause, Diagnosis};
 pub use explanation::{
     Cause, Explanation, LabelMiss, MAX_LISTED_VERDICTS, MAX_REASONS, MAX_RECORDS, MAX_TEXT, MAX_VERDICTS, PodState,
     PodVerdict, PortName, ScopeCounts, Summary,
 };
+pub use pod_relation::PodRelation;
 pub use selector_misses::LabelGroups;
 
 use crate::engine::{

@@ -151,7 +151,8 @@ fn similarity(selector: &Labels, pairs: &Pairs<'_>) -> usize {
     values.filter(|(wanted, found)| wanted != found).map(|(wanted, found)| shared_letters(wanted, found)).sum()
 }
 
-fn shared_letters(a: &str, b: &str) -> usize {
+/// The letters that two texts share, in any order, in thousandths of all letters.
+pub(super) fn shared_letters(a: &str, b: &str) -> usize {
     let mut letters = [0usize; 256];
     a.bytes().for_each(|c| letters[usize::from(c)] += 1);
     let mut shared = 0;

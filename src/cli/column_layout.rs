@@ -1,0 +1,200 @@
+//! The layout of a table's columns: how wide each is, and how a row becomes lines.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+/// Spaces between two columns.
+const GAP: usize = 2;
+/// The width of the last column from which it alone wraps: it holds sentences, the others hold names.
+const SENTENCE: usize = 24;
+/// The width to which a column shrinks before lines get longer than the terminal.
+const LEAST: usize = 8;
+
+/// The widths of a table's columns.
+#[derive(Debug)]
+pub(super) struct ColumnLayout {
+    indent: usize,
+    widths: Vec<usize>,
+}
+
+impl ColumnLayout {
+    /// The layout of `rows`, which all have as many texts, on a screen of this width; without a width, each row is one
+    /// line.
+    pub(super) fn of<'t, R>(rows: impl Iterator<Item = R> + Clone, indent: usize, screen: Option<usize>) -> Self
+    where
+        R: Iterator<Item = &'t str>,
+    {
+        let natural = widest(rows.clone(), |_, text| columns(text));
+        let Some(screen) = screen else { return Self { indent, widths: natural } };
+        let room = screen.saturating_sub(indent + natural.len().saturating_sub(1) * GAP);
+        if natural.iter().sum::<usize>() <= room {
+            return Self { indent, widths: natural };
+        }
+        let words = widest(rows.clone(), |_, text| longest(text.split(' ')));
+        let mut widths = fit(&natural, &words, room);
+        // Where cells wrap, they seldom fill their column: the last one gets what is left.
+        let used = widest(rows, |column, text| longest(wrap(text, widths[column]).into_iter()));
+        if let Some((last, names)) = widths.split_last_mut() {
+            names.copy_from_slice(&used[..names.len()]);
+            let left = room.saturating_sub(names.iter().sum());
+            *last = left.max(*last).min(natural[natural.len() - 1]);
+        }
+        Self { indent, widths }
+    }
+
+    /// Writes one row: as many lines as its longest cell needs, without spaces at their ends.
+    pub(super) fn write_row(&self, out: &mut dyn Write, texts: &[&str], styles: &[Style]) -> io::Result<()> {
+        let cells: Vec<Vec<&str>> = texts.iter().zip(&self.widths).map(|(text, width)| wrap(text, *width)).collect();
+        let lines = cells.iter().map(Vec::len).max().unwrap_or_default();
+        for line in 0..lines {
+            let part = |i: usize| cells[i].get(line).copied().unwrap_or_default();
+            if let Some(filled) = (0..cells.len()).rposition(|i| !part(i).is_empty()) {
+                write!(out, "{:indent$}", "", indent = self.indent)?;
+                for i in 0..=filled {
+                    let (text, style) = (part(i), styles[i]);
+                    if !text.is_empty() {
+                        write!(out, "{style}{text}{style:#}")?;
+                    }
+                    if i < filled {
+                        write!(out, "{:pad$}", "", pad = self.widths[i].saturating_sub(columns(text)) + GAP)?;
+                    }
+                }
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// The largest measure of each column.
+fn widest<'t, R>(rows: impl Iterator<Item = R>, measure: impl Fn(usize, &str) -> usize) -> Vec<usize>
+where
+    R: Iterator<Item = &'t str>,
+{
+    let mut widths = Vec::new();
+    for row in rows {
+        for (column, text) in row.enumerate() {
+            if column == widths.len() {
+                widths.push(0);
+            }
+            widths[column] = measure(column, text).max(widths[column]);
+        }
+    }
+    widths
+}
+
+/// The columns of the longest text.
+fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
+    texts.map(columns).max().unwrap_or_default()
+}
+
+/// The widths of columns that share `room`. The last one shrinks first; then all of them shrink, the widest first: down
+/// to their longest words if that is enough, else to [`LEAST`].
+fn fit(natural: &[usize], words: &[usize], room: usize) -> Vec<usize> {
+    let Some((last, names)) = natural.split_last() else { return Vec::new() };
+    let left = room.saturating_sub(names.iter().sum());
+    if left >= SENTENCE.min(*last) {
+        return names.iter().copied().chain([left.min(*last)]).collect();
+    }
+    let least: Vec<usize> = natural.iter().map(|n| LEAST.min(*n)).collect();
+    let floors = if words.iter().sum::<usize>() <= room { words } else { &least };
+    let capped = |cap: usize| natural.iter().zip(floors).map(move |(n, floor)| cap.max(*floor).min(*n));
+    let widest = natural.iter().copied().max().unwrap_or_default();
+    let cap = (0..=widest).rev().find(|cap| capped(*cap).sum::<usize>() <= room).unwrap_or_default();
+    capped(cap).collect()
+}
+
+/// How many columns a text takes. Names in Kubernetes are ASCII; a wide character elsewhere may shift its row.
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Breaks a text into parts of at most `width` columns: at spaces; in a longer word after punctuation, else anywhere.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<&str> {
+    let width = width.max(1);
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((limit, _)) = rest.char_indices().nth(width) {
+        let (part, next) = rest.split_at(end_of_part(rest, limit));
+        parts.push(part);
+        rest = next.strip_prefix(' ').unwrap_or(next);
+    }
+    parts.push(rest);
+    parts
+}
+
+/// Where the first part of `text` ends, which may take its first `limit` bytes.
+fn end_of_part(text: &str, limit: usize) -> usize {
+    if text[limit..].starts_with(' ') {
+        return limit;
+    }
+    let space = text[..limit].rfind(' ').filter(|at| *at > 0);
+    let punctuation = || text[..limit].rfind(['-', '/', '.', ',', ':', '=']).map(|at| at + 1);
+    space.or_else(|| punctuation().filter(|at| *at > limit / 2)).unwrap_or(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn texts_break_at_spaces_then_after_punctuation_then_anywhere() {
+        for (text, width, want) in [
+            ("", 4, &[""][..]),
+            ("one two", 7, &["one two"]),
+            ("one two", 6, &["one", "two"]),
+            ("one two", 3, &["one", "two"]),
+            ("ä ö ü", 3, &["ä ö", "ü"]),
+            ("aaaaaaaaaa bb", 4, &["aaaa", "aaaa", "aa", "bb"]),
+            ("web-lr6nq65xss-7jjqk", 18, &["web-lr6nq65xss-", "7jjqk"]),
+            ("a-bbbbbbbb", 8, &["a-bbbbbb", "bb"]),
+            ("x", 0, &["x"]),
+            (" leading", 4, &[" lea", "ding"]),
+        ] {
+            assert_eq!(wrap(text, width), want, "{text:?} in {width}");
+        }
+    }
+
+    #[test]
+    fn columns_share_the_room() {
+        for (name, natural, words, room, want) in [
+            ("all fit", &[4, 7, 20][..], &[4, 7, 9][..], 31, &[4, 7, 20][..]),
+            ("sentences wrap", &[4, 7, 90], &[4, 7, 9], 60, &[4, 7, 49]),
+            ("names that hold spaces wrap", &[40, 7, 90], &[9, 7, 9], 60, &[26, 7, 26]),
+            ("names break", &[60, 60, 90], &[60, 60, 9], 60, &[20, 20, 20]),
+            ("narrower than anything", &[60, 60, 90], &[60, 60, 9], 10, &[8, 8, 8]),
+            ("nothing", &[], &[], 10, &[]),
+        ] {
+            assert_eq!(fit(natural, words, room), want, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_longer_than_the_screen_and_no_text_is_lost(
+            cells in prop::collection::vec([".{0,40}", "[a-z -]{0,60}", "[a-z ./]{0,90}"], 1..5),
+            indent in 0usize..3,
+            screen in 40usize..120,
+        ) {
+            let rows: Vec<[&str; 3]> = cells.iter().map(|row| [&*row[0], &*row[1], &*row[2]]).collect();
+            let layout = ColumnLayout::of(rows.iter().map(|row| row.iter().copied()), indent, Some(screen));
+            for row in &rows {
+                let mut out = Vec::new();
+                layout.write_row(&mut out, row, &[Style::new(); 3])?;
+                let out = String::from_utf8(out)?;
+                for line in out.split('\n') {
+                    prop_assert!(columns(line) <= screen, "{} columns of {screen}: {line:?}", columns(line));
+                }
+                let letters = |text: &str| {
+                    let mut all: Vec<char> = text.chars().filter(|c| *c != ' ' && *c != '\n').collect();
+                    all.sort_unstable();
+                    all
+                };
+                prop_assert_eq!(letters(&out), letters(&row.concat()));
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! `roster explain CODE`: the page of a reason or of a rule, as in `docs/reasons.md` and `docs/rules.md`.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::{
+    admission::{Remedy, Rule},
+    cli::{
+        column_layout::wrap,
+        output::{ItemWriter, Output, OutputFormat},
+        style::BOLD,
+        suggestion::nearest,
+    },
+    engine::reason::Reason,
+};
+
+/// The examples of the rules, each below a heading with the code of its rule.
+const RULES: &str = include_str!("../../../docs/rules.md");
+/// The width of prose where there is no screen.
+const PROSE: usize = 100;
+
+/// What there is to say about a code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct CodePage {
+    code: &'static str,
+    /// `reason` or `rule`: some codes are both.
+    kind: &'static str,
+    /// Severity, or kinds and modes.
+    about: String,
+    meaning: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    fix: &'static str,
+    /// An object, and the answer of the webhook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    example: Option<CodeExample>,
+}
+
+/// An object that a rule finds fault with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct CodeExample {
+    object: &'static str,
+    answer: &'static str,
+}
+
+/// The end of a page without pages.
+#[derive(Serialize)]
+struct Tail {}
+
+/// The pages of these texts, if all of them are codes.
+pub(super) fn of_all(texts: &[String]) -> Option<Vec<CodePage>> {
+    let pages: Vec<Vec<CodePage>> = texts.iter().map(|text| of(text)).collect();
+    (!pages.is_empty() && pages.iter().all(|p| !p.is_empty())).then(|| pages.concat())
+}
+
+/// The code that was most likely meant.
+pub(super) fn suggestion(text: &str) -> Option<&'static str> {
+    let codes = Reason::ALL.iter().map(|r| r.code()).chain(Rule::ALL.iter().map(|r| r.code()));
+    nearest(text, codes, |code| code)
+}
+
+/// The pages of a code: that of the reason and that of the rule.
+fn of(code: &str) -> Vec<CodePage> {
+    let reason = Reason::ALL.iter().filter(|r| r.code() == code).map(|r| CodePage {
+        code: r.code(),
+        kind: "reason",
+        about: format!("severity {}", format!("{:?}", r.severity()).to_lowercase()),
+        meaning: r.meaning(),
+        fix: r.fix(),
+        example: None,
+    });
+    let rule = Rule::ALL.iter().filter(|r| r.code() == code).map(|r| CodePage {
+        code: r.code(),
+        kind: "rule",
+        about: format!("for {}; {}", r.kinds().join(", "), modes(*r)),
+        meaning: r.meaning(),
+        fix: r.fix(),
+        example: example(code),
+    });
+    reason.chain(rule).collect()
+}
+
+/// What the webhook does by default, and where a policy enforces the rule.
+fn modes(rule: Rule) -> String {
+    let default = format!("{:?}", rule.default_mode()).to_lowercase();
+    let enforced = match rule.remedy() {
+        Remedy::Change => "changes the object".to_owned(),
+        Remedy::Refuse => format!("refuses it ({} {})", rule.refusal().code(), rule.refusal().reason()),
+    };
+    format!("mode {default} by default; enforce {enforced}")
+}
+
+/// The example below the heading of a rule: two blocks of code.
+fn example(code: &str) -> Option<CodeExample> {
+    let (_, section) = RULES.split_once(&format!("\n### {code}\n"))?;
+    let section = section.split("\n### ").next()?;
+    let block = |fence: &str| section.split_once(fence)?.1.split_once("\n```").map(|(block, _)| block);
+    Some(CodeExample { object: block("```yaml\n")?, answer: block("```text\n")? })
+}
+
+/// Prints pages.
+pub(super) fn print(pages: &[CodePage], format: OutputFormat, out: &mut Output) -> anyhow::Result<()> {
+    if !format.is_table() {
+        let mut items = ItemWriter::start(out, format)?;
+        for page in pages {
+            items.write(&ItemWriter::item(format, page)?)?;
+        }
+        return items.end(&Tail {});
+    }
+    let width = out.width();
+    for (i, page) in pages.iter().enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        page.write(out, width)?;
+    }
+    Ok(())
+}
+
+impl CodePage {
+    fn write(&self, out: &mut dyn Write, width: Option<usize>) -> io::Result<()> {
+        let width = width.unwrap_or(PROSE).min(PROSE);
+        writeln!(out, "{BOLD}{}{BOLD:#}: {}, {}", self.code, self.kind, self.about)?;
+        paragraph(out, self.meaning, width)?;
+        if !self.fix.is_empty() {
+            writeln!(out, "\n{BOLD}What to do{BOLD:#}")?;
+            paragraph(out, self.fix, width)?;
+        }
+        if let Some(CodeExample { object, answer }) = &self.example {
+            writeln!(out, "\n{BOLD}Example{BOLD:#}")?;
+            object.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
+            writeln!(out, "\n{BOLD}Answer in each mode{BOLD:#}")?;
+            answer.lines().try_for_each(|line| paragraph(out, line, width))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a text in lines that fit, indented.
+fn paragraph(out: &mut dyn Write, text: &str, width: usize) -> io::Result<()> {
+    wrap(text, width.saturating_sub(2)).into_iter().try_for_each(|line| writeln!(out, "  {line}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(code: &str, width: usize) -> String {
+        let pages = of_all(&[code.to_owned()]).unwrap();
+        let mut out = Vec::new();
+        pages.iter().for_each(|page| page.write(&mut out, Some(width)).unwrap());
+        anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
+    }
+
+    #[test]
+    fn a_reason_has_a_page_that_fits() {
+        for (width, want) in [
+            (
+                100,
+                "\
+no-pod-ip: reason, severity warning
+  The pod has no address yet.
+
+What to do
+  Wait until the pod is scheduled and its network is set up; see the pod's events.
+",
+            ),
+            (
+                50,
+                "\
+no-pod-ip: reason, severity warning
+  The pod has no address yet.
+
+What to do
+  Wait until the pod is scheduled and its network
+  is set up; see the pod's events.
+",
+            ),
+        ] {
+            assert_eq!(shown("no-pod-ip", width), want, "{width}");
+        }
+    }
+
+    #[test]
+    fn a_rule_has_a_page_with_its_example() {
+        let want = "\
+superedge-topology-keys: rule, for Service; mode warn by default; enforce refuses it (422 Invalid)
+  SuperEdge's annotation";
+        let got = shown("superedge-topology-keys", 100);
+        assert!(got.starts_with(want), "{got}");
+        assert!(got.contains("\nExample\n  apiVersion: v1\n  kind: Service\n"), "{got}");
+        assert!(got.contains("\nAnswer in each mode\n  enforce: 422 Invalid: "), "{got}");
+    }
+
+    #[test]
+    fn every_code_has_a_page_and_every_rule_an_example() {
+        for reason in Reason::ALL {
+            assert!(of(reason.code()).iter().any(|page| page.kind == "reason"), "{reason}");
+        }
+        for rule in Rule::ALL {
+            let page = of(rule.code()).pop().unwrap();
+            assert!(page.kind == "rule" && page.example.is_some(), "{rule}");
+        }
+        assert_eq!(of("selector-matches-nothing").len(), 2, "a reason and a rule");
+        assert_eq!(of_all(&["ready".to_owned(), "web".to_owned()]), None);
+        assert_eq!(suggestion("named-port-mising"), Some("named-port-missing"));
+    }
+}

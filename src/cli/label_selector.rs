@@ -1,0 +1,138 @@
+//! `-l`: a label selector, as `kubectl` takes it.
+
+use std::str::FromStr;
+
+use crate::model::{Labels, Text};
+
+/// What labels must be like: all of its requirements hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LabelSelector(Vec<Requirement>);
+
+/// A requirement on one label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Requirement {
+    key: Text,
+    test: LabelTest,
+}
+
+/// What the value of a label must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum LabelTest {
+    /// One of these.
+    In(Vec<Text>),
+    /// None of these; a missing label is fine.
+    NotIn(Vec<Text>),
+    /// Anything.
+    Exists,
+    /// There must not be such a label.
+    Missing,
+}
+
+impl LabelSelector {
+    /// Whether all requirements hold.
+    pub(super) fn matches(&self, labels: &Labels) -> bool {
+        self.0.iter().all(|Requirement { key, test }| match (test, labels.get(key)) {
+            (LabelTest::In(values), found) => found.is_some_and(|value| values.contains(value)),
+            (LabelTest::NotIn(values), found) => found.is_none_or(|value| !values.contains(value)),
+            (LabelTest::Exists, found) => found.is_some(),
+            (LabelTest::Missing, found) => found.is_none(),
+        })
+    }
+}
+
+impl FromStr for LabelSelector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        split(text)
+            .into_iter()
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .map(requirement)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// The requirements, which commas outside of parentheses separate.
+fn split(text: &str) -> Vec<&str> {
+    let mut within = false;
+    text.split(move |c| {
+        within = (within || c == '(') && c != ')';
+        c == ',' && !within
+    })
+    .collect()
+}
+
+fn requirement(text: &str) -> Result<Requirement, String> {
+    let (key, test) = if let Some((head, values)) = text.split_once('(') {
+        let values = values.strip_suffix(')').ok_or_else(|| format!("{text:?} lacks its closing parenthesis"))?;
+        let values = values.split(',').map(|value| Text::new(value.trim())).collect();
+        match head.split_whitespace().collect::<Vec<_>>()[..] {
+            [key, "in"] => (key, LabelTest::In(values)),
+            [key, "notin"] => (key, LabelTest::NotIn(values)),
+            _ => return Err(format!("{text:?} is neither KEY in (…) nor KEY notin (…)")),
+        }
+    } else if let Some((key, value)) = text.split_once("!=") {
+        (key, LabelTest::NotIn(vec![Text::new(value.trim())]))
+    } else if let Some((key, value)) = text.split_once("==").or_else(|| text.split_once('=')) {
+        (key, LabelTest::In(vec![Text::new(value.trim())]))
+    } else if let Some(key) = text.strip_prefix('!') {
+        (key, LabelTest::Missing)
+    } else {
+        (text, LabelTest::Exists)
+    };
+    let key = key.trim();
+    if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)) {
+        return Err(format!("{key:?} is not the key of a label"));
+    }
+    Ok(Requirement { key: Text::new(key), test })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_match_as_those_of_kubectl() {
+        let mut labels = Labels::default();
+        labels.insert("app", "web");
+        labels.insert("example.com/tier", "front");
+        labels.insert("empty", "");
+        for (selector, want) in [
+            ("", true),
+            ("app", true),
+            ("app=web", true),
+            ("app==web", true),
+            ("app = web , example.com/tier=front", true),
+            ("app=web,example.com/tier=back", false),
+            ("app!=web", false),
+            ("track!=canary", true),
+            ("!track", true),
+            ("!app", false),
+            ("track", false),
+            ("app in (web, api)", true),
+            ("app in (api),app", false),
+            ("app notin (api,cart),!track", true),
+            ("app notin (web)", false),
+            ("track notin (canary)", true),
+            ("empty=", true),
+            ("app=", false),
+        ] {
+            assert_eq!(selector.parse().map(|s: LabelSelector| s.matches(&labels)), Ok(want), "{selector}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_selector_is_refused() {
+        for (text, want) in [
+            ("app in (web", "\"app in (web\" lacks its closing parenthesis"),
+            ("app is (web)", "\"app is (web)\" is neither KEY in (…) nor KEY notin (…)"),
+            ("=web", "\"\" is not the key of a label"),
+            ("a b=web", "\"a b\" is not the key of a label"),
+            ("app>1", "\"app>1\" is not the key of a label"),
+        ] {
+            assert_eq!(text.parse::<LabelSelector>(), Err(want.to_owned()), "{text}");
+        }
+    }
+}

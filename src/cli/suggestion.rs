@@ -1,0 +1,42 @@
+//! "Did you mean …?": the name that was most likely meant.
+
+/// The candidate that is most like what was typed, if one is: a few letters differ, or one contains the other. `name`
+/// gives the text to compare.
+pub(super) fn nearest<T>(typed: &str, candidates: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Option<T> {
+    // A fourth of the letters, and always one.
+    let few = 1 + typed.chars().count() / 4;
+    let like = |candidate: &T| {
+        let name = name(candidate);
+        let distance = strsim::osa_distance(typed, name);
+        let contained = name.contains(typed) || typed.contains(name);
+        (!typed.is_empty() && !name.is_empty() && (distance <= few || contained)).then_some(distance)
+    };
+    candidates
+        .into_iter()
+        .filter_map(|c| like(&c).map(|distance| (distance, c)))
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        let names = ["web", "web-canary", "cart", "payment", ""];
+        for (typed, want) in [
+            ("web", Some("web")),
+            ("we", Some("web")),
+            ("wbe", Some("web")),
+            ("canary", Some("web-canary")),
+            ("web-canaary", Some("web-canary")),
+            ("paymnet", Some("payment")),
+            ("payments", Some("payment")),
+            ("search", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(typed, names, |name| name), want, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What is wrong with a Service, in a few words: its warnings and errors by code, the one to look at first in front.
+
+use super::explanation::{Cause, Explanation};
+use crate::{
+    engine::{
+        phrase::counted,
+        reason::{Reason, Severity},
+    },
+    model::Text,
+};
+
+/// The most causes that [`Diagnosis::leading`] gives.
+const LEADING: usize = 3;
+
+/// The warnings and errors of an [`Explanation`], each code once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// The causes: the worst first; of equal severity those of the Service first, and those that follow from others last.
+    pub causes: Vec<DiagnosedCause>,
+    /// If nothing is wrong and something is not served nevertheless: why.
+    pub note: Option<DiagnosedCause>,
+}
+
+/// A warning or an error of a Service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiagnosedCause {
+    /// Stable code.
+    pub code: Reason,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it means here, and for which pods.
+    pub detail: String,
+}
+
+impl Diagnosis {
+    /// The warnings and errors of `explanation`.
+    pub fn of(explanation: &Explanation) -> Self {
+        let mut causes = of_service(&explanation.reasons);
+        causes.extend(of_pods(explanation));
+        causes.sort_by_key(|c| (std::cmp::Reverse(c.severity), c.code == Reason::PortUnserved));
+        // A code that concerns the Service and its pods counts once.
+        let mut seen = Vec::new();
+        causes.retain(|c| {
+            let first = !seen.contains(&c.code);
+            seen.push(c.code);
+            first
+        });
+        let note = if causes.is_empty() { note(explanation) } else { None };
+        Self { causes, note }
+    }
+
+    /// What to look at first.
+    pub fn lead(&self) -> Option<&DiagnosedCause> {
+        self.causes.first().or(self.note.as_ref())
+    }
+
+    /// The causes that matter most: those as severe as the worst, or the note.
+    pub fn leading(&self) -> impl Iterator<Item = &DiagnosedCause> {
+        let worst = self.causes.iter().filter(|cause| cause.severity == self.severity());
+        worst.chain(&self.note).take(LEADING)
+    }
+
+    /// How bad it is; `Info` if nothing is wrong.
+    pub fn severity(&self) -> Severity {
+        self.causes.first().map_or(Severity::Info, |cause| cause.severity)
+    }
+}
+
+/// Why nothing is served although nothing is wrong, as for a Service without a selector; else why a pod is not served.
+fn note(explanation: &Explanation) -> Option<DiagnosedCause> {
+    let cause = match explanation.summary.pods {
+        0 => explanation.reasons.first()?,
+        _ => {
+            let row = explanation.rows.iter().find(|row| !row.served)?;
+            return row.reasons.first().map(|cause| of_pod(&row.pod, 1, cause));
+        }
+    };
+    Some(DiagnosedCause { code: cause.code, severity: cause.severity, detail: cause.detail.clone() })
+}
+
+/// The warnings and errors that concern the Service as a whole.
+fn of_service(reasons: &[Cause]) -> Vec<DiagnosedCause> {
+    let bad = reasons.iter().filter(|cause| cause.severity > Severity::Info);
+    bad.map(|cause| DiagnosedCause {
+        code: cause.code,
+        severity: cause.severity,
+        // What the closest pods have instead says more than how many do not match.
+        detail: match cause.code {
+            Reason::SelectorMatchesNothing => nearest_miss(reasons).unwrap_or(cause).detail.clone(),
+            _ => cause.detail.clone(),
+        },
+    })
+    .collect()
+}
+
+/// The closest pods of a selector that matches nothing.
+fn nearest_miss(reasons: &[Cause]) -> Option<&Cause> {
+    reasons.iter().find(|cause| matches!(cause.code, Reason::LabelDiffers | Reason::OtherNamespace))
+}
+
+/// The warnings and errors about pods: for each code the first pod, what it means there, and how many other pods have it.
+fn of_pods(explanation: &Explanation) -> Vec<DiagnosedCause> {
+    struct Affected<'a> {
+        first: (&'a Text, &'a Cause),
+        last: &'a Text,
+        pods: usize,
+    }
+    let mut all: Vec<Affected<'_>> = Vec::new();
+    // Rows come pod by pod.
+    for row in &explanation.rows {
+        for cause in row.reasons.iter().filter(|cause| cause.severity > Severity::Info) {
+            match all.iter_mut().find(|known| known.first.1.code == cause.code) {
+                None => all.push(Affected { first: (&row.pod, cause), last: &row.pod, pods: 1 }),
+                Some(known) if *known.last != row.pod => {
+                    known.last = &row.pod;
+                    known.pods += 1;
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    all.into_iter().map(|Affected { first: (pod, cause), pods, .. }| of_pod(pod, pods, cause)).collect()
+}
+
+/// A cause in a pod, and in as many pods altogether.
+fn of_pod(pod: &Text, pods: usize, cause: &Cause) -> DiagnosedCause {
+    let more = if pods > 1 { format!(" and {}", counted(pods - 1, "other pod")) } else { String::new() };
+    let colon = if cause.detail.is_empty() { "" } else { ": " };
+    let detail = format!("{pod}{more}{colon}{}", cause.detail);
+    DiagnosedCause { code: cause.code, severity: cause.severity, detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        engine::{
+            explain::{PodState, PodVerdict, Summary},
+            profile::Minor,
+            record::Scope,
+        },
+        model::Family,
+    };
+
+    /// An explanation with these causes of the Service, and one cause for each of these pods.
+    fn explanation(reasons: &[(Reason, &str)], pods: &[(&str, Reason, &str)]) -> Explanation {
+        let row = |(pod, code, detail): &(&str, Reason, &str)| PodVerdict {
+            pod: Text::new(pod),
+            port: None,
+            scope: Scope::Slices(Family::V4),
+            served: *code == Reason::Ready,
+            state: PodState::Absent,
+            reasons: vec![Cause::new(*code, *detail)],
+        };
+        Explanation {
+            service: None,
+            compat: Minor::default(),
+            summary: Summary { pods: pods.len(), ..Summary::default() },
+            reasons: reasons.iter().map(|(code, detail)| Cause::new(*code, *detail)).collect(),
+            rows: pods.iter().map(row).collect(),
+        }
+    }
+
+    #[test]
+    fn the_worst_cause_comes_first_and_each_code_once() {
+        use Reason::{
+            LabelDiffers, NamedPortMissing, NoSelector, NotReady, PodEnded, PortUnserved, Ready, SelectorMatchesNothing,
+        };
+        for (name, reasons, pods, want) in [
+            ("served", &[][..], &[("a", Ready, "")][..], &[][..]),
+            (
+                "errors before warnings, consequences last",
+                &[(PortUnserved, "port 80: not-ready in 2 pods")],
+                &[
+                    ("a", NotReady, "starting"),
+                    ("a", NotReady, "starting"),
+                    ("b", NotReady, ""),
+                    ("c", NamedPortMissing, ""),
+                ],
+                &[
+                    "named-port-missing c",
+                    "not-ready a and 1 other pod: starting",
+                    "port-unserved port 80: not-ready in 2 pods",
+                ],
+            ),
+            (
+                "the nearest miss",
+                &[
+                    (SelectorMatchesNothing, "none of 3 pods"),
+                    (LabelDiffers, "pod a: label app is \"wed\", not \"web\""),
+                ],
+                &[],
+                &["selector-matches-nothing pod a: label app is \"wed\", not \"web\""],
+            ),
+            ("no pods to miss", &[(SelectorMatchesNothing, "no pod")], &[], &["selector-matches-nothing no pod"]),
+            ("by intention", &[(NoSelector, "no Endpoints")], &[], &["no-selector no Endpoints"]),
+            ("a pod less", &[], &[("a", Ready, ""), ("b", PodEnded, "")], &["pod-ended b"]),
+        ] {
+            let diagnosis = Diagnosis::of(&explanation(reasons, pods));
+            let got: Vec<String> =
+                diagnosis.causes.iter().chain(&diagnosis.note).map(|c| format!("{} {}", c.code, c.detail)).collect();
+            assert_eq!(got, want, "{name}");
+        }
+    }
+}

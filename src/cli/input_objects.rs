@@ -113,7 +113,7 @@ impl InputArgs {
             objects.complete = !objects.inventory.problems.iter().any(is_unread);
             return Ok(objects);
         }
-        ensure!(!self.cluster.is_given(), "files cannot be combined with --context or --kubeconfig");
+        ensure!(!self.cluster.is_given(), "-f cannot be combined with --context or --kubeconfig");
         let defaults = self.defaults.with_namespace(self.namespace().unwrap_or_default());
         let mut failed = Vec::new();
         for path in expand(&files)? {

@@ -11,7 +11,7 @@ use crate::{
 /// The most Services with similar selectors that are shown for a pod that no Service selects.
 const NEAR_MISSES: usize = 3;
 
-/// Keeps the Services that select the pod or list it; if there are none, those whose selectors come closest.
+/// Keeps the Services that select the pod or list it; if there are none, those that it has most labels for.
 pub(super) fn retain(index: &mut Index<'_>, pod: &Pod) {
     let mut related: Vec<(PodRelation, (Text, Text))> = index
         .entries()
@@ -20,8 +20,14 @@ pub(super) fn retain(index: &mut Index<'_>, pod: &Pod) {
         .filter(|(relation, _)| *relation > PodRelation::None)
         .collect();
     related.sort_by_key(|(relation, _)| Reverse(*relation));
-    let closer = |(relation, _): &(PodRelation, _)| *relation >= PodRelation::Listed;
-    let shown = Some(related.iter().take_while(|r| closer(r)).count()).filter(|n| *n > 0).unwrap_or(NEAR_MISSES);
-    let names: BTreeSet<(Text, Text)> = related.into_iter().take(shown).map(|(_, name)| name).collect();
+    let close = related.iter().take_while(|(relation, _)| *relation >= PodRelation::Listed).count();
+    if close > 0 {
+        related.truncate(close);
+    } else if let Some((PodRelation::NearMiss { equal: most, .. }, _)) = related.first() {
+        let most = *most;
+        related.retain(|(relation, _)| matches!(relation, PodRelation::NearMiss { equal, .. } if *equal == most));
+        related.truncate(NEAR_MISSES);
+    }
+    let names: BTreeSet<(Text, Text)> = related.into_iter().map(|(_, name)| name).collect();
     index.retain(|e| names.contains(&(e.namespace.clone(), e.name.clone())));
 }

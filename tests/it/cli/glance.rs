@@ -147,7 +147,7 @@ fn files_and_services_are_arguments() {
             args: &["plan", &shop, "--context", "x"],
             code: 2,
             out: "",
-            err: "files cannot be combined with --context or --kubeconfig",
+            err: "-f cannot be combined with --context or --kubeconfig",
         },
     ]);
     let text = std::fs::read_to_string(&shop).unwrap();

@@ -96,9 +96,13 @@ fn complete_input_lacks_what_the_cluster_lacks() {
 
 #[test]
 fn an_explanation_without_pods_or_services_does_not_guess() {
-    let pods = roster_with(&["explain", "-f", "-"], &[], &shop_without("Pod"));
+    let pods = roster_with(&["explain", "-f", "-", "-o", "wide"], &[], &shop_without("Pod"));
     assert!(pods.out.contains("shop/cart: pods not checked\n"), "{}", pods.out);
     assert!(!pods.out.contains("selector-matches-nothing"), "{}", pods.out);
+    let brief = roster_with(&["explain", "-f", "-"], &[], &shop_without("Pod"));
+    let line = "shop/cart       pods not checked  info    not-checked  the input has no Pods\n";
+    assert!(brief.out.contains(line) && !brief.out.contains("selector-matches-nothing"), "{}", brief.out);
+    assert_eq!(brief.code, 0);
     let services = roster_with(&["explain", "-f", "-", "-o", "json"], &[], &shop_without("Service"));
     assert!(services.out.contains("\"items\":[\n]"), "{}", services.out);
     assert!(services.out.contains("not-checked") && !services.out.contains("service-missing"), "{}", services.out);

@@ -8,6 +8,8 @@ use anstyle::Style;
 const GAP: usize = 2;
 /// The width of the last column from which it alone wraps: it holds sentences, the others hold names.
 const SENTENCE: usize = 24;
+/// The width to which the last column shrinks before names break.
+const PHRASE: usize = 16;
 /// The width to which a column shrinks before lines get longer than the terminal.
 const LEAST: usize = 8;
 
@@ -90,16 +92,23 @@ fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
 }
 
 /// The widths of columns that share `room`. The last one shrinks first; then all of them shrink, the widest first: down
-/// to their longest words if that is enough, else to [`LEAST`].
+/// to their longest words, in the last column if need be to less, else to [`LEAST`].
 fn fit(natural: &[usize], words: &[usize], room: usize) -> Vec<usize> {
     let Some((last, names)) = natural.split_last() else { return Vec::new() };
     let left = room.saturating_sub(names.iter().sum());
     if left >= SENTENCE.min(*last) {
         return names.iter().copied().chain([left.min(*last)]).collect();
     }
-    let least: Vec<usize> = natural.iter().map(|n| LEAST.min(*n)).collect();
-    let floors = if words.iter().sum::<usize>() <= room { words } else { &least };
-    let capped = |cap: usize| natural.iter().zip(floors).map(move |(n, floor)| cap.max(*floor).min(*n));
+    let mut floors = words.to_vec();
+    let fits = |floors: &[usize]| floors.iter().sum::<usize>() <= room;
+    if !fits(&floors) {
+        // Names stay whole, so that they can be copied, if sentences need not break into single words.
+        floors[names.len()] = PHRASE.min(*last);
+    }
+    if !fits(&floors) {
+        floors = natural.iter().map(|n| LEAST.min(*n)).collect();
+    }
+    let capped = |cap: usize| natural.iter().zip(&floors).map(move |(n, floor)| cap.max(*floor).min(*n));
     let widest = natural.iter().copied().max().unwrap_or_default();
     let cap = (0..=widest).rev().find(|cap| capped(*cap).sum::<usize>() <= room).unwrap_or_default();
     capped(cap).collect()
@@ -164,6 +173,7 @@ mod tests {
             ("all fit", &[4, 7, 20][..], &[4, 7, 9][..], 31, &[4, 7, 20][..]),
             ("sentences wrap", &[4, 7, 90], &[4, 7, 9], 60, &[4, 7, 49]),
             ("names that hold spaces wrap", &[40, 7, 90], &[9, 7, 9], 60, &[26, 7, 26]),
+            ("names stay whole", &[20, 20, 90], &[20, 20, 30], 60, &[20, 20, 20]),
             ("names break", &[60, 60, 90], &[60, 60, 9], 60, &[20, 20, 20]),
             ("narrower than anything", &[60, 60, 90], &[60, 60, 9], 10, &[8, 8, 8]),
             ("nothing", &[], &[], 10, &[]),

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     output::Output,
-    style::{BOLD, YELLOW},
+    style::{BOLD, DIM, YELLOW},
     table::{Cell, Table},
 };
 use crate::{
@@ -18,12 +18,17 @@ use crate::{
     inventory::{Entry, Findings},
 };
 
+/// The most findings of a code that [`FindingsReport::shortened`] lists.
+const LISTED: usize = 3;
+
 /// The findings, errors and events of a run.
 #[derive(Debug, Default)]
 pub(super) struct FindingsReport {
     findings: Vec<Finding>,
     /// What to do about codes that are shown elsewhere.
     fixes: BTreeMap<&'static str, &'static str>,
+    /// How many more findings of a code there are.
+    more: BTreeMap<Reason, usize>,
     /// How many more findings were counted, but not recorded.
     omitted: u64,
     /// Service, and the error that its controller would return.
@@ -52,11 +57,22 @@ impl FindingsReport {
         let events = plan.events.into_iter().filter(|_| wide);
         Self {
             findings: plan.problems.into_iter().filter(|f| wide || f.severity > Severity::Info).collect(),
-            fixes: BTreeMap::new(),
-            omitted: 0,
             errors: plan.errors.into_iter().map(|e| (key.clone(), e)).collect(),
             events: events.map(|e| (e.kind, e.reason, e.object.to_string(), e.message)).collect(),
+            ..Self::default()
         }
+    }
+
+    /// The same with only the first few findings of each code; the others are counted.
+    pub(super) fn shortened(mut self) -> Self {
+        let mut seen: BTreeMap<Reason, usize> = BTreeMap::new();
+        self.findings.retain(|finding| {
+            let n = seen.entry(finding.code).or_default();
+            *n += 1;
+            *n <= LISTED
+        });
+        self.more = seen.into_iter().filter(|(_, n)| *n > LISTED).map(|(code, n)| (code, n - LISTED)).collect();
+        self
     }
 
     /// Adds what to do about codes that are shown elsewhere.
@@ -87,6 +103,10 @@ impl FindingsReport {
                 format!("{}{at}", p.message).into(),
             ]);
             fixes.insert(p.code.code(), p.code.fix());
+        }
+        for (code, more) in self.more {
+            let text = format!("and {more} more: -o wide lists them");
+            table.push([Cell::default(), Cell::default(), code.code().into(), Cell::styled(text, DIM)]);
         }
         section(out, "Findings", &table)?;
         let mut table = Table::new(["CODE", "FIX"]);

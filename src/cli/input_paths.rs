@@ -1,14 +1,15 @@
 //! The files that arguments name: directories replaced by the files in them, and standard input.
 
 use std::{
+    ffi::OsStr,
     fs::File,
     io::{self, IsTerminal, Read},
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 
-use super::messages;
+use super::{messages, suggestion::nearest};
 
 /// The files that the arguments name, with directories replaced by the files in them.
 pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
@@ -69,6 +70,18 @@ pub(super) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read + Send>)
     }
     let name = path.display().to_string();
     #[expect(clippy::disallowed_methods, reason = "the command line is a shell: it reads files")]
-    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let file = File::open(path).map_err(|error| anyhow!("cannot open {name}: {error}{}", did_you_mean(path)))?;
     Ok((name, Box::new(file)))
+}
+
+/// The file beside a missing one that was most likely meant.
+fn did_you_mean(missing: &Path) -> String {
+    let folder = missing.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let typed = missing.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let beside =
+        folder.read_dir().into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = beside.filter(|name| has_known_extension(Path::new(name))).collect();
+    names.sort_unstable();
+    let meant = nearest(typed, &names, |name| name.as_str());
+    meant.map(|name| format!("; did you mean {}?", missing.with_file_name(name).display())).unwrap_or_default()
 }

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_told_from_names() {
+    fn paths_differ_from_names() {
         for (text, want) in [
             ("-", true),
             (".", true),

@@ -56,7 +56,8 @@ pub(super) fn print(explainer: &Explainer<'_>, wide: bool, out: &mut Output) -> 
             Ok(form.block(out, &name, &explanation)?)
         },
     )?;
-    let mut report = FindingsReport::of_input(explainer.index.problems(), wide);
+    let report = FindingsReport::of_input(explainer.index.problems(), wide);
+    let mut report = if wide { report } else { report.shortened() };
     report.add_fixes(fixes);
     report.print(out)?;
     if let Some(pod) = explainer.pod.filter(|_| totals.pod_ports == 0) {

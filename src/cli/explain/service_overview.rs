@@ -66,7 +66,7 @@ pub(super) fn print(explainer: &Explainer<'_>, out: &mut Output) -> anyhow::Resu
     )?;
     let width = out.width();
     overview.write(out, width)?;
-    FindingsReport::of_input(explainer.index.problems(), false).print(out)?;
+    FindingsReport::of_input(explainer.index.problems(), false).shortened().print(out)?;
     overview.write_summary(out, width)?;
     Ok(overview.needs_attention())
 }

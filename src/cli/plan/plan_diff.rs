@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Context;
+use serde::Serialize;
 
 use super::planner::Planner;
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     },
     engine::compare::{ChangedObject, ObjectChange, changes},
     inventory::Entry,
+    model::{EndpointSlice, ObjectMeta},
 };
 
 /// Writes the difference of every object that changes. Returns whether there are any.
@@ -42,21 +44,54 @@ pub(super) fn print(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<b
 
 /// The difference of one object, with the names of files that `kubectl diff` gives.
 fn diff(entry: &Entry<'_>, change: &ObjectChange<'_>) -> anyhow::Result<String> {
-    let (old, new) = (text(change.before)?, text(change.after)?);
+    let (old, new) = (live(change.before)?, merged(change)?);
     let version = if change.kind == "Endpoints" { "v1" } else { "discovery.k8s.io.v1" };
     let file = format!("{version}.{}.{}.{}", change.kind, entry.namespace, change.name);
-    let (live, merged) = (format!("LIVE/{file}"), format!("MERGED/{file}"));
-    Ok(format!("diff -u -N {live} {merged}\n--- {live}\n+++ {merged}\n{}", unified(&old, &new)))
+    let hunks = unified(&old, &new);
+    Ok(format!("diff -u -N LIVE/{file} MERGED/{file}\n--- LIVE/{file}\n+++ MERGED/{file}\n{hunks}"))
 }
 
-/// An object as YAML, its fields in order of their names; empty if there is none.
-fn text(object: Option<ChangedObject<'_>>) -> anyhow::Result<String> {
-    let value = match object {
-        None => return Ok(String::new()),
-        Some(ChangedObject::Endpoints(object)) => serde_json::to_value(object),
-        Some(ChangedObject::Slice(slice)) => serde_json::to_value(slice),
-    };
-    serde_saphyr::to_string(&value.context("cannot write JSON")?).context("cannot write YAML")
+/// A stored object as YAML; empty if there is none.
+fn live(object: Option<ChangedObject<'_>>) -> anyhow::Result<String> {
+    match object {
+        None => Ok(String::new()),
+        Some(ChangedObject::Endpoints(object)) => yaml(object),
+        Some(ChangedObject::Slice(slice)) => yaml(slice),
+    }
+}
+
+/// An object after the write, as YAML; empty if it is deleted. What the API server fills in stays as it was stored.
+fn merged(change: &ObjectChange<'_>) -> anyhow::Result<String> {
+    match (change.after, change.before) {
+        (Some(ChangedObject::Endpoints(new)), Some(ChangedObject::Endpoints(old))) => {
+            let mut stored = new.clone();
+            keep_system_fields(&mut stored.meta, &old.meta);
+            yaml(&stored)
+        }
+        (Some(ChangedObject::Slice(new)), Some(ChangedObject::Slice(old))) => {
+            let mut stored = new.clone();
+            keep_system_fields(&mut stored.meta, &old.meta);
+            // `endpointSliceStrategy.PrepareForUpdate`: of the metadata, only labels count.
+            let same = EndpointSlice { meta: ObjectMeta::default(), ..new.clone() }
+                == EndpointSlice { meta: ObjectMeta::default(), ..old.clone() };
+            stored.meta.generation = old.meta.generation + i64::from(!same || new.meta.labels != old.meta.labels);
+            yaml(&stored)
+        }
+        (object, _) => live(object),
+    }
+}
+
+/// Keeps what clients cannot change.
+fn keep_system_fields(new: &mut ObjectMeta, old: &ObjectMeta) {
+    new.uid.clone_from(&old.uid);
+    new.resource_version.clone_from(&old.resource_version);
+    new.creation_timestamp = old.creation_timestamp;
+}
+
+/// The fields of an object in order of their names.
+fn yaml(object: &impl Serialize) -> anyhow::Result<String> {
+    let value = serde_json::to_value(object).context("cannot write JSON")?;
+    serde_saphyr::to_string(&value).context("cannot write YAML")
 }
 
 fn write_coloured(out: &mut Output, diff: &str) -> anyhow::Result<()> {

@@ -143,6 +143,13 @@ fn files_and_services_are_arguments() {
         Case { name: "a typo", args: &["plan", &shop, "wbe"], code: 2, out: "", err: "did you mean shop/web?" },
         Case { name: "no file", args: &["plan", "gone.yaml"], code: 2, out: "", err: "error: cannot open gone.yaml: " },
         Case {
+            name: "a file with a typo",
+            args: &["plan", "examples/shp.yaml"],
+            code: 2,
+            out: "",
+            err: "(os error 2); did you mean examples/shop.yaml?\n",
+        },
+        Case {
             name: "files and a cluster",
             args: &["plan", &shop, "--context", "x"],
             code: 2,
@@ -199,6 +206,12 @@ diff -u -N LIVE/v1.Endpoints.shop.search MERGED/v1.Endpoints.shop.search
     assert!(ran.out.starts_with(want) && ran.code == 1, "{}", ran.out);
     assert!(ran.out.lines().skip(4).all(|line| line.starts_with('+')), "{}", ran.out);
     assert!(ran.out.contains("\n+apiVersion: v1\n") && ran.out.contains("\n+kind: Endpoints\n"), "{}", ran.out);
+    // What the API server fills in stays, and it counts the generations of a slice.
+    let moved = std::fs::read_to_string(SHOP).unwrap().replace("targetPort: 8080", "targetPort: 8081");
+    let ran = roster_with(&["plan", "-", "-o", "diff", "gateway"], &[], &moved);
+    let changed: Vec<&str> = ran.out.lines().filter(|l| l.starts_with("- ") || l.starts_with("+ ")).collect();
+    let slice = ["-  generation: 1", "+  generation: 2", "-  port: 8080", "+  port: 8081"];
+    assert_eq!(changed, [&["-    port: 8080", "+    port: 8081"][..], &slice, &slice].concat(), "{}", ran.out);
     let none = roster(&["plan", SHOP, "-o", "diff", "web"]);
     assert_eq!((none.out.as_str(), none.err.as_str(), none.code), ("", "", 0));
 }

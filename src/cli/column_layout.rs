@@ -53,8 +53,8 @@ impl ColumnLayout {
             let part = |i: usize| cells[i].get(line).copied().unwrap_or_default();
             if let Some(filled) = (0..cells.len()).rposition(|i| !part(i).is_empty()) {
                 write!(out, "{:indent$}", "", indent = self.indent)?;
-                for i in 0..=filled {
-                    let (text, style) = (part(i), styles[i]);
+                for (i, style) in styles.iter().enumerate().take(filled + 1) {
+                    let text = part(i);
                     if !text.is_empty() {
                         write!(out, "{style}{text}{style:#}")?;
                     }

@@ -85,12 +85,11 @@ fn grouped(rows: Vec<GridRow<'_>>) -> Vec<GridRow<'_>> {
     let mut groups: Vec<GridRow<'_>> = Vec::new();
     let mut places: BTreeMap<Vec<CellTexts<'_>>, usize> = BTreeMap::new();
     for row in rows {
-        match places.get(&row.cells) {
-            Some(place) => groups[*place].pods += 1,
-            None => {
-                places.insert(row.cells.clone(), groups.len());
-                groups.push(row);
-            }
+        if let Some(place) = places.get(&row.cells) {
+            groups[*place].pods += 1;
+        } else {
+            places.insert(row.cells.clone(), groups.len());
+            groups.push(row);
         }
     }
     groups

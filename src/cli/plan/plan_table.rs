@@ -187,7 +187,7 @@ pub(super) fn deviations(planner: &Planner<'_>, minor: Minor, out: &mut Output) 
 }
 
 /// The objects that two releases treat differently.
-fn deviating_objects<'a>(deviating: Vec<(Text, Text, Vec<Deviation>)>, releases: [&'a str; 2]) -> Table<'a, 6> {
+fn deviating_objects(deviating: Vec<(Text, Text, Vec<Deviation>)>, releases: [&str; 2]) -> Table<'_, 6> {
     let mut table = Table::new(["NAMESPACE", "SERVICE", "OBJECT", releases[0], releases[1], "DETAIL"]);
     for (namespace, name, found) in deviating {
         for d in found {

@@ -68,13 +68,11 @@ impl Diagnosis {
 
 /// Why nothing is served although nothing is wrong, as for a Service without a selector; else why a pod is not served.
 fn note(explanation: &Explanation) -> Option<DiagnosedCause> {
-    let cause = match explanation.summary.pods {
-        0 => explanation.reasons.first()?,
-        _ => {
-            let row = explanation.rows.iter().find(|row| !row.served)?;
-            return row.reasons.first().map(|cause| of_pod(&row.pod, 1, cause));
-        }
-    };
+    if explanation.summary.pods > 0 {
+        let row = explanation.rows.iter().find(|row| !row.served)?;
+        return row.reasons.first().map(|cause| of_pod(&row.pod, 1, cause));
+    }
+    let cause = explanation.reasons.first()?;
     Some(DiagnosedCause { code: cause.code, severity: cause.severity, detail: cause.detail.clone() })
 }
 

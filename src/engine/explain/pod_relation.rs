@@ -67,7 +67,8 @@ fn near_miss(selector: &Labels, labels: &Labels) -> PodRelation {
         match labels.get(key) {
             Some(found) if found == wanted => equal += 1,
             Some(found) => {
-                similarity += Some(shared_letters(wanted, found)).filter(|s| *s >= ALIKE).unwrap_or_default()
+                let shared = shared_letters(wanted, found);
+                similarity += if shared >= ALIKE { shared } else { 0 };
             }
             None => {}
         }

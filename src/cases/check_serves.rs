@@ -11,9 +11,10 @@ use crate::{
     engine::{
         compare::{ChangedObject, changes},
         explain::{PodState, explain},
+        reason::{Reason, Severity},
         state::State,
     },
-    model::{Endpoint, EndpointSlice, Text},
+    model::{Endpoint, EndpointSlice, Service, Text},
 };
 
 pub(super) fn check(wanted: &ServesExpectation, input: &TestInput<'_>) -> Differences {
@@ -95,7 +96,14 @@ fn why(input: &TestInput<'_>, state: &State<'_>, wanted: &ServesExpectation, nam
     if !names.is_empty() {
         why.push(format!("found: {}", names.join(", ")));
     }
+    let key = state.service.map(Service::key);
+    let of_input =
+        input.index.problems().iter().filter(|f| Some(&f.object) == key.as_ref() && f.severity > Severity::Info);
+    why.extend(of_input.map(|f| format!("{}: {}", f.code, f.message)));
+    // The nearest workload says more than that there is no pod.
+    let is_known = why.iter().any(|line| line.starts_with(Reason::SelectorMatchesNoTemplate.code()));
     let causes = explanation.reasons.iter().filter(|c| !c.detail.is_empty());
+    let causes = causes.filter(|c| !(is_known && c.code == Reason::SelectorMatchesNothing));
     why.extend(causes.map(|c| format!("{}: {}", c.code, c.detail)));
     let port = |p: &crate::engine::explain::PortName| match &wanted.port {
         Some(PortChoice::Number(number)) => p.port == *number,

@@ -1,5 +1,4 @@
-//! What an API server refuses of a manifest: fields and types that the published schemas do not have, and values that its
-//! validation does not allow.
+//! What an API server refuses of a manifest: unknown fields, values of another type, values that it does not allow
 //!
 //! ```text
 //! object ─► schema_walk  (fields.json.gz: names and types of Kubernetes' published schemas) ─┐

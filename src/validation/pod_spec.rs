@@ -79,12 +79,12 @@ struct Container {
     #[serde(deserialize_with = "lenient")]
     name: String,
     #[serde(deserialize_with = "lenient")]
-    ports: Vec<Port>,
+    ports: Vec<ContainerPortSpec>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Port {
+struct ContainerPortSpec {
     #[serde(deserialize_with = "lenient")]
     name: String,
     #[serde(deserialize_with = "lenient")]

@@ -54,12 +54,12 @@ struct Spec {
     #[serde(deserialize_with = "lenient")]
     selector: BTreeMap<String, Value>,
     #[serde(deserialize_with = "lenient")]
-    ports: Vec<Port>,
+    ports: Vec<ServicePortSpec>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Port {
+struct ServicePortSpec {
     #[serde(deserialize_with = "lenient")]
     name: String,
     #[serde(deserialize_with = "lenient")]
@@ -72,7 +72,7 @@ struct Port {
     node_port: i64,
 }
 
-impl Port {
+impl ServicePortSpec {
     fn protocol(&self) -> &str {
         if self.protocol.is_empty() { "TCP" } else { &self.protocol }
     }
@@ -196,7 +196,7 @@ fn check_ports(spec: &Spec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
 }
 
 /// Checks one port by itself. Its number is checked where it is decoded.
-fn check_port(port: &Port, at: &Pointer<'_>, faults: &mut Faults<'_>) {
+fn check_port(port: &ServicePortSpec, at: &Pointer<'_>, faults: &mut Faults<'_>) {
     one_of(&port.protocol, &["TCP", "UDP", "SCTP"], Pointer::Key(at, "protocol"), faults);
     if !port.name.is_empty() && !dns::is_label(port.name.as_bytes()) {
         let message = format!(

@@ -47,7 +47,7 @@ enum TestFormat {
     Json,
     /// The same in YAML.
     Yaml,
-    /// JUnit XML.
+    /// `JUnit` XML.
     Junit,
 }
 

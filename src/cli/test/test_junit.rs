@@ -1,4 +1,4 @@
-//! JUnit XML of `roster test`: a suite for each file.
+//! `JUnit` XML of `roster test`: a suite for each file.
 
 use std::io::{self, Write};
 

@@ -57,7 +57,9 @@ pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
         namespaces.entry(pod.namespace()).or_default().pods.push(pod);
     }
     let mut findings = Vec::new();
-    namespaces.values_mut().for_each(|m| m.has_custom_resources = objects.has_custom_resources);
+    for manifests in namespaces.values_mut() {
+        manifests.has_custom_resources = objects.has_custom_resources;
+    }
     for (namespace, manifests) in &namespaces {
         let others = OtherNamespaces { all: &namespaces, own: namespace, assumed: objects.assumed_namespace };
         for &service in &manifests.services {

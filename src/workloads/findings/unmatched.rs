@@ -46,7 +46,7 @@ pub(super) fn finding<'a>(
     Some(finding)
 }
 
-impl<'a> OtherNamespaces<'_, 'a> {
+impl OtherNamespaces<'_, '_> {
     /// A workload of another namespace that the selector matches.
     fn finding(&self, service: &Service, selector: &Labels) -> Option<Finding> {
         let others = self.all.iter().filter(|(namespace, _)| **namespace != self.own);

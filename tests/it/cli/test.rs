@@ -117,7 +117,7 @@ fn the_example_passes_and_a_failure_is_shown() {
     }
     let ran = roster(&["test", folder.path().to_str().unwrap()]);
     for want in [
-        "  FAIL  three pods serve http, one of them in zone a\n        pods:\n        - 3\n        + 0\n",
+        "  FAIL  three pods serve http, one of them in zone a\n        pods:\n        - 3\n        + 0\n          selector-matches-no-template: ",
         "  FAIL  the manifests fit each other\n        codes:\n        + selector-matches-no-template\n",
     ] {
         assert!(ran.out.contains(want), "{want}: {}", ran.out);

@@ -1,4 +1,4 @@
-//! JUnit XML, which CI systems show as the results of tests: a suite for each file, a case for each document.
+//! `JUnit` XML, which CI systems show as the results of tests: a suite for each file, a case for each document.
 
 use std::{
     collections::BTreeMap,

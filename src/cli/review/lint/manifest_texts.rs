@@ -78,16 +78,19 @@ impl ManifestTexts {
         for text in &self.texts {
             match decode::documents(&text.json, &Source::file(&text.name)) {
                 Ok(documents) => {
-                    documents.iter().for_each(|d| kustomizations.add(&text.name, &d.raw));
+                    for document in &documents {
+                        kustomizations.add(&text.name, &document.raw);
+                    }
                     manifests.files.push(InputFile { name: &text.name, documents });
                 }
-                Err(error) => match foreign(text.json.as_bytes(), text.named) {
-                    Some(why) => manifests.skip(&text.name, why),
-                    None => {
+                Err(error) => {
+                    if let Some(why) = foreign(text.json.as_bytes(), text.named) {
+                        manifests.skip(&text.name, why);
+                    } else {
                         manifests.complete = false;
                         messages::error(&error.into());
                     }
-                },
+                }
             }
         }
         let files = std::mem::take(&mut manifests.files);

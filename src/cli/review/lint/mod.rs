@@ -68,7 +68,7 @@ enum LintFormat {
     Sarif,
     /// Annotations of GitHub Actions.
     Github,
-    /// JUnit XML: a test for each document.
+    /// `JUnit` XML: a test for each document.
     Junit,
 }
 

@@ -373,8 +373,8 @@ fn job() -> String {
         .to_owned()
 }
 
-/// What is found in the repository's own manifests is true: a selector without pods, and addresses that the policy
-/// beside them does not allow.
+/// What is found in the repository's own manifests is true: a selector without pods, addresses that the policy beside
+/// them does not allow, and the wrong label of the README.
 #[test]
 fn the_examples_and_the_installation_are_sound() {
     let ran = roster(&["lint", &repository("examples"), &repository("manifests"), "-o", "json"]);
@@ -383,6 +383,7 @@ fn the_examples_and_the_installation_are_sound() {
         "examples/shop.yaml:39 warning selector-matches-nothing",
         "examples/shop.yaml:452 warning address-provenance",
         "examples/shop.yaml:453 warning address-provenance",
+        "examples/typo/service.yaml:8 warning selector-matches-no-template",
     ];
     assert_eq!((found, ran.code), (want.map(str::to_owned).to_vec(), 0), "{}", ran.err);
 }

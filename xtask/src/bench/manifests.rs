@@ -59,7 +59,7 @@ fn folder() -> Result<PathBuf> {
 
 fn write_all(folder: &Path) -> Result<()> {
     for file in 0..FILES {
-        let namespace = if file % 4 == 0 { 0 } else { file % NAMESPACES };
+        let namespace = if file.is_multiple_of(4) { 0 } else { file % NAMESPACES };
         let directory = folder.join(format!("team-{namespace}"));
         fs::create_dir_all(&directory)?;
         let mut text = String::new();
@@ -73,7 +73,7 @@ fn write_all(folder: &Path) -> Result<()> {
 
 /// A Deployment and its Service. Every fiftieth selector has a mistake.
 fn manifests(namespace: usize, number: usize) -> String {
-    let selected = if number % 50 == 0 { format!("app-{number}x") } else { format!("app-{number}") };
+    let selected = if number.is_multiple_of(50) { format!("app-{number}x") } else { format!("app-{number}") };
     let labels = |name: &str, indent: &str| {
         format!("{indent}app.kubernetes.io/name: {name}\n{indent}app.kubernetes.io/part-of: team-{namespace}\n")
     };

@@ -5,7 +5,7 @@ use std::{error::Error, fmt::Write, fs::File};
 use roster::{
     decode::{self, Source},
     engine::{
-        explain::{Focus, LabelGroups, explain_only},
+        explain::{Focus, LabelGroups, PodState, explain_only},
         state::Options,
     },
     inventory::Inventory,
@@ -35,7 +35,7 @@ pub(crate) fn unserved_pods(path: &str) -> Result<String, Box<dyn Error>> {
         for reason in &explanation.reasons {
             writeln!(lines, "{}: {} {}", entry.name, reason.code.code(), reason.detail)?;
         }
-        for row in explanation.rows.iter().filter(|row| !row.served) {
+        for row in explanation.rows.iter().filter(|row| row.state != PodState::Ready) {
             let codes: Vec<&str> = row.reasons.iter().map(|r| r.code.code()).collect();
             writeln!(lines, "{}: pod {} in {}: {}", entry.name, row.pod, row.scope, codes.join(", "))?;
         }

@@ -25,6 +25,7 @@ use crate::{
     engine::reason::{Finding, Reason},
     model::{
         Labels, ObjectKey, Text,
+        defaults::DEFAULT_NAMESPACE,
         json::{
             patch::{self, PatchError},
             raw::{JsonMembers, object_key},
@@ -37,9 +38,6 @@ use crate::{
 /// Longest text of an object: the limit of the webhook for a review. An API server stores 1.5 MiB, and a review takes
 /// many times the text in memory.
 pub const MAX_TEXT: usize = 7 << 20;
-
-/// The namespace of an object that does not name one.
-const DEFAULT_NAMESPACE: &str = "default";
 
 /// Labels of namespaces, by name.
 pub type Namespaces = BTreeMap<String, Labels>;

@@ -11,6 +11,7 @@ use clap::Args;
 use super::{
     cluster_args::{self, ClusterArgs},
     defaults_args::DefaultsArgs,
+    duplicate_places,
     input_paths::{expand, open},
     messages,
     progress_line::ProgressLine,
@@ -23,7 +24,10 @@ use crate::{
         reason::{Finding, Reason, Severity},
     },
     inventory::{Index, Inventory},
-    model::{ObjectKey, Text, defaults::Defaults},
+    model::{
+        ObjectKey, Text,
+        defaults::{DEFAULT_NAMESPACE, Defaults},
+    },
     workloads,
 };
 
@@ -82,6 +86,9 @@ pub(super) struct InputObjects {
     pub(super) complete: bool,
     /// Whether the input may be a part of a cluster.
     is_part: bool,
+    /// The files that were read, and the namespace of their objects that name none.
+    files: Vec<PathBuf>,
+    namespace: String,
     /// The release of the live cluster, if a cluster was read.
     pub(super) release: Option<Minor>,
     /// The Services to look at.
@@ -91,7 +98,9 @@ pub(super) struct InputObjects {
 impl InputObjects {
     /// The index of all objects.
     pub(super) fn index(&self) -> Index<'_> {
-        if self.is_part { self.inventory.index_of_part() } else { self.inventory.index() }
+        let mut index = if self.is_part { self.inventory.index_of_part() } else { self.inventory.index() };
+        duplicate_places::name(&mut index, &self.files, &self.namespace);
+        index
     }
 }
 
@@ -104,8 +113,15 @@ impl InputArgs {
         let (named, choice) = self.choice.split(has_input);
         let files: Vec<PathBuf> = self.files.iter().cloned().chain(named).collect();
         let is_part = !self.complete && !files.is_empty();
-        let mut objects =
-            InputObjects { inventory: Inventory::default(), complete: true, is_part, release: None, choice };
+        let mut objects = InputObjects {
+            inventory: Inventory::default(),
+            complete: true,
+            is_part,
+            files: Vec::new(),
+            namespace: self.namespace().unwrap_or(DEFAULT_NAMESPACE).to_owned(),
+            release: None,
+            choice,
+        };
         if files.is_empty() {
             ensure!(has_input, NOTHING_TO_READ);
             let namespace = self.choice.only_namespace();
@@ -116,8 +132,9 @@ impl InputArgs {
         ensure!(!self.cluster.is_given(), "-f cannot be combined with --context or --kubeconfig");
         let defaults = self.defaults.with_namespace(self.namespace().unwrap_or_default());
         let mut failed = Vec::new();
-        for path in expand(&files)? {
-            if let Err(error) = read_one(&path, defaults, &mut objects.inventory, &progress) {
+        objects.files = expand(&files)?;
+        for path in &objects.files {
+            if let Err(error) = read_one(path, defaults, &mut objects.inventory, &progress) {
                 // An answer without the rest of the file must not look complete.
                 let key =
                     ObjectKey { kind: "File".into(), name: path.display().to_string().into(), ..ObjectKey::default() };

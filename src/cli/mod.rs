@@ -1,7 +1,7 @@
 //! The command line: reads the arguments, calls the engine, prints the answer.
 //!
 //! One file or folder for each subcommand. The files below are shared:
-//! input (`input_*`, `cluster_args`, `service_choice`), output (`output`, `table`, `column_layout`, `style`, `printable`,
+//! input (`input_*`, `duplicate_places`, `cluster_args`, `service_choice`), output (`output`, `table`, `column_layout`, `style`, `printable`,
 //! `exact_json`, `xml_text`, `findings_report`), messages.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
@@ -15,6 +15,7 @@ mod compat;
 mod completions;
 mod convert;
 mod defaults_args;
+mod duplicate_places;
 mod emergency_switch;
 mod exact_json;
 mod explain;

@@ -5,7 +5,7 @@
 //!                          ├─► endpointslice ─┼──►   ports        the number of each Service port in a pod
 //!                          └─► mirror ────────┘      subsets      the canonical form of Endpoints
 //!                                                    budget       how much one plan may repeat
-//!   explain, compare: interpret a plan               profile, reason: tables       record: decisions
+//!   explain, compare, stale: interpret a plan        profile, reason: tables       record: decisions
 //! ```
 
 pub(crate) mod budget;
@@ -23,6 +23,8 @@ pub(crate) mod ports;
 pub mod profile;
 pub mod reason;
 pub mod record;
+pub mod stale;
 pub mod state;
 mod stored_addresses;
 pub mod subsets;
+pub mod unknown_kinds;

@@ -111,6 +111,17 @@ code_table! {
     /// A slice is being deleted, and does not count.
     SliceDeleting("slice-deleting", Info, "");
 
+    /// A stored address belongs to a pod that does not exist. Clients send it traffic while it is listed as ready.
+    TargetGone("target-gone", Warning, "Remove the address from the object that lists it; if a controller writes the object, find out why it does not.");
+    /// A stored address belongs to a pod or a program on a node that does not exist.
+    NodeGone("node-gone", Warning, "Delete the pods of the node, and remove the address from objects that no controller writes.");
+    /// A mirrored slice is left over: the Service has a selector now, or its Endpoints are gone. kube-proxy still uses it.
+    LeftoverMirror("leftover-mirror", Warning, "Delete the slice, or find out why the mirroring controller does not.");
+    /// Endpoints or a slice belong to a Service that does not exist.
+    EndpointsOrphaned("endpoints-orphaned", Warning, "Delete the object, or create the Service.");
+    /// What is stored is not what the controllers would write: they have not done so yet, or cannot. Severity info if only labels, hints or the arrangement differ.
+    StoredDiffers("stored-differs", Warning, "If it stays so, look at the events of the Service and at the log of kube-controller-manager; `roster plan` shows the writes.");
+
     // --- mirroring
     /// The hand-made Endpoints are copied into slices.
     Mirrored("mirrored", Info, "");

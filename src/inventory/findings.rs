@@ -52,6 +52,11 @@ impl Findings {
         self.list.iter()
     }
 
+    /// The recorded findings, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Finding> {
+        self.list.iter_mut()
+    }
+
     /// The number of findings that were only counted.
     pub fn more(&self) -> u64 {
         self.more

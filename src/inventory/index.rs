@@ -1,18 +1,23 @@
 //! The index of an inventory: which pods, Endpoints and slices belong to each Service.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use super::{
     findings::Findings,
     label_postings::LabelPostings,
     objects::Inventory,
     table::{Row, Table},
-    unknown_kinds::{self, UnknownKinds},
+    unknown_kinds,
 };
 use crate::{
     engine::{
         reason::{Finding, Reason},
+        stale::{KnownTargets, PodNames},
         state::State,
+        unknown_kinds::UnknownKinds,
     },
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Service, Text},
 };
@@ -26,8 +31,11 @@ pub struct Index<'a> {
     postings: LabelPostings<'a>,
     slices: Vec<&'a EndpointSlice>,
     pods: usize,
+    inventory: &'a Inventory,
     unreadable: &'a BTreeSet<(Text, Text)>,
     unknown: UnknownKinds,
+    /// Whether the objects may be a part of a cluster.
+    is_part: bool,
     problems: Findings,
 }
 
@@ -49,17 +57,19 @@ impl Inventory {
     /// Sorts the objects, drops duplicates, and finds what belongs to which Service. What is not among the objects does
     /// not exist.
     pub fn index(&self) -> Index<'_> {
-        Index::new(self, UnknownKinds::default())
+        Index::new(self, None)
     }
 
     /// The index of objects that may be a part of a cluster: nothing is known about the kinds that have no object.
     pub fn index_of_part(&self) -> Index<'_> {
-        Index::new(self, UnknownKinds::of(self))
+        Index::new(self, Some(unknown_kinds::of(self)))
     }
 }
 
 impl<'a> Index<'a> {
-    fn new(inventory: &'a Inventory, unknown: UnknownKinds) -> Self {
+    /// `part` has the unknown kinds, if the objects may be a part of a cluster.
+    fn new(inventory: &'a Inventory, part: Option<UnknownKinds>) -> Self {
+        let unknown = part.unwrap_or_default();
         let mut problems = inventory.problems.clone();
         problems.extend(inventory.ignored_problems());
         problems.extend(inventory.assumptions());
@@ -82,11 +92,14 @@ impl<'a> Index<'a> {
             postings: LabelPostings::new(&services, &pods),
             slices,
             pods: pods.len(),
+            inventory,
             unreadable,
             unknown,
+            is_part: part.is_some(),
             problems,
         };
-        let not_checked = unknown.findings(inventory, index.entries.iter().map(|entry| index.state(entry)));
+        let not_checked =
+            unknown_kinds::findings(unknown, inventory, index.entries.iter().map(|entry| index.state(entry)));
         index.problems.extend(not_checked);
         index
     }
@@ -139,6 +152,23 @@ impl<'a> Index<'a> {
         self.unknown
     }
 
+    /// The pods that were read, without assumed ones.
+    pub fn pod_names(&self) -> PodNames<'a> {
+        self.inventory.pods_of_input().iter().collect()
+    }
+
+    /// What stored addresses are compared with; `pods` are those of [`pod_names`](Self::pod_names).
+    pub fn targets<'b>(&'b self, pods: &'b PodNames<'b>) -> KnownTargets<'b> {
+        KnownTargets {
+            pods,
+            nodes: &self.nodes,
+            complete: !self.is_part,
+            knows_nodes: !self.unknown.nodes,
+            services: !self.unknown.services,
+            endpoints: !self.unknown.endpoints,
+        }
+    }
+
     /// All nodes. If nothing is known about them, those that pods name.
     pub fn nodes(&self) -> &Nodes {
         &self.nodes
@@ -152,6 +182,20 @@ impl<'a> Index<'a> {
     /// The findings about the input: those of reading it, and duplicates.
     pub fn problems(&self) -> &Findings {
         &self.problems
+    }
+}
+
+impl Index<'_> {
+    /// Adds the places of the objects to the findings about duplicates.
+    pub fn place_duplicates(&mut self, places: &BTreeMap<ObjectKey, Vec<String>>) {
+        for problem in self.problems.iter_mut().filter(|p| p.code == Reason::DuplicateObject) {
+            if let Some([others @ .., last]) = places.get(&problem.object).map(Vec::as_slice)
+                && !others.is_empty()
+            {
+                problem.message =
+                    format!("{} is in {}, and in {last}, which counts", problem.object, others.join(", "));
+            }
+        }
     }
 }
 

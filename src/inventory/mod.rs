@@ -49,4 +49,3 @@ pub use snapshot::{Borrowed, Placed, Snapshot};
 pub use store::{Store, StoreSink, Stored};
 pub use table::{Lookup, Row, Table};
 pub use targets::Targets;
-pub use unknown_kinds::UnknownKinds;

@@ -68,7 +68,10 @@ impl PodMaker {
             }
         }
         pod.labels = Arc::new(labels);
-        Arc::make_mut(&mut pod.reference).name = self.name(&prototype.reference.namespace, identity.name);
+        let name = self.name(&prototype.reference.namespace, identity.name);
+        // Two pods with one address, such as two of the host network of a node, are one only if their uids are equal.
+        let uid = format_smolstr!("{ASSUMED}-{name}");
+        pod.reference = Arc::new(ObjectRef { name, uid, ..(*prototype.reference).clone() });
         pod.hostname = identity.hostname.unwrap_or(pod.hostname);
         pod.subdomain = identity.subdomain.unwrap_or(pod.subdomain);
         match place {

@@ -100,14 +100,20 @@ impl ControlPlane {
 
     /// Starts these controllers, with commas between their names.
     pub(crate) fn start_controllers_named(&mut self, names: &str) -> Result<()> {
+        self.start_controllers_with(names, &[])
+    }
+
+    /// Starts these controllers with further flags.
+    pub(crate) fn start_controllers_with(&mut self, names: &str, more: &[&str]) -> Result<()> {
         // As in a real cluster: who a writer is decides what a webhook says.
         let config = self.write_kubeconfig("controllers")?;
-        let flags = [
+        let mut flags = vec![
             format!("--kubeconfig={}", config.display()),
             format!("--controllers={names}"),
             "--leader-elect=false".to_owned(),
             "--secure-port=0".to_owned(),
         ];
+        flags.extend(more.iter().map(ToString::to_string));
         self.spawn("kube-controller-manager", &flags)
     }
 

@@ -1,7 +1,7 @@
 //! The pods that Roster assumes are those that the real controllers make: random workloads, created on a real control
 //! plane. What is generated counts as equal: hashes, letters at the end of names, uids.
 
-mod generator;
+pub(crate) mod generator;
 
 use std::{
     collections::BTreeMap,
@@ -69,7 +69,7 @@ fn assumed_pods_are_those_of_the_controllers() {
 }
 
 /// Creates the nodes; a new one gets a taint that has to be taken off again.
-fn create_nodes(api: &ApiServer) {
+pub(super) fn create_nodes(api: &ApiServer) {
     for (node, spec) in nodes() {
         assert_eq!(api.create(&node, "", false).status, 201);
         assert_eq!(api.patch(&node, &json!({ "spec": spec })).status, 200);
@@ -150,14 +150,14 @@ fn made(api: &ApiServer, expected: usize) -> Vec<String> {
 }
 
 /// Objects of a list do not say their type.
-fn with_type(pod: &Value) -> Value {
+pub(super) fn with_type(pod: &Value) -> Value {
     let mut pod = pod.clone();
     (pod["apiVersion"], pod["kind"]) = (json!("v1"), json!("Pod"));
     pod
 }
 
 /// The node that a pod of a DaemonSet is for.
-fn node_of(pod: &Value) -> &str {
+pub(super) fn node_of(pod: &Value) -> &str {
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     affinity["nodeSelectorTerms"][0]["matchFields"][0]["values"][0].as_str().unwrap()
 }

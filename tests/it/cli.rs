@@ -14,6 +14,7 @@ mod plan;
 mod review;
 #[cfg(feature = "shell")]
 mod serve;
+mod stale;
 mod test;
 mod workloads;
 

@@ -8,7 +8,10 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::{schema::NAME, version::PolicyVersion};
-use crate::model::{Cidr, json::pointer::escape};
+use crate::model::{
+    Cidr,
+    json::{message::nearest, pointer::escape},
+};
 
 /// A field that violates the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,22 +184,4 @@ fn article(wanted: &str) -> &'static str {
 fn hint(known: Option<&Map<String, Value>>, name: &str) -> String {
     let names: Vec<&str> = known.into_iter().flat_map(|k| k.keys().map(String::as_str)).collect();
     nearest(&names, name).first().map(|n| format!(" (did you mean {n}?)")).unwrap_or_default()
-}
-
-/// The choices that differ from the text by one or two letters, or contain it.
-fn nearest<'t>(choices: &[&'t str], text: &str) -> Vec<&'t str> {
-    let lower = text.to_ascii_lowercase();
-    let close = |choice: &&&str| {
-        let choice = choice.to_ascii_lowercase();
-        let part = lower.len() >= 4 && (choice.contains(&lower) || lower.contains(&choice));
-        part || common_ends(&choice, &lower) + 2 >= choice.len().max(lower.len())
-    };
-    choices.iter().filter(close).copied().take(3).collect()
-}
-
-/// How many bytes two texts share at their ends: all but those of a spelling mistake.
-fn common_ends(a: &str, b: &str) -> usize {
-    let front = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
-    let most = a.len().min(b.len()) - front;
-    front + a.bytes().rev().zip(b.bytes().rev()).take(most).take_while(|(x, y)| x == y).count()
 }

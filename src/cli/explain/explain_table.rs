@@ -148,6 +148,7 @@ struct RowGroup<'a> {
 #[derive(Clone, PartialEq, Eq)]
 struct RowVerdict<'a> {
     state: PodState,
+    /// Whether it is served although it is terminating.
     served: bool,
     reasons: Vec<&'a Cause>,
 }
@@ -155,7 +156,7 @@ struct RowVerdict<'a> {
 impl RowVerdict<'_> {
     /// Whether there is nothing to say but that the pod serves the port.
     fn is_plain(&self) -> bool {
-        self.served && self.state == PodState::Ready && self.reasons.iter().all(|r| r.code == Reason::Ready)
+        self.state == PodState::Ready && self.reasons.iter().all(|r| r.code == Reason::Ready)
     }
 }
 
@@ -195,7 +196,9 @@ fn groups_of_pod(rows: &[PodVerdict], wide: bool) -> Vec<RowGroup<'_>> {
         let of_port = &mut ports[at].1;
         let reasons =
             row.reasons.iter().enumerate().filter(|(i, f)| *i == 0 || is_shown(f, wide)).map(|(_, f)| f).collect();
-        let verdict = RowVerdict { state: row.state, served: row.served, reasons };
+        // Of the other states, only a terminating one may be served or not.
+        let served = row.served && row.state == PodState::Terminating;
+        let verdict = RowVerdict { state: row.state, served, reasons };
         match of_port.iter_mut().find(|(known, _)| *known == verdict) {
             Some((_, lists)) => lists.push(&row.scope),
             None => of_port.push((verdict, vec![&row.scope])),

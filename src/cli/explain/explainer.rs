@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use crate::{
     cli::progress_line::ProgressLine,
     engine::{
-        explain::{Cause, Explanation, Focus, LabelGroups, explain, explain_only},
+        explain::{Explanation, Focus, LabelGroups, explain_only},
         plan::selected_pods,
         reason::Reason,
+        stale::PodNames,
         state::{Options, State},
     },
     inventory::{Entry, Index, whole},
@@ -18,6 +19,8 @@ use crate::{
 pub(super) struct Explainer<'a> {
     pub(super) index: &'a Index<'a>,
     pub(super) pods: Vec<&'a Pod>,
+    /// The pods that stored addresses are compared with.
+    pub(super) names: PodNames<'a>,
     /// All pods by their labels; built when a selector matches no pod.
     pub(super) groups: OnceLock<LabelGroups<'a>>,
     /// The only pod to look at.
@@ -38,17 +41,14 @@ impl Explainer<'_> {
             // The pods that a selector was meant to match are searched among all pods.
             let all = || self.groups.get_or_init(|| self.pods.iter().copied().collect());
             let groups = selected.is_empty().then(all);
-            let mut all = explain_only(&state, &self.options, Focus { pods: groups, ..Focus::default() });
-            if self.index.unknown().hides_pods_of(&state) {
-                all.reasons.retain(|cause| cause.code != Reason::SelectorMatchesNothing);
-                all.reasons.insert(0, Cause::new(Reason::NotChecked, "the input has no Pods"));
-            }
-            return all;
+            let targets = Some(self.index.targets(&self.names));
+            let unknown = self.index.unknown();
+            return explain_only(&state, &self.options, Focus { pods: groups, targets, unknown, pod: None });
         };
         match selected.iter().position(|p| p.name() == pod.name()) {
             // The Service does not select the pod: explain only how their labels differ.
             None => {
-                let mut one = explain(&State { pods: &[pod], ..state }, &self.options);
+                let mut one = explain_only(&State { pods: &[pod], ..state }, &self.options, Focus::default());
                 // Among all Services, most are not meant to select this pod: that is not a finding.
                 one.reasons.retain(|f| self.by_name || f.code != Reason::SelectorMatchesNothing);
                 one

@@ -31,9 +31,9 @@ use explainer::Explainer;
 /// whether it is published, the reason, and what to do about it. If a selector matches no pods, the pods with the most
 /// similar labels are named.
 ///
-/// A pod and port count as served if they are ready in at least one list: in Endpoints, or in the slices of one address
-/// type. Clients that read another list may not see them: kube-proxy, for example, reads only slices. Each row names its
-/// lists.
+/// A pod and port count as served if they are ready in a list that kube-proxy reads: in the slices of at least one address
+/// type. Endpoints are listed too, for clients that read them. Stored addresses whose pod or node is gone are stale: they do
+/// not count as served, and are reported.
 ///
 /// Where there is nothing to read, the arguments are codes of reasons and rules: `roster explain not-ready` prints what
 /// the code means, and what to do.
@@ -126,6 +126,7 @@ impl ExplainArgs {
         let explainer = Explainer {
             index: &index,
             pods,
+            names: index.pod_names(),
             groups: OnceLock::new(),
             pod,
             by_name,

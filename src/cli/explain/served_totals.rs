@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::engine::{
     explain::{Cause, Explanation},
+    phrase::counted,
     reason::{Reason, Severity},
 };
 
@@ -15,8 +16,10 @@ pub(super) struct ServedTotals {
     pub(super) services: usize,
     /// Pods × ports of Services.
     pub(super) pod_ports: usize,
-    /// How many of those are ready in at least one list: in Endpoints, or in the slices of one address type.
+    /// How many of those are ready in the slices of at least one address type, which kube-proxy reads.
     pub(super) served: usize,
+    /// Addresses in stored slices whose pod or node is gone.
+    pub(super) stale_addresses: usize,
 }
 
 impl ServedTotals {
@@ -26,7 +29,8 @@ impl ServedTotals {
         let counts = &explanation.summary;
         // The pods that an ExternalName Service selects have no verdict: it has no endpoints.
         let pod_ports = if counts.scopes.is_empty() { 0 } else { counts.pods * counts.ports.max(1) };
-        Self { services: usize::from(!missing), pod_ports, served: counts.served }
+        let stale_addresses = counts.stale_addresses;
+        Self { services: usize::from(!missing), pod_ports, served: counts.served, stale_addresses }
     }
 
     /// How much of a Service is served, such as `1 of 2`.
@@ -39,22 +43,32 @@ impl ServedTotals {
 
     /// The same in more words.
     pub(super) fn long(self, explanation: &Explanation) -> String {
-        match self.pod_ports {
+        let account = match self.pod_ports {
             0 => without_pods(explanation).to_owned(),
             all => format!("{} of {all} pods x ports served", self.served),
-        }
+        };
+        account + &self.and_stale()
     }
 
     /// The pods × ports of all Services.
     pub(super) fn text(self) -> String {
         let Self { pod_ports, served, .. } = self;
-        format!("{pod_ports} pods x ports: {served} served, {} not served", pod_ports - served)
+        format!("{pod_ports} pods x ports: {served} served, {} not served{}", pod_ports - served, self.and_stale())
+    }
+
+    /// `, 2 stale addresses`.
+    fn and_stale(self) -> String {
+        match self.stale_addresses {
+            0 => String::new(),
+            n => format!(", {}", counted(n, "stale address")),
+        }
     }
 
     pub(super) fn add(&mut self, other: Self) {
         self.services += other.services;
         self.pod_ports += other.pod_ports;
         self.served += other.served;
+        self.stale_addresses += other.stale_addresses;
     }
 }
 

@@ -57,6 +57,8 @@ pub(super) enum FindingEffect {
     /// A rule changes it and warns its writer.
     #[serde(rename = "mended")]
     Changed,
+    /// It is stored, and does not hold any more.
+    Stale,
     /// A rule warns its writer.
     Warned,
     /// A rule writes an audit annotation.
@@ -70,6 +72,7 @@ impl FindingEffect {
             Self::Invalid => "invalid",
             Self::Denied => "denied",
             Self::Changed => "changed",
+            Self::Stale => "stale",
             Self::Warned => "warned",
             Self::Audited => "audited",
         }
@@ -183,6 +186,11 @@ impl<'a> FileFinding<'a> {
     /// A finding about Services and workloads together: an API server stores each of them.
     pub(super) fn of_workloads(at: FileObject<'a, '_>, finding: &Finding) -> Self {
         Self { effect: FindingEffect::Warned, ..Self::of_input(at, finding) }
+    }
+
+    /// A finding about a stored object that does not hold any more.
+    pub(super) fn of_stored(at: FileObject<'a, '_>, finding: &Finding) -> Self {
+        Self { effect: FindingEffect::Stale, ..Self::of_input(at, finding) }
     }
 
     /// A finding that makes the whole object invalid.

@@ -12,6 +12,7 @@ mod reviewed_input;
 mod reviewed_object;
 mod sarif;
 mod source_args;
+mod stale_findings;
 mod suppression;
 mod workload_findings;
 

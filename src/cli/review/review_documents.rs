@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{reviewed_input::ReviewedInput, reviewed_object::ReviewedObject};
+use super::{file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject};
 use crate::{
     admission::offline_review::OfflineReview,
     engine::{phrase::counted, reason::Severity},
@@ -25,13 +25,22 @@ struct ReviewItem<'a> {
     key: &'a ObjectKey,
     #[serde(flatten)]
     answer: &'a OfflineReview,
+    /// What of the object does not hold any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stale: Vec<&'a FileFinding<'a>>,
 }
 
 impl<'a> ReviewDocument<'a> {
     pub(super) fn of(input: &'a ReviewedInput<'a>) -> Self {
         let item = |object: &'a ReviewedObject<'a>| {
             let answer = object.answer.as_ref()?;
-            Some(ReviewItem { file: object.file, line: object.document.line, key: &object.key, answer })
+            Some(ReviewItem {
+                file: object.file,
+                line: object.document.line,
+                key: &object.key,
+                answer,
+                stale: object.stale_findings().collect(),
+            })
         };
         Self { items: input.objects.iter().filter_map(item).collect(), summary: ReviewSummary::of(input) }
     }

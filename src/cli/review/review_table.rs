@@ -98,7 +98,7 @@ pub(super) fn print_fixes(codes: BTreeSet<FindingCode>, out: &mut Output) -> io:
 fn answer_cell(effect: FindingEffect) -> Cell {
     match effect {
         FindingEffect::Invalid | FindingEffect::Denied => Cell::styled(FindingEffect::Denied.word(), RED),
-        FindingEffect::Changed | FindingEffect::Warned => Cell::styled(effect.word(), YELLOW),
+        FindingEffect::Changed | FindingEffect::Stale | FindingEffect::Warned => Cell::styled(effect.word(), YELLOW),
         FindingEffect::Audited => Cell::styled(effect.word(), DIM),
     }
 }

@@ -8,7 +8,7 @@ use super::{
     file_finding::{FileFinding, FileObject},
     reviewed_object::{ReviewedObject, placed},
     source_args::{SourceArgs, SourceTexts},
-    workload_findings,
+    stale_findings, workload_findings,
 };
 use crate::{
     admission::{
@@ -107,6 +107,7 @@ pub(super) fn read_files<'a>(
         }
     }
     workload_findings::add(&mut items, sources, &context.inventory)?;
+    stale_findings::add(&mut items, sources, &context.inventory);
     if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
         && items.iter().any(|i| i.answer.is_some())

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::file_finding::{FileFinding, FileObject};
+use super::file_finding::{FileFinding, FileObject, FindingEffect};
 use crate::{
     admission::{
         KINDS,
@@ -29,11 +29,22 @@ pub(super) struct ReviewedObject<'a> {
 }
 
 impl<'a> ReviewedObject<'a> {
-    /// The findings behind its answer: those of the rules, or why it cannot be read.
+    /// The findings behind its answer: those of the rules, or why it cannot be read; and what of it does not hold any more.
     pub(super) fn answer_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
         let undecided = self.answer.as_ref().is_some_and(|answer| answer.decision.why_unreviewed().is_some());
         let unreadable = self.input_findings.iter().filter(move |f| undecided && f.severity == Severity::Error);
-        unreadable.chain(&self.rule_findings)
+        unreadable.chain(&self.rule_findings).chain(self.stale_findings())
+    }
+
+    /// What of it does not hold any more.
+    pub(super) fn stale_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+        self.input_findings.iter().filter(|f| f.effect == FindingEffect::Stale)
+    }
+
+    /// Adds the findings about what of it does not hold any more.
+    pub(super) fn add_stale_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
+        let at = FileObject::of(self.file, &self.document, &self.key);
+        self.input_findings.extend(findings.map(|f| FileFinding::of_stored(at, f)));
     }
 
     /// Adds the findings about this object and those that it goes with.

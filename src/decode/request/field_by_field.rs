@@ -9,7 +9,9 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{
-    fields::{BETA, FieldContent, FieldErrors, FieldTable, RequestError, RequestFields, kind, names, position},
+    fields::{
+        BETA, FieldContent, FieldErrors, FieldTable, RequestError, RequestFields, SUBJECTS, kind, names, position,
+    },
     request_options::RequestOptions,
 };
 use crate::model::json::pointer::Pointer;
@@ -27,7 +29,7 @@ use crate::{
     model::{
         ObjectKey,
         defaults::Defaults,
-        json::message::{message, shortened},
+        json::message::{message, nearest, shortened},
     },
 };
 
@@ -51,13 +53,17 @@ pub(super) fn read<'a>(
     let errors = FieldErrors::default();
     let mut reader = FieldReader { text, source, known, context, objects: 0, found: &mut found, errors };
     reader.about_fields(&fields);
+    let missing = fields.missing().filter(|_| !fields.objects);
     for ((name, field), raw) in table.iter().zip(fields.known) {
         if let Some(raw) = raw.filter(|raw| raw.get() != "null") {
             reader.field(name, *field, raw)?;
         }
     }
-    let errors = std::mem::take(&mut reader.errors);
+    let mut errors = std::mem::take(&mut reader.errors);
     drop(reader);
+    if let Some(missing) = missing {
+        errors.push(format!("/{missing}"), "is missing".to_owned());
+    }
     found.objects.label_pods(&source.defaults);
     // A list may have fields of a request beside its items. They are not used, but must be valid.
     match (errors.first.is_empty(), fields.objects) {
@@ -100,6 +106,14 @@ impl<'a> RawFields<'a> {
             json.end().map_err(|e| broken(&e))?;
         }
         Ok(fields)
+    }
+
+    /// The field that is missing in a plan request that is about nothing.
+    fn missing(&self) -> Option<&'static str> {
+        let has = |name: &str| position(self.table, name).is_some_and(|place| self.known[place].is_some());
+        let is_plan = self.table.iter().any(|(_, field)| *field == FieldContent::Controllers);
+        let is_subject_missing = is_plan && self.unknown.is_empty() && !SUBJECTS.into_iter().any(has);
+        is_subject_missing.then_some(SUBJECTS[0])
     }
 
     fn add(&mut self, name: &str, value: &'a RawValue) {
@@ -165,6 +179,15 @@ impl<'de> Visitor<'de> for RawFields<'de> {
     }
 }
 
+/// The message about a field that a request does not have, with the field that it may stand for.
+fn unknown_field(table: &FieldTable, name: &str) -> String {
+    let fields: Vec<&str> = table.iter().map(|(field, _)| *field).collect();
+    match nearest(&fields, name).first() {
+        Some(field) => format!("is not a field of the request; did you mean {field}?"),
+        None => format!("is not a field of the request; its fields are {}", fields.join(", ")),
+    }
+}
+
 struct FieldReader<'a, 'f> {
     text: &'a str,
     source: &'f Source<'f>,
@@ -189,9 +212,13 @@ impl<'a> FieldReader<'a, '_> {
             let message = format!("{name} is repeated; the last one counts");
             problems.add(|| about(Reason::DuplicateKey, name, message));
         }
+        // A list may have any field beside its items.
+        if fields.objects {
+            return;
+        }
         for name in &fields.unknown {
-            let message = format!("{name:?} is not a known field; the fields are {}", names(fields.table));
-            problems.add(|| about(Reason::InvalidSetting, name, message));
+            let pointer = Pointer::Key(&Pointer::At(""), name).to_string();
+            self.errors.push(pointer, unknown_field(fields.table, name));
         }
     }
 

@@ -105,6 +105,10 @@ pub(super) const PLAN_FIELDS: [(&str, FieldContent); 7] = [
     ("options", FieldContent::Options),
 ];
 
+/// A plan request has one of these fields: the Service, or what is left of one. It may be null, for a Service that was
+/// deleted.
+pub(super) const SUBJECTS: [&str; 3] = ["service", "endpoints", "endpointSlices"];
+
 /// The fields of a review; see [`ReviewRequest`](super::ReviewRequest).
 pub(super) const REVIEW_FIELDS: [(&str, FieldContent); 11] = [
     ("object", FieldContent::Object),

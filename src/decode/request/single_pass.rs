@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::fields::{FieldContent, PLAN_FIELDS, RequestFields, kind, position};
+use super::fields::{FieldContent, PLAN_FIELDS, RequestFields, SUBJECTS, kind, position};
 use crate::{
     decode::{
         Source,
@@ -103,7 +103,9 @@ impl<'de> Visitor<'de> for SinglePass<'_> {
                 _ => return Err(invalid()),
             }
         }
-        Ok(())
+        let is_subject = |(name, _): &(&str, FieldContent)| SUBJECTS.contains(name);
+        let has_subject = PLAN_FIELDS.iter().zip(seen).any(|(field, seen)| seen && is_subject(field));
+        if has_subject { Ok(()) } else { Err(invalid()) }
     }
 }
 

@@ -52,6 +52,48 @@ pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<Differe
     found.some()
 }
 
+/// What differs between the stored objects of a list and those that the controller would write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PublishedChange {
+    /// Addresses, their states or their ports.
+    Addresses(String),
+    /// Nothing but labels, annotations, owners, hints, or how addresses are arranged.
+    Details(String),
+}
+
+/// What differs between two Endpoints objects; `None` if nothing does.
+pub(crate) fn published_endpoints(old: &Endpoints, new: &Endpoints) -> Option<PublishedChange> {
+    let addresses = entries(&endpoints_entries(old), &endpoints_entries(new)).some();
+    let details = || endpoints(old, new).map(|found| PublishedChange::Details(found.text()));
+    addresses.map(|found| PublishedChange::Addresses(found.text())).or_else(details)
+}
+
+/// What differs between the slices of a Service; `None` if nothing does. How addresses are spread over slices is a detail.
+pub(crate) fn published_slices(old: &[&EndpointSlice], new: &[&EndpointSlice]) -> Option<PublishedChange> {
+    let addresses = entries(&entries_of_all(old), &entries_of_all(new)).some();
+    addresses
+        .map(|found| PublishedChange::Addresses(found.text()))
+        .or_else(|| details(old, new).map(PublishedChange::Details))
+}
+
+/// The entries of several slices together.
+fn entries_of_all<'a>(slices: &[&'a EndpointSlice]) -> Entries<'a> {
+    let mut all = Entries::new();
+    for (who, mut stages) in slices.iter().flat_map(|s| slice_entries(s)) {
+        all.entry(who).or_default().append(&mut stages);
+    }
+    all
+}
+
+/// What differs between slices with the same addresses.
+fn details(old: &[&EndpointSlice], new: &[&EndpointSlice]) -> Option<String> {
+    let stored: BTreeMap<&str, &EndpointSlice> = old.iter().map(|s| (s.meta.name.as_str(), *s)).collect();
+    let mut updated = new.iter().filter_map(|new| slices(stored.get(new.meta.name.as_str())?, new));
+    let is_moved = || old.len() != new.len() || new.iter().any(|s| !stored.contains_key(s.meta.name.as_str()));
+    let first = updated.next().map(|found| found.text());
+    first.or_else(|| is_moved().then(|| "the same addresses in other slices".to_owned()))
+}
+
 fn in_short(entries: &Entries<'_>) -> String {
     let mut stages: BTreeMap<&str, usize> = BTreeMap::new();
     let mut ports: BTreeSet<&str> = BTreeSet::new();

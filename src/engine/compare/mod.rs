@@ -12,4 +12,6 @@ mod tally;
 pub use against::{Deviation, deviations};
 pub use aspect::Aspect;
 pub use change::{ChangedObject, ObjectChange, Verb, changes, publishes_nothing};
+pub use difference::PublishedChange;
+pub(crate) use difference::{published_endpoints, published_slices};
 pub use tally::{Tally, Writes};

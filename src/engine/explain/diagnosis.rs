@@ -1,6 +1,6 @@
 //! What is wrong with a Service, in a few words: its warnings and errors by code, the one to look at first in front.
 
-use super::explanation::{Cause, Explanation};
+use super::explanation::{Cause, Explanation, PodState};
 use crate::{
     engine::{
         phrase::counted,
@@ -69,7 +69,8 @@ impl Diagnosis {
 /// Why nothing is served although nothing is wrong, as for a Service without a selector; else why a pod is not served.
 fn note(explanation: &Explanation) -> Option<DiagnosedCause> {
     if explanation.summary.pods > 0 {
-        let row = explanation.rows.iter().find(|row| !row.served)?;
+        // A row of Endpoints is ready, and never served: kube-proxy reads slices only.
+        let row = explanation.rows.iter().find(|row| !row.served && row.state != PodState::Ready)?;
         return row.reasons.first().map(|cause| of_pod(&row.pod, 1, cause));
     }
     let cause = explanation.reasons.first()?;

@@ -48,10 +48,11 @@ pub struct Summary {
     pub pods: usize,
     /// Ports of the Service.
     pub ports: usize,
-    /// Pods × ports that are ready in at least one list: in Endpoints, or in the slices of one address type. Each
-    /// counts once, although clients that read another list may not see it (kube-proxy reads slices only);
-    /// `scopes` counts each list separately.
+    /// Pods × ports that are ready in a list that kube-proxy reads: in the slices of at least one address type. Each
+    /// counts once; `scopes` counts each list separately.
     pub served: usize,
+    /// Addresses in stored slices whose pod or node is gone. They do not count as served.
+    pub stale_addresses: usize,
     /// Verdicts of each list, by state.
     pub scopes: Vec<ScopeCounts>,
     /// Verdicts that are not listed.
@@ -66,7 +67,7 @@ pub struct Summary {
 pub struct ScopeCounts {
     /// The list.
     pub scope: Scope,
-    /// Clients that read this list use it.
+    /// kube-proxy sends traffic to it: 0 for Endpoints, which kube-proxy does not read.
     pub served: usize,
     /// Published as ready.
     pub ready: usize,
@@ -107,7 +108,7 @@ pub struct PodVerdict {
     pub port: Option<PortName>,
     /// The list.
     pub scope: Scope,
-    /// Whether clients that read this list use it.
+    /// Whether kube-proxy sends traffic to it because of this list: never because of Endpoints, which it does not read.
     pub served: bool,
     /// How it is published.
     pub state: PodState,
@@ -179,6 +180,13 @@ impl Cause {
     pub fn new(code: Reason, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         Self { code, severity: code.severity(), detail, fix: code.fix(), object: None, labels: Vec::new() }
+    }
+
+    /// A finding about a stored object of `service`, whose name is part of the detail: a Service has several.
+    pub(super) fn of_stored(finding: Finding, service: Option<&ObjectKey>) -> Self {
+        let ObjectKey { kind, name, .. } = &finding.object;
+        let message = format!("{kind} {name}: {}", finding.message);
+        Self::of_finding(Finding { message, ..finding }, service)
     }
 
     /// A finding of the plan for `service`.

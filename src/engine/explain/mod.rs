@@ -10,6 +10,7 @@
 
 mod diagnosis;
 mod explanation;
+mod focus;
 mod pod_relation;
 mod selector_misses;
 mod service_causes;
@@ -22,28 +23,22 @@ pub use explanation::{
     Cause, Explanation, LabelMiss, MAX_LISTED_VERDICTS, MAX_REASONS, MAX_RECORDS, MAX_TEXT, MAX_VERDICTS, PodState,
     PodVerdict, PortName, ScopeCounts, Summary,
 };
+pub use focus::Focus;
 pub use pod_relation::PodRelation;
 pub use selector_misses::LabelGroups;
 
 use crate::engine::{
     plan,
     record::{Record, Recorder},
+    stale::{self, KnownTargets, PodNames, StaleReport},
     state::{Controller, Options, Plan, State},
+    unknown_kinds::plan_known,
 };
-
-/// Which part of an explanation a caller needs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Focus<'a> {
-    /// Only this one of the selected pods, by its index in [`plan::selected_pods`].
-    pub pod: Option<usize>,
-    /// The pods that a selector without matches is compared with, if more than the pods of the state are known.
-    pub pods: Option<&'a LabelGroups<'a>>,
-}
 
 /// Explains what all three controllers make of one Service.
 ///
-/// A selector that matches nothing is compared with the other pods of the state: pass those of the namespace, or all
-/// pods, to learn about near misses.
+/// A selector that matches nothing, and the pods that stored addresses name, are compared with all pods of the state: pass
+/// those of the namespace, or all pods, to learn about near misses and about addresses of pods that are gone.
 ///
 /// ```
 /// use roster::{Options, Reason, State, explain, model::{Nodes, Pod, Service}};
@@ -67,13 +62,15 @@ pub struct Focus<'a> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn explain(state: &State<'_>, options: &Options) -> Explanation {
-    explain_only(state, options, Focus::default())
+    let pods: PodNames<'_> = state.pods.iter().copied().collect();
+    let targets = Some(KnownTargets::of_state(&pods, state.nodes));
+    explain_only(state, options, Focus { targets, ..Focus::default() })
 }
 
 /// The part of [`explain`] that `focus` names.
 pub fn explain_only(state: &State<'_>, options: &Options, focus: Focus<'_>) -> Explanation {
     let mut records = RecordList { only: focus.pod, list: Vec::new(), seen: 0, text: 0 };
-    let plan = plan::plan_recorded(state, &Controller::ALL, options, &mut records);
+    let plan = plan_known(state, &Controller::ALL, options, focus.unknown, &mut records);
     arrange(state, options, focus, records.list, plan)
 }
 
@@ -83,12 +80,15 @@ fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, records: Vec<
     let known = if focus.pod.is_some() { pods.len().min(1) } else { pods.len() };
     let table = verdicts::table(state.service, &pods, known, records);
     let key = service_causes::key(state);
-    let mut reasons = service_causes::of_service(state, options, &pods, focus.pods);
+    let mut reasons = service_causes::of_service(state, options, &pods, focus);
+    let mut stale = StaleReport::default();
     if focus.pod.is_none() {
         // The records of one pod say nothing about the others.
         reasons.extend(service_causes::unserved_ports(state, &table));
         reasons.extend(service_causes::missing_targets(state, &pods, &table));
+        stale = focus.targets.map(|targets| stale::find(state, &plan, &targets)).unwrap_or_default();
     }
+    reasons.extend(stale.findings.into_iter().map(|f| Cause::of_stored(f, key.as_ref())));
     reasons.extend(plan.problems.into_iter().map(|p| Cause::of_finding(p, key.as_ref())));
     let omitted_reasons = reasons.len().saturating_sub(MAX_REASONS);
     reasons.truncate(MAX_REASONS);
@@ -99,6 +99,7 @@ fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, records: Vec<
             pods: known,
             ports: state.service.map_or(0, |s| s.ports.len()),
             served: table.served,
+            stale_addresses: stale.addresses,
             scopes: table.counts,
             omitted_rows: table.omitted,
             omitted_reasons,

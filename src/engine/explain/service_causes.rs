@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    explanation::Cause,
-    selector_misses::{self, LabelGroups},
-    verdicts::VerdictTable,
-};
+use super::{explanation::Cause, focus::Focus, selector_misses, verdicts::VerdictTable};
 use crate::{
     engine::{
         membership,
@@ -31,12 +27,7 @@ pub(super) fn key(state: &State<'_>) -> Option<ObjectKey> {
 }
 
 /// The causes in the Service itself and in its selector.
-pub(super) fn of_service(
-    state: &State<'_>,
-    options: &Options,
-    selected: &[&Pod],
-    groups: Option<&LabelGroups<'_>>,
-) -> Vec<Cause> {
+pub(super) fn of_service(state: &State<'_>, options: &Options, selected: &[&Pod], focus: Focus<'_>) -> Vec<Cause> {
     let Some(service) = state.service else { return vec![Cause::new(Reason::ServiceMissing, "")] };
     let mut out = Vec::new();
     if service.meta.deleting() {
@@ -49,8 +40,11 @@ pub(super) fn of_service(
     match &service.selector {
         None => out.push(Cause::new(Reason::NoSelector, who_writes(state, service))),
         Some(_) if idle => {}
+        Some(_) if focus.unknown.hides_pods_of(state) => {
+            out.push(Cause::new(Reason::NotChecked, "the input has no Pods"));
+        }
         Some(selector) if !selector.is_empty() && selected.is_empty() => {
-            out.extend(match groups {
+            out.extend(match focus.pods {
                 Some(groups) => selector_misses::misses(service, selector, groups),
                 None => selector_misses::misses(service, selector, &state.pods.iter().copied().collect()),
             });

@@ -61,7 +61,7 @@ fn there_is_one_row_per_pod_list_and_port() {
     assert_eq!(
         got,
         [
-            "a http Endpoints: served Ready: ready",
+            "a http Endpoints: Ready: ready",
             "a https Endpoints: Absent: truncated",
             "a http EndpointSlice IPv4: served Ready: ready hint-given",
             "a https EndpointSlice IPv4: Absent: named-port-missing",
@@ -83,7 +83,7 @@ fn there_is_one_row_per_pod_list_and_port() {
         terminating,
         absent,
     };
-    assert_eq!(table.counts, [counts(ep, 1, 1, 0, 5), counts(v4, 1, 1, 2, 3)]);
+    assert_eq!(table.counts, [counts(ep, 0, 1, 0, 5), counts(v4, 1, 1, 2, 3)]);
     assert_eq!((table.omitted, table.served), (0, 1));
     let served: Vec<bool> = table.ports.iter().map(|p| p.served).collect();
     assert_eq!(served, [true, false]);
@@ -230,7 +230,12 @@ fn the_service_as_a_whole() {
         (
             "gone",
             json!({"endpoints": endpoints}),
-            &["service-missing: ", "not-mirrored (Endpoints ns/web): there is no Service of this name"],
+            &[
+                "service-missing: ",
+                "endpoints-orphaned (Endpoints ns/web): Endpoints web: there is no Service of this name; the controller deletes the \
+                 Endpoints when it starts again",
+                "not-mirrored (Endpoints ns/web): there is no Service of this name",
+            ],
         ),
         (
             "an empty selector, and a port that nobody serves",
@@ -291,7 +296,7 @@ fn json_is_in_camel_case_and_leaves_out_what_is_empty() {
             "service": {"kind": "Service", "namespace": "ns", "name": "web"},
             "compat": "1.37",
             "summary": {
-                "pods": 1, "ports": 1, "served": 0, "omittedRows": 0, "omittedReasons": 0,
+                "pods": 1, "ports": 1, "served": 0, "staleAddresses": 0, "omittedRows": 0, "omittedReasons": 0,
                 "scopes": [count("Endpoints"), count("EndpointSlice IPv4")],
             },
             "reasons": [{
@@ -367,7 +372,7 @@ fn objects_that_stay_are_what_publishes_pods() {
                 ("/service/spec/trafficDistribution", json!("PreferClose")),
             ],
             &[
-                "a http Endpoints: served Ready: ready",
+                "a http Endpoints: Ready: ready",
                 "a http EndpointSlice IPv4: Absent: service-deleting",
                 "b http Endpoints: NotReady: not-ready",
                 "b http EndpointSlice IPv4: Absent: service-deleting",
@@ -377,7 +382,7 @@ fn objects_that_stay_are_what_publishes_pods() {
             "frozen slices that list pods",
             vec![release.clone(), slices.clone(), gone.clone()],
             &[
-                "a http Endpoints: served Ready: ready",
+                "a http Endpoints: Ready: ready",
                 "a http EndpointSlice IPv4: served Terminating: terminating missing-node-freezes-slices ready",
                 "b http Endpoints: NotReady: not-ready",
                 "b http EndpointSlice IPv4: served Ready: ready node-unknown missing-node-freezes-slices",
@@ -393,7 +398,7 @@ fn objects_that_stay_are_what_publishes_pods() {
                 ("/pods/1/metadata/uid", json!("new")),
             ],
             &[
-                "a http Endpoints: served Ready: ready",
+                "a http Endpoints: Ready: ready",
                 "a http EndpointSlice IPv4: Absent: missing-node-freezes-slices",
                 "b http Endpoints: NotReady: not-ready",
                 "b http EndpointSlice IPv4: Absent: node-unknown missing-node-freezes-slices",
@@ -410,7 +415,7 @@ fn objects_that_stay_are_what_publishes_pods() {
             &[
                 "a http Endpoints: Absent: pod-ended plan-too-large",
                 "a http EndpointSlice IPv4: served Terminating: terminating pod-ended plan-too-large ready",
-                "b http Endpoints: served Ready: ready plan-too-large",
+                "b http Endpoints: Ready: ready plan-too-large",
                 "b http EndpointSlice IPv4: served Ready: ready plan-too-large",
             ],
         ),
@@ -474,7 +479,8 @@ fn truncation_is_recorded_for_pods_without_uid() {
     // By address as text, these come last.
     let pods: Vec<_> = cut.map(|r| (r.pod.as_str(), r.port.as_ref().map(|p| p.port))).collect();
     assert_eq!(pods, [("a1000", Some(0)), ("a1000", Some(1)), ("a1001", Some(0)), ("a1001", Some(1))]);
-    assert_eq!((explanation.summary.scopes[0].served, explanation.summary.served), (2000, 2004));
+    let of_endpoints = &explanation.summary.scopes[0];
+    assert_eq!((of_endpoints.served, of_endpoints.ready, explanation.summary.served), (0, 2000, 2004));
 }
 
 #[test]

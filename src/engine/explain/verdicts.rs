@@ -20,7 +20,7 @@ pub(super) struct VerdictTable {
     pub(super) counts: Vec<ScopeCounts>,
     pub(super) ports: Vec<PortTally>,
     pub(super) omitted: usize,
-    /// Pods × ports that clients use, in some list.
+    /// Pods × ports that kube-proxy sends traffic to, because of some list.
     pub(super) served: usize,
     seen: usize,
     text: usize,
@@ -90,6 +90,8 @@ impl VerdictTable {
         self.omitted += asked - ports.len();
         let (state, mut records) = decide(first.scope, of_pod.iter().chain(of_port));
         let served = match state {
+            // kube-proxy reads slices only.
+            _ if first.scope == Scope::Endpoints => false,
             PodState::Ready => true,
             // A stored endpoint was written for the Service as it was then.
             PodState::Terminating if stays_as_stored(&records) => {

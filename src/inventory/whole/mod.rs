@@ -10,17 +10,19 @@
 mod line;
 mod ordered;
 
-use std::num::NonZeroUsize;
+use std::{convert::Infallible, num::NonZeroUsize};
 
 pub use line::{ClusterSummary, InputProblems, last_line, line};
 
 use crate::{
     engine::{
-        plan::plan,
         reason::{Finding, Reason},
+        record::Discard,
+        stale::{self, KnownTargets, StaleReport},
         state::{Controller, Options, Plan},
+        unknown_kinds::plan_known,
     },
-    inventory::{Entry, Index, unknown_kinds},
+    inventory::{Entry, Index},
     model::names,
 };
 
@@ -38,23 +40,42 @@ pub fn all_cores() -> NonZeroUsize {
 /// Nothing is planned for a controller that reads a kind about which the index knows nothing.
 pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller], options: &Options) -> Plan {
     let state = index.state(entry);
-    let unknown = index.unknown();
-    let controllers = unknown.plannable(&state, controllers);
-    let (None, Some(endpoints)) = (entry.service, entry.endpoints) else {
-        let mut plan = plan(&state, &controllers, options);
-        if unknown.nodes {
-            unknown_kinds::keep_stored_places(&state, &mut plan);
-        }
-        return plan;
-    };
+    let plan_by = |controllers: &[Controller]| plan_known(&state, controllers, options, index.unknown(), &mut Discard);
+    let (None, Some(endpoints)) = (entry.service, entry.endpoints) else { return plan_by(controllers) };
     let others: Vec<Controller> = controllers.iter().copied().filter(|c| *c != Controller::Endpoints).collect();
-    let mut plan = plan(&state, &others, options);
+    let mut plan = plan_by(&others);
+    let is_planned = others.len() < controllers.len() && !index.unknown().services;
     // The controller never deletes Endpoints that serve as a lock of leader election.
-    if others.len() < controllers.len() && !endpoints.meta.annotations.contains_key(names::LEADER) {
+    if is_planned && !endpoints.meta.annotations.contains_key(names::LEADER) {
         let message = "these Endpoints have no Service: they are deleted when kube-controller-manager starts again";
         plan.problems.push(Finding::new(Reason::ServiceMissing, endpoints.key(), message));
     }
     plan
+}
+
+/// What is stored for one entry and does not hold any more, compared with `known`.
+pub fn stale_of(index: &Index<'_>, entry: &Entry<'_>, options: &Options, known: &KnownTargets<'_>) -> StaleReport {
+    let plan = plan_of(index, entry, &Controller::ALL, options);
+    stale::find(&index.state(entry), &plan, known)
+}
+
+/// What is stored for all entries and does not hold any more, in order of namespace and name.
+pub fn stale_findings(index: &Index<'_>, options: &Options) -> Vec<Finding> {
+    let pods = index.pod_names();
+    let known = index.targets(&pods);
+    let mut findings = Vec::new();
+    let collected = each(
+        index,
+        all_cores(),
+        |entry| stale_of(index, entry, options, &known).findings,
+        |mut found| {
+            findings.append(&mut found);
+            Ok::<(), Infallible>(())
+        },
+    );
+    match collected {
+        Ok(()) => findings,
+    }
 }
 
 /// Plans every entry of `index` on `threads` threads and hands NDJSON to `sink`, in order of namespace

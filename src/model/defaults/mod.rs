@@ -19,6 +19,9 @@ use serde::Deserialize;
 
 use super::Text;
 
+/// The namespace of objects that name none.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
 /// Which objects get defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -92,7 +95,7 @@ impl Defaults<'_> {
 
     /// The namespace of an object that does not name one; `None` if it stays empty.
     pub fn namespace(&self) -> Option<&str> {
-        let default = if self.namespace.is_empty() { "default" } else { self.namespace };
+        let default = if self.namespace.is_empty() { DEFAULT_NAMESPACE } else { self.namespace };
         (self.mode() != DefaultsMode::Never).then_some(default)
     }
 

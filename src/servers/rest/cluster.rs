@@ -27,7 +27,7 @@ use tokio::{
 use super::{
     RestApp,
     body::{self, Encoding, Format},
-    input::decode_error,
+    input::{decode_error, errors},
     limits::MAX_ASSUMED_PODS,
     object_memory::ObjectMemory,
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params},
@@ -250,6 +250,11 @@ impl ClusterJob {
             (Some(e), _) => Err(e),
             (None, Err(e)) => Err(decode_error(&e)),
             (None, Ok(())) if body.bytes == 0 => Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty")),
+            (None, Ok(())) if inventory.is_empty() && !inventory.problems.is_empty() => {
+                let detail = "none of the objects can be read";
+                let errors = errors(inventory.problems.iter());
+                Err(ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) })
+            }
             (None, Ok(())) => {
                 inventory.label_pods(&source.defaults);
                 inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);

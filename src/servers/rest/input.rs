@@ -15,8 +15,10 @@ use crate::{
         request::{self, DecodedRequest, RequestError},
     },
     engine::{
+        explain::{self, Explanation, Focus, explain_only},
         plan,
         reason::{Finding, Reason},
+        stale::{KnownTargets, PodNames},
         state::{Controller, Options, State},
     },
     inventory::{Findings, Index, Inventory},
@@ -27,8 +29,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct PlanInput<'a> {
     pub state: State<'a>,
-    /// All pods of a list, because one that the Service does not select may be a near miss.
-    others: Option<&'a [Pod]>,
+    /// All objects of a list, because a pod that the Service does not select may be a near miss.
+    all: Option<&'a Inventory>,
     /// The controllers to plan, if they are named.
     pub controllers: Option<Vec<Controller>>,
     pub options: Options,
@@ -89,7 +91,7 @@ fn of_request<T>(
     request.with_state(|state, _| {
         answer(&PlanInput {
             state: *state,
-            others: None,
+            all: None,
             controllers: params.controllers.clone().or_else(|| request.controllers.clone()),
             options: params.over(request.options),
             problems,
@@ -120,7 +122,7 @@ fn of_objects<T>(
     };
     answer(&PlanInput {
         state,
-        others: Some(&inventory.pods),
+        all: Some(&inventory),
         controllers: params.controllers.clone(),
         options: params.over(Options::default()),
         problems: index.problems(),
@@ -142,15 +144,19 @@ impl PlanInput<'_> {
         listed(self.problems)
     }
 
-    /// Runs `f` on the state with all pods, if the Service selects none: they may be near misses.
-    pub(super) fn with_all_pods<T>(&self, f: impl FnOnce(&State<'_>) -> T) -> T {
-        match self.others {
-            Some(others) if plan::selected_pods(&self.state).is_empty() => {
-                let pods: Vec<&Pod> = others.iter().collect();
-                f(&State { pods: &pods, ..self.state })
-            }
-            _ => f(&self.state),
+    /// Explains the state.
+    pub(super) fn explain(&self) -> Explanation {
+        let Some(all) = self.all else { return explain::explain(&self.state, &self.options) };
+        let names: PodNames<'_> = all.pods_of_input().iter().collect();
+        let knows_nodes = !all.nodes_of_input().is_empty();
+        let targets = KnownTargets { knows_nodes, ..KnownTargets::of_state(&names, self.state.nodes) };
+        let focus = Focus { targets: Some(targets), ..Focus::default() };
+        if plan::selected_pods(&self.state).is_empty() {
+            // Each of them may be a near miss.
+            let pods: Vec<&Pod> = all.pods.iter().collect();
+            return explain_only(&State { pods: &pods, ..self.state }, &self.options, focus);
         }
+        explain_only(&self.state, &self.options, focus)
     }
 }
 
@@ -200,7 +206,7 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
 }
 
 /// Findings as errors of the request.
-fn errors<'a>(found: impl Iterator<Item = &'a Finding>) -> Vec<InputError> {
+pub(super) fn errors<'a>(found: impl Iterator<Item = &'a Finding>) -> Vec<InputError> {
     found.map(|p| InputError::at(p.pointer.clone().unwrap_or_default(), p.message.clone())).collect()
 }
 

@@ -24,8 +24,11 @@ use crate::{
         self, Document, Source,
         request::{RequestError, ReviewRequest, read_review},
     },
-    engine::reason::{Finding, Reason},
-    inventory::{Findings, Inventory, Snapshot},
+    engine::{
+        reason::{Finding, Reason},
+        state::Options,
+    },
+    inventory::{Findings, Inventory, Snapshot, whole},
     model::json::raw::object_key,
 };
 
@@ -135,7 +138,8 @@ fn of_request(
         problems.extend(found.cloned().map(|p| within(at, p)));
     };
     // The object itself is not part of the cluster.
-    decode::objects(one, source, &mut Inventory::default(), tell).map_err(|e| input::decode_error(&e))?;
+    let mut own = Inventory::default();
+    decode::objects(one, source, &mut own, tell).map_err(|e| input::decode_error(&e))?;
 
     let snapshot = Snapshot::of(&known);
     let (user, groups, namespace) = (user.as_str(), groups.as_slice(), namespace.as_str());
@@ -154,7 +158,22 @@ fn of_request(
         }
         Err(error) => return Err(refused(at, &error)),
     };
+    problems.extend(stale_findings(known, own).into_iter().map(|finding| within(at, finding)));
     JsonAnswer::json(&ReviewResponse { answer, problems: input::listed(&problems) })
+}
+
+/// What of the object does not hold any more, compared with the rest of its cluster.
+fn stale_findings(mut known: Inventory, own: Inventory) -> Vec<Finding> {
+    let endpoints = own.endpoints.iter().map(|e| (e.key(), e.meta.name.clone()));
+    let slices = own.slices.iter().filter_map(|s| Some((s.key(), s.service_name()?.clone())));
+    let Some((key, service)) = endpoints.chain(slices).next() else { return Vec::new() };
+    known.merge(own);
+    let index = known.index_of_part();
+    let Some(entry) = index.get(&key.namespace, &service) else { return Vec::new() };
+    let pods = index.pod_names();
+    let mut findings = whole::stale_of(&index, entry, &Options::default(), &index.targets(&pods)).findings;
+    findings.retain(|finding| finding.object == key);
+    findings
 }
 
 /// The policies of a request. One that an API server would refuse is reported and left out.

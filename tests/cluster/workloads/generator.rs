@@ -35,7 +35,7 @@ pub(super) fn nodes() -> Vec<(Value, Value)> {
 }
 
 /// The workload of this index.
-pub(super) fn workload(seed: u64, index: u64) -> Value {
+pub(crate) fn workload(seed: u64, index: u64) -> Value {
     let mut rng = Rng::new(seed, index);
     let kind = rng.weighted(&[
         (5, "Deployment"),

@@ -16,7 +16,7 @@ const SECTIONS: &[(Reason, &str)] = &[
     (Reason::HintGiven, "Hints"),
     (Reason::ServiceMissing, "A Service and its selector"),
     (Reason::PlanTooLarge, "Limits"),
-    (Reason::ForeignSlice, "Stored slices"),
+    (Reason::ForeignSlice, "Stored objects"),
     (Reason::Mirrored, "Mirroring"),
     (Reason::ServiceCarriesManagedByLabel, "Unexpected behaviour in specific releases"),
     (Reason::SelectorMatchesNoTemplate, "Workloads and their Services"),

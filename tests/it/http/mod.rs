@@ -262,6 +262,34 @@ async fn the_sample_can_be_tried() {
     assert!(rows.iter().any(missing), "{rows:?}");
 }
 
+/// The same state, as fields and as a list.
+#[tokio::test]
+async fn an_explanation_reports_what_does_not_hold_any_more() {
+    let (_, router) = app();
+    let mut state = state();
+    let mut slice = post(&router, "/v1/endpointslices", JSON, state.to_string()).await.json()["items"][0].take();
+    slice["metadata"]["name"] = json!("web-1");
+    let mut endpoint = slice["endpoints"][0].clone();
+    (endpoint["addresses"][0], endpoint["targetRef"]["name"]) = (json!("10.0.0.99"), json!("web-99"));
+    slice["endpoints"].as_array_mut().unwrap().push(endpoint);
+    state["endpointSlices"] = json!([slice]);
+    let typed = |kind: &str, version: &str, object: &Value| {
+        let mut object = object.clone();
+        (object["kind"], object["apiVersion"]) = (json!(kind), json!(version));
+        object
+    };
+    let mut items = vec![typed("Service", "v1", &state["service"]), slice.clone()];
+    items.extend(state["pods"].as_array().unwrap().iter().map(|p| typed("Pod", "v1", p)));
+    items.extend(state["nodes"].as_array().into_iter().flatten().map(|n| typed("Node", "v1", n)));
+    for body in [state, json!({ "kind": "List", "items": items })] {
+        let explained = post(&router, "/v1/explain", JSON, body.to_string()).await.json();
+        let reasons = explained["reasons"].as_array().unwrap().iter();
+        let codes: Vec<&str> = reasons.map(|r| r["code"].as_str().unwrap()).collect();
+        assert!(["target-gone", "stored-differs"].iter().all(|code| codes.contains(code)), "{explained}");
+        assert_eq!(explained["summary"]["staleAddresses"], 1);
+    }
+}
+
 /// Names of slices are unique in their namespace only.
 #[tokio::test]
 async fn a_slice_of_another_namespace_is_not_the_services() {

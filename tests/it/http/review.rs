@@ -126,11 +126,6 @@ async fn what_is_known_decides() {
             json!({ "object": { "apiVersion": "v1", "kind": "Service", "spec": { "ports": 5 } } }),
             json!([false, [], [["invalid-object", "/object/spec/ports"]]]),
         ),
-        (
-            "a field that is not read",
-            json!({ "object": selecting, "Pods": [] }),
-            json!([true, [], [["invalid-setting", "/Pods"]]]),
-        ),
     ] {
         let answer = post(&router, "/v1/review", JSON, body.to_string()).await;
         assert_eq!(answer.status, 200, "{name}: {}", answer.text());
@@ -204,6 +199,56 @@ async fn a_recorded_review_that_cannot_be_read_is_told() {
     }
 }
 
+/// A stored object is compared with what is posted of its cluster.
+#[tokio::test]
+async fn what_does_not_hold_any_more_is_a_problem() {
+    let (_, router) = app();
+    let slice = |pod: &str, node: &str| {
+        json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": { "name": "web-1", "namespace": "shop", "labels": { "kubernetes.io/service-name": "web" } },
+            "ports": [{ "name": "", "port": 80, "protocol": "TCP" }],
+            "endpoints": [{
+                "addresses": ["10.0.0.1"], "conditions": { "ready": true }, "nodeName": node,
+                "targetRef": { "kind": "Pod", "namespace": "shop", "name": pod },
+            }],
+        })
+    };
+    let by_hand = service(&json!({ "ports": [{ "port": 80 }] }), &json!({}));
+    let pods = json!([super::pod("web-1", "10.0.0.1")]);
+    let nodes = json!([{ "metadata": { "name": "node-1" } }]);
+    for (name, object, known, want) in [
+        (
+            "all is there",
+            slice("web-1", "node-1"),
+            json!({ "services": [by_hand], "pods": pods, "nodes": nodes }),
+            json!([]),
+        ),
+        (
+            "the pod is gone",
+            slice("web-2", "node-1"),
+            json!({ "services": [by_hand], "pods": pods, "nodes": nodes }),
+            json!(["target-gone"]),
+        ),
+        ("pods are unknown", slice("web-2", "node-1"), json!({ "services": [by_hand], "nodes": nodes }), json!([])),
+        ("the node is gone", slice("web-1", "node-2"), json!({ "pods": pods, "nodes": nodes }), json!(["node-gone"])),
+        (
+            "the Service is gone",
+            slice("web-1", "node-1"),
+            json!({ "services": [{ "metadata": { "name": "other", "namespace": "shop" } }] }),
+            json!(["endpoints-orphaned"]),
+        ),
+    ] {
+        let mut body = known;
+        body["object"] = object;
+        let answer = post(&router, "/v1/review", JSON, body.to_string()).await.json();
+        fits("/v1/review", "post", "200", JSON, &answer);
+        let problems = answer["problems"].as_array().unwrap().iter().map(|p| p["code"].clone());
+        let stale: Value = problems.filter(|code| code != "missing-protocol" && code != "assumed").collect();
+        assert_eq!(stale, want, "{name}: {answer}");
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_reviewed_is_refused() {
     let (_, router) = app();
@@ -219,6 +264,7 @@ async fn what_cannot_be_reviewed_is_refused() {
         ("", r#"{"kind":null}"#, 422, "invalid-object", ""),
         ("", r#"{"object":{"apiVersion":"v1"}}"#, 422, "invalid-object", "/object"),
         ("", r#"{"kind":"Service","metadata":[]}"#, 422, "invalid-object", ""),
+        ("", r#"{"object":{},"Pods":[]}"#, 422, "invalid-object", "/Pods"),
         ("", r#"{"object":{},"user":5}"#, 422, "invalid-object", "/user"),
         ("", r#"{"object":{},"pods":5}"#, 422, "invalid-object", "/pods"),
         ("", r#"{"kind":"List","items":[{"kind":"A"},{"kind":"B"}]}"#, 422, "invalid-object", ""),

@@ -31,10 +31,11 @@ pub(crate) struct ExplanationSummarySchema {
     pods: u64,
     /// Ports of the Service.
     ports: u64,
-    /// Pods × ports that are ready in one list at least: in Endpoints, or in the slices of some address type. Each
-    /// counts once, though clients that read another list may not get it (kube-proxy reads slices only): `scopes`
-    /// counts each list by itself.
+    /// Pods × ports that are ready in a list that kube-proxy reads: in the slices of at least one address type. Each
+    /// counts once; `scopes` counts each list separately.
     served: u64,
+    /// Addresses in stored slices whose pod or node is gone. They do not count as served.
+    stale_addresses: u64,
     /// Rows of each list, by state.
     scopes: Vec<ScopeCountsSchema>,
     /// Rows that are not listed.
@@ -50,7 +51,7 @@ pub(crate) struct ExplanationSummarySchema {
 pub(crate) struct ScopeCountsSchema {
     #[schema(example = "EndpointSlice IPv4")]
     scope: String,
-    /// Clients that read this list get it.
+    /// kube-proxy sends traffic to it: 0 for Endpoints, which kube-proxy does not read.
     served: u64,
     ready: u64,
     not_ready: u64,
@@ -71,7 +72,7 @@ pub(crate) struct RowSchema {
     /// The list.
     #[schema(example = "Endpoints")]
     scope: String,
-    /// Whether clients that read this list get it.
+    /// Whether kube-proxy sends traffic to it because of this list: never because of Endpoints, which it does not read.
     served: bool,
     state: PodStateSchema,
     /// At least one, the decisive one first.

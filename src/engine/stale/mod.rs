@@ -1,0 +1,76 @@
+//! Stored objects that do not hold any more, and that clients use all the same: addresses of pods and nodes that are
+//! gone, mirrored slices that are left over, Endpoints without a Service, and objects that the controllers would write
+//! otherwise.
+//!
+//! A plan says what the controllers would write. These findings say what is wrong until they do, and what stays wrong
+//! because no controller writes it.
+
+mod gone_targets;
+mod known_targets;
+mod report;
+mod stored_difference;
+mod stored_slices;
+#[cfg(test)]
+mod tests;
+
+pub use known_targets::{KnownTargets, PodNames};
+pub use report::StaleReport;
+
+use crate::{
+    engine::{
+        phrase::counted,
+        reason::{Finding, Reason},
+        state::{Plan, State},
+    },
+    model::names,
+};
+
+/// Compares what is stored in `state` with what exists and with `plan`, which is the plan for that state.
+pub fn find(state: &State<'_>, plan: &Plan, known: &KnownTargets<'_>) -> StaleReport {
+    let mut report = StaleReport::default();
+    if state.service.is_none() && known.services {
+        // kube-proxy ignores them.
+        orphans(state, &mut report);
+        return report;
+    }
+    leftover_mirrors(state, known, &mut report);
+    gone_targets::find(state, plan, known, &mut report);
+    if state.service.is_some_and(|s| !s.meta.deleting()) {
+        stored_difference::find(state, plan, &mut report);
+    }
+    report
+}
+
+/// Endpoints and slices of a Service that does not exist.
+fn orphans(state: &State<'_>, report: &mut StaleReport) {
+    let mut add = |key, message: &str| report.findings.push(Finding::new(Reason::EndpointsOrphaned, key, message));
+    // The lock of a leader election is an Endpoints object that needs no Service.
+    if let Some(endpoints) = state.endpoints.filter(|e| !e.meta.annotations.contains_key(names::LEADER)) {
+        add(
+            endpoints.key(),
+            "there is no Service of this name; the controller deletes the Endpoints when it starts again",
+        );
+    }
+    for slice in state.slices.iter().filter(|s| !s.meta.deleting()) {
+        add(slice.key(), "the Service that the label kubernetes.io/service-name names does not exist");
+    }
+}
+
+/// Mirrored slices of a Service that has a selector now, or whose Endpoints are gone.
+fn leftover_mirrors(state: &State<'_>, known: &KnownTargets<'_>, report: &mut StaleReport) {
+    let Some(cause) = why_left_over(state, known) else { return };
+    for slice in stored_slices::of_controller(state, names::MIRROR_CONTROLLER) {
+        let endpoints = counted(slice.endpoints.len(), "endpoint");
+        let message = format!("the slice mirrors Endpoints, but {cause}; kube-proxy still uses its {endpoints}");
+        report.findings.push(Finding::new(Reason::LeftoverMirror, slice.key(), message));
+    }
+}
+
+/// Why nothing is mirrored for a Service any more.
+fn why_left_over(state: &State<'_>, known: &KnownTargets<'_>) -> Option<&'static str> {
+    match state.service {
+        Some(service) if service.selector.is_some() => Some("the Service has a selector now"),
+        Some(_) if state.endpoints.is_none() && known.endpoints => Some("its Endpoints are gone"),
+        _ => None,
+    }
+}

@@ -1,0 +1,67 @@
+//! Stored objects that the controllers would write otherwise.
+
+use std::collections::BTreeSet;
+
+use super::{report::StaleReport, stored_slices::of_controller};
+use crate::{
+    engine::{
+        compare::{self, PublishedChange},
+        reason::{Finding, Reason, Severity},
+        state::{EndpointsAction, Plan, State},
+    },
+    model::{EndpointSlice, Endpoints, ObjectKey, ObjectMeta, Text, names},
+};
+
+/// Adds a finding for the Endpoints and one for the slices of each controller, where `plan` writes something else than
+/// what is stored. What the plan creates where nothing is stored does not count.
+pub(super) fn find(state: &State<'_>, plan: &Plan, report: &mut StaleReport) {
+    of_endpoints(state, plan, report);
+    if plan.endpoint_slices.is_noop() {
+        return;
+    }
+    of_slices(state, plan, names::SLICE_CONTROLLER, report);
+    // All of them are left over otherwise.
+    if state.endpoints.is_some() && state.service.is_some_and(|s| s.selector.is_none()) {
+        of_slices(state, plan, names::MIRROR_CONTROLLER, report);
+    }
+}
+
+fn of_endpoints(state: &State<'_>, plan: &Plan, report: &mut StaleReport) {
+    // Endpoints without a resource version were never stored.
+    let Some(stored) = state.endpoints.filter(|e| !e.meta.resource_version.is_empty()) else { return };
+    let change = match &plan.endpoints {
+        EndpointsAction::Update(new) => compare::published_endpoints(stored, new),
+        EndpointsAction::Delete => compare::published_endpoints(stored, &Endpoints::default()),
+        EndpointsAction::None | EndpointsAction::Create(_) => return,
+    };
+    add(stored.key(), &[&stored.meta], change, report);
+}
+
+fn of_slices(state: &State<'_>, plan: &Plan, controller: &'static str, report: &mut StaleReport) {
+    let changes = &plan.endpoint_slices;
+    let written: BTreeSet<&Text> = changes.update.iter().map(|s| &s.meta.name).chain(&changes.delete).collect();
+    let unchanged: BTreeSet<&Text> = changes.unchanged.iter().collect();
+    // A slice that the plan does not name is not that of a planned controller.
+    let is_planned = |s: &&EndpointSlice| written.contains(&s.meta.name) || unchanged.contains(&s.meta.name);
+    let mut stored = of_controller(state, controller);
+    stored.retain(is_planned);
+    let Some(first) = stored.iter().find(|s| written.contains(&s.meta.name)).or(stored.first()) else { return };
+    let is_its_own = |s: &&EndpointSlice| s.managed_by().is_some_and(|by| by == controller);
+    let desired: Vec<&EndpointSlice> = plan.desired_slices(state).into_iter().filter(is_its_own).collect();
+    let metas: Vec<&ObjectMeta> = stored.iter().map(|s| &s.meta).collect();
+    add(first.key(), &metas, compare::published_slices(&stored, &desired), report);
+}
+
+/// Adds the finding. `stored` are the objects of the list.
+fn add(key: ObjectKey, stored: &[&ObjectMeta], change: Option<PublishedChange>, report: &mut StaleReport) {
+    let Some(change) = change else { return };
+    // Times of one form sort as text.
+    let trigger = stored.iter().filter_map(|meta| meta.annotations.get(names::TRIGGER_TIME)).max();
+    let since = trigger.map(|time| format!("; not written since the change at {time}")).unwrap_or_default();
+    let (severity, text) = match change {
+        PublishedChange::Addresses(text) => (Severity::Warning, text),
+        PublishedChange::Details(text) => (Severity::Info, text),
+    };
+    let message = format!("the controller would write: {text}{since}");
+    report.findings.push(Finding { severity, ..Finding::new(Reason::StoredDiffers, key, message) });
+}

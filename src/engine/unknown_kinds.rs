@@ -1,0 +1,102 @@
+//! Kinds of objects about which nothing is known, and what is therefore not planned.
+
+use crate::{
+    engine::{
+        plan::plan_recorded,
+        record::Recorder,
+        state::{Controller, Options, Plan, State},
+    },
+    model::{Endpoint, EndpointSlice},
+};
+
+/// The kinds that an input has no object of, though the cluster may have some. Default: all kinds are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnknownKinds {
+    /// Services: no Endpoints and no slice count as left over.
+    pub services: bool,
+    /// Pods: nothing is known about Services with a selector, except what workloads say.
+    pub pods: bool,
+    /// Whether pods of workloads are assumed, where [`pods`](Self::pods) are unknown.
+    pub assumes_pods: bool,
+    /// Nodes: those that pods name exist.
+    pub nodes: bool,
+    /// Endpoints: no mirrored slice counts as left over.
+    pub endpoints: bool,
+}
+
+impl UnknownKinds {
+    /// Whether something is unknown.
+    pub fn any(self) -> bool {
+        self.services || self.pods || self.nodes || self.endpoints
+    }
+
+    /// Whether nothing can be said about the pods of a Service. Assumed pods stand for them only while no address is
+    /// stored: pods of a cluster have other addresses, and must not seem to go.
+    pub fn hides_pods_of(self, state: &State<'_>) -> bool {
+        let Some(service) = state.service else { return self.services };
+        self.pods && service.selector.is_some() && (!self.assumes_pods || stores_addresses(state))
+    }
+
+    /// Those of `controllers` whose work on the Service of `state` can be planned.
+    fn plannable(self, state: &State<'_>, controllers: &[Controller]) -> Vec<Controller> {
+        let can = |controller: &Controller| match (state.service, controller) {
+            (None, _) => !self.services,
+            (Some(_), Controller::Endpoints | Controller::EndpointSlices) => !self.hides_pods_of(state),
+            (Some(service), Controller::Mirroring) => !self.endpoints || service.selector.is_some(),
+        };
+        controllers.iter().copied().filter(can).collect()
+    }
+}
+
+/// What `controllers` would do to one Service, as far as the known kinds tell: nothing is planned for a controller that
+/// reads an unknown kind, and what comes from unknown nodes stays as it is stored.
+pub fn plan_known(
+    state: &State<'_>,
+    controllers: &[Controller],
+    options: &Options,
+    unknown: UnknownKinds,
+    recorder: &mut impl Recorder,
+) -> Plan {
+    let mut plan = plan_recorded(state, &unknown.plannable(state, controllers), options, recorder);
+    if unknown.nodes {
+        keep_stored_places(state, &mut plan);
+    }
+    plan
+}
+
+/// Whether an address is stored for the Service of `state`.
+fn stores_addresses(state: &State<'_>) -> bool {
+    state.endpoints.is_some_and(|e| !e.subsets.is_empty()) || state.slices.iter().any(|s| !s.endpoints.is_empty())
+}
+
+/// Gives the endpoints that `plan` writes the hints and zones that the stored slices of `state` have, where it has none:
+/// both come from nodes, which are unknown. A slice that is then equal to the stored one stays as it is.
+fn keep_stored_places(state: &State<'_>, plan: &mut Plan) {
+    let slices = &mut plan.endpoint_slices;
+    for slice in slices.create.iter_mut().chain(&mut slices.update) {
+        for endpoint in &mut slice.endpoints {
+            let Some(stored) = stored_endpoint(state.slices, endpoint) else { continue };
+            endpoint.zone = endpoint.zone.take().or_else(|| stored.zone.clone());
+            endpoint.hints = endpoint.hints.take().or_else(|| stored.hints.clone());
+        }
+    }
+    let is_stored = |new: &EndpointSlice| state.slices.iter().any(|old| says_the_same(old, new));
+    let (same, update): (Vec<_>, Vec<_>) = std::mem::take(&mut slices.update).into_iter().partition(is_stored);
+    slices.update = update;
+    slices.unchanged.extend(same.into_iter().map(|slice| slice.meta.name));
+}
+
+/// The endpoint of the same pod and address in the stored slices.
+fn stored_endpoint<'a>(slices: &[&'a EndpointSlice], wanted: &Endpoint) -> Option<&'a Endpoint> {
+    let same = |e: &&Endpoint| {
+        e.addresses == wanted.addresses && e.target_ref == wanted.target_ref && e.node_name == wanted.node_name
+    };
+    slices.iter().flat_map(|s| &s.endpoints).find(same)
+}
+
+/// Whether a slice and the one that replaces it differ in nothing but the trigger time and the like.
+fn says_the_same(old: &EndpointSlice, new: &EndpointSlice) -> bool {
+    (&old.meta.name, &old.meta.labels, &old.meta.owner_references)
+        == (&new.meta.name, &new.meta.labels, &new.meta.owner_references)
+        && (&old.address_type, &old.ports, &old.endpoints) == (&new.address_type, &new.ports, &new.endpoints)
+}

@@ -133,11 +133,7 @@ impl AssumedPlaces {
 
 /// What `roster plan` says of every Service.
 fn planned(folder: &Path, assumed: &AssumedPlaces) -> BTreeMap<String, Published> {
-    let ran = roster()
-        .args(["plan", "-o", "json", "--ip-families", FAMILIES, "-f"])
-        .arg(folder)
-        .output()
-        .unwrap();
+    let ran = roster().args(["plan", "-o", "json", "--ip-families", FAMILIES, "-f"]).arg(folder).output().unwrap();
     assert_eq!(ran.status.code(), Some(1), "{}", String::from_utf8_lossy(&ran.stderr));
     let plan: Value = serde_json::from_slice(&ran.stdout).unwrap();
     let mut all = BTreeMap::new();
@@ -179,10 +175,8 @@ fn made(
 fn stored(api: &ApiServer, pods: &[Value], planned: &BTreeMap<String, Published>) -> BTreeMap<String, Published> {
     let text = |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned();
     let key = |object: &Value| (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
-    let owners: BTreeMap<(String, String), PodOwner> = pods
-        .iter()
-        .map(|pod| (key(pod), PodOwner::of(&serde_json::from_value::<Pod>(pod.clone()).unwrap())))
-        .collect();
+    let owners: BTreeMap<(String, String), PodOwner> =
+        pods.iter().map(|pod| (key(pod), PodOwner::of(&serde_json::from_value::<Pod>(pod.clone()).unwrap()))).collect();
     let list = |path: &str| api.get(path).body["items"].take().as_array().unwrap().clone();
     let endpoints: BTreeMap<_, Value> = list("/api/v1/endpoints").into_iter().map(|e| (key(&e), e)).collect();
     let mut slices: BTreeMap<(String, String), Vec<Value>> = BTreeMap::new();

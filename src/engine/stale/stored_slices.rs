@@ -1,4 +1,4 @@
-//! The stored slices of a Service, whoever writes them.
+//! The stored slices of a Service, by the controller that writes them.
 
 use crate::{engine::state::State, model::EndpointSlice};
 

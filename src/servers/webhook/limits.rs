@@ -48,7 +48,7 @@ impl Default for WebhookLimits {
             review: 7 << 20,
             conversion: 32 << 20,
             memory: 64 << 20,
-            conversion_memory: 64 << 20,
+            conversion_memory: 48 << 20,
             body_pace: 16 << 10,
             request: Duration::from_secs(30),
             large: std::thread::available_parallelism().map_or(1, usize::from),

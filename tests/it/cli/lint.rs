@@ -374,7 +374,7 @@ fn job() -> String {
 }
 
 /// What is found in the repository's own manifests is true: a selector without pods, addresses that the policy beside
-/// them does not allow, and the wrong label of the README.
+/// them does not allow, the wrong label of the README, and the pod of the walkthrough that became unready.
 #[test]
 fn the_examples_and_the_installation_are_sound() {
     let ran = roster(&["lint", &repository("examples"), &repository("manifests"), "-o", "json"]);
@@ -384,6 +384,8 @@ fn the_examples_and_the_installation_are_sound() {
         "examples/shop.yaml:452 warning address-provenance",
         "examples/shop.yaml:453 warning address-provenance",
         "examples/typo/service.yaml:8 warning selector-matches-no-template",
+        "examples/unready.yaml:39 warning stored-differs",
+        "examples/unready.yaml:58 warning stored-differs",
     ];
     assert_eq!((found, ran.code), (want.map(str::to_owned).to_vec(), 0), "{}", ran.err);
 }

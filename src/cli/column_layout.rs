@@ -95,8 +95,8 @@ fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
 /// to their longest words, in the last column if need be to less, else to [`LEAST`].
 fn fit(natural: &[usize], words: &[usize], room: usize) -> Vec<usize> {
     let Some((last, names)) = natural.split_last() else { return Vec::new() };
-    let left = room.saturating_sub(names.iter().sum());
-    if left >= SENTENCE.min(*last) {
+    let left = room.checked_sub(names.iter().sum());
+    if let Some(left) = left.filter(|left| *left >= SENTENCE.min(*last)) {
         return names.iter().copied().chain([left.min(*last)]).collect();
     }
     let mut floors = words.to_vec();
@@ -176,6 +176,7 @@ mod tests {
             ("names stay whole", &[20, 20, 90], &[20, 20, 30], 60, &[20, 20, 20]),
             ("names break", &[60, 60, 90], &[60, 60, 9], 60, &[20, 20, 20]),
             ("narrower than anything", &[60, 60, 90], &[60, 60, 9], 10, &[8, 8, 8]),
+            ("an empty last column", &[40, 40, 0], &[9, 9, 0], 60, &[30, 30, 0]),
             ("nothing", &[], &[], 10, &[]),
         ] {
             assert_eq!(fit(natural, words, room), want, "{name}");

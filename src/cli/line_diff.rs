@@ -254,7 +254,11 @@ mod tests {
             }
         }
         out.extend(&old[at..]);
-        out.iter().map(|line| format!("{line}\n")).collect()
+        text(&out)
+    }
+
+    fn text<T: AsRef<str>>(lines: &[T]) -> String {
+        lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect()
     }
 
     proptest! {
@@ -263,7 +267,6 @@ mod tests {
             old in prop::collection::vec("[a-e]", 0..40),
             new in prop::collection::vec("[a-g]", 0..40),
         ) {
-            let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
             let (old, new) = (text(&old), text(&new));
             let diff = unified(&old, &new);
             prop_assert_eq!(patched(&old, &diff), new, "{}", diff);

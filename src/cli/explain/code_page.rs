@@ -148,7 +148,9 @@ mod tests {
     fn shown(code: &str, width: usize) -> String {
         let pages = of_all(&[code.to_owned()]).unwrap();
         let mut out = Vec::new();
-        pages.iter().for_each(|page| page.write(&mut out, Some(width)).unwrap());
+        for page in &pages {
+            page.write(&mut out, Some(width)).unwrap();
+        }
         anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
     }
 

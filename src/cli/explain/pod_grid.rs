@@ -223,13 +223,14 @@ mod tests {
             ),
             (
                 Some(48),
-                "  POD             http 80 ->  metrics 9102 ->
-                  http        metrics
-  web-lr6nq65xss  ready       ready
-  -7jjqk
-  web-lr6nq65xss  not ready   not ready
-  -mg4zj
-  web-old-8x9k2   ready       named-port-missing
+                "  POD                   http   metrics 9102 ->
+                        80 ->  metrics
+                        http
+  web-lr6nq65xss-7jjqk  ready  ready
+  web-lr6nq65xss-mg4zj  not    not ready
+                        ready
+  web-old-8x9k2         ready  named-port-
+                               missing
 ",
             ),
         ] {

@@ -10,6 +10,7 @@ use crate::{
 };
 
 /// The kinds that an input has no object of, though the cluster may have some. Default: all kinds are known.
+#[expect(clippy::struct_excessive_bools, reason = "what is known of one kind does not depend on the others")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnknownKinds {
     /// Services: no Endpoints and no slice count as left over.

@@ -68,6 +68,14 @@ impl Findings {
     }
 }
 
+impl<'a> IntoIterator for &'a mut Findings {
+    type Item = &'a mut Finding;
+    type IntoIter = std::slice::IterMut<'a, Finding>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
 impl<'a> IntoIterator for &'a Findings {
     type Item = &'a Finding;
     type IntoIter = std::slice::Iter<'a, Finding>;

@@ -99,7 +99,7 @@ impl<'a> Index<'a> {
             problems,
         };
         let not_checked =
-            unknown_kinds::findings(unknown, inventory, index.entries.iter().map(|entry| index.state(entry)));
+            unknown_kinds::findings(unknown, inventory, &index.entries.iter().map(|entry| index.state(entry)));
         index.problems.extend(not_checked);
         index
     }

@@ -30,7 +30,7 @@ pub(super) fn of(inventory: &Inventory) -> UnknownKinds {
 pub(super) fn findings<'s>(
     unknown: UnknownKinds,
     inventory: &Inventory,
-    states: impl Iterator<Item = State<'s>> + Clone,
+    states: &(impl Iterator<Item = State<'s>> + Clone),
 ) -> Vec<Finding> {
     if !unknown.any() {
         return Vec::new();

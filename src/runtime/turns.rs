@@ -200,7 +200,9 @@ mod tests {
 
     fn turns(items: &[(char, u64)]) -> OfSenders {
         let mut turns = OfSenders::default();
-        items.iter().for_each(|(sender, cost)| add(&mut turns, *sender, *cost));
+        for (sender, cost) in items {
+            add(&mut turns, *sender, *cost);
+        }
         turns
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     explainer::Explainer,
-    pod_grid::PodGrid,
+    pod_grid::{PodGrid, port_text},
     served_totals::{ServedTotals, findings, needs_attention},
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
         reason::{Reason, Severity},
         record::Scope,
     },
-    model::{Pod, TargetPort, Text},
+    model::{Pod, Text},
 };
 
 /// How many pods with the same verdict are named; the others are counted.
@@ -218,17 +218,6 @@ fn groups_of_pod(rows: &[PodVerdict], wide: bool) -> Vec<RowGroup<'_>> {
         }
     }
     groups
-}
-
-/// A port and its target, as `http 80 -> 8080`.
-pub(super) fn port_text(port: Option<&PortName>) -> String {
-    let Some(port) = port else { return "-".to_owned() };
-    let space = if port.name.is_empty() { "" } else { " " };
-    let target = match &port.target_port {
-        TargetPort::Number(n) => n.to_string(),
-        TargetPort::Name(name) => name.to_string(),
-    };
-    format!("{}{space}{} -> {target}", port.name, port.port)
 }
 
 impl RowGroup<'_> {

@@ -7,17 +7,16 @@ use std::{
 
 use anstyle::Style;
 
-use super::explain_table::port_text;
 use crate::{
     cli::{
         style::{DIM, GREEN, RED, YELLOW},
         table::{Cell, write_rows},
     },
     engine::{
-        explain::{Explanation, PodState, PodVerdict},
+        explain::{Explanation, PodState, PodVerdict, PortName},
         record::Scope,
     },
-    model::Text,
+    model::{TargetPort, Text},
 };
 
 /// The most ports that have a column.
@@ -156,16 +155,27 @@ fn style(text: &str) -> Style {
     }
 }
 
+/// A port and its target, as `http 80 -> 8080`.
+pub(super) fn port_text(port: Option<&PortName>) -> String {
+    let Some(port) = port else { return "-".to_owned() };
+    let space = if port.name.is_empty() { "" } else { " " };
+    let target = match &port.target_port {
+        TargetPort::Number(n) => n.to_string(),
+        TargetPort::Name(name) => name.to_string(),
+    };
+    format!("{}{space}{} -> {target}", port.name, port.port)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         engine::{
-            explain::{Cause, PortName, Summary},
+            explain::{Cause, Summary},
             profile::Minor,
             reason::Reason,
         },
-        model::{Family, TargetPort},
+        model::Family,
     };
 
     /// A pod, its state, and the reasons for its ports `http` and `metrics` in slices.

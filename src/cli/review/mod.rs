@@ -4,6 +4,7 @@
 //! `lint` prints what is wrong with the files, and where: objects that cannot be read or that an API server would refuse,
 //! objects that rules deny, Services that do not fit their workloads.
 
+mod cluster_findings;
 mod file_finding;
 mod lint;
 mod review_documents;
@@ -14,7 +15,6 @@ mod sarif;
 mod source_args;
 mod stale_findings;
 mod suppression;
-mod workload_findings;
 
 use std::io::Write;
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::value::RawValue;
 
 use super::{
+    cluster_findings,
     file_finding::{FileFinding, FileObject},
     reviewed_object::{ReviewedObject, placed},
     source_args::{SourceArgs, SourceTexts},
-    stale_findings, workload_findings,
 };
 use crate::{
     admission::{
@@ -106,8 +106,7 @@ pub(super) fn read_files<'a>(
             item.refuse_unreadable();
         }
     }
-    workload_findings::add(&mut items, sources, &context.inventory)?;
-    stale_findings::add(&mut items, sources, &context.inventory);
+    cluster_findings::add(&mut items, sources, &context.inventory)?;
     if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
         && items.iter().any(|i| i.answer.is_some())

@@ -13,7 +13,11 @@ use crate::{
 };
 
 /// Adds the findings to the objects that they are about. `inventory` has all objects.
-pub(super) fn add(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, inventory: &Inventory) {
+pub(super) fn add<'i, 'a: 'i>(
+    items: impl IntoIterator<Item = &'i mut ReviewedObject<'a>>,
+    sources: &SourceArgs,
+    inventory: &Inventory,
+) {
     if inventory.endpoints.is_empty() && inventory.slices.is_empty() {
         return;
     }

@@ -24,7 +24,7 @@ pub(super) fn find(state: &State<'_>, plan: &Plan, known: &KnownTargets<'_>, rep
         && (!selects || plan.endpoints != EndpointsAction::None)
     {
         let gone = GoneAddresses::of(&endpoints.meta.namespace, addresses_of(endpoints), known);
-        gone.report(endpoints.key(), selects, report);
+        gone.report(&endpoints.key(), selects, report);
     }
     for slice in of_service(state) {
         let is_unchanged = unchanged.contains(&slice.meta.name);
@@ -38,7 +38,7 @@ pub(super) fn find(state: &State<'_>, plan: &Plan, known: &KnownTargets<'_>, rep
         report.addresses += gone.count();
         // Otherwise its Endpoints have the finding.
         if !(is_mirrored && is_unchanged) {
-            gone.report(slice.key(), is_own || is_mirrored, report);
+            gone.report(&slice.key(), is_own || is_mirrored, report);
         }
     }
 }
@@ -95,7 +95,7 @@ impl<'a> GoneAddresses<'a> {
     }
 
     /// Adds a finding for the pods, and one for the nodes. `by_controller`: a controller writes the object.
-    fn report(&self, key: ObjectKey, by_controller: bool, report: &mut StaleReport) {
+    fn report(&self, key: &ObjectKey, by_controller: bool, report: &mut StaleReport) {
         for (code, kind, gone) in [(Reason::TargetGone, "pod", &self.pods), (Reason::NodeGone, "node", &self.nodes)] {
             if gone.is_empty() {
                 continue;

@@ -46,6 +46,7 @@ impl<'a> FromIterator<&'a Pod> for PodNames<'a> {
 }
 
 /// What stored objects are compared with, and what is known of it.
+#[expect(clippy::struct_excessive_bools, reason = "what is known of one kind does not depend on the others")]
 #[derive(Clone, Copy, Debug)]
 pub struct KnownTargets<'a> {
     /// All known pods.

@@ -86,6 +86,7 @@ fn stale(state: &Value) -> (Vec<String>, usize) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn stored_objects_are_compared_with_what_exists() {
     let gone_pod = ("/pods", json!([stored()["pods"][0]]));
     let cases: [(&str, Value, &[&str], usize); 16] = [

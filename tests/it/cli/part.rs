@@ -5,7 +5,7 @@ use super::{roster, roster_with};
 /// The recorded shop without the objects of a kind.
 fn shop_without(kind: &str) -> String {
     let shop = include_str!("../../../examples/shop.yaml");
-    let mut items = shop.split_inclusive("\n").fold(vec![String::new()], |mut items, line| {
+    let mut items = shop.split_inclusive('\n').fold(vec![String::new()], |mut items, line| {
         if line.starts_with("- apiVersion") || line.starts_with("kind:") {
             items.push(String::new());
         }

@@ -1,10 +1,12 @@
-//! The findings about Services and workloads together, of files that describe one cluster.
+//! The findings about several objects together, of files that describe one cluster: Services and workloads, and what is
+//! stored of them.
 
 use std::collections::BTreeMap;
 
 use super::{
     reviewed_object::{ReviewedObject, placed},
     source_args::SourceArgs,
+    stale_findings,
 };
 use crate::{
     decode::{self, Document},
@@ -24,6 +26,7 @@ pub(super) fn add(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, invent
     let groups = groups(items, sources);
     if groups.iter().all(|group| *group == 0) {
         attach(items, &groups, 0, sources, &of_all);
+        stale_findings::add(items, sources, inventory);
         return Ok(());
     }
     // What one group lacks may be in another one that has no copy of it.
@@ -39,6 +42,8 @@ pub(super) fn add(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, invent
         let mut found = inventory.workload_findings(&sources.defaults());
         found.retain(is_certain);
         attach(items, &groups, group, sources, &found);
+        let of_group = items.iter_mut().zip(&groups).filter(|(_, of)| **of == group).map(|(item, _)| item);
+        stale_findings::add(of_group, sources, &inventory);
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use crate::{
 /// Arguments that choose Services.
 #[derive(Debug, Args)]
 pub(super) struct ChoiceArgs {
-    /// Services to look at, as [svc/][NAMESPACE/]NAME, and files to read, as with -f: paths and - are files; where
+    /// Services to look at, as `[svc/][NAMESPACE/]NAME`, and files to read, as with -f: paths and - are files; where
     /// nothing else says what to read, so is the name of a file or directory that exists [default: all Services]
     #[arg(value_name = "SERVICE|FILE")]
     targets: Vec<String>,

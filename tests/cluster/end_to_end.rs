@@ -84,7 +84,9 @@ fn write_manifests(api: &ApiServer, folder: &Path) {
         for object in manifests(SEED, index) {
             let told = api.create(&object, "", false);
             if told.status == 201 {
-                file += &format!("---\n{}\n", serde_json::to_string_pretty(&object).unwrap());
+                file += "---\n";
+                file += &serde_json::to_string_pretty(&object).unwrap();
+                file += "\n";
             } else {
                 let why = told.body["message"].as_str().unwrap().chars().skip_while(|c| *c != ':').take(100).collect();
                 *refused.entry(why).or_default() += 1;
@@ -159,7 +161,9 @@ fn made(
     loop {
         let pods = api.get("/api/v1/pods").body["items"].take();
         let pods = pods.as_array().unwrap();
-        pods.iter().for_each(|pod| scheduler.run(api, &with_type(pod), &mut places));
+        for pod in pods {
+            scheduler.run(api, &with_type(pod), &mut places);
+        }
         let now = stored(api, pods, planned);
         if now != before {
             (before, since) = (now, Instant::now());

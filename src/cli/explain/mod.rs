@@ -44,7 +44,7 @@ pub(super) struct ExplainArgs {
     input: InputArgs,
     #[command(flatten)]
     release: ReleaseArgs,
-    /// Look only at this pod, as [pod/][NAMESPACE/]NAME: the Services that select it or list it; if there is none, those
+    /// Look only at this pod, as `[pod/][NAMESPACE/]NAME`: the Services that select it or list it; if there is none, those
     /// whose selectors nearly match.
     #[arg(long, value_name = "POD")]
     pod: Option<String>,

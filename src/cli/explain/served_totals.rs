@@ -37,6 +37,7 @@ impl ServedTotals {
     pub(super) fn short(self, explanation: &Explanation) -> String {
         match self.pod_ports {
             0 => without_pods(explanation).to_owned(),
+            all if self.stale_addresses > 0 => format!("{} of {all}, {} stale", self.served, self.stale_addresses),
             all => format!("{} of {all}", self.served),
         }
     }

@@ -113,3 +113,26 @@ fn unreadable_input_is_reported_with_its_place() {
     let ran = roster(&["plan", "-f", "-", "-f", "-"]);
     assert_eq!((ran.code, ran.err.as_str()), (2, "error: standard input (-) can be read only once\n"));
 }
+
+#[test]
+fn duplicate_objects_have_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = |port: u16| {
+        format!(
+            "kind: Service\napiVersion: v1\nmetadata: {{name: web, namespace: n}}\nspec: {{ports: [{{port: {port}}}]}}\n"
+        )
+    };
+    let files =
+        [("a.yaml", service(80)), ("b.yaml", format!("{}---\n{}", service(81).replace("web", "other"), service(82)))];
+    let paths = files.map(|(name, text)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    });
+    let [a, b] = &paths;
+    let ran = roster(&["plan", "-f", a, "-f", b, "-o", "json"]);
+    let plan: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let problems = plan["summary"]["inputProblems"].as_array().unwrap();
+    let duplicate = problems.iter().find(|p| p["code"] == "duplicate-object").unwrap();
+    assert_eq!(duplicate["message"], format!("Service n/web is in {a}:1, and in {b}:6, which counts"));
+}

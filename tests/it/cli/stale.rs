@@ -131,6 +131,8 @@ fn explain_counts_no_stale_address_as_served() {
     let served: Vec<&Value> = rows.iter().filter(|row| row["served"] == true).map(|row| &row["scope"]).collect();
     assert_eq!(served, ["EndpointSlice IPv4"]);
 
+    let overview = roster_with(&["explain", "-f", "-"], &[], CLUSTER);
+    assert!(overview.out.contains("n/web    1 of 1, 1 stale  warning"), "{}", overview.out);
     let table = roster_with(&["explain", "-f", "-", "-o", "wide"], &[], CLUSTER);
     assert!(table.out.contains("n/web: 1 of 1 pods x ports served, 1 stale address\n"), "{}", table.out);
     assert!(table.out.contains("1 pods x ports: 1 served, 0 not served, 2 stale addresses\n"), "{}", table.out);

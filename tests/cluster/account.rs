@@ -79,17 +79,10 @@ struct SelfSigned(Child);
 
 impl SelfSigned {
     fn start(kubeconfig: &Path, log: &Path) -> (Self, String) {
-        let [address, admin] = [(), ()].map(|()| format!("127.0.0.1:{}", webhook::free_port()));
-        let child = roster()
-            .args(["serve", "--cluster", "--self-signed", "--webhook-listen", &address, "--admin-listen", &admin])
-            .arg("--kubeconfig")
-            .arg(kubeconfig)
-            .env("POD_NAME", "roster-0")
-            .env("POD_NAMESPACE", NAMESPACE)
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(log).unwrap())
-            .spawn()
-            .unwrap();
+        let mut command = roster();
+        command.args(["serve", "--cluster", "--self-signed", "--kubeconfig"]).arg(kubeconfig);
+        command.env("POD_NAME", "roster-0").env("POD_NAMESPACE", NAMESPACE);
+        let (child, [_, admin]) = webhook::listen(command, log);
         (Self(child), admin)
     }
 }

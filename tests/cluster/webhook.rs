@@ -2,14 +2,17 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::Child,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::{assets, control_plane::ControlPlane, get, kubectl, roster, start, wait};
+use super::{SOON, assets, control_plane::ControlPlane, get, kubectl, roster, start, wait};
 
 /// The server, ended with the test.
 pub(super) struct Webhook {
@@ -25,19 +28,13 @@ pub(super) struct Webhook {
 impl Webhook {
     /// Starts it, with further flags. `dir` is for its files alone.
     pub(super) fn start(dir: &Path, flags: &[&str]) -> Self {
-        let [address, admin] = [(), ()].map(|()| format!("127.0.0.1:{}", free_port()));
         fs::create_dir_all(dir).unwrap();
         let certs = dir.join("webhook-certs");
         assert!(roster().args(["certs", "dev", "--dir"]).arg(&certs).output().unwrap().status.success());
-        let child = roster()
-            .args(["serve", "--webhook-listen", &address, "--admin-listen", &admin, "--tls-cert-file"])
-            .arg(certs.join("tls.crt"))
-            .arg("--tls-private-key-file")
-            .arg(certs.join("tls.key"))
-            .args(flags)
-            .stderr(fs::File::create(dir.join("roster.log")).unwrap())
-            .spawn()
-            .unwrap();
+        let mut command = roster();
+        command.arg("serve").arg("--tls-cert-file").arg(certs.join("tls.crt"));
+        command.arg("--tls-private-key-file").arg(certs.join("tls.key")).args(flags);
+        let (child, [address, admin]) = listen(command, &dir.join("roster.log"));
         Self { child, admin, address, certs }
     }
 
@@ -72,8 +69,25 @@ pub(super) fn register(plane: &ControlPlane, dir: &Path) -> Webhook {
     server
 }
 
-pub(super) fn free_port() -> u16 {
-    std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+/// Starts a server on ports that the system chooses, and reads where it listens: for reviews, and for health.
+///
+/// A port that was found free beforehand may be taken before the server binds it: other tests connect all the time.
+pub(super) fn listen(mut command: Command, log: &Path) -> (Child, [String; 2]) {
+    command.args(["--webhook-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(fs::File::create(log).unwrap()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (printed, banner) = mpsc::channel();
+    // Reads on after the addresses: the server must be able to print.
+    thread::spawn(move || lines.map_while(Result::ok).for_each(|line| drop(printed.send(line))));
+    let addresses = ["webhook on https://", "health and metrics on http://"].map(|before| loop {
+        let Ok(line) = banner.recv_timeout(SOON) else {
+            panic!("it does not listen: {}", fs::read_to_string(log).unwrap());
+        };
+        if let Some(address) = line.strip_prefix(before) {
+            break address.to_owned();
+        }
+    });
+    (child, addresses)
 }
 
 /// All of `manifests/base`, but that the webhook is called where it listens here: there is no network of pods.

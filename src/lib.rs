@@ -24,15 +24,13 @@ pub mod engine;
 pub mod inventory;
 #[cfg(feature = "shell")]
 pub mod kube_api;
+#[cfg(feature = "decode")]
 pub mod lint;
 pub mod model;
 #[cfg(feature = "shell")]
 pub mod runtime;
 #[cfg(feature = "shell")]
 pub mod servers;
-#[cfg(feature = "decode")]
-pub mod validation;
-pub mod workloads;
 
 pub use admission::decide;
 pub use engine::{

@@ -23,12 +23,11 @@ use crate::{
         profile::Minor,
         reason::{Finding, Reason, Severity},
     },
-    inventory::{Index, Inventory},
+    inventory::{Index, Inventory, workloads},
     model::{
         ObjectKey, Text,
         defaults::{DEFAULT_NAMESPACE, Defaults},
     },
-    workloads,
 };
 
 /// What to do where the arguments name no input.

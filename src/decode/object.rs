@@ -16,14 +16,16 @@ use super::{
 use crate::model::json::pointer::Pointer;
 use crate::{
     engine::reason::{Finding, Reason},
-    inventory::{AnyObject, Interner, Inventory, Targets, check},
+    inventory::{
+        AnyObject, Interner, Inventory, Targets, check,
+        workloads::{Autoscaler, Workload},
+    },
     model::{
         EndpointSlice, Endpoints, HeapSize, Labels, Node, ObjectKey, Pod, Resource, ResourceScope, Service, Text,
         defaults::Defaults,
         json::{message::shortened, path::PathEnd},
         names,
     },
-    workloads::{Autoscaler, Workload},
 };
 
 /// The place of an object in its input.

@@ -1,6 +1,7 @@
 //! How many pods are assumed, for the finding that says so.
 
-use crate::{model::ObjectKey, workloads};
+use super::workloads;
+use crate::model::ObjectKey;
 
 /// How many pods and nodes are assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

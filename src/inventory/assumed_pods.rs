@@ -1,10 +1,13 @@
 //! Adds to an inventory the pods that the controllers of its workloads would make.
 
-use super::{assumed_counts::AssumedPodCounts, objects::Inventory};
+use super::{
+    assumed_counts::AssumedPodCounts,
+    objects::Inventory,
+    workloads::{self, AssumedObjects, ComparedObjects, KnownObjects, WorkloadPods},
+};
 use crate::{
     engine::reason::Finding,
     model::{Text, defaults::Defaults},
-    workloads::{self, AssumedObjects, ComparedObjects, KnownObjects, WorkloadPods},
 };
 
 impl Inventory {

@@ -33,6 +33,7 @@ mod table;
 mod targets;
 mod unknown_kinds;
 pub mod whole;
+pub mod workloads;
 
 pub use assumed_counts::AssumedPodCounts;
 pub use check::check;

@@ -5,14 +5,18 @@ use std::{
     sync::Arc,
 };
 
-use super::{assumed_counts::AssumedPodCounts, findings::Findings, targets::Targets};
+use super::{
+    assumed_counts::AssumedPodCounts,
+    findings::Findings,
+    targets::Targets,
+    workloads::{Autoscaler, Workload},
+};
 use crate::{
     engine::reason::{Finding, Reason},
     model::{
         EndpointSlice, Endpoints, HeapSize, Node, ObjectKey, Pod, Resource, Service, Text,
         defaults::{Assumptions, Defaults},
     },
-    workloads::{Autoscaler, Workload},
 };
 
 /// An object of any kind that Roster reads.

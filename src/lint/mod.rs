@@ -1,4 +1,5 @@
-//! Which files and documents of a directory are manifests, and which findings about them are to be reported.
+//! The linter: which files of a directory are manifests, what an API server would refuse of them, and which findings to
+//! report.
 //!
 //! ```text
 //! files ─ Skip, Kustomizations ─► manifests ─ findings ─ Waivers ─ Baseline ─► what is new
@@ -9,6 +10,7 @@ mod finding_key;
 mod kustomization;
 mod scopes;
 mod skip;
+pub mod validation;
 mod waiver;
 
 pub use baseline::{Baseline, BaselineEntry};

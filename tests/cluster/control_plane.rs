@@ -239,7 +239,7 @@ fn end(child: &mut Child) {
 
 /// A port that is free now, and that the system gives to nobody who does not ask for it.
 ///
-/// etcd and kube-apiserver must be told their port. One that the system chose may be taken again before they bind
+/// etcd and kube-apiserver take their port as a flag. One that the system chose may be taken again before they bind
 /// it, by any client that connects; so it is chosen below the ports of clients (32768 on Linux), at random, because
 /// several control planes start at once.
 fn free_port() -> Result<u16> {

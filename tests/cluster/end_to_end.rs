@@ -14,12 +14,11 @@ use std::{
 
 use roster::{
     decode::{self, Source},
-    inventory::Inventory,
+    inventory::{Inventory, workloads::MAX_PODS},
     model::{
         Family, Pod, Text,
         defaults::{ClusterFamilies, Defaults},
     },
-    workloads::MAX_PODS,
 };
 use serde_json::{Value, json};
 

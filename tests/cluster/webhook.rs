@@ -79,12 +79,14 @@ pub(super) fn listen(mut command: Command, log: &Path) -> (Child, [String; 2]) {
     let (printed, banner) = mpsc::channel();
     // Reads on after the addresses: the server must be able to print.
     thread::spawn(move || lines.map_while(Result::ok).for_each(|line| drop(printed.send(line))));
-    let addresses = ["webhook on https://", "health and metrics on http://"].map(|before| loop {
-        let Ok(line) = banner.recv_timeout(SOON) else {
-            panic!("it does not listen: {}", fs::read_to_string(log).unwrap());
-        };
-        if let Some(address) = line.strip_prefix(before) {
-            break address.to_owned();
+    let addresses = ["webhook on https://", "health and metrics on http://"].map(|before| {
+        loop {
+            let Ok(line) = banner.recv_timeout(SOON) else {
+                panic!("it does not listen: {}", fs::read_to_string(log).unwrap());
+            };
+            if let Some(address) = line.strip_prefix(before) {
+                break address.to_owned();
+            }
         }
     });
     (child, addresses)

@@ -10,8 +10,8 @@ use std::{
 };
 
 use roster::{
+    inventory::workloads::{ASSUMED, KnownObjects, MAX_PODS, Workload, WorkloadController, WorkloadPods, assume},
     model::{Labels, Node, Pod, Resource, defaults::ClusterFamilies},
-    workloads::{ASSUMED, KnownObjects, MAX_PODS, Workload, WorkloadController, WorkloadPods, assume},
 };
 use serde_json::{Value, json};
 

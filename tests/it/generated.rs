@@ -32,7 +32,7 @@ const FILES: &[Generated] = &[
     #[cfg(feature = "shell")]
     Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
     // The program has it built in: a change takes two runs.
-    Generated { group: "openapi", path: "src/validation/fields.json.gz", text: fields::schemas },
+    Generated { group: "openapi", path: "src/lint/validation/fields.json.gz", text: fields::schemas },
     // Before the document that is made from it; the program has it built in, so a change takes two runs.
     Generated { group: "openapi", path: "openapi/kubernetes.json", text: kubernetes::definitions },
     #[cfg(feature = "shell")]

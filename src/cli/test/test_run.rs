@@ -12,9 +12,8 @@ use crate::{
     cli::input_texts::{InputFile, InputTexts},
     decode::{self, Source},
     engine::{reason::Severity, state::Options},
-    inventory::{Inventory, Snapshot},
+    inventory::{Inventory, Snapshot, workloads},
     model::{defaults::Defaults, installed::POLICY_KIND, json::raw::object_key},
-    workloads,
 };
 
 /// Evaluates the cases of a file whose names contain `filter`.

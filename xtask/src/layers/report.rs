@@ -33,7 +33,7 @@ pub(super) fn report(rooms: &[Room], sources: &Sources, tree: &Tree) -> Report {
     let used: BTreeSet<usize> = tree.files.iter().filter_map(|f| room_of(rooms, &f.path).ok()).collect();
     Report {
         violations,
-        rooms: used.iter().filter(|row| !rooms[**row].is_root()).count(),
+        rooms: used.iter().filter(|row| rooms[**row].is_folder_of_src()).count(),
         files: tree.files.len(),
         arrows: map.between_rooms().keys().filter(|(from, _)| !rooms[*from].is_root()).count(),
     }

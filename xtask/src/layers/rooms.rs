@@ -33,16 +33,11 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "admission", may_import: Only(&["model", "engine"]) },
     // A ConversionReview has the envelope of an AdmissionReview, and policies are among the objects that are converted.
     Room { name: "convert", may_import: Only(&["model", "engine", "admission"]) },
-    Room { name: "validation", may_import: Only(&["model", "engine"]) },
-    Room { name: "workloads", may_import: Only(&["model", "engine"]) },
-    Room { name: "inventory", may_import: Only(&["model", "engine", "admission", "workloads"]) },
-    Room { name: "lint", may_import: Only(&["model"]) },
+    Room { name: "inventory", may_import: Only(&["model", "engine", "admission"]) },
+    Room { name: "lint", may_import: Only(&["model", "engine"]) },
     Room { name: "cases", may_import: Only(&["model", "engine", "admission", "inventory"]) },
     Room { name: "deploy", may_import: Only(&["model", "engine", "admission"]) },
-    Room {
-        name: "decode",
-        may_import: Only(&["model", "engine", "admission", "convert", "workloads", "inventory", "deploy"]),
-    },
+    Room { name: "decode", may_import: Only(&["model", "engine", "admission", "convert", "inventory", "deploy"]) },
     // Listeners, TLS, telemetry, files and the clock: nothing here knows what an endpoint is.
     Room { name: "runtime", may_import: Only(&["model"]) },
     Room { name: "kube_api", may_import: Only(&["model", "engine", "admission", "inventory", "decode", "runtime"]) },
@@ -58,6 +53,11 @@ impl Room {
     /// Whether it is the root file of a crate.
     pub(super) fn is_root(&self) -> bool {
         matches!(self.name, "lib.rs" | "main.rs")
+    }
+
+    /// Whether it is one of the folders that a reader sees in `src/`: neither the root of a crate nor a part of a room.
+    pub(super) fn is_folder_of_src(&self) -> bool {
+        !self.is_root() && !self.name.contains('/')
     }
 
     /// The files in which its own module may be.

@@ -8,7 +8,7 @@ use crate::{
         reviewed_object::ReviewedObject,
     },
     engine::reason::{Reason, Severity},
-    validation,
+    lint::validation,
 };
 
 /// Adds the findings of the validation to every object.

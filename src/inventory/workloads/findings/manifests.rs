@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::matching::{Candidate, is_opaque};
 use crate::{
     engine::reason::{Finding, Reason},
+    inventory::workloads::{assume::WorkloadPods, workload::Workload},
     model::{Labels, Pod, Service, Text},
-    workloads::{assume::WorkloadPods, workload::Workload},
 };
 
 /// A workload, and what became of it.

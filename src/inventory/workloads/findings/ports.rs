@@ -2,8 +2,8 @@
 
 use crate::{
     engine::reason::{Finding, Reason},
+    inventory::workloads::workload::Workload,
     model::{ContainerPort, Service, ServicePort, TargetPort, Text, protocol_or_tcp},
-    workloads::workload::Workload,
 };
 
 /// The findings about the ports of a Service that selects these workloads. One container with the port is enough: a

@@ -1,8 +1,8 @@
 //! Whether a selector matches the pods of a workload, and what differs if it does not.
 
 use crate::{
+    inventory::workloads::workload::{Workload, WorkloadController},
     model::{Labels, Pod, Text, names},
-    workloads::workload::{Workload, WorkloadController},
 };
 
 /// Labels whose values only a cluster knows.

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    inventory::workloads::{KnownObjects, MAX_PODS, assume},
     model::Resource,
-    workloads::{KnownObjects, MAX_PODS, assume},
 };
 
 /// The objects of a namespace, each as its kind, its name and its `spec`.

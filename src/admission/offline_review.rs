@@ -254,6 +254,11 @@ pub fn review_object(
     decide_both(&request_for(object, old, writer)?, settings, cluster)
 }
 
+/// Whether a stored object can be read.
+pub fn check_old_object(old: &RawValue) -> Result<(), ReviewError> {
+    open("old object", old.get()).map(drop)
+}
+
 /// The request that an API server would send for an object: an update of the stored object `old`, or a new object.
 pub fn request_for<'a>(
     object: &'a str,

@@ -145,7 +145,9 @@ fn of_request(
     let (user, groups, namespace) = (user.as_str(), groups.as_slice(), namespace.as_str());
     let reviewer = Reviewer { policies: &policies, cluster: &snapshot, namespaces: &labels, user, groups, namespace };
     let answer = if object_key(raw).kind == "AdmissionReview" {
-        reviewer.recorded(raw).map(|(_, answer)| answer)
+        // It contains the stored object. One beside it is not used, but must be valid.
+        let old = old_object.map_or(Ok(()), offline_review::check_old_object);
+        old.and_then(|()| reviewer.recorded(raw)).map(|(_, answer)| answer)
     } else {
         reviewer.object(raw, old_object)
     };

@@ -261,6 +261,7 @@ async fn what_cannot_be_reviewed_is_refused() {
         ("", r#"{"object":5}"#, 422, "invalid-object", "/object"),
         ("", r#"{"object":{"kind":5}}"#, 422, "invalid-object", "/object"),
         ("", r#"{"object":{"kind":"Service"},"oldObject":{}}"#, 422, "invalid-object", "/oldObject"),
+        ("", r#"{"object":{"kind":"AdmissionReview"},"oldObject":5}"#, 422, "invalid-object", "/oldObject"),
         ("", r#"{"kind":null}"#, 422, "invalid-object", ""),
         ("", r#"{"object":{"apiVersion":"v1"}}"#, 422, "invalid-object", "/object"),
         ("", r#"{"kind":"Service","metadata":[]}"#, 422, "invalid-object", ""),

@@ -101,7 +101,8 @@ impl From<RequestFields<'_>> for DecodedRequest {
             nodes: Nodes::new(objects.nodes),
             endpoints: objects.endpoints.pop(),
             endpoint_slices: objects.slices,
-            controllers,
+            // An empty list is as none: some generated clients send one for a field that is not set.
+            controllers: controllers.filter(|named| !named.is_empty()),
             options: options.of_plan(),
         };
         objects.problems.extend(assumptions);

@@ -1,13 +1,16 @@
 //! The options in the body of a plan request: those of the plan, and what is filled in.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::{
     engine::{
         profile::Minor,
         state::{Limit, Options},
     },
-    model::defaults::{ClusterFamilies, Defaults, DefaultsMode},
+    model::{
+        Text,
+        defaults::{ClusterFamilies, Defaults, DefaultsMode},
+    },
 };
 
 /// The options of a request; see [`Options`] and [`Defaults`].
@@ -18,7 +21,15 @@ pub(super) struct RequestOptions {
     max_endpoints_per_slice: Option<Limit>,
     max_endpoints_per_subset: Option<Limit>,
     defaults: Option<DefaultsMode>,
+    #[serde(deserialize_with = "families_if_any")]
     ip_families: Option<ClusterFamilies>,
+}
+
+/// An empty list is as none: some generated clients send one for a field that is not set.
+fn families_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<ClusterFamilies>, D::Error> {
+    let names = Option::<Vec<Text>>::deserialize(from)?.filter(|names| !names.is_empty());
+    let families = names.map(|names| ClusterFamilies::of(names.iter().map(Text::as_str)));
+    families.transpose().map_err(|_| D::Error::custom("expected IPv4, IPv6, or both"))
 }
 
 impl RequestOptions {

@@ -45,9 +45,15 @@ fn both_paths_read_the_same() {
     let twice = read(&twice, &source()).unwrap();
     assert_eq!(format!("{:?}", twice.request), format!("{:?}", slow.request));
     assert_eq!(twice.problems.as_slice().len(), 1);
-    let nothing = r#"{"service":null,"pods":null,"nodes":null,"endpoints":null,"options":null}"#;
-    let (read, quick) = (read(nothing, &source()).unwrap(), single_pass::read(nothing, &source()));
-    assert!(quick.is_some() && read.problems.is_empty() && read.request.service.is_none());
+    for nothing in [
+        r#"{"service":null,"pods":null,"nodes":null,"endpoints":null,"options":null}"#,
+        // The fields that are not set, as some generated clients send them.
+        r#"{"pods":[],"nodes":[],"endpointSlices":[],"controllers":[],"options":{"ipFamilies":[]}}"#,
+    ] {
+        let (read, quick) = (read(nothing, &source()).unwrap(), single_pass::read(nothing, &source()));
+        assert!(quick.is_some() && read.problems.is_empty() && read.request.service.is_none(), "{nothing}");
+        assert_eq!(read.request.controllers, None, "{nothing}");
+    }
 }
 
 #[test]
@@ -182,6 +188,7 @@ fn objects_are_filled_in_as_the_options_say() {
         ("{}", Defaults::default(), "default IPv4 Number(80)"),
         (r#"{"defaults":"never"}"#, Defaults::default(), "  Number(0)"),
         (r#"{"defaults":"auto","ipFamilies":["IPv6"]}"#, Defaults::default(), "default IPv6 Number(80)"),
+        (r#"{"ipFamilies":[]}"#, Defaults::default(), "default IPv4 Number(80)"),
         (
             r#"{"ipFamilies":["IPv6"]}"#,
             Defaults { namespace: "shop", families: "IPv4".parse().ok(), ..Defaults::default() },

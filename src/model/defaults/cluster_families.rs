@@ -41,7 +41,8 @@ impl ClusterFamilies {
         }
     }
 
-    fn of<'t>(mut names: impl Iterator<Item = &'t str>) -> Result<Self, ClusterFamiliesError> {
+    /// From the names of one or two families.
+    pub fn of<'t>(mut names: impl Iterator<Item = &'t str>) -> Result<Self, ClusterFamiliesError> {
         let family = |name: &str| match name.trim_ascii() {
             "IPv4" => Ok(Family::V4),
             "IPv6" => Ok(Family::V6),

@@ -16,7 +16,7 @@ use crate::servers::rest::params::{ControllerName, DefaultsName, FamilyName, Min
 #[schema(as = PlanRequest, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct PlanBody {
-    /// The Service; missing if it was deleted.
+    /// The Service. Missing if it was deleted: `endpoints` or `endpointSlices` are what is left of it.
     #[schema(required = false, nullable = false)]
     service: Option<ServiceSchema>,
     /// Pods; those that the Service does not select are ignored.
@@ -31,7 +31,7 @@ pub(crate) struct PlanBody {
     /// The slices that the cluster contains now.
     #[schema(required = false)]
     endpoint_slices: Vec<EndpointSliceSchema>,
-    /// The controllers to plan; default: all three.
+    /// The controllers to plan; default, also for an empty list: all three.
     #[schema(required = false)]
     controllers: Vec<ControllerName>,
     #[schema(required = false, nullable = false)]
@@ -56,8 +56,8 @@ pub(crate) struct OptionsSchema {
     /// the default), all, or none. What was filled in is reported as `assumed`.
     #[schema(required = false, nullable = false)]
     defaults: Option<DefaultsName>,
-    /// The address families of the cluster, the first one first; default: IPv4 alone.
-    #[schema(required = false, min_items = 1, max_items = 2)]
+    /// The address families of the cluster, the first one first; default, also for an empty list: IPv4 alone.
+    #[schema(required = false, max_items = 2)]
     ip_families: BTreeSet<FamilyName>,
 }
 

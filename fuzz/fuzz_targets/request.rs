@@ -6,6 +6,6 @@ use roster_fuzz::inputs;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        inputs::read_request(text);
+        let _ = inputs::read_request(text);
     }
 });

@@ -4,8 +4,14 @@ use std::convert::Infallible;
 use std::num::NonZeroUsize;
 
 use roster::{
-    decode::{self, InputFormat, Source, request},
-    engine::state::{Controller, Options, Plan},
+    decode::{
+        self, InputFormat, Source,
+        request::{self, FieldErrors, RequestError},
+    },
+    engine::{
+        reason::Finding,
+        state::{Controller, Options, Plan},
+    },
     inventory::{Inventory, whole},
 };
 
@@ -24,10 +30,20 @@ pub fn read_and_plan(bytes: &[u8], format: InputFormat) {
     });
 }
 
-/// Reads the body of a plan request, and plans it.
-pub fn read_request(text: &str) -> Option<Plan> {
-    let requested = request::read(text, &Source::body()).ok()?;
+/// Reads the body of a plan request, and plans it. Returns the plan with the findings about the input, which do not name
+/// lines and columns, or the invalid fields of the request.
+pub fn read_request(text: &str) -> Result<(Plan, Vec<Finding>), Option<FieldErrors>> {
+    let source = Source::body();
+    let requested = request::read(text, &source).map_err(|error| match error {
+        RequestError::Fields(errors) => Some(errors),
+        _ => None,
+    })?;
     let plan = requested.request.plan();
-    serde_json::to_vec(&(&plan, requested.problems.as_slice())).expect("a plan is JSON");
-    Some(plan)
+    let mut findings = requested.problems.as_slice().to_vec();
+    for finding in &mut findings {
+        let of_place = finding.message.strip_prefix(source.name).and_then(|rest| rest.split_once(": "));
+        finding.message = of_place.map_or_else(|| finding.message.clone(), |(_, why)| why.into());
+    }
+    serde_json::to_vec(&(&plan, &findings)).expect("a plan is JSON");
+    Ok((plan, findings))
 }

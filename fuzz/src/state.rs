@@ -57,6 +57,8 @@ impl<'a> Arbitrary<'a> for Request {
             "options": {
                 "compat": format!("1.{}", make.0.int_in_range(22..=37)?),
                 "maxEndpointsPerSlice": make.0.int_in_range(1..=5)?,
+                "defaults": make.maybe(|m| m.of(&["auto", "always", "never"]))?,
+                "ipFamilies": make.maybe(|m| m.list(2, |m| m.of(&["IPv4", "IPv6"])))?,
             },
         })))
     }

@@ -18,12 +18,12 @@ use crate::model::json::pointer::Pointer;
 use crate::{
     decode::{
         DecodeError, DecodeReason, Source,
-        budget::MemoryPool,
+        budget::{Budget, MemoryPool},
         documents::raw_list,
         kind::{InputKind, TypeMeta},
         object::{self, DecodeContext, KindSeed, ObjectCharge, ObjectPlace},
         position::Position,
-        value::offset_of,
+        value::{self, offset_of},
     },
     engine::reason::{Finding, Reason},
     model::{
@@ -39,15 +39,19 @@ const REQUEST: &str = "Request";
 /// Most unknown fields that are reported.
 const MAX_UNKNOWN: usize = 5;
 
+/// The fields of an object, besides its kind.
+const OBJECT_FIELDS: [&str; 4] = ["apiVersion", "metadata", "spec", "status"];
+
 pub(super) fn read<'a>(
     text: &'a str,
     source: &Source<'_>,
     table: &'static FieldTable,
 ) -> Result<RequestFields<'a>, RequestError> {
     let fields = RawFields::of(text, source, table)?;
-    let source = &Source { defaults: source.defaults.or(fields.defaults()), ..*source };
+    let pool = MemoryPool::of(source);
+    let source = &Source { defaults: source.defaults.or(fields.defaults(&pool)), ..*source };
     let mut found = RequestFields::default();
-    let (pool, targets) = (MemoryPool::of(source), found.objects.targets());
+    let targets = found.objects.targets();
     let context = DecodeContext::new(&targets, &pool);
     let known = Cell::new((0, Position::START));
     let errors = FieldErrors::default();
@@ -80,6 +84,8 @@ struct RawFields<'a> {
     twice: Vec<bool>,
     /// The first unknown fields.
     unknown: Vec<String>,
+    /// Fields of an object without a kind. Beside a field of a request, they are unknown.
+    of_object: Vec<&'static str>,
     /// Whether the body has `kind` or `items`.
     objects: bool,
 }
@@ -87,7 +93,7 @@ struct RawFields<'a> {
 impl<'a> RawFields<'a> {
     fn none(table: &'static FieldTable) -> Self {
         let (known, twice) = (vec![None; table.len()], vec![false; table.len()]);
-        Self { table, known, twice, unknown: Vec::new(), objects: false }
+        Self { table, known, twice, unknown: Vec::new(), of_object: Vec::new(), objects: false }
     }
 
     fn of(text: &'a str, source: &Source<'_>, table: &'static FieldTable) -> Result<Self, RequestError> {
@@ -121,27 +127,37 @@ impl<'a> RawFields<'a> {
             self.twice[i] |= self.known[i].replace(value).is_some();
             return;
         }
-        match name {
-            "kind" | "items" => self.objects = true,
-            // Fields of an object without a kind.
-            "apiVersion" | "metadata" | "spec" | "status" => {}
+        let of_object = OBJECT_FIELDS.iter().find(|field| **field == name);
+        match (name, of_object) {
+            ("kind" | "items", _) => self.objects = true,
+            (_, Some(field)) if self.of_object.contains(field) => {}
+            (_, Some(field)) => self.of_object.push(field),
             _ if self.unknown.len() < MAX_UNKNOWN => self.unknown.push(shortened(name).into_owned()),
             _ => {}
         }
+    }
+
+    /// The first fields that the request does not have.
+    fn unknown(&self) -> impl Iterator<Item = &str> {
+        let is_request = self.known.iter().any(Option::is_some);
+        let of_object = self.of_object.iter().copied().filter(move |_| is_request);
+        self.unknown.iter().map(String::as_str).chain(of_object).take(MAX_UNKNOWN)
     }
 }
 
 impl<'a> RawFields<'a> {
     /// What is filled in, by a field that may follow the objects. If it is invalid, the request is, and is read to find
     /// all faults.
-    fn defaults(&self) -> Defaults<'a> {
-        let options: RequestOptions = self.read(FieldContent::Options).unwrap_or_default();
-        Defaults { namespace: self.read(FieldContent::Namespace).unwrap_or_default(), ..options.defaults() }
+    fn defaults(&self, pool: &MemoryPool<'_>) -> Defaults<'a> {
+        let options: RequestOptions = self.read(FieldContent::Options, pool).unwrap_or_default();
+        Defaults { namespace: self.read(FieldContent::Namespace, pool).unwrap_or_default(), ..options.defaults() }
     }
 
-    fn read<T: Deserialize<'a>>(&self, content: FieldContent) -> Option<T> {
+    /// Reads a setting as [`FieldReader`] does, which reports its faults.
+    fn read<T: Deserialize<'a>>(&self, content: FieldContent, pool: &MemoryPool<'_>) -> Option<T> {
         let place = self.table.iter().position(|(_, field)| *field == content)?;
-        serde_json::from_str(self.known.get(place).copied().flatten()?.get()).ok()
+        let text = self.known.get(place).copied().flatten()?.get();
+        value::read(PhantomData::<T>, text, Pointer::At(""), &Budget::new(pool)).ok()?.value
     }
 }
 
@@ -216,7 +232,7 @@ impl<'a> FieldReader<'a, '_> {
         if fields.objects {
             return;
         }
-        for name in &fields.unknown {
+        for name in fields.unknown() {
             let pointer = Pointer::Key(&Pointer::At(""), name).to_string();
             self.errors.push(pointer, unknown_field(fields.table, name));
         }

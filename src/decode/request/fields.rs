@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use memchr::memmem;
 use serde_json::value::RawValue;
 
 use super::request_options::RequestOptions;
@@ -141,6 +142,19 @@ pub(super) fn names(table: &FieldTable) -> String {
 
 /// The version of slices that has `topology` instead of `zone`.
 pub(super) const BETA: &str = "discovery.k8s.io/v1beta1";
+
+/// Whether a JSON text may contain the older version of slices, perhaps with escapes such as `\/`.
+pub(super) fn may_have_beta(text: &str) -> bool {
+    let text = text.as_bytes();
+    let escapes_a_letter = |at: usize| {
+        let digits = text.get(at + 4..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
+        let letter = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        letter.is_some_and(|letter| letter.is_ascii_alphanumeric() || matches!(letter, b'.' | b'/'))
+    };
+    memmem::find(text, BETA.as_bytes()).is_some()
+        || memmem::find(text, br"\/").is_some()
+        || memmem::find_iter(text, br"\u00").any(escapes_a_letter)
+}
 
 /// The content of the fields that were read.
 #[derive(Debug, Default)]

@@ -30,7 +30,7 @@ use crate::{
     inventory::Findings,
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod},
 };
-use fields::{BETA, PLAN_FIELDS, RequestFields};
+use fields::{PLAN_FIELDS, RequestFields, may_have_beta};
 
 /// A valid plan request.
 #[derive(Clone, Debug, Default)]
@@ -44,11 +44,7 @@ pub struct DecodedRequest {
 /// Reads a JSON body, within the limits of `source`. The format and the byte limit of `source` are not used.
 pub fn read(text: &str, source: &Source<'_>) -> Result<DecodedRequest, RequestError> {
     // The single pass does not look at versions.
-    let fields = if memchr::memmem::find(text.as_bytes(), BETA.as_bytes()).is_some() {
-        None
-    } else {
-        single_pass::read(text, source)
-    };
+    let fields = if may_have_beta(text) { None } else { single_pass::read(text, source) };
     let fields = fields.map_or_else(|| field_by_field::read(text, source, &PLAN_FIELDS), Ok)?;
     let mut request = DecodedRequest::from(fields);
     request.leave_out_foreign_endpoints();

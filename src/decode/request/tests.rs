@@ -93,6 +93,12 @@ fn findings_name_their_place() {
             Err("/what: is not a field of the request; its fields are service, pods, nodes, endpoints, endpointSlices, \
                  controllers, options"),
         ),
+        (
+            r#"{"service":{},"spec":{},"status":{},"spec":{}}"#.to_owned(),
+            Err("/spec: is not a field of the request; its fields are service, pods, nodes, endpoints, endpointSlices, \
+                 controllers, options (and 1 more)"),
+        ),
+        (r#"{"apiVersion":"v1","metadata":{},"spec":{}}"#.to_owned(), Err("/service: is missing")),
         ("{}".to_owned(), Err("/service: is missing")),
         (r#"{"pods":[],"options":null}"#.to_owned(), Err("/service: is missing")),
         (
@@ -189,6 +195,9 @@ fn objects_are_filled_in_as_the_options_say() {
         (r#"{"defaults":"never"}"#, Defaults::default(), "  Number(0)"),
         (r#"{"defaults":"auto","ipFamilies":["IPv6"]}"#, Defaults::default(), "default IPv6 Number(80)"),
         (r#"{"ipFamilies":[]}"#, Defaults::default(), "default IPv4 Number(80)"),
+        // What the readers of options accept: a whole number with a fraction, and a repeated field.
+        (r#"{"defaults":"never","maxEndpointsPerSlice":7.0}"#, Defaults::default(), "  Number(0)"),
+        (r#"{"defaults":"auto","defaults":"never"}"#, Defaults::default(), "  Number(0)"),
         (
             r#"{"ipFamilies":["IPv6"]}"#,
             Defaults { namespace: "shop", families: "IPv4".parse().ok(), ..Defaults::default() },
@@ -211,6 +220,31 @@ fn objects_are_filled_in_as_the_options_say() {
                 let assumed = read.problems.iter().any(|p| p.code == Reason::Assumed);
                 assert_eq!(assumed, want.contains("80"), "{text}");
             }
+        }
+    }
+}
+
+/// A text may spell the version with escapes, and may be read in one pass or field by field.
+#[test]
+fn the_version_of_slices_is_read_however_it_is_spelled() {
+    for (version, want) in [
+        (r#""apiVersion":"discovery.k8s.io/v1beta1""#, Some("a")),
+        (r#""apiVersion":"discovery.k8s.io\/v1beta1""#, Some("a")),
+        (r#""apiVersion":"\u0064iscovery.k8s.io/v1beta1""#, Some("a")),
+        (r#""api\u0056ersion":"discovery.k8s.io\u002Fv1beta1""#, Some("a")),
+        (r#""apiVersion":"discovery.k8s.io\/v1""#, None),
+        (r#""apiVersion":"\u003cdiscovery.k8s.io/v1""#, None),
+    ] {
+        let slice = format!(
+            r#"{{{version},"metadata":{{"name":"web-1","namespace":"shop"}},"addressType":"IPv4",
+            "endpoints":[{{"addresses":["10.0.0.1"],"topology":{{"topology.kubernetes.io/zone":"a"}}}}]}}"#
+        );
+        for text in [
+            format!(r#"{{"endpointSlices":[{slice}]}}"#),
+            format!(r#"{{"endpointSlices":[],"endpointSlices":[{slice}]}}"#),
+        ] {
+            let request = read(&text, &source()).unwrap().request;
+            assert_eq!(request.endpoint_slices[0].endpoints[0].zone.as_deref(), want, "{text}");
         }
     }
 }

@@ -2,7 +2,9 @@
 
 The description names what a caller should send, so that clients can be generated from it. The server accepts more, and
 answers with findings: a pod that cannot be read, for one, or a list instead of an object. `accepted.json` has the shapes
-of all that is accepted, and the tests are made from them.
+of all that is accepted, and the tests are made from them. It also says what a schema for generators cannot: that a plan is
+about a Service, Endpoints or slices, for one, and that a list has an object that can be read, or none at all. Whatever
+fits these shapes must be accepted, and all else refused.
 """
 
 import json
@@ -52,7 +54,8 @@ def accepted(path, media_type, schema):
 @schemathesis.serializer(LINES)
 def to_lines(ctx, value):
     items = value.get("items") if isinstance(value, dict) else None
-    values = items if isinstance(items, list) else [value]
+    # A body without a line is not a list without objects.
+    values = items if isinstance(items, list) and items else [value]
     return b"".join(json.dumps(v).encode() + b"\n" for v in values)
 
 

@@ -6,6 +6,7 @@
 //!                          └─► mirror ────────┘      subsets      the canonical form of Endpoints
 //!                                                    budget       how much one plan may repeat
 //!   explain, compare, stale: interpret a plan        profile, reason: tables       record: decisions
+//!   view: which of the published endpoints the proxy of one node uses
 //! ```
 
 pub(crate) mod budget;
@@ -28,3 +29,4 @@ pub mod state;
 mod stored_addresses;
 pub mod subsets;
 pub mod unknown_kinds;
+pub mod view;

@@ -122,6 +122,56 @@ code_table! {
     /// What is stored is not what the controllers would write: they have not done so yet, or cannot. Severity info if only labels, hints or the arrangement differ.
     StoredDiffers("stored-differs", Warning, "If it stays so, look at the events of the Service and at the log of kube-controller-manager; `roster plan` shows the writes.");
 
+    // --- one node's view
+    /// The endpoint is used although it is terminating: no endpoint is ready, and it still serves.
+    ServingTerminating("serving-terminating", Warning, "Find out why no endpoint is ready; connections end with the pod.");
+    /// The node follows hints, and those of the endpoint are for others.
+    HintedElsewhere("hinted-elsewhere", Info, "");
+    /// The endpoint is on another node, and the traffic policy of the Service is `Local`.
+    NotLocal("not-local", Info, "");
+    /// The node follows the hints of the endpoints: it uses those for its zone, or for itself.
+    HintsFollowed("hints-followed", Info, "");
+    /// The node does not follow hints although some endpoints have them; the detail gives the cause.
+    HintsIgnored("hints-ignored", Info, "Label the nodes with topology.kubernetes.io/zone; after a change, wait until every ready endpoint has a hint.");
+    /// The traffic policy is `Local`, and the node has no endpoint that takes traffic: its connections are dropped.
+    NoLocalEndpoint("no-local-endpoint", Warning, "Run a pod on the node, or set the traffic policy to Cluster.");
+    /// kube-proxy does not serve the Service; the detail gives the cause.
+    NotProxied("not-proxied", Info, "");
+    /// The label `service.kubernetes.io/service-proxy-name` leaves the Service to another proxy: kube-proxy itself does not serve it.
+    OtherProxy("other-proxy", Info, "Remove the label if kube-proxy is to serve the Service.");
+
+    // --- what a proxy before kube-proxy leaves (SuperEdge, OpenYurt)
+    /// The node of the endpoint differs from this one in the labels of the topology keys.
+    TopologyLabelDiffers("topology-label-differs", Info, "");
+    /// This node is not known, so the topology keys remove every endpoint.
+    TopologyNodeMissing("topology-node-missing", Error, "Create the Node, or correct the name of the node.");
+    /// The topology keys select no ready endpoint: all endpoints are used.
+    TopologyFallback("topology-fallback", Warning, "Run a pod on a node that has the same labels.");
+    /// The annotation with the topology keys is not a JSON list of label keys, and is ignored: traffic is not confined.
+    TopologyKeysMalformed("topology-keys-malformed", Error, "Write a JSON list of label keys, such as [\"zone\"].");
+    /// The endpoint has no node, so it cannot be on a node that fits.
+    EndpointWithoutNode("endpoint-without-node", Warning, "Give the endpoint a nodeName, or remove the topology keys of the Service.");
+    /// The node of the endpoint does not exist.
+    EndpointNodeUnknown("endpoint-node-unknown", Warning, "Remove the endpoint, or find out why its Node is gone.");
+    /// The node of the endpoint is reported as unhealthy.
+    NodeUnhealthy("node-unhealthy", Warning, "Look at the node.");
+    /// The Service of the object is not known: nothing is removed from the object.
+    ServiceUnknown("service-unknown", Info, "");
+    /// The endpoints of the API server are replaced by the address in the annotations.
+    LocalApiServer("local-api-server", Info, "");
+    /// The annotations with the address of the API server are invalid, and are ignored.
+    LocalApiServerInvalid("local-api-server-invalid", Error, "Write an IP address into superedge.io/local-endpoint, and a number into superedge.io/local-port.");
+    /// The traffic of the Service is confined to the node, and the endpoint is on another one.
+    NotOnNode("not-on-node", Info, "");
+    /// The traffic of the Service is confined to the node pool, and the endpoint is outside it.
+    OutsideNodePool("outside-node-pool", Info, "");
+    /// The node pool of the node does not exist: nothing is removed.
+    NodePoolUnknown("node-pool-unknown", Warning, "Create the NodePool, or correct the label apps.openyurt.io/nodepool of the node.");
+    /// The Service is for the cloud: kube-proxy of an edge node does not see it.
+    CloudService("cloud-service", Info, "");
+    /// The annotation nodeport.openyurt.io/listen does not name the pool of the node: its kube-proxy does not see the Service, not even its cluster IP.
+    NodePortIsolated("node-port-isolated", Warning, "Add the node pool to the annotation if its nodes are to serve the Service.");
+
     // --- mirroring
     /// The hand-made Endpoints are copied into slices.
     Mirrored("mirrored", Info, "");

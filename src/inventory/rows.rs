@@ -116,6 +116,10 @@ impl From<Service> for ServiceRow {
             internal_traffic_policy: _,
             external_ips: _,
             load_balancer_ip: _,
+            cluster_ips: _,
+            external_local: _,
+            load_balancer_vips: _,
+            without_node_ports: _,
         } = service;
         let meta = ObjectMeta { name: meta.name, namespace: meta.namespace, ..ObjectMeta::default() };
         Self(Service { meta, kind, selector, cluster_ip, ..Service::default() })

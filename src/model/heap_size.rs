@@ -166,10 +166,11 @@ heap_size_of_fields! {
     }
     PodIp { raw, canonical; family, uncanonical }
     Service {
-        meta, selector, ports, cluster_ip, family_policy, traffic_distribution, internal_traffic_policy, external_ips, load_balancer_ip;
-        kind, families, publish_not_ready
+        meta, selector, ports, cluster_ip, cluster_ips, family_policy, traffic_distribution, internal_traffic_policy,
+        external_ips, load_balancer_ip, load_balancer_vips;
+        kind, families, publish_not_ready, external_local, without_node_ports
     }
-    ServicePort { name, protocol, target_port, app_protocol; port }
+    ServicePort { name, protocol, target_port, app_protocol; port, node_port }
     SlicePort { name, protocol, app_protocol; port }
     Taint { key, value, effect }
 }

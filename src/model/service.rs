@@ -17,6 +17,8 @@ pub struct Service {
     pub ports: Vec<ServicePort>,
     /// `spec.clusterIP`.
     pub cluster_ip: Text,
+    /// `spec.clusterIPs`: one for each of `families`.
+    pub cluster_ips: Vec<Text>,
     /// `spec.ipFamilies`, as far as they are families.
     pub families: smallvec::SmallVec<[Family; 2]>,
     /// `spec.ipFamilyPolicy`: read to fill in `families`.
@@ -27,16 +29,31 @@ pub struct Service {
     pub traffic_distribution: Option<Text>,
     /// `spec.internalTrafficPolicy`; empty where there is none.
     pub internal_traffic_policy: Text,
+    /// `spec.externalTrafficPolicy: Local`.
+    pub external_local: bool,
     /// `spec.externalIPs`.
     pub external_ips: Vec<Text>,
     /// `spec.loadBalancerIP`; empty where there is none.
     pub load_balancer_ip: Text,
+    /// `spec.allocateLoadBalancerNodePorts: false`: a load balancer that needs no node ports.
+    pub without_node_ports: bool,
+    /// The addresses of `status.loadBalancer.ingress` that nodes serve themselves: not those of a proxy (`ipMode: Proxy`).
+    pub load_balancer_vips: Vec<Text>,
 }
 
 impl Service {
     /// Whether it has no cluster IP: `None`, or none yet (`service.HasIP` of upstream's label rules).
     pub fn headless(&self) -> bool {
         self.cluster_ip.is_empty() || self.cluster_ip == "None"
+    }
+
+    /// Whether it takes traffic from outside the cluster (upstream: `ExternallyAccessible`).
+    pub fn takes_external_traffic(&self) -> bool {
+        match self.kind {
+            ServiceType::NodePort | ServiceType::LoadBalancer => true,
+            ServiceType::ClusterIp => !self.external_ips.is_empty(),
+            ServiceType::ExternalName => false,
+        }
     }
 
     /// Whether it is headless by declaration: `clusterIP: None`.
@@ -104,6 +121,8 @@ pub struct ServicePort {
     pub port: i32,
     #[serde(deserialize_with = "nullable")]
     pub target_port: TargetPort,
+    #[serde(deserialize_with = "nullable")]
+    pub node_port: i32,
     pub app_protocol: Option<Text>,
 }
 
@@ -153,6 +172,37 @@ struct RawService {
     metadata: ObjectMeta,
     #[serde(deserialize_with = "nullable")]
     spec: RawSpec,
+    #[serde(deserialize_with = "nullable")]
+    status: RawStatus,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawStatus {
+    #[serde(deserialize_with = "nullable")]
+    load_balancer: RawLoadBalancer,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawLoadBalancer {
+    #[serde(deserialize_with = "nullable")]
+    ingress: Vec<RawIngress>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawIngress {
+    #[serde(deserialize_with = "nullable")]
+    ip: Text,
+    ip_mode: Option<Text>,
+}
+
+impl RawIngress {
+    /// Its address, if nodes serve it.
+    fn vip(self) -> Option<Text> {
+        (!self.ip.is_empty() && self.ip_mode.is_none_or(|mode| mode == "VIP")).then_some(self.ip)
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -165,6 +215,8 @@ struct RawSpec {
     ports: Vec<ServicePort>,
     #[serde(rename = "clusterIP", deserialize_with = "nullable")]
     cluster_ip: Text,
+    #[serde(rename = "clusterIPs", deserialize_with = "nullable")]
+    cluster_ips: Vec<Text>,
     #[serde(deserialize_with = "nullable")]
     ip_families: Vec<Text>,
     #[serde(deserialize_with = "nullable")]
@@ -174,6 +226,9 @@ struct RawSpec {
     traffic_distribution: Option<Text>,
     #[serde(deserialize_with = "nullable")]
     internal_traffic_policy: Text,
+    #[serde(deserialize_with = "nullable")]
+    external_traffic_policy: Text,
+    allocate_load_balancer_node_ports: Option<bool>,
     #[serde(rename = "externalIPs", deserialize_with = "nullable")]
     external_ips: Vec<Text>,
     #[serde(rename = "loadBalancerIP", deserialize_with = "nullable")]
@@ -182,13 +237,14 @@ struct RawSpec {
 
 impl<'de> Deserialize<'de> for Service {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let RawService { metadata, spec } = RawService::deserialize(d)?;
+        let RawService { metadata, spec, status } = RawService::deserialize(d)?;
         Ok(Self {
             meta: metadata,
             kind: ServiceType::of(&spec.kind),
             selector: spec.selector,
             ports: spec.ports,
             cluster_ip: spec.cluster_ip,
+            cluster_ips: spec.cluster_ips,
             families: spec
                 .ip_families
                 .iter()
@@ -202,8 +258,11 @@ impl<'de> Deserialize<'de> for Service {
             publish_not_ready: spec.publish_not_ready_addresses,
             traffic_distribution: spec.traffic_distribution,
             internal_traffic_policy: spec.internal_traffic_policy,
+            external_local: spec.external_traffic_policy == "Local",
+            without_node_ports: spec.allocate_load_balancer_node_ports == Some(false),
             external_ips: spec.external_ips,
             load_balancer_ip: spec.load_balancer_ip,
+            load_balancer_vips: status.load_balancer.ingress.into_iter().filter_map(RawIngress::vip).collect(),
         })
     }
 }

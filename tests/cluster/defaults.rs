@@ -20,6 +20,8 @@ use super::{
 use manifests::{NODE, manifest};
 
 /// Manifests for each of the two clusters.
+/// The node port that some manifests name.
+const CHOSEN_NODE_PORT: i32 = 30_080;
 const MANIFESTS: u64 = 2500;
 const SEED: u64 = 20_261_122;
 /// The least that must be accepted of all, so that the comparison says something.
@@ -124,16 +126,21 @@ fn read(object: &Value, node: &Value, defaults: Defaults<'_>) -> String {
         Arc::make_mut(&mut pod.reference).uid = "".into();
         pod.resource_version = "".into();
     }
-    all.services.iter_mut().for_each(forget_allocated_address);
+    all.services.iter_mut().for_each(forget_allocated);
     let Inventory { services, pods, endpoints, slices, problems, .. } = all;
     format!("{services:?} {pods:?} {endpoints:?} {slices:?} {problems:?}")
 }
 
-/// A dry run allocates the first address of the range, and Roster invents one: only the family is the same.
-fn forget_allocated_address(service: &mut Service) {
-    if ["10.96.0.0", "192.0.2.1", "fd00:10:96::", "2001:db8::1"].contains(&service.cluster_ip.as_str()) {
-        service.cluster_ip =
-            if Family::of(&service.cluster_ip) == Family::V4 { "an IPv4 address" } else { "an IPv6 address" }.into();
+/// A dry run allocates the first address of the range, and any node port, and Roster invents them: only the family, and
+/// that there is a port, is the same.
+fn forget_allocated(service: &mut Service) {
+    for ip in service.cluster_ips.iter_mut().chain([&mut service.cluster_ip]) {
+        if ["10.96.0.0", "192.0.2.1", "fd00:10:96::", "2001:db8::1"].contains(&ip.as_str()) {
+            *ip = if Family::of(ip) == Family::V4 { "an IPv4 address" } else { "an IPv6 address" }.into();
+        }
+    }
+    for port in service.ports.iter_mut().filter(|port| port.node_port != 0 && port.node_port != CHOSEN_NODE_PORT) {
+        port.node_port = 1;
     }
 }
 

@@ -13,6 +13,7 @@ mod canon;
 mod engine;
 mod exact;
 mod explanations;
+mod views;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -163,6 +164,21 @@ fn what_is_explained_is_what_is_published() {
     assert!(some.is_empty(), "{} differ; the first of them:\n{}", explained.differences.len(), some.join("\n"));
     let missing: Vec<&&str> = explanations::SEEN.iter().filter(|code| !explained.seen.contains(**code)).collect();
     assert!(missing.is_empty(), "no row says {missing:?}");
+}
+
+#[test]
+fn committed_views() {
+    let mut compared = 0;
+    let mut differences = Vec::new();
+    for path in files(&here("tests/parity/cases/views"), ".jsonl.gz", "") {
+        let rows = rows(&path);
+        compared += rows.len();
+        differences.extend(rows.iter().filter_map(|row| views::difference(row)));
+    }
+    println!("committed views: {} passed, {} failed", compared - differences.len(), differences.len());
+    let some: Vec<&str> = differences.iter().take(SHOWN).map(String::as_str).collect();
+    assert!(some.is_empty(), "{} of {compared} differ; the first of them:\n{}", differences.len(), some.join("\n"));
+    assert!(compared >= 3200, "only {compared} were compared");
 }
 
 #[test]

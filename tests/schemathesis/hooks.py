@@ -14,7 +14,12 @@ import schemathesis
 
 ACCEPTED = json.loads(Path(__file__).with_name("accepted.json").read_text())
 # The schema of a body by the name that the description has for it.
-BODIES = {"PlanRequest": "PlanRequest", "ReviewRequest": "ReviewRequest", "KubernetesList": "ObjectList"}
+BODIES = {
+    "PlanRequest": "PlanRequest",
+    "ReviewRequest": "ReviewRequest",
+    "ViewRequest": "ViewRequest",
+    "KubernetesList": "ObjectList",
+}
 LINES = "application/x-ndjson"
 
 
@@ -26,10 +31,12 @@ def reference(name):
 def before_load_schema(ctx, raw_schema):
     schemas = raw_schema["components"]["schemas"]
     schemas.update(ACCEPTED)
-    # Every option may be null, but the release.
-    for name, option in schemas["Options"]["properties"].items():
-        if name != "compat":
-            schemas["Options"]["properties"][name] = {"anyOf": [option, {"type": "null"}]}
+    # Every option may be null, but the release, and there are no others.
+    for options in (schemas["Options"], schemas["ViewOptions"]):
+        options["additionalProperties"] = False
+        for name, option in options["properties"].items():
+            if name != "compat":
+                options["properties"][name] = {"anyOf": [option, {"type": "null"}]}
     # What comes back of an object is what was posted.
     schemas["KubernetesObject"] = {"type": "object"}
     for path, operations in raw_schema["paths"].items():

@@ -1,6 +1,6 @@
 //! The slow path for the body of a request: field by field and object by object, with findings about each.
 
-use std::{cell::Cell, fmt, marker::PhantomData};
+use std::{cell::Cell, collections::BTreeMap, fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
@@ -13,6 +13,7 @@ use super::{
         BETA, FieldContent, FieldErrors, FieldTable, RequestError, RequestFields, SUBJECTS, kind, names, position,
     },
     request_options::RequestOptions,
+    view_options::ViewOptions,
 };
 use crate::model::json::pointer::Pointer;
 use crate::{
@@ -149,6 +150,9 @@ impl<'a> RawFields<'a> {
     /// What is filled in, by a field that may follow the objects. If it is invalid, the request is, and is read to find
     /// all faults.
     fn defaults(&self, pool: &MemoryPool<'_>) -> Defaults<'a> {
+        if let Some(options) = self.read::<ViewOptions>(FieldContent::ViewOptions, pool) {
+            return options.defaults();
+        }
         let options: RequestOptions = self.read(FieldContent::Options, pool).unwrap_or_default();
         Defaults { namespace: self.read(FieldContent::Namespace, pool).unwrap_or_default(), ..options.defaults() }
     }
@@ -195,12 +199,11 @@ impl<'de> Visitor<'de> for RawFields<'de> {
     }
 }
 
-/// The message about a field that a request does not have, with the field that it may stand for.
-fn unknown_field(table: &FieldTable, name: &str) -> String {
-    let fields: Vec<&str> = table.iter().map(|(field, _)| *field).collect();
-    match nearest(&fields, name).first() {
-        Some(field) => format!("is not a field of the request; did you mean {field}?"),
-        None => format!("is not a field of the request; its fields are {}", fields.join(", ")),
+/// The message about a field that a part of the request does not have, with the field that it may stand for.
+fn unknown_field(part: &str, fields: &[&str], name: &str) -> String {
+    match nearest(fields, name).first() {
+        Some(field) => format!("is not a field of {part}; did you mean {field}?"),
+        None => format!("is not a field of {part}; its fields are {}", fields.join(", ")),
     }
 }
 
@@ -232,9 +235,10 @@ impl<'a> FieldReader<'a, '_> {
         if fields.objects {
             return;
         }
+        let names: Vec<&str> = fields.table.iter().map(|(field, _)| *field).collect();
         for name in fields.unknown() {
             let pointer = Pointer::Key(&Pointer::At(""), name).to_string();
-            self.errors.push(pointer, unknown_field(fields.table, name));
+            self.errors.push(pointer, unknown_field("the request", &names, name));
         }
     }
 
@@ -246,6 +250,7 @@ impl<'a> FieldReader<'a, '_> {
             FieldContent::Many(kind) => self.many(kind, raw, at),
             FieldContent::Controllers => self.setting(raw.get(), at).map(|set| self.found.controllers = set),
             FieldContent::Options => {
+                self.refuse_unknown(RequestOptions::FIELDS, raw, at);
                 self.setting(raw.get(), at).map(|set| self.found.options = set.unwrap_or_default())
             }
             FieldContent::Object => self.count(raw.get()).map(|()| self.found.object = Some(raw)),
@@ -255,8 +260,26 @@ impl<'a> FieldReader<'a, '_> {
             FieldContent::Namespace => {
                 self.setting(raw.get(), at).map(|set| self.found.namespace = set.unwrap_or_default())
             }
+            FieldContent::Node => self.setting(raw.get(), at).map(|set| self.found.view.node = set),
+            FieldContent::Scheme => self.setting(raw.get(), at).map(|set| self.found.view.scheme = set),
+            FieldContent::IpFamily => self.setting(raw.get(), at).map(|set| self.found.view.family = set),
+            FieldContent::NodePools => {
+                self.setting(raw.get(), at).map(|set| self.found.view.pools = set.unwrap_or_default())
+            }
+            FieldContent::ViewOptions => {
+                self.refuse_unknown(ViewOptions::FIELDS, raw, at);
+                self.setting(raw.get(), at).map(|set| self.found.view.options = set.unwrap_or_default())
+            }
             FieldContent::Policies => self.unread(raw, at).map(|list| self.found.policies = list),
             FieldContent::Namespaces => self.unread(raw, at).map(|list| self.found.namespaces = list),
+        }
+    }
+
+    /// Reports the options that do not exist: the reader itself is lenient, as Kubernetes is with objects.
+    fn refuse_unknown(&mut self, known: &[&str], options: &RawValue, at: Pointer<'_>) {
+        let options: BTreeMap<String, &RawValue> = serde_json::from_str(options.get()).unwrap_or_default();
+        for name in options.keys().filter(|name| !known.contains(&name.as_str())).take(MAX_UNKNOWN) {
+            self.errors.push(Pointer::Key(&at, name).to_string(), unknown_field("the options", known, name));
         }
     }
 

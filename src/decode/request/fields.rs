@@ -5,7 +5,7 @@ use std::fmt;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use super::request_options::RequestOptions;
+use super::{request_options::RequestOptions, view_options::ViewSettings};
 use crate::{
     decode::{
         DecodeError,
@@ -90,6 +90,12 @@ pub(super) enum FieldContent {
     Namespace,
     Policies,
     Namespaces,
+    /// The node of a view, the program whose view it is, and its settings.
+    Node,
+    Scheme,
+    IpFamily,
+    NodePools,
+    ViewOptions,
 }
 
 /// The fields of a request, with their content.
@@ -123,6 +129,19 @@ pub(super) const REVIEW_FIELDS: [(&str, FieldContent); 11] = [
     ("pods", FieldContent::Many("Pod")),
     ("nodes", FieldContent::Many("Node")),
     ("endpointSlices", FieldContent::Many("EndpointSlice")),
+];
+
+/// The fields of a view; see [`ViewRequest`](super::ViewRequest).
+pub(super) const VIEW_FIELDS: [(&str, FieldContent); 9] = [
+    ("node", FieldContent::Node),
+    ("scheme", FieldContent::Scheme),
+    ("ipFamily", FieldContent::IpFamily),
+    ("nodes", FieldContent::Many("Node")),
+    ("services", FieldContent::Many("Service")),
+    ("endpoints", FieldContent::Many("Endpoints")),
+    ("endpointSlices", FieldContent::Many("EndpointSlice")),
+    ("nodePools", FieldContent::NodePools),
+    ("options", FieldContent::ViewOptions),
 ];
 
 /// The index of a field in the table.
@@ -169,4 +188,5 @@ pub(super) struct RequestFields<'a> {
     pub(super) namespace: String,
     pub(super) policies: Vec<&'a RawValue>,
     pub(super) namespaces: Vec<&'a RawValue>,
+    pub(super) view: ViewSettings,
 }

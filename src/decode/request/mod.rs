@@ -15,11 +15,15 @@ mod review_request;
 mod single_pass;
 #[cfg(test)]
 mod tests;
+mod view_options;
+mod view_request;
 
 use std::collections::HashSet;
 
 pub use fields::{FieldError, FieldErrors, RequestError};
 pub use review_request::{ReviewRequest, read_review};
+pub use view_options::{ViewOptions, ViewScheme};
+pub use view_request::{ViewRequest, read_view};
 
 use super::Source;
 use crate::{

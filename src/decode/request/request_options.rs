@@ -15,7 +15,7 @@ use crate::{
 
 /// The options of a request; see [`Options`] and [`Defaults`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct RequestOptions {
     compat: Minor,
     max_endpoints_per_slice: Option<Limit>,
@@ -26,13 +26,17 @@ pub(super) struct RequestOptions {
 }
 
 /// An empty list is as none: some generated clients send one for a field that is not set.
-fn families_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<ClusterFamilies>, D::Error> {
+pub(super) fn families_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<ClusterFamilies>, D::Error> {
     let names = Option::<Vec<Text>>::deserialize(from)?.filter(|names| !names.is_empty());
     let families = names.map(|names| ClusterFamilies::of(names.iter().map(Text::as_str)));
     families.transpose().map_err(|_| D::Error::custom("expected IPv4, IPv6, or both"))
 }
 
 impl RequestOptions {
+    /// The names of all options.
+    pub(super) const FIELDS: &[&str] =
+        &["compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset", "defaults", "ipFamilies"];
+
     /// The options of the plan.
     pub(super) fn of_plan(&self) -> Options {
         Options {

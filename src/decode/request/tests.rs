@@ -102,6 +102,10 @@ fn findings_name_their_place() {
         ("{}".to_owned(), Err("/service: is missing")),
         (r#"{"pods":[],"options":null}"#.to_owned(), Err("/service: is missing")),
         (
+            r#"{"service":null,"options":{"default":"never","compat":"1.30"}}"#.to_owned(),
+            Err("/options/default: is not a field of the options; did you mean defaults?"),
+        ),
+        (
             r#"{"service":{"spec":{"ports":[{"port":"x"}]}},"pods":{},"controllers":[1],"options":{"compat":"1"}}"#.to_owned(),
             Err("/service/spec/ports/0/port: invalid type: string \"x\", expected an integer of 32 bits (and 3 more)"),
         ),

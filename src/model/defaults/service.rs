@@ -8,6 +8,9 @@ const SINGLE: &str = "SingleStack";
 const PREFER_DUAL: &str = "PreferDualStack";
 const REQUIRE_DUAL: &str = "RequireDualStack";
 
+/// The first node port that a cluster allocates, unless it is configured otherwise.
+const FIRST_NODE_PORT: i32 = 30_000;
+
 impl Defaults<'_> {
     /// Fills in a Service.
     pub fn fill_service(&self, service: &mut Service, assumed: &mut Assumptions) {
@@ -35,6 +38,8 @@ impl Defaults<'_> {
             service.cluster_ip = invented(service.families.first().copied());
             assumed.count(Assumption::ClusterIp);
         }
+        fill_cluster_ips(service, assumed);
+        fill_node_ports(service, assumed);
     }
 
     /// Fills in the policy and the families. Users may write endpoints of any family for a headless Service
@@ -62,6 +67,31 @@ impl Defaults<'_> {
         if service.families.len() > before {
             assumed.count_families(self.families());
         }
+    }
+}
+
+/// Fills in `clusterIPs`: one address for each family, or `None`.
+fn fill_cluster_ips(service: &mut Service, assumed: &mut Assumptions) {
+    if !service.cluster_ips.is_empty() {
+        return;
+    }
+    service.cluster_ips.push(service.cluster_ip.clone());
+    if !service.declared_headless() {
+        service.cluster_ips.extend(service.families.iter().skip(1).map(|family| invented(Some(*family))));
+    }
+    assumed.normalize();
+}
+
+/// Fills in node ports. Which ones a cluster allocates is unknown.
+fn fill_node_ports(service: &mut Service, assumed: &mut Assumptions) {
+    let has_node_ports = match service.kind {
+        ServiceType::NodePort => true,
+        ServiceType::LoadBalancer => !service.without_node_ports,
+        ServiceType::ClusterIp | ServiceType::ExternalName => false,
+    };
+    for port in service.ports.iter_mut().filter(|port| has_node_ports && port.node_port == 0) {
+        port.node_port = FIRST_NODE_PORT;
+        assumed.normalize();
     }
 }
 

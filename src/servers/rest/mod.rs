@@ -35,6 +35,7 @@ mod request_id;
 mod review;
 mod routes;
 mod schema;
+mod view;
 
 pub use access::RestAccess;
 pub use app::RestApp;

@@ -15,7 +15,7 @@ use super::{
     document::{self, DocumentText, DocumentTexts},
     explain, health, observe, openapi30, plan, problem,
     request_id::{self, NumberedRequestId},
-    review,
+    review, view,
 };
 
 /// The documented routes, in the order of the document.
@@ -27,6 +27,7 @@ fn documented() -> OpenApiRouter<Arc<RestApp>> {
         .routes(routes!(desired::endpoint_slices))
         .routes(routes!(explain::explain))
         .routes(routes!(cluster::cluster))
+        .routes(routes!(view::view))
         .routes(routes!(convert::convert))
         .routes(routes!(review::review))
         .routes(routes!(compat::compat))

@@ -9,6 +9,7 @@ mod document;
 mod review;
 mod server;
 mod telemetry;
+mod view;
 
 use std::sync::Arc;
 

@@ -10,3 +10,4 @@ pub(super) mod k8s;
 pub(super) mod object;
 pub(super) mod request;
 pub(super) mod review;
+pub(super) mod view;

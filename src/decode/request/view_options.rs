@@ -1,0 +1,81 @@
+//! The fields of a view beside its objects: the program, and its settings.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::request_options::families_if_any;
+use crate::{
+    engine::view::KeyOrder,
+    model::{
+        Family, NodePool, Text,
+        defaults::{ClusterFamilies, Defaults, DefaultsMode},
+        wire::nullable,
+    },
+};
+
+/// The program that decides what a node uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ViewScheme {
+    /// kube-proxy.
+    #[default]
+    KubeProxy,
+    /// SuperEdge's application-grid-wrapper.
+    #[serde(rename = "superedge")]
+    SuperEdge,
+    /// OpenYurt's yurthub.
+    #[serde(rename = "openyurt")]
+    OpenYurt,
+}
+
+/// Settings of the programs, and what is filled in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ViewOptions {
+    /// SuperEdge: whether the endpoints of the API server are replaced by the address in their annotations.
+    #[serde(deserialize_with = "nullable")]
+    pub substitute_local_apiserver: bool,
+    /// SuperEdge: whether endpoints on unhealthy nodes are removed.
+    #[serde(deserialize_with = "nullable")]
+    pub health_filter: bool,
+    /// SuperEdge: the health of nodes by their names; others are healthy.
+    #[serde(deserialize_with = "nullable")]
+    pub health: BTreeMap<Text, bool>,
+    /// SuperEdge: how several topology keys are read.
+    #[serde(deserialize_with = "nullable")]
+    pub topology_mode: KeyOrder,
+    /// OpenYurt: whether traffic may be confined to node pools.
+    #[serde(deserialize_with = "nullable")]
+    pub pool_topology: bool,
+    defaults: Option<DefaultsMode>,
+    #[serde(deserialize_with = "families_if_any")]
+    ip_families: Option<ClusterFamilies>,
+}
+
+impl ViewOptions {
+    /// The names of all options.
+    pub(super) const FIELDS: &[&str] = &[
+        "substituteLocalApiserver",
+        "healthFilter",
+        "health",
+        "topologyMode",
+        "poolTopology",
+        "defaults",
+        "ipFamilies",
+    ];
+
+    pub(super) fn defaults(&self) -> Defaults<'static> {
+        Defaults { mode: self.defaults, families: self.ip_families, namespace: "" }
+    }
+}
+
+/// The fields of a view beside its objects.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ViewSettings {
+    pub(super) node: Option<Text>,
+    pub(super) scheme: Option<ViewScheme>,
+    pub(super) family: Option<Family>,
+    pub(super) pools: Vec<NodePool>,
+    pub(super) options: ViewOptions,
+}

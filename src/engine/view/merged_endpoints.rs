@@ -1,0 +1,120 @@
+//! The endpoints of a Service port, merged from its slices as kube-proxy merges them.
+
+use std::{fmt, net::IpAddr};
+
+use super::{hints::HintFlags, viewpoint::Viewpoint};
+use crate::model::{Endpoint, EndpointSlice, Family, ServicePort, Text, parse_lenient, protocol_or_tcp};
+
+/// An endpoint of a Service port.
+#[derive(Clone, Copy, Debug)]
+pub struct ProxyEndpoint<'a> {
+    /// The first address of the endpoint: kube-proxy uses no other.
+    pub ip: IpAddr,
+    /// The port that the slice has for it.
+    pub port: i32,
+    /// The endpoint in its slice.
+    pub endpoint: &'a Endpoint,
+    /// The slice.
+    pub slice: &'a EndpointSlice,
+    /// Whether it is on the node of the view.
+    pub is_local: bool,
+    /// What its hints say to that node.
+    pub(super) hints: HintFlags,
+}
+
+impl ProxyEndpoint<'_> {
+    /// Whether it takes new connections: an unknown state counts as ready.
+    pub fn ready(&self) -> bool {
+        self.endpoint.ready()
+    }
+
+    /// Whether it is terminating and still serves: what is used where nothing is ready.
+    pub fn serves_while_terminating(&self) -> bool {
+        let conditions = &self.endpoint.conditions;
+        conditions.serving != Some(false) && conditions.terminating == Some(true)
+    }
+
+    fn key(&self) -> (u128, i32) {
+        let ip = match self.ip {
+            IpAddr::V4(ip) => u128::from(ip.to_bits()),
+            IpAddr::V6(ip) => ip.to_bits(),
+        };
+        (ip, self.port)
+    }
+}
+
+/// Address and port, as in a URL: an IPv6 address is in brackets.
+impl fmt::Display for ProxyEndpoint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ip {
+            IpAddr::V4(ip) => write!(f, "{ip}:{}", self.port),
+            IpAddr::V6(ip) => write!(f, "[{ip}]:{}", self.port),
+        }
+    }
+}
+
+/// The endpoints of a port, and those that another one with the same address replaces.
+#[derive(Debug, Default)]
+pub(super) struct MergedEndpoints<'a> {
+    /// Sorted by address and port.
+    pub(super) endpoints: Vec<ProxyEndpoint<'a>>,
+    /// Those with the address and port of another one.
+    pub(super) duplicates: Vec<ProxyEndpoint<'a>>,
+}
+
+impl<'a> MergedEndpoints<'a> {
+    /// Merges the endpoints of the slices of a Service (upstream: `endpointInfoByServicePort`,
+    /// `addEndpoints`).
+    pub(super) fn of(slices: &[&'a EndpointSlice], port: &ServicePort, family: Family, at: Viewpoint<'_>) -> Self {
+        let mut all = Vec::new();
+        for slice in slices.iter().filter(|slice| slice.address_type == family.into()) {
+            for number in numbers(slice, port) {
+                all.extend(slice.endpoints.iter().filter_map(|e| endpoint(e, number, slice, at)));
+            }
+        }
+        if all.is_sorted_by(|a, b| a.key() < b.key()) {
+            return Self { endpoints: all, duplicates: Vec::new() };
+        }
+        // Stable: of equal ones, the order of the slices decides.
+        all.sort_by_key(ProxyEndpoint::key);
+        let mut merged = Self::default();
+        for run in all.chunk_by(|a, b| a.key() == b.key()) {
+            let chosen = chosen(run);
+            merged.endpoints.push(run[chosen]);
+            merged.duplicates.extend(run.iter().enumerate().filter(|(place, _)| *place != chosen).map(|(_, e)| *e));
+        }
+        merged
+    }
+}
+
+/// The numbers that a slice has for a Service port. A port without a name in the slice is not used.
+fn numbers(slice: &EndpointSlice, port: &ServicePort) -> impl Iterator<Item = i32> {
+    let is_same = |name: Option<&Text>, protocol: Option<&Text>| {
+        name == Some(&port.name) && protocol_or_tcp(protocol.map_or("", |p| p)) == protocol_or_tcp(&port.protocol)
+    };
+    slice
+        .ports
+        .iter()
+        .flatten()
+        .filter(move |p| is_same(p.name.as_ref(), p.protocol.as_ref()))
+        .filter_map(|p| p.port.filter(|number| *number != 0))
+}
+
+fn endpoint<'a>(
+    endpoint: &'a Endpoint,
+    port: i32,
+    slice: &'a EndpointSlice,
+    at: Viewpoint<'_>,
+) -> Option<ProxyEndpoint<'a>> {
+    // No API server stores a text that is not an address here.
+    let ip = parse_lenient(endpoint.addresses.first()?)?;
+    let is_local = at.is_local(endpoint.node_name.as_deref());
+    Some(ProxyEndpoint { ip, port, endpoint, slice, is_local, hints: HintFlags::of(endpoint, at) })
+}
+
+/// The place of the endpoint that counts among those with one address: the last one that is not terminating, else the
+/// first. Two pods have one address for a moment if the network gives the address of an ended pod to a new one.
+/// kube-proxy reads slices in random order; here, the order of the input decides.
+fn chosen(same: &[ProxyEndpoint<'_>]) -> usize {
+    same.iter().rposition(|e| e.endpoint.conditions.terminating != Some(true)).unwrap_or(0)
+}

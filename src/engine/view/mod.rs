@@ -1,0 +1,36 @@
+//! One node's view: which endpoints the proxy of a node uses for each Service, and why not the others. Pure and total.
+//!
+//! ```text
+//!   Service, slices, node ─► traffic_policy ─► merged_endpoints ─► topology_mode ─► port_view      what kube-proxy uses
+//!   Endpoints or slice, node, scheme ─► superedge, openyurt ─► what a proxy before kube-proxy leaves of the object
+//! ```
+
+mod hints;
+mod merged_endpoints;
+mod openyurt;
+mod port_view;
+mod proxied_service;
+mod proxy_view;
+mod pruned_object;
+mod pruned_view;
+mod superedge;
+#[cfg(test)]
+mod tests;
+mod topology_keys;
+mod topology_mode;
+mod traffic_policy;
+mod viewpoint;
+
+pub use hints::HintsIgnored;
+pub use merged_endpoints::ProxyEndpoint;
+pub use openyurt::YurtView;
+pub use port_view::{EndpointUse, PortView, Verdict, ViewedEndpoint, view_port};
+pub use proxied_service::{NotProxied, cluster_ip, not_proxied, other_proxy};
+pub use proxy_view::{ProxyView, ViewTooLarge};
+pub use pruned_object::{EndpointObject, EndpointPlace, PrunedObject, RemovedEndpoint};
+pub use pruned_view::PrunedView;
+pub use superedge::GridView;
+pub use topology_keys::{KeyOrder, MalformedKeys, SUPEREDGE_KEYS, TopologyKeys};
+pub use topology_mode::TopologyMode;
+pub use traffic_policy::TrafficPolicies;
+pub use viewpoint::Viewpoint;

@@ -1,0 +1,126 @@
+//! `POST /v1/view`: which endpoints the proxy of a node uses, and why not the others.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use serde::Serialize;
+
+use super::{
+    RestApp,
+    compute::{JsonAnswer, PostedBody, compute},
+    input,
+    params::Params,
+    problem::{ApiError, ProblemKind},
+    problem_responses,
+    schema::view::{ViewAnswer, ViewBody},
+};
+use crate::{
+    decode::request::{ViewRequest, ViewScheme, read_view},
+    engine::{
+        reason::Finding,
+        view::{GridView, PortView, ProxyView, PrunedView, Viewpoint, YurtView},
+    },
+    model::{EndpointSlice, Endpoints, Family, Nodes, Text},
+};
+
+/// Most endpoints that are listed, each once for every port of its Service.
+const MAX_LINES: usize = 200_000;
+/// Memory that a line of the answer takes, about.
+const LINE_BYTES: usize = 256;
+
+/// View Services from a node
+///
+/// Which endpoints the proxy of a node uses. With the scheme `kube-proxy`: for each port of each Service those for the traffic
+/// policies `Cluster` and `Local`, with hints and terminating endpoints as kube-proxy 1.37 treats them. With `superedge` and
+/// `openyurt`: what the proxy of that project, between kube-proxy and the API server, leaves of Endpoints and slices.
+#[utoipa::path(
+    post,
+    path = "/v1/view",
+    tag = "compute",
+    request_body(
+        description = "A node, and what its proxy sees.",
+        content(
+            (ViewBody = "application/json", example = ViewBody::example),
+            (ViewBody = "application/yaml", example = ViewBody::example),
+        ),
+    ),
+    responses(
+        (status = 200, description = "What the node uses.", body = ViewAnswer),
+        problem_responses::BodyProblems,
+    ),
+)]
+pub(super) async fn view(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
+    Params::read(request.uri(), &[])?;
+    compute(&app, request, move |_, posted| of_body(&posted)).await
+}
+
+/// The answer about a node.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ViewResponse<'a> {
+    node: &'a Text,
+    #[serde(flatten)]
+    content: ViewContent<'a>,
+    reasons: Vec<Finding>,
+    problems: Vec<Finding>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "scheme", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum ViewContent<'a> {
+    #[serde(rename = "kube-proxy")]
+    KubeProxy { ip_family: Family, ports: Vec<PortView<'a>> },
+    #[serde(rename = "superedge")]
+    SuperEdge { endpoints: Vec<Endpoints>, endpoint_slices: Vec<EndpointSlice> },
+    #[serde(rename = "openyurt")]
+    OpenYurt { endpoint_slices: Vec<EndpointSlice> },
+}
+
+fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
+    let (text, source) = input::text(posted)?;
+    let mut request = read_view(&input::json(posted, text)?, &source).map_err(input::request_error)?;
+    let nodes = Nodes::new(std::mem::take(&mut request.known.nodes));
+    let ViewRequest { node, scheme, known, .. } = &request;
+    let at = Viewpoint { name: node, node: nodes.get(node) };
+    let (content, reasons) = match scheme {
+        ViewScheme::KubeProxy => of_kube_proxy(posted, &request, at)?,
+        ViewScheme::SuperEdge => of_grid(&request, &nodes, at),
+        ViewScheme::OpenYurt => of_yurt(&request, at),
+    };
+    let mut problems = input::listed(&known.problems);
+    problems.extend(known.assumptions());
+    JsonAnswer::json(&ViewResponse { node, content, reasons, problems })
+}
+
+fn of_kube_proxy<'a>(
+    posted: &PostedBody,
+    request: &'a ViewRequest,
+    at: Viewpoint<'_>,
+) -> Result<(ViewContent<'a>, Vec<Finding>), ApiError> {
+    let ViewRequest { family, known, .. } = request;
+    let view = ProxyView::of(&known.services, &known.slices, *family, at, MAX_LINES)
+        .map_err(|error| ApiError::new(ProblemKind::TooLarge, error.to_string()))?;
+    posted.charge(view.lines() * LINE_BYTES)?;
+    Ok((ViewContent::KubeProxy { ip_family: *family, ports: view.ports }, view.reasons))
+}
+
+fn of_grid<'a>(request: &'a ViewRequest, nodes: &Nodes, at: Viewpoint<'_>) -> (ViewContent<'a>, Vec<Finding>) {
+    let ViewRequest { options, known, .. } = request;
+    let grid = GridView {
+        at,
+        nodes,
+        substitutes_api_server: options.substitute_local_apiserver,
+        health: options.health_filter.then_some(&options.health),
+        order: options.topology_mode,
+    };
+    let view = PrunedView::of_grid(&grid, &known.services, &known.endpoints, &known.slices);
+    let PrunedView { endpoints, endpoint_slices, reasons } = view;
+    (ViewContent::SuperEdge { endpoints, endpoint_slices }, reasons)
+}
+
+fn of_yurt<'a>(request: &'a ViewRequest, at: Viewpoint<'_>) -> (ViewContent<'a>, Vec<Finding>) {
+    let ViewRequest { options, pools, known, .. } = request;
+    let yurt = YurtView { at, pools, pool_topology: options.pool_topology };
+    let PrunedView { endpoint_slices, reasons, .. } = PrunedView::of_yurt(&yurt, &known.services, &known.slices);
+    (ViewContent::OpenYurt { endpoint_slices }, reasons)
+}

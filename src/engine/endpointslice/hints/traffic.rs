@@ -20,9 +20,15 @@ impl TrafficHints {
     pub(super) fn apply(self, draft: &mut SliceDraft<'_>, hash: HashKind) {
         draft.move_to_update(hash, |slice| self.needs_update(slice));
         for slice in draft.written() {
-            // An endpoint that is not ready keeps its hints.
-            for endpoint in slice.endpoints.iter_mut().filter(|e| is_ready(e)) {
-                endpoint.hints = self.hints(endpoint).map(Box::new);
+            for endpoint in &mut slice.endpoints {
+                if is_ready(endpoint) {
+                    endpoint.hints = self.hints(endpoint).map(Box::new);
+                } else if self.empty_zone
+                    && let Some(hints) = &mut endpoint.hints
+                {
+                    // An endpoint that is not ready keeps its hints; 1.31 and 1.32 do not know those for nodes.
+                    hints.for_nodes.clear();
+                }
             }
         }
     }

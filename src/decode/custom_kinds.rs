@@ -1,7 +1,11 @@
-//! Custom resources of which no operator makes pods.
+//! Objects of unknown kinds, and whether a controller may make pods of them.
 //!
 //! A Service whose selector matches nothing may be meant for the pods of an operator. That is not so where the only custom
-//! resources are certificates, routes or rules of monitoring.
+//! resources of its namespace are certificates, routes or rules of monitoring.
+
+use serde::Deserialize;
+
+use crate::model::{Resource, Text};
 
 /// API groups without a kind that has pods, and single kinds of other groups.
 const WITHOUT_PODS: &[(&str, &[&str])] = &[
@@ -21,6 +25,14 @@ const WITHOUT_PODS: &[(&str, &[&str])] = &[
     ("projectcontour.io", &["HTTPProxy", "TLSCertificateDelegation"]),
     ("policy.linkerd.io", &[]),
     ("cilium.io", &[]),
+    ("projectcalico.org", &[]),
+    ("crd.projectcalico.org", &[]),
+    ("k8s.cni.cncf.io", &[]),
+    ("elbv2.k8s.aws", &[]),
+    ("networking.gke.io", &[]),
+    ("cloud.google.com", &["BackendConfig", "FrontendConfig"]),
+    ("configuration.konghq.com", &[]),
+    ("getambassador.io", &["Host", "Listener", "Mapping", "TCPMapping", "TLSContext"]),
     ("metallb.io", &["IPAddressPool", "L2Advertisement", "BGPAdvertisement", "BGPPeer"]),
     ("externaldns.k8s.io", &[]),
     // Monitoring and scaling.
@@ -29,6 +41,12 @@ const WITHOUT_PODS: &[(&str, &[&str])] = &[
         &["ServiceMonitor", "PodMonitor", "Probe", "PrometheusRule", "ScrapeConfig", "AlertmanagerConfig"],
     ),
     ("keda.sh", &["ScaledObject", "TriggerAuthentication", "ClusterTriggerAuthentication"]),
+    ("karpenter.sh", &[]),
+    ("karpenter.k8s.aws", &[]),
+    ("grafana.integreatly.org", &["GrafanaDashboard", "GrafanaDatasource", "GrafanaFolder"]),
+    // Backups, topics and users.
+    ("velero.io", &[]),
+    ("kafka.strimzi.io", &["KafkaTopic", "KafkaUser"]),
     // Policies, and what delivers manifests that are elsewhere.
     ("kyverno.io", &[]),
     ("constraints.gatekeeper.sh", &[]),
@@ -39,9 +57,43 @@ const WITHOUT_PODS: &[(&str, &[&str])] = &[
     ("image.toolkit.fluxcd.io", &[]),
 ];
 
-/// Whether an operator may make pods of a custom resource.
+/// Whether a controller may make pods of an object that Roster does not read. Of the kinds of Kubernetes itself, only
+/// workloads of a version that is not read have any.
 pub(super) fn may_have_pods(group: &str, kind: &str) -> bool {
+    if group.ends_with(".k8s.io") {
+        return false;
+    }
+    // The group of a custom resource is a domain.
+    if !group.contains('.') {
+        return WORKLOADS.iter().any(|workload| workload.kind() == kind);
+    }
     !WITHOUT_PODS.iter().any(|(of, kinds)| *of == group && (kinds.is_empty() || kinds.contains(&kind)))
+}
+
+const WORKLOADS: [Resource; 8] = [
+    Resource::Pod,
+    Resource::Deployment,
+    Resource::ReplicaSet,
+    Resource::ReplicationController,
+    Resource::StatefulSet,
+    Resource::DaemonSet,
+    Resource::Job,
+    Resource::CronJob,
+];
+
+/// The namespace for which an object is meant, if it names another one than its own, as Flux' kinds do.
+pub(super) fn target_namespace(object: &str) -> Option<Text> {
+    #[derive(Deserialize)]
+    struct Targeting {
+        spec: Target,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Target {
+        target_namespace: Text,
+    }
+    let Targeting { spec } = serde_json::from_str(object).ok()?;
+    Some(spec.target_namespace).filter(|namespace| !namespace.is_empty())
 }
 
 #[cfg(test)]
@@ -56,8 +108,27 @@ mod tests {
             ("monitoring.coreos.com", "Prometheus", true),
             ("argoproj.io", "Rollout", true),
             ("postgresql.cnpg.io", "Cluster", true),
+            ("velero.io", "Schedule", false),
+            ("crd.projectcalico.org", "NetworkPolicy", false),
+            ("gateway.networking.k8s.io", "HTTPRoute", false),
+            ("extensions", "Deployment", true),
+            ("extensions", "Ingress", false),
+            ("", "ConfigMap", false),
         ] {
             assert_eq!(may_have_pods(group, kind), want, "{kind}.{group}");
+        }
+    }
+
+    #[test]
+    fn an_object_may_be_meant_for_another_namespace() {
+        for (object, want) in [
+            (r#"{"spec":{"chart":{},"targetNamespace":"shop"}}"#, Some("shop")),
+            (r#"{"spec":{"targetNamespace":""}}"#, None),
+            (r#"{"spec":{"targetNamespace":5}}"#, None),
+            (r#"{"spec":[]}"#, None),
+            ("{}", None),
+        ] {
+            assert_eq!(target_namespace(object).as_deref(), want, "{object}");
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     budget::{Budget, MemoryPool, Spent},
-    custom_kinds::may_have_pods,
+    custom_kinds::{may_have_pods, target_namespace},
     error::{DecodeError, DecodeReason},
     kind::{InputKind, TypeMeta},
     position::Position,
@@ -262,12 +262,24 @@ fn skip(
         (Some(_), InputKind::List) => return Ok(()),
         (Some(_), _) => {
             into.ignore(full_kind(meta));
-            into.has_custom_resources |= meta.is_custom() && may_have_pods(meta.group(), &meta.kind);
+            if may_have_pods(meta.group(), &meta.kind) {
+                let size = record_custom_resource(text, meta, &place.defaults, into);
+                let kept = context.budget.keep(size);
+                kept.map_err(|reason| (place.at)().error(place.input, reason))?;
+            }
             return Ok(());
         }
     };
     into.problems.add(|| invalid(text, meta, place, &why));
     Ok(())
+}
+
+/// Records an object of which a controller may make pods. Returns the memory that the record takes.
+fn record_custom_resource(text: &str, meta: &TypeMeta, defaults: &Defaults<'_>, into: &mut Inventory) -> usize {
+    let mut object = ObjectKey { kind: shortened(&meta.kind).into(), ..name(text) };
+    object.namespace = placed(object.namespace, defaults);
+    let namespace = target_namespace(text).unwrap_or_else(|| object.namespace.clone());
+    into.custom_resources.add(namespace, object)
 }
 
 #[derive(Deserialize)]

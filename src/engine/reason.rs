@@ -181,6 +181,8 @@ code_table! {
     MirrorInvalidAddress("mirror-invalid-address", Error, "Correct the address in the Endpoints.");
     /// A subset has more addresses than can be mirrored; the rest is left out.
     MirrorTooManyAddresses("mirror-too-many-addresses", Warning, "Write EndpointSlices yourself, or divide the addresses among several Services.");
+    /// No Endpoints and no slice that somebody wrote for a Service without selector have a port of this name and protocol. kube-proxy joins ports by these, and sends nothing there.
+    EndpointPortMissing("endpoint-port-missing", Warning, "Give the port the same name and protocol in the Service and in its Endpoints or slices.");
 
     // --- defects of releases (docs/versions.md describes each)
     /// The Service carries the label `endpoints.kubernetes.io/managed-by`: its Endpoints are updated at every sync, forever (from 1.33).
@@ -233,6 +235,8 @@ code_table! {
     // --- workloads and the Services that select their pods
     /// No workload and no pod among the manifests of the namespace has the labels of the selector. The message names the nearest.
     SelectorMatchesNoTemplate("selector-matches-no-template", Warning, "Compare the selector with the labels of the pod template; labels of the workload itself never reach its pods.");
+    /// No workload and no pod among the manifests of the namespace has the labels of the selector, but other pods may: an operator makes some of a custom resource in the namespace, or it is kube-system, where the cluster runs its own. The message names the nearest workload and the custom resource.
+    SelectorNotChecked("selector-not-checked", Info, "No action is needed if the pods in the message have these labels; otherwise compare the selector with the labels of the pod template.");
     /// No container of the selected workloads declares the number in `targetPort`. Traffic arrives all the same if a container listens there.
     TargetPortUndeclared("target-port-undeclared", Info, "Compare targetPort with the port on which the container listens, and declare it.");
     /// The Service selects pods of more than one workload.
@@ -251,6 +255,8 @@ code_table! {
     GoverningServiceNotHeadless("governing-service-not-headless", Warning, "Set serviceName to a Service with clusterIP: None; another Service may have the cluster IP.");
     /// No container of a workload behind a Service has a readiness probe: each pod gets traffic before it can answer.
     NoReadinessProbe("no-readiness-probe", Info, "Add a readinessProbe to the container that serves the Service.");
+    /// A readiness or startup probe asks a port by a name that its container does not have: no pod becomes ready.
+    ProbePortMissing("probe-port-missing", Warning, "Use the name of a port of the same container, or the number.");
     /// A rollout of the only Deployment behind a Service may stop all pods before new ones are ready.
     RolloutEmptiesService("rollout-empties-service", Warning, "Lower maxUnavailable, or run more replicas.");
 
@@ -266,19 +272,21 @@ code_table! {
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");
     /// There is another object of this kind, namespace and name; the last one counts.
-    DuplicateObject("duplicate-object", Warning, "Send each object once.");
+    DuplicateObject("duplicate-object", Warning, "Write each object once.");
     /// Endpoints of another name or namespace than the Service's were sent as its own; they are left out.
     ForeignEndpoints("foreign-endpoints", Warning, "Send the Endpoints of the Service's namespace and name.");
     /// An address has leading zeros, maps IPv4 into IPv6, or is not in its canonical form.
     AddressNotCanonical("address-not-canonical", Warning, "Write the address in its canonical form: API servers have warned about other forms since 1.33, and other programs may read them differently.");
-    /// The API would refuse this name.
+    /// The API would refuse this name. `roster lint` reports an error; elsewhere it is a warning, because the object may come from a cluster of another release.
     InvalidName("invalid-name", Warning, "Use a DNS label (Services) or subdomain of the allowed length.");
-    /// The API would refuse this port number.
+    /// The API would refuse this port number. `roster lint` reports an error; elsewhere it is a warning, because the object may come from a cluster of another release.
     InvalidPort("invalid-port", Warning, "Use a number from 1 to 65535.");
     /// A port does not name a protocol, though the object comes from a cluster, where an API server fills in TCP. Roster adds nothing to such objects, so the port does not match any TCP port.
     MissingProtocol("missing-protocol", Warning, "Write protocol: TCP, or read the object back from the API server.");
     /// A port of a Service has no `targetPort`, though the Service comes from a cluster, where an API server fills in the number of `port`. Roster adds nothing to such objects, and plans port 0.
     MissingTargetPort("missing-target-port", Warning, "Set targetPort; an API server fills in the number of port.");
+    /// Kubernetes 1.37 does not have the kind in this `apiVersion`: one of them is misspelt, or a release removed the version. Custom resources are not meant.
+    UnknownKind("unknown-kind", Error, "Write the apiVersion and kind in the message; `kubectl api-resources` lists those of a cluster.");
     /// The published schema of the kind does not have a field of this name. `kubectl` refuses the object; without its validation, the field is dropped.
     UnknownField("unknown-field", Error, "Correct the name of the field, or move the field to where it belongs.");
     /// The published schema gives the field another type.
@@ -287,7 +295,7 @@ code_table! {
     MissingField("missing-field", Error, "Add the field.");
     /// An API server does not allow this value, or not beside the values of other fields.
     InvalidValue("invalid-value", Error, "Correct the field in the message.");
-    /// A waiver in the annotation `roster.dev/ignore` names no finding that Roster knows, or gives no reason.
+    /// A waiver in the annotation `roster.dev/ignore` names no finding that Roster knows, or gives no reason. In a file of `--waivers`, it ends the run.
     InvalidWaiver("invalid-waiver", Warning, "Write code=reason; docs/reasons.md and docs/rules.md list the codes.");
     /// A waiver in the annotation `roster.dev/ignore` has no finding any more.
     UnusedWaiver("unused-waiver", Info, "Remove the waiver.");

@@ -55,7 +55,7 @@ impl Inventory {
             pods: &self.pods,
             workloads: &self.workloads,
             outcomes: &assumed.workloads,
-            has_custom_resources: self.has_custom_resources,
+            custom_resources: &self.custom_resources,
             assumed_namespace: defaults.namespace().unwrap_or_default(),
         })
     }

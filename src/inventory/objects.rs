@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     assumed_counts::AssumedPodCounts,
+    custom_resources::CustomResources,
     findings::Findings,
     targets::Targets,
     workloads::{Autoscaler, Workload},
@@ -90,8 +91,8 @@ pub struct Inventory {
     pub slices: Vec<EndpointSlice>,
     pub workloads: Vec<Workload>,
     pub autoscalers: Vec<Autoscaler>,
-    /// Whether there are custom resources without a pod template.
-    pub has_custom_resources: bool,
+    /// Objects of other kinds of which a controller may make pods.
+    pub custom_resources: CustomResources,
     /// The findings about the input.
     pub problems: Findings,
     /// What was filled in.
@@ -166,7 +167,7 @@ impl Inventory {
         self.slices.append(&mut other.slices);
         self.workloads.append(&mut other.workloads);
         self.autoscalers.append(&mut other.autoscalers);
-        self.has_custom_resources |= other.has_custom_resources;
+        self.custom_resources.merge(other.custom_resources);
         self.problems.merge(other.problems);
         self.assumed.merge(&other.assumed);
         for (kind, count) in other.ignored {
@@ -197,7 +198,7 @@ impl Inventory {
             slices: self.slices.drain(..).collect(),
             workloads: self.workloads.drain(..).collect(),
             autoscalers: self.autoscalers.drain(..).collect(),
-            has_custom_resources: std::mem::take(&mut self.has_custom_resources),
+            custom_resources: std::mem::take(&mut self.custom_resources),
             assumed_pods: std::mem::take(&mut self.assumed_pods),
             problems: std::mem::take(&mut self.problems),
             assumed: std::mem::take(&mut self.assumed),

@@ -18,4 +18,4 @@ pub use finding_key::FindingKey;
 pub use kustomization::Kustomizations;
 pub use scopes::scopes;
 pub use skip::{Skip, is_template};
-pub use waiver::{IGNORE_ANNOTATION, Waiver, WaiverFault, Waivers, annotation_waivers};
+pub use waiver::{IGNORE_ANNOTATION, Waiver, WaiverFault, WaiverFileFault, Waivers, annotation_waivers};

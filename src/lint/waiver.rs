@@ -4,7 +4,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::finding_key::{FindingKey, plain};
-use crate::model::{Labels, installed::POLICY_GROUP, json::raw::JsonMembers, wildcard};
+use crate::model::{
+    Labels,
+    installed::POLICY_GROUP,
+    json::{message::message, raw::JsonMembers},
+    wildcard,
+};
 
 /// The annotation of an object with its waivers: `code=reason; code=reason`.
 pub const IGNORE_ANNOTATION: &str = "roster.dev/ignore";
@@ -28,6 +33,15 @@ pub struct Waiver {
     pub file: String,
 }
 
+/// Why a file of waivers cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaiverFileFault {
+    /// JSON pointer to the waiver; empty for the whole file.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+}
+
 /// A waiver that cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaiverFault {
@@ -40,7 +54,7 @@ pub enum WaiverFault {
 impl std::fmt::Display for WaiverFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoReason(code) => write!(f, "the waiver of {code:?} has no reason; write {code}=REASON"),
+            Self::NoReason(code) => write!(f, "the waiver of {code:?} has no reason"),
             Self::UnknownCode(code) => write!(f, "no finding has the code {code:?}"),
         }
     }
@@ -59,7 +73,7 @@ struct WaiverFile {
     #[serde(rename = "apiVersion")]
     _api_version: String,
     kind: String,
-    waivers: Vec<Waiver>,
+    waivers: Vec<Box<RawValue>>,
 }
 
 impl Waivers {
@@ -69,15 +83,26 @@ impl Waivers {
     }
 
     /// Reads a file, as JSON. `is_code` knows the codes.
-    pub fn read(json: &str, is_code: impl Fn(&str) -> bool) -> Result<Self, String> {
-        let file: WaiverFile = serde_json::from_str(json).map_err(|e| e.to_string())?;
+    pub fn read(json: &str, is_code: impl Fn(&str) -> bool) -> Result<Self, WaiverFileFault> {
+        let at = |pointer: String| move |message: String| WaiverFileFault { pointer, message };
+        let file: WaiverFile = serde_json::from_str(json).map_err(|e| at(String::new())(message(&e)))?;
         if file.kind != KIND {
-            return Err(format!("the kind is {:?}, not {KIND} ({POLICY_GROUP}/v1alpha1)", file.kind));
+            let why = format!("the kind is {:?}, not {KIND} ({POLICY_GROUP}/v1alpha1)", file.kind);
+            return Err(at("/kind".to_owned())(why));
         }
-        match file.waivers.iter().find_map(|w| fault(w, &is_code)) {
-            Some(fault) => Err(fault.to_string()),
-            None => Ok(Self::new(file.waivers)),
+        let mut list = Vec::with_capacity(file.waivers.len());
+        for (i, raw) in file.waivers.iter().enumerate() {
+            let at = at(format!("/waivers/{i}"));
+            let waiver: Waiver = match serde_json::from_str(raw.get()) {
+                Ok(waiver) => waiver,
+                Err(e) => return Err(at(message(&e))),
+            };
+            if let Some(fault) = fault(&waiver, &is_code) {
+                return Err(at(fault.to_string()));
+            }
+            list.push(waiver);
         }
+        Ok(Self::new(list))
     }
 
     /// The reason why a finding is accepted.
@@ -180,7 +205,7 @@ mod tests {
             (r#"{"code":"external-ip"}"#, "missing field `reason`"),
         ] {
             let file = format!(r#"{{"apiVersion":"roster.dev/v1alpha1","kind":"LintWaivers","waivers":[{waiver}]}}"#);
-            assert!(Waivers::read(&file, is_code).is_err_and(|e| e.contains(want)), "{waiver}");
+            assert!(Waivers::read(&file, is_code).is_err_and(|e| e.message.contains(want)), "{waiver}");
         }
     }
 }

@@ -7,6 +7,7 @@ mod explain;
 mod glance;
 mod input;
 mod lint;
+mod lint_faults;
 #[cfg(feature = "shell")]
 mod live;
 mod part;

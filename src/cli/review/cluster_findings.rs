@@ -1,7 +1,7 @@
 //! The findings about several objects together, of files that describe one cluster: Services and workloads, and what is
 //! stored of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     reviewed_object::{ReviewedObject, placed},
@@ -22,19 +22,28 @@ const COPIED: [&str; 8] =
 
 /// Adds the findings to the objects that they are about. `inventory` has all objects.
 pub(super) fn add(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, inventory: &Inventory) -> anyhow::Result<()> {
+    let mut groups = groups(items, sources);
+    let replaced = report_duplicates(items, &groups, sources);
+    for (place, (item, group)) in items.iter_mut().zip(&groups).enumerate() {
+        item.group = Some(*group).filter(|_| !replaced.contains(&place));
+    }
     let of_all = inventory.workload_findings(&sources.defaults());
-    let groups = groups(items, sources);
-    if groups.iter().all(|group| *group == 0) {
+    if groups.iter().all(|group| *group == 0) && replaced.is_empty() {
         attach(items, &groups, 0, sources, &of_all);
         stale_findings::add(items, sources, inventory);
         return Ok(());
     }
     // What one group lacks may be in another one that has no copy of it.
+    let count = groups.iter().copied().max().unwrap_or_default() + 1;
     let is_certain = |f: &Finding| {
         let is_of_absence = [Reason::SelectorMatchesNoTemplate, Reason::GoverningServiceMissing].contains(&f.code);
-        !is_of_absence || of_all.iter().any(|other| other.code == f.code && other.object == f.object)
+        count == 1 || !is_of_absence || of_all.iter().any(|other| other.code == f.code && other.object == f.object)
     };
-    for group in 0..=groups.iter().copied().max().unwrap_or_default() {
+    // What another object replaces is in no cluster.
+    for place in replaced {
+        groups[place] = NO_GROUP;
+    }
+    for group in 0..count {
         let mut inventory = Inventory::default();
         for (file, documents) in documents_of(items, &groups, group) {
             decode::objects(&documents, &sources.source(file), &mut inventory, |_, _| {})?;
@@ -46,6 +55,42 @@ pub(super) fn add(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, invent
         stale_findings::add(of_group, sources, &inventory);
     }
     Ok(())
+}
+
+/// The group of an object that another one replaces.
+const NO_GROUP: usize = usize::MAX;
+
+/// Adds a finding to each object that replaces another one of its kind, namespace and name in its directory.
+/// Returns the places of those that are replaced.
+fn report_duplicates(items: &mut [ReviewedObject<'_>], groups: &[usize], sources: &SourceArgs) -> BTreeSet<usize> {
+    let mut places: BTreeMap<(usize, &str, ObjectKey), Vec<usize>> = BTreeMap::new();
+    for (place, item) in items.iter().enumerate().filter(|(_, item)| !item.key.name.is_empty()) {
+        let folder = item.file.rsplit_once('/').map_or("", |(folder, _)| folder);
+        // Two files may hold what a cluster printed at different times.
+        let folder = if item.is_recorded() { item.file } else { folder };
+        places.entry((groups[place], folder, placed(&item.key, &sources.namespace))).or_default().push(place);
+    }
+    let mut repeated: Vec<Vec<usize>> = Vec::new();
+    for alike in places.into_values().filter(|places| places.len() > 1) {
+        // Another group may have a kind of the same name.
+        let mut of_group: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for place in alike {
+            of_group.entry(items[place].api_group()).or_default().push(place);
+        }
+        repeated.extend(of_group.into_values().filter(|places| places.len() > 1));
+    }
+    let mut replaced = BTreeSet::new();
+    for mut places in repeated {
+        let Some(last) = places.pop() else { continue };
+        let others: Vec<String> =
+            places.iter().map(|place| format!("{}:{}", items[*place].file, items[*place].document.line)).collect();
+        let key = items[last].key.clone();
+        let message = format!("{key} is also at {}; the last one counts", others.join(", "));
+        let finding = Finding::new(Reason::DuplicateObject, key, message);
+        items[last].add_workload_findings(std::iter::once(&finding));
+        replaced.extend(places);
+    }
+    replaced
 }
 
 /// The group of each object: that of its file.

@@ -173,6 +173,8 @@ impl ReviewContext {
                 rule_findings: Vec::new(),
                 input_findings,
                 readable,
+                group: None,
+                has_schema: false,
             });
         }
         Ok(items)

@@ -10,7 +10,10 @@ use crate::{
     },
     decode::Document,
     engine::reason::{Finding, Severity},
-    model::{ObjectKey, Text, json::path::PathEnd},
+    model::{
+        ObjectKey, Text,
+        json::{path::PathEnd, raw::JsonMembers},
+    },
 };
 
 /// An object of the input.
@@ -26,6 +29,10 @@ pub(super) struct ReviewedObject<'a> {
     pub(super) input_findings: Vec<FileFinding<'a>>,
     /// Whether the object could be decoded as its kind.
     pub(super) readable: bool,
+    /// The number of the files that describe one cluster together; `None` if another object replaces this one.
+    pub(super) group: Option<usize>,
+    /// Whether its fields were compared with a schema.
+    pub(super) has_schema: bool,
 }
 
 impl<'a> ReviewedObject<'a> {
@@ -59,6 +66,13 @@ impl<'a> ReviewedObject<'a> {
         if let Some(why) = self.input_findings.iter().find(|f| f.severity == Severity::Error).filter(|_| has_rules) {
             self.answer = Some(OfflineReview::undecided(&why.text()));
         }
+    }
+
+    /// The API group of its kind; empty for the core group.
+    pub(super) fn api_group(&self) -> String {
+        let members = JsonMembers::read(&self.document.raw).unwrap_or_default();
+        let api_version = members.text("apiVersion");
+        api_version.split_once('/').map_or_else(String::new, |(group, _)| group.to_owned())
     }
 
     /// Whether it comes from a cluster: it has a uid.

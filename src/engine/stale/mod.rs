@@ -6,6 +6,7 @@
 //! because no controller writes it.
 
 mod gone_targets;
+mod joined_ports;
 mod known_targets;
 mod report;
 mod stored_difference;
@@ -34,6 +35,7 @@ pub fn find(state: &State<'_>, plan: &Plan, known: &KnownTargets<'_>) -> StaleRe
         return report;
     }
     leftover_mirrors(state, known, &mut report);
+    joined_ports::find(state, &mut report.findings);
     gone_targets::find(state, plan, known, &mut report);
     if state.service.is_some_and(|s| !s.meta.deleting()) {
         stored_difference::find(state, plan, &mut report);

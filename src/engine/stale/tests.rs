@@ -222,6 +222,42 @@ fn foreign_state() -> Value {
     edited(stored(), &[("/endpointSlices/1", foreign("web-9", "n1"))])
 }
 
+/// kube-proxy joins ports by name and protocol.
+#[test]
+fn ports_that_no_endpoint_has_are_found() {
+    let service = |ports: Value| {
+        let mut service = json!(builders::service("web").port("pg", 5432, 5432));
+        service["spec"]["selector"] = Value::Null;
+        service["spec"]["ports"] = ports;
+        service
+    };
+    let endpoints = |ports: Value| {
+        let subset = json!({"addresses": [{"ip": "192.0.2.1"}], "ports": ports});
+        json!({"metadata": {"name": "web", "namespace": "ns"}, "subsets": [subset]})
+    };
+    let pg = |name: &str| json!([{"name": name, "port": 5432, "protocol": "TCP"}]);
+    let udp = json!([{"name": "pg", "port": 5432, "protocol": "UDP"}]);
+    let without_name = json!([{"port": 5432, "protocol": "TCP"}]);
+    for (name, ports, subset, want) in [
+        ("the same name", pg("pg"), pg("pg"), None),
+        ("no names", without_name.clone(), without_name.clone(), None),
+        ("another name", pg("pg"), pg("postgres"), Some("the endpoints have named postgres (TCP)")),
+        ("another protocol", pg("pg"), udp, Some("the endpoints have named pg (UDP)")),
+        ("a name on one side", pg("pg"), without_name, Some("the endpoints have without a name (TCP)")),
+        ("no address", pg("pg"), Value::Null, None),
+    ] {
+        let mut state =
+            json!({"service": service(ports), "pods": [], "nodes": [], "endpoints": endpoints(subset.clone())});
+        if subset.is_null() {
+            state["endpoints"]["subsets"] = json!([]);
+        }
+        let (found, _) = stale(&state);
+        let found: Vec<_> = found.iter().filter(|f| f.contains("endpoint-port-missing")).collect();
+        assert_eq!(found.len(), usize::from(want.is_some()), "{name}: {found:?}");
+        assert!(found.iter().all(|f| f.ends_with(want.unwrap_or_default())), "{name}: {found:?}");
+    }
+}
+
 #[test]
 fn complete_input_has_all_pods() {
     let state = edited(foreign_state(), &[("/pods", json!([])), ("/service/spec/selector", Value::Null)]);

@@ -5,10 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde::{Deserialize, Deserializer};
 
 use super::scheduling::{NodeTerm, Scheduling, Toleration};
-use crate::model::{
-    ContainerPort, Labels, RawContainerPort, Text, protocol_or_tcp,
-    wire::{Present, nullable},
-};
+use crate::model::{ContainerPort, Labels, RawContainerPort, TargetPort, Text, protocol_or_tcp, wire::nullable};
 
 /// A pod template. Its name and namespace are ignored, as the controllers ignore them.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +26,19 @@ pub struct PodTemplate {
     pub unprobed: Vec<Text>,
     /// How many containers there are, without init containers.
     pub containers: usize,
+    /// The first probe that can never succeed, because its container does not have the port.
+    pub lost_probe: Option<Box<LostProbe>>,
+}
+
+/// A probe that asks a port by a name that its container does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostProbe {
+    /// The name of the container.
+    pub container: Text,
+    /// `readinessProbe` or `startupProbe`.
+    pub probe: &'static str,
+    /// The name of the port.
+    pub port: Text,
 }
 
 impl PodTemplate {
@@ -94,9 +104,45 @@ struct RawContainer {
     name: Text,
     #[serde(deserialize_with = "nullable")]
     restart_policy: Text,
-    readiness_probe: Present,
+    #[serde(deserialize_with = "nullable")]
+    readiness_probe: Option<RawProbe>,
+    #[serde(deserialize_with = "nullable")]
+    startup_probe: Option<RawProbe>,
     #[serde(deserialize_with = "nullable")]
     ports: Vec<RawContainerPort>,
+}
+
+/// A probe, as far as it asks a port.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawProbe {
+    #[serde(deserialize_with = "nullable")]
+    http_get: RawHandler,
+    #[serde(deserialize_with = "nullable")]
+    tcp_socket: RawHandler,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawHandler {
+    #[serde(deserialize_with = "nullable")]
+    port: TargetPort,
+}
+
+impl RawContainer {
+    /// A probe that asks a port by a name that the container does not have.
+    fn lost_probe(&self) -> Option<LostProbe> {
+        let has = |name: &Text| self.ports.iter().any(|p| p.of_container(false).name == *name);
+        let probes = [("startupProbe", &self.startup_probe), ("readinessProbe", &self.readiness_probe)];
+        probes.into_iter().find_map(|(probe, given)| {
+            let given = given.as_ref()?;
+            let asked = [&given.http_get.port, &given.tcp_socket.port].into_iter().find_map(|port| match port {
+                TargetPort::Name(name) if !name.is_empty() && !has(name) => Some(name.clone()),
+                _ => None,
+            });
+            Some(LostProbe { container: self.name.clone(), probe, port: asked? })
+        })
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -130,8 +176,9 @@ impl From<RawTemplate> for PodTemplate {
             subdomain: spec.subdomain,
             host_network: spec.host_network,
             ports: containers.flat_map(|(c, sidecar)| c.ports.iter().map(move |p| p.of_container(sidecar))).collect(),
-            unprobed: spec.containers.iter().filter(|c| !c.readiness_probe.0).map(|c| c.name.clone()).collect(),
+            unprobed: spec.containers.iter().filter(|c| c.readiness_probe.is_none()).map(|c| c.name.clone()).collect(),
             containers: spec.containers.len(),
+            lost_probe: spec.containers.iter().find_map(RawContainer::lost_probe).map(Box::new),
             scheduling: Scheduling {
                 node_name: spec.node_name,
                 node_selector: spec.node_selector,

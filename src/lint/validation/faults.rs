@@ -32,6 +32,10 @@ impl<'k> Faults<'k> {
     fn push(&mut self, code: Reason, severity: Severity, at: impl Display, message: String) {
         if self.list.len() < self.most {
             let pointer = Some(at.to_string()).filter(|p| !p.is_empty());
+            // One finding for one field.
+            if self.list.iter().any(|f| f.pointer == pointer) {
+                return;
+            }
             self.list.push(Finding { severity, pointer, ..Finding::new(code, self.key.clone(), message) });
         }
     }

@@ -1,42 +1,61 @@
 //! What an API server refuses of a manifest: unknown fields, values of another type, values that it does not allow
 //!
 //! ```text
-//! object ─► schema_walk  (fields.json.gz: names and types of Kubernetes' published schemas) ─┐
-//!        ─► object_meta, service, pod_spec  (values)                                        ─┴─► findings
+//! object ─► object_type   (api_kinds: what Kubernetes has)
+//!        ─► schema_walk   (fields.json.gz: names and types of Kubernetes' published schemas) ─┐
+//!        ─► object_meta, service, service_addresses, pod_spec, workload_spec, cron  (values)  ─┴─► findings
 //! ```
 //!
-//! Only kinds that Roster reads are checked, in the versions of the newest release. A field of an older or newer release
-//! is unknown here as it is there.
+//! The fields are checked of kinds that Roster reads, in the versions of the newest release. A field of an older or newer
+//! release is unknown here as it is there.
 
+mod api_kinds;
+mod claims;
+mod cron;
 mod faults;
 mod object_meta;
+mod object_type;
 mod pod_spec;
 mod schema;
 mod schema_walk;
 mod service;
+mod service_addresses;
 mod values;
+mod workload_spec;
 
 use serde_json::value::RawValue;
 
 use crate::{engine::reason::Finding, model::ObjectKey};
+pub use claims::{Claim, claims};
 use faults::Faults;
 pub use schema::Schemas;
 
 /// Most findings about one object.
 const MAX_FAULTS: usize = 100;
 
-/// What an API server would refuse of an object, with JSON pointers to the fields. Nothing is found in an object of a
-/// kind or version without a schema, or whose text is not valid JSON.
-pub fn check(object: &RawValue, key: &ObjectKey) -> Vec<Finding> {
+/// What a validation found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Validation {
+    /// What an API server would refuse, with JSON pointers to the fields.
+    pub findings: Vec<Finding>,
+    /// Whether the fields were checked: Roster has schemas of the kinds that it reads.
+    pub has_schema: bool,
+}
+
+/// What an API server would refuse of an object. Nothing is found in text that is not valid JSON.
+pub fn check(object: &RawValue, key: &ObjectKey) -> Validation {
     let schemas = Schemas::published();
-    let Some(meta) = values::TypeMeta::read(object) else { return Vec::new() };
-    let Some(root) = schemas.of_kind(&meta.api_version, &meta.kind) else { return Vec::new() };
+    let Some(meta) = values::TypeMeta::read(object) else { return Validation::default() };
     let mut faults = Faults::new(key, MAX_FAULTS);
-    schema_walk::walk(object, schemas, root, &mut faults);
-    object_meta::check(object, &meta.kind, &mut faults);
-    if meta.kind == "Service" {
-        service::check(object, &mut faults);
+    let root = object_type::check(object, &meta, schemas, &mut faults);
+    if let Some(root) = root {
+        schema_walk::walk(object, schemas, root, &mut faults);
+        object_meta::check(object, &meta.kind, &mut faults);
+        if meta.kind == "Service" {
+            service::check(object, &mut faults);
+        }
+        pod_spec::check(object, &meta.kind, &mut faults);
+        workload_spec::check(object, &meta.kind, &mut faults);
     }
-    pod_spec::check(object, &meta.kind, &mut faults);
-    faults.into_findings()
+    Validation { findings: faults.into_findings(), has_schema: root.is_some() }
 }

@@ -46,9 +46,25 @@ pub(super) fn check(object: &RawValue, kind: &str, faults: &mut Faults<'_>) {
     if metadata.name.is_empty() && metadata.generate_name.is_empty() {
         faults.add(Reason::MissingField, "/metadata/name", "the object has no name");
     }
+    check_name(&metadata.name, kind, faults);
     check_namespace(&metadata.namespace, kind, faults);
     check_labels(&metadata, &Pointer::At("/metadata"), faults);
 }
+
+/// The name of a kind whose names have another form than the decoder knows.
+fn check_name(name: &str, kind: &str, faults: &mut Faults<'_>) {
+    // A CronJob adds 11 characters for each Job, whose name is a label of the pods.
+    const MAX_CRON_JOB: usize = dns::MAX_LABEL - 11;
+    if kind == "Namespace" && !name.is_empty() && !dns::is_label(name.as_bytes()) {
+        let message = format!("{} is not the name of a namespace: {LABEL_FORM}", quoted(name));
+        faults.add(Reason::InvalidName, "/metadata/name", message);
+    } else if kind == "CronJob" && name.len() > MAX_CRON_JOB {
+        let message = format!("the name has {} characters; {MAX_CRON_JOB} are allowed", name.len());
+        faults.add(Reason::InvalidName, "/metadata/name", message);
+    }
+}
+
+const LABEL_FORM: &str = "it consists of at most 63 lower case letters, digits and '-'";
 
 fn check_namespace(namespace: &str, kind: &str, faults: &mut Faults<'_>) {
     if namespace.is_empty() {
@@ -59,10 +75,7 @@ fn check_namespace(namespace: &str, kind: &str, faults: &mut Faults<'_>) {
         let message = format!("a {kind} is in no namespace");
         faults.add(Reason::InvalidValue, "/metadata/namespace", message);
     } else if !dns::is_label(namespace.as_bytes()) {
-        let message = format!(
-            "{} is not the name of a namespace: it consists of at most 63 lower case letters, digits and '-'",
-            quoted(namespace)
-        );
+        let message = format!("{} is not the name of a namespace: {LABEL_FORM}", quoted(namespace));
         faults.add(Reason::InvalidValue, "/metadata/namespace", message);
     }
 }

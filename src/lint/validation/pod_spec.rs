@@ -8,8 +8,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     faults::{Faults, quoted},
     object_meta::{self, Metadata, check_labels, check_map},
-    service::one_of,
-    values::{is_port, lenient, not_port_name},
+    values::{is_port, lenient, not_port_name, one_of},
 };
 use crate::{
     engine::reason::Reason,
@@ -33,7 +32,7 @@ struct Spec {
     #[serde(deserialize_with = "lenient")]
     selector: Value,
     #[serde(deserialize_with = "lenient")]
-    template: Template,
+    template: Option<Template>,
     #[serde(deserialize_with = "lenient")]
     job_template: JobTemplate,
 }
@@ -49,7 +48,7 @@ struct JobTemplate {
 #[serde(default)]
 struct JobSpec {
     #[serde(deserialize_with = "lenient")]
-    template: Template,
+    template: Option<Template>,
 }
 
 /// A pod template, or a pod.
@@ -59,7 +58,7 @@ struct Template {
     #[serde(deserialize_with = "lenient")]
     metadata: Metadata,
     #[serde(deserialize_with = "lenient")]
-    spec: PodSpec,
+    spec: Option<PodSpec>,
 }
 
 #[derive(Default, Deserialize)]
@@ -68,18 +67,61 @@ struct PodSpec {
     #[serde(deserialize_with = "lenient")]
     restart_policy: String,
     #[serde(deserialize_with = "lenient")]
+    dns_policy: String,
+    #[serde(deserialize_with = "lenient")]
+    dns_config: Option<Value>,
+    #[serde(deserialize_with = "lenient")]
+    hostname: String,
+    #[serde(deserialize_with = "lenient")]
+    subdomain: String,
+    #[serde(deserialize_with = "lenient")]
+    host_network: bool,
+    #[serde(deserialize_with = "lenient")]
     containers: Option<Vec<Container>>,
     #[serde(deserialize_with = "lenient")]
     init_containers: Vec<Container>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 struct Container {
     #[serde(deserialize_with = "lenient")]
     name: String,
     #[serde(deserialize_with = "lenient")]
+    image: Value,
+    #[serde(deserialize_with = "lenient")]
+    image_pull_policy: String,
+    #[serde(deserialize_with = "lenient")]
+    readiness_probe: Option<Probe>,
+    #[serde(deserialize_with = "lenient")]
+    liveness_probe: Option<Probe>,
+    #[serde(deserialize_with = "lenient")]
+    startup_probe: Option<Probe>,
+    #[serde(deserialize_with = "lenient")]
     ports: Vec<ContainerPortSpec>,
+}
+
+/// A probe: one of its handlers is given.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Probe {
+    #[serde(deserialize_with = "lenient")]
+    exec: Option<Value>,
+    #[serde(deserialize_with = "lenient")]
+    grpc: Option<Value>,
+    #[serde(deserialize_with = "lenient")]
+    http_get: Option<ProbedPort>,
+    #[serde(deserialize_with = "lenient")]
+    tcp_socket: Option<ProbedPort>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ProbedPort {
+    #[serde(deserialize_with = "lenient")]
+    port: Value,
+    #[serde(deserialize_with = "lenient")]
+    scheme: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -91,6 +133,8 @@ struct ContainerPortSpec {
     container_port: Option<i64>,
     #[serde(deserialize_with = "lenient")]
     host_port: i64,
+    #[serde(rename = "hostIP", deserialize_with = "lenient")]
+    host_ip: String,
     #[serde(deserialize_with = "lenient")]
     protocol: String,
 }
@@ -100,7 +144,8 @@ pub(super) fn check(object: &RawValue, kind: &str, faults: &mut Faults<'_>) {
     if kind == "Pod" {
         if let Ok(pod) = serde_json::from_str::<Template>(object.get()) {
             // Its labels are those of the object.
-            check_pod(&pod.spec, &Pointer::At("/spec"), &["Always", "OnFailure", "Never"], faults);
+            let spec = pod.spec.unwrap_or_default();
+            check_pod(&spec, &Pointer::At("/spec"), &["Always", "OnFailure", "Never"], faults);
         }
         return;
     }
@@ -119,14 +164,20 @@ pub(super) fn check(object: &RawValue, kind: &str, faults: &mut Faults<'_>) {
     } else {
         (&spec.template, &["spec", "template"][..])
     };
+    // The schema reports a template that is missing.
+    let Some(template) = template else { return };
     let root = object_meta::at(path);
     let root = Pointer::At(&root);
     check_labels(&template.metadata, &Pointer::Key(&root, "metadata"), faults);
-    let spec = Pointer::Key(&root, "spec");
-    check_pod(&template.spec, &spec, policies, faults);
-    if policies.len() == 2 && template.spec.restart_policy.is_empty() && template.spec.containers.is_some() {
+    let at = Pointer::Key(&root, "spec");
+    let Some(spec) = &template.spec else {
+        faults.add(Reason::MissingField, at, "the template has no spec");
+        return;
+    };
+    check_pod(spec, &at, policies, faults);
+    if policies.len() == 2 && spec.restart_policy.is_empty() && spec.containers.is_some() {
         let message = "the pods of a Job need restartPolicy: OnFailure or Never";
-        faults.add(Reason::MissingField, Pointer::Key(&spec, "restartPolicy"), message);
+        faults.add(Reason::MissingField, Pointer::Key(&at, "restartPolicy"), message);
     }
 }
 
@@ -148,17 +199,89 @@ fn check_pod(pod: &PodSpec, at: &Pointer<'_>, policies: &[&str], faults: &mut Fa
     if pod.containers.as_ref().is_some_and(Vec::is_empty) {
         faults.add(Reason::MissingField, Pointer::Key(at, "containers"), "a pod needs a container");
     }
-    let mut names = BTreeSet::new();
+    one_of(
+        &pod.dns_policy,
+        &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
+        Pointer::Key(at, "dnsPolicy"),
+        faults,
+    );
+    if pod.dns_policy == "None" && pod.dns_config.is_none() {
+        faults.add(Reason::MissingField, Pointer::Key(at, "dnsConfig"), "dnsPolicy: None needs a dnsConfig");
+    }
+    for (field, name) in [("hostname", &pod.hostname), ("subdomain", &pod.subdomain)] {
+        if !name.is_empty() && !dns::is_label(name.as_bytes()) {
+            let message = format!("{} does not consist of lower case letters, digits and '-'", quoted(name));
+            faults.add(Reason::InvalidValue, Pointer::Key(at, field), message);
+        }
+    }
+    let (mut names, mut host_ports) = (BTreeSet::new(), BTreeSet::new());
     let containers = pod.containers.as_deref().unwrap_or_default();
-    for (list, containers) in [("initContainers", pod.init_containers.as_slice()), ("containers", containers)] {
+    for (list, is_init, containers) in
+        [("initContainers", true, pod.init_containers.as_slice()), ("containers", false, containers)]
+    {
         let list = Pointer::Key(at, list);
         for (i, container) in containers.iter().enumerate() {
             let at = Pointer::Index(&list, i);
             check_container(container, &at, faults);
+            // An init container may repeat a port.
+            let of_container = if is_init { &mut BTreeSet::new() } else { &mut host_ports };
+            check_host_ports(container, pod.host_network, &Pointer::Key(&at, "ports"), of_container, faults);
             if !container.name.is_empty() && !names.insert(container.name.as_str()) {
                 let message = format!("the container name {} is repeated", quoted(&container.name));
                 faults.add(Reason::InvalidValue, Pointer::Key(&at, "name"), message);
             }
+        }
+    }
+}
+
+/// Ports of the host: in its network, they are those of the container. `taken` has those of the containers before.
+fn check_host_ports<'c>(
+    container: &'c Container,
+    host_network: bool,
+    list: &Pointer<'_>,
+    taken: &mut BTreeSet<(&'c str, &'c str, i64)>,
+    faults: &mut Faults<'_>,
+) {
+    for (i, port) in container.ports.iter().enumerate().filter(|(_, port)| port.host_port != 0) {
+        let at = Pointer::Index(list, i);
+        let field = Pointer::Key(&at, "hostPort");
+        let protocol = if port.protocol.is_empty() { "TCP" } else { port.protocol.as_str() };
+        if host_network && port.container_port.is_some_and(|n| n != port.host_port) {
+            let message = "with hostNetwork, it is the containerPort";
+            faults.add(Reason::InvalidValue, field, message);
+        } else if !taken.insert((protocol, &port.host_ip, port.host_port)) {
+            faults.add(Reason::InvalidValue, field, format!("the host port {}/{protocol} is repeated", port.host_port));
+        }
+    }
+}
+
+/// Checks the handler of a probe at the pointer `at`, and its port. The container may have no port of that name.
+fn check_probe(probe: &Probe, at: &Pointer<'_>, faults: &mut Faults<'_>) {
+    let handlers = [
+        ("exec", probe.exec.is_some()),
+        ("grpc", probe.grpc.is_some()),
+        ("httpGet", probe.http_get.is_some()),
+        ("tcpSocket", probe.tcp_socket.is_some()),
+    ];
+    let given: Vec<&str> = handlers.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+    if given.is_empty() {
+        faults.add(Reason::MissingField, at, "the probe has neither exec, grpc, httpGet nor tcpSocket");
+    } else if given.len() > 1 {
+        faults.add(Reason::InvalidValue, at, format!("the probe has {}; one is allowed", given.join(" and ")));
+    }
+    for (field, handler) in [("httpGet", &probe.http_get), ("tcpSocket", &probe.tcp_socket)] {
+        let Some(handler) = handler else { continue };
+        let at = Pointer::Key(at, field);
+        one_of(&handler.scheme, &["HTTP", "HTTPS"], Pointer::Key(&at, "scheme"), faults);
+        let port = Pointer::Key(&at, "port");
+        if let Some(number) = handler.port.as_i64().filter(|n| !is_port(*n)) {
+            faults.add(Reason::InvalidPort, port, format!("port {number} is not from 1 to 65535"));
+        } else if let Some((name, why)) = handler.port.as_str().and_then(|name| Some((name, not_port_name(name)?))) {
+            faults.add(
+                Reason::InvalidValue,
+                port,
+                format!("{} is not the name of a container port: {why}", quoted(name)),
+            );
         }
     }
 }
@@ -170,6 +293,20 @@ fn check_container(container: &Container, at: &Pointer<'_>, faults: &mut Faults<
             quoted(&container.name)
         );
         faults.add(Reason::InvalidValue, Pointer::Key(at, "name"), message);
+    }
+    if container.image.is_null() || container.image.as_str().is_some_and(str::is_empty) {
+        faults.add(Reason::MissingField, Pointer::Key(at, "image"), "the container has no image");
+    }
+    let policies = ["Always", "IfNotPresent", "Never"];
+    one_of(&container.image_pull_policy, &policies, Pointer::Key(at, "imagePullPolicy"), faults);
+    for (field, probe) in [
+        ("readinessProbe", &container.readiness_probe),
+        ("livenessProbe", &container.liveness_probe),
+        ("startupProbe", &container.startup_probe),
+    ] {
+        if let Some(probe) = probe {
+            check_probe(probe, &Pointer::Key(at, field), faults);
+        }
     }
     let list = Pointer::Key(at, "ports");
     let mut names = BTreeSet::new();

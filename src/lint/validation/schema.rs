@@ -172,7 +172,7 @@ impl ValueType {
 }
 
 /// How many letters to insert, remove or replace to make one text of the other.
-fn edit_distance(a: &str, b: &str) -> usize {
+pub(super) fn edit_distance(a: &str, b: &str) -> usize {
     const LONGEST: usize = 100;
     if a.len().max(b.len()) > LONGEST {
         return LONGEST;

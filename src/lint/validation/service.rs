@@ -8,7 +8,8 @@ use serde_json::{Value, value::RawValue};
 use super::{
     faults::{Faults, quoted},
     object_meta::check_map,
-    values::{is_port, lenient, not_port_name},
+    service_addresses,
+    values::{is_port, lenient, not_port_name, not_qualified, one_of, one_of_given},
 };
 use crate::{
     engine::reason::Reason,
@@ -19,42 +20,62 @@ use crate::{
 #[serde(default)]
 struct Manifest {
     #[serde(deserialize_with = "lenient")]
-    spec: Spec,
+    spec: ServiceSpec,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Spec {
+pub(super) struct ServiceSpec {
     #[serde(rename = "type", deserialize_with = "lenient")]
-    kind: String,
+    pub(super) kind: String,
     #[serde(rename = "clusterIP", deserialize_with = "lenient")]
-    cluster_ip: String,
+    pub(super) cluster_ip: String,
+    #[serde(rename = "clusterIPs", deserialize_with = "lenient")]
+    pub(super) cluster_ips: Vec<String>,
     #[serde(deserialize_with = "lenient")]
     external_name: String,
     #[serde(rename = "externalIPs", deserialize_with = "lenient")]
-    external_ips: Vec<Value>,
+    pub(super) external_ips: Vec<Value>,
     #[serde(deserialize_with = "lenient")]
     external_traffic_policy: String,
     #[serde(deserialize_with = "lenient")]
-    internal_traffic_policy: String,
+    internal_traffic_policy: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    traffic_distribution: Option<String>,
     #[serde(deserialize_with = "lenient")]
     session_affinity: String,
     #[serde(deserialize_with = "lenient")]
-    session_affinity_config: Option<Value>,
+    session_affinity_config: AffinityConfig,
     #[serde(deserialize_with = "lenient")]
-    ip_family_policy: String,
+    pub(super) ip_family_policy: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    ip_families: Vec<String>,
+    pub(super) ip_families: Vec<String>,
     #[serde(deserialize_with = "lenient")]
     load_balancer_class: Option<Value>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) load_balancer_source_ranges: Vec<String>,
     #[serde(rename = "allocateLoadBalancerNodePorts", deserialize_with = "lenient")]
     allocate_node_ports: Option<Value>,
     #[serde(deserialize_with = "lenient")]
     health_check_node_port: i64,
     #[serde(deserialize_with = "lenient")]
-    selector: BTreeMap<String, Value>,
+    pub(super) selector: BTreeMap<String, Value>,
     #[serde(deserialize_with = "lenient")]
     ports: Vec<ServicePortSpec>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct AffinityConfig {
+    #[serde(rename = "clientIP", deserialize_with = "lenient")]
+    client_ip: Option<ClientIpConfig>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ClientIpConfig {
+    #[serde(deserialize_with = "lenient")]
+    timeout_seconds: Option<i64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -63,13 +84,15 @@ struct ServicePortSpec {
     #[serde(deserialize_with = "lenient")]
     name: String,
     #[serde(deserialize_with = "lenient")]
-    port: i64,
+    port: Option<i64>,
     #[serde(deserialize_with = "lenient")]
     protocol: String,
     #[serde(deserialize_with = "lenient")]
     target_port: Value,
     #[serde(deserialize_with = "lenient")]
     node_port: i64,
+    #[serde(deserialize_with = "lenient")]
+    app_protocol: Option<String>,
 }
 
 impl ServicePortSpec {
@@ -87,37 +110,46 @@ pub(super) fn check(object: &RawValue, faults: &mut Faults<'_>) {
     let root = Pointer::At("/spec");
     check_words(&spec, &root, faults);
     check_type(&spec, &root, faults);
+    check_affinity(&spec, &root, faults);
+    service_addresses::check(&spec, &root, faults);
     check_map(&spec.selector, &Pointer::Key(&root, "selector"), faults);
     check_ports(&spec, &Pointer::Key(&root, "ports"), faults);
 }
 
 /// Fields that have one of a few values.
-fn check_words(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+fn check_words(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     for (field, value, allowed) in [
         ("type", &spec.kind, &["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"][..]),
         ("sessionAffinity", &spec.session_affinity, &["None", "ClientIP"]),
         ("externalTrafficPolicy", &spec.external_traffic_policy, &["Cluster", "Local"]),
-        ("internalTrafficPolicy", &spec.internal_traffic_policy, &["Cluster", "Local"]),
-        ("ipFamilyPolicy", &spec.ip_family_policy, &["SingleStack", "PreferDualStack", "RequireDualStack"]),
     ] {
         one_of(value, allowed, Pointer::Key(root, field), faults);
     }
-    let families = Pointer::Key(root, "ipFamilies");
-    for (i, family) in spec.ip_families.iter().enumerate() {
-        one_of(family, &["IPv4", "IPv6"], Pointer::Index(&families, i), faults);
+    for (field, value, allowed) in [
+        ("internalTrafficPolicy", &spec.internal_traffic_policy, &["Cluster", "Local"][..]),
+        ("ipFamilyPolicy", &spec.ip_family_policy, &["SingleStack", "PreferDualStack", "RequireDualStack"]),
+        ("trafficDistribution", &spec.traffic_distribution, &["PreferClose", "PreferSameZone", "PreferSameNode"]),
+    ] {
+        one_of_given(value.as_deref(), allowed, Pointer::Key(root, field), faults);
     }
 }
 
-/// Reports a value that is not one of those allowed. An empty one is filled in.
-pub(super) fn one_of(value: &str, allowed: &[&str], at: Pointer<'_>, faults: &mut Faults<'_>) {
-    if !value.is_empty() && !allowed.contains(&value) {
-        let message = format!("{} is not one of {}", quoted(value), allowed.join(", "));
-        faults.add(Reason::InvalidValue, at, message);
+/// How long a client stays with its pod. Without session affinity, an API server drops the settings.
+fn check_affinity(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+    const LONGEST: i64 = 86_400;
+    let Some(client) = &spec.session_affinity_config.client_ip else { return };
+    let config = Pointer::Key(root, "sessionAffinityConfig");
+    if spec.session_affinity != "ClientIP" {
+        faults.warn(Reason::InvalidValue, config, "it has no effect without sessionAffinity: ClientIP");
+    } else if let Some(seconds) = client.timeout_seconds.filter(|s| !(1..=LONGEST).contains(s)) {
+        let client = Pointer::Key(&config, "clientIP");
+        let message = format!("{seconds} is not from 1 to {LONGEST}");
+        faults.add(Reason::InvalidValue, Pointer::Key(&client, "timeoutSeconds"), message);
     }
 }
 
 /// Fields that only some types of Services may have.
-fn check_type(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+fn check_type(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     let kind = if spec.kind.is_empty() { "ClusterIP" } else { spec.kind.as_str() };
     let is_balanced = kind == "LoadBalancer";
     let is_external = is_balanced || kind == "NodePort" || !spec.external_ips.is_empty();
@@ -130,6 +162,15 @@ fn check_type(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
         } else if !dns::is_subdomain(name.as_bytes()) {
             refuse("externalName", format!("{} is not a DNS name of lower case letters", quoted(name)));
         }
+        for (field, is_set) in [
+            ("clusterIP", !spec.cluster_ip.is_empty()),
+            ("ipFamilies", !spec.ip_families.is_empty()),
+            ("ipFamilyPolicy", spec.ip_family_policy.as_deref().is_some_and(|policy| !policy.is_empty())),
+        ] {
+            if is_set {
+                refuse(field, "a Service of type ExternalName cannot have it".to_owned());
+            }
+        }
         return;
     }
     if spec.cluster_ip == "None" && matches!(kind, "NodePort" | "LoadBalancer") {
@@ -140,16 +181,17 @@ fn check_type(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     if !spec.external_traffic_policy.is_empty() && !is_external {
         refuse("externalTrafficPolicy", format!("a Service of type {kind} without external IPs cannot have it"));
     }
-    if spec.session_affinity_config.is_some() && spec.session_affinity != "ClientIP" {
-        refuse("sessionAffinityConfig", "it needs sessionAffinity: ClientIP".to_owned());
-    }
     for (field, is_set) in [
         ("loadBalancerClass", spec.load_balancer_class.is_some()),
         ("allocateLoadBalancerNodePorts", spec.allocate_node_ports.is_some()),
+        ("loadBalancerSourceRanges", !spec.load_balancer_source_ranges.is_empty()),
     ] {
         if is_set && !is_balanced {
             refuse(field, format!("a Service of type {kind} cannot have it; it is for LoadBalancer"));
         }
+    }
+    if let Some(why) = spec.load_balancer_class.as_ref().and_then(Value::as_str).and_then(not_qualified) {
+        refuse("loadBalancerClass", format!("it is not the name of a class: {why}"));
     }
     if spec.health_check_node_port != 0 && !(is_balanced && spec.external_traffic_policy == "Local") {
         let message = "it is for type LoadBalancer with externalTrafficPolicy: Local".to_owned();
@@ -160,7 +202,7 @@ fn check_type(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     }
 }
 
-fn check_ports(spec: &Spec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
+fn check_ports(spec: &ServiceSpec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
     let kind = if spec.kind.is_empty() { "ClusterIP" } else { spec.kind.as_str() };
     let (mut names, mut numbers, mut node_ports) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for (i, port) in spec.ports.iter().enumerate() {
@@ -175,8 +217,10 @@ fn check_ports(spec: &Spec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
             let message = format!("the port name {} is repeated", quoted(&port.name));
             faults.add(Reason::InvalidValue, Pointer::Key(&at, "name"), message);
         }
-        if is_port(port.port) && !numbers.insert((port.protocol(), port.port)) {
-            let message = format!("the port {}/{} is repeated", port.port, port.protocol());
+        if let Some(number) = port.port.filter(|n| is_port(*n))
+            && !numbers.insert((port.protocol(), number))
+        {
+            let message = format!("the port {number}/{} is repeated", port.protocol());
             faults.add(Reason::InvalidValue, Pointer::Key(&at, "port"), message);
         }
         if port.node_port != 0 {
@@ -195,8 +239,21 @@ fn check_ports(spec: &Spec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
     }
 }
 
-/// Checks one port by itself. Its number is checked where it is decoded.
+/// Checks one port by itself.
 fn check_port(port: &ServicePortSpec, at: &Pointer<'_>, faults: &mut Faults<'_>) {
+    // An API server fills in the number of the port for target port 0.
+    let target = port.target_port.as_i64().filter(|n| *n != 0);
+    let target = target.filter(|n| port.port != Some(*n));
+    for (field, number) in [("port", port.port), ("targetPort", target)] {
+        if let Some(number) = number.filter(|n| !is_port(*n)) {
+            let message = format!("port {number} is not from 1 to 65535");
+            faults.add(Reason::InvalidPort, Pointer::Key(at, field), message);
+        }
+    }
+    if let Some(why) = port.app_protocol.as_deref().and_then(not_qualified) {
+        let message = format!("it is not the name of a protocol such as http or kubernetes.io/h2c: {why}");
+        faults.add(Reason::InvalidValue, Pointer::Key(at, "appProtocol"), message);
+    }
     one_of(&port.protocol, &["TCP", "UDP", "SCTP"], Pointer::Key(at, "protocol"), faults);
     if !port.name.is_empty() && !dns::is_label(port.name.as_bytes()) {
         let message = format!(

@@ -5,25 +5,29 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
-/// `apiVersion` and `kind`.
+use super::faults::{Faults, quoted};
+use crate::{engine::reason::Reason, model::json::pointer::Pointer};
+
+/// `apiVersion` and `kind`; empty where they are missing.
 pub(super) struct TypeMeta {
     pub(super) api_version: String,
     pub(super) kind: String,
 }
 
 impl TypeMeta {
-    /// Reads both fields; `None` if one is missing.
+    /// Reads both fields; `None` if one of them is not a string.
     pub(super) fn read(object: &RawValue) -> Option<Self> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Fields<'a> {
             #[serde(borrow)]
-            api_version: Cow<'a, str>,
+            api_version: Option<Cow<'a, str>>,
             #[serde(borrow)]
-            kind: Cow<'a, str>,
+            kind: Option<Cow<'a, str>>,
         }
         let Fields { api_version, kind } = serde_json::from_str(object.get()).ok()?;
-        Some(Self { api_version: api_version.into_owned(), kind: kind.into_owned() })
+        let text = |field: Option<Cow<'_, str>>| field.map(Cow::into_owned).unwrap_or_default();
+        Some(Self { api_version: text(api_version), kind: text(kind) })
     }
 }
 
@@ -31,6 +35,19 @@ impl TypeMeta {
 pub(super) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(d: D) -> Result<T, D::Error> {
     let value = Value::deserialize(d)?;
     Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// Reports a value that is not one of those allowed. An empty one is filled in.
+pub(super) fn one_of(value: &str, allowed: &[&str], at: Pointer<'_>, faults: &mut Faults<'_>) {
+    one_of_given(Some(value).filter(|value| !value.is_empty()), allowed, at, faults);
+}
+
+/// Reports a value that is not one of those allowed, also if it is empty.
+pub(super) fn one_of_given(value: Option<&str>, allowed: &[&str], at: Pointer<'_>, faults: &mut Faults<'_>) {
+    if let Some(value) = value.filter(|value| !allowed.contains(value)) {
+        let message = format!("{} is not one of {}", quoted(value), allowed.join(", "));
+        faults.add(Reason::InvalidValue, at, message);
+    }
 }
 
 /// Why a text is not a qualified name, as keys of labels and annotations are: `example.com/name`.

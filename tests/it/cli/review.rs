@@ -408,6 +408,8 @@ fn code_scanning_can_read_it() {
                 ["external-ip", "warning", 17],
                 ["external-ip", "warning", 18],
                 ["reserved-label", "error", 25],
+                // A container without an image.
+                ["missing-field", "error", 31],
                 ["invalid-object", "error", 5],
             ]),
         ),
@@ -500,10 +502,10 @@ spec:
         json!([
             24,
             "error",
-            "invalid-object",
+            "wrong-type",
             "S",
             "spec.ports[0].port",
-            "invalid type: string \"http\", expected an integer of 32 bits"
+            "is the string \"http\", not an integer of 32 bits"
         ]),
         json!([
             36,

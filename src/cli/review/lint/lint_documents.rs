@@ -20,14 +20,25 @@ pub(super) struct LintDocument<'a> {
     pub(super) summary: &'a LintSummary,
 }
 
+/// How many documents there are, and how many of them are of kinds that Roster checks.
+#[derive(Clone, Copy)]
+pub(super) struct DocumentCounts {
+    pub(super) all: usize,
+    pub(super) checked: usize,
+}
+
 /// How many documents were checked, and how many findings they have.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct LintSummary {
     documents: usize,
     pub(super) errors: usize,
     warnings: usize,
     #[serde(skip_serializing_if = "is_zero")]
     suppressed: usize,
+    /// How many of the documents are of kinds that Roster does not check.
+    #[serde(skip_serializing_if = "is_zero")]
+    other_kinds: usize,
     /// How many documents were not checked, by what they are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     skipped: BTreeMap<Skip, usize>,
@@ -40,7 +51,7 @@ fn is_zero(count: &usize) -> bool {
 
 impl LintSummary {
     pub(super) fn of<'a>(
-        documents: usize,
+        documents: DocumentCounts,
         findings: impl Iterator<Item = &'a FileFinding<'a>>,
         suppressed: usize,
         skipped_files: &[SkippedFile],
@@ -56,7 +67,8 @@ impl LintSummary {
         for file in skipped_files {
             *skipped.entry(file.why).or_default() += 1;
         }
-        Self { documents, errors, warnings, suppressed, skipped }
+        let other_kinds = documents.all - documents.checked;
+        Self { documents: documents.all, errors, warnings, suppressed, other_kinds, skipped }
     }
 
     /// The summary as a sentence.
@@ -66,9 +78,12 @@ impl LintSummary {
         if self.suppressed > 0 {
             text = format!("{text}, {} suppressed", self.suppressed);
         }
-        if !self.skipped.is_empty() {
-            let skipped: Vec<String> = self.skipped.iter().map(|(why, count)| why.counted(*count)).collect();
-            text = format!("{text}; not checked: {}", skipped.join(", "));
+        let other_kinds =
+            (self.other_kinds > 0).then(|| format!("{} of other kinds", counted(self.other_kinds, "object")));
+        let skipped = self.skipped.iter().map(|(why, count)| why.counted(*count));
+        let unchecked: Vec<String> = other_kinds.into_iter().chain(skipped).collect();
+        if !unchecked.is_empty() {
+            text = format!("{text}; not checked: {}", unchecked.join(", "));
         }
         text
     }

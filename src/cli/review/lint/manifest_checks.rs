@@ -1,5 +1,7 @@
 //! What an API server would refuse of each object, beside what the rules and the decoder find.
 
+use std::collections::BTreeMap;
+
 use crate::{
     admission::Rule,
     cli::review::{
@@ -7,8 +9,8 @@ use crate::{
         reviewed_input::ReviewedInput,
         reviewed_object::ReviewedObject,
     },
-    engine::reason::{Reason, Severity},
-    lint::validation,
+    engine::reason::{Finding, Reason, Severity},
+    lint::validation::{self, Claim, Validation},
 };
 
 /// Adds the findings of the validation to every object.
@@ -19,12 +21,41 @@ pub(super) fn add(input: &mut ReviewedInput<'_>) {
         add_to(object);
         object.input_findings.iter_mut().for_each(refuse);
     }
+    add_claims(&mut input.objects);
+}
+
+/// Adds a finding to each Service that claims what another one of the same cluster has.
+fn add_claims(objects: &mut [ReviewedObject<'_>]) {
+    let mut owners: BTreeMap<(usize, String), usize> = BTreeMap::new();
+    for place in 0..objects.len() {
+        let object = &objects[place];
+        let Some(group) = object.group.filter(|_| object.key.kind == "Service" && object.has_schema) else { continue };
+        for Claim { what, pointer } in validation::claims(&object.document.raw) {
+            let owner = *owners.entry((group, what.clone())).or_insert(place);
+            if owner == place {
+                continue;
+            }
+            let other = &objects[owner];
+            let message =
+                format!("{} at {}:{} has the {what} already", other.key, other.file, other.document.line_of(&pointer));
+            let object = &mut objects[place];
+            let finding =
+                Finding { pointer: Some(pointer), ..Finding::new(Reason::InvalidValue, object.key.clone(), message) };
+            let found = FileFinding::of_input(FileObject::of(object.file, &object.document, &object.key), &finding);
+            object.input_findings.push(found);
+        }
+    }
 }
 
 fn add_to(object: &mut ReviewedObject<'_>) {
     let at = FileObject::of(object.file, &object.document, &object.key);
-    let found: Vec<FileFinding<'_>> =
-        validation::check(&object.document.raw, &object.key).iter().map(|f| FileFinding::of_input(at, f)).collect();
+    let Validation { mut findings, has_schema } = validation::check(&object.document.raw, &object.key);
+    if object.is_recorded() {
+        // The cluster may be of a release that has the version.
+        findings.retain(|f| f.code != Reason::UnknownKind);
+    }
+    object.has_schema = has_schema;
+    let found: Vec<FileFinding<'_>> = findings.iter().map(|f| FileFinding::of_input(at, f)).collect();
     let has_ports = found.iter().any(|f| f.code == FindingCode::Reason(Reason::InvalidPort));
     // A selector that is missing selects nothing.
     let lacks =
@@ -34,8 +65,12 @@ fn add_to(object: &mut ReviewedObject<'_>) {
     object.input_findings.retain(|f| {
         !(has_ports && f.code == FindingCode::Reason(Reason::InvalidPort) && f.field.ends_with(".containers"))
     });
+    // What cannot be decoded, or only as another value, is reported in the words of the schema.
+    let of_decoder = [Reason::InvalidObject, Reason::InvalidPort, Reason::InvalidName].map(FindingCode::Reason);
+    object.input_findings.retain(|f| {
+        !of_decoder.contains(&f.code) || f.field.is_empty() || found.iter().all(|other| other.field != f.field)
+    });
     for finding in found {
-        // What cannot be decoded has another type than in the schema.
         if !object.input_findings.iter().any(|f| f.field == finding.field) {
             object.input_findings.push(finding);
         }

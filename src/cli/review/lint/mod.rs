@@ -13,9 +13,10 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 
 use super::{
-    file_finding::FileFinding,
+    file_finding::{FileFinding, FindingCode},
     reviewed_input,
     reviewed_input::{Reading, ReviewedInput},
+    reviewed_object::ReviewedObject,
     sarif,
     source_args::SourceArgs,
 };
@@ -25,9 +26,13 @@ use crate::{
         outcome::Outcome,
         output::{Output, OutputFormat},
     },
-    engine::{phrase::counted, reason::Severity},
+    engine::{
+        phrase::counted,
+        reason::{Reason, Severity},
+    },
+    model::installed::POLICY_KIND,
 };
-use lint_documents::{LintDocument, LintSummary};
+use lint_documents::{DocumentCounts, LintDocument, LintSummary};
 use manifest_texts::{ManifestTexts, SkippedFile};
 use suppressions::{SuppressedFinding, SuppressionArgs, write_baseline};
 
@@ -107,7 +112,7 @@ impl LintArgs {
         let document =
             || LintDocument { items: result.findings().collect(), suppressed: &result.suppressed, summary: &summary };
         match self.output {
-            LintFormat::Table => lint_table::print(serious(), &summary, &mut out)?,
+            LintFormat::Table => lint_table::print(result.findings().filter(|f| is_listed(f)), &summary, &mut out)?,
             LintFormat::Wide => {
                 lint_table::print_omitted(&result.suppressed, &result.skipped, &mut out)?;
                 lint_table::print(result.findings(), &summary, &mut out)?;
@@ -129,6 +134,11 @@ impl LintArgs {
     }
 }
 
+/// Whether the table for people has a finding: it matters, or it says that something that matters was not checked.
+fn is_listed(finding: &FileFinding<'_>) -> bool {
+    finding.severity > Severity::Info || finding.code == FindingCode::Reason(Reason::SelectorNotChecked)
+}
+
 /// The findings of a run.
 struct LintResult<'a> {
     input: ReviewedInput<'a>,
@@ -147,6 +157,12 @@ impl<'a> LintResult<'a> {
     }
 
     fn summary(&self) -> LintSummary {
-        LintSummary::of(self.input.objects.len(), self.findings(), self.suppressed.len(), &self.skipped)
+        let is_checked = |o: &&ReviewedObject<'_>| {
+            let is_reported = || o.input_findings.iter().any(|f| f.severity == Severity::Error);
+            o.has_schema || o.answer.is_some() || o.key.kind == POLICY_KIND || is_reported()
+        };
+        let checked = self.input.objects.iter().filter(is_checked).count();
+        let documents = DocumentCounts { all: self.input.objects.len(), checked };
+        LintSummary::of(documents, self.findings(), self.suppressed.len(), &self.skipped)
     }
 }

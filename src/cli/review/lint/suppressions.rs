@@ -61,16 +61,19 @@ impl SuppressionArgs {
     pub(super) fn read(&self) -> anyhow::Result<Suppressions> {
         let mut all = Suppressions::default();
         if let Some(path) = &self.baseline {
-            all.baseline = parse(path, Baseline::read)?;
+            let read = |json: &str| Baseline::read(json).map_err(|message| (String::new(), message));
+            all.baseline = parse(path, read)?;
         }
         if let Some(path) = &self.waivers {
-            all.waivers = parse(path, |json| Waivers::read(json, is_code))?;
+            let read = |json: &str| Waivers::read(json, is_code).map_err(|fault| (fault.pointer, fault.message));
+            all.waivers = parse(path, read)?;
         }
         Ok(all)
     }
 }
 
-fn parse<T>(path: &Path, read: impl Fn(&str) -> Result<T, String>) -> anyhow::Result<T> {
+/// Reads a file with one document. `read` gives the JSON pointer to a fault, and what it is.
+fn parse<T>(path: &Path, read: impl Fn(&str) -> Result<T, (String, String)>) -> anyhow::Result<T> {
     let texts = InputTexts::read(&[path.to_owned()])?;
     let (files, complete) = texts.files();
     let name = path.display();
@@ -79,7 +82,7 @@ fn parse<T>(path: &Path, read: impl Fn(&str) -> Result<T, String>) -> anyhow::Re
     let (Some(document), None) = (documents.next(), documents.next()) else {
         anyhow::bail!("{name}: has more than one document");
     };
-    read(document.raw.get()).map_err(|why| anyhow::anyhow!("{name}: {why}"))
+    read(document.raw.get()).map_err(|(pointer, why)| anyhow::anyhow!("{name}:{}: {why}", document.line_of(&pointer)))
 }
 
 fn is_code(code: &str) -> bool {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use super::matching::{Candidate, is_opaque};
 use crate::{
     engine::reason::{Finding, Reason},
-    inventory::workloads::{assume::WorkloadPods, workload::Workload},
+    inventory::{
+        CustomResourcesOfNamespace,
+        workloads::{assume::WorkloadPods, workload::Workload},
+    },
     model::{Labels, Pod, Service, Text},
 };
 
@@ -18,7 +21,8 @@ pub(super) struct Manifests<'a> {
     pub(super) services: Vec<&'a Service>,
     pub(super) pods: Vec<&'a Pod>,
     pub(super) workloads: Vec<WorkloadOutcome<'a>>,
-    pub(super) has_custom_resources: bool,
+    /// Objects of which a controller may make pods in the namespace.
+    pub(super) custom_resources: Option<&'a CustomResourcesOfNamespace>,
     /// The places of the workloads by each label of their templates.
     by_label: BTreeMap<(&'a Text, &'a Text), Vec<usize>>,
     /// The places of those that may have further labels.

@@ -135,19 +135,20 @@ impl<'a> NearMiss<'a> {
         }
     }
 
-    /// Whether it looks like a mistake of typing: the pods have the other labels, and of this one almost the value.
+    /// Whether it looks like a mistake of typing: the pods have the other labels, and of this one almost the value, or the
+    /// value under almost the key.
     pub(super) fn is_typo(&self) -> bool {
-        let [(key, _)] = self.differing.as_slice() else { return false };
-        self.candidate.labels().contains_key(key) && self.distance <= 2
+        let [(key, value)] = self.differing.as_slice() else { return false };
+        let labels = self.candidate.labels();
+        if labels.contains_key(key) { self.distance <= 2 } else { almost_key(labels, key, value).is_some() }
     }
 
     /// Whether the pods may get the missing labels while they run, as programs mark the leader of a group: they have the
     /// other labels, and either they are such a group, or another Service selects them by the other labels.
     pub(super) fn may_come_at_run_time(&self, mut selectors: impl Iterator<Item = &'a Labels>) -> bool {
         let labels = self.candidate.labels();
-        let is_new = |(key, value): &(&Text, &Text)| {
-            !labels.contains_key(key) && !labels.iter().any(|(k, v)| v == *value && letters(key, k) <= 2)
-        };
+        let is_new =
+            |(key, value): &(&Text, &Text)| !labels.contains_key(key) && almost_key(labels, key, value).is_none();
         let is_wider = |other: &Labels| {
             other.len() <= self.same
                 && self.candidate.is_selected_by(other)
@@ -163,8 +164,8 @@ impl<'a> NearMiss<'a> {
         let labels = self.candidate.labels();
         let difference = |(key, value): &(&Text, &Text)| match labels.get(key) {
             Some(other) => format!("{key}={other} instead of {value}"),
-            None => match labels.iter().find(|(k, v)| v == value && letters(key, k) <= 2) {
-                Some((other, _)) => format!("{other}={value} instead of {key}={value}"),
+            None => match almost_key(labels, key, value) {
+                Some(other) => format!("{other}={value} instead of {key}={value}"),
                 None => format!("no label {key}={value}"),
             },
         };
@@ -173,9 +174,14 @@ impl<'a> NearMiss<'a> {
     }
 }
 
+/// The key under which the labels have `value`, if it is `key` but for a letter or two.
+fn almost_key<'a>(labels: &'a Labels, key: &str, value: &Text) -> Option<&'a Text> {
+    labels.iter().find(|(k, v)| *v == value && letters(key, k) <= 2).map(|(k, _)| k)
+}
+
 /// How many letters to insert, remove or replace to make one text of the other. Texts that are longer than labels are
 /// not compared.
-fn letters(a: &str, b: &str) -> usize {
+pub(super) fn letters(a: &str, b: &str) -> usize {
     const LONGEST: usize = 320;
     if a.len().max(b.len()) > LONGEST {
         return LONGEST;

@@ -19,10 +19,12 @@ use self::{
 use super::{
     assume::WorkloadPods,
     replicas::NoPods,
+    template::LostProbe,
     workload::{Workload, WorkloadController},
 };
 use crate::{
     engine::reason::{Finding, Reason},
+    inventory::CustomResources,
     model::{Pod, Service, ServiceType, Text},
 };
 
@@ -37,8 +39,8 @@ pub struct ComparedObjects<'a> {
     pub workloads: &'a [Workload],
     /// What became of the workloads.
     pub outcomes: &'a [(usize, WorkloadPods)],
-    /// Whether the input has custom resources, of which an operator may make pods.
-    pub has_custom_resources: bool,
+    /// Objects of other kinds of which a controller may make pods.
+    pub custom_resources: &'a CustomResources,
     /// The namespace of objects that do not name one; empty if all name theirs.
     pub assumed_namespace: &'a str,
 }
@@ -57,8 +59,8 @@ pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
         namespaces.entry(pod.namespace()).or_default().pods.push(pod);
     }
     let mut findings = Vec::new();
-    for manifests in namespaces.values_mut() {
-        manifests.has_custom_resources = objects.has_custom_resources;
+    for (namespace, manifests) in &mut namespaces {
+        manifests.custom_resources = objects.custom_resources.of(namespace);
     }
     for (namespace, manifests) in &namespaces {
         let others = OtherNamespaces { all: &namespaces, own: namespace, assumed: objects.assumed_namespace };
@@ -67,6 +69,7 @@ pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
         }
         for (workload, outcome) in &manifests.workloads {
             findings.extend(check_pods(workload, outcome));
+            findings.extend(check_probes(workload));
             findings.extend(manifests.check_governing_service(workload));
         }
     }
@@ -157,12 +160,14 @@ fn several_workloads(service: &Service, selected: &[(&Workload, &WorkloadPods)])
     Some(of_service(Reason::SeveralWorkloads, service, "/spec/selector", message))
 }
 
-/// A container without a readiness probe is ready as soon as it runs. Jobs end, and need none.
+/// A container without a readiness probe is ready as soon as it runs. Jobs end, and need none; nor do the pods of a Service
+/// that publishes them before they are ready.
 fn unprobed(service: &Service, workload: &Workload) -> Option<Finding> {
     let is_job = matches!(workload.controller, WorkloadController::Job(_) | WorkloadController::CronJob { .. });
     // One container with a probe is enough to hold a pod back.
     let template = &workload.template;
-    if is_job || template.containers == 0 || template.unprobed.len() < template.containers {
+    if is_job || service.publish_not_ready || template.containers == 0 || template.unprobed.len() < template.containers
+    {
         return None;
     }
     let containers = ports::list(template.unprobed.iter().map(ToString::to_string));
@@ -172,6 +177,16 @@ fn unprobed(service: &Service, workload: &Workload) -> Option<Finding> {
     );
     let pointer = Some("/spec/template/spec/containers".to_owned());
     Some(Finding { pointer, ..Finding::new(Reason::NoReadinessProbe, workload.key(), message) })
+}
+
+/// Whether a probe asks a port by a name that its container does not have.
+fn check_probes(workload: &Workload) -> Option<Finding> {
+    let LostProbe { container, probe, port } = workload.template.lost_probe.as_deref()?;
+    let message = format!(
+        "the {probe} of container {container} asks the port {port}, which the container does not have: no pod becomes ready"
+    );
+    let pointer = Some("/spec/template/spec/containers".to_owned());
+    Some(Finding { pointer, ..Finding::new(Reason::ProbePortMissing, workload.key(), message) })
 }
 
 /// Whether pods are refused, wait, or are too many.

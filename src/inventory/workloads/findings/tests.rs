@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     inventory::workloads::{KnownObjects, MAX_PODS, assume},
-    model::Resource,
+    model::{ObjectKey, Resource},
 };
 
 /// The objects of a namespace, each as its kind, its name and its `spec`.
@@ -15,7 +15,7 @@ struct Objects {
     services: Vec<Service>,
     pods: Vec<Pod>,
     workloads: Vec<Workload>,
-    has_custom_resources: bool,
+    custom_resources: CustomResources,
 }
 
 fn objects(given: &[(&str, &str, Value)]) -> Objects {
@@ -29,7 +29,10 @@ fn objects(given: &[(&str, &str, Value)]) -> Objects {
                 all.pods.push(serde_json::from_value(json!({ "metadata": meta })).unwrap());
             }
             "Rollout" => all.workloads.push(Workload::read_custom(object).unwrap()),
-            "Prometheus" => all.has_custom_resources = true,
+            "Prometheus" | "HelmRelease" => {
+                let namespace = Text::new(if *kind == "Prometheus" { "shop" } else { "flux-system" });
+                all.custom_resources.add(namespace.clone(), ObjectKey::new(kind, &namespace, &Text::new(name)));
+            }
             _ => {
                 let resource = Resource::ALL.iter().find(|r| r.kind() == *kind).copied().unwrap();
                 all.workloads.push(Workload::read(resource, object).unwrap());
@@ -57,7 +60,7 @@ fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
         pods: &all.pods,
         workloads: &all.workloads,
         outcomes: &assumed.workloads,
-        has_custom_resources: all.has_custom_resources,
+        custom_resources: &all.custom_resources,
         assumed_namespace: "default",
     });
     let line = |f: Finding| {
@@ -91,6 +94,11 @@ fn spec(labels: Value, more: Value) -> Value {
 #[test]
 fn manifests_that_fit_raise_nothing() {
     let web = || json!({"app": "web", "tier": "front"});
+    let probed = |port: &str| {
+        let probe = json!({"httpGet": {"port": port}});
+        json!({"metadata": {"labels": web()}, "spec": {"containers": [{"name": "c", "readinessProbe": probe, "ports": [{"name": "http", "containerPort": 1}]}]}})
+    };
+    let unprobed = json!({"metadata": {"labels": web()}, "spec": {"containers": [{"name": "c", "ports": [{"name": "http", "containerPort": 1}]}]}});
     let deployment = || ("Deployment", "web", spec(web(), json!({})));
     let by = |selector: Value| ("Service", "web", service(selector, json!("http")));
     for given in [
@@ -113,14 +121,20 @@ fn manifests_that_fit_raise_nothing() {
         vec![by(json!({"job-name": "once"})), ("Job", "once", spec(web(), json!({"selector": null})))],
         // An operator makes the pods of a custom resource, and may add labels to them.
         vec![by(json!({"app": "web", "role": "primary"})), ("Rollout", "web", spec(web(), json!({})))],
-        vec![
-            by(json!({"operator.prometheus.io/name": "k8s", "app": "prometheus"})),
-            deployment(),
-            ("Prometheus", "k8s", json!({})),
-        ],
         vec![by(web()), ("Deployment", "web", spec(web(), json!({"replicas": 1})))],
         vec![("StatefulSet", "db", spec(web(), json!({"serviceName": "elsewhere"})))],
         vec![("Deployment", "worker", spec(web(), json!({"replicas": 0})))],
+        vec![("Deployment", "web", spec(web(), json!({"template": probed("http")})))],
+        vec![("Deployment", "web", spec(web(), json!({"template": probed("")})))],
+        // Readiness plays no part.
+        vec![
+            (
+                "Service",
+                "web",
+                json!({"publishNotReadyAddresses": true, "selector": web(), "ports": [{"port": 80, "targetPort": "http"}]}),
+            ),
+            ("Deployment", "web", spec(web(), json!({"template": unprobed}))),
+        ],
     ] {
         assert_eq!(check(&given, false), [""; 0], "{given:?}");
     }
@@ -132,12 +146,31 @@ fn contradictions_are_found_where_they_are() {
     let deployment = || ("Deployment", "web", spec(web(), json!({})));
     let to = |target: Value| ("Service", "web", service(json!({"app": "web"}), target));
     let by = |selector: Value| ("Service", "web", service(selector, json!("http")));
+    let probed = |port: &str| {
+        let probe = json!({"httpGet": {"port": port}});
+        json!({"metadata": {"labels": web()}, "spec": {"containers": [{"name": "c", "readinessProbe": probe, "ports": [{"name": "http", "containerPort": 1}]}]}})
+    };
+    let typo = json!({"metadata": {"labels": web()}, "spec": {"containers": [{"name": "c", "readinessProbe": {}, "ports": [{"name": "htttp", "containerPort": 1}]}]}});
     let unprobed = json!({"metadata": {"labels": web()}, "spec": {"containers": [{"name": "c", "ports": [{"name": "http", "containerPort": 1}]}]}});
     for (given, want) in [
         (vec![by(json!({"app": "wbe"})), deployment()], &["selector-matches-no-template web /spec/selector"][..]),
         (vec![by(json!({"app": "wbe"})), ("Pod", "p", web())], &["selector-matches-no-template web /spec/selector"]),
         (
             vec![by(json!({"app": "wbe"})), deployment(), ("Prometheus", "k8s", json!({}))],
+            &["selector-matches-no-template web /spec/selector"],
+        ),
+        (
+            vec![by(json!({"ap": "web"})), deployment(), ("Prometheus", "k8s", json!({}))],
+            &["selector-matches-no-template web /spec/selector"],
+        ),
+        // An operator may make pods with these labels.
+        (
+            vec![by(json!({"app": "prometheus"})), deployment(), ("Prometheus", "k8s", json!({}))],
+            &["selector-not-checked web /spec/selector"],
+        ),
+        // Its pods are in another namespace.
+        (
+            vec![by(json!({"app": "prometheus"})), deployment(), ("HelmRelease", "k8s", json!({}))],
             &["selector-matches-no-template web /spec/selector"],
         ),
         (
@@ -175,6 +208,19 @@ fn contradictions_are_found_where_they_are() {
             &["no-readiness-probe web /spec/template/spec/containers"],
         ),
         (
+            vec![("Deployment", "web", spec(web(), json!({"template": probed("htpp")})))],
+            &["probe-port-missing web /spec/template/spec/containers"],
+        ),
+        // Of two workloads behind a Service, one lacks the port.
+        (
+            vec![
+                by(json!({"app": "web"})),
+                deployment(),
+                ("Deployment", "new", spec(web(), json!({"template": typo}))),
+            ],
+            &["named-port-missing web /spec/ports/0/targetPort", "several-workloads web /spec/selector"],
+        ),
+        (
             vec![("Deployment", "web", spec(web(), json!({"selector": {"matchLabels": {"app": "x"}}})))],
             &["pods-refused web /spec/selector"],
         ),
@@ -209,7 +255,7 @@ fn messages_name_the_nearest_workload_and_what_differs() {
         (
             json!({"app": "web"}),
             json!(81),
-            "no container of Deployment web declares the port 81 (TCP); they declare 8080, 53",
+            "no container of Deployment web declares the port 81 (TCP); they declare 8080, 53/UDP",
         ),
         (
             json!({"app": "web"}),
@@ -245,7 +291,7 @@ fn across(given: &[(&str, &str, Value)]) -> Vec<String> {
         pods: &[],
         workloads: &all.workloads,
         outcomes: &outcomes,
-        has_custom_resources: false,
+        custom_resources: &CustomResources::default(),
         assumed_namespace: "default",
     });
     found.into_iter().map(|f| format!("{:?} {} {}", f.severity, f.code, f.object.name)).collect()
@@ -267,6 +313,15 @@ fn other_namespaces_and_labels_of_running_pods_are_considered() {
         ),
         (&[("Service", "shop", json!({"app": "wbe"})), ("Deployment", "back", web())], &[]),
         // A program marks one of its pods.
+        // The cluster runs pods of its own there.
+        (
+            &[("Service", "kube-system", json!({"k8s-app": "kube-dns"})), ("Deployment", "kube-system", web())],
+            &["Info selector-not-checked n0"],
+        ),
+        (
+            &[("Service", "kube-system", json!({"app": "wbe"})), ("Deployment", "kube-system", web())],
+            &["Warning selector-matches-no-template n0"],
+        ),
         (
             &[("Service", "shop", web()), ("Service", "shop", leader()), ("Deployment", "shop", web())],
             &["Info selector-matches-no-template n1"],

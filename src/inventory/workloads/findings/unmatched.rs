@@ -33,11 +33,17 @@ pub(super) fn finding<'a>(
         return Some(finding);
     }
     let nearest = nearest?;
-    // An operator may make the pods of a custom resource; what looks like a mistake of typing is one all the same.
-    if manifests.has_custom_resources && !nearest.is_typo() {
-        return None;
-    }
     let message = format!("the selector matches no workload and no pod; nearest: {}", nearest.text());
+    let custom = manifests.custom_resources.map(|custom| format!("pods of {custom}"));
+    let of_others = custom.or_else(|| {
+        let is_system = service.meta.namespace == "kube-system";
+        is_system.then(|| "pods that the cluster itself runs in kube-system".to_owned())
+    });
+    // What looks like a mistake of typing is one all the same.
+    if let Some(pods) = of_others.filter(|_| !nearest.is_typo()) {
+        let message = format!("{message}; not checked: whether it matches {pods}");
+        return Some(of_service(Reason::SelectorNotChecked, service, "/spec/selector", message));
+    }
     let finding = of_service(Reason::SelectorMatchesNoTemplate, service, "/spec/selector", message);
     let siblings = manifests.services.iter().filter(|s| s.meta.name != service.meta.name);
     if nearest.may_come_at_run_time(siblings.filter_map(|s| s.selector.as_ref())) {

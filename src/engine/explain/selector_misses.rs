@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt::Write,
     sync::Arc,
 };
@@ -20,16 +20,19 @@ use crate::{
 const MAX_DIFFERENCES: usize = 3;
 /// The most namespaces that are named.
 const MAX_NAMESPACES: usize = 5;
-/// The most groups of its namespace that a selector is compared with: 10 000 Services that all match nothing take
-/// seconds.
-const MAX_COMPARED: usize = 10_000;
+/// The most groups that share a pair with a selector, and are compared with it: thousands of Services may match nothing.
+const MAX_COMPARED: usize = 256;
+/// The values before and after the wanted one, in the order of the alphabet, that may be the wanted one mistyped.
+const NEIGHBOURS: usize = 32;
 
 /// Pods grouped by namespace and labels: made once, and used for every Service whose selector matches nothing.
 #[derive(Debug, Default)]
 pub struct LabelGroups<'a> {
     all: Vec<LabelGroup<'a>>,
-    /// Indices of the groups of each namespace.
-    by_namespace: BTreeMap<&'a Text, Vec<usize>>,
+    /// The number of pods of each namespace.
+    of_namespace: HashMap<&'a Text, usize, Fast>,
+    /// The values of each label of each namespace.
+    by_key: HashMap<(&'a Text, &'a Text), LabelValues<'a>, Fast>,
     /// Indices of the groups that have a label pair.
     by_pair: HashMap<(&'a Text, &'a Text), Vec<usize>, Fast>,
 }
@@ -41,6 +44,42 @@ type Fast = foldhash::fast::FixedState;
 struct LabelGroup<'a> {
     first: &'a Pod,
     count: usize,
+}
+
+/// The values of a label, each with a group that has it. A mistyped value mostly begins or ends like the right one, so
+/// that both are neighbours in one of the two orders.
+#[derive(Debug, Default)]
+struct LabelValues<'a> {
+    /// Sorted by value.
+    forwards: Vec<(&'a Text, usize)>,
+    /// Sorted by the letters of the value from the last to the first.
+    backwards: Vec<(&'a Text, usize)>,
+}
+
+impl LabelValues<'_> {
+    fn sort(&mut self) {
+        self.backwards.clone_from(&self.forwards);
+        self.forwards.sort_unstable();
+        self.backwards.sort_unstable_by(|(a, i), (b, j)| a.bytes().rev().cmp(b.bytes().rev()).then(i.cmp(j)));
+    }
+
+    /// The groups that have the value.
+    fn equal(&self, wanted: &Text) -> impl Iterator<Item = usize> {
+        let place = self.forwards.partition_point(|(value, _)| *value < wanted);
+        self.forwards[place..].iter().take_while(move |(value, _)| *value == wanted).map(|(_, group)| *group)
+    }
+
+    /// The groups whose values are the neighbours of `wanted`.
+    fn neighbours(&self, wanted: &Text) -> impl Iterator<Item = usize> {
+        let around = |values: &[(&Text, usize)], place: usize| {
+            let window = place.saturating_sub(NEIGHBOURS)..values.len().min(place + NEIGHBOURS);
+            values.get(window).unwrap_or_default().iter().map(|(_, group)| *group).collect::<Vec<_>>()
+        };
+        let place = self.forwards.partition_point(|(value, _)| *value < wanted);
+        let forwards = around(&self.forwards, place);
+        let place = self.backwards.partition_point(|(value, _)| value.bytes().rev().lt(wanted.bytes().rev()));
+        forwards.into_iter().chain(around(&self.backwards, place))
+    }
 }
 
 impl<'a> FromIterator<&'a Pod> for LabelGroups<'a> {
@@ -55,8 +94,10 @@ impl<'a> FromIterator<&'a Pod> for LabelGroups<'a> {
                 _ => *places.entry((pod.namespace(), &*pod.labels)).or_insert_with(|| this.add(pod)),
             };
             this.all[place].count += 1;
+            *this.of_namespace.entry(pod.namespace()).or_default() += 1;
             before = Some((pod, place));
         }
+        this.by_key.values_mut().for_each(LabelValues::sort);
         this
     }
 }
@@ -65,15 +106,24 @@ impl<'a> LabelGroups<'a> {
     fn add(&mut self, first: &'a Pod) -> usize {
         let place = self.all.len();
         self.all.push(LabelGroup { first, count: 0 });
-        self.by_namespace.entry(first.namespace()).or_default().push(place);
         for pair in first.labels.iter() {
             self.by_pair.entry(pair).or_default().push(place);
+            self.by_key.entry((first.namespace(), pair.0)).or_default().forwards.push((pair.1, place));
         }
         place
     }
 
-    fn of_namespace(&self, namespace: &Text) -> impl Iterator<Item = &LabelGroup<'a>> {
-        self.by_namespace.get(namespace).into_iter().flatten().map(|i| &self.all[*i])
+    /// The groups of a namespace that may be what a selector means, each once: some that have one of its pairs, and those
+    /// that have a value close to a wanted one. Comparing each selector with all pods would take hours on a large cluster.
+    fn close(&self, namespace: &Text, selector: &Labels) -> CloseGroups<'_, 'a> {
+        let (mut close, mut is_all) = (BTreeSet::new(), true);
+        for (key, wanted) in selector.iter().take(MAX_COMPARED) {
+            let Some(values) = self.by_key.get(&(namespace, key)) else { continue };
+            close.extend(values.equal(wanted).take(MAX_COMPARED));
+            close.extend(values.neighbours(wanted));
+            is_all &= values.forwards.len() <= NEIGHBOURS;
+        }
+        CloseGroups { groups: close.into_iter().map(|i| &self.all[i]).collect(), is_all }
     }
 
     /// The groups of all namespaces that `selector`, which is not empty, matches.
@@ -84,16 +134,23 @@ impl<'a> LabelGroups<'a> {
     }
 }
 
+/// The groups of pods that come close to a selector.
+struct CloseGroups<'b, 'a> {
+    groups: Vec<&'b LabelGroup<'a>>,
+    /// Whether they are all that have a key of the selector.
+    is_all: bool,
+}
+
 /// Causes that tell that nothing matches and then the nearest misses: the pods of the namespace that have most pairs
 /// of the selector, and the namespaces in which it would match.
 pub(super) fn misses(service: &Service, selector: &Labels, groups: &LabelGroups<'_>) -> Vec<Cause> {
     let namespace = &service.meta.namespace;
-    let nothing = match groups.of_namespace(namespace).map(|g| g.count).sum() {
+    let nothing = match groups.of_namespace.get(namespace).copied().unwrap_or_default() {
         0 => format!("no pod of namespace {namespace} is known"),
         n => format!("none of {} in namespace {namespace}", counted(n, "pod")),
     };
     let mut out = vec![Cause::new(Reason::SelectorMatchesNothing, nothing)];
-    out.extend(differences(selector, groups.of_namespace(namespace)));
+    out.extend(differences(selector, groups.close(namespace, selector)));
     out.extend(other_namespaces(selector, groups));
     out
 }
@@ -118,10 +175,10 @@ fn closeness(selector: &Labels, labels: &Labels) -> Closeness {
 }
 
 /// The closest pods, one cause for all that differ in the same way.
-fn differences<'a>(selector: &Labels, groups: impl Iterator<Item = &'a LabelGroup<'a>>) -> Vec<Cause> {
+fn differences<'a>(selector: &Labels, close: CloseGroups<'_, 'a>) -> Vec<Cause> {
     let mut best: Closeness = (0, 0);
     let mut closest: BTreeMap<Pairs<'a>, (usize, &Pod)> = BTreeMap::new();
-    for group in groups.take(MAX_COMPARED) {
+    for group in close.groups {
         let labels = &group.first.labels;
         let closeness = closeness(selector, labels);
         if closeness > best {
@@ -140,7 +197,12 @@ fn differences<'a>(selector: &Labels, groups: impl Iterator<Item = &'a LabelGrou
     let shown = closest.iter().take(MAX_DIFFERENCES);
     let mut out: Vec<Cause> = shown.map(|(_, (count, pod))| difference(selector, *count, pod)).collect();
     if let Some(last) = out.last_mut().filter(|_| more > 0) {
-        let _ = write!(last.detail, " (other pods differ in {})", counted(more, "other way"));
+        let _ = write!(
+            last.detail,
+            " (other pods differ in {}{})",
+            if close.is_all { "" } else { "at least " },
+            counted(more, "other way")
+        );
     }
     out
 }

@@ -220,6 +220,21 @@ fn a_selector_that_matches_nothing_names_the_nearest_miss() {
 }
 
 #[test]
+fn a_typo_is_found_among_thousands_of_labels() {
+    let pods: Vec<Value> = (0..5000)
+        .map(|i| json!(builders::pod(&format!("p{i}")).labels(json!({ "tier": "web", "app": format!("app-{i}") }))))
+        .collect();
+    for (wanted, want) in [
+        ("xapp-4711", "pod p4711: label app is \"app-4711\", not \"xapp-4711\""),
+        ("app-471l", "pod p471: label app is \"app-471\", not \"app-471l\""),
+    ] {
+        let service = builders::service("s").selector(json!({ "tier": "web", "app": wanted }));
+        let causes = service_causes(json!({ "service": service, "pods": pods }));
+        assert!(causes.iter().any(|cause| cause.contains(want)), "{causes:?}");
+    }
+}
+
+#[test]
 fn the_service_as_a_whole() {
     let service = |spec: Value| json!({"metadata": {"namespace": "ns", "name": "web"}, "spec": spec});
     let pod = json!({"metadata": {"namespace": "ns", "name": "a"}, "status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}});

@@ -224,7 +224,12 @@ async fn odd_but_usable_bodies_are_planned() {
         many["service"]["metadata"]["labels"][format!("l{i}")] = json!("v");
         many["pods"][0]["spec"][format!("unknown{i}")] = json!({ "a": [1] });
     }
-    let deep = text.replacen('{', &format!("{{\"spec\":{}{},", "[".repeat(100_000), "]".repeat(100_000)), 1);
+    let bomb = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = text.replacen("\"service\":{", &format!("\"service\":{{\"unknown\":{bomb},"), 1);
+    assert_ne!(deep, text);
+    let refused = post(&router, "/v1/plan", JSON, text.replacen('{', &format!("{{\"spec\":{bomb},"), 1)).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.text());
+    assert_eq!(refused.json()["errors"][0]["pointer"], "/spec");
     for (name, body) in [
         ("a depth bomb that nobody reads", deep),
         ("a key twice", twice),

@@ -10,7 +10,7 @@ const GAP: usize = 2;
 const SENTENCE: usize = 24;
 /// The width to which the last column shrinks before names break.
 const PHRASE: usize = 16;
-/// The width to which a column shrinks before lines get longer than the terminal.
+/// The width to which columns shrink before they are all equal.
 const LEAST: usize = 8;
 
 /// The widths of a table's columns.
@@ -92,22 +92,22 @@ fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
 }
 
 /// The widths of columns that share `room`. The last one shrinks first; then all of them shrink, the widest first: down
-/// to their longest words, in the last column if need be to less, else to [`LEAST`].
+/// to their longest words, in the last column if need be to less, else to [`LEAST`]. The first column, which says what a row
+/// is about, keeps its words longest.
 fn fit(natural: &[usize], words: &[usize], room: usize) -> Vec<usize> {
     let Some((last, names)) = natural.split_last() else { return Vec::new() };
     let left = room.checked_sub(names.iter().sum());
     if let Some(left) = left.filter(|left| *left >= SENTENCE.min(*last)) {
         return names.iter().copied().chain([left.min(*last)]).collect();
     }
-    let mut floors = words.to_vec();
-    let fits = |floors: &[usize]| floors.iter().sum::<usize>() <= room;
-    if !fits(&floors) {
-        // Names stay whole, so that they can be copied, if sentences need not break into single words.
-        floors[names.len()] = PHRASE.min(*last);
-    }
-    if !fits(&floors) {
-        floors = natural.iter().map(|n| LEAST.min(*n)).collect();
-    }
+    // Names stay whole, so that they can be copied, if sentences need not break into letters.
+    let with_phrase = words[..names.len()].iter().copied().chain([PHRASE.min(*last)]).collect();
+    let all = |least: usize| natural.iter().map(|n| least.min(*n)).collect::<Vec<usize>>();
+    let with_first = || words[..1].iter().copied().chain(all(LEAST).into_iter().skip(1)).collect::<Vec<usize>>();
+    let equal = (room / natural.len()).max(1);
+    let choices = [words.to_vec(), with_phrase, with_first(), all(LEAST)];
+    let fitting = choices.into_iter().find(|floors| floors.iter().sum::<usize>() <= room);
+    let floors = fitting.unwrap_or_else(|| all(equal));
     let capped = |cap: usize| natural.iter().zip(&floors).map(move |(n, floor)| cap.max(*floor).min(*n));
     let widest = natural.iter().copied().max().unwrap_or_default();
     let cap = (0..=widest).rev().find(|cap| capped(*cap).sum::<usize>() <= room).unwrap_or_default();
@@ -139,8 +139,10 @@ fn end_of_part(text: &str, limit: usize) -> usize {
         return limit;
     }
     let space = text[..limit].rfind(' ').filter(|at| *at > 0);
-    let punctuation = || text[..limit].rfind(['-', '/', '.', ',', ':', '=']).map(|at| at + 1);
-    space.or_else(|| punctuation().filter(|at| *at > limit / 2)).unwrap_or(limit)
+    // The ending of a file belongs to its name.
+    let after = |marks: &[char]| text[..limit].rfind(marks).map(|at| at + 1).filter(|at| *at > limit / 3);
+    let punctuation = || after(&['-', '/', ',', ':', '=']).or_else(|| after(&['.']));
+    space.or_else(punctuation).unwrap_or(limit)
 }
 
 #[cfg(test)]
@@ -160,6 +162,7 @@ mod tests {
             ("aaaaaaaaaa bb", 4, &["aaaa", "aaaa", "aa", "bb"]),
             ("web-lr6nq65xss-7jjqk", 18, &["web-lr6nq65xss-", "7jjqk"]),
             ("a-bbbbbbbb", 8, &["a-bbbbbb", "bb"]),
+            ("ex/typo/service.yaml:8", 18, &["ex/typo/", "service.yaml:8"]),
             ("x", 0, &["x"]),
             (" leading", 4, &[" lea", "ding"]),
         ] {
@@ -175,7 +178,9 @@ mod tests {
             ("names that hold spaces wrap", &[40, 7, 90], &[9, 7, 9], 60, &[26, 7, 26]),
             ("names stay whole", &[20, 20, 90], &[20, 20, 30], 60, &[20, 20, 20]),
             ("names break", &[60, 60, 90], &[60, 60, 9], 60, &[20, 20, 20]),
-            ("narrower than anything", &[60, 60, 90], &[60, 60, 9], 10, &[8, 8, 8]),
+            ("narrower than anything", &[60, 60, 90], &[60, 60, 9], 10, &[3, 3, 3]),
+            ("the first column stays whole", &[24, 8, 20, 28, 90], &[24, 8, 14, 28, 12], 72, &[24, 8, 13, 13, 13]),
+            ("many columns on a phone", &[15, 8, 7, 24, 50], &[15, 8, 7, 24, 12], 32, &[6, 6, 6, 6, 6]),
             ("an empty last column", &[40, 40, 0], &[9, 9, 0], 60, &[30, 30, 0]),
             ("nothing", &[], &[], 10, &[]),
         ] {
@@ -188,7 +193,7 @@ mod tests {
         fn no_line_is_longer_than_the_screen_and_no_text_is_lost(
             cells in prop::collection::vec([".{0,40}", "[a-z -]{0,60}", "[a-z ./]{0,90}"], 1..5),
             indent in 0usize..3,
-            screen in 40usize..120,
+            screen in 24usize..120,
         ) {
             let rows: Vec<[&str; 3]> = cells.iter().map(|row| [&*row[0], &*row[1], &*row[2]]).collect();
             let layout = ColumnLayout::of(rows.iter().map(|row| row.iter().copied()), indent, Some(screen));

@@ -6,9 +6,36 @@ use super::{
     test_result::{Difference, Differences},
 };
 use crate::engine::{
-    explain::{PodVerdict, explain},
+    explain::{Explanation, PodVerdict, explain},
     record::Scope,
 };
+
+/// Why the Service has no such pod or port.
+fn missing(explanation: &Explanation, wanted: &PodExpectation) -> String {
+    const SHOWN: usize = 10;
+    let mut pods: Vec<&str> = explanation.rows.iter().map(|r| r.pod.as_str()).collect();
+    pods.dedup();
+    if pods.is_empty() {
+        let why = explanation.reasons.iter().find(|cause| !cause.detail.is_empty());
+        let why = why.map(|cause| format!(": {}: {}", cause.code, cause.detail)).unwrap_or_default();
+        return format!("the Service has no pod {}, and selects no pod at all{why}", wanted.name);
+    }
+    if pods.contains(&wanted.name.as_str()) {
+        let mut ports: Vec<String> = explanation
+            .rows
+            .iter()
+            .filter_map(|row| row.port.as_ref())
+            .map(|port| format!("{} {}", port.name, port.port).trim().to_owned())
+            .collect();
+        ports.sort();
+        ports.dedup();
+        return format!("the Service has no such port; it has: {}", ports.join(", "));
+    }
+    let more = pods.len().saturating_sub(SHOWN);
+    pods.truncate(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("the Service does not select a pod {}; it selects: {}{more}", wanted.name, pods.join(", "))
+}
 
 pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differences {
     let explanation = explain(&input.state(input.entry(&wanted.service)?), &input.options);
@@ -19,14 +46,7 @@ pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differenc
     };
     let rows: Vec<&PodVerdict> = explanation.rows.iter().filter(|r| r.pod == wanted.name && is_port(r)).collect();
     if rows.is_empty() {
-        let mut pods: Vec<&str> = explanation.rows.iter().map(|r| r.pod.as_str()).collect();
-        pods.dedup();
-        pods.truncate(10);
-        return Err(format!(
-            "the Service has no pod {} with such a port; it selects: {}",
-            wanted.name,
-            pods.join(", ")
-        ));
+        return Err(missing(&explanation, wanted));
     }
     // kube-proxy reads slices.
     let served = rows.iter().any(|r| r.served && matches!(r.scope, Scope::Slices(_)));

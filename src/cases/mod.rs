@@ -14,10 +14,12 @@ mod check_review;
 mod check_serves;
 mod check_upgrade;
 mod test_file;
+mod test_file_fault;
 mod test_input;
 mod test_result;
 
 pub use test_file::{TestCase, TestFile, TestOptions};
+pub use test_file_fault::TestFileFault;
 pub use test_input::TestInput;
 pub use test_result::{Difference, TestResult};
 

@@ -3,9 +3,11 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::test_file_fault::TestFileFault;
 use crate::{
-    engine::{profile::Minor, state::Limit},
-    model::{Text, defaults::DefaultsMode, installed::POLICY_GROUP},
+    admission::Rule,
+    engine::{profile::Minor, reason::Reason, state::Limit},
+    model::{Text, defaults::DefaultsMode, installed::POLICY_GROUP, json::message::nearest},
 };
 
 /// The `kind` of the file.
@@ -170,6 +172,23 @@ pub(super) struct ReviewExpectation {
     pub(super) changed: Option<NameList>,
 }
 
+impl ReviewExpectation {
+    /// The lists of codes, with their fields.
+    fn lists(&self) -> [(&'static str, Option<&NameList>); 3] {
+        [("denied", self.denied.as_ref()), ("warned", self.warned.as_ref()), ("changed", self.changed.as_ref())]
+    }
+}
+
+/// Fails if a code is not among those that exist.
+fn known(code: &str, codes: &[&str]) -> Result<(), String> {
+    if codes.contains(&code) {
+        return Ok(());
+    }
+    let meant = nearest(codes, code).join(" or ");
+    let meant = if meant.is_empty() { String::new() } else { format!("; did you mean {meant}?") };
+    Err(format!("there is no code {code:?}{meant}"))
+}
+
 /// The findings about the inputs, without those of severity info.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -202,18 +221,17 @@ impl NameList {
 }
 
 impl TestFile {
-    /// Reads a file, as JSON.
-    pub fn read(json: &str) -> Result<Self, String> {
-        let file: Self = serde_json::from_str(json).map_err(|e| crate::model::json::message::message(&e))?;
+    /// Reads a file, as JSON whose lines are those of the file.
+    pub fn read(json: &str) -> Result<Self, TestFileFault> {
+        let file: Self = serde_json::from_str(json).map_err(|e| TestFileFault::of_json(json, &e))?;
         let group = file.api_version.split_once('/').map_or("", |(group, _)| group);
         if file.kind != KIND || group != POLICY_GROUP {
-            return Err(format!(
-                "is a {:?} of {:?}, not a {KIND} of {POLICY_GROUP}/v1alpha1",
-                file.kind, file.api_version
-            ));
+            let why =
+                format!("is a {:?} of {:?}, not a {KIND} of {POLICY_GROUP}/v1alpha1", file.kind, file.api_version);
+            return Err(TestFileFault { line: 0, why });
         }
         for (i, case) in file.tests.iter().enumerate() {
-            case.check().map_err(|why| format!("tests[{i}] ({}): {why}", case.name))?;
+            case.validate().map_err(|(field, why)| TestFileFault::of_case(json, i, field, &why))?;
         }
         Ok(file)
     }
@@ -225,6 +243,32 @@ impl TestFile {
 }
 
 impl TestCase {
+    /// Checks that the case expects something, and knows the codes that it expects. An error has the field.
+    fn validate(&self) -> Result<(), (&'static str, String)> {
+        let reasons: Vec<&str> = Reason::ALL.iter().map(|r| r.code()).collect();
+        let rules: Vec<&str> = Rule::ALL.iter().map(|r| r.code()).collect();
+        let nothing = |fields: &str| Err(format!("expects nothing: add {fields}"));
+        let (field, fault) = match self.check().map_err(|why| ("name", why))? {
+            Check::Serves(c) if c.pods.is_none() && c.at_least.is_none() && c.names.is_none() => {
+                ("serves", nothing("pods, atLeast or names"))
+            }
+            Check::Pod(c) if c.served.is_none() && c.reason.is_none() => ("pod", nothing("served or reason")),
+            Check::Review(c) if c.allowed.is_none() && c.lists().iter().all(|(_, list)| list.is_none()) => {
+                ("review", nothing("allowed, denied, warned or changed"))
+            }
+            Check::Pod(c) => ("reason", c.reason.iter().try_for_each(|code| known(code, &reasons))),
+            Check::Findings(c) => ("codes", c.codes.sorted().iter().try_for_each(|code| known(code, &reasons))),
+            Check::Review(c) => {
+                let unknown = |list: &NameList| list.sorted().iter().try_for_each(|code| known(code, &rules));
+                let mut lists = c.lists().into_iter().filter_map(|(field, list)| Some((field, list?)));
+                let fault = lists.find_map(|(field, list)| Some((field, unknown(list).err()?)));
+                fault.map_or(("", Ok(())), |(field, why)| (field, Err(why)))
+            }
+            Check::Serves(_) | Check::Plan(_) | Check::Upgrade(_) => return Ok(()),
+        };
+        fault.map_err(|why| (field, format!("{field}: {why}")))
+    }
+
     /// The check of the case.
     pub(super) fn check(&self) -> Result<Check<'_>, String> {
         let all = [

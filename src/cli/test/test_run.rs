@@ -56,7 +56,8 @@ fn read(path: &Path) -> anyhow::Result<TestFile> {
     let mut documents = files.iter().flat_map(|f| &f.documents);
     let document = documents.next().with_context(|| format!("{name}: is empty"))?;
     ensure!(documents.next().is_none(), "{name}: has more than one document");
-    TestFile::read(document.raw.get()).map_err(|why| anyhow::anyhow!("{name}: {why}"))
+    TestFile::read(document.raw.get())
+        .map_err(|fault| anyhow::anyhow!("{name}:{}: {fault}", document.line + fault.line))
 }
 
 /// The objects of the inputs with the pods of their workloads; of the stored objects those that describe the cluster.

@@ -56,7 +56,7 @@ fn expectations_hold_or_show_their_differences() {
         ("serves: {service: back/web, pods: 3}", "the inputs have no Service back/web; did you mean shop/web?"),
         ("pod: {service: web, name: web-assumed-1, served: true, reason: ready}", ""),
         ("pod: {service: web, name: web-assumed-1, served: false}", "served [\"false\"] [\"true\"]"),
-        ("pod: {service: web, name: nobody, served: false}", "the Service has no pod nobody"),
+        ("pod: {service: web, name: nobody, served: false}", "the Service does not select a pod nobody"),
         ("plan: {service: web, changes: [create Endpoints web, create EndpointSlice web-*]}", ""),
         ("plan: {service: web, changes: none}", "changes [] [\"create EndpointSlice web-*\",\"create Endpoints web\"]"),
         ("upgrade: {from: '1.35', to: '1.37', changes: none}", ""),
@@ -95,7 +95,13 @@ fn a_file_that_means_nothing_is_an_error() {
     let (path, file) = (folder.path().display().to_string(), folder.path().join("a.yaml").display().to_string());
     check(&[
         Case { name: "no test file", args: &["test", &path], code: 2, out: "", err: "contains no roster-test.yaml" },
-        Case { name: "another kind", args: &["test", &file], code: 2, out: "0 tests", err: "a.yaml: " },
+        Case {
+            name: "another kind",
+            args: &["test", &file],
+            code: 2,
+            out: "0 tests",
+            err: "a.yaml:2: missing field `apiVersion`",
+        },
     ]);
 }
 

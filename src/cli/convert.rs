@@ -39,8 +39,11 @@ pub(super) struct ConvertArgs {
     to: ConversionTarget,
     /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
     /// from standard input (-). May be given several times.
-    #[arg(short, long = "filename", value_name = "FILE|DIR|-", required = true)]
+    #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
+    /// The same as -f.
+    #[arg(value_name = "FILE|DIR|-", required_unless_present = "files")]
+    paths: Vec<PathBuf>,
     /// Output format.
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: ObjectFormat,
@@ -75,7 +78,8 @@ fn targets() -> impl TypedValueParser<Value = ConversionTarget> {
 
 impl ConvertArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
-        let texts = InputTexts::read(&self.files)?;
+        let paths: Vec<PathBuf> = self.files.iter().chain(&self.paths).cloned().collect();
+        let texts = InputTexts::read(&paths)?;
         let (files, mut complete) = texts.files();
         let all: Vec<(&str, Document<'_>)> =
             files.into_iter().flat_map(|f| f.documents.into_iter().map(move |d| (f.name, d))).collect();

@@ -17,10 +17,10 @@ use crate::{
 pub(super) struct SourceArgs {
     /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
     /// from standard input (-). May be given several times.
-    #[arg(short, long = "filename", value_name = "FILE|DIR|-", required_unless_present = "paths")]
+    #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
     /// The same as -f.
-    #[arg(value_name = "FILE|DIR|-")]
+    #[arg(value_name = "FILE|DIR|-", required_unless_present = "files")]
     paths: Vec<PathBuf>,
     /// `EndpointPolicies` in force, as for `roster serve`. A policy of the same name among the objects takes precedence.
     #[arg(long, value_name = "FILE|DIR|-")]

@@ -140,7 +140,7 @@ fn exit_codes_are_for_pipelines() {
         assert!(ran.err.contains(err) && err.is_empty() == ran.err.is_empty(), "{name}: {}", ran.err);
     }
     check(&[
-        Case { name: "no files", args: &["review"], code: 2, out: "", err: "--filename" },
+        Case { name: "no files", args: &["review"], code: 2, out: "", err: "<FILE|DIR|->" },
         Case {
             name: "no such file",
             args: &["review", "-f", "/no/such"],

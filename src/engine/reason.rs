@@ -265,7 +265,7 @@ code_table! {
     InvalidObject("invalid-object", Error, "Correct the field in the message.");
     /// The object has a kind that Roster does not read; it is ignored.
     IgnoredObject("ignored-object", Info, "");
-    /// A field is missing in objects that were never in a cluster, or the pods of a workload are. Roster fills in what an API server would, and the pods that controllers would make; `--namespace`, `--ip-families` and `--zones` describe the cluster.
+    /// A field is missing in objects that were never in a cluster, the status of a Pod is, or the pods of a workload are. Roster fills in what an API server would, and the pods that controllers would make; `--namespace`, `--ip-families` and `--zones` describe the cluster.
     Assumed("assumed", Info, "");
     /// The input has no object of a kind. Roster concludes nothing from that, and plans no removal because of it.
     NotChecked("not-checked", Info, "Add the objects of that kind to the input; or add --complete if the input is the whole cluster.");

@@ -6,8 +6,10 @@ use crate::model::ObjectKey;
 /// How many pods and nodes are assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AssumedPodCounts {
-    /// Pods.
+    /// Pods, with those that are written by hand.
     pub pods: usize,
+    /// Pods that are written by hand: they are in the input, but nothing has run them.
+    pub written: usize,
     /// Their workloads.
     pub workloads: usize,
     /// Nodes, where the input has none.
@@ -25,16 +27,22 @@ impl AssumedPodCounts {
             0 => String::new(),
             n => format!(", on {}", counted(n, "assumed node")),
         };
-        let (pods, workloads) = (counted(self.pods, "pod"), counted(self.workloads, "workload"));
-        let are = if self.pods == 1 { "is" } else { "are" };
+        let made = self.pods - self.written;
+        let has = if self.written == 1 { "has" } else { "have" };
+        let written = format!("{} {has} no status", counted(self.written, "pod"));
+        let is = if made == 1 { "is" } else { "are" };
+        let made_text =
+            format!("{} of {} {is} not in the input", counted(made, "pod"), counted(self.workloads, "workload"));
+        let what = match (made, self.written) {
+            (_, 0) => made_text,
+            (0, _) => written,
+            _ => format!("{made_text}, and {written}"),
+        };
+        let names = match made {
+            0 => String::new(),
+            _ => format!("; names contain \"{}\" for what is generated", workloads::ASSUMED),
+        };
         let key = ObjectKey { kind: "Pod".into(), ..ObjectKey::default() };
-        Some((
-            key,
-            format!(
-                "{pods} of {workloads} {are} not in the input; assumed: ready, at addresses for documentation{nodes}; \
-                 names contain \"{}\" for what is generated",
-                workloads::ASSUMED
-            ),
-        ))
+        Some((key, format!("{what}; assumed: ready, at addresses for documentation{nodes}{names}")))
     }
 }

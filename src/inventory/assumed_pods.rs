@@ -16,24 +16,38 @@ impl Inventory {
         self.findings_of(&self.assumed_objects(defaults, &[], workloads::MAX_PODS), defaults)
     }
 
-    /// Adds the pods that the controllers of the workloads would make, the nodes that they need, and the findings about
-    /// Services and workloads. To be called once, when everything is read. `zones` are those of the cluster, if the input
-    /// has no nodes. A workload with which there would be more than `max_pods` gets none.
+    /// Adds the pods that the controllers of the workloads would make, lets pods run that were never in a cluster, and adds
+    /// the nodes that all of them need, and the findings about Services and workloads. To be called once, when everything
+    /// is read. `zones` are those of the cluster, if the input has no nodes. A workload with which there would be more than
+    /// `max_pods` gets none.
     pub fn assume_pods(&mut self, defaults: &Defaults<'_>, zones: &[Text], max_pods: usize) {
-        if self.workloads.is_empty() {
+        let of_families = self.family_findings(defaults);
+        self.problems.extend(of_families);
+        let has_written = self.pods.iter().any(|pod| defaults.is_written(pod));
+        if self.workloads.is_empty() && !has_written {
             return;
         }
         let assumed = self.assumed_objects(defaults, zones, max_pods);
         let findings = self.findings_of(&assumed, defaults);
+        let mut nodes = assumed.nodes;
+        let mut written = Vec::new();
+        if has_written {
+            // Like pods of workloads, they stand for pods that the input does not have.
+            (written, self.pods) = std::mem::take(&mut self.pods).into_iter().partition(|pod| defaults.is_written(pod));
+            let known = if self.nodes.is_empty() { &nodes } else { &self.nodes };
+            let more = workloads::run_written(&mut written, assumed.pods.len(), known, zones, defaults.families());
+            nodes.extend(more);
+        }
         let has_pods = |outcome: &&WorkloadPods| matches!(outcome, WorkloadPods::Assumed(_));
         self.assumed_pods = AssumedPodCounts {
-            pods: assumed.pods.len(),
+            pods: assumed.pods.len() + written.len(),
+            written: written.len(),
             workloads: assumed.workloads.iter().map(|(_, outcome)| outcome).filter(has_pods).count(),
-            nodes: assumed.nodes.len(),
+            nodes: nodes.len(),
         };
         self.problems.extend(findings);
-        self.pods.extend(assumed.pods.into_iter().map(|a| a.pod));
-        self.nodes.extend(assumed.nodes);
+        self.pods.extend(assumed.pods.into_iter().map(|a| a.pod).chain(written));
+        self.nodes.extend(nodes);
     }
 
     fn assumed_objects(&self, defaults: &Defaults<'_>, zones: &[Text], max_pods: usize) -> AssumedObjects {

@@ -72,6 +72,8 @@ pub struct ClusterIndex<S: Storage> {
     pub(super) slices: Slot<S::Slice, SliceAddresses>,
     /// Namespaces.
     pub(super) namespaces: Slot<NamespaceRow>,
+    /// Why nothing is known of the addresses of pods, though the pods are: they were never in a cluster.
+    pub(super) no_addresses: Option<Unknown>,
 }
 
 impl<S: Storage> ClusterIndex<S> {
@@ -116,7 +118,10 @@ impl<I: IndexReader> Knowledge for I {
     }
 
     fn pod_network(&self, namespace: &str, ip: IpAddr) -> Result<Option<PodNetwork>, Unknown> {
-        self.read(|index| Ok(index.pods.known()?.lookup().network(namespace, ip)))
+        self.read(|index| {
+            let found = index.pods.known()?.lookup().network(namespace, ip);
+            index.no_addresses.filter(|_| found.is_none()).map_or(Ok(found), Err)
+        })
     }
 
     fn is_zone(&self, zone: &str) -> Result<bool, Unknown> {

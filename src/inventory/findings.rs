@@ -34,6 +34,11 @@ impl Findings {
         self.list.len()
     }
 
+    /// Removes the recorded findings for which `keep` returns `false`.
+    pub fn retain(&mut self, keep: impl FnMut(&Finding) -> bool) {
+        self.list.retain(keep);
+    }
+
     /// Appends `other`.
     pub fn merge(&mut self, other: Self) {
         self.more += other.more;

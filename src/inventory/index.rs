@@ -14,12 +14,12 @@ use super::{
 };
 use crate::{
     engine::{
-        reason::{Finding, Reason},
+        reason::{Finding, Reason, Severity},
         stale::{KnownTargets, PodNames},
         state::State,
         unknown_kinds::UnknownKinds,
     },
-    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Service, Text},
+    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Service, Text},
 };
 
 /// All Services with what belongs to them, and the names that only Endpoints or slices have, sorted by namespace and name;
@@ -150,6 +150,39 @@ impl<'a> Index<'a> {
     /// The kinds about which nothing is known.
     pub fn unknown(&self) -> UnknownKinds {
         self.unknown
+    }
+
+    /// Whether the objects may be a part of a cluster.
+    pub fn is_part(&self) -> bool {
+        self.is_part
+    }
+
+    /// The namespaces of the pods that were read.
+    pub(super) fn namespaces_with_pods(&self) -> BTreeSet<&'a Text> {
+        // Pods mostly come namespace by namespace.
+        let runs = self.inventory.pods_of_input().chunk_by(|a, b| a.namespace() == b.namespace());
+        runs.filter_map(|run| run.first()).map(Pod::namespace).collect()
+    }
+
+    /// Counts values that an API server refuses as errors.
+    pub fn refuse_values(&mut self) {
+        for problem in self.problems.iter_mut().filter(|p| matches!(p.code, Reason::InvalidName | Reason::InvalidPort))
+        {
+            problem.severity = Severity::Error;
+        }
+    }
+
+    /// Leaves out the findings about other objects than those of the entries: Services that have no entry, and objects of
+    /// namespaces without one. What cannot be read stays.
+    pub fn retain_problems_of_entries(&mut self) {
+        let entries: BTreeSet<(&str, &str)> =
+            self.entries.iter().map(|e| (e.namespace.as_str(), e.name.as_str())).collect();
+        let namespaces: BTreeSet<&str> = entries.iter().map(|(namespace, _)| *namespace).collect();
+        self.problems.retain(|p| match p.object.kind.as_str() {
+            _ if p.code == Reason::InvalidObject || p.object.name.is_empty() || p.object.namespace.is_empty() => true,
+            "Service" | "Endpoints" => entries.contains(&(p.object.namespace.as_str(), p.object.name.as_str())),
+            _ => namespaces.contains(p.object.namespace.as_str()),
+        });
     }
 
     /// The pods that were read, without assumed ones.

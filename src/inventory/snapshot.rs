@@ -99,6 +99,11 @@ impl<'a> Snapshot<'a> {
             nodes: slot(&inventory.nodes, |n| n, "no nodes were given"),
             slices: slot(&inventory.slices, Placed, "no other slices were given"),
             namespaces: Slot::empty(Unknown("no namespaces were given")),
+            no_addresses: inventory
+                .pods
+                .iter()
+                .all(|p| !p.has_status)
+                .then_some(Unknown("no pods with a status were given")),
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn of(inventory: &Inventory) -> UnknownKinds {
     UnknownKinds {
         services: inventory.services.is_empty(),
         pods: inventory.pods_of_input().is_empty(),
-        assumes_pods: !inventory.workloads.is_empty(),
+        assumes_pods: !inventory.workloads.is_empty() || inventory.assumed_pods.pods > 0,
         nodes: inventory.nodes_of_input().is_empty(),
         endpoints: inventory.endpoints.is_empty(),
     }

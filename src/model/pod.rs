@@ -92,6 +92,8 @@ pub struct Pod {
     pub ips: smallvec::SmallVec<[PodIp; 1]>,
     /// The `Ready` condition.
     pub readiness: PodReadiness,
+    /// Whether `status` says something: nothing has run a pod without it.
+    pub has_status: bool,
 }
 
 impl Pod {
@@ -221,6 +223,14 @@ struct RawStatus {
     container_statuses: Vec<RawContainerStatus>,
 }
 
+impl RawStatus {
+    fn is_empty(&self) -> bool {
+        let texts = [&self.phase, &self.pod_ip];
+        let is_empty = texts.iter().all(|text| text.is_empty());
+        is_empty && self.pod_ips.is_empty() && self.conditions.is_empty() && self.container_statuses.is_empty()
+    }
+}
+
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct RawIp {
@@ -270,6 +280,7 @@ impl From<RawPod> for Pod {
     fn from(raw: RawPod) -> Self {
         let RawPod { metadata, spec, status } = raw;
         let ready = status.conditions.iter().find(|c| c.kind == "Ready");
+        let has_status = !status.is_empty();
         let readiness = if ready.is_some_and(|c| c.status == "True") {
             PodReadiness::Ready
         } else {
@@ -305,6 +316,7 @@ impl From<RawPod> for Pod {
             pod_ip_family: super::Family::of(&status.pod_ip),
             ips: status.pod_ips.into_iter().map(|i| PodIp::new(i.ip)).collect(),
             readiness,
+            has_status,
         }
     }
 }

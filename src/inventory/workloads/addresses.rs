@@ -33,6 +33,11 @@ impl Addresses {
         Self { families, next: 0, nodes: BTreeMap::new() }
     }
 
+    /// The same, where others have the first `used` addresses.
+    pub(super) fn after(used: usize, families: ClusterFamilies) -> Self {
+        Self { next: u32::try_from(used).unwrap_or(u32::MAX), ..Self::new(families) }
+    }
+
     /// The family of the first address of every pod.
     pub(super) fn first_family(&self) -> Family {
         self.families.first()

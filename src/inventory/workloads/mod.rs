@@ -20,6 +20,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod workload;
+mod written_pods;
 
 pub use assume::{AssumedObjects, KnownObjects, MAX_PODS, WorkloadPods, assume};
 pub use autoscaler::Autoscaler;
@@ -32,6 +33,7 @@ pub use scheduling::{NodeKnowledge, NodeTerm, PlacedBy, Scheduling, Toleration};
 pub use selector::{LabelSelector, Requirement};
 pub use template::PodTemplate;
 pub use workload::{JobSpec, Workload, WorkloadController};
+pub use written_pods::run_written;
 
 /// What stands for a hash or for generated letters. Neither ever has a vowel, so that it cannot be a real one.
 pub const ASSUMED: &str = "assumed";

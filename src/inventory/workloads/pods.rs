@@ -83,11 +83,7 @@ impl PodMaker {
     }
 
     fn run(&mut self, pod: &mut Pod, node: &Text) {
-        pod.node_name = node.clone();
-        pod.ips = self.addresses.of_pod(node, pod.host_network).collect();
-        pod.has_pod_ip = true;
-        pod.pod_ip_family = self.addresses.first_family();
-        pod.readiness = PodReadiness::Ready;
+        run(pod, node, &mut self.addresses);
     }
 
     /// A name, and for generated ones a number that makes it unique.
@@ -111,6 +107,15 @@ impl PodMaker {
     }
 }
 
+/// Lets a pod run on a node, ready.
+pub(super) fn run(pod: &mut Pod, node: &Text, addresses: &mut Addresses) {
+    pod.node_name = node.clone();
+    pod.ips = addresses.of_pod(node, pod.host_network).collect();
+    pod.has_pod_ip = true;
+    pod.pod_ip_family = addresses.first_family();
+    pod.readiness = PodReadiness::Ready;
+}
+
 /// What all pods of a workload have in common; not running yet.
 fn prototype(workload: &Workload) -> Pod {
     let template = &workload.template;
@@ -132,6 +137,7 @@ fn prototype(workload: &Workload) -> Pod {
         pod_ip_family: crate::model::Family::V4,
         ips: smallvec::SmallVec::new(),
         readiness: PodReadiness::NotReady(Box::new(NotReadyDetail { unscheduled: true, ..NotReadyDetail::default() })),
+        has_status: true,
     };
     Defaults::default().fill_pod(&mut pod, &mut Assumptions::default());
     pod

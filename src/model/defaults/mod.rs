@@ -117,7 +117,7 @@ impl Defaults<'_> {
     }
 
     /// Whether an object with this `uid` and `resourceVersion` gets defaults.
-    fn apply_to(&self, uid: &Text, resource_version: &Text) -> bool {
+    pub(crate) fn apply_to(&self, uid: &Text, resource_version: &Text) -> bool {
         match self.mode() {
             DefaultsMode::Auto => uid.is_empty() && resource_version.is_empty(),
             DefaultsMode::Always => true,

@@ -1,0 +1,174 @@
+//! The findings about an input by the Services that they are about, to be shown with the explanations of those.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::index::{Entry, Index};
+use crate::{
+    engine::{
+        explain::{Cause, Explanation},
+        reason::{Finding, Reason, Severity},
+    },
+    model::Text,
+};
+
+/// Codes that say why the selector of a Service matches no pod, from the manifests of the workloads.
+const OF_SELECTOR: [Reason; 3] = [Reason::NoReplicas, Reason::SelectorMatchesNoTemplate, Reason::OtherNamespace];
+
+/// What an explanation says of a selector without matches, from the labels of pods.
+const UNMATCHED: [Reason; 3] = [Reason::SelectorMatchesNothing, Reason::LabelDiffers, Reason::OtherNamespace];
+
+/// The findings about an input by Service.
+#[derive(Debug, Default)]
+pub struct ServiceFindings<'a> {
+    /// By namespace and name.
+    by_service: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Finding>>>,
+    /// The namespaces that have pods in the input.
+    with_pods: BTreeSet<&'a Text>,
+    /// Whether the input may be a part of a cluster.
+    is_part: bool,
+}
+
+impl<'a> ServiceFindings<'a> {
+    /// The findings of `index`.
+    pub fn new(index: &'a Index<'_>) -> Self {
+        let mut this = Self { is_part: index.is_part(), with_pods: index.namespaces_with_pods(), ..Self::default() };
+        for finding in index.problems().iter().filter(|f| f.object.kind == "Service") {
+            let of_namespace = this.by_service.entry(&finding.object.namespace).or_default();
+            of_namespace.entry(&finding.object.name).or_default().push(finding);
+        }
+        this
+    }
+
+    /// Adds to the explanation of `entry` the warnings and errors about its manifest.
+    pub fn add_to(&self, entry: &Entry<'_>, explanation: &mut Explanation) {
+        self.explain_selector(entry, explanation);
+        let listed = |f: &Finding| explanation.reasons.iter().any(|c| c.code == f.code);
+        let own = self.of(entry).iter().filter(|f| f.severity > Severity::Info && !listed(f));
+        let added: Vec<Cause> = own.map(|f| cause(f)).collect();
+        explanation.reasons.splice(0..0, added);
+    }
+
+    /// Says why the selector of `entry` matches nothing, where the manifests of workloads say more than labels of pods can.
+    pub fn explain_selector(&self, entry: &Entry<'_>, explanation: &mut Explanation) {
+        let Some(service) = entry.service else { return };
+        if explanation.reasons.iter().all(|c| c.code != Reason::SelectorMatchesNothing) {
+            return;
+        }
+        let mut causes: Vec<Cause> =
+            self.of(entry).iter().filter(|f| OF_SELECTOR.contains(&f.code)).map(|f| cause(f)).collect();
+        // Pods of a namespace of which the input has no pod are made by something that is not in the input.
+        let is_unknown = self.is_part && service.meta.uid.is_empty() && !self.with_pods.contains(entry.namespace);
+        if causes.is_empty() && is_unknown {
+            let detail = format!("nothing in the input makes its pods in namespace {}", entry.namespace);
+            causes.push(Cause::new(Reason::NotChecked, detail));
+        }
+        if !causes.is_empty() {
+            explanation.reasons.retain(|c| !UNMATCHED.contains(&c.code));
+            explanation.reasons.splice(0..0, causes);
+        }
+    }
+
+    fn of(&self, entry: &Entry<'_>) -> &[&'a Finding] {
+        let of_namespace = self.by_service.get(entry.namespace.as_str());
+        of_namespace.and_then(|names| names.get(entry.name.as_str())).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// A finding about the Service itself.
+fn cause(finding: &Finding) -> Cause {
+    let at = finding.pointer.as_ref().map(|at| format!(" (at {at})")).unwrap_or_default();
+    Cause { severity: finding.severity, ..Cause::new(finding.code, format!("{}{at}", finding.message)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{
+        engine::{explain::explain, state::Options},
+        inventory::{AnyObject, Inventory, workloads},
+        model::{ObjectKey, Resource, defaults::Defaults},
+    };
+
+    fn service(namespace: &str, selector: Value) -> AnyObject {
+        let object = json!({ "metadata": { "name": "web", "namespace": namespace },
+            "spec": { "selector": selector, "ports": [{ "port": 80, "protocol": "TCP", "targetPort": 80 }] } });
+        AnyObject::Service(serde_json::from_value(object).unwrap())
+    }
+
+    fn deployment(namespace: &str, app: &str, replicas: u32) -> AnyObject {
+        let object = json!({
+            "metadata": { "name": app, "namespace": namespace },
+            "spec": { "replicas": replicas, "selector": { "matchLabels": { "app": app } }, "template": {
+                "metadata": { "labels": { "app": app } },
+                "spec": { "containers": [{ "name": "c", "ports": [{ "containerPort": 80 }] }] } } } });
+        let workload = workloads::Workload::read(Resource::Deployment, object).unwrap();
+        AnyObject::Workload(Box::new(workload))
+    }
+
+    fn word(severity: Severity) -> &'static str {
+        match severity {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+
+    /// The causes of the Service `web`, of an input that may be a part.
+    fn causes(objects: Vec<AnyObject>, extra: Option<Finding>) -> Vec<String> {
+        let mut inventory = Inventory::default();
+        objects.into_iter().for_each(|o| inventory.add(o));
+        inventory.problems.extend(extra);
+        inventory.assume_pods(&Defaults::default(), &[], workloads::MAX_PODS);
+        let index = inventory.index_of_part();
+        let entry = &index.entries()[0];
+        let mut explanation = explain(&index.state(entry), &Options::default());
+        ServiceFindings::new(&index).add_to(entry, &mut explanation);
+        explanation.reasons.iter().map(|c| format!("{} {} {}", word(c.severity), c.code, c.detail)).collect()
+    }
+
+    #[test]
+    fn the_manifests_say_why_a_selector_matches_nothing() {
+        let web = || json!({ "app": "web" });
+        let refused = Finding {
+            pointer: Some("/spec/ports/0/port".to_owned()),
+            ..Finding::new(Reason::InvalidPort, ObjectKey::new("Service", &"shop".into(), &"web".into()), "port 99999")
+        };
+        for (name, objects, extra, want) in [
+            ("served", vec![service("shop", web()), deployment("shop", "web", 2)], None, vec![]),
+            (
+                "a refused value",
+                vec![service("shop", web()), deployment("shop", "web", 2)],
+                Some(refused),
+                vec!["warning invalid-port port 99999 (at /spec/ports/0/port)"],
+            ),
+            (
+                "no replicas",
+                vec![service("shop", web()), deployment("shop", "web", 0)],
+                None,
+                vec![
+                    "info no-replicas Deployment web is the only workload behind the Service and makes no pods: \
+                     it is scaled to 0 (at /spec/selector)",
+                ],
+            ),
+            (
+                "a typo",
+                vec![service("shop", json!({ "app": "wed" })), deployment("shop", "web", 2)],
+                None,
+                vec![
+                    "warning selector-matches-no-template the selector matches no workload and no pod; nearest: \
+                     Deployment web, which has app=web instead of wed (at /spec/selector)",
+                ],
+            ),
+            (
+                "pods of something else",
+                vec![service("kube-system", web()), deployment("shop", "api", 2)],
+                None,
+                vec!["info not-checked nothing in the input makes its pods in namespace kube-system"],
+            ),
+        ] {
+            assert_eq!(causes(objects, extra), want, "{name}");
+        }
+    }
+}

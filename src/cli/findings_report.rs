@@ -40,7 +40,12 @@ pub(super) struct FindingsReport {
 impl FindingsReport {
     /// The findings about the input; those of severity info only if `wide`, or if the answer depends on them.
     pub(super) fn of_input(findings: &Findings, wide: bool) -> Self {
-        let matters = |f: &&Finding| matches!(f.code, Reason::Assumed | Reason::NotChecked);
+        let matters = |f: &&Finding| match f.code {
+            Reason::Assumed | Reason::NotChecked => true,
+            // Files of a directory, not objects of a kind.
+            Reason::IgnoredObject => f.object.kind.is_empty(),
+            _ => false,
+        };
         let is_shown = |f: &&Finding| wide || f.severity > Severity::Info || matters(f);
         // Why a file cannot be read is on standard error already.
         let brief = |f: &Finding| match f.object.kind.as_str() {

@@ -11,8 +11,9 @@ use clap::Args;
 use super::{
     cluster_args::{self, ClusterArgs},
     defaults_args::DefaultsArgs,
+    directory_input::InputFiles,
     duplicate_places,
-    input_paths::{expand, open},
+    input_paths::open,
     messages,
     progress_line::ProgressLine,
     service_choice::{ChoiceArgs, ServiceChoice},
@@ -41,7 +42,9 @@ pub(super) struct InputArgs {
     choice: ChoiceArgs,
     /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
     /// from standard input (-). May be given several times. Files contain what `kubectl get -o yaml|json` prints:
-    /// objects, lists or several documents, optionally compressed with gzip.
+    /// objects, lists or several documents, optionally compressed with gzip. Of a directory, templates, charts,
+    /// kustomizations, their patches and other files are not read, but counted; directories with versions of the same
+    /// objects, such as dev/ and prod/, are an error.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
     /// The zones of the cluster, separated by commas, where the files have workloads but no Nodes: one node is assumed
@@ -98,6 +101,7 @@ impl InputObjects {
     /// The index of all objects.
     pub(super) fn index(&self) -> Index<'_> {
         let mut index = if self.is_part { self.inventory.index_of_part() } else { self.inventory.index() };
+        index.refuse_values();
         duplicate_places::name(&mut index, &self.files, &self.namespace);
         index
     }
@@ -131,16 +135,17 @@ impl InputArgs {
         ensure!(!self.cluster.is_given(), "-f cannot be combined with --context or --kubeconfig");
         let defaults = self.defaults.with_namespace(self.namespace().unwrap_or_default());
         let mut failed = Vec::new();
-        objects.files = expand(&files)?;
-        for path in &objects.files {
+        let mut input = InputFiles::of(&files)?;
+        let (found, unread) = input.read_found(defaults, &mut objects.inventory)?;
+        objects.inventory.problems.extend(unread.into_iter().map(|why| unread_file("", why)));
+        for path in &input.objects {
             if let Err(error) = read_one(path, defaults, &mut objects.inventory, &progress) {
-                // An answer without the rest of the file must not look complete.
-                let key =
-                    ObjectKey { kind: "File".into(), name: path.display().to_string().into(), ..ObjectKey::default() };
-                objects.inventory.problems.push(Finding::new(Reason::InvalidObject, key, messages::error_text(&error)));
+                let name = path.display().to_string();
+                objects.inventory.problems.push(unread_file(&name, messages::error_text(&error)));
                 failed.push(error);
             }
         }
+        objects.files = found.into_iter().chain(input.objects).collect();
         drop(progress);
         objects.inventory.label_pods(&defaults);
         objects.inventory.assume_pods(&defaults, &self.zones, workloads::MAX_PODS);
@@ -166,6 +171,12 @@ impl InputArgs {
         let (named, _) = self.choice.split(has_input || plugin);
         if has_input || !named.is_empty() { &[] } else { self.choice.targets() }
     }
+}
+
+/// A finding about a file that cannot be read: an answer without the rest of it must not look complete.
+fn unread_file(name: &str, why: String) -> Finding {
+    let key = ObjectKey { kind: "File".into(), name: name.into(), ..ObjectKey::default() };
+    Finding::new(Reason::InvalidObject, key, why)
 }
 
 /// Whether a finding means that an object could not be read.

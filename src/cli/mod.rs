@@ -1,8 +1,8 @@
 //! The command line: reads the arguments, calls the engine, prints the answer.
 //!
 //! One file or folder for each subcommand. The files below are shared:
-//! input (`input_*`, `duplicate_places`, `cluster_args`, `service_choice`), output (`output`, `table`, `column_layout`, `style`, `printable`,
-//! `exact_json`, `xml_text`, `findings_report`), messages.
+//! input (`input_*`, `directory_input`, `manifest_texts`, `duplicate_places`, `cluster_args`, `service_choice`), output
+//! (`output`, `table`, `column_layout`, `style`, `printable`, `exact_json`, `xml_text`, `findings_report`), messages.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
@@ -15,6 +15,7 @@ mod compat;
 mod completions;
 mod convert;
 mod defaults_args;
+mod directory_input;
 mod duplicate_places;
 mod emergency_switch;
 mod exact_json;
@@ -25,6 +26,7 @@ mod input_paths;
 mod input_texts;
 mod label_selector;
 mod line_diff;
+mod manifest_texts;
 mod messages;
 mod outcome;
 mod output;

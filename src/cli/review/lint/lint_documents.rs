@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{manifest_texts::SkippedFile, suppressions::SuppressedFinding};
+use super::suppressions::SuppressedFinding;
 use crate::{
-    cli::review::file_finding::FileFinding,
+    cli::{manifest_texts::SkippedFile, review::file_finding::FileFinding},
     engine::{phrase::counted, reason::Severity},
     lint::Skip,
 };

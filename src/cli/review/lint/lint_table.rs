@@ -5,8 +5,9 @@ use std::{
     io::{self, Write},
 };
 
-use super::{lint_documents::LintSummary, manifest_texts::SkippedFile, suppressions::SuppressedFinding};
+use super::{lint_documents::LintSummary, suppressions::SuppressedFinding};
 use crate::cli::{
+    manifest_texts::SkippedFile,
     output::Output,
     review::{file_finding::FileFinding, review_table::print_fixes},
     style::{BOLD, GREEN},

@@ -5,7 +5,6 @@ mod junit;
 mod lint_documents;
 mod lint_table;
 mod manifest_checks;
-mod manifest_texts;
 mod suppressions;
 
 use std::io::Write;
@@ -22,6 +21,7 @@ use super::{
 };
 use crate::{
     cli::{
+        manifest_texts::{ManifestTexts, SkippedFile},
         messages,
         outcome::Outcome,
         output::{Output, OutputFormat},
@@ -33,13 +33,12 @@ use crate::{
     model::installed::POLICY_KIND,
 };
 use lint_documents::{DocumentCounts, LintDocument, LintSummary};
-use manifest_texts::{ManifestTexts, SkippedFile};
 use suppressions::{SuppressedFinding, SuppressionArgs, write_baseline};
 
 /// Find mistakes in manifests before they are applied, each with its file and line.
 ///
 /// Checks what an API server would refuse (unknown fields, types, names, ports, `EndpointPolicies` by the rules of their
-/// version), what fits not together (a selector that matches no workload, a targetPort that no container has), and what
+/// version), what does not fit together (a selector that matches no workload, a targetPort that no container has), and what
 /// `roster review` denies or warns about. Directories may hold other YAML as well: templates with {{, charts,
 /// kustomizations and their patches, and files without apiVersion and kind are not checked, but counted.
 #[derive(Debug, Args)]
@@ -87,7 +86,7 @@ impl LintArgs {
             &self.sources,
             &context,
             manifests.files,
-            Reading { complete: manifests.complete, recorded_is_stored: true },
+            Reading { complete: manifests.failed.is_empty(), recorded_is_stored: true },
         )?;
         manifest_checks::add(&mut input);
         let suppressed = accepted.apply(&mut input);

@@ -7,12 +7,12 @@ use std::{
 
 use anyhow::ensure;
 
+use super::{
+    input_paths::{expand, is_stdin, open},
+    input_texts::InputFile,
+    messages,
+};
 use crate::{
-    cli::{
-        input_paths::{expand, is_stdin, open},
-        input_texts::InputFile,
-        messages,
-    },
     decode::{self, Document, Source},
     lint::{Kustomizations, Skip},
 };
@@ -21,7 +21,8 @@ use crate::{
 pub(super) struct ManifestTexts {
     texts: Vec<ManifestText>,
     skipped: Vec<SkippedFile>,
-    complete: bool,
+    /// Why files cannot be read.
+    failed: Vec<anyhow::Error>,
 }
 
 struct ManifestText {
@@ -42,8 +43,8 @@ pub(super) struct SkippedFile {
 pub(super) struct Manifests<'a> {
     pub(super) files: Vec<InputFile<'a>>,
     pub(super) skipped: Vec<SkippedFile>,
-    /// Whether all files were read.
-    pub(super) complete: bool,
+    /// Why files cannot be read.
+    pub(super) failed: Vec<String>,
 }
 
 /// What a file is.
@@ -53,27 +54,28 @@ enum ReadFile {
 }
 
 impl ManifestTexts {
-    /// Reads files, directories and standard input. A file that cannot be read is reported on standard error.
+    /// Reads files, directories and standard input.
     pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
-        let mut all = Self { texts: Vec::new(), skipped: Vec::new(), complete: true };
-        for path in expand(paths)? {
-            match read_file(&path, paths.contains(&path)) {
+        Ok(Self::of(expand(paths)?, |path| paths.contains(path)))
+    }
+
+    /// Reads files. `named` says whether one was given by name: then it is meant to be a manifest.
+    pub(super) fn of(files: Vec<PathBuf>, named: impl Fn(&PathBuf) -> bool) -> Self {
+        let mut all = Self { texts: Vec::new(), skipped: Vec::new(), failed: Vec::new() };
+        for path in files {
+            match read_file(&path, named(&path)) {
                 Ok(ReadFile::Text(text)) => all.texts.push(text),
                 Ok(ReadFile::Skipped(file)) => all.skipped.push(file),
-                Err(error) => all.fail(&error),
+                Err(error) => all.failed.push(error),
             }
         }
-        Ok(all)
+        all
     }
 
-    fn fail(&mut self, error: &anyhow::Error) {
-        self.complete = false;
-        messages::error(error);
-    }
-
-    /// The manifests among the documents of the files.
+    /// The manifests among the documents of the files. A file that cannot be read is reported on standard error.
     pub(super) fn manifests(&self) -> Manifests<'_> {
-        let mut manifests = Manifests { files: Vec::new(), skipped: self.skipped.clone(), complete: self.complete };
+        let mut manifests = Manifests { files: Vec::new(), skipped: self.skipped.clone(), failed: Vec::new() };
+        self.failed.iter().for_each(|error| manifests.fail(error));
         let mut kustomizations = Kustomizations::default();
         for text in &self.texts {
             match decode::documents(&text.json, &Source::file(&text.name)) {
@@ -87,8 +89,7 @@ impl ManifestTexts {
                     if let Some(why) = foreign(text.json.as_bytes(), text.named) {
                         manifests.skip(&text.name, why);
                     } else {
-                        manifests.complete = false;
-                        messages::error(&error.into());
+                        manifests.fail(&error.into());
                     }
                 }
             }
@@ -109,6 +110,11 @@ impl ManifestTexts {
 }
 
 impl Manifests<'_> {
+    fn fail(&mut self, error: &anyhow::Error) {
+        messages::error(error);
+        self.failed.push(messages::error_text(error));
+    }
+
     fn skip(&mut self, file: &str, why: Skip) {
         self.skipped.push(SkippedFile { file: file.to_owned(), why });
     }

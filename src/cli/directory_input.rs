@@ -1,0 +1,97 @@
+//! Directories as input: which of their files are manifests, and whether these describe one cluster.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::bail;
+
+use super::{
+    input_paths::expand,
+    input_texts::InputFile,
+    manifest_texts::{ManifestTexts, Manifests, SkippedFile},
+};
+use crate::{
+    decode::{self, Source},
+    engine::reason::{Finding, Reason},
+    inventory::Inventory,
+    lint::{Skip, scopes},
+    model::{ObjectKey, defaults::Defaults, json::raw::object_key},
+};
+
+/// Larger files are what a cluster printed, and are read as a stream.
+const MAX_MANIFEST: u64 = 4 << 20;
+
+/// The files that the arguments name.
+pub(super) struct InputFiles {
+    /// Files of directories that may be manifests, or parts of charts and kustomizations.
+    found: Vec<PathBuf>,
+    /// Files that are given by name, and large ones.
+    pub(super) objects: Vec<PathBuf>,
+}
+
+impl InputFiles {
+    /// The files that `paths` name.
+    pub(super) fn of(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let is_small = |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() <= MAX_MANIFEST);
+        let is_found = |path: &PathBuf| !paths.contains(path) && is_small(path);
+        let (found, objects) = expand(paths)?.into_iter().partition(is_found);
+        Ok(Self { found, objects })
+    }
+
+    /// Reads the manifests of directories, without other files and patches, which are counted. Returns the files that have
+    /// objects, and why others cannot be read.
+    pub(super) fn read_found(
+        &mut self,
+        defaults: Defaults<'_>,
+        inventory: &mut Inventory,
+    ) -> anyhow::Result<(Vec<PathBuf>, Vec<String>)> {
+        let texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false);
+        let Manifests { files, skipped, failed } = texts.manifests();
+        refuse_several_clusters(&files)?;
+        for InputFile { name, documents } in &files {
+            let source = Source { defaults, ..Source::file(name) };
+            decode::objects(documents, &source, inventory, |_, _| {})?;
+        }
+        inventory.problems.extend(not_read(&skipped));
+        let with_objects = files.iter().filter(|file| !file.documents.is_empty());
+        Ok((with_objects.map(|file| PathBuf::from(file.name)).collect(), failed))
+    }
+}
+
+/// Says what was not read.
+fn not_read(skipped: &[SkippedFile]) -> Option<Finding> {
+    let mut counts: BTreeMap<Skip, usize> = BTreeMap::new();
+    skipped.iter().for_each(|file| *counts.entry(file.why).or_default() += 1);
+    let counts: Vec<String> = counts.into_iter().map(|(why, count)| why.counted(count)).collect();
+    let text = format!("not read: {}", counts.join(", "));
+    (!counts.is_empty()).then(|| Finding::new(Reason::IgnoredObject, ObjectKey::default(), text))
+}
+
+/// Fails if directories have versions of one object, such as `dev/` and `prod/`: these are for different clusters.
+fn refuse_several_clusters(files: &[InputFile<'_>]) -> anyhow::Result<()> {
+    let keys = |file: &InputFile<'_>| file.documents.iter().map(|d| object_key(&d.raw)).collect();
+    let keys: Vec<(&str, Vec<ObjectKey>)> = files.iter().map(|file| (file.name, keys(file))).collect();
+    let scopes = scopes(&keys);
+    let mut first: BTreeMap<&ObjectKey, (usize, String)> = BTreeMap::new();
+    for ((file, scope), (_, keys)) in files.iter().zip(&scopes).zip(&keys) {
+        for (key, document) in keys.iter().zip(&file.documents) {
+            let place = format!("{}:{}", file.name, document.line);
+            let (known, other) = first.entry(key).or_insert_with(|| (*scope, place.clone()));
+            if known != scope {
+                bail!(
+                    "{key} is in {other} and in {place}: the directories are versions for different clusters; name one of \
+                     them, such as {}",
+                    directory(file.name)
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The directory of a file, as an argument.
+fn directory(file: &str) -> String {
+    Path::new(file).parent().filter(|p| !p.as_os_str().is_empty()).map_or(".".to_owned(), |p| p.display().to_string())
+}

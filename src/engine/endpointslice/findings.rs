@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     engine::{
         canonical_ips::UncanonicalAddresses,
-        phrase::clip,
+        phrase::{clip, counted},
         profile::MissingNode,
         reason::{Finding, Reason},
         state::SyncReport,
@@ -42,7 +42,9 @@ pub(super) fn of_service(job: &SliceJob<'_>, report: &mut SyncReport) {
 pub(super) fn of_members(job: &SliceJob<'_>, members: &Members<'_>, report: &mut SyncReport) {
     if let Some(&first) = members.missing.first() {
         let (count, pod) = (members.missing.len(), job.pods[first]);
-        let why = format!("{count} pods have no node that exists; pod {}: {}", pod.name(), records::missing_node(pod));
+        let have = if count == 1 { "has" } else { "have" };
+        let pods = counted(count, "pod");
+        let why = format!("{pods} {have} no node that exists; pod {}: {}", pod.name(), records::missing_node(pod));
         let (code, message) = match job.profile.missing_node {
             MissingNode::Abort => (Reason::Frozen, format!("no slice is written: {why}")),
             MissingNode::Skip => (Reason::MissingNodeRetries, format!("the sync fails and is tried again: {why}")),

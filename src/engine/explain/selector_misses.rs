@@ -237,7 +237,7 @@ fn difference(selector: &Labels, count: usize, pod: &Pod) -> Cause {
             None => format!("label {} is missing, {:?} is wanted", clip(key), clip(wanted)),
         })
         .collect();
-    let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
+    let more = if count > 1 { format!(" and {}", counted(count - 1, "other pod")) } else { String::new() };
     let label = |(key, wanted, found): (&Text, &Text, Option<&Text>)| LabelMiss {
         key: key.clone(),
         wanted: wanted.clone(),

@@ -103,11 +103,12 @@ fn who_writes(state: &State<'_>, service: &Service) -> String {
         state.endpoints.map(|e| e.subsets.iter().map(|s| s.addresses.len() + s.not_ready_addresses.len()).sum());
     let endpoints = match addresses {
         Some(n) => format!("there are hand-made Endpoints with {}", counted(n, "address")),
-        None => "there are no Endpoints of its name".to_owned(),
+        None if slices > 0 => return format!("{} by others, and no Endpoints of its name", counted(slices, "slice")),
+        None => return "there are no Endpoints of its name".to_owned(),
     };
     match slices {
         0 => endpoints,
-        n => format!("{endpoints}, and {} not mirrored from them", counted(n, "slice")),
+        n => format!("{endpoints}, and {} by others", counted(n, "slice")),
     }
 }
 
@@ -117,7 +118,7 @@ pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a VerdictTable) -> 
     let unserved = table.ports.iter().enumerate().filter(|(_, t)| !t.served && !t.reasons.is_empty());
     unserved.map(|(index, tally)| {
         let port = ports.get(index).map_or_else(|| "the Service".to_owned(), port_text);
-        let mut why: Vec<(usize, Reason)> = tally.reasons.iter().map(|(r, (pods, _))| (*pods, *r)).collect();
+        let mut why: Vec<(usize, Reason)> = tally.reasons.iter().map(|(r, pods)| (*pods, *r)).collect();
         why.sort_by_key(|(pods, _)| std::cmp::Reverse(*pods));
         let why: Vec<String> =
             why.iter().take(4).map(|(pods, r)| format!("{r} in {}", counted(*pods, "pod"))).collect();

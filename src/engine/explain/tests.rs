@@ -162,7 +162,7 @@ fn a_selector_that_matches_nothing_names_the_nearest_miss() {
             &[
                 "selector-matches-nothing: none of 4 pods in namespace ns",
                 r#"label-differs (Pod ns/p2): pod p2: label app is "wbe", not "web""#,
-                r#"label-differs (Pod ns/p0): pod p0 (and 1 more): label app is "db", not "web""#,
+                r#"label-differs (Pod ns/p0): pod p0 and 1 other pod: label app is "db", not "web""#,
             ],
         ),
         (
@@ -241,6 +241,10 @@ fn the_service_as_a_whole() {
     let endpoints =
         json!({"metadata": {"namespace": "ns", "name": "web"}, "subsets": [{"addresses": [{"ip": "10.0.0.1"}]}]});
     let slice = json!({"metadata": {"namespace": "ns", "name": "s", "labels": {"kubernetes.io/service-name": "web"}}, "addressType": "IPv4"});
+    let sidecar = |name: &str, status: Value| {
+        json!({"metadata": {"namespace": "ns", "name": name, "uid": name, "labels": {"app": "web"}}, "status": status,
+            "spec": {"nodeName": "n", "initContainers": [{"restartPolicy": "Always", "ports": [{"name": "http", "containerPort": 80, "protocol": "TCP"}]}]}})
+    };
     let cases: &[(&str, Value, &[&str])] = &[
         (
             "gone",
@@ -264,6 +268,19 @@ fn the_service_as_a_whole() {
             ],
         ),
         (
+            "the causes in the list that kube-proxy reads, each pod once",
+            json!({
+                "service": service(json!({"selector": {"app": "web"}, "ports": [{"port": 80, "protocol": "TCP", "targetPort": "http"}], "ipFamilies": ["IPv4"]})),
+                "pods": [sidecar("a", json!({"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}], "conditions": [{"type": "Ready", "status": "True"}]})),
+                    sidecar("b", json!({"phase": "Pending"}))],
+                "options": {"compat": "1.32"},
+            }),
+            &[
+                "port-unserved: port 80: no-pod-ip in 1 pod, sidecar-port-ignored in 1 pod",
+                "sidecar-port-split: port 80 is found in a native sidecar by the Endpoints only; pod a has it there",
+            ],
+        ),
+        (
             "ExternalName",
             json!({"service": service(json!({"type": "ExternalName", "selector": {"app": "web"}}))}),
             &["external-name: "],
@@ -271,7 +288,7 @@ fn the_service_as_a_whole() {
         (
             "no selector, nothing by hand",
             json!({"service": service(json!({})), "endpointSlices": [slice]}),
-            &["no-selector: there are no Endpoints of its name, and 1 slice not mirrored from them"],
+            &["no-selector: 1 slice by others, and no Endpoints of its name"],
         ),
         (
             "no selector, Endpoints by hand",

@@ -22,19 +22,23 @@ pub(super) struct VerdictTable {
     pub(super) omitted: usize,
     /// Pods × ports that kube-proxy sends traffic to, because of some list.
     pub(super) served: usize,
+    /// Whether there are slices: kube-proxy reads nothing else.
+    has_slices: bool,
     seen: usize,
     text: usize,
 }
 
-/// The counts of one Service port (or of a Service without ports) over all lists.
+/// The counts of one Service port (or of a Service without ports) over the lists that kube-proxy reads.
 #[derive(Clone, Default)]
 pub(super) struct PortTally {
     /// Whether some pod serves it.
     pub(super) served: bool,
     /// The last pod that does.
     last_served: Option<usize>,
-    /// For each decisive reason the number of pods, and the last of them.
-    pub(super) reasons: BTreeMap<Reason, (usize, usize)>,
+    /// The last pod, and the most severe of its decisive reasons.
+    last: Option<(usize, Reason)>,
+    /// For each reason why pods do not serve it the number of pods: each pod counts once.
+    pub(super) reasons: BTreeMap<Reason, usize>,
 }
 
 /// Arranges records by pod, list and port. A record that names no port counts for every port. `known` is the number
@@ -51,6 +55,7 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut 
     lists.sort_unstable();
     lists.dedup();
     table.counts = lists.iter().map(|s| ScopeCounts::none(**s)).collect();
+    table.has_slices = lists.iter().any(|list| matches!(list, Scope::Slices(_)));
     let mut explained = 0;
     for group in records.chunk_by(|a, b| (a.pod, &a.scope) == (b.pod, &b.scope)) {
         // `None` sorts before every port.
@@ -66,6 +71,7 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut 
         }
         explained += table.add(&place, next..ports, of_pod, &[]);
     }
+    table.ports.iter_mut().for_each(PortTally::finish_pod);
     let total = known.saturating_mul(ports).saturating_mul(table.counts.len());
     table.omitted += total.saturating_sub(explained);
     table
@@ -104,7 +110,11 @@ impl VerdictTable {
         self.counts[place.list].count(state, served, ports.len());
         records.sort_by_key(|r| state_of(r.reason, first.scope) != Some(state));
         for port in ports {
-            self.served += usize::from(self.ports[port].count(place.index, records[0].reason, served));
+            let tally = &mut self.ports[port];
+            if first.scope != Scope::Endpoints || !self.has_slices {
+                tally.count_reason(place.index, records[0].reason);
+            }
+            self.served += usize::from(tally.count_served(place.index, served));
             if self.verdicts.len() == MAX_LISTED_VERDICTS || self.text > MAX_TEXT {
                 self.omitted += 1;
                 continue;
@@ -129,17 +139,33 @@ impl VerdictTable {
 }
 
 impl PortTally {
-    /// Counts a verdict, and returns whether this is the first list in which the pod serves the port. Verdicts come
-    /// pod by pod: each reason counts a pod once, in however many lists.
-    fn count(&mut self, pod: usize, reason: Reason, served: bool) -> bool {
+    /// Counts a verdict, and returns whether this is the first list in which the pod serves the port.
+    fn count_served(&mut self, pod: usize, served: bool) -> bool {
         self.served |= served;
-        let first = served && self.last_served.replace(pod) != Some(pod);
-        let (pods, last) = self.reasons.entry(reason).or_insert((0, usize::MAX));
-        if *last != pod {
-            *pods += 1;
+        served && self.last_served.replace(pod) != Some(pod)
+    }
+
+    /// Notes why a pod does not serve the port. Verdicts come pod by pod: each pod counts once, in however many lists.
+    fn count_reason(&mut self, pod: usize, reason: Reason) {
+        match &mut self.last {
+            Some((last, worst)) if *last == pod => {
+                if reason.severity() > worst.severity() {
+                    *worst = reason;
+                }
+            }
+            _ => {
+                self.finish_pod();
+                self.last = Some((pod, reason));
+            }
         }
-        *last = pod;
-        first
+    }
+
+    /// Counts the last pod.
+    fn finish_pod(&mut self) {
+        let is_cause = |reason: &Reason| !matches!(reason, Reason::Ready | Reason::PublishedNotReady);
+        if let Some((_, reason)) = self.last.take().filter(|(_, reason)| is_cause(reason)) {
+            *self.reasons.entry(reason).or_default() += 1;
+        }
     }
 }
 

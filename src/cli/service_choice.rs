@@ -111,6 +111,11 @@ impl ServiceChoice {
         !self.names.is_empty()
     }
 
+    /// Whether some Services are chosen, and not all.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.is_by_name() || self.namespace.is_some() || self.labels.is_some()
+    }
+
     /// Restricts the index to the chosen Services.
     pub(super) fn apply(&self, index: &mut Index<'_>) -> anyhow::Result<()> {
         if let Some(namespace) = &self.namespace {

@@ -5,6 +5,7 @@ mod convert;
 mod defaults;
 mod explain;
 mod glance;
+mod hand_written;
 mod input;
 mod lint;
 mod lint_faults;

@@ -25,7 +25,7 @@ create EndpointSlice search-*: IPv4, 2 addresses, ports http 8080/TCP
 fn explain_lists_the_pods_that_are_not_served() {
     let want = "\
 cart: selector-matches-nothing none of 16 pods in namespace shop
-cart: label-differs pod cart-ccjkzb7sns-bdx7f (and 1 more): label tier is \"back\", not \"backend\"
+cart: label-differs pod cart-ccjkzb7sns-bdx7f and 1 other pod: label tier is \"back\", not \"backend\"
 catalog: pod catalog-qrjbl8xmbj-hqz2x in Endpoints: named-port-missing
 catalog: pod catalog-qrjbl8xmbj-hqz2x in EndpointSlice IPv4: named-port-missing
 payment: pod payment-6dgktw2zzd-5vxgx in Endpoints: not-ready

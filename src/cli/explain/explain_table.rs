@@ -8,7 +8,7 @@ use std::{
 use super::{
     explainer::Explainer,
     pod_grid::{PodGrid, port_text},
-    served_totals::{ServedTotals, findings, needs_attention},
+    served_totals::{ServedTotals, and_others, findings, needs_attention},
 };
 use crate::{
     cli::{
@@ -56,14 +56,16 @@ pub(super) fn print(explainer: &Explainer<'_>, wide: bool, out: &mut Output) -> 
             Ok(form.block(out, &name, &explanation)?)
         },
     )?;
-    let report = FindingsReport::of_input(explainer.index.problems(), wide);
+    let others = explainer.other_findings();
+    let report = FindingsReport::of_input(&others, wide);
     let mut report = if wide { report } else { report.shortened() };
     report.add_fixes(fixes);
     report.print(out)?;
     if let Some(pod) = explainer.pod.filter(|_| totals.pod_ports == 0) {
         writeln!(out, "no Service selects pod {}", printable(&format!("{}/{}", pod.namespace(), pod.name())))?;
     }
-    writeln!(out, "{BOLD}{}, {}{BOLD:#}", counted(totals.services, "Service"), totals.text())?;
+    let services = counted(totals.services, "Service");
+    writeln!(out, "{BOLD}{services}, {}{}{BOLD:#}", totals.text(), and_others(&others))?;
     Ok(attention)
 }
 

@@ -7,17 +7,19 @@ use crate::{
     engine::{
         explain::{Explanation, Focus, LabelGroups, explain_only},
         plan::selected_pods,
-        reason::Reason,
+        reason::{Finding, Reason, Severity},
         stale::PodNames,
         state::{Options, State},
     },
-    inventory::{Entry, Index, whole},
+    inventory::{Entry, Findings, Index, ServiceFindings, whole},
     model::Pod,
 };
 
 /// Explains every chosen Service.
 pub(super) struct Explainer<'a> {
     pub(super) index: &'a Index<'a>,
+    /// The findings about the manifests of the Services.
+    pub(super) findings: ServiceFindings<'a>,
     pub(super) pods: Vec<&'a Pod>,
     /// The pods that stored addresses are compared with.
     pub(super) names: PodNames<'a>,
@@ -43,7 +45,9 @@ impl Explainer<'_> {
             let groups = selected.is_empty().then(all);
             let targets = Some(self.index.targets(&self.names));
             let unknown = self.index.unknown();
-            return explain_only(&state, &self.options, Focus { pods: groups, targets, unknown, pod: None });
+            let mut all = explain_only(&state, &self.options, Focus { pods: groups, targets, unknown, pod: None });
+            self.findings.add_to(entry, &mut all);
+            return all;
         };
         match selected.iter().position(|p| p.name() == pod.name()) {
             // The Service does not select the pod: explain only how their labels differ.
@@ -55,6 +59,19 @@ impl Explainer<'_> {
             }
             at => explain_only(&state, &self.options, Focus { pod: at, ..Focus::default() }),
         }
+    }
+
+    /// The findings about the input that are not shown with a Service.
+    pub(super) fn other_findings(&self) -> Findings {
+        let mut others = self.index.problems().clone();
+        if self.pod.is_none() {
+            let is_shown = |p: &Finding| {
+                let entry = self.index.get(&p.object.namespace, &p.object.name);
+                p.object.kind == "Service" && p.severity > Severity::Info && entry.is_some_and(|e| e.service.is_some())
+            };
+            others.retain(|p| !is_shown(p));
+        }
+        others
     }
 
     /// Explains every Service on all cores, applies `f`, and passes the results to `sink` in the order of the Services.

@@ -21,7 +21,11 @@ use super::{
     output::{Output, OutputFormat},
     suggestion::nearest,
 };
-use crate::{engine::state::Options, model::Pod};
+use crate::{
+    engine::{reason::Severity, state::Options},
+    inventory::ServiceFindings,
+    model::Pod,
+};
 use explainer::Explainer;
 
 /// Show which pods serve a Service, and why the others do not; or what a code means.
@@ -34,6 +38,9 @@ use explainer::Explainer;
 /// A pod and port count as served if they are ready in a list that kube-proxy reads: in the slices of at least one address
 /// type. Endpoints are listed too, for clients that read them. Stored addresses whose pod or node is gone are stale: they do
 /// not count as served, and are reported.
+///
+/// Findings about the input count as well: those about a Service are shown with it. Where the manifests of a namespace
+/// make none of the pods of a Service, its pods are not checked.
 ///
 /// Where there is nothing to read, the arguments are codes of reasons and rules: `roster explain not-ready` prints what
 /// the code means, and what to do.
@@ -123,8 +130,12 @@ impl ExplainArgs {
                 related_services::retain(&mut index, pod);
             }
         }
+        if pod.is_some() || objects.choice.is_narrow() {
+            index.retain_problems_of_entries();
+        }
         let explainer = Explainer {
             index: &index,
+            findings: ServiceFindings::new(&index),
             pods,
             names: index.pod_names(),
             groups: OnceLock::new(),
@@ -146,7 +157,8 @@ impl ExplainArgs {
             _ => explain_documents::print(&explainer, format.document(), &mut out)?,
         };
         out.flush()?;
-        Ok(Outcome::of(objects.complete, findings))
+        let attention = findings || explainer.other_findings().iter().any(|p| p.severity > Severity::Info);
+        Ok(Outcome::of(objects.complete, attention))
     }
 
     fn find<'a>(&self, pods: &[&'a Pod], wanted: &str) -> anyhow::Result<&'a Pod> {

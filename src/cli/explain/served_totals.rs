@@ -2,10 +2,13 @@
 
 use serde::Serialize;
 
-use crate::engine::{
-    explain::{Cause, Explanation},
-    phrase::counted,
-    reason::{Reason, Severity},
+use crate::{
+    engine::{
+        explain::{Cause, Explanation},
+        phrase::counted,
+        reason::{Reason, Severity},
+    },
+    inventory::Findings,
 };
 
 /// How many pods × ports of how many Services are served.
@@ -35,10 +38,14 @@ impl ServedTotals {
 
     /// How much of a Service is served, such as `1 of 2`.
     pub(super) fn short(self, explanation: &Explanation) -> String {
+        // Where a Service has one port, these are pods.
+        let unit = if explanation.summary.ports > 1 { " pods x ports" } else { "" };
         match self.pod_ports {
             0 => without_pods(explanation).to_owned(),
-            all if self.stale_addresses > 0 => format!("{} of {all}, {} stale", self.served, self.stale_addresses),
-            all => format!("{} of {all}", self.served),
+            all if self.stale_addresses > 0 => {
+                format!("{} of {all}{unit}, {} stale", self.served, self.stale_addresses)
+            }
+            all => format!("{} of {all}{unit}", self.served),
         }
     }
 
@@ -46,7 +53,8 @@ impl ServedTotals {
     pub(super) fn long(self, explanation: &Explanation) -> String {
         let account = match self.pod_ports {
             0 => without_pods(explanation).to_owned(),
-            all => format!("{} of {all} pods x ports served", self.served),
+            all if explanation.summary.ports > 1 => format!("{} of {all} pods x ports served", self.served),
+            all => format!("{} of {} served", self.served, counted(all, "pod")),
         };
         account + &self.and_stale()
     }
@@ -54,7 +62,8 @@ impl ServedTotals {
     /// The pods × ports of all Services.
     pub(super) fn text(self) -> String {
         let Self { pod_ports, served, .. } = self;
-        format!("{pod_ports} pods x ports: {served} served, {} not served{}", pod_ports - served, self.and_stale())
+        let all = if pod_ports == 1 { "1 pod x port".to_owned() } else { format!("{pod_ports} pods x ports") };
+        format!("{all}: {served} served, {} not served{}", pod_ports - served, self.and_stale())
     }
 
     /// `, 2 stale addresses`.
@@ -82,6 +91,14 @@ fn without_pods(explanation: &Explanation) -> &'static str {
 /// All findings of an explanation: those of the Service, and those of its rows.
 pub(super) fn findings(explanation: &Explanation) -> impl Iterator<Item = &Cause> {
     explanation.reasons.iter().chain(explanation.rows.iter().flat_map(|r| &r.reasons))
+}
+
+/// `; 1 warning about other objects`: what the totals of Services do not count.
+pub(super) fn and_others(findings: &Findings) -> String {
+    let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+    let counts = [(count(Severity::Error), "error"), (count(Severity::Warning), "warning")];
+    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n, what)).collect();
+    if counts.is_empty() { String::new() } else { format!("; {} about other objects", counts.join(", ")) }
 }
 
 /// Whether an explanation has a warning or an error.

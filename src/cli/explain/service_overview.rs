@@ -8,7 +8,10 @@ use std::{
 
 use anstyle::Style;
 
-use super::{explainer::Explainer, served_totals::ServedTotals};
+use super::{
+    explainer::Explainer,
+    served_totals::{ServedTotals, and_others},
+};
 use crate::{
     cli::{
         column_layout::wrap,
@@ -23,6 +26,7 @@ use crate::{
         phrase::counted,
         reason::{Reason, Severity},
     },
+    inventory::Findings,
 };
 
 /// The most codes that a line names.
@@ -66,8 +70,9 @@ pub(super) fn print(explainer: &Explainer<'_>, out: &mut Output) -> anyhow::Resu
     )?;
     let width = out.width();
     overview.write(out, width)?;
-    FindingsReport::of_input(explainer.index.problems(), false).shortened().print(out)?;
-    overview.write_summary(out, width)?;
+    let others = explainer.other_findings();
+    FindingsReport::of_input(&others, false).shortened().print(out)?;
+    overview.write_summary(out, &others, width)?;
     Ok(overview.needs_attention())
 }
 
@@ -159,15 +164,17 @@ impl ServiceOverview {
     }
 
     /// Writes the last lines: how many Services have problems, and how to see more.
-    fn write_summary(&self, out: &mut dyn Write, width: Option<usize>) -> io::Result<()> {
+    fn write_summary(&self, out: &mut dyn Write, others: &Findings, width: Option<usize>) -> io::Result<()> {
         let services = counted(self.totals.services, "Service");
+        let others = and_others(others);
         let problems = match (self.errors, self.warnings) {
-            (0, 0) => "no problems".to_owned(),
+            (0, 0) if others.is_empty() => "no problems".to_owned(),
+            (0, 0) => "none with problems".to_owned(),
             (0, warnings) => format!("{warnings} with warnings"),
             (errors, 0) => format!("{errors} with errors"),
             (errors, warnings) => format!("{errors} with errors, {warnings} with warnings"),
         };
-        sentence(out, BOLD, &format!("{services}: {problems}; {}", self.totals.text()), width)?;
+        sentence(out, BOLD, &format!("{services}: {problems}; {}{others}", self.totals.text()), width)?;
         let Some(line) = self.lines.first() else { return Ok(()) };
         let code = line.diagnosis.lead().map(|cause| format!("; `roster explain {}` explains a code", cause.code));
         let more = format!(
@@ -239,7 +246,7 @@ mod tests {
         }
         let mut out = Vec::new();
         overview.write(&mut out, width).unwrap();
-        overview.write_summary(&mut out, width).unwrap();
+        overview.write_summary(&mut out, &Findings::default(), width).unwrap();
         anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
     }
 

@@ -17,9 +17,12 @@ use super::{
     output::{Output, OutputFormat},
     progress_line::ProgressLine,
 };
-use crate::engine::{
-    profile::Minor,
-    state::{Controller, Limit, Options},
+use crate::{
+    engine::{
+        profile::Minor,
+        state::{Controller, Limit, Options},
+    },
+    inventory::ServiceFindings,
 };
 use planner::Planner;
 
@@ -124,6 +127,7 @@ impl PlanArgs {
         let mut out = Output::stdout(format);
         let planner = Planner {
             index: &index,
+            findings: ServiceFindings::new(&index),
             pods: &objects.inventory.pods,
             groups: OnceLock::new(),
             by_name: objects.choice.is_by_name(),

@@ -10,13 +10,15 @@ use crate::{
         profile::Minor,
         state::{Controller, Options, Plan},
     },
-    inventory::{Entry, Index, whole},
+    inventory::{Entry, Index, ServiceFindings, whole},
     model::Pod,
 };
 
 /// Plans every chosen Service.
 pub(super) struct Planner<'a> {
     pub(super) index: &'a Index<'a>,
+    /// The findings about the manifests of the Services.
+    pub(super) findings: ServiceFindings<'a>,
     pub(super) pods: &'a [Pod],
     /// All pods by their labels; built when a Service has no ready address.
     pub(super) groups: OnceLock<LabelGroups<'a>>,
@@ -49,7 +51,9 @@ impl Planner<'_> {
         }
         let groups = self.groups.get_or_init(|| self.pods.iter().collect());
         let focus = Focus { pods: Some(groups), ..Focus::default() };
-        Some(Diagnosis::of(&explain_only(&state, &self.options, focus)))
+        let mut explanation = explain_only(&state, &self.options, focus);
+        self.findings.explain_selector(entry, &mut explanation);
+        Some(Diagnosis::of(&explanation))
     }
 
     /// Calls `f` for every Service, on all cores, and passes the results to `sink` in the order of the Services.

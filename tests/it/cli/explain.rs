@@ -8,7 +8,7 @@ use super::{Case, check, data, roster, roster_with};
 fn every_pod_and_port_has_a_verdict_with_a_reason_and_a_fix() {
     let ran = roster(&["explain", "-f", &data("shop.json")]);
     let want = "\
-shop/web: 1 of 2 pods x ports served
+shop/web: 1 of 2 pods served
   PODS   PORTS            LISTS                          STATE      REASON     DETAIL
   web-0  http 80 -> http  Endpoints, EndpointSlice IPv4  ready      ready
   web-1  http 80 -> http  Endpoints, EndpointSlice IPv4  not ready  not-ready  condition Ready is False \
@@ -47,7 +47,7 @@ fn one_pod_can_be_looked_at() {
             name: "a pod that serves",
             args: &["explain", "-f", &shop, "--pod", "web-0"],
             code: 0,
-            out: "shop/web: 1 of 1 pods x ports served",
+            out: "shop/web: 1 of 1 pod served",
             err: "",
         },
         Case {

@@ -36,7 +36,7 @@ fn many_services_have_a_line_each_and_problems_come_first() {
     // The details are those of before.
     let wide = roster(&["explain", SHOP, "-o", "wide"]).out;
     assert_eq!(roster(&["explain", SHOP, "--wide"]).out, wide);
-    assert!(wide.contains("shop/payment: 1 of 2 pods x ports served\n"), "{wide}");
+    assert!(wide.contains("shop/payment: 1 of 2 pods served\n"), "{wide}");
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn a_pod_has_only_the_services_that_concern_it() {
         ran.out.lines().filter(|line| line.starts_with("shop/")).map(str::to_owned).collect()
     };
     for (args, want) in [
-        (&["db-0"][..], &["shop/db: 1 of 1 pods x ports served"][..]),
-        (&["pod/shop/db-0"], &["shop/db: 1 of 1 pods x ports served"]),
+        (&["db-0"][..], &["shop/db: 1 of 1 pod served"][..]),
+        (&["pod/shop/db-0"], &["shop/db: 1 of 1 pod served"]),
         // No Service selects it, and one nearly does.
         (&["cart-ccjkzb7sns-bdx7f"], &["shop/cart: does not select pod cart-ccjkzb7sns-bdx7f"]),
         // Who asks by name gets an answer.
@@ -224,7 +224,7 @@ fn a_plan_that_publishes_nothing_says_why() {
     let want = "
 Why no ready address is published
 SERVICE   CODE                      DETAIL
-shop/web  selector-matches-nothing  pod web-0 (and 1 more): label app is \"web\", not \"wbe\"";
+shop/web  selector-matches-nothing  pod web-0 and 1 other pod: label app is \"web\", not \"wbe\"";
     assert!(ran.out.contains(want), "{}", ran.out);
 }
 

@@ -134,8 +134,12 @@ fn explain_counts_no_stale_address_as_served() {
     let overview = roster_with(&["explain", "-f", "-"], &[], CLUSTER);
     assert!(overview.out.contains("n/web    1 of 1, 1 stale  warning"), "{}", overview.out);
     let table = roster_with(&["explain", "-f", "-", "-o", "wide"], &[], CLUSTER);
-    assert!(table.out.contains("n/web: 1 of 1 pods x ports served, 1 stale address\n"), "{}", table.out);
-    assert!(table.out.contains("1 pods x ports: 1 served, 0 not served, 2 stale addresses\n"), "{}", table.out);
+    assert!(table.out.contains("n/web: 1 of 1 pod served, 1 stale address\n"), "{}", table.out);
+    assert!(
+        table.out.contains("1 pod x port: 1 served, 0 not served, 2 stale addresses; 1 warning about other objects\n"),
+        "{}",
+        table.out
+    );
     assert!(table.out.contains("not written since the change at 2026-01-02T03:04:05Z"), "{}", table.out);
     assert_eq!(table.code, 1);
 }

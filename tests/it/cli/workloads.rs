@@ -50,7 +50,7 @@ fn a_deployment_is_planned_with_the_pods_that_it_would_have() {
         assert!(ran.out.contains(line), "{line:?} is not in\n{}", ran.out);
     }
     let explained = run(&["explain", "-f", "-"], WEB);
-    assert!(explained.out.contains("shop/web: 2 of 2 pods x ports served"), "{}", explained.out);
+    assert!(explained.out.contains("shop/web: 2 of 2 pods served"), "{}", explained.out);
 }
 
 #[test]

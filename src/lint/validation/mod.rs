@@ -25,7 +25,10 @@ mod workload_spec;
 
 use serde_json::value::RawValue;
 
-use crate::{engine::reason::Finding, model::ObjectKey};
+use crate::{
+    engine::reason::Finding,
+    model::{ObjectKey, json::pointer::Pointer},
+};
 pub use claims::{Claim, claims};
 use faults::Faults;
 pub use schema::Schemas;
@@ -51,8 +54,12 @@ pub fn check(object: &RawValue, key: &ObjectKey) -> Validation {
     if let Some(root) = root {
         schema_walk::walk(object, schemas, root, &mut faults);
         object_meta::check(object, &meta.kind, &mut faults);
-        if meta.kind == "Service" {
-            service::check(object, &mut faults);
+        if meta.kind == "Service"
+            && let Some(spec) = service::ServiceSpec::read(object)
+        {
+            let root = Pointer::At("/spec");
+            service::check(&spec, &root, &mut faults);
+            service_addresses::check(&spec, &root, &mut faults);
         }
         pod_spec::check(object, &meta.kind, &mut faults);
         workload_spec::check(object, &meta.kind, &mut faults);

@@ -8,7 +8,6 @@ use serde_json::{Value, value::RawValue};
 use super::{
     faults::{Faults, quoted},
     object_meta::check_map,
-    service_addresses,
     values::{is_port, lenient, not_port_name, not_qualified, one_of, one_of_given},
 };
 use crate::{
@@ -104,16 +103,20 @@ impl ServicePortSpec {
 /// The range of node ports, unless an API server has another one.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 
-/// Checks the spec of a Service.
-pub(super) fn check(object: &RawValue, faults: &mut Faults<'_>) {
-    let Ok(Manifest { spec }) = serde_json::from_str::<Manifest>(object.get()) else { return };
-    let root = Pointer::At("/spec");
-    check_words(&spec, &root, faults);
-    check_type(&spec, &root, faults);
-    check_affinity(&spec, &root, faults);
-    service_addresses::check(&spec, &root, faults);
-    check_map(&spec.selector, &Pointer::Key(&root, "selector"), faults);
-    check_ports(&spec, &Pointer::Key(&root, "ports"), faults);
+impl ServiceSpec {
+    /// The spec of a Service; `None` if it is not an object.
+    pub(super) fn read(object: &RawValue) -> Option<Self> {
+        serde_json::from_str::<Manifest>(object.get()).ok().map(|manifest| manifest.spec)
+    }
+}
+
+/// Checks the spec of a Service, which is at `root`; its addresses apart.
+pub(super) fn check(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+    check_words(spec, root, faults);
+    check_type(spec, root, faults);
+    check_affinity(spec, root, faults);
+    check_map(&spec.selector, &Pointer::Key(root, "selector"), faults);
+    check_ports(spec, &Pointer::Key(root, "ports"), faults);
 }
 
 /// Fields that have one of a few values.

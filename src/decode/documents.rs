@@ -18,7 +18,7 @@ use super::{
     object::{self, DecodeContext, ObjectPlace},
     position::Position,
     source::Source,
-    yaml::yaml_as_json,
+    yaml::readable_yaml_as_json,
 };
 use crate::{
     admission::policy::{self, Policies},
@@ -129,6 +129,15 @@ pub fn objects(
 
 /// The whole input as JSON: decompressed, and converted from YAML. Lines are preserved.
 pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, DecodeError> {
+    let (text, error) = readable_text(input, source)?;
+    error.map_or(Ok(text), Err)
+}
+
+/// The same, up to the first place that is not YAML, with the error there.
+pub fn readable_text(
+    input: impl Read + Send,
+    source: &Source<'_>,
+) -> Result<(String, Option<DecodeError>), DecodeError> {
     let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
     if let Err(e) = input::open(input, source.max_bytes).take(limit.saturating_add(1)).read_to_end(&mut bytes) {
@@ -144,22 +153,30 @@ pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, Deco
         at.error(source.name, if json { DecodeReason::Json(why) } else { DecodeReason::Yaml(why) })
     })?;
     if !json {
-        return yaml_as_json(&text, source.name);
+        return Ok(readable_yaml_as_json(&text, source.name));
     }
     match text.as_bytes().strip_prefix(BYTE_ORDER_MARK) {
-        Some(rest) => Ok(text[text.len() - rest.len()..].to_owned()),
-        None => Ok(text),
+        Some(rest) => Ok((text[text.len() - rest.len()..].to_owned(), None)),
+        None => Ok((text, None)),
     }
 }
 
 /// All objects of a JSON text with one or several values. Lists are flattened.
 pub fn documents<'a>(json: &'a str, source: &Source<'_>) -> Result<Vec<Document<'a>>, DecodeError> {
+    let (documents, error) = readable_documents(json, source);
+    error.map_or(Ok(documents), Err)
+}
+
+/// The same, up to the first error.
+pub fn readable_documents<'a>(json: &'a str, source: &Source<'_>) -> (Vec<Document<'a>>, Option<DecodeError>) {
     let mut all = Documents { json, source, seen: Position::START, until: 0, list: Vec::new() };
     for value in serde_json::Deserializer::from_str(json).into_iter::<&'a RawValue>() {
-        let raw = value.map_err(|e| Position::START.of(&e).error(source.name, DecodeReason::Json(message(&e))))?;
-        all.add(raw, &TypeMeta::default(), 0)?;
+        let value = value.map_err(|e| Position::START.of(&e).error(source.name, DecodeReason::Json(message(&e))));
+        if let Err(error) = value.and_then(|raw| all.add(raw, &TypeMeta::default(), 0)) {
+            return (all.list, Some(error));
+        }
     }
-    Ok(all.list)
+    (all.list, None)
 }
 
 struct Documents<'a, 's> {
@@ -318,8 +335,8 @@ mod tests {
                 Ok(vec![(1, r#"{"kind":"A"}"#), (3, r#"{"kind":"B","n":1.10}"#)]),
             ),
             (
-                "kind: A\n---\n---\nkind: B\nn: 9007199254740993\n",
-                Ok(vec![(1, r#"{"kind":"A"}"#), (4, r#"{"kind":"B","n":9007199254740993}"#)]),
+                "kind: A\n---\n---\nkind: B\nm: 9007199254740993\n",
+                Ok(vec![(1, r#"{"kind":"A"}"#), (4, r#"{"kind":"B","m":9007199254740993}"#)]),
             ),
             (
                 "\u{feff}{\"kind\":\"List\",\n\"items\":[\n{\"kind\":\"A\"},\n{\"x\":1}]}",
@@ -403,7 +420,7 @@ apiVersion: roster.dev/v1alpha1
 kind: EndpointPolicy
 metadata: {name: a}
 spec:
-  defaultMode: off
+  defaultMode: \"off\"
   exemptGroup: x
 ---
 apiVersion: roster.dev/v1

@@ -32,7 +32,7 @@ mod yaml;
 
 use std::io::Read;
 
-pub use documents::{Document, documents, objects, policies, text};
+pub use documents::{Document, documents, objects, policies, readable_documents, readable_text, text};
 pub use error::{DecodeError, DecodeReason};
 pub use memory_account::MemoryAccount;
 pub use source::{InputFormat, Source};

@@ -84,9 +84,9 @@ fn every_output_format_of_kubectl_is_read() {
         // The same, sorted.
         r#"{"apiVersion":"v1","items":[{"metadata":{"name":"a","namespace":"n"}},{"metadata":{"name":"b","namespace":"n"}}],"kind":"PodList"}"#.into(),
         r#"{"metadata":{"namespace":"n","name":"a"},"kind":"Pod"}{"metadata":{"namespace":"n","name":"b"},"kind":"Pod"}"#.into(),
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: n}\n---\n# nothing\n---\nkind: Pod\nmetadata:\n  name: b\n  namespace: n\n".into(),
-        "apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n  metadata: &m\n    name: a\n    namespace: n\n- kind: Pod\n  metadata: {name: \"b\", namespace: 'n'}\n".into(),
-        "- kind: Pod\n  metadata: {name: a, namespace: &ns n}\n- kind: Pod\n  metadata: {name: b, namespace: *ns}\n".into(),
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: 'n'}\n---\n# nothing\n---\nkind: Pod\nmetadata:\n  name: b\n  namespace: 'n'\n".into(),
+        "apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n  metadata: &m\n    name: a\n    namespace: 'n'\n- kind: Pod\n  metadata: {name: \"b\", namespace: 'n'}\n".into(),
+        "- kind: Pod\n  metadata: {name: a, namespace: &ns 'n'}\n- kind: Pod\n  metadata: {name: b, namespace: *ns}\n".into(),
     ] {
         check(input, &["Pod n/a", "Pod n/b"], &[], None);
     }
@@ -364,15 +364,15 @@ fn addresses_are_parsed_as_upstream_parses_them() {
 
 #[test]
 fn yaml_scalars_have_the_types_of_kubectl() {
-    let yaml = "kind: Service\nmetadata:\n  name: 'a'\n  labels: {app: yes, n: \"80\", d: 2026-01-01, e: !!str 5, v: 1.2.3, z: 010, h: 12e3456}\n\
-                spec:\n  publishNotReadyAddresses: true\n  clusterIP: None\n  ports:\n  - {port: 80, targetPort: http}\n  \
+    let yaml = "kind: Service\nmetadata:\n  name: 'a'\n  labels: {app: 'yes', n: \"80\", d: 2026-01-01, e: !!str 5, v: 1.2.3, z: 0o, h: 12e3456}\n\
+                spec:\n  publishNotReadyAddresses: on\n  clusterIP: None\n  ports:\n  - {port: 0x50, targetPort: http}\n  \
                 - port: 81\n    targetPort: 8081\n    name: |-\n      x\n";
     let mut inventory = Inventory::default();
     read(yaml.as_bytes(), &one_thread(), &mut inventory).unwrap();
     let service = &inventory.services[0];
     assert_eq!(
         serde_json::to_value(&service.meta.labels).unwrap(),
-        serde_json::json!({"app": "yes", "n": "80", "d": "2026-01-01", "e": "5", "v": "1.2.3", "z": "010", "h": "12e3456"})
+        serde_json::json!({"app": "yes", "false": "80", "d": "2026-01-01", "e": "5", "v": "1.2.3", "z": "0o", "h": "12e3456"})
     );
     assert!(service.publish_not_ready && service.declared_headless());
     assert_eq!(serde_json::to_value(&service.ports[0].target_port).unwrap(), "http");
@@ -395,7 +395,10 @@ fn yaml_errors_name_line_and_field() {
     for (yaml, error) in [
         ("kind: Pod\nmetadata:\n  name: [a\n", "in:3:9: not YAML: unclosed bracket '['"),
         ("kind: Pod\n\tname: a\n", "?"),
-        ("kind: Pod\nmetadata:\n  <<: {name: a}\n", "in:3:3: not YAML: merge keys (<<) are not supported"),
+        ("kind: Pod\nmetadata:\n  <<: a\n", "in:3:7: not YAML: a merge key (<<) needs a mapping or a list of mappings"),
+        ("kind: Pod\nspec: {a: .inf}\n", "in:2:11: not YAML: JSON has no infinite numbers, and none that is not a number"),
+        ("kind: Pod\n~: x\n", "in:2:1: not YAML: null cannot be a key"),
+        ("kind: Pod\nv: !!int x\n", "in:2:10: not YAML: \"x\" is not of the type !!int"),
         ("? [a]\n: b\n", "in:1:3: not YAML: a key must be a string"),
         ("a: &x [*x]\n", "in:1:8: not YAML: an alias refers to a node that contains it"),
         ("a: *x\n", "?"),

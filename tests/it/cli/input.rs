@@ -119,7 +119,7 @@ fn duplicate_objects_have_places() {
     let folder = tempfile::tempdir().unwrap();
     let service = |port: u16| {
         format!(
-            "kind: Service\napiVersion: v1\nmetadata: {{name: web, namespace: n}}\nspec: {{ports: [{{port: {port}}}]}}\n"
+            "kind: Service\napiVersion: v1\nmetadata: {{name: web, namespace: 'n'}}\nspec: {{ports: [{{port: {port}}}]}}\n"
         )
     };
     let files =

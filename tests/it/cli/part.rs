@@ -113,7 +113,7 @@ fn an_explanation_without_pods_or_services_does_not_guess() {
 const MANIFESTS: &str = "
 kind: Deployment
 apiVersion: apps/v1
-metadata: {name: web, namespace: n}
+metadata: {name: web, namespace: 'n'}
 spec:
   replicas: 2
   selector: {matchLabels: {app: web}}
@@ -121,12 +121,12 @@ spec:
 ---
 kind: Service
 apiVersion: v1
-metadata: {name: web, namespace: n}
+metadata: {name: web, namespace: 'n'}
 spec: {selector: {app: web}, ports: [{port: 80}]}
 ---
 kind: Service
 apiVersion: v1
-metadata: {name: typo, namespace: n}
+metadata: {name: typo, namespace: 'n'}
 spec: {selector: {app: wbe}, ports: [{port: 80}]}
 ";
 
@@ -135,7 +135,7 @@ const STORED: &str = "
 ---
 kind: Endpoints
 apiVersion: v1
-metadata: {name: web, namespace: n, uid: e, resourceVersion: '7'}
+metadata: {name: web, namespace: 'n', uid: e, resourceVersion: '7'}
 subsets: [{addresses: [{ip: 10.0.0.1}], ports: [{port: 80, protocol: TCP}]}]
 ";
 

@@ -9,12 +9,12 @@ use super::roster_with;
 const CLUSTER: &str = "\
 kind: Service
 apiVersion: v1
-metadata: {name: web, namespace: n, uid: s, resourceVersion: '1'}
+metadata: {name: web, namespace: 'n', uid: s, resourceVersion: '1'}
 spec: {selector: {app: web}, clusterIP: 10.96.0.1, ipFamilies: [IPv4], ports: [{port: 80, targetPort: 80, protocol: TCP}]}
 ---
 kind: Pod
 apiVersion: v1
-metadata: {name: web-1, namespace: n, uid: p1, resourceVersion: '2', labels: {app: web}}
+metadata: {name: web-1, namespace: 'n', uid: p1, resourceVersion: '2', labels: {app: web}}
 spec: {nodeName: n1}
 status: {phase: Running, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], conditions: [{type: Ready, status: 'True'}]}
 ---
@@ -26,24 +26,24 @@ kind: Endpoints
 apiVersion: v1
 metadata:
   name: web
-  namespace: n
+  namespace: 'n'
   resourceVersion: '3'
   labels: {endpoints.kubernetes.io/managed-by: endpoint-controller}
   annotations: {endpoints.kubernetes.io/last-change-trigger-time: '2026-01-02T03:04:05Z'}
 subsets:
 - addresses:
-  - {ip: 10.0.0.1, nodeName: n1, targetRef: {kind: Pod, namespace: n, name: web-1, uid: p1}}
-  - {ip: 10.0.0.2, nodeName: n1, targetRef: {kind: Pod, namespace: n, name: web-2, uid: p2}}
+  - {ip: 10.0.0.1, nodeName: n1, targetRef: {kind: Pod, namespace: 'n', name: web-1, uid: p1}}
+  - {ip: 10.0.0.2, nodeName: n1, targetRef: {kind: Pod, namespace: 'n', name: web-2, uid: p2}}
   ports: [{port: 80, protocol: TCP}]
 ---
 kind: Service
 apiVersion: v1
-metadata: {name: hand, namespace: n, uid: h, resourceVersion: '4'}
+metadata: {name: hand, namespace: 'n', uid: h, resourceVersion: '4'}
 spec: {clusterIP: 10.96.0.2, ipFamilies: [IPv4], ports: [{port: 80, targetPort: 80, protocol: TCP}]}
 ---
 kind: EndpointSlice
 apiVersion: discovery.k8s.io/v1
-metadata: {name: hand-1, namespace: n, labels: {kubernetes.io/service-name: hand}}
+metadata: {name: hand-1, namespace: 'n', labels: {kubernetes.io/service-name: hand}}
 addressType: IPv4
 ports: [{port: 80, protocol: TCP}]
 endpoints: [{addresses: [10.0.0.9], nodeName: n9}]
@@ -52,17 +52,17 @@ kind: EndpointSlice
 apiVersion: discovery.k8s.io/v1
 metadata:
   name: web-old
-  namespace: n
+  namespace: 'n'
   labels:
     kubernetes.io/service-name: web
     endpointslice.kubernetes.io/managed-by: endpointslicemirroring-controller.k8s.io
 addressType: IPv4
 ports: [{port: 80, protocol: TCP}]
-endpoints: [{addresses: [10.0.0.2], targetRef: {kind: Pod, namespace: n, name: web-2, uid: p2}}]
+endpoints: [{addresses: [10.0.0.2], targetRef: {kind: Pod, namespace: 'n', name: web-2, uid: p2}}]
 ---
 kind: Endpoints
 apiVersion: v1
-metadata: {name: gone, namespace: n, resourceVersion: '5'}
+metadata: {name: gone, namespace: 'n', resourceVersion: '5'}
 subsets: [{addresses: [{ip: 10.0.0.5}], ports: [{port: 80}]}]
 ";
 

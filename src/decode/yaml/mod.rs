@@ -3,8 +3,13 @@
 //! Each token is written in its line of the YAML and, if there is room, in its column: positions in the JSON are positions
 //! in the YAML, and error messages need not be translated.
 //!
-//! Scalars follow YAML 1.2 and `kubectl get -o yaml`: only `true` and `false` are booleans (`yes`, `on` and `y` are
-//! strings), only JSON numbers are numbers, and quoted or `!!str` scalars are strings.
+//! Scalars, keys and merge keys mean what they mean to kubectl, which reads YAML 1.1.
+
+mod merge;
+mod scalar;
+
+#[cfg(test)]
+mod tests;
 
 use std::{
     borrow::Cow,
@@ -12,7 +17,8 @@ use std::{
     io::{self, Read},
 };
 
-use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use granit_parser::{Event, Parser, Span, StrInput};
+use memchr::memmem;
 
 use super::{
     error::{DecodeError, DecodeReason, YamlError, read_error},
@@ -21,8 +27,10 @@ use super::{
     stream,
 };
 use crate::inventory::Inventory;
+use merge::{MappingKeys, is_merge_key};
+use scalar::{Scalar, quoted};
 
-/// Most bytes that aliases add and that are recorded for them, all together. A few aliases can expand to terabytes, and
+/// Most bytes that aliases and merge keys add and that are recorded for them, all together. A few aliases can expand to terabytes, and
 /// nested anchors record the same text many times.
 const MAX_ALIASES: usize = 16 << 20;
 
@@ -45,12 +53,18 @@ pub(super) fn read(input: &mut impl Read, source: &Source<'_>, into: &mut Invent
 
 /// Converts YAML to JSON with every token in its line. Several documents follow each other.
 pub fn yaml_as_json(yaml: &str, name: &str) -> Result<String, DecodeError> {
+    let (json, error) = readable_yaml_as_json(yaml, name);
+    error.map_or(Ok(json), Err)
+}
+
+/// The same, up to the first error.
+pub(super) fn readable_yaml_as_json(yaml: &str, name: &str) -> (String, Option<DecodeError>) {
     // Growing would need both the old and the new memory. What is reserved and not written is not taken.
-    let mut json = String::with_capacity(3 * yaml.len());
-    match YamlAsJson::new(yaml).read_to_string(&mut json) {
-        Ok(_) => Ok(json),
-        Err(e) => Err(read_error(e, Position::START, name)),
-    }
+    let mut json = Vec::with_capacity(3 * yaml.len());
+    let read = YamlAsJson::new(yaml).read_to_end(&mut json);
+    // Reading ends between two events: no character is cut.
+    let json = String::from_utf8(json).unwrap_or_default();
+    (json, read.err().map(|e| read_error(e, Position::START, name)))
 }
 
 /// A reader of YAML as JSON.
@@ -63,10 +77,12 @@ pub(super) struct YamlAsJson<'a> {
     at: Position,
     /// The open collections.
     open: Vec<Open>,
-    /// Anchors of nodes that are being written, with their JSON so far.
+    /// The keys of the open mappings, if the text may have merge keys.
+    keys: Option<Vec<MappingKeys>>,
+    /// Anchors of collections that are being written.
     recording: Vec<Recording>,
-    anchors: HashMap<usize, Vec<u8>>,
-    /// The bytes that aliases added, and that are recorded for them.
+    anchors: HashMap<usize, Anchored>,
+    /// The bytes that aliases and merge keys added, and that are recorded for them.
     aliases: usize,
     done: bool,
 }
@@ -82,13 +98,31 @@ enum Open {
     },
     /// In a mapping, before a value.
     Value,
+    /// In a mapping, before what a merge key adds to it.
+    Merge {
+        first: bool,
+        /// Where this is in the YAML.
+        at: Position,
+        /// Where its JSON begins, and the position of that.
+        start: usize,
+        from: Position,
+    },
 }
 
 struct Recording {
     anchor: usize,
     /// The number of open collections around the node.
     depth: usize,
+    /// Where its JSON begins.
+    start: usize,
+}
+
+/// What an alias stands for.
+#[derive(Clone)]
+struct Anchored {
     json: Vec<u8>,
+    /// Its text as a key, if it is a scalar that can be a key.
+    key: Option<String>,
 }
 
 impl<'a> YamlAsJson<'a> {
@@ -99,6 +133,8 @@ impl<'a> YamlAsJson<'a> {
             read: 0,
             at: Position::START,
             open: Vec::new(),
+            // Few files have merge keys, and it takes time to keep all keys of the others.
+            keys: memmem::find(yaml.as_bytes(), b"<<").map(|_| Vec::new()),
             recording: Vec::new(),
             anchors: HashMap::new(),
             aliases: 0,
@@ -113,23 +149,35 @@ impl<'a> YamlAsJson<'a> {
             // The scope of an anchor is its document.
             Event::DocumentEnd => self.anchors.clear(),
             Event::Scalar(text, style, anchor, tag) => {
-                // An empty document, as between two `---`.
-                if self.open.is_empty() && is_null(&text, style, tag.as_deref()) {
+                if self.at_key() && self.keys.is_some() && is_merge_key(&text, style, tag.as_deref()) {
+                    self.begin_merge(at);
                     return Ok(());
                 }
-                let json = if self.at_key() { Cow::Owned(quoted(&text)) } else { scalar(&text, style, tag.as_deref()) };
-                if self.at_key() && text == "<<" && style == ScalarStyle::Plain {
-                    return Err(error(at, "merge keys (<<) are not supported"));
+                let wrong = |message: String| error(at, &message);
+                let value = Scalar::resolve(&text, style, tag.as_deref()).map_err(wrong)?;
+                // An empty document, as between two `---`.
+                if self.open.is_empty() && value == Scalar::Null {
+                    return Ok(());
                 }
-                self.before_node(anchor);
-                self.token(at, json.as_bytes());
-                self.after_node();
+                if matches!(self.open.last(), Some(Open::Merge { .. })) {
+                    return Err(error(at, merge::WANTS_MAPPING));
+                }
+                if anchor != 0 {
+                    self.record_scalar(anchor, &value);
+                }
+                if self.at_key() {
+                    self.key(&value.key().map_err(wrong)?, at);
+                } else {
+                    self.before_node(0);
+                    self.token(at, value.json().map_err(wrong)?.as_bytes());
+                    self.after_node();
+                }
             }
             Event::Alias(anchor) => self.alias(anchor, at)?,
             Event::SequenceStart(_, anchor, _) => self.begin(at, anchor, b"[", Open::Sequence { first: true })?,
             Event::MappingStart(_, anchor, _) => self.begin(at, anchor, b"{", Open::Key { first: true })?,
-            Event::SequenceEnd => self.end(at, b"]"),
-            Event::MappingEnd => self.end(at, b"}"),
+            Event::SequenceEnd => self.end(at, b"]")?,
+            Event::MappingEnd => self.end(at, b"}")?,
             _ => {}
         }
         if self.aliases > MAX_ALIASES {
@@ -142,6 +190,16 @@ impl<'a> YamlAsJson<'a> {
         matches!(self.open.last(), Some(Open::Key { .. }))
     }
 
+    /// Writes a key of a mapping.
+    fn key(&mut self, key: &str, at: Position) {
+        self.drop_merged(key);
+        self.before_node(0);
+        let start = self.json.len();
+        self.token(at, quoted(key).as_bytes());
+        self.note_member(key, start, false);
+        self.after_node();
+    }
+
     fn begin(&mut self, at: Position, anchor: usize, bracket: &[u8], open: Open) -> Result<(), YamlError> {
         if self.at_key() {
             return Err(error(at, "a key must be a string"));
@@ -149,27 +207,38 @@ impl<'a> YamlAsJson<'a> {
         self.before_node(anchor);
         self.token(at, bracket);
         self.open.push(open);
+        if let (Some(keys), Open::Key { .. }) = (&mut self.keys, open) {
+            keys.push(MappingKeys::default());
+        }
         Ok(())
     }
 
-    fn end(&mut self, at: Position, bracket: &[u8]) {
-        self.open.pop();
+    fn end(&mut self, at: Position, bracket: &[u8]) -> Result<(), YamlError> {
+        if let (Some(Open::Key { .. }), Some(keys)) = (self.open.pop(), &mut self.keys) {
+            keys.pop();
+        }
         self.token(at, bracket);
         self.after_node();
+        self.merge_if_complete()
     }
 
     fn alias(&mut self, anchor: usize, at: Position) -> Result<(), YamlError> {
-        let Some(json) = self.anchors.get(&anchor).cloned() else {
+        let Some(Anchored { json, key }) = self.anchors.get(&anchor).cloned() else {
             return Err(error(at, "an alias refers to a node that contains it"));
         };
-        if self.at_key() && !json.starts_with(b"\"") {
-            return Err(error(at, "a key must be a string"));
-        }
         self.aliases += json.len();
+        if self.at_key() {
+            let key = key.ok_or_else(|| error(at, "a key must be a string"))?;
+            self.key(&key, at);
+            return Ok(());
+        }
+        if matches!(self.open.last(), Some(Open::Merge { .. })) && !json.starts_with(b"{") {
+            return Err(error(at, merge::WANTS_MAPPING));
+        }
         self.before_node(0);
         self.token(at, &json);
         self.after_node();
-        Ok(())
+        self.merge_if_complete()
     }
 
     /// Writes the comma before a node, and starts to record it if it has an anchor.
@@ -181,10 +250,10 @@ impl<'a> YamlAsJson<'a> {
                     self.write(b",");
                 }
             }
-            Some(Open::Value) | None => {}
+            Some(Open::Value | Open::Merge { .. }) | None => {}
         }
         if anchor != 0 {
-            self.recording.push(Recording { anchor, depth: self.open.len(), json: Vec::new() });
+            self.recording.push(Recording { anchor, depth: self.open.len(), start: self.json.len() });
         }
     }
 
@@ -192,18 +261,35 @@ impl<'a> YamlAsJson<'a> {
     fn after_node(&mut self) {
         let depth = self.open.len();
         while let Some(last) = self.recording.pop_if(|r| r.depth == depth) {
-            self.anchors.insert(last.anchor, last.json);
+            let json = &self.json[last.start..];
+            self.aliases += json.len();
+            // Otherwise, the event fails.
+            if self.aliases <= MAX_ALIASES {
+                self.anchors.insert(last.anchor, Anchored { json: compact(json), key: None });
+            }
         }
         match self.open.last_mut() {
             Some(open @ Open::Key { .. }) => {
                 *open = Open::Value;
                 self.write(b":");
             }
-            Some(open @ Open::Value) => *open = Open::Key { first: false },
-            Some(Open::Sequence { .. }) => {}
+            Some(open @ Open::Value) => {
+                *open = Open::Key { first: false };
+                self.end_member();
+            }
+            Some(Open::Sequence { .. } | Open::Merge { .. }) => {}
             // A line break separates documents.
             None => self.write(b"\n"),
         }
+    }
+
+    /// An alias of a scalar may be a key or a value, whichever the scalar itself is.
+    fn record_scalar(&mut self, anchor: usize, value: &Scalar<'_>) {
+        // What is not JSON cannot be a value, but a key.
+        let json = value.json().unwrap_or_default().into_owned().into_bytes();
+        let key = value.key().ok().map(Cow::into_owned);
+        self.aliases += json.len();
+        self.anchors.insert(anchor, Anchored { json, key });
     }
 
     /// Writes `json` at its position in the YAML, unless that position has passed.
@@ -228,18 +314,21 @@ impl<'a> YamlAsJson<'a> {
     fn write(&mut self, json: &[u8]) {
         self.json.extend_from_slice(json);
         self.at = self.at.after(json);
-        self.aliases += json.len() * self.recording.len();
-        for recording in &mut self.recording {
-            recording.json.extend_from_slice(json);
-        }
+    }
+
+    /// Whether the JSON so far is needed again: to record it, or because a merge key may change it.
+    fn is_held(&self) -> bool {
+        !self.recording.is_empty() || self.keys.is_some() && !self.open.is_empty()
     }
 }
 
 impl Read for YamlAsJson<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.read == self.json.len() && !self.done {
+        if self.read == self.json.len() {
             self.json.clear();
             self.read = 0;
+        }
+        while (self.json.is_empty() || self.is_held()) && !self.done {
             match self.parser.next_event() {
                 None => self.done = true,
                 Some(Ok((event, span))) => self.event(event, place(&span)).map_err(io::Error::other)?,
@@ -256,40 +345,24 @@ impl Read for YamlAsJson<'_> {
     }
 }
 
+/// JSON without the white space between its tokens.
+fn compact(json: &[u8]) -> Vec<u8> {
+    let (mut in_string, mut escaped) = (false, false);
+    let mut compact = Vec::with_capacity(json.len());
+    for &byte in json {
+        if in_string || !byte.is_ascii_whitespace() {
+            compact.push(byte);
+        }
+        in_string ^= byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+    }
+    compact
+}
+
 fn error(at: Position, message: &str) -> YamlError {
     YamlError { at, message: message.to_owned() }
 }
 
 fn place(span: &Span) -> Position {
     Position { line: span.start.line(), column: span.start.col() + 1 }
-}
-
-fn is_text(style: ScalarStyle, tag: Option<&Tag>) -> bool {
-    style != ScalarStyle::Plain || tag.is_some_and(|t| t.core_suffix() == Some("str"))
-}
-
-fn is_null(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
-    !is_text(style, tag) && matches!(text, "" | "~" | "null" | "Null" | "NULL")
-}
-
-fn scalar<'t>(text: &'t str, style: ScalarStyle, tag: Option<&Tag>) -> Cow<'t, str> {
-    match text {
-        _ if is_text(style, tag) => Cow::Owned(quoted(text)),
-        _ if is_null(text, style, tag) => Cow::Borrowed("null"),
-        "true" | "True" | "TRUE" => Cow::Borrowed("true"),
-        "false" | "False" | "FALSE" => Cow::Borrowed("false"),
-        _ if is_number(text) => Cow::Borrowed(text),
-        _ => Cow::Owned(quoted(text)),
-    }
-}
-
-/// Whether a scalar is a JSON number. A number out of range is a string, as in kubectl: a hash may look like `12e3456`.
-fn is_number(text: &str) -> bool {
-    text.starts_with(|c: char| c == '-' || c.is_ascii_digit())
-        && text.parse::<f64>().is_ok_and(f64::is_finite)
-        && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok_and(|raw| raw.get() == text)
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

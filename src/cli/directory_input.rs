@@ -5,12 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 
 use super::{
     input_paths::expand,
     input_texts::InputFile,
     manifest_texts::{ManifestTexts, Manifests, SkippedFile},
+    messages,
 };
 use crate::{
     decode::{self, Source},
@@ -47,8 +48,10 @@ impl InputFiles {
         defaults: Defaults<'_>,
         inventory: &mut Inventory,
     ) -> anyhow::Result<(Vec<PathBuf>, Vec<String>)> {
-        let texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false);
-        let Manifests { files, skipped, failed } = texts.manifests();
+        let texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false)?;
+        let Manifests { files, skipped, unreadable } = texts.manifests();
+        let failed: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
+        failed.iter().for_each(|why| messages::error(&anyhow!("{why}")));
         refuse_several_clusters(&files)?;
         for InputFile { name, documents } in &files {
             let source = Source { defaults, ..Source::file(name) };

@@ -1,6 +1,7 @@
 //! The files of a directory that mixes manifests with charts, kustomizations and other YAML.
 
 use std::{
+    fmt,
     io::Read,
     path::{Path, PathBuf},
 };
@@ -10,24 +11,23 @@ use anyhow::ensure;
 use super::{
     input_paths::{expand, is_stdin, open},
     input_texts::InputFile,
-    messages,
 };
 use crate::{
-    decode::{self, Document, Source},
-    lint::{Kustomizations, Skip},
+    decode::{self, DecodeError, Document, Source},
+    lint::{Kustomizations, Skip, without_placeholders},
 };
 
-/// The texts of all files that can be read, as JSON with the same line numbers.
+/// The texts of all files, as JSON with the same line numbers.
 pub(super) struct ManifestTexts {
     texts: Vec<ManifestText>,
     skipped: Vec<SkippedFile>,
-    /// Why files cannot be read.
-    failed: Vec<anyhow::Error>,
 }
 
 struct ManifestText {
     name: String,
     json: String,
+    /// Where and why the JSON ends before the file does.
+    error: Option<UnreadablePlace>,
     /// Whether the file was given by name: then it is meant to be a manifest.
     named: bool,
 }
@@ -43,8 +43,39 @@ pub(super) struct SkippedFile {
 pub(super) struct Manifests<'a> {
     pub(super) files: Vec<InputFile<'a>>,
     pub(super) skipped: Vec<SkippedFile>,
-    /// Why files cannot be read.
-    pub(super) failed: Vec<String>,
+    /// The files that cannot be read to their ends.
+    pub(super) unreadable: Vec<UnreadableFile<'a>>,
+}
+
+/// A file that cannot be read to its end.
+pub(super) struct UnreadableFile<'a> {
+    pub(super) file: &'a str,
+    pub(super) place: UnreadablePlace,
+}
+
+impl fmt::Display for UnreadableFile<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnreadablePlace { line, column, why } = &self.place;
+        match column {
+            Some(column) => write!(f, "{}:{line}:{column}: {why}", self.file),
+            None => write!(f, "{}: {why}", self.file),
+        }
+    }
+}
+
+/// Where a file cannot be read any further, and why.
+#[derive(Clone)]
+pub(super) struct UnreadablePlace {
+    pub(super) line: usize,
+    /// `None` if nothing of the file can be read.
+    pub(super) column: Option<usize>,
+    pub(super) why: String,
+}
+
+impl UnreadablePlace {
+    fn of(error: &DecodeError) -> Self {
+        Self { line: error.line, column: Some(error.column), why: error.reason.to_string() }
+    }
 }
 
 /// What a file is.
@@ -56,43 +87,40 @@ enum ReadFile {
 impl ManifestTexts {
     /// Reads files, directories and standard input.
     pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
-        Ok(Self::of(expand(paths)?, |path| paths.contains(path)))
+        Self::of(expand(paths)?, |path| paths.contains(path))
     }
 
     /// Reads files. `named` says whether one was given by name: then it is meant to be a manifest.
-    pub(super) fn of(files: Vec<PathBuf>, named: impl Fn(&PathBuf) -> bool) -> Self {
-        let mut all = Self { texts: Vec::new(), skipped: Vec::new(), failed: Vec::new() };
+    pub(super) fn of(files: Vec<PathBuf>, named: impl Fn(&PathBuf) -> bool) -> anyhow::Result<Self> {
+        let mut all = Self { texts: Vec::new(), skipped: Vec::new() };
         for path in files {
-            match read_file(&path, named(&path)) {
-                Ok(ReadFile::Text(text)) => all.texts.push(text),
-                Ok(ReadFile::Skipped(file)) => all.skipped.push(file),
-                Err(error) => all.failed.push(error),
+            match read_file(&path, named(&path))? {
+                ReadFile::Text(text) => all.texts.push(text),
+                ReadFile::Skipped(file) => all.skipped.push(file),
             }
         }
-        all
+        Ok(all)
     }
 
-    /// The manifests among the documents of the files. A file that cannot be read is reported on standard error.
+    /// The manifests among the documents of the files.
     pub(super) fn manifests(&self) -> Manifests<'_> {
-        let mut manifests = Manifests { files: Vec::new(), skipped: self.skipped.clone(), failed: Vec::new() };
-        self.failed.iter().for_each(|error| manifests.fail(error));
+        let mut manifests = Manifests { files: Vec::new(), skipped: self.skipped.clone(), unreadable: Vec::new() };
         let mut kustomizations = Kustomizations::default();
         for text in &self.texts {
-            match decode::documents(&text.json, &Source::file(&text.name)) {
-                Ok(documents) => {
-                    for document in &documents {
-                        kustomizations.add(&text.name, &document.raw);
-                    }
-                    manifests.files.push(InputFile { name: &text.name, documents });
+            let (documents, error) = decode::readable_documents(&text.json, &Source::file(&text.name));
+            // The text of a file that is not YAML ends within a document.
+            let error = text.error.clone().or_else(|| error.as_ref().map(UnreadablePlace::of));
+            if let Some(place) = error {
+                if let Some(why) = foreign(text.json.as_bytes(), text.named) {
+                    manifests.skip(&text.name, why);
+                    continue;
                 }
-                Err(error) => {
-                    if let Some(why) = foreign(text.json.as_bytes(), text.named) {
-                        manifests.skip(&text.name, why);
-                    } else {
-                        manifests.fail(&error.into());
-                    }
-                }
+                manifests.unreadable.push(UnreadableFile { file: &text.name, place });
             }
+            for document in &documents {
+                kustomizations.add(&text.name, &document.raw);
+            }
+            manifests.files.push(InputFile { name: &text.name, documents });
         }
         let files = std::mem::take(&mut manifests.files);
         for InputFile { name, documents } in files {
@@ -110,11 +138,6 @@ impl ManifestTexts {
 }
 
 impl Manifests<'_> {
-    fn fail(&mut self, error: &anyhow::Error) {
-        messages::error(error);
-        self.failed.push(messages::error_text(error));
-    }
-
     fn skip(&mut self, file: &str, why: Skip) {
         self.skipped.push(SkippedFile { file: file.to_owned(), why });
     }
@@ -125,27 +148,48 @@ fn skip(file: &str, document: &Document<'_>, kustomizations: &Kustomizations) ->
 }
 
 fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
-    let (name, mut input) = open(path.strip_prefix(".").unwrap_or(path))?;
+    let unread = |name: String, why: String| {
+        let error = Some(UnreadablePlace { line: 1, column: None, why });
+        Ok(ReadFile::Text(ManifestText { name, json: String::new(), error, named: true }))
+    };
+    let (name, mut input) = match open(path.strip_prefix(".").unwrap_or(path)) {
+        Ok(opened) => opened,
+        Err(error) => return unread(path.display().to_string(), format!("{error:#}")),
+    };
     let mut bytes = Vec::new();
-    input.read_to_end(&mut bytes).map_err(|e| anyhow::anyhow!("{name}: {e}"))?;
-    let skipped = |why| Ok(ReadFile::Skipped(SkippedFile { file: name.clone(), why }));
-    match decode::text(bytes.as_slice(), &Source::file(&name)) {
-        Ok(json) if json.trim_ascii().is_empty() => {
-            ensure!(!is_stdin(path), "{name}: is empty");
-            skipped(Skip::Empty)
-        }
-        Ok(json) => Ok(ReadFile::Text(ManifestText { name, json, named })),
-        Err(error) => foreign(&bytes, named).map_or(Err(error.into()), skipped),
+    if let Err(error) = input.read_to_end(&mut bytes) {
+        return unread(name, error.to_string());
     }
+    let (json, error) = match decode::readable_text(bytes.as_slice(), &Source::file(&name)) {
+        Ok((json, error)) => (json, error),
+        Err(error) => (String::new(), Some(error)),
+    };
+    if let Some(why) = error.as_ref().and_then(|_| foreign(&bytes, named)) {
+        return Ok(ReadFile::Skipped(SkippedFile { file: name, why }));
+    }
+    if error.is_none() && json.trim_ascii().is_empty() {
+        ensure!(!is_stdin(path), "{name}: is empty");
+        return Ok(ReadFile::Skipped(SkippedFile { file: name, why: Skip::Empty }));
+    }
+    let error = error.as_ref().map(UnreadablePlace::of);
+    Ok(ReadFile::Text(ManifestText { name, json, error, named }))
 }
 
 /// What text that is neither YAML nor JSON is, if it is not meant as a manifest: a template, a configuration file with
 /// comments in JSON, or YAML with types of another program.
 fn foreign(text: &[u8], named: bool) -> Option<Skip> {
-    if contains(text, b"{{") || contains(text, b"{%") {
+    if contains(text, b"{{") || contains(text, b"{%") || is_yaml_without_placeholders(text) {
         return Some(Skip::Template);
     }
     (!named && !contains(text, b"apiVersion")).then_some(Skip::NotManifest)
+}
+
+/// Whether text that is not YAML has placeholders, and is YAML with words in their places.
+fn is_yaml_without_placeholders(text: &[u8]) -> bool {
+    std::str::from_utf8(text).ok().and_then(without_placeholders).is_some_and(|text| {
+        let source = Source::file("");
+        decode::text(text.as_bytes(), &source).is_ok_and(|json| decode::documents(&json, &source).is_ok())
+    })
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

@@ -17,5 +17,5 @@ pub use baseline::{Baseline, BaselineEntry};
 pub use finding_key::FindingKey;
 pub use kustomization::Kustomizations;
 pub use scopes::scopes;
-pub use skip::{Skip, is_template};
+pub use skip::{Skip, is_template, without_placeholders};
 pub use waiver::{IGNORE_ANNOTATION, Waiver, WaiverFault, WaiverFileFault, Waivers, annotation_waivers};

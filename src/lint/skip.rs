@@ -1,6 +1,6 @@
 //! Files and documents of a directory that are not manifests.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use serde::{
     Deserializer, Serialize,
@@ -14,7 +14,7 @@ use crate::model::{installed::POLICY_GROUP, json::raw::JsonMembers};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Skip {
-    /// A template of Helm or of another program: it has `{{`.
+    /// A template of Helm, envsubst or another program: it has `{{` or `${NAME}`.
     Template,
     /// `Chart.yaml`.
     Chart,
@@ -79,20 +79,55 @@ impl Skip {
     }
 }
 
-/// Texts of an object that programs in its pods expand, and not the tool that writes the object.
-const FOREIGN: [&str; 7] = ["annotations", "command", "args", "env", "data", "stringData", "binaryData"];
+/// Texts of an object that programs in its pods expand, and not the tool that writes the object; and the image, of which
+/// no check knows more than that it is a string.
+const FOREIGN: [&str; 8] = ["annotations", "command", "args", "env", "data", "stringData", "binaryData", "image"];
 
-/// Whether the object has `{{` where only a template has it: not in commands or annotations.
+/// Whether the object has `{{` or `${NAME}` where only a template has it: not in commands or annotations.
 pub fn is_template(object: &RawValue) -> bool {
     let mut found = false;
-    if object.get().contains("{{") {
+    if object.get().contains("{{") || object.get().contains("${") {
         // Reading ends at the first one, which the parser takes for an error.
         let _ = Placeholders(&mut found).deserialize(&mut serde_json::Deserializer::from_str(object.get()));
     }
     found
 }
 
-/// Looks for `{{` in the strings of a value.
+/// Whether a string has a placeholder.
+fn is_placeholder(text: &str) -> bool {
+    text.contains("{{") || placeholder(text).is_some()
+}
+
+/// Where the first `${NAME}` is, as envsubst and Flux replace it, or `${NAME:-default}`.
+fn placeholder(text: &str) -> Option<Range<usize>> {
+    let mut from = 0;
+    while let Some(start) = text[from..].find("${").map(|at| from + at) {
+        let inner = &text[start + 2..];
+        let name = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let end = inner.find(['}', '\n']).filter(|&end| inner.as_bytes()[end] == b'}');
+        let follows = inner.as_bytes().get(name).is_some_and(|b| b"}:-=".contains(b));
+        match end {
+            Some(end) if name > 0 && !inner.as_bytes()[0].is_ascii_digit() && follows => {
+                return Some(start..start + 2 + end + 1);
+            }
+            _ => from = start + 2,
+        }
+    }
+    None
+}
+
+/// The text with a word of the same length for each `${NAME}`; `None` if it has none.
+pub fn without_placeholders(text: &str) -> Option<String> {
+    let (mut rest, mut replaced) = (text, String::new());
+    while let Some(range) = placeholder(rest) {
+        replaced.push_str(&rest[..range.start]);
+        replaced.extend(range.clone().map(|_| 'x'));
+        rest = &rest[range.end..];
+    }
+    if replaced.is_empty() { None } else { Some(replaced + rest) }
+}
+
+/// Looks for placeholders in the strings of a value.
 struct Placeholders<'a>(&'a mut bool);
 
 impl<'de> DeserializeSeed<'de> for Placeholders<'_> {
@@ -111,7 +146,7 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        *self.0 |= text.contains("{{");
+        *self.0 |= is_placeholder(text);
         Ok(())
     }
 
@@ -142,7 +177,7 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(name) = map.next_key::<String>()? {
-            *self.0 |= name.contains("{{");
+            *self.0 |= is_placeholder(&name);
             if FOREIGN.contains(&name.as_str()) {
                 map.next_value::<IgnoredAny>()?;
             } else {
@@ -167,6 +202,9 @@ mod tests {
             ("a.yaml", service("web"), None),
             ("a.yaml", service("{{ .Release.Name }}-web"), Some(Skip::Template)),
             ("a.yaml", args, None),
+            ("a.yaml", service("${APP}"), Some(Skip::Template)),
+            ("a.yaml", service("web-${APP:-x}"), Some(Skip::Template)),
+            ("a.yaml", service("$web-${}-${1}-${a b}"), None),
             ("a.yaml", json!({ "replicas": 1 }), Some(Skip::NotManifest)),
             ("a.yaml", json!(5), Some(Skip::NotManifest)),
             // It is meant as a manifest.
@@ -182,6 +220,20 @@ mod tests {
         ] {
             let raw = serde_json::value::to_raw_value(&object).unwrap();
             assert_eq!(Skip::of_document(file, &raw), want, "{file} {object}");
+        }
+    }
+
+    #[test]
+    fn placeholders_are_replaced_by_words() {
+        for (text, want) in [
+            ("a: 1", None),
+            ("a: ${", None),
+            ("a: ${A\n}", None),
+            ("{a: ${A}}", Some("{a: xxxx}")),
+            ("${A:=b c}: ${", Some("xxxxxxxxx: ${")),
+            ("é${_a1-}${A}é", Some("éxxxxxxxxxxxé")),
+        ] {
+            assert_eq!(without_placeholders(text).as_deref(), want, "{text}");
         }
     }
 }

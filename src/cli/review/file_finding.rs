@@ -4,7 +4,11 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     admission::{Decision, Mode, Rule, RuleFinding},
-    cli::{messages, printable::printable},
+    cli::{
+        manifest_texts::{UnreadableFile, UnreadablePlace},
+        messages,
+        printable::printable,
+    },
     decode::Document,
     engine::reason::{Finding, Reason, Severity},
     model::{ObjectKey, Text, installed::POLICY_KIND, json::pointer::field_path},
@@ -210,6 +214,23 @@ impl<'a> FileFinding<'a> {
         }
     }
 
+    /// A file that cannot be read beyond a place. It is not known which object is there.
+    pub(super) fn unreadable(unreadable: UnreadableFile<'a>) -> Self {
+        let UnreadableFile { file, place: UnreadablePlace { line, column, why } } = unreadable;
+        Self {
+            file,
+            line,
+            column,
+            object: ObjectKey::default(),
+            severity: Severity::Error,
+            effect: FindingEffect::Invalid,
+            code: FindingCode::Reason(Reason::InvalidObject),
+            policy: None,
+            field: String::new(),
+            message: why,
+        }
+    }
+
     /// Says that the object would be changed: a validation changes nothing.
     pub(super) fn set_not_applied(&mut self) {
         if let Some((fault, change)) = self.message.rsplit_once("; ").filter(|_| self.effect == FindingEffect::Changed)
@@ -227,6 +248,17 @@ impl<'a> FileFinding<'a> {
         format!("{}:{}{column}", self.file, self.line)
     }
 
+    /// The object; nothing if it is not known.
+    pub(super) fn object_text(&self) -> String {
+        if self.object == ObjectKey::default() { String::new() } else { self.object.to_string() }
+    }
+
+    /// The object, the field and the message.
+    pub(super) fn described(&self) -> String {
+        let object = self.object_text();
+        if object.is_empty() { self.text() } else { format!("{object}: {}", self.text()) }
+    }
+
     /// The field and the message.
     pub(super) fn text(&self) -> String {
         if self.field.is_empty() { self.message.clone() } else { format!("{}: {}", self.field, self.message) }
@@ -235,7 +267,7 @@ impl<'a> FileFinding<'a> {
     /// Prints the finding on standard error.
     pub(super) fn print_message(&self) {
         let policy = self.policy.as_ref().map(|name| format!(", {POLICY_KIND} {name}")).unwrap_or_default();
-        let text = format!("{}: {}: {} ({}{policy})", self.place(), self.object, self.text(), self.code.as_str());
+        let text = format!("{}: {} ({}{policy})", self.place(), self.described(), self.code.as_str());
         // A line end in a name must not begin a message of its own.
         let text = printable(&text).into_owned();
         if self.severity == Severity::Error {

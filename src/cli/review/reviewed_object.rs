@@ -1,15 +1,15 @@
 //! One object of the input, with the answer and the findings.
 
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
-use super::file_finding::{FileFinding, FileObject, FindingEffect};
+use super::file_finding::{FileFinding, FileObject, FindingCode, FindingEffect};
 use crate::{
     admission::{
         KINDS,
         offline_review::{OfflineReview, ReviewError, Reviewer},
     },
     decode::Document,
-    engine::reason::{Finding, Severity},
+    engine::reason::{Finding, Reason, Severity},
     model::{
         ObjectKey, Text,
         json::{path::PathEnd, raw::JsonMembers},
@@ -80,6 +80,17 @@ impl<'a> ReviewedObject<'a> {
         PathEnd::of(self.document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2
     }
 
+    /// The object without the fields that later ones of the same name replace, if it has such fields: kubectl drops them
+    /// before it sends the object.
+    fn with_single_keys(&self) -> Option<Box<RawValue>> {
+        let repeats = |f: &FileFinding<'_>| f.code == FindingCode::Reason(Reason::DuplicateKey);
+        if !self.input_findings.iter().any(repeats) {
+            return None;
+        }
+        let object: serde_json::Value = serde_json::from_str(self.document.raw.get()).ok()?;
+        to_raw_value(&object).ok()
+    }
+
     /// Asks the rules. `recorded_is_stored`: an object from a cluster is stored there as it is.
     pub(super) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>, recorded_is_stored: bool) {
         let old = old.or_else(|| (recorded_is_stored && self.is_recorded()).then_some(&*self.document.raw));
@@ -90,7 +101,8 @@ impl<'a> ReviewedObject<'a> {
                 answer
             })
         } else {
-            reviewer.object(&self.document.raw, old)
+            let single = self.with_single_keys();
+            reviewer.object(single.as_deref().unwrap_or(&self.document.raw), old)
         };
         let root = if recorded { "request.object" } else { "" };
         let at = FileObject { root, ..FileObject::of(self.file, &self.document, &self.key) };

@@ -85,16 +85,20 @@ fn result(finding: &FileFinding<'_>, rule: usize) -> Value {
         "ruleId": finding.code.as_str(),
         "ruleIndex": rule,
         "level": level(finding.severity),
-        "message": { "text": printable(&format!("{}: {}", finding.object, finding.text())) },
+        "message": { "text": printable(&finding.described()) },
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": { "uri": uri(finding.file) },
                 "region": { "startLine": finding.line },
             },
-            "logicalLocations": [{ "fullyQualifiedName": printable(&finding.object.to_string()), "kind": "resource" }],
         }],
         "partialFingerprints": { "roster/v1": fingerprint(finding) },
     });
+    let object = finding.object_text();
+    if !object.is_empty() {
+        result["locations"][0]["logicalLocations"] =
+            json!([{ "fullyQualifiedName": printable(&object), "kind": "resource" }]);
+    }
     if let Some(column) = finding.column {
         result["locations"][0]["physicalLocation"]["region"]["startColumn"] = json!(column);
     }
@@ -115,7 +119,7 @@ fn level(severity: Severity) -> &'static str {
 /// A hash of what stays the same when lines move: code, object, field, message.
 fn fingerprint(finding: &FileFinding<'_>) -> String {
     let mut hash = Md5::new();
-    for part in [finding.code.as_str(), &finding.object.to_string(), &finding.field, &finding.message] {
+    for part in [finding.code.as_str(), &finding.object_text(), &finding.field, &finding.message] {
         hash.update(part.as_bytes());
         hash.update([0]);
     }

@@ -16,7 +16,7 @@ pub(super) fn print<'a>(findings: impl Iterator<Item = &'a FileFinding<'a>>, out
             Severity::Info => "notice",
         };
         let file = property(finding.file.trim_start_matches("./"));
-        let message = data(&format!("{}: {}", finding.object, finding.text()));
+        let message = data(&finding.described());
         let title = property(finding.code.as_str());
         writeln!(out, "::{command} file={file},line={},title={title}::{message}", finding.line)?;
     }

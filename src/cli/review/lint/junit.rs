@@ -14,24 +14,51 @@ use crate::{
 };
 
 /// Prints the report. A case fails if its document has a finding of severity `least` or more; other findings are output.
-pub(super) fn print(input: &ReviewedInput<'_>, least: Severity, out: &mut impl Write) -> io::Result<()> {
-    let mut files: BTreeMap<&str, Vec<&ReviewedObject<'_>>> = BTreeMap::new();
+/// The rest of a file that cannot be read is a case, too.
+pub(super) fn print(
+    input: &ReviewedInput<'_>,
+    unreadable: &[FileFinding<'_>],
+    least: Severity,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut files: BTreeMap<&str, Suite<'_, '_>> = BTreeMap::new();
     for object in &input.objects {
-        files.entry(object.file).or_default().push(object);
+        files.entry(object.file).or_default().objects.push(object);
     }
-    let failures = |objects: &[&ReviewedObject<'_>]| objects.iter().filter(|o| fails(o, least)).count();
-    let all: Vec<&ReviewedObject<'_>> = input.objects.iter().collect();
+    for finding in unreadable {
+        files.entry(finding.file).or_default().unreadable.push(finding);
+    }
+    let (tests, failed) = files.values().map(|suite| suite.counts(least)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    writeln!(out, r#"<testsuites name="roster lint" tests="{}" failures="{}">"#, all.len(), failures(&all))?;
-    for (file, objects) in files {
-        let (tests, failed, name) = (objects.len(), failures(&objects), escaped(file));
+    writeln!(out, r#"<testsuites name="roster lint" tests="{tests}" failures="{failed}">"#)?;
+    for (file, suite) in files {
+        let ((tests, failed), name) = (suite.counts(least), escaped(file));
         writeln!(out, r#"  <testsuite name="{name}" tests="{tests}" failures="{failed}">"#)?;
-        for object in objects {
-            case(object, least, out)?;
+        for object in suite.objects {
+            let name = format!("{} (line {})", object.key, object.document.line);
+            case(file, &name, object.document.line, &findings(object).collect::<Vec<_>>(), least, out)?;
+        }
+        for finding in suite.unreadable {
+            case(file, &format!("line {}", finding.line), finding.line, &[finding], least, out)?;
         }
         writeln!(out, "  </testsuite>")?;
     }
     writeln!(out, "</testsuites>")
+}
+
+/// The documents of a file, and where it cannot be read.
+#[derive(Default)]
+struct Suite<'r, 'a> {
+    objects: Vec<&'r ReviewedObject<'a>>,
+    unreadable: Vec<&'r FileFinding<'a>>,
+}
+
+impl Suite<'_, '_> {
+    /// The numbers of cases and of those that fail.
+    fn counts(&self, least: Severity) -> (usize, usize) {
+        let failed = self.objects.iter().filter(|o| fails(o, least)).count();
+        (self.objects.len() + self.unreadable.len(), failed + self.unreadable.len())
+    }
 }
 
 fn findings<'o, 'a>(object: &'o ReviewedObject<'a>) -> impl Iterator<Item = &'o FileFinding<'a>> {
@@ -42,17 +69,22 @@ fn fails(object: &ReviewedObject<'_>, least: Severity) -> bool {
     findings(object).any(|f| f.severity >= least)
 }
 
-fn case(object: &ReviewedObject<'_>, least: Severity, out: &mut impl Write) -> io::Result<()> {
-    let (file, line) = (escaped(object.file), object.document.line);
-    let name = escaped(&format!("{} (line {line})", object.key));
+fn case(
+    file: &str,
+    name: &str,
+    line: usize,
+    found: &[&FileFinding<'_>],
+    least: Severity,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let (file, name) = (escaped(file), escaped(name));
     let head = format!(r#"    <testcase classname="{file}" name="{name}" file="{file}" line="{line}""#);
-    let mut found = findings(object).peekable();
-    if found.peek().is_none() {
+    if found.is_empty() {
         return writeln!(out, "{head}/>");
     }
     writeln!(out, "{head}>")?;
     let text = |f: &FileFinding<'_>| escaped(&format!("{}: {}", f.place(), f.text()));
-    let (failures, others): (Vec<_>, Vec<_>) = found.partition(|f| f.severity >= least);
+    let (failures, others): (Vec<&FileFinding<'_>>, Vec<_>) = found.iter().partition(|f| f.severity >= least);
     for finding in failures {
         let (code, text) = (finding.code.as_str(), text(finding));
         writeln!(out, r#"      <failure type="{code}" message="{text}"/>"#)?;

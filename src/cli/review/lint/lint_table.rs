@@ -24,7 +24,7 @@ pub(super) fn print<'a>(
     let mut codes = BTreeSet::new();
     for finding in findings {
         codes.insert(finding.code);
-        let (object, code) = (finding.object.to_string(), finding.code.as_str());
+        let (object, code) = (finding.object_text(), finding.code.as_str());
         let severity = Cell::severity(finding.severity);
         table.push([finding.place().into(), severity, object.into(), code.into(), finding.text().into()]);
     }

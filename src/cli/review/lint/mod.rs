@@ -39,12 +39,12 @@ use suppressions::{SuppressedFinding, SuppressionArgs, write_baseline};
 ///
 /// Checks what an API server would refuse (unknown fields, types, names, ports, `EndpointPolicies` by the rules of their
 /// version), what does not fit together (a selector that matches no workload, a targetPort that no container has), and what
-/// `roster review` denies or warns about. Directories may hold other YAML as well: templates with {{, charts,
+/// `roster review` denies or warns about. Directories may hold other YAML as well: templates with {{ or ${NAME}, charts,
 /// kustomizations and their patches, and files without apiVersion and kind are not checked, but counted.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 no errors, 1 there is an error (or a warning, with --warnings-as-errors), 2 usage error, or a \
-                  file that is neither JSON nor YAML."
+                  file that is neither JSON nor YAML, which is a finding as well."
 )]
 pub(in crate::cli) struct LintArgs {
     #[command(flatten)]
@@ -82,11 +82,12 @@ impl LintArgs {
         let context = self.sources.read_context()?;
         let texts = ManifestTexts::read(&self.sources.paths())?;
         let manifests = texts.manifests();
+        let unreadable: Vec<FileFinding<'_>> = manifests.unreadable.into_iter().map(FileFinding::unreadable).collect();
         let mut input = reviewed_input::read_files(
             &self.sources,
             &context,
             manifests.files,
-            Reading { complete: manifests.failed.is_empty(), recorded_is_stored: true },
+            Reading { complete: unreadable.is_empty(), recorded_is_stored: true },
         )?;
         manifest_checks::add(&mut input);
         let suppressed = accepted.apply(&mut input);
@@ -94,11 +95,13 @@ impl LintArgs {
             messages::warning("no manifest to check");
         }
         if let Some(path) = &self.suppressions.write_baseline {
+            // A baseline accepts findings about objects: these files have to be read first.
+            unreadable.iter().for_each(FileFinding::print_message);
             let count = write_baseline(path, &input)?;
             messages::warning(&format!("{} written to {}", counted(count, "finding"), path.display()));
             return Ok(Outcome::of(input.complete, false));
         }
-        let result = LintResult { input, suppressed, skipped: manifests.skipped };
+        let result = LintResult { input, unreadable, suppressed, skipped: manifests.skipped };
         self.print(&result)?;
         Ok(self.sources.outcome(result.input.complete, result.findings().map(|f| f.severity).max()))
     }
@@ -127,7 +130,7 @@ impl LintArgs {
                 github::print(serious(), &mut out)?;
                 writeln!(out, "{}", summary.text())?;
             }
-            LintFormat::Junit => junit::print(&result.input, self.sources.least(), &mut out)?,
+            LintFormat::Junit => junit::print(&result.input, &result.unreadable, self.sources.least(), &mut out)?,
         }
         Ok(out.flush()?)
     }
@@ -141,18 +144,21 @@ fn is_listed(finding: &FileFinding<'_>) -> bool {
 /// The findings of a run.
 struct LintResult<'a> {
     input: ReviewedInput<'a>,
+    /// The files that cannot be read to their ends.
+    unreadable: Vec<FileFinding<'a>>,
     suppressed: Vec<SuppressedFinding<'a>>,
     skipped: Vec<SkippedFile>,
 }
 
 impl<'a> LintResult<'a> {
-    /// The findings in the order of the objects, and of the lines in them.
+    /// The files that cannot be read, and the findings in the order of the objects, and of the lines in them.
     fn findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
-        self.input.objects.iter().flat_map(|o| {
+        let of_objects = self.input.objects.iter().flat_map(|o| {
             let mut of_object: Vec<_> = o.input_findings.iter().chain(&o.rule_findings).collect();
             of_object.sort_by_key(|f| f.line);
             of_object
-        })
+        });
+        self.unreadable.iter().chain(of_objects)
     }
 
     fn summary(&self) -> LintSummary {

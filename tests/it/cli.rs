@@ -9,6 +9,7 @@ mod hand_written;
 mod input;
 mod lint;
 mod lint_faults;
+mod lint_yaml;
 #[cfg(feature = "shell")]
 mod live;
 mod part;

@@ -1,0 +1,99 @@
+//! `roster lint` of YAML that cannot be read, or that people read in another way than kubectl.
+
+use serde_json::{Value, json};
+
+use super::{
+    lint::{DEPLOYMENT, directory, findings, lint, service},
+    roster,
+};
+
+#[test]
+fn a_file_that_cannot_be_read_is_a_finding_in_every_format() {
+    let good = service("web", "port: 99999");
+    let folder = directory(&[
+        ("a.yaml", "apiVersion: v1\nkind: [\n"),
+        ("b.yaml", &format!("{good}---\napiVersion: v1\nfoo: [\n")),
+        ("c.json", "{\"apiVersion\": \"v1\",\n 5}"),
+        ("web.yaml", DEPLOYMENT),
+    ]);
+    let path = folder.path().to_str().unwrap();
+    let ran = lint(folder.path(), &[]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let want = [
+        "a.yaml:2 error invalid-object",
+        "b.yaml:12 error invalid-object",
+        "c.json:2 error invalid-object",
+        "b.yaml:9 error invalid-port",
+    ];
+    assert_eq!((findings(&ran, folder.path()), ran.code, ran.err.as_str()), (want.map(String::from).into(), 2, ""));
+    assert_eq!(document["summary"], json!({ "documents": 2, "errors": 4, "warnings": 0 }));
+    for (format, all) in [
+        ("table", &["a.yaml:2:", "b.yaml:12:", "c.json:2:", "2 documents: 4 errors"][..]),
+        (
+            "github",
+            &[
+                "::error file={path}/a.yaml,line=2,title=invalid-object::not YAML: ",
+                "::error file={path}/b.yaml,line=12,",
+                "::error file={path}/b.yaml,line=9,title=invalid-port::Service web: ",
+            ],
+        ),
+        (
+            "junit",
+            &[
+                "<testsuites name=\"roster lint\" tests=\"5\" failures=\"4\">",
+                "<testsuite name=\"{path}/b.yaml\" tests=\"2\" failures=\"2\">",
+                "name=\"line 12\" file=\"{path}/b.yaml\" line=\"12\">",
+            ],
+        ),
+        ("sarif", &["\"executionSuccessful\": false", "a.yaml\"", "\"startLine\": 12", "\"text\": \"not YAML: "]),
+    ] {
+        let ran = roster(&["lint", path, "-o", format]);
+        for want in all {
+            let want = want.replace("{path}", path);
+            assert!(ran.code == 2 && ran.out.contains(&want), "{format}: {want}: {}{}", ran.out, ran.err);
+        }
+    }
+}
+
+#[test]
+fn placeholders_are_not_mistakes() {
+    let folder = directory(&[
+        ("flow.yaml", "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: ${N}}\n"),
+        ("block.yaml", &DEPLOYMENT.replace("{name: web}", "{name: \"${APP:-web}\"}")),
+        ("image.yaml", &DEPLOYMENT.replace("image: web", "image: \"web:${TAG}\"")),
+    ]);
+    let ran = lint(folder.path(), &[]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let want = json!({ "documents": 1, "errors": 0, "warnings": 0, "skipped": { "template": 2 } });
+    assert_eq!((&document["summary"], ran.code), (&want, 0), "{}{}", ran.out, ran.err);
+    let broken = directory(&[("a.yaml", "apiVersion: v1\nkind: ${KIND}\nmetadata: [\n")]);
+    assert_eq!(findings(&lint(broken.path(), &[]), broken.path()), ["a.yaml:3 error invalid-object"]);
+}
+
+#[test]
+fn yaml_means_what_it_means_to_kubectl() {
+    let web = service("web", "port: 80");
+    for (name, text, want) in [
+        ("a boolean as a label", web.replace("app: web", "app: on"), &["a.yaml:7 error wrong-type"][..]),
+        ("a number as a label", web.replace("app: web", "app: 0x1F"), &["a.yaml:7 error wrong-type"]),
+        ("a quoted label", web.replace("app: web", "app: 'web'"), &[]),
+        ("a boolean", web.replace("spec:\n", "spec:\n  publishNotReadyAddresses: on\n"), &[]),
+        ("a port in hexadecimal digits", web.replace("port: 80", "port: 0x50"), &[]),
+        ("a port in octal digits", web.replace("port: 80", "port: 0120"), &[]),
+        (
+            "a merge key",
+            web.replace("  selector:", "  <<: {selector: {app: web}, x: 1}\n  type: ClusterIP\n  selector:"),
+            &["a.yaml:6 error unknown-field"],
+        ),
+        ("a name that is repeated", web.replace("name: web\n", "name: api\n  name: web\n"), &["a.yaml:5 warning duplicate-key"]),
+        (
+            "ports that are repeated",
+            web.replace("port: 80\n", "port: 80\n    port: 81\n"),
+            &["a.yaml:10 warning duplicate-key"],
+        ),
+    ] {
+        let folder = directory(&[("a.yaml", &text), ("web.yaml", DEPLOYMENT)]);
+        let ran = lint(folder.path(), &[]);
+        assert_eq!(findings(&ran, folder.path()), want, "{name}: {}", ran.out);
+    }
+}

@@ -396,7 +396,10 @@ fn yaml_errors_name_line_and_field() {
         ("kind: Pod\nmetadata:\n  name: [a\n", "in:3:9: not YAML: unclosed bracket '['"),
         ("kind: Pod\n\tname: a\n", "?"),
         ("kind: Pod\nmetadata:\n  <<: a\n", "in:3:7: not YAML: a merge key (<<) needs a mapping or a list of mappings"),
-        ("kind: Pod\nspec: {a: .inf}\n", "in:2:11: not YAML: JSON has no infinite numbers, and none that is not a number"),
+        (
+            "kind: Pod\nspec: {a: .inf}\n",
+            "in:2:11: not YAML: JSON has no infinite numbers, and none that is not a number",
+        ),
         ("kind: Pod\n~: x\n", "in:2:1: not YAML: null cannot be a key"),
         ("kind: Pod\nv: !!int x\n", "in:2:10: not YAML: \"x\" is not of the type !!int"),
         ("? [a]\n: b\n", "in:1:3: not YAML: a key must be a string"),

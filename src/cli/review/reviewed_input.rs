@@ -56,7 +56,7 @@ struct ReviewContext {
 /// Decodes all objects, and reviews those of the kinds that have rules.
 pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::Result<ReviewedInput<'a>> {
     let (files, complete) = texts.files.files();
-    read_files(sources, texts, files, Reading { complete, recorded_is_stored: false })
+    read_files(sources, texts, files, Reading { complete, manifests: false })
 }
 
 /// How files are read.
@@ -64,8 +64,9 @@ pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::
 pub(super) struct Reading {
     /// Whether these are all files.
     pub(super) complete: bool,
-    /// Whether an object that comes from a cluster is stored there as it is: nothing refuses it any more.
-    pub(super) recorded_is_stored: bool,
+    /// Whether these are manifests that nobody writes yet. An object that comes from a cluster is stored there as it is:
+    /// nothing refuses it any more.
+    pub(super) manifests: bool,
 }
 
 /// The same for `files` instead of those of the sources.
@@ -73,7 +74,7 @@ pub(super) fn read_files<'a>(
     sources: &SourceArgs,
     texts: &SourceTexts,
     files: Vec<InputFile<'a>>,
-    Reading { mut complete, recorded_is_stored }: Reading,
+    Reading { mut complete, manifests }: Reading,
 ) -> anyhow::Result<ReviewedInput<'a>> {
     let mut context = ReviewContext::default();
     let complete_policies = context.read_policies(texts)?;
@@ -101,7 +102,7 @@ pub(super) fn read_files<'a>(
     for item in &mut items {
         if item.readable {
             let old = stored.get(&placed(&item.key, &sources.namespace)).copied();
-            item.review(&reviewer, old, recorded_is_stored);
+            item.review(&reviewer, old, manifests);
         } else {
             item.refuse_unreadable();
         }

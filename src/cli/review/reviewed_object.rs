@@ -91,9 +91,10 @@ impl<'a> ReviewedObject<'a> {
         to_raw_value(&object).ok()
     }
 
-    /// Asks the rules. `recorded_is_stored`: an object from a cluster is stored there as it is.
-    pub(super) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>, recorded_is_stored: bool) {
-        let old = old.or_else(|| (recorded_is_stored && self.is_recorded()).then_some(&*self.document.raw));
+    /// Asks the rules. `manifests`: an object from a cluster is stored there as it is, and of a field that is written twice
+    /// the last one counts; else, the object is what a webhook gets, and refuses if a field is there twice.
+    pub(super) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>, manifests: bool) {
+        let old = old.or_else(|| (manifests && self.is_recorded()).then_some(&*self.document.raw));
         let recorded = self.key.kind == "AdmissionReview";
         let answered: Result<OfflineReview, ReviewError> = if recorded {
             reviewer.recorded(&self.document.raw).map(|(key, answer)| {
@@ -101,7 +102,7 @@ impl<'a> ReviewedObject<'a> {
                 answer
             })
         } else {
-            let single = self.with_single_keys();
+            let single = if manifests { self.with_single_keys() } else { None };
             reviewer.object(single.as_deref().unwrap_or(&self.document.raw), old)
         };
         let root = if recorded { "request.object" } else { "" };

@@ -62,7 +62,8 @@ impl YamlAsJson<'_> {
         let Some(open) = self.open.last_mut() else { return Ok(()) };
         let Open::Merge { first, at, start, from } = *open else { return Ok(()) };
         *open = Open::Key { first };
-        let value = String::from_utf8(compact(&self.json[start..])).ok().and_then(|json| RawValue::from_string(json).ok());
+        let value =
+            String::from_utf8(compact(&self.json[start..])).ok().and_then(|json| RawValue::from_string(json).ok());
         self.json.truncate(start);
         self.at = from;
         let Some(value) = value else { return Err(error(at, WANTS_MAPPING)) };

@@ -118,7 +118,9 @@ fn integer(text: &str) -> Option<i128> {
     };
     let (radix, digits) = match digits.as_bytes() {
         // A sign may also be behind the prefix.
-        [b'0', b'b', b'+' | b'-', ..] if sign.is_none() => return i64::from_str_radix(&digits[2..], 2).ok().map(i128::from),
+        [b'0', b'b', b'+' | b'-', ..] if sign.is_none() => {
+            return i64::from_str_radix(&digits[2..], 2).ok().map(i128::from);
+        }
         [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
         [b'0', b'o' | b'O', ..] => (8, &digits[2..]),
         [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
@@ -177,7 +179,13 @@ fn float_as_json(value: f64) -> Result<String, String> {
 fn float_as_key(value: f64) -> String {
     let value = value as f32;
     if !value.is_finite() {
-        let text = if value.is_nan() { ".nan" } else if value > 0.0 { ".inf" } else { "-.inf" };
+        let text = if value.is_nan() {
+            ".nan"
+        } else if value > 0.0 {
+            ".inf"
+        } else {
+            "-.inf"
+        };
         return text.to_owned();
     }
     let text = format!("{value:e}");

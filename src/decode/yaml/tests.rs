@@ -63,7 +63,10 @@ fn merged_members_are_in_the_line_of_their_key() {
     let yaml = "base: &base\n  x: 1\n  z: 2\nmine:\n  a: 1\n  <<: *base\n  x: 3\n";
     let json = yaml_as_json(yaml, "in").unwrap();
     let lines: Vec<String> = json.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(lines, [r#"{"base":"#, r#"{"x":1,"#, r#""z":2"#, r#"},"mine":"#, r#"{"a":1"#, r#","z":2,"#, r#""x":3"#, "}}"]);
+    assert_eq!(
+        lines,
+        [r#"{"base":"#, r#"{"x":1,"#, r#""z":2"#, r#"},"mine":"#, r#"{"a":1"#, r#","z":2,"#, r#""x":3"#, "}}"]
+    );
 }
 
 #[test]
@@ -71,10 +74,9 @@ fn few_merge_keys_cannot_expand_to_much_text() {
     let long = "x".repeat(1 << 20);
     let deep: Vec<String> = (1..40).map(|i| format!("a{i}: &a{i}\n  <<: *a{}\n  k{i}: {long}\n", i - 1)).collect();
     let wide: Vec<String> = (1..40).map(|i| format!("- {{<<: [*a0, *a0], k{i}: 1}}\n")).collect();
-    for yaml in [
-        format!("a0: &a0 {{k: x}}\n{}", deep.concat()),
-        format!("a0: &a0 {{k: {long}}}\nlist:\n{}", wide.concat()),
-    ] {
+    for yaml in
+        [format!("a0: &a0 {{k: x}}\n{}", deep.concat()), format!("a0: &a0 {{k: {long}}}\nlist:\n{}", wide.concat())]
+    {
         let error = yaml_as_json(&yaml, "in").unwrap_err().to_string();
         assert!(error.ends_with("anchors and aliases expand to too much text"), "{error}");
     }

@@ -21,7 +21,7 @@ metadata: {name: base}
 spec:
   defaultMode: 'off'
   namespaces: [shop]
-  future: 12345678901234567890123
+  future: 18446744073709551615
 ";
 
 #[test]
@@ -70,13 +70,13 @@ spec:
     namespaces:
       names:
       - shop
-  future: 12345678901234567890123
+  future: 18446744073709551615
 ";
     assert_eq!(there.out, want);
     let back = roster_with(&["convert", "--to", "roster.dev/v1alpha1", "-o", "ndjson", "-f", "-"], &[], &there.out);
     let want = concat!(
         r#"{"apiVersion":"roster.dev/v1alpha1","kind":"EndpointPolicy","metadata":{"name":"base"},"#,
-        r#""spec":{"defaultMode":"off","namespaces":["shop"],"future":12345678901234567890123}}"#,
+        r#""spec":{"defaultMode":"off","namespaces":["shop"],"future":18446744073709551615}}"#,
         "\n"
     );
     assert_eq!((back.out.as_str(), back.code), (want, 0));

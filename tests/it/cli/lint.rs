@@ -364,7 +364,7 @@ fn dangling_services_are_found_and_nothing_else() {
 }
 
 fn in_namespace(namespace: &str) -> String {
-    if namespace.is_empty() { String::new() } else { format!(", namespace: {namespace}") }
+    if namespace.is_empty() { String::new() } else { format!(", namespace: '{namespace}'") }
 }
 
 fn job() -> String {

@@ -74,8 +74,8 @@ fn placeholders_are_not_mistakes() {
 fn yaml_means_what_it_means_to_kubectl() {
     let web = service("web", "port: 80");
     for (name, text, want) in [
-        ("a boolean as a label", web.replace("app: web", "app: on"), &["a.yaml:7 error wrong-type"][..]),
-        ("a number as a label", web.replace("app: web", "app: 0x1F"), &["a.yaml:7 error wrong-type"]),
+        ("a boolean as a label", web.replace("app: web", "app: on"), &["a.yaml:7 error invalid-object"][..]),
+        ("a number as a label", web.replace("app: web", "app: 0x1F"), &["a.yaml:7 error invalid-object"]),
         ("a quoted label", web.replace("app: web", "app: 'web'"), &[]),
         ("a boolean", web.replace("spec:\n", "spec:\n  publishNotReadyAddresses: on\n"), &[]),
         ("a port in hexadecimal digits", web.replace("port: 80", "port: 0x50"), &[]),
@@ -85,7 +85,11 @@ fn yaml_means_what_it_means_to_kubectl() {
             web.replace("  selector:", "  <<: {selector: {app: web}, x: 1}\n  type: ClusterIP\n  selector:"),
             &["a.yaml:6 error unknown-field"],
         ),
-        ("a name that is repeated", web.replace("name: web\n", "name: api\n  name: web\n"), &["a.yaml:5 warning duplicate-key"]),
+        (
+            "a name that is repeated",
+            web.replace("name: web\n", "name: api\n  name: web\n"),
+            &["a.yaml:5 warning duplicate-key"],
+        ),
         (
             "ports that are repeated",
             web.replace("port: 80\n", "port: 80\n    port: 81\n"),

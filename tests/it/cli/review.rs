@@ -440,13 +440,17 @@ fn a_file_that_cannot_be_read_leaves_a_document() {
     for command in ["review", "validate"] {
         let ran = roster_with(&[command, "-f", "-", "-o", "sarif"], &[], "kind: [");
         assert_eq!(ran.code, 2, "{command}");
-        assert!(ran.err.contains("<stdin>:1"), "{command}: {}", ran.err);
         let log = json(&ran);
         sarif().validate(&log).unwrap();
         let run = &log["runs"][0];
-        assert_eq!((&run["invocations"][0]["executionSuccessful"], &run["results"]), (&json!(false), &json!([])));
+        assert_eq!(run["invocations"][0]["executionSuccessful"], json!(false));
+        // It is a finding of `roster lint`; `roster review` has answers for objects only.
+        let findings = usize::from(command == "validate");
+        let message = if findings == 0 { &ran.err } else { &ran.out };
+        assert!(message.contains("unclosed bracket"), "{command}: {message}");
+        assert_eq!(run["results"].as_array().map(Vec::len), Some(findings), "{command}");
         let ran = roster_with(&[command, "-f", "-", "-o", "json"], &[], "kind: [");
-        assert_eq!((ran.code, &json(&ran)["items"]), (2, &json!([])), "{command}");
+        assert_eq!((ran.code, json(&ran)["items"].as_array().map(Vec::len)), (2, Some(findings)), "{command}");
     }
 }
 
@@ -524,7 +528,7 @@ spec:
         (&["--warnings-as-errors"], EXTERNAL, 1, "1 document: 0 errors, 1 warning\n", ""),
         (&[], SHOP, 1, "the annotation says true; would be set to true\n", ""),
         (&[], files, 1, "5 documents: 3 errors, 2 warnings\n", ""),
-        (&[], "a: [\n", 2, "", "<stdin>:"),
+        (&[], "a: [\n", 2, "<stdin>:1:4  error             invalid-object  not YAML: ", ""),
     ] {
         let ran = validate(args, input);
         assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);

@@ -87,7 +87,7 @@ impl LintArgs {
             &self.sources,
             &context,
             manifests.files,
-            Reading { complete: unreadable.is_empty(), recorded_is_stored: true },
+            Reading { complete: unreadable.is_empty(), manifests: true },
         )?;
         manifest_checks::add(&mut input);
         let suppressed = accepted.apply(&mut input);

@@ -273,6 +273,7 @@ fn the_service_as_a_whole() {
                 "service": service(json!({"selector": {"app": "web"}, "ports": [{"port": 80, "protocol": "TCP", "targetPort": "http"}], "ipFamilies": ["IPv4"]})),
                 "pods": [sidecar("a", json!({"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}], "conditions": [{"type": "Ready", "status": "True"}]})),
                     sidecar("b", json!({"phase": "Pending"}))],
+                "nodes": [{"metadata": {"name": "n"}}],
                 "options": {"compat": "1.32"},
             }),
             &[

@@ -74,8 +74,8 @@ fn placeholders_are_not_mistakes() {
 fn yaml_means_what_it_means_to_kubectl() {
     let web = service("web", "port: 80");
     for (name, text, want) in [
-        ("a boolean as a label", web.replace("app: web", "app: on"), &["a.yaml:7 error invalid-object"][..]),
-        ("a number as a label", web.replace("app: web", "app: 0x1F"), &["a.yaml:7 error invalid-object"]),
+        ("a boolean as a label", web.replace("app: web", "app: on"), &["a.yaml:7 error wrong-type"][..]),
+        ("a number as a label", web.replace("app: web", "app: 0x1F"), &["a.yaml:7 error wrong-type"]),
         ("a quoted label", web.replace("app: web", "app: 'web'"), &[]),
         ("a boolean", web.replace("spec:\n", "spec:\n  publishNotReadyAddresses: on\n"), &[]),
         ("a port in hexadecimal digits", web.replace("port: 80", "port: 0x50"), &[]),

@@ -51,7 +51,9 @@ impl InputFiles {
         let texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false)?;
         let Manifests { files, skipped, unreadable } = texts.manifests();
         let failed: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
-        failed.iter().for_each(|why| messages::error(&anyhow!("{why}")));
+        for why in &failed {
+            messages::error(&anyhow!("{why}"));
+        }
         refuse_several_clusters(&files)?;
         for InputFile { name, documents } in &files {
             let source = Source { defaults, ..Source::file(name) };
@@ -66,7 +68,9 @@ impl InputFiles {
 /// Says what was not read.
 fn not_read(skipped: &[SkippedFile]) -> Option<Finding> {
     let mut counts: BTreeMap<Skip, usize> = BTreeMap::new();
-    skipped.iter().for_each(|file| *counts.entry(file.why).or_default() += 1);
+    for file in skipped {
+        *counts.entry(file.why).or_default() += 1;
+    }
     let counts: Vec<String> = counts.into_iter().map(|(why, count)| why.counted(count)).collect();
     let text = format!("not read: {}", counts.join(", "));
     (!counts.is_empty()).then(|| Finding::new(Reason::IgnoredObject, ObjectKey::default(), text))

@@ -91,7 +91,7 @@ mod tests {
         model::{ObjectKey, Resource, defaults::Defaults},
     };
 
-    fn service(namespace: &str, selector: Value) -> AnyObject {
+    fn service(namespace: &str, selector: &Value) -> AnyObject {
         let object = json!({ "metadata": { "name": "web", "namespace": namespace },
             "spec": { "selector": selector, "ports": [{ "port": 80, "protocol": "TCP", "targetPort": 80 }] } });
         AnyObject::Service(serde_json::from_value(object).unwrap())
@@ -118,7 +118,9 @@ mod tests {
     /// The causes of the Service `web`, of an input that may be a part.
     fn causes(objects: Vec<AnyObject>, extra: Option<Finding>) -> Vec<String> {
         let mut inventory = Inventory::default();
-        objects.into_iter().for_each(|o| inventory.add(o));
+        for object in objects {
+            inventory.add(object);
+        }
         inventory.problems.extend(extra);
         inventory.assume_pods(&Defaults::default(), &[], workloads::MAX_PODS);
         let index = inventory.index_of_part();
@@ -136,16 +138,16 @@ mod tests {
             ..Finding::new(Reason::InvalidPort, ObjectKey::new("Service", &"shop".into(), &"web".into()), "port 99999")
         };
         for (name, objects, extra, want) in [
-            ("served", vec![service("shop", web()), deployment("shop", "web", 2)], None, vec![]),
+            ("served", vec![service("shop", &web()), deployment("shop", "web", 2)], None, vec![]),
             (
                 "a refused value",
-                vec![service("shop", web()), deployment("shop", "web", 2)],
+                vec![service("shop", &web()), deployment("shop", "web", 2)],
                 Some(refused),
                 vec!["warning invalid-port port 99999 (at /spec/ports/0/port)"],
             ),
             (
                 "no replicas",
-                vec![service("shop", web()), deployment("shop", "web", 0)],
+                vec![service("shop", &web()), deployment("shop", "web", 0)],
                 None,
                 vec![
                     "info no-replicas Deployment web is the only workload behind the Service and makes no pods: \
@@ -154,7 +156,7 @@ mod tests {
             ),
             (
                 "a typo",
-                vec![service("shop", json!({ "app": "wed" })), deployment("shop", "web", 2)],
+                vec![service("shop", &json!({ "app": "wed" })), deployment("shop", "web", 2)],
                 None,
                 vec![
                     "warning selector-matches-no-template the selector matches no workload and no pod; nearest: \
@@ -163,7 +165,7 @@ mod tests {
             ),
             (
                 "pods of something else",
-                vec![service("kube-system", web()), deployment("shop", "api", 2)],
+                vec![service("kube-system", &web()), deployment("shop", "api", 2)],
                 None,
                 vec!["info not-checked nothing in the input makes its pods in namespace kube-system"],
             ),

@@ -60,6 +60,7 @@ pub struct NotReadyDetail {
 }
 
 /// A pod: the fields that decide membership, addresses, ports and readiness.
+#[expect(clippy::struct_excessive_bools, reason = "they do not depend on each other")]
 #[derive(Clone, Debug)]
 pub struct Pod {
     /// Kind, namespace, name and uid, in the form in which endpoints refer to the pod: shared, not copied.

@@ -5,47 +5,17 @@
 //!
 //! A member that is replaced is overwritten with spaces, so that the positions of the others stay.
 
-use std::collections::{BTreeMap, HashMap};
-
-use granit_parser::{ScalarStyle, Tag};
 use serde_json::value::RawValue;
 
-use super::{Open, Position, YamlAsJson, YamlError, compact, error, scalar::NAMESPACE, scalar::quoted};
+use super::{
+    Open, Position, YamlAsJson, YamlError, compact, error,
+    mapping_keys::{Member, WANTS_MAPPING},
+    scalar::quoted,
+};
 use crate::{
     decode::documents::raw_list,
     model::json::raw::{JsonMembers, JsonNode},
 };
-
-/// What is wrong with other values of a merge key.
-pub(super) const WANTS_MAPPING: &str = "a merge key (<<) needs a mapping or a list of mappings";
-
-/// Whether a key is a merge key: `<<` without quotes.
-pub(super) fn is_merge_key(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
-    text == "<<"
-        && match tag {
-            None => style == ScalarStyle::Plain,
-            Some(tag) => tag.suffix_in_namespace(NAMESPACE).is_some_and(|name| name == "merge"),
-        }
-}
-
-/// The members of an open mapping.
-#[derive(Default)]
-pub(super) struct MappingKeys {
-    /// The last member of each key, by where it begins.
-    last: HashMap<String, usize>,
-    /// All members that are not replaced, by where they begin.
-    members: BTreeMap<usize, Member>,
-}
-
-#[derive(Clone, Copy)]
-struct Member {
-    /// Where it ends.
-    end: usize,
-    /// Where the comma before it is.
-    comma: Option<usize>,
-    /// Whether a merge key added it.
-    merged: bool,
-}
 
 impl YamlAsJson<'_> {
     /// Notes where the value of a merge key begins. It is written like other values, and then replaced by its members.

@@ -5,6 +5,7 @@
 //!
 //! Scalars, keys and merge keys mean what they mean to kubectl, which reads YAML 1.1.
 
+mod mapping_keys;
 mod merge;
 mod scalar;
 
@@ -27,7 +28,7 @@ use super::{
     stream,
 };
 use crate::inventory::Inventory;
-use merge::{MappingKeys, is_merge_key};
+use mapping_keys::{MappingKeys, WANTS_MAPPING, is_merge_key};
 use scalar::{Scalar, quoted};
 
 /// Most bytes that aliases and merge keys add and that are recorded for them, all together. A few aliases can expand to terabytes, and
@@ -160,7 +161,7 @@ impl<'a> YamlAsJson<'a> {
                     return Ok(());
                 }
                 if matches!(self.open.last(), Some(Open::Merge { .. })) {
-                    return Err(error(at, merge::WANTS_MAPPING));
+                    return Err(error(at, WANTS_MAPPING));
                 }
                 if anchor != 0 {
                     self.record_scalar(anchor, &value);
@@ -233,7 +234,7 @@ impl<'a> YamlAsJson<'a> {
             return Ok(());
         }
         if matches!(self.open.last(), Some(Open::Merge { .. })) && !json.starts_with(b"{") {
-            return Err(error(at, merge::WANTS_MAPPING));
+            return Err(error(at, WANTS_MAPPING));
         }
         self.before_node(0);
         self.token(at, &json);

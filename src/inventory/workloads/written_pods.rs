@@ -39,7 +39,9 @@ fn label(pod: &mut Pod, node: &Node) {
         [names::ZONE, names::REGION].iter().filter_map(|key| Some((*key, node.labels.get(key)?.clone()))).collect();
     if !of_node.is_empty() {
         let labels: &mut Labels = Arc::make_mut(&mut pod.labels);
-        of_node.into_iter().for_each(|(key, value)| labels.insert(key, value));
+        for (key, value) in of_node {
+            labels.insert(key, value);
+        }
     }
 }
 

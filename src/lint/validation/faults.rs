@@ -7,7 +7,8 @@ use crate::{
     model::{ObjectKey, json::message::shortened},
 };
 
-/// The findings about one object. Those over a limit are left out: a text of megabytes can have a fault in every byte.
+/// The findings about one object, one for each field. Those over a limit are left out: a text of megabytes can have a
+/// fault in every byte.
 pub(super) struct Faults<'k> {
     key: &'k ObjectKey,
     most: usize,
@@ -33,7 +34,7 @@ impl<'k> Faults<'k> {
         if self.list.len() < self.most {
             let pointer = Some(at.to_string()).filter(|p| !p.is_empty());
             // One finding for one field.
-            if self.list.iter().any(|f| f.pointer == pointer) {
+            if self.list.iter().any(|f| f.pointer == pointer && f.severity >= severity) {
                 return;
             }
             self.list.push(Finding { severity, pointer, ..Finding::new(code, self.key.clone(), message) });

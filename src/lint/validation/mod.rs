@@ -2,19 +2,25 @@
 //!
 //! ```text
 //! object ─► object_type   (api_kinds: what Kubernetes has)
-//!        ─► schema_walk   (fields.json.gz: names and types of Kubernetes' published schemas) ─┐
-//!        ─► object_meta, service, service_addresses, pod_spec, workload_spec, cron  (values)  ─┴─► findings
+//!        ─► schema_walk   (fields.json.gz: names and types of Kubernetes' published schemas)         ─┐
+//!        ─► object_meta   (names and labels)                                                         ─┤
+//!        ─► service, endpoints, endpoint_slice, workload_spec, pod_spec, pod  (values, by the kind)  ─┴─► findings
 //! ```
 //!
 //! The fields are checked of kinds that Roster reads, in the versions of the newest release. A field of an older or newer
 //! release is unknown here as it is there.
 
+mod addresses;
 mod api_kinds;
 mod claims;
 mod cron;
+mod endpoint_slice;
+mod endpoints;
 mod faults;
+mod field;
 mod object_meta;
 mod object_type;
+mod pod;
 mod pod_spec;
 mod schema;
 mod schema_walk;
@@ -54,15 +60,29 @@ pub fn check(object: &RawValue, key: &ObjectKey) -> Validation {
     if let Some(root) = root {
         schema_walk::walk(object, schemas, root, &mut faults);
         object_meta::check(object, &meta.kind, &mut faults);
-        if meta.kind == "Service"
-            && let Some(spec) = service::ServiceSpec::read(object)
-        {
-            let root = Pointer::At("/spec");
-            service::check(&spec, &root, &mut faults);
-            service_addresses::check(&spec, &root, &mut faults);
-        }
-        pod_spec::check(object, &meta.kind, &mut faults);
-        workload_spec::check(object, &meta.kind, &mut faults);
+        check_kind(object, &meta.kind, &mut faults);
     }
     Validation { findings: faults.into_findings(), has_schema: root.is_some() }
 }
+
+/// Checks the values that only objects of this kind have.
+fn check_kind(object: &RawValue, kind: &str, faults: &mut Faults<'_>) {
+    if kind == "Service" {
+        let Some(spec) = service::ServiceSpec::read(object) else { return };
+        let root = Pointer::At("/spec");
+        service::check(&spec, &root, faults);
+        return service_addresses::check(&spec, &root, faults);
+    }
+    let Ok(value) = serde_json::from_str(object.get()) else { return };
+    match kind {
+        "Endpoints" => endpoints::check(&value, faults),
+        "EndpointSlice" => endpoint_slice::check(&value, faults),
+        _ => {
+            pod_spec::check(&value, kind, faults);
+            workload_spec::check(object, kind, faults);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

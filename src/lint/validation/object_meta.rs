@@ -11,10 +11,7 @@ use super::{
 };
 use crate::{
     engine::reason::Reason,
-    model::{
-        Resource, ResourceScope, dns,
-        json::pointer::{Pointer, pointer},
-    },
+    model::{Resource, ResourceScope, dns, json::pointer::Pointer},
 };
 
 #[derive(Default, Deserialize)]
@@ -106,9 +103,4 @@ pub(super) fn check_map(labels: &BTreeMap<String, Value>, at: &Pointer<'_>, faul
             faults.add(Reason::InvalidValue, field, format!("{} is not the value of a label: {why}", quoted(value)));
         }
     }
-}
-
-/// The pointer to a field that consists of plain keys.
-pub(super) fn at(path: &[&str]) -> String {
-    pointer(path)
 }

@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     engine::reason::Reason,
-    model::json::{message::shortened, pointer::Pointer},
+    model::{
+        json::{message::shortened, pointer::Pointer},
+        nano_value,
+    },
 };
 
 /// Adds a finding for each field that the schema does not have, that has another type there, or that is missing.
@@ -113,7 +116,8 @@ impl<'de> Visitor<'de> for Expected<'_, '_, '_, '_> {
 
     fn visit_str<E>(self, text: &str) -> Result<bool, E> {
         match self.value {
-            ValueType::Text | ValueType::Quantity | ValueType::NumberOrText => {}
+            ValueType::Text | ValueType::NumberOrText => {}
+            ValueType::Quantity if nano_value(text.trim()).is_some() => {}
             _ => self.differs(&format!("the string {}", quoted(text))),
         }
         Ok(true)

@@ -18,8 +18,8 @@ pub(super) fn add(input: &mut ReviewedInput<'_>) {
     for object in &mut input.objects {
         object.rule_findings.iter_mut().for_each(FileFinding::set_not_applied);
         drop_pod_rules(object);
-        add_to(object);
         object.input_findings.iter_mut().for_each(refuse);
+        add_to(object);
     }
     add_claims(&mut input.objects);
 }
@@ -55,7 +55,8 @@ fn add_to(object: &mut ReviewedObject<'_>) {
         findings.retain(|f| f.code != Reason::UnknownKind);
     }
     object.has_schema = has_schema;
-    let found: Vec<FileFinding<'_>> = findings.iter().map(|f| FileFinding::of_input(at, f)).collect();
+    let mut found: Vec<FileFinding<'_>> = findings.iter().map(|f| FileFinding::of_input(at, f)).collect();
+    found.iter_mut().for_each(refuse);
     let has_ports = found.iter().any(|f| f.code == FindingCode::Reason(Reason::InvalidPort));
     // A selector that is missing selects nothing.
     let lacks =
@@ -71,6 +72,8 @@ fn add_to(object: &mut ReviewedObject<'_>) {
         !of_decoder.contains(&f.code) || f.field.is_empty() || found.iter().all(|other| other.field != f.field)
     });
     for finding in found {
+        // An error says more than a warning about its field.
+        object.input_findings.retain(|f| f.field != finding.field || f.severity >= finding.severity);
         if !object.input_findings.iter().any(|f| f.field == finding.field) {
             object.input_findings.push(finding);
         }
@@ -78,8 +81,11 @@ fn add_to(object: &mut ReviewedObject<'_>) {
 }
 
 /// The names and ports of objects of a cluster may date from another release: they are warnings. An API server refuses
-/// to create them.
+/// to create them, except that slices may have ports of any number.
 fn refuse(finding: &mut FileFinding<'_>) {
+    if finding.code == FindingCode::Reason(Reason::InvalidPort) && finding.object.kind == "EndpointSlice" {
+        return;
+    }
     if [Reason::InvalidName, Reason::InvalidPort].map(FindingCode::Reason).contains(&finding.code) {
         finding.severity = Severity::Error;
         finding.effect = FindingEffect::Invalid;

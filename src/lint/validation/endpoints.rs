@@ -1,0 +1,54 @@
+//! What an API server refuses of Endpoints.
+
+use serde_json::Value;
+
+use super::{
+    addresses::not_endpoint_address,
+    faults::{Faults, quoted},
+    field::{Field, FieldRules, PROTOCOLS, Presence, Rule, check_fields},
+};
+use crate::model::json::pointer::Pointer;
+
+const ADDRESS: &FieldRules =
+    &[("hostname", Presence::Optional, Rule::Label), ("nodeName", Presence::Nullable, Rule::Subdomain)];
+
+/// The number of a port is checked where it is decoded.
+const PORT: &FieldRules = &[
+    ("name", Presence::Optional, Rule::Label),
+    ("protocol", Presence::Optional, PROTOCOLS),
+    ("appProtocol", Presence::Nullable, Rule::QualifiedName),
+];
+
+/// Checks the subsets.
+pub(super) fn check(object: &Value, faults: &mut Faults<'_>) {
+    let root = Field::new(object, Pointer::At(""));
+    for subset in root.key("subsets").items() {
+        check_addresses(&subset, faults);
+        check_ports(&subset.key("ports"), faults);
+    }
+}
+
+fn check_addresses(subset: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let lists = ["addresses", "notReadyAddresses"].map(|name| subset.key(name));
+    if lists.iter().all(Field::is_empty) {
+        subset.require("a subset needs addresses or notReadyAddresses", faults);
+    }
+    for address in lists.iter().flat_map(Field::items) {
+        let ip = address.key("ip");
+        if let Some(why) = not_endpoint_address(ip.text()) {
+            ip.refuse(format!("{} is not allowed here: {why}", quoted(ip.text())), faults);
+        }
+        check_fields(&address, ADDRESS, faults);
+    }
+}
+
+/// Names may be repeated.
+fn check_ports(ports: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    for port in ports.items() {
+        check_fields(&port, PORT, faults);
+        let name = port.key("name");
+        if ports.len() > 1 && name.text().is_empty() {
+            name.require("a subset with several ports needs a name for each", faults);
+        }
+    }
+}

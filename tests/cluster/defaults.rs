@@ -1,7 +1,11 @@
-//! What Roster fills in is what a real API server fills in: random manifests, created as dry runs on a cluster with one
-//! address family and on one with both.
+//! What Roster fills in is what a real API server fills in, and what an API server refuses is an error of `roster lint`:
+//! random manifests, created as dry runs on a cluster with one address family and on one with both.
+//!
+//! Refusals are compared of Pods, Endpoints and EndpointSlices in both directions; those of Services are counted.
 
 mod manifests;
+mod oddities;
+mod refusals;
 
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
@@ -17,12 +21,17 @@ use super::{
     assets,
     control_plane::{ControlPlane, Setup},
 };
+use crate::parity::rng::Rng;
 use manifests::{NODE, manifest};
+use oddities::make_odd;
+use refusals::Refusals;
 
-/// Manifests for each of the two clusters.
 /// The node port that some manifests name.
 const CHOSEN_NODE_PORT: i32 = 30_080;
+/// Manifests for each of the two clusters.
 const MANIFESTS: u64 = 2500;
+/// Manifests with an odd value or two, in addition.
+const ODD: u64 = 2000;
 const SEED: u64 = 20_261_122;
 /// The least that must be accepted of all, so that the comparison says something.
 const ACCEPTED: usize = 2500;
@@ -34,6 +43,10 @@ struct Seen {
     /// What the API server refuses: reason and number.
     refused: BTreeMap<String, usize>,
     differences: Vec<String>,
+    /// What an API server and `roster lint` say of the same manifest.
+    refusals: Refusals,
+    /// Manifests of which one refuses what the other accepts.
+    disagreements: Vec<String>,
 }
 
 #[test]
@@ -50,7 +63,7 @@ fn defaults_are_those_of_an_api_server() {
                 let (assets, dir) = (&assets, dir.path().join(i.to_string()));
                 scope.spawn(move || {
                     let setup = Setup { assets, dir: &dir, api_server: &flags, controllers: false };
-                    compare(&ControlPlane::start(&setup).unwrap(), families, i * MANIFESTS)
+                    compare(&ControlPlane::start(&setup).unwrap(), families, i)
                 })
             })
             .collect();
@@ -62,37 +75,52 @@ fn defaults_are_those_of_an_api_server() {
         accepted += seen.accepted.values().sum::<usize>();
     }
     let differences: Vec<&String> = seen.iter().flat_map(|s| &s.differences).collect();
+    let disagreements: Vec<&String> = seen.iter().flat_map(|s| &s.disagreements).collect();
     println!("{accepted} of {} accepted, {} differ", 2 * MANIFESTS, differences.len());
-    for difference in differences.iter().take(5) {
+    println!("{} manifests are refused by an API server or by roster lint only", disagreements.len());
+    for difference in differences.iter().take(5).chain(disagreements.iter().take(20)) {
         println!("{difference}\n");
     }
     assert!(accepted >= ACCEPTED, "too few");
     assert!(differences.is_empty(), "{} differ", differences.len());
+    assert!(disagreements.is_empty(), "{} are refused by one only", disagreements.len());
 }
 
-fn compare(plane: &ControlPlane, families: &str, first: u64) -> Seen {
+fn compare(plane: &ControlPlane, families: &str, cluster: u64) -> Seen {
     let api = ApiServer::of(plane);
     let labels = json!({ "topology.kubernetes.io/zone": "zone-a", "topology.kubernetes.io/region": "region-a" });
     let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": NODE, "labels": labels } });
     api.create_all(std::slice::from_ref(&node));
-    let requests: Vec<(String, Value)> =
-        (first..first + MANIFESTS).map(|index| manifest(SEED, index)).map(|o| (path(&o), o)).collect();
+    let first = cluster * MANIFESTS;
+    let plain = (first..first + MANIFESTS).map(|index| manifest(SEED, index));
+    let odd = (0..ODD).map(|i| odd_manifest(2 * MANIFESTS + cluster * ODD + i));
+    let requests: Vec<(String, Value)> = plain.chain(odd).map(|o| (path(&o), o)).collect();
     let defaults = Defaults { families: Some(families.parse().unwrap()), ..Defaults::default() };
     let mut seen = Seen::default();
-    for ((_, sent), told) in requests.iter().zip(api.try_all(&requests)) {
+    for ((index, (_, sent)), told) in (0..).zip(&requests).zip(api.try_all(&requests)) {
         let kind = sent["kind"].as_str().unwrap();
+        seen.refusals.add(sent, &told);
         if told.status != 201 {
             *seen.refused.entry(reason(kind, &told)).or_default() += 1;
             continue;
         }
-        *seen.accepted.entry(kind.to_owned()).or_default() += 1;
+        if index < MANIFESTS {
+            *seen.accepted.entry(kind.to_owned()).or_default() += 1;
+        }
         let wanted = read(&told.body, &node, Defaults::NEVER);
         let got = read(sent, &node, defaults);
         if got != wanted {
             seen.differences.push(format!("{families}: {sent}\n  stored {wanted}\n  filled {got}"));
         }
     }
+    seen.disagreements = seen.refusals.compare(families);
     seen
+}
+
+fn odd_manifest(index: u64) -> Value {
+    let mut object = manifest(SEED, index);
+    make_odd(&mut object, &mut Rng::new(SEED + 1, index));
+    object
 }
 
 /// The collection in the namespace `default`; the object may not name one.
@@ -125,6 +153,8 @@ fn read(object: &Value, node: &Value, defaults: Defaults<'_>) -> String {
     for pod in &mut all.pods {
         Arc::make_mut(&mut pod.reference).uid = "".into();
         pod.resource_version = "".into();
+        // An API server gives every Pod a status.
+        pod.has_status = true;
     }
     all.services.iter_mut().for_each(forget_allocated);
     let Inventory { services, pods, endpoints, slices, problems, .. } = all;

@@ -8,9 +8,9 @@ use super::{
 use crate::engine::reason::{Finding, Severity};
 
 pub(super) fn check(wanted: &FindingsExpectation, input: &TestInput<'_>) -> Differences {
-    let object = wanted.object.as_deref().map(|text| input.key(text)).transpose()?;
+    let object = wanted.object.as_deref().map(|text| input.known_key(text)).transpose()?;
     let mut found: Vec<Finding> = input.index.problems().iter().cloned().collect();
-    for entry in input.index.entries() {
+    for entry in input.entries(None)? {
         found.append(&mut input.plan(entry, &input.options).problems);
     }
     found.retain(|f| f.severity > Severity::Info && object.as_ref().is_none_or(|o| f.object == *o));

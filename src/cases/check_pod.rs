@@ -6,7 +6,7 @@ use super::{
     test_result::{Difference, Differences},
 };
 use crate::engine::{
-    explain::{Explanation, PodVerdict, explain},
+    explain::{Explanation, PodVerdict},
     record::Scope,
 };
 
@@ -38,7 +38,7 @@ fn missing(explanation: &Explanation, wanted: &PodExpectation) -> String {
 }
 
 pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differences {
-    let explanation = explain(&input.state(input.entry(&wanted.service)?), &input.options);
+    let explanation = input.explain(input.entry(&wanted.service)?);
     let is_port = |row: &PodVerdict| match (&wanted.port, &row.port) {
         (None, _) | (_, None) => true,
         (Some(PortChoice::Number(number)), Some(port)) => port.port == *number,

@@ -24,6 +24,9 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
         namespace: input.namespace,
     };
     let answer = reviewer.object(object, input.stored(object)).map_err(|e| e.to_string())?;
+    if !answer.reviewed {
+        return Err("the webhook has no rules for objects of this kind".to_owned());
+    }
     let codes = |is: &dyn Fn(&RuleFinding) -> bool| {
         let mut codes: Vec<String> =
             answer.decision.findings.iter().filter(|f| is(f)).map(|f| f.rule.code().to_owned()).collect();

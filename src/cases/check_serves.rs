@@ -10,10 +10,11 @@ use super::{
 use crate::{
     engine::{
         compare::{ChangedObject, changes},
-        explain::{PodState, explain},
+        explain::PodState,
         reason::{Reason, Severity},
         state::State,
     },
+    inventory::Entry,
     model::{Endpoint, EndpointSlice, Service, Text},
 };
 
@@ -51,7 +52,7 @@ pub(super) fn check(wanted: &ServesExpectation, input: &TestInput<'_>) -> Differ
     ];
     let mut differences: Vec<Difference> = differences.into_iter().flatten().collect();
     if let Some(first) = differences.first_mut() {
-        first.why = why(input, &state, wanted, &names);
+        first.why = why(input, entry, wanted, &names);
     }
     Ok(differences)
 }
@@ -89,14 +90,14 @@ fn name(endpoint: &Endpoint) -> Text {
 }
 
 /// Who is there, and why the others are not.
-fn why(input: &TestInput<'_>, state: &State<'_>, wanted: &ServesExpectation, names: &[String]) -> Vec<String> {
+fn why<'a>(input: &TestInput<'a>, entry: &'a Entry<'a>, wanted: &ServesExpectation, names: &[String]) -> Vec<String> {
     const SHOWN: usize = 10;
-    let explanation = explain(state, &input.options);
+    let explanation = input.explain(entry);
     let mut why: Vec<String> = Vec::new();
     if !names.is_empty() {
         why.push(format!("found: {}", names.join(", ")));
     }
-    let key = state.service.map(Service::key);
+    let key = entry.service.map(Service::key);
     let of_input =
         input.index.problems().iter().filter(|f| Some(&f.object) == key.as_ref() && f.severity > Severity::Info);
     why.extend(of_input.map(|f| format!("{}: {}", f.code, f.message)));

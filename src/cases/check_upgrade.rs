@@ -8,6 +8,9 @@ use super::{
 use crate::engine::{compare::deviations, profile::Minor, state::Options};
 
 pub(super) fn check(wanted: &UpgradeExpectation, input: &TestInput<'_>) -> Differences {
+    if wanted.from == wanted.to {
+        return Err(format!("from and to are the same release, {}", wanted.to));
+    }
     let options = |compat: Minor| Options { compat, ..input.options };
     let (mut found, mut why) = (Vec::new(), Vec::new());
     for entry in input.entries(wanted.service.as_deref())? {

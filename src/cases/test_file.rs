@@ -59,6 +59,8 @@ pub struct TestOptions {
     pub defaults: Option<DefaultsMode>,
     /// `--max-endpoints-per-slice` of kube-controller-manager.
     pub max_endpoints_per_slice: Option<Limit>,
+    /// Whether the inputs are the whole cluster: what is not among them does not exist.
+    pub complete: bool,
 }
 
 /// One case: a name, and exactly one check.
@@ -249,7 +251,7 @@ impl TestCase {
         let rules: Vec<&str> = Rule::ALL.iter().map(|r| r.code()).collect();
         let nothing = |fields: &str| Err(format!("expects nothing: add {fields}"));
         let (field, fault) = match self.check().map_err(|why| ("name", why))? {
-            Check::Serves(c) if c.pods.is_none() && c.at_least.is_none() && c.names.is_none() => {
+            Check::Serves(c) if c.pods.is_none() && c.at_least.is_none_or(|n| n == 0) && c.names.is_none() => {
                 ("serves", nothing("pods, atLeast or names"))
             }
             Check::Pod(c) if c.served.is_none() && c.reason.is_none() => ("pod", nothing("served or reason")),

@@ -10,7 +10,10 @@ use crate::{
         offline_review::{self, Namespaces},
         policy::Policies,
     },
-    engine::state::{Controller, Options, Plan, State},
+    engine::{
+        explain::{Explanation, Focus, explain_only},
+        state::{Controller, Options, Plan, State},
+    },
     inventory::{Entry, Index, Snapshot, whole},
     model::{ObjectKey, ServicePort, Text, json::raw::object_key},
 };
@@ -68,16 +71,23 @@ impl<'a> TestInput<'a> {
         })
     }
 
-    /// One Service, or all.
+    /// One Service, or all. Where there is none, a case would pass whatever it expects.
     pub(super) fn entries(&self, service: Option<&str>) -> Result<Vec<&'a Entry<'a>>, String> {
         match service {
             Some(service) => Ok(vec![self.entry(service)?]),
+            None if self.index.entries().is_empty() => Err("the inputs have no Service".to_owned()),
             None => Ok(self.index.entries().iter().collect()),
         }
     }
 
     pub(super) fn state(&self, entry: &'a Entry<'a>) -> State<'a> {
         self.index.state(entry)
+    }
+
+    /// What `explain` says of a Service.
+    pub(super) fn explain(&self, entry: &'a Entry<'a>) -> Explanation {
+        let focus = Focus { unknown: self.index.unknown(), ..Focus::default() };
+        explain_only(&self.index.state(entry), &self.options, focus)
     }
 
     pub(super) fn plan(&self, entry: &'a Entry<'a>, options: &Options) -> Plan {
@@ -90,8 +100,14 @@ impl<'a> TestInput<'a> {
         self.objects.get(&key).copied().ok_or_else(|| format!("the inputs have no {key}"))
     }
 
+    /// The key of an object of the inputs.
+    pub(super) fn known_key(&self, text: &str) -> Result<ObjectKey, String> {
+        self.object(text)?;
+        self.key(text)
+    }
+
     /// The key that a text names.
-    pub(super) fn key(&self, text: &str) -> Result<ObjectKey, String> {
+    fn key(&self, text: &str) -> Result<ObjectKey, String> {
         let (kind, name) = text.split_once(' ').ok_or_else(|| format!("{text:?} is not KIND NAMESPACE/NAME"))?;
         let (namespace, name) = name.split_once('/').unwrap_or(("", name));
         Ok(placed(ObjectKey::new(kind, &namespace.into(), &name.into()), self.namespace))
@@ -109,7 +125,7 @@ impl<'a> TestInput<'a> {
 }
 
 /// The key with a namespace, as objects of namespaces have one.
-pub(super) fn placed(key: ObjectKey, namespace: &str) -> ObjectKey {
+pub fn placed(key: ObjectKey, namespace: &str) -> ObjectKey {
     let namespace = if key.namespace.is_empty() { Text::new(namespace) } else { key.namespace.clone() };
     ObjectKey { namespace, ..key }
 }

@@ -8,6 +8,7 @@ mod test_table;
 
 use std::{io::Write, path::PathBuf};
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
 use super::{
@@ -65,7 +66,9 @@ impl TestArgs {
         }
         let summary = TestSummary::of(&all);
         if summary.tests == 0 && complete {
-            messages::warning("no test to run");
+            // A misspelt filter must not look like success.
+            complete = false;
+            messages::error(&anyhow!("no test to run"));
         }
         self.print(&all, summary)?;
         Ok(Outcome::of(complete, summary.failed > 0))

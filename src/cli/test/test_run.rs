@@ -1,6 +1,9 @@
 //! Reads one test file and its inputs, and evaluates its cases.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, ensure};
 use serde_json::value::RawValue;
@@ -8,12 +11,17 @@ use serde_json::value::RawValue;
 use super::test_results::FileResults;
 use crate::{
     admission::policy::{self, EndpointPolicy, Policies},
-    cases::{TestFile, TestInput, TestOptions, evaluate},
+    cases::{TestFile, TestInput, TestOptions, evaluate, placed},
     cli::input_texts::{InputFile, InputTexts},
-    decode::{self, Source},
+    decode::{self, Document, Source},
     engine::{reason::Severity, state::Options},
     inventory::{Inventory, Snapshot, workloads},
-    model::{defaults::Defaults, installed::POLICY_KIND, json::raw::object_key},
+    model::{
+        ObjectKey,
+        defaults::{DEFAULT_NAMESPACE, Defaults},
+        installed::POLICY_KIND,
+        json::raw::object_key,
+    },
 };
 
 /// Evaluates the cases of a file whose names contain `filter`.
@@ -35,7 +43,8 @@ pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResul
     let defaults = Defaults { mode: file.options.defaults, families, namespace: &file.options.namespace };
     let inventory = inventory(&inputs, &stored, &file.options, defaults)?;
     let policies = Policies::new(policies_of(&[&inputs, &policies, &stored])?).0;
-    let (index, snapshot) = (inventory.index(), Snapshot::of(&inventory));
+    let index = if file.options.complete { inventory.index() } else { inventory.index_of_part() };
+    let snapshot = Snapshot::of(&inventory);
     let options = Options {
         compat: file.options.compat,
         max_endpoints_per_slice: file.options.max_endpoints_per_slice,
@@ -60,7 +69,7 @@ fn read(path: &Path) -> anyhow::Result<TestFile> {
         .map_err(|fault| anyhow::anyhow!("{name}:{}: {fault}", document.line + fault.line))
 }
 
-/// The objects of the inputs with the pods of their workloads; of the stored objects those that describe the cluster.
+/// The objects of the inputs with the pods of their workloads, and the stored objects that they do not replace.
 fn inventory(
     inputs: &[InputFile<'_>],
     stored: &[InputFile<'_>],
@@ -68,9 +77,15 @@ fn inventory(
     defaults: Defaults<'_>,
 ) -> anyhow::Result<Inventory> {
     let mut inventory = Inventory::default();
-    for InputFile { name, documents } in stored.iter().chain(inputs) {
-        let source = Source { defaults, ..Source::file(name) };
-        decode::objects(documents, &source, &mut inventory, |_, _| {})?;
+    let namespace = defaults.namespace().unwrap_or(DEFAULT_NAMESPACE);
+    let key = |document: &Document<'_>| placed(object_key(&document.raw), namespace);
+    let replaced: BTreeSet<ObjectKey> = inputs.iter().flat_map(|f| &f.documents).map(key).collect();
+    for InputFile { name, documents } in stored {
+        let others: Vec<Document<'_>> = documents.iter().filter(|d| !replaced.contains(&key(d))).cloned().collect();
+        decode::objects(&others, &Source { defaults, ..Source::file(name) }, &mut inventory, |_, _| {})?;
+    }
+    for InputFile { name, documents } in inputs {
+        decode::objects(documents, &Source { defaults, ..Source::file(name) }, &mut inventory, |_, _| {})?;
     }
     inventory.label_pods(&defaults);
     inventory.assume_pods(&defaults, &options.zones, workloads::MAX_PODS);

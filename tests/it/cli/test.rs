@@ -67,6 +67,9 @@ fn expectations_hold_or_show_their_differences() {
         ("review: {object: Service gone, allowed: true}", "the inputs have no Service shop/gone"),
         ("findings: {object: Service typo, codes: selector-matches-no-template}", ""),
         ("findings: {codes: none}", "codes [] [\"selector-matches-no-template\"]"),
+        ("findings: {object: Service nope, codes: none}", "the inputs have no Service shop/nope"),
+        ("review: {object: Deployment web, allowed: true}", "the webhook has no rules for objects of this kind"),
+        ("upgrade: {from: '1.37', to: '1.37', changes: none}", "from and to are the same release, 1.37"),
     ] {
         let (code, tests, err) = run(&format!("- {{name: t, {test}}}\n"));
         let result = tests.first().unwrap_or_else(|| panic!("{test}: {err}"));
@@ -77,6 +80,60 @@ fn expectations_hold_or_show_their_differences() {
         assert!(found.starts_with(want) && found.is_empty() == want.is_empty(), "{test}: {found}");
         assert_eq!((result["passed"].as_bool(), code), (Some(want.is_empty()), i32::from(!want.is_empty())), "{test}");
     }
+}
+
+/// Runs one case on these manifests, with further fields of the file; its error or its differences.
+fn run_on(manifests: &str, fields: &str, test: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.yaml"), manifests).unwrap();
+    let file = format!(
+        "apiVersion: roster.dev/v1alpha1\nkind: Test\ninputs: [in.yaml]\n{fields}tests:\n- {{name: t, {test}}}\n"
+    );
+    fs::write(folder.path().join("roster-test.yaml"), file).unwrap();
+    let ran = roster(&["test", folder.path().to_str().unwrap(), "-o", "json"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err));
+    let result = &document["items"][0]["tests"][0];
+    let codes = result["differences"].as_array().into_iter().flatten().map(|d| d["found"].to_string());
+    result["error"].as_str().map_or_else(|| codes.collect::<Vec<_>>().join("; "), str::to_owned)
+}
+
+#[test]
+fn nothing_is_concluded_from_what_the_inputs_do_not_have() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n\
+                   spec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080}]}\n";
+    let pod = "---\napiVersion: v1\nkind: Pod\n\
+               metadata: {name: web-1, namespace: shop, uid: u, resourceVersion: '1', labels: {app: web}}\n\
+               spec: {nodeName: n1, containers: [{name: c, image: c}]}\n\
+               status: {phase: Running, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], conditions: [{type: Ready, status: 'True'}]}\n";
+    let running = format!("{service}{pod}");
+    let complete = "options: {complete: true}\n";
+    for (manifests, fields, test, want) in [
+        // The node of the pod is not among the inputs.
+        (running.as_str(), "", "serves: {service: shop/web, pods: 1}", ""),
+        (&running, "", "pod: {service: shop/web, name: web-1, served: true}", ""),
+        (&running, "", "findings: {codes: none}", ""),
+        (&running, complete, "findings: {codes: none}", "[\"missing-node-retries\"]"),
+        // A stored object that an input replaces is not there twice.
+        (&running, "stored: [in.yaml]\n", "findings: {codes: none}", ""),
+        // There is nothing that could be wrong.
+        (
+            "kind: Sevice\napiVersion: v1\nmetadata: {name: a}\n",
+            "",
+            "plan: {changes: none}",
+            "the inputs have no Service",
+        ),
+        ("a: 1\n", "", "upgrade: {from: '1.30', to: '1.37', changes: none}", "the inputs have no Service"),
+        ("a: 1\n", "", "findings: {codes: none}", "the inputs have no Service"),
+    ] {
+        assert_eq!(run_on(manifests, fields, test), want, "{fields}{test}: {manifests}");
+    }
+}
+
+#[test]
+fn a_filter_without_a_match_is_an_error() {
+    let example = format!("{}/examples/test", env!("CARGO_MANIFEST_DIR"));
+    let ran = roster(&["test", &example, "--filter", "zzz"]);
+    assert!(ran.code == 2 && ran.err.contains("no test to run"), "{} {}", ran.code, ran.err);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Whether a selector matches the pods of a workload, and what differs if it does not.
 
+use smallvec::SmallVec;
+
 use crate::{
     inventory::workloads::workload::{Workload, WorkloadController},
     model::{Labels, Pod, Text, names},
@@ -119,20 +121,36 @@ pub(super) struct NearMiss<'a> {
 impl<'a> NearMiss<'a> {
     /// The candidate that comes closest.
     pub(super) fn find(selector: &'a Labels, candidates: impl Iterator<Item = Candidate<'a>>) -> Option<Self> {
-        let misses = candidates.map(|candidate| Self::of(selector, candidate));
-        misses.min_by_key(|m| (m.differing.len(), std::cmp::Reverse(m.same), m.distance))
+        let mut best: Option<Self> = None;
+        for candidate in candidates {
+            best = Self::better(selector, candidate, best.as_ref()).or(best);
+        }
+        best
     }
 
-    fn of(selector: &'a Labels, candidate: Candidate<'a>) -> Self {
-        let differing: Vec<_> = selector.iter().filter(|(key, value)| !candidate.may_have(key, value)).collect();
-        let labels = candidate.labels();
-        let distance = |(key, value): &(&Text, &Text)| labels.get(key).map_or(key.len(), |other| letters(value, other));
-        Self {
-            candidate,
-            same: selector.len() - differing.len(),
-            distance: differing.iter().map(distance).sum(),
-            differing,
+    /// The candidate, if it comes closer than the best one so far. Thousands of Services may each be compared with
+    /// thousands of workloads, so nothing is computed beyond the point where it is known to be farther.
+    fn better(selector: &'a Labels, candidate: Candidate<'a>, best: Option<&Self>) -> Option<Self> {
+        let differing = || selector.iter().filter(|(key, value)| !candidate.may_have(key, value));
+        let most = best.map_or(usize::MAX, |b| b.differing.len());
+        let count = differing().take(most.saturating_add(1)).count();
+        if count > most {
+            return None;
         }
+        let limit = best.filter(|b| b.differing.len() == count).map_or(usize::MAX, |b| b.distance);
+        let labels = candidate.labels();
+        let mut distance = 0;
+        for (key, value) in differing() {
+            distance += match labels.get(key) {
+                Some(other) => letters_below(value, other, limit - distance)?,
+                None => key.len(),
+            };
+            if distance >= limit {
+                return None;
+            }
+        }
+        let same = selector.len() - count;
+        (distance < limit).then(|| Self { candidate, same, distance, differing: differing().collect() })
     }
 
     /// Whether it looks like a mistake of typing: the pods have the other labels, and of this one almost the value, or the
@@ -179,21 +197,46 @@ fn almost_key<'a>(labels: &'a Labels, key: &str, value: &Text) -> Option<&'a Tex
     labels.iter().find(|(k, v)| *v == value && letters(key, k) <= 2).map(|(k, _)| k)
 }
 
+/// The longest text that is compared letter by letter.
+const LONGEST: usize = 320;
+
 /// How many letters to insert, remove or replace to make one text of the other. Texts that are longer than labels are
 /// not compared.
 pub(super) fn letters(a: &str, b: &str) -> usize {
-    const LONGEST: usize = 320;
+    letters_below(a, b, usize::MAX).unwrap_or(LONGEST)
+}
+
+/// The same, if it is below a limit.
+fn letters_below(a: &str, b: &str, limit: usize) -> Option<usize> {
     if a.len().max(b.len()) > LONGEST {
-        return LONGEST;
+        return (LONGEST < limit).then_some(LONGEST);
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
+    if a.len().abs_diff(b.len()) >= limit {
+        return None;
+    }
+    let (a, b) = without_common_ends(a.as_bytes(), b.as_bytes());
+    let mut row: SmallVec<[usize; 32]> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
+        let mut least = row[0];
+        for (j, y) in b.iter().enumerate() {
             let replaced = diagonal + usize::from(x != y);
             diagonal = row[j + 1];
             row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+            least = least.min(row[j + 1]);
+        }
+        // No later row has less than the least of this one.
+        if least >= limit {
+            return None;
         }
     }
-    row[b.len()]
+    Some(row[b.len()]).filter(|letters| *letters < limit)
+}
+
+/// Two texts without what both begin and end with: it does not add to their distance.
+fn without_common_ends<'t>(a: &'t [u8], b: &'t [u8]) -> (&'t [u8], &'t [u8]) {
+    let begin = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[begin..], &b[begin..]);
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
+    (&a[..a.len() - end], &b[..b.len() - end])
 }

@@ -227,5 +227,5 @@ fn a_tree_without_violations_has_one_line() {
         ],
     );
     assert_eq!(report.violations, []);
-    assert_eq!(report.to_string(), "layers: 6 rooms, 9 files, 3 arrows between rooms, no circle");
+    assert_eq!(report.to_string(), "layers: 4 rooms, 9 files, 3 arrows between rooms, no circle");
 }

@@ -4,7 +4,7 @@
 //! Refusals are compared of Pods, Endpoints and EndpointSlices in both directions; those of Services are counted.
 
 mod manifests;
-mod oddities;
+mod odd_values;
 mod refusals;
 
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::parity::rng::Rng;
 use manifests::{NODE, manifest};
-use oddities::make_odd;
+use odd_values::make_odd;
 use refusals::Refusals;
 
 /// The node port that some manifests name.

@@ -2,6 +2,10 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use super::{
+    faults::{Faults, quoted},
+    field::Field,
+};
 use crate::model::{Family, dns, parse_lenient};
 
 /// Why a text is not the address of an endpoint, in either kind.
@@ -23,8 +27,15 @@ pub(super) fn not_endpoint_address(text: &str) -> Option<&'static str> {
     }
 }
 
+/// Checks an address that is not that of an endpoint.
+pub(super) fn check_ip(ip: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    if let Some(why) = not_ip(ip.text()) {
+        ip.refuse(format!("{} is not an address: {why}", quoted(ip.text())), faults);
+    }
+}
+
 /// Why a text is not an IP address as an API server reads them today.
-pub(super) fn not_ip(text: &str) -> Option<&'static str> {
+fn not_ip(text: &str) -> Option<&'static str> {
     match text.parse::<IpAddr>() {
         Err(_) => Some(not_address(text)),
         Ok(IpAddr::V6(ip)) if ip.to_ipv4_mapped().is_some() => Some("it maps an IPv4 address into IPv6"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::PodPlace;
+use super::place::PodPlace;
 use crate::{
     engine::reason::Reason,
     lint::validation::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{PodPlace, container_ports, container_ports::HostPorts, environment, probes, resources, volumes};
+use super::{container_ports, container_ports::HostPorts, environment, place::PodPlace, probes, resources, volumes};
 use crate::lint::validation::{
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},

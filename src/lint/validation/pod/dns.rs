@@ -1,7 +1,7 @@
 //! The DNS settings of a pod.
 
-use super::check_ip;
 use crate::lint::validation::{
+    addresses::check_ip,
     faults::{Faults, quoted},
     field::Field,
 };

@@ -11,6 +11,7 @@ mod containers;
 mod dns;
 mod environment;
 mod paths;
+mod place;
 mod probes;
 mod resources;
 mod scheduling;
@@ -19,20 +20,12 @@ mod volumes;
 use std::collections::BTreeSet;
 
 use super::{
-    addresses::not_ip,
+    addresses::check_ip,
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},
     values::{not_label_value, not_qualified},
 };
-
-/// Where a spec stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum PodPlace {
-    /// In a Pod. An API server fills in host ports, and checks a little more.
-    Pod,
-    /// In the template of a workload.
-    Template,
-}
+pub(super) use place::PodPlace;
 
 const POD: &FieldRules = &[
     ("hostname", Presence::Optional, Rule::Label),
@@ -143,12 +136,5 @@ fn check_host_aliases(aliases: &Field<'_, '_>, faults: &mut Faults<'_>) {
         for name in alias.key("hostnames").items() {
             Rule::Subdomain.check(&name, Presence::Nullable, faults);
         }
-    }
-}
-
-/// Checks an address that is not that of an endpoint.
-fn check_ip(ip: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    if let Some(why) = not_ip(ip.text()) {
-        ip.refuse(format!("{} is not an address: {why}", quoted(ip.text())), faults);
     }
 }

@@ -1,0 +1,10 @@
+//! Where the spec of a pod stands.
+
+/// Where a spec stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::lint::validation) enum PodPlace {
+    /// In a Pod. An API server fills in host ports, and checks a little more.
+    Pod,
+    /// In the template of a workload.
+    Template,
+}

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import schemathesis
+import yaml
 
 ACCEPTED = json.loads(Path(__file__).with_name("accepted.json").read_text())
 # The schema of a body by the name that the description has for it.
@@ -75,3 +76,15 @@ def to_lines(ctx, value):
 def from_lines(ctx, response):
     # Every line has the same schema; the last one, the summary, tells that the answer is whole.
     return json.loads(response.content.splitlines()[-1])
+
+
+class QuotedDumper(yaml.SafeDumper):
+    """Writes every string in quotes: kubectl, and so the server, reads more words as booleans than this library does."""
+
+
+QuotedDumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+
+
+@schemathesis.serializer("application/yaml")
+def to_yaml(ctx, value):
+    return yaml.dump(value, Dumper=QuotedDumper).encode()

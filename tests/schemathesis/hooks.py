@@ -85,6 +85,7 @@ class QuotedDumper(yaml.SafeDumper):
 QuotedDumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
-@schemathesis.serializer("application/yaml")
+# Schemathesis takes the first serializer of any YAML type, which is that of text/yaml.
+@schemathesis.serializer("text/yaml", "application/yaml")
 def to_yaml(ctx, value):
     return yaml.dump(value, Dumper=QuotedDumper).encode()

@@ -41,6 +41,7 @@ mod style;
 mod suggestion;
 mod table;
 mod test;
+mod view;
 mod xml_text;
 
 use outcome::Outcome;
@@ -65,6 +66,7 @@ struct Cli {
 enum Command {
     Plan(plan::PlanArgs),
     Explain(explain::ExplainArgs),
+    View(Box<view::ViewArgs>),
     Review(review::ReviewArgs),
     #[command(visible_alias = "validate")]
     Lint(review::LintArgs),
@@ -109,6 +111,7 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
     match command {
         Command::Plan(args) => args.run(plugin),
         Command::Explain(args) => args.run(plugin),
+        Command::View(args) => args.run(plugin),
         Command::Review(args) => args.run(),
         Command::Lint(args) => args.run(),
         Command::Test(args) => args.run(),

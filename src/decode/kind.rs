@@ -27,6 +27,8 @@ pub(super) enum InputKind {
     Workload(Resource),
     /// `autoscaling`, of any version: the fields that are read are the same in all.
     Autoscaler,
+    /// `NodePool` of OpenYurt, of any version.
+    NodePool,
     /// Holds objects in `items`.
     List,
     /// Not read.
@@ -52,6 +54,7 @@ impl TypeMeta {
             ) => InputKind::Workload(workload),
             Some(Resource::HorizontalPodAutoscaler) => InputKind::Autoscaler,
             None if self.is_old_autoscaler() => InputKind::Autoscaler,
+            None if self.is_node_pool() => InputKind::NodePool,
             None if self.kind.ends_with("List") => InputKind::List,
             None if self.is_beta_slice() => InputKind::EndpointSliceBeta,
             _ => InputKind::Other,
@@ -66,6 +69,11 @@ impl TypeMeta {
     /// Whether it is an older version of an autoscaler.
     fn is_old_autoscaler(&self) -> bool {
         self.kind == Resource::HorizontalPodAutoscaler.kind() && self.api_version.starts_with("autoscaling/")
+    }
+
+    /// Whether it is a pool of nodes of OpenYurt.
+    fn is_node_pool(&self) -> bool {
+        self.kind == "NodePool" && self.group() == "apps.openyurt.io"
     }
 
     /// Whether it is a custom resource: its group is a domain, and not one of Kubernetes'.
@@ -212,6 +220,8 @@ mod tests {
             ("batch.volcano.sh/v1alpha1", "Job", InputKind::Other),
             ("autoscaling/v1", "HorizontalPodAutoscaler", InputKind::Autoscaler),
             ("autoscaling/v2", "HorizontalPodAutoscaler", InputKind::Autoscaler),
+            ("apps.openyurt.io/v1beta1", "NodePool", InputKind::NodePool),
+            ("karpenter.sh/v1", "NodePool", InputKind::Other),
             ("v1", "List", InputKind::List),
             ("v1", "", InputKind::Other),
         ] {

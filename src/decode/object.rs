@@ -21,7 +21,8 @@ use crate::{
         workloads::{Autoscaler, Workload},
     },
     model::{
-        EndpointSlice, Endpoints, HeapSize, Labels, Node, ObjectKey, Pod, Resource, ResourceScope, Service, Text,
+        EndpointSlice, Endpoints, HeapSize, Labels, Node, NodePool, ObjectKey, Pod, Resource, ResourceScope, Service,
+        Text,
         defaults::Defaults,
         json::{message::shortened, path::PathEnd},
         names,
@@ -108,6 +109,7 @@ fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into:
         | InputKind::Node
         | InputKind::Workload(_)
         | InputKind::Autoscaler
+        | InputKind::NodePool
         | InputKind::List
         | InputKind::Other => return 0,
     };
@@ -213,6 +215,7 @@ impl<'de> DeserializeSeed<'de> for KindSeed {
             }
             InputKind::Workload(resource) => Workload::read(resource, d).map(Box::new).map(AnyObject::Workload),
             InputKind::Autoscaler => Autoscaler::deserialize(d).map(AnyObject::Autoscaler),
+            InputKind::NodePool => NodePool::deserialize(d).map(AnyObject::NodePool),
             InputKind::List | InputKind::Other => Err(serde::de::Error::custom("objects of this kind are not read")),
         }
     }

@@ -53,6 +53,7 @@ pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &m
             }
         }
         AnyObject::Autoscaler(a) => found.name(&a.name, NameForm::Subdomain),
+        AnyObject::NodePool(pool) => found.name(&pool.name, NameForm::Subdomain),
     }
 }
 

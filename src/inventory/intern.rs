@@ -54,7 +54,11 @@ impl<'a> Interner<'a> {
                     endpoint.target_ref.iter_mut().for_each(|t| self.targets.share(t));
                 }
             }
-            AnyObject::Service(_) | AnyObject::Node(_) | AnyObject::Workload(_) | AnyObject::Autoscaler(_) => {}
+            AnyObject::Service(_)
+            | AnyObject::Node(_)
+            | AnyObject::Workload(_)
+            | AnyObject::Autoscaler(_)
+            | AnyObject::NodePool(_) => {}
         }
     }
 

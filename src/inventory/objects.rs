@@ -15,7 +15,7 @@ use super::{
 use crate::{
     engine::reason::{Finding, Reason},
     model::{
-        EndpointSlice, Endpoints, HeapSize, Node, ObjectKey, Pod, Resource, Service, Text,
+        EndpointSlice, Endpoints, HeapSize, Node, NodePool, ObjectKey, Pod, Resource, Service, Text,
         defaults::{Assumptions, Defaults},
     },
 };
@@ -31,6 +31,7 @@ pub enum AnyObject {
     EndpointSlice(EndpointSlice),
     Workload(Box<Workload>),
     Autoscaler(Autoscaler),
+    NodePool(NodePool),
 }
 
 impl AnyObject {
@@ -44,6 +45,7 @@ impl AnyObject {
             Self::EndpointSlice(o) => o.key(),
             Self::Workload(o) => o.key(),
             Self::Autoscaler(o) => ObjectKey::new(Resource::HorizontalPodAutoscaler.kind(), &o.namespace, &o.name),
+            Self::NodePool(o) => ObjectKey::new("NodePool", &Text::default(), &o.name),
         }
     }
 
@@ -56,7 +58,7 @@ impl AnyObject {
             Self::EndpointSlice(o) => defaults.fill_slice(o, assumed),
             Self::Workload(o) => defaults.place(&mut o.namespace, assumed),
             Self::Autoscaler(o) => defaults.place(&mut o.namespace, assumed),
-            Self::Node(_) => {}
+            Self::Node(_) | Self::NodePool(_) => {}
         }
     }
 
@@ -75,7 +77,7 @@ impl AnyObject {
             Self::Node(o) => listed::<Node>() + o.heap_size(),
             Self::Endpoints(o) => listed::<Endpoints>() + o.heap_size(),
             Self::EndpointSlice(o) => listed::<EndpointSlice>() + o.heap_size(),
-            Self::Workload(_) | Self::Autoscaler(_) => return None,
+            Self::Workload(_) | Self::Autoscaler(_) | Self::NodePool(_) => return None,
         })
     }
 }
@@ -91,6 +93,7 @@ pub struct Inventory {
     pub slices: Vec<EndpointSlice>,
     pub workloads: Vec<Workload>,
     pub autoscalers: Vec<Autoscaler>,
+    pub node_pools: Vec<NodePool>,
     /// Objects of other kinds of which a controller may make pods.
     pub custom_resources: CustomResources,
     /// The findings about the input.
@@ -121,6 +124,7 @@ impl Inventory {
             AnyObject::EndpointSlice(o) => self.slices.push(o),
             AnyObject::Workload(o) => self.workloads.push(*o),
             AnyObject::Autoscaler(o) => self.autoscalers.push(o),
+            AnyObject::NodePool(o) => self.node_pools.push(o),
         }
     }
 
@@ -167,6 +171,7 @@ impl Inventory {
         self.slices.append(&mut other.slices);
         self.workloads.append(&mut other.workloads);
         self.autoscalers.append(&mut other.autoscalers);
+        self.node_pools.append(&mut other.node_pools);
         self.custom_resources.merge(other.custom_resources);
         self.problems.merge(other.problems);
         self.assumed.merge(&other.assumed);
@@ -198,6 +203,7 @@ impl Inventory {
             slices: self.slices.drain(..).collect(),
             workloads: self.workloads.drain(..).collect(),
             autoscalers: self.autoscalers.drain(..).collect(),
+            node_pools: self.node_pools.drain(..).collect(),
             custom_resources: std::mem::take(&mut self.custom_resources),
             assumed_pods: std::mem::take(&mut self.assumed_pods),
             problems: std::mem::take(&mut self.problems),
@@ -221,7 +227,8 @@ impl Inventory {
     /// The number of objects.
     pub fn len(&self) -> usize {
         let of_services = self.services.len() + self.endpoints.len() + self.slices.len();
-        of_services + self.pods.len() + self.nodes.len() + self.workloads.len() + self.autoscalers.len()
+        let of_workloads = self.workloads.len() + self.autoscalers.len();
+        of_services + self.pods.len() + self.nodes.len() + of_workloads + self.node_pools.len()
     }
 
     /// Whether there are no objects.

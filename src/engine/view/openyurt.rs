@@ -16,7 +16,7 @@ const POOL_TOPOLOGY: &str = "openyurt.io/nodepool";
 /// An older name for the same.
 const ZONE_TOPOLOGY: &str = "kubernetes.io/zone";
 /// Label of a node: its pool.
-const POOL_OF_NODE: &str = "apps.openyurt.io/nodepool";
+pub(super) const POOL_OF_NODE: &str = "apps.openyurt.io/nodepool";
 /// Annotation of a Service of type `LoadBalancer` that edge nodes do not serve, if `true`.
 const DISCARD: &str = "svc.openyurt.io/discard";
 /// Annotation of a Service with node ports: the pools that serve it, and with `-` those that do not.
@@ -93,6 +93,11 @@ impl<'a> YurtView<'a> {
         let pool = self.pool()?;
         (!listens(listen, pool)).then_some(Reason::NodePortIsolated)
     }
+}
+
+/// Whether the view of a Service depends on the pool of the node.
+pub(super) fn reads_pool(service: &Service) -> bool {
+    [TOPOLOGY, LISTEN].iter().any(|annotation| service.meta.annotations.contains_key(annotation))
 }
 
 /// Whether the pool is among those of a list: by its name, or by `*` unless the list excludes it. The first mention of a

@@ -59,7 +59,7 @@ impl EndpointUse {
 }
 
 /// What becomes of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// An endpoint gets it.
     Forwarded,

@@ -65,6 +65,18 @@ impl<'a> ProxyView<'a> {
         Ok(view)
     }
 
+    /// Views one Service from a node; `slices` are its own, in the order in which they count.
+    pub fn of_service(
+        service: &'a Service,
+        slices: impl IntoIterator<Item = &'a EndpointSlice>,
+        family: Family,
+        at: Viewpoint<'_>,
+    ) -> Self {
+        let mut view = Self { ports: Vec::new(), reasons: Vec::new() };
+        view.add(service, slices.into_iter().collect(), family, at);
+        view
+    }
+
     /// The number of endpoints of all ports.
     pub fn lines(&self) -> usize {
         self.ports.iter().map(|port| port.endpoints.len()).sum()

@@ -35,6 +35,11 @@ impl TopologyKeys {
         Ok(Self(keys.unwrap_or_default()))
     }
 
+    /// The keys, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Text> {
+        self.0.iter()
+    }
+
     /// Whether the Service has no keys.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

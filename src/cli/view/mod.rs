@@ -1,0 +1,227 @@
+//! `roster view`: which endpoints the proxy of a node uses.
+
+mod matrix_documents;
+mod matrix_svg;
+mod matrix_table;
+mod node_documents;
+mod node_overview;
+mod scheme_args;
+mod service_block;
+mod view_input;
+
+use std::io::Write;
+
+use anyhow::{bail, ensure};
+use clap::{Args, ValueEnum};
+
+use super::{
+    input_objects::{InputArgs, InputObjects, ReleaseArgs},
+    outcome::Outcome,
+    output::{Output, OutputFormat},
+    suggestion::nearest,
+};
+use crate::{
+    engine::{
+        phrase::counted,
+        reason::Severity,
+        state::Options,
+        view::{NodeMatrix, ViewedCluster, Viewpoint},
+    },
+    model::{Node, Text},
+};
+use scheme_args::{SchemeArg, SchemeArgs};
+use view_input::ViewInput;
+
+/// Show which endpoints the proxy of a node uses, and why not the others.
+///
+/// Many Services have one line each, those without an endpoint for the node first. One Service, or Services given by
+/// name, are shown in detail: every endpoint, what the node uses it for, and the reason if it does not. Traffic policies,
+/// hints and terminating endpoints count as kube-proxy 1.37 treats them; with --scheme, kube-proxy sees what SuperEdge's
+/// application-grid-wrapper or OpenYurt's yurthub leaves.
+///
+/// Reads Services, EndpointSlices and Nodes (and NodePools). Without slices, those that the controllers would write are
+/// viewed.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 the node serves all Services, 1 there are warnings or errors, 2 usage error or unreadable input."
+)]
+pub(super) struct ViewArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    release: ReleaseArgs,
+    #[command(flatten)]
+    from: FromArgs,
+    #[command(flatten)]
+    scheme: SchemeArgs,
+    /// Leave out Services without warnings and errors.
+    #[arg(long)]
+    problems_only: bool,
+    /// Show all Services in detail: the same as -o wide.
+    #[arg(long, conflicts_with = "output")]
+    wide: bool,
+    /// Output format.
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: ViewFormat,
+}
+
+/// Arguments that say from where Services are viewed.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct FromArgs {
+    /// The node whose proxy is asked.
+    #[arg(long, value_name = "NODE")]
+    node: Option<Text>,
+    /// All nodes: a table of nodes and Services with the number of endpoints that each node uses, those without an
+    /// endpoint first. Nodes that use the same endpoints share a row.
+    #[arg(long)]
+    all_nodes: bool,
+}
+
+/// Output format of a view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ViewFormat {
+    /// For people: one line for each of many Services, details of one.
+    #[default]
+    Table,
+    /// All details of all Services.
+    Wide,
+    /// One JSON document.
+    Json,
+    /// One YAML document.
+    Yaml,
+    /// One line of JSON for each Service, as soon as it is known.
+    Ndjson,
+    /// A picture of all nodes and Services.
+    Svg,
+}
+
+impl ViewFormat {
+    fn document(self) -> OutputFormat {
+        match self {
+            Self::Table | Self::Svg => OutputFormat::Table,
+            Self::Wide => OutputFormat::Wide,
+            Self::Json => OutputFormat::Json,
+            Self::Yaml => OutputFormat::Yaml,
+            Self::Ndjson => OutputFormat::Ndjson,
+        }
+    }
+}
+
+impl ViewArgs {
+    pub(super) fn run(&self, plugin: bool) -> anyhow::Result<Outcome> {
+        let objects = self.input.read(plugin)?;
+        self.view(&objects)
+    }
+
+    fn view(&self, objects: &InputObjects) -> anyhow::Result<Outcome> {
+        let mut index = objects.index();
+        objects.choice.apply(&mut index)?;
+        index.retain(|e| e.service.is_some());
+        if objects.choice.is_narrow() {
+            index.retain_problems_of_entries();
+        }
+        let settings = self.scheme.settings();
+        let scheme = settings.scheme(&objects.inventory);
+        let options = Options { compat: self.release.choose(objects), ..Options::default() };
+        let input = ViewInput::new(&objects.inventory, &index, &options);
+        let cluster = input.cluster(scheme, self.scheme.family());
+        let format = if self.wide { OutputFormat::Wide } else { self.output.document() };
+        let mut out = Output::stdout(format);
+        let attention = match &self.from.node {
+            None => self.print_matrix(&input, &cluster, format, &mut out)?,
+            Some(name) => {
+                let at = Viewpoint { name, node: find(name, &input)? };
+                let many = !objects.choice.is_by_name() && cluster.services.len() > 1;
+                self.print_node(&NodeRun { args: self, input: &input, cluster: &cluster, at }, many, format, &mut out)?
+            }
+        };
+        out.flush()?;
+        let attention = attention || input.findings().iter().any(|f| f.severity > Severity::Info);
+        Ok(Outcome::of(objects.complete, attention))
+    }
+
+    fn print_node(
+        &self,
+        run: &NodeRun<'_>,
+        many: bool,
+        format: OutputFormat,
+        out: &mut Output,
+    ) -> anyhow::Result<bool> {
+        ensure!(self.output != ViewFormat::Svg, "-o svg shows all nodes: add --all-nodes instead of --node");
+        match format {
+            OutputFormat::Table if many => node_overview::print(run, out),
+            OutputFormat::Table | OutputFormat::Wide => service_block::print(run, format, out),
+            _ => node_documents::print(run, format, out),
+        }
+    }
+
+    fn print_matrix(
+        &self,
+        input: &ViewInput<'_>,
+        cluster: &ViewedCluster<'_>,
+        format: OutputFormat,
+        out: &mut Output,
+    ) -> anyhow::Result<bool> {
+        let run = MatrixRun { input, matrix: NodeMatrix::of(cluster), scheme: self.scheme.name() };
+        match format {
+            _ if self.output == ViewFormat::Svg => Ok(matrix_svg::write(&run, out)?),
+            OutputFormat::Table | OutputFormat::Wide => matrix_table::print(&run, format, out),
+            _ => matrix_documents::print(&run, format, out),
+        }
+    }
+}
+
+/// The Node that is named. A name that is not among the Nodes of the input is an error; where there are none, the node has
+/// no labels.
+fn find<'a>(name: &Text, input: &'a ViewInput<'_>) -> anyhow::Result<Option<&'a Node>> {
+    let found = input.nodes.get(name);
+    if found.is_some() || !input.knows_nodes {
+        return Ok(found);
+    }
+    let meant = nearest(name, input.nodes.iter(), |node| node.name.as_str());
+    let hint = match (meant, input.nodes.iter().next()) {
+        (Some(node), _) => format!("; did you mean {}?", node.name),
+        (None, first) => {
+            let such_as = first.map(|node| format!(", such as {}", node.name)).unwrap_or_default();
+            format!("; the input has {}{such_as}", counted(input.nodes.iter().count(), "Node"))
+        }
+    };
+    bail!("node {name} not found{hint}")
+}
+
+/// The view of all Services from all nodes.
+struct MatrixRun<'a> {
+    input: &'a ViewInput<'a>,
+    matrix: NodeMatrix<'a>,
+    scheme: SchemeArg,
+}
+
+/// The view of all Services from one node.
+struct NodeRun<'a> {
+    args: &'a ViewArgs,
+    input: &'a ViewInput<'a>,
+    cluster: &'a ViewedCluster<'a>,
+    at: Viewpoint<'a>,
+}
+
+impl NodeRun<'_> {
+    /// `node n1 (zone a)`, and the scheme if it is not kube-proxy alone.
+    fn title(&self) -> String {
+        let zone = match self.at.zone() {
+            _ if self.at.node.is_none() => "zone not known".to_owned(),
+            "" => "no zone".to_owned(),
+            zone => format!("zone {zone}"),
+        };
+        let scheme = match self.args.scheme.name() {
+            SchemeArg::KubeProxy => String::new(),
+            other => format!(", {}", other.as_str()),
+        };
+        format!("node {} ({zone}{scheme})", self.at.name)
+    }
+
+    /// Whether Services without warnings and errors are left out.
+    fn problems_only(&self) -> bool {
+        self.args.problems_only
+    }
+}

@@ -1,0 +1,123 @@
+//! `--scheme` and its settings: the program between kube-proxy and the API server.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, ValueEnum};
+
+use crate::{
+    engine::view::{KeyOrder, Scheme},
+    inventory::Inventory,
+    model::{Family, Text},
+};
+
+/// Arguments that choose whose view is taken.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SchemeArgs {
+    /// What stands between kube-proxy and the API server, and prunes what kube-proxy sees.
+    #[arg(long, value_enum, default_value_t, value_name = "SCHEME")]
+    scheme: SchemeArg,
+    /// SuperEdge: how several topology keys of a Service are read.
+    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
+    topology_mode: TopologyModeArg,
+    /// SuperEdge: these nodes are reported as unhealthy, separated by commas.
+    #[arg(long, value_name = "NODE", value_delimiter = ',')]
+    unhealthy: Vec<Text>,
+    /// SuperEdge: replace the endpoints of the API server by the address in their annotations, as
+    /// application-grid-wrapper does with --wrapper-in-cluster.
+    #[arg(long)]
+    substitute_local_apiserver: bool,
+    /// OpenYurt: traffic may be confined to node pools (--enable-pool-service-topology of yurthub) [default: where the
+    /// input has NodePools]
+    #[arg(long)]
+    pool_topology: bool,
+    /// View only the addresses of this family [default: both, as far as the Services have them]
+    #[arg(long, value_enum, value_name = "FAMILY")]
+    ip_family: Option<FamilyArg>,
+}
+
+/// A scheme, as an argument.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum SchemeArg {
+    /// Nothing: kube-proxy reads from the API server
+    #[default]
+    KubeProxy,
+    /// SuperEdge's application-grid-wrapper, with the annotation topologyKeys
+    Superedge,
+    /// OpenYurt's yurthub, with the annotation openyurt.io/topologyKeys
+    Openyurt,
+}
+
+/// A [`KeyOrder`], as an argument.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum TopologyModeArg {
+    /// As SuperEdge does: an endpoint stays if its node agrees in any key
+    #[default]
+    Any,
+    /// The first key with a ready endpoint decides, and all endpoints are used where no key has one
+    Ordered,
+}
+
+/// A [`Family`], as an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FamilyArg {
+    #[value(name = "IPv4")]
+    V4,
+    #[value(name = "IPv6")]
+    V6,
+}
+
+/// The settings of a scheme that are not in objects.
+#[derive(Debug)]
+pub(in crate::cli) struct SchemeSettings<'a> {
+    args: &'a SchemeArgs,
+    health: BTreeMap<Text, bool>,
+}
+
+impl SchemeArg {
+    pub(in crate::cli) fn as_str(self) -> &'static str {
+        match self {
+            Self::KubeProxy => "kube-proxy",
+            Self::Superedge => "superedge",
+            Self::Openyurt => "openyurt",
+        }
+    }
+}
+
+impl SchemeArgs {
+    pub(in crate::cli) fn settings(&self) -> SchemeSettings<'_> {
+        SchemeSettings { args: self, health: self.unhealthy.iter().map(|node| (node.clone(), false)).collect() }
+    }
+
+    /// The only family to view.
+    pub(in crate::cli) fn family(&self) -> Option<Family> {
+        self.ip_family.map(|family| match family {
+            FamilyArg::V4 => Family::V4,
+            FamilyArg::V6 => Family::V6,
+        })
+    }
+
+    pub(in crate::cli) fn name(&self) -> SchemeArg {
+        self.scheme
+    }
+}
+
+impl SchemeSettings<'_> {
+    /// The scheme for these objects.
+    pub(in crate::cli) fn scheme<'a>(&'a self, inventory: &'a Inventory) -> Scheme<'a> {
+        match self.args.scheme {
+            SchemeArg::KubeProxy => Scheme::KubeProxy,
+            SchemeArg::Superedge => Scheme::SuperEdge {
+                substitutes_api_server: self.args.substitute_local_apiserver,
+                health: (!self.health.is_empty()).then_some(&self.health),
+                order: match self.args.topology_mode {
+                    TopologyModeArg::Any => KeyOrder::AnyKey,
+                    TopologyModeArg::Ordered => KeyOrder::Ordered,
+                },
+            },
+            SchemeArg::Openyurt => Scheme::OpenYurt {
+                pools: &inventory.node_pools,
+                pool_topology: self.args.pool_topology || !inventory.node_pools.is_empty(),
+            },
+        }
+    }
+}

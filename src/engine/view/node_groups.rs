@@ -1,0 +1,117 @@
+//! The nodes of a cluster in groups of which the views of all Services read the same.
+//!
+//! A matrix of thousands of nodes and Services has few different cells: a Service tells apart the nodes of its endpoints,
+//! and the zones or sites that its hints or keys name. So a view is taken once for each class of nodes, not for each node.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::node_reads::{NodeClass, NodeReads, ValuesRead};
+use crate::model::{Node, Nodes};
+
+/// The nodes, in groups with equal labels, as far as any Service reads them and more than one node has them.
+#[derive(Debug)]
+pub(super) struct NodeGroups<'a> {
+    /// All nodes, by name.
+    pub(super) nodes: Vec<&'a Node>,
+    /// The group of each node.
+    pub(super) group_of: Vec<usize>,
+    /// The nodes of each group.
+    pub(super) members: Vec<Vec<usize>>,
+    /// The nodes that are the only ones with a value of a label.
+    only: BTreeMap<(&'a str, &'a str), usize>,
+    places: BTreeMap<&'a str, usize>,
+}
+
+/// The nodes of one Service in classes: nodes of one class use the same endpoints.
+#[derive(Debug)]
+pub(super) struct ServiceClasses {
+    /// A node of each class.
+    pub(super) examples: Vec<usize>,
+    /// The class of the nodes of each group that are not exceptions; `None` if all of them are.
+    pub(super) of_group: Vec<Option<usize>>,
+    /// Nodes of which the Service reads more than of others of their group, and their classes.
+    pub(super) exceptions: BTreeMap<usize, usize>,
+}
+
+impl<'a> NodeGroups<'a> {
+    /// Groups nodes by what all Services read.
+    pub(super) fn of(nodes: &'a Nodes, reads: &[NodeReads<'a>]) -> Self {
+        let mut nodes: Vec<&'a Node> = nodes.iter().collect();
+        nodes.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut labels: BTreeMap<&'a str, ValuesRead<'a>> = BTreeMap::new();
+        for (key, values) in reads.iter().flat_map(|reads| &reads.labels) {
+            let known = labels.entry(key).or_insert_with(|| ValuesRead::These(BTreeSet::new()));
+            match (known, values) {
+                (ValuesRead::These(known), ValuesRead::These(values)) => known.extend(values),
+                (known, _) => *known = ValuesRead::All,
+            }
+        }
+        let value = |node: &'a Node, key: &str, values: &ValuesRead<'_>| {
+            node.labels.get(key).map(|value| value.as_str()).filter(|value| values.has(value))
+        };
+        let mut with_value: BTreeMap<(&'a str, &'a str), Vec<usize>> = BTreeMap::new();
+        for (place, node) in nodes.iter().enumerate() {
+            for (key, values) in &labels {
+                if let Some(value) = value(node, key, values) {
+                    with_value.entry((key, value)).or_default().push(place);
+                }
+            }
+        }
+        let mut groups: BTreeMap<Vec<Option<&str>>, usize> = BTreeMap::new();
+        let (mut group_of, mut members) = (Vec::with_capacity(nodes.len()), Vec::new());
+        for (place, node) in nodes.iter().enumerate() {
+            let shared = |key: &&'a str, value: &&str| with_value.get(&(*key, *value)).is_some_and(|n| n.len() > 1);
+            let of_node = labels.iter().map(|(key, values)| value(node, key, values).filter(|v| shared(key, v)));
+            let group = *groups.entry(of_node.collect()).or_insert_with(|| {
+                members.push(Vec::new());
+                members.len() - 1
+            });
+            group_of.push(group);
+            members[group].push(place);
+        }
+        let only = with_value.into_iter().filter(|(_, nodes)| nodes.len() == 1).map(|(pair, nodes)| (pair, nodes[0]));
+        let only = only.collect();
+        let places = nodes.iter().enumerate().map(|(place, node)| (node.name.as_str(), place)).collect();
+        Self { nodes, group_of, members, only, places }
+    }
+
+    /// The place of a node.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied()
+    }
+
+    /// The classes of a Service.
+    pub(super) fn classes(&self, reads: &NodeReads<'a>) -> ServiceClasses {
+        let mut special: BTreeSet<usize> = reads.names.iter().filter_map(|name| self.place(name)).collect();
+        for (key, values) in &reads.labels {
+            match values {
+                ValuesRead::These(values) => {
+                    special.extend(values.iter().filter_map(|value| self.only.get(&(*key, *value))));
+                }
+                ValuesRead::All => {
+                    let of_key = self.only.range((*key, "")..).take_while(|((k, _), _)| k == key);
+                    special.extend(of_key.map(|(_, place)| *place));
+                }
+            }
+        }
+        let mut known: BTreeMap<NodeClass<'a>, usize> = BTreeMap::new();
+        let mut examples = Vec::new();
+        let mut class = |place: usize| {
+            *known.entry(reads.class(self.nodes[place])).or_insert_with(|| {
+                examples.push(place);
+                examples.len() - 1
+            })
+        };
+        let plain = |members: &Vec<usize>| members.iter().copied().find(|place| !special.contains(place));
+        let of_group = self.members.iter().map(|members| plain(members).map(&mut class)).collect();
+        let exceptions = special.iter().map(|place| (*place, class(*place))).collect();
+        ServiceClasses { examples, of_group, exceptions }
+    }
+}
+
+impl ServiceClasses {
+    /// The class of a node in a group.
+    pub(super) fn class_of(&self, node: usize, group: usize) -> Option<usize> {
+        self.exceptions.get(&node).copied().or(self.of_group[group])
+    }
+}

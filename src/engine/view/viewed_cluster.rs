@@ -1,0 +1,59 @@
+//! All that views of a cluster read.
+
+use super::{
+    node_reads::NodeReads,
+    scheme::{Scheme, UnseenEndpoint},
+    service_view::ServiceView,
+    viewpoint::Viewpoint,
+};
+use crate::model::{EndpointSlice, Family, Node, Nodes, Service};
+
+/// Services with their slices, the nodes, and whose view is taken.
+#[derive(Clone, Debug)]
+pub struct ViewedCluster<'a> {
+    /// What is between kube-proxy and the API server.
+    pub scheme: Scheme<'a>,
+    /// The only address family to view.
+    pub family: Option<Family>,
+    /// All nodes.
+    pub nodes: &'a Nodes,
+    /// The Services, sorted by namespace and name.
+    pub services: Vec<ViewedService<'a>>,
+}
+
+/// A Service and its slices.
+#[derive(Clone, Debug)]
+pub struct ViewedService<'a> {
+    /// The Service.
+    pub service: &'a Service,
+    /// Its slices, each name once.
+    pub slices: Vec<&'a EndpointSlice>,
+}
+
+impl<'a> ViewedCluster<'a> {
+    /// Views a Service from a node, and passes the view, and what does not reach kube-proxy, to `see`.
+    pub fn view<T>(
+        &self,
+        of: &ViewedService<'_>,
+        at: Viewpoint<'_>,
+        see: impl FnOnce(&ServiceView<'_>, &[UnseenEndpoint]) -> T,
+    ) -> T {
+        let seen = self.scheme.seen(of.service, &of.slices, self.nodes, at);
+        see(&ServiceView::of(of.service, &seen, self.family, at), &seen.removed)
+    }
+
+    /// Views a Service from a Node.
+    pub(super) fn view_from<T>(
+        &self,
+        of: &ViewedService<'_>,
+        node: &Node,
+        see: impl FnOnce(&ServiceView<'_>) -> T,
+    ) -> T {
+        self.view(of, Viewpoint { name: &node.name, node: Some(node) }, |view, _| see(view))
+    }
+
+    /// What each Service reads of nodes.
+    pub(super) fn reads(&self) -> Vec<NodeReads<'a>> {
+        self.services.iter().map(|of| NodeReads::of(&self.scheme, of.service, &of.slices, self.nodes)).collect()
+    }
+}

@@ -115,6 +115,24 @@ impl InputArgs {
         let has_input = plugin || self.cluster.is_given() || !self.files.is_empty();
         let (named, choice) = self.choice.split(has_input);
         let files: Vec<PathBuf> = self.files.iter().cloned().chain(named).collect();
+        self.read_files(&files, choice, has_input, &progress)
+    }
+
+    /// Reads one more file or directory, and all others that are named.
+    pub(super) fn read_with(&self, file: &Path) -> anyhow::Result<InputObjects> {
+        let progress = ProgressLine::start("reading");
+        let (named, choice) = self.choice.split(true);
+        let files: Vec<PathBuf> = self.files.iter().cloned().chain(named).chain([file.to_owned()]).collect();
+        self.read_files(&files, choice, true, &progress)
+    }
+
+    fn read_files(
+        &self,
+        files: &[PathBuf],
+        choice: ServiceChoice,
+        has_input: bool,
+        progress: &ProgressLine,
+    ) -> anyhow::Result<InputObjects> {
         let is_part = !self.complete && !files.is_empty();
         let mut objects = InputObjects {
             inventory: Inventory::default(),
@@ -128,25 +146,25 @@ impl InputArgs {
         if files.is_empty() {
             ensure!(has_input, NOTHING_TO_READ);
             let namespace = self.choice.only_namespace();
-            objects.release = cluster_args::read(&self.cluster, namespace, &mut objects.inventory, &progress)?;
+            objects.release = cluster_args::read(&self.cluster, namespace, &mut objects.inventory, progress)?;
             objects.complete = !objects.inventory.problems.iter().any(is_unread);
             return Ok(objects);
         }
         ensure!(!self.cluster.is_given(), "-f cannot be combined with --context or --kubeconfig");
         let defaults = self.defaults.with_namespace(self.namespace().unwrap_or_default());
         let mut failed = Vec::new();
-        let mut input = InputFiles::of(&files)?;
+        let mut input = InputFiles::of(files)?;
         let (found, unread) = input.read_found(defaults, &mut objects.inventory)?;
         objects.inventory.problems.extend(unread.into_iter().map(|why| unread_file("", why)));
         for path in &input.objects {
-            if let Err(error) = read_one(path, defaults, &mut objects.inventory, &progress) {
+            if let Err(error) = read_one(path, defaults, &mut objects.inventory, progress) {
                 let name = path.display().to_string();
                 objects.inventory.problems.push(unread_file(&name, messages::error_text(&error)));
                 failed.push(error);
             }
         }
         objects.files = found.into_iter().chain(input.objects).collect();
-        drop(progress);
+        progress.finish();
         objects.inventory.label_pods(&defaults);
         objects.inventory.assume_pods(&defaults, &self.zones, workloads::MAX_PODS);
         objects.complete = failed.is_empty() && !objects.inventory.problems.into_iter().any(is_unread);

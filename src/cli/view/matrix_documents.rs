@@ -42,7 +42,7 @@ struct MatrixSummary {
 /// Writes a document for each group of nodes. Returns whether a cell is empty.
 pub(super) fn print(run: &MatrixRun<'_>, format: OutputFormat, out: &mut Output) -> anyhow::Result<bool> {
     let matrix = &run.matrix;
-    let names: Vec<String> = matrix.services.iter().map(|service| service_name(service)).collect();
+    let names: Vec<String> = matrix.services().map(service_name).collect();
     let mut items = ItemWriter::start(out, format)?;
     for row in &matrix.rows {
         let services = names.iter().zip(matrix.cells(row)).map(|(name, uses)| CellItem::of(name, uses)).collect();
@@ -50,8 +50,8 @@ pub(super) fn print(run: &MatrixRun<'_>, format: OutputFormat, out: &mut Output)
         items.write(&ItemWriter::item(format, &RowItem { nodes, empty: row.empty, services })?)?;
     }
     let summary = MatrixSummary {
-        nodes: matrix.rows.iter().map(|row| row.nodes.len()).sum(),
-        services: matrix.services.len(),
+        nodes: matrix.nodes(),
+        services: names.len(),
         not_proxied: matrix.not_proxied,
         empty: matrix.empty(),
         scheme: run.scheme.as_str(),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{
     MatrixRun,
-    matrix_table::{cell_text, nodes_text, service_name},
+    matrix_table::{NAMED, cell_text, group_text, service_name},
 };
 use crate::{cli::xml_text::escaped, engine::view::ServiceUse};
 
@@ -29,7 +29,7 @@ const STYLE: &str = "text{font:12px ui-monospace,monospace;fill:#1b1f24}.t{font-
 /// Writes the picture. Returns whether a cell is empty.
 pub(super) fn write(run: &MatrixRun<'_>, out: &mut dyn Write) -> io::Result<bool> {
     let matrix = &run.matrix;
-    let (rows, columns) = (matrix.rows.len().min(ROWS), matrix.services.len().min(COLUMNS));
+    let (rows, columns) = (matrix.rows.len().min(ROWS), matrix.services().len().min(COLUMNS));
     let width = 2 * MARGIN + ROW_NAMES + columns.max(2) * CELL.0 + COLUMN_NAMES / 2;
     let height = 2 * MARGIN + TITLE + COLUMN_NAMES + rows * CELL.1;
     writeln!(
@@ -43,7 +43,7 @@ pub(super) fn write(run: &MatrixRun<'_>, out: &mut dyn Write) -> io::Result<bool
     writeln!(out, "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>")?;
     writeln!(out, "<text class=\"t\" x=\"{MARGIN}\" y=\"{}\">{}</text>", MARGIN + 16, escaped(&run.account()))?;
     let top = MARGIN + TITLE + COLUMN_NAMES;
-    for (place, service) in matrix.services.iter().take(columns).enumerate() {
+    for (place, service) in matrix.services().take(columns).enumerate() {
         let (x, y) = (MARGIN + ROW_NAMES + place * CELL.0 + CELL.0 / 2, top - 8);
         let name = service_name(service);
         writeln!(
@@ -55,7 +55,7 @@ pub(super) fn write(run: &MatrixRun<'_>, out: &mut dyn Write) -> io::Result<bool
     }
     for (line, row) in matrix.rows.iter().take(rows).enumerate() {
         let y = top + line * CELL.1;
-        let nodes = nodes_text(row, false);
+        let nodes = group_text(&row.nodes, NAMED);
         writeln!(
             out,
             "<g><text x=\"{MARGIN}\" y=\"{}\">{}<title>{}</title></text>",
@@ -63,7 +63,7 @@ pub(super) fn write(run: &MatrixRun<'_>, out: &mut dyn Write) -> io::Result<bool
             escaped(&shortened(&nodes, NAME)),
             escaped(&nodes)
         )?;
-        for (place, service) in matrix.services.iter().take(columns).enumerate() {
+        for (place, service) in matrix.services().take(columns).enumerate() {
             let x = MARGIN + ROW_NAMES + place * CELL.0;
             let uses = matrix.cell(row, place);
             let about = format!("{}, {}: {}", nodes, service_name(service), spoken(uses));
@@ -105,9 +105,10 @@ fn description(run: &MatrixRun<'_>, rows: usize, columns: usize) -> String {
          a cell has the number of endpoints that these nodes use.",
         run.account()
     );
-    let (more_rows, more_columns) = (matrix.rows.len() - rows, matrix.services.len() - columns);
+    let (more_rows, more_columns) = (matrix.rows.len() - rows, matrix.services().len() - columns);
     if more_rows + more_columns > 0 {
-        text.push_str(&format!(" Not drawn: {more_rows} groups of nodes, {more_columns} Services."));
+        let more = format!(" Not drawn: {more_rows} groups of nodes, {more_columns} Services.");
+        text.push_str(&more);
     }
     text
 }

@@ -1,6 +1,6 @@
 //! `roster view --all-nodes` as a table: nodes and Services, empty cells first.
 
-use std::io::Write;
+use std::{collections::BTreeMap, io::Write};
 
 use super::MatrixRun;
 use crate::{
@@ -12,9 +12,9 @@ use crate::{
     },
     engine::{
         phrase::counted,
-        view::{MatrixRow, ServiceUse, Verdict},
+        view::{ServiceUse, Verdict},
     },
-    model::Service,
+    model::{Node, Service},
 };
 
 /// Most Services that have a column.
@@ -22,33 +22,25 @@ const COLUMNS: usize = 8;
 /// Most groups of nodes that have a row.
 const ROWS: usize = 24;
 /// Most nodes of a group that are named.
-const NAMED: usize = 3;
+pub(super) const NAMED: usize = 3;
 
 /// Prints the matrix. Returns whether a cell is empty.
 pub(super) fn print(run: &MatrixRun<'_>, format: OutputFormat, out: &mut Output) -> anyhow::Result<bool> {
     let wide = format == OutputFormat::Wide;
     let matrix = &run.matrix;
     let (columns, rows) = if wide { (usize::MAX, usize::MAX) } else { (COLUMNS, ROWS) };
-    let shown: Vec<&Service> = matrix.services.iter().copied().take(columns).collect();
+    let shown: Vec<&Service> = matrix.services().take(columns).collect();
     writeln!(out, "{BOLD}{}{BOLD:#}", run.account())?;
     let names: Vec<String> = shown.iter().map(|service| service_name(service)).collect();
     let heading: Vec<&str> = ["NODES", "EMPTY"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    let cells: Vec<Vec<Cell>> = matrix
-        .rows
-        .iter()
-        .take(rows)
-        .map(|row| {
-            let empty = Cell::styled(row.empty.to_string(), if row.empty > 0 { RED } else { DIM });
-            let of_services = (0..shown.len()).map(|place| cell(matrix.cell(row, place)));
-            [nodes_text(row, wide).into(), empty].into_iter().chain(of_services).collect()
-        })
-        .collect();
+    let lines = lines(run, shown.len(), rows);
+    let cells: Vec<Vec<Cell>> = lines.iter().take(rows).map(|line| line.cells(wide)).collect();
     if !cells.is_empty() && !shown.is_empty() {
         let width = out.width();
         write_rows(out, &heading, cells.iter().map(Vec::as_slice), 0, width)?;
     }
-    let more_rows = matrix.rows.len().saturating_sub(rows);
-    let more_columns = matrix.services.len() - shown.len();
+    let more_rows = lines.len().saturating_sub(rows);
+    let more_columns = matrix.services().len() - shown.len();
     let more = [(more_rows, "group of nodes", "groups of nodes"), (more_columns, "Service", "Services")];
     for (more, one, many) in more.into_iter().filter(|(more, ..)| *more > 0) {
         writeln!(out, "{DIM}and {more} more {}: -o wide shows all{DIM:#}", if more == 1 { one } else { many })?;
@@ -62,15 +54,54 @@ pub(super) fn print(run: &MatrixRun<'_>, format: OutputFormat, out: &mut Output)
     Ok(matrix.empty() > 0)
 }
 
+/// Nodes with equal cells, as far as they are shown.
+struct MatrixLine<'a> {
+    nodes: Vec<&'a Node>,
+    /// The least and the most Services without an endpoint.
+    empty: (usize, usize),
+    cells: Vec<Option<ServiceUse>>,
+}
+
+/// The lines of the table: the rows of the matrix; if these are too many, nodes that agree in the shown columns.
+fn lines<'a>(run: &'a MatrixRun<'_>, columns: usize, most: usize) -> Vec<MatrixLine<'a>> {
+    let matrix = &run.matrix;
+    let mut lines: Vec<MatrixLine<'a>> = Vec::new();
+    let mut places: BTreeMap<Vec<Option<ServiceUse>>, usize> = BTreeMap::new();
+    for row in &matrix.rows {
+        let cells: Vec<Option<ServiceUse>> = matrix.cells(row).take(columns).collect();
+        let known = if matrix.rows.len() > most { places.get(&cells) } else { None };
+        if let Some(place) = known {
+            let line = &mut lines[*place];
+            line.nodes.extend(&row.nodes);
+            line.empty = (line.empty.0.min(row.empty), line.empty.1.max(row.empty));
+        } else {
+            places.insert(cells.clone(), lines.len());
+            lines.push(MatrixLine { nodes: row.nodes.clone(), empty: (row.empty, row.empty), cells });
+        }
+    }
+    lines
+}
+
+impl MatrixLine<'_> {
+    fn cells(&self, wide: bool) -> Vec<Cell> {
+        let empty = match self.empty {
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        };
+        let empty = Cell::styled(empty, if self.empty.1 > 0 { RED } else { DIM });
+        let nodes = group_text(&self.nodes, if wide { usize::MAX } else { NAMED });
+        [nodes.into(), empty].into_iter().chain(self.cells.iter().map(|uses| cell(*uses))).collect()
+    }
+}
+
 pub(super) fn service_name(service: &Service) -> String {
     format!("{}/{}", service.meta.namespace, service.meta.name)
 }
 
 /// The first names of a group of nodes, and how many there are.
-pub(super) fn nodes_text(row: &MatrixRow<'_>, all: bool) -> String {
-    let named = if all { row.nodes.len() } else { NAMED };
-    let names: Vec<&str> = row.nodes.iter().take(named).map(|node| node.name.as_str()).collect();
-    match row.nodes.len().saturating_sub(named) {
+pub(super) fn group_text(nodes: &[&Node], named: usize) -> String {
+    let names: Vec<&str> = nodes.iter().take(named).map(|node| node.name.as_str()).collect();
+    match nodes.len().saturating_sub(named) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     }
@@ -97,8 +128,8 @@ pub(super) fn cell_text(uses: ServiceUse) -> String {
 impl MatrixRun<'_> {
     /// How many nodes and Services there are, and how many of the pairs have no endpoint.
     pub(super) fn account(&self) -> String {
-        let nodes: usize = self.matrix.rows.iter().map(|row| row.nodes.len()).sum();
-        let services = self.matrix.services.len();
+        let nodes = self.matrix.nodes();
+        let services = self.matrix.services().len();
         let groups = match self.matrix.rows.len() {
             rows if rows == nodes => String::new(),
             rows => format!(" in {}", counted(rows, "group")),

@@ -3,13 +3,14 @@
 mod matrix_documents;
 mod matrix_svg;
 mod matrix_table;
+mod node_changes;
 mod node_documents;
 mod node_overview;
 mod scheme_args;
 mod service_block;
 mod view_input;
 
-use std::io::Write;
+use std::{io::Write, path::PathBuf};
 
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
@@ -25,8 +26,9 @@ use crate::{
         phrase::counted,
         reason::Severity,
         state::Options,
-        view::{NodeMatrix, ViewedCluster, Viewpoint},
+        view::{NodeMatrix, ViewChanges, ViewedCluster, Viewpoint},
     },
+    inventory::Index,
     model::{Node, Text},
 };
 use scheme_args::{SchemeArg, SchemeArgs};
@@ -76,6 +78,10 @@ struct FromArgs {
     /// endpoint first. Nodes that use the same endpoints share a row.
     #[arg(long)]
     all_nodes: bool,
+    /// What a change does to all nodes: for each port the endpoints that they gain and lose, those that lose their last
+    /// one first. Both are files or directories; other files are read with each of them.
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
+    diff: Vec<PathBuf>,
 }
 
 /// Output format of a view.
@@ -110,24 +116,56 @@ impl ViewFormat {
 
 impl ViewArgs {
     pub(super) fn run(&self, plugin: bool) -> anyhow::Result<Outcome> {
+        if let [before, after] = &self.from.diff[..] {
+            return self.compare(&self.input.read_with(before)?, &self.input.read_with(after)?);
+        }
         let objects = self.input.read(plugin)?;
         self.view(&objects)
     }
 
-    fn view(&self, objects: &InputObjects) -> anyhow::Result<Outcome> {
+    /// The format, and what it is written to.
+    fn output(&self) -> (OutputFormat, Output) {
+        let format = if self.wide { OutputFormat::Wide } else { self.output.document() };
+        (format, Output::stdout(format))
+    }
+
+    /// The Services that are chosen.
+    fn index<'o>(objects: &'o InputObjects) -> anyhow::Result<Index<'o>> {
         let mut index = objects.index();
         objects.choice.apply(&mut index)?;
         index.retain(|e| e.service.is_some());
         if objects.choice.is_narrow() {
             index.retain_problems_of_entries();
         }
+        Ok(index)
+    }
+
+    fn options(&self, objects: &InputObjects) -> Options {
+        Options { compat: self.release.choose(objects), ..Options::default() }
+    }
+
+    fn compare(&self, before: &InputObjects, after: &InputObjects) -> anyhow::Result<Outcome> {
+        ensure!(self.output != ViewFormat::Svg, "-o svg shows all nodes: add --all-nodes instead of --diff");
+        let (old_index, new_index) = (Self::index(before)?, Self::index(after)?);
+        let old = ViewInput::new(&before.inventory, &old_index, &self.options(before));
+        let new = ViewInput::new(&after.inventory, &new_index, &self.options(after));
+        let settings = self.scheme.settings();
+        let (old_scheme, new_scheme) = (settings.scheme(&before.inventory), settings.scheme(&after.inventory));
+        let family = self.scheme.family();
+        let changes = ViewChanges::between(&old.cluster(old_scheme, family), &new.cluster(new_scheme, family));
+        let (format, mut out) = self.output();
+        node_changes::print(&changes, &new.findings(), format, &mut out)?;
+        out.flush()?;
+        Ok(Outcome::of(before.complete && after.complete, !changes.changes.is_empty()))
+    }
+
+    fn view(&self, objects: &InputObjects) -> anyhow::Result<Outcome> {
+        let index = Self::index(objects)?;
         let settings = self.scheme.settings();
         let scheme = settings.scheme(&objects.inventory);
-        let options = Options { compat: self.release.choose(objects), ..Options::default() };
-        let input = ViewInput::new(&objects.inventory, &index, &options);
+        let input = ViewInput::new(&objects.inventory, &index, &self.options(objects));
         let cluster = input.cluster(scheme, self.scheme.family());
-        let format = if self.wide { OutputFormat::Wide } else { self.output.document() };
-        let mut out = Output::stdout(format);
+        let (format, mut out) = self.output();
         let attention = match &self.from.node {
             None => self.print_matrix(&input, &cluster, format, &mut out)?,
             Some(name) => {

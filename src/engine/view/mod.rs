@@ -25,6 +25,7 @@ mod tests;
 mod topology_keys;
 mod topology_mode;
 mod traffic_policy;
+mod view_changes;
 mod viewed_cluster;
 mod viewpoint;
 
@@ -43,5 +44,6 @@ pub use superedge::GridView;
 pub use topology_keys::{KeyOrder, MalformedKeys, SUPEREDGE_KEYS, TopologyKeys};
 pub use topology_mode::TopologyMode;
 pub use traffic_policy::TrafficPolicies;
+pub use view_changes::{PortUse, UsedEndpoint, ViewChange, ViewChanges, ViewedPort};
 pub use viewed_cluster::{ViewedCluster, ViewedService};
 pub use viewpoint::Viewpoint;

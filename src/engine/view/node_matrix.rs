@@ -1,22 +1,24 @@
 //! Every node and every Service: how many endpoints a node uses.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BTreeMap,
+};
 
-use super::{node_groups::NodeGroups, service_view::ServiceUse, viewed_cluster::ViewedCluster};
+use super::{
+    node_groups::NodeGroups, node_groups::ServiceClasses, service_view::ServiceUse, viewed_cluster::ViewedCluster,
+};
 use crate::model::{Node, Service};
 
 /// How each node serves each Service: a row for all nodes that do the same, a column for each Service; rows and columns
 /// with empty cells first.
 #[derive(Debug)]
 pub struct NodeMatrix<'a> {
-    /// The Services that kube-proxy serves.
-    pub services: Vec<&'a Service>,
     /// The rows.
     pub rows: Vec<MatrixRow<'a>>,
-    /// How many other Services there are.
+    /// How many Services kube-proxy does not serve: they have no column.
     pub not_proxied: usize,
-    /// The cells of each group of nodes, in the order of `services`.
-    of_groups: Vec<Vec<Option<ServiceUse>>>,
+    columns: Vec<Column<'a>>,
 }
 
 /// Nodes that serve all Services alike.
@@ -27,12 +29,25 @@ pub struct MatrixRow<'a> {
     /// How many Services have no endpoint for these nodes.
     pub empty: usize,
     group: usize,
-    /// Cells that differ from those of the group, by place.
-    exceptions: BTreeMap<usize, Option<ServiceUse>>,
+    exceptions: Exceptions,
 }
 
-/// The cells of nodes that differ from those of their group.
-type Exceptions = BTreeMap<usize, Option<ServiceUse>>;
+/// The cells of a node that differ from those of its group: places of columns, in order, and of their uses.
+type Exceptions = Vec<(usize, usize)>;
+
+/// A Service, and how all nodes serve it.
+#[derive(Debug)]
+struct Column<'a> {
+    service: &'a Service,
+    /// How many nodes have no endpoint.
+    empty: usize,
+    /// The different cells, each once.
+    uses: Vec<Option<ServiceUse>>,
+    /// For each group of nodes, the place of its cell.
+    of_groups: Vec<usize>,
+    /// For nodes whose cell differs from that of their group, its place.
+    exceptions: BTreeMap<usize, usize>,
+}
 
 impl<'a> NodeMatrix<'a> {
     /// Views all Services from all nodes.
@@ -44,62 +59,77 @@ impl<'a> NodeMatrix<'a> {
             let classes = groups.classes(reads);
             let of_class = |place: &usize| cluster.view_from(of, groups.nodes[*place], |view| view.worst_use());
             let uses: Vec<Option<ServiceUse>> = classes.examples.iter().map(of_class).collect();
-            if uses.iter().all(Option::is_none) {
-                continue;
+            if uses.iter().any(Option::is_some) {
+                columns.push(Column::of(of.service, &classes, &uses, &groups));
             }
-            let of_groups: Vec<_> = classes.of_group.iter().map(|class| class.and_then(|class| uses[class])).collect();
-            let exceptions = classes.exceptions.iter().map(|(place, class)| (*place, uses[*class]));
-            let exceptions: Exceptions =
-                exceptions.filter(|(place, uses)| of_groups[groups.group_of[*place]] != *uses).collect();
-            columns.push(Column { service: of.service, empty: 0, of_groups, exceptions });
         }
-        for column in &mut columns {
-            column.count_empty(&groups);
-        }
+        // Stable: Services stay in order of namespace and name.
         columns.sort_by_key(|column| Reverse(column.empty));
-        Self {
-            not_proxied: cluster.services.len() - columns.len(),
-            services: columns.iter().map(|column| column.service).collect(),
-            rows: rows(&groups, &columns),
-            of_groups: (0..groups.members.len())
-                .map(|group| columns.iter().map(|column| column.of_groups[group]).collect())
-                .collect(),
-        }
+        let not_proxied = cluster.services.len() - columns.len();
+        Self { rows: rows(&groups, &columns), not_proxied, columns }
+    }
+
+    /// The Services that kube-proxy serves.
+    pub fn services(&self) -> impl ExactSizeIterator<Item = &'a Service> {
+        self.columns.iter().map(|column| column.service)
     }
 
     /// The cell of a row and the Service at a place; `None` if kube-proxy of these nodes does not see the Service.
     pub fn cell(&self, row: &MatrixRow<'_>, place: usize) -> Option<ServiceUse> {
-        row.exceptions.get(&place).copied().unwrap_or_else(|| self.of_groups[row.group][place])
+        let column = &self.columns[place];
+        let exception = row.exceptions.binary_search_by_key(&place, |(column, _)| *column);
+        column.uses[exception.map_or_else(|_| column.of_groups[row.group], |found| row.exceptions[found].1)]
     }
 
     /// The cells of a row.
     pub fn cells(&self, row: &MatrixRow<'_>) -> impl Iterator<Item = Option<ServiceUse>> {
-        (0..self.services.len()).map(|place| self.cell(row, place))
+        (0..self.columns.len()).map(|place| self.cell(row, place))
     }
 
-    /// How many nodes and Services have no endpoint: pairs.
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.rows.iter().map(|row| row.nodes.len()).sum()
+    }
+
+    /// How many pairs of a node and a Service have no endpoint.
     pub fn empty(&self) -> usize {
-        self.rows.iter().map(|row| row.empty * row.nodes.len()).sum()
+        self.columns.iter().map(|column| column.empty).sum()
     }
 }
 
-/// A Service, and how all nodes serve it.
-struct Column<'a> {
-    service: &'a Service,
-    /// How many nodes have no endpoint.
-    empty: usize,
-    of_groups: Vec<Option<ServiceUse>>,
-    /// By node.
-    exceptions: Exceptions,
-}
-
-impl Column<'_> {
-    fn count_empty(&mut self, groups: &NodeGroups<'_>) {
+impl<'a> Column<'a> {
+    /// `of_classes` has the cell of each class.
+    fn of(
+        service: &'a Service,
+        classes: &ServiceClasses,
+        of_classes: &[Option<ServiceUse>],
+        groups: &NodeGroups<'_>,
+    ) -> Self {
+        let mut uses = of_classes.to_vec();
+        // A group of exceptions only has no cell of its own.
+        uses.push(None);
+        uses.sort_unstable();
+        uses.dedup();
+        let place = |cell: Option<ServiceUse>| uses.binary_search(&cell).unwrap_or_default();
+        let of_group = |class: &Option<usize>| place(class.and_then(|class| of_classes[class]));
+        let of_groups: Vec<usize> = classes.of_group.iter().map(of_group).collect();
         let mut nodes: Vec<usize> = groups.members.iter().map(Vec::len).collect();
-        self.exceptions.keys().for_each(|place| nodes[groups.group_of[*place]] -= 1);
-        let of_groups = self.of_groups.iter().zip(nodes).filter(|(uses, _)| is_empty(**uses)).map(|(_, nodes)| nodes);
-        let exceptions = self.exceptions.values().filter(|uses| is_empty(**uses)).count();
-        self.empty = of_groups.sum::<usize>() + exceptions;
+        let mut empty = 0;
+        let mut exceptions = BTreeMap::new();
+        for (node, class) in &classes.exceptions {
+            let (group, cell) = (groups.group_of[*node], place(of_classes[*class]));
+            nodes[group] -= 1;
+            empty += usize::from(is_empty(uses[cell]));
+            if of_groups[group] != cell {
+                exceptions.insert(*node, cell);
+            }
+        }
+        empty += of_groups.iter().zip(nodes).filter(|(cell, _)| is_empty(uses[**cell])).map(|(_, n)| n).sum::<usize>();
+        Self { service, empty, uses, of_groups, exceptions }
+    }
+
+    fn is_empty_for(&self, group: usize) -> bool {
+        is_empty(self.uses[self.of_groups[group]])
     }
 }
 
@@ -111,28 +141,39 @@ fn is_empty(uses: Option<ServiceUse>) -> bool {
 fn rows<'a>(groups: &NodeGroups<'a>, columns: &[Column<'a>]) -> Vec<MatrixRow<'a>> {
     let mut of_nodes: Vec<Exceptions> = groups.nodes.iter().map(|_| Exceptions::new()).collect();
     for (place, column) in columns.iter().enumerate() {
-        column.exceptions.iter().for_each(|(node, uses)| {
-            of_nodes[*node].insert(place, *uses);
-        });
+        column.exceptions.iter().for_each(|(node, cell)| of_nodes[*node].push((place, *cell)));
     }
-    // Groups with equal cells become one.
-    let mut first_with: BTreeMap<Vec<Option<ServiceUse>>, usize> = BTreeMap::new();
-    let merged: Vec<usize> = (0..groups.members.len())
-        .map(|group| *first_with.entry(columns.iter().map(|c| c.of_groups[group]).collect()).or_insert(group))
-        .collect();
+    let first = first_with_equal_cells(groups.members.len(), columns);
     let mut by_cells: BTreeMap<(usize, Exceptions), Vec<&'a Node>> = BTreeMap::new();
     for (place, exceptions) in of_nodes.into_iter().enumerate() {
-        let key = (merged[groups.group_of[place]], exceptions);
-        by_cells.entry(key).or_default().push(groups.nodes[place]);
+        by_cells.entry((first[groups.group_of[place]], exceptions)).or_default().push(groups.nodes[place]);
     }
-    let empty_of = |group: usize| columns.iter().filter(|column| is_empty(column.of_groups[group])).count();
+    let empty_of = |group: usize| columns.iter().filter(|column| column.is_empty_for(group)).count();
     let empty_of_groups: Vec<usize> = (0..groups.members.len()).map(empty_of).collect();
     let row = |((group, exceptions), nodes): ((usize, Exceptions), Vec<&'a Node>)| {
-        let was_empty = exceptions.keys().filter(|place| is_empty(columns[**place].of_groups[group])).count();
-        let is_now = exceptions.values().filter(|uses| is_empty(**uses)).count();
-        MatrixRow { nodes, empty: empty_of_groups[group] - was_empty + is_now, group, exceptions }
+        let was_empty = exceptions.iter().filter(|(place, _)| columns[*place].is_empty_for(group)).count();
+        let is_now = exceptions.iter().filter(|(place, cell)| is_empty(columns[*place].uses[*cell])).count();
+        MatrixRow { nodes, empty: empty_of_groups[group] + is_now - was_empty, group, exceptions }
     };
     let mut rows: Vec<MatrixRow<'a>> = by_cells.into_iter().map(row).collect();
     rows.sort_by(|a, b| (Reverse(a.empty), &a.nodes[0].name).cmp(&(Reverse(b.empty), &b.nodes[0].name)));
     rows
+}
+
+/// For each group of nodes, the first one with equal cells.
+fn first_with_equal_cells(groups: usize, columns: &[Column<'_>]) -> Vec<usize> {
+    let compared = |a: usize, b: usize| {
+        let differences = columns.iter().map(|column| column.of_groups[a].cmp(&column.of_groups[b]));
+        differences.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    let mut sorted: Vec<usize> = (0..groups).collect();
+    // Stable: of equal groups, the first one stays first.
+    sorted.sort_by(|a, b| compared(*a, *b));
+    let mut first: Vec<usize> = (0..groups).collect();
+    for pair in sorted.windows(2) {
+        if compared(pair[0], pair[1]).is_eq() {
+            first[pair[1]] = first[pair[0]];
+        }
+    }
+    first
 }

@@ -1,5 +1,6 @@
 //! The view of a node, row by row: what upstream's own tests expect, and what was observed of the other programs.
 
+mod clusters;
 mod kube_proxy;
 mod openyurt;
 mod superedge;

@@ -2,8 +2,11 @@
 
 use std::io::Write;
 
+use serde::Serialize;
+
 use super::{
     explainer::Explainer,
+    node_uses::NodeUses,
     served_totals::{ServedTotals, needs_attention},
 };
 use crate::{
@@ -11,18 +14,30 @@ use crate::{
         output::{ItemWriter, Output, OutputFormat},
         printable::printable,
     },
+    engine::explain::Explanation,
     inventory::whole,
 };
+
+/// An explanation, and what a node uses of it.
+#[derive(Serialize)]
+struct ExplainedService<'a> {
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    view: Option<NodeUses>,
+}
 
 /// Writes every explanation as soon as it is known. Returns whether there is a warning or an error.
 pub(super) fn print(explainer: &Explainer<'_>, format: OutputFormat, out: &mut Output) -> anyhow::Result<bool> {
     let mut items = ItemWriter::start(out, format)?;
     let (mut totals, mut attention) = (ServedTotals::default(), false);
     explainer.each(
-        |_, explanation| {
+        |entry, explanation| {
             let finding = needs_attention(&explanation);
             let shown = finding || !explainer.problems_only;
-            let text = shown.then(|| ItemWriter::item(format, &explanation)).transpose();
+            let view = explainer.uses(entry, &explanation);
+            let item = ExplainedService { explanation: &explanation, view };
+            let text = shown.then(|| ItemWriter::item(format, &item)).transpose();
             text.map(|text| (text, ServedTotals::of(&explanation), finding))
         },
         |item| {

@@ -40,8 +40,11 @@ pub(super) fn print(explainer: &Explainer<'_>, wide: bool, out: &mut Output) -> 
     let form = BlockForm { wide, grid: one && !wide && width.is_some(), pod: explainer.pod, width };
     let mut fixes: BTreeMap<&'static str, &'static str> = BTreeMap::new();
     explainer.each(
-        |entry, explanation| (format!("{}/{}", entry.namespace, entry.name), explanation),
-        |(name, explanation)| {
+        |entry, explanation| {
+            let uses = explainer.uses(entry, &explanation);
+            (format!("{}/{}", entry.namespace, entry.name), explanation, uses)
+        },
+        |(name, explanation, uses)| {
             totals.add(ServedTotals::of(&explanation));
             let finding = needs_attention(&explanation);
             attention |= finding;
@@ -53,7 +56,8 @@ pub(super) fn print(explainer: &Explainer<'_>, wide: bool, out: &mut Output) -> 
                     .filter(|f| is_shown(f, wide) && !f.fix.is_empty())
                     .map(|f| (f.code.code(), f.fix)),
             );
-            Ok(form.block(out, &name, &explanation)?)
+            form.block(out, &name, &explanation)?;
+            uses.map_or(Ok(()), |uses| Ok(uses.write(out, wide, width)?))
         },
     )?;
     let others = explainer.other_findings();

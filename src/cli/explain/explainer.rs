@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
+use super::node_uses::NodeUses;
 use crate::{
-    cli::progress_line::ProgressLine,
+    cli::{progress_line::ProgressLine, view::NodeView},
     engine::{
         explain::{Explanation, Focus, LabelGroups, explain_only},
         plan::selected_pods,
@@ -25,6 +26,8 @@ pub(super) struct Explainer<'a> {
     pub(super) names: PodNames<'a>,
     /// All pods by their labels; built when a selector matches no pod.
     pub(super) groups: OnceLock<LabelGroups<'a>>,
+    /// The node from which pods are viewed.
+    pub(super) from: Option<NodeView<'a>>,
     /// The only pod to look at.
     pub(super) pod: Option<&'a Pod>,
     /// Whether Services were given by name.
@@ -59,6 +62,11 @@ impl Explainer<'_> {
             }
             at => explain_only(&state, &self.options, Focus { pod: at, ..Focus::default() }),
         }
+    }
+
+    /// What the node uses of the pods of a Service, if one is named.
+    pub(super) fn uses(&self, entry: &Entry<'_>, explanation: &Explanation) -> Option<NodeUses> {
+        NodeUses::of(self.from.as_ref()?, entry, explanation)
     }
 
     /// The findings about the input that are not shown with a Service.

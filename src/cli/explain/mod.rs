@@ -4,6 +4,7 @@ mod code_page;
 mod explain_documents;
 mod explain_table;
 mod explainer;
+mod node_uses;
 mod pod_grid;
 mod related_services;
 mod served_totals;
@@ -20,11 +21,12 @@ use super::{
     outcome::Outcome,
     output::{Output, OutputFormat},
     suggestion::nearest,
+    view::{NodeView, SchemeArgs, ViewInput},
 };
 use crate::{
     engine::{reason::Severity, state::Options},
     inventory::ServiceFindings,
-    model::Pod,
+    model::{Pod, Text},
 };
 use explainer::Explainer;
 
@@ -55,6 +57,11 @@ pub(super) struct ExplainArgs {
     /// whose selectors nearly match.
     #[arg(long, value_name = "POD")]
     pod: Option<String>,
+    /// Say for each pod whether the proxy of this node uses it, and why not; --scheme says whose rules count.
+    #[arg(long, value_name = "NODE")]
+    node: Option<Text>,
+    #[command(flatten)]
+    scheme: SchemeArgs,
     /// Leave out Services without warnings and errors.
     #[arg(long)]
     problems_only: bool,
@@ -133,8 +140,18 @@ impl ExplainArgs {
         if pod.is_some() || objects.choice.is_narrow() {
             index.retain_problems_of_entries();
         }
+        let options = Options { compat: self.release.choose(objects), ..Options::default() };
+        let settings = self.scheme.settings();
+        let input = self.node.as_ref().map(|_| ViewInput::new(&objects.inventory, &index, &options));
+        let cluster =
+            input.as_ref().map(|i| i.cluster(settings.scheme(&objects.inventory), self.scheme.family()));
+        let from = match (&self.node, &input, &cluster) {
+            (Some(name), Some(input), Some(cluster)) => Some(NodeView::of(name, input, cluster, self.scheme.name())?),
+            _ => None,
+        };
         let explainer = Explainer {
             index: &index,
+            from,
             findings: ServiceFindings::new(&index),
             pods,
             names: index.pod_names(),
@@ -142,9 +159,9 @@ impl ExplainArgs {
             pod,
             by_name,
             problems_only: self.problems_only,
-            options: Options { compat: self.release.choose(objects), ..Options::default() },
+            options,
         };
-        let many = pod.is_none() && !by_name && index.entries().len() > 1;
+        let many = pod.is_none() && self.node.is_none() && !by_name && index.entries().len() > 1;
         let mut out = Output::stdout(format.document());
         let findings = match format {
             ExplainFormat::Table if many => service_overview::print(&explainer, &mut out)?,

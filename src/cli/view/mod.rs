@@ -31,8 +31,8 @@ use crate::{
     inventory::Index,
     model::{Node, Text},
 };
-use scheme_args::{SchemeArg, SchemeArgs};
-use view_input::ViewInput;
+pub(super) use scheme_args::{SchemeArg, SchemeArgs};
+pub(super) use view_input::ViewInput;
 
 /// Show which endpoints the proxy of a node uses, and why not the others.
 ///
@@ -169,9 +169,9 @@ impl ViewArgs {
         let attention = match &self.from.node {
             None => self.print_matrix(&input, &cluster, format, &mut out)?,
             Some(name) => {
-                let at = Viewpoint { name, node: find(name, &input)? };
+                let from = NodeView::of(name, &input, &cluster, self.scheme.name())?;
                 let many = !objects.choice.is_by_name() && cluster.services.len() > 1;
-                self.print_node(&NodeRun { args: self, input: &input, cluster: &cluster, at }, many, format, &mut out)?
+                self.print_node(&NodeRun { args: self, input: &input, from }, many, format, &mut out)?
             }
         };
         out.flush()?;
@@ -235,29 +235,47 @@ struct MatrixRun<'a> {
     scheme: SchemeArg,
 }
 
-/// The view of all Services from one node.
-struct NodeRun<'a> {
-    args: &'a ViewArgs,
-    input: &'a ViewInput<'a>,
-    cluster: &'a ViewedCluster<'a>,
-    at: Viewpoint<'a>,
+/// Services, viewed from one node.
+pub(super) struct NodeView<'a> {
+    pub(super) cluster: &'a ViewedCluster<'a>,
+    pub(super) at: Viewpoint<'a>,
+    scheme: SchemeArg,
 }
 
-impl NodeRun<'_> {
+impl<'a> NodeView<'a> {
+    /// The view from the node that is named.
+    pub(super) fn of(
+        name: &'a Text,
+        input: &'a ViewInput<'_>,
+        cluster: &'a ViewedCluster<'a>,
+        scheme: SchemeArg,
+    ) -> anyhow::Result<Self> {
+        Ok(Self { cluster, at: Viewpoint { name, node: find(name, input)? }, scheme })
+    }
+
     /// `node n1 (zone a)`, and the scheme if it is not kube-proxy alone.
-    fn title(&self) -> String {
+    pub(super) fn title(&self) -> String {
         let zone = match self.at.zone() {
             _ if self.at.node.is_none() => "zone not known".to_owned(),
             "" => "no zone".to_owned(),
             zone => format!("zone {zone}"),
         };
-        let scheme = match self.args.scheme.name() {
+        let scheme = match self.scheme {
             SchemeArg::KubeProxy => String::new(),
             other => format!(", {}", other.as_str()),
         };
         format!("node {} ({zone}{scheme})", self.at.name)
     }
+}
 
+/// One run for one node.
+struct NodeRun<'a> {
+    args: &'a ViewArgs,
+    input: &'a ViewInput<'a>,
+    from: NodeView<'a>,
+}
+
+impl NodeRun<'_> {
     /// Whether Services without warnings and errors are left out.
     fn problems_only(&self) -> bool {
         self.args.problems_only

@@ -60,12 +60,12 @@ struct NodeSummary<'a> {
 /// Writes the view of every Service as soon as it is known. Returns whether there is a warning or an error.
 pub(super) fn print(run: &NodeRun<'_>, format: OutputFormat, out: &mut Output) -> anyhow::Result<bool> {
     let mut items = ItemWriter::start(out, format)?;
-    let zone = Some(run.at.zone()).filter(|zone| !zone.is_empty());
+    let zone = Some(run.from.at.zone()).filter(|zone| !zone.is_empty());
     let mut summary =
-        NodeSummary { node: run.at.name, zone, scheme: run.args.scheme.name().as_str(), ..NodeSummary::default() };
+        NodeSummary { node: run.from.at.name, zone, scheme: run.args.scheme.name().as_str(), ..NodeSummary::default() };
     let mut attention = false;
-    for of in &run.cluster.services {
-        run.cluster.view(of, run.at, |view, removed| {
+    for of in &run.from.cluster.services {
+        run.from.cluster.view(of, run.from.at, |view, removed| {
             let needs_attention = view.severity() > Severity::Info;
             attention |= needs_attention;
             summary.count(view);

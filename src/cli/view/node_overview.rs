@@ -50,13 +50,13 @@ struct NodeOverview {
 pub(super) fn print(run: &NodeRun<'_>, out: &mut Output) -> anyhow::Result<bool> {
     let mut overview = NodeOverview { problems_only: run.problems_only(), ..NodeOverview::default() };
     let progress = ProgressLine::start("viewing");
-    for of in &run.cluster.services {
-        overview.add(run.cluster.view(of, run.at, |view, removed| ServiceLine::of(view, removed)));
+    for of in &run.from.cluster.services {
+        overview.add(run.from.cluster.view(of, run.from.at, |view, removed| ServiceLine::of(view, removed)));
         progress.add(1);
     }
     progress.finish();
     let width = out.width();
-    overview.write(out, &run.title(), width)?;
+    overview.write(out, &run.from.title(), width)?;
     FindingsReport::of_input(&run.input.findings(), false).shortened().print(out)?;
     overview.write_hint(out)?;
     Ok(overview.needs_attention())

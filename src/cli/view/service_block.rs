@@ -30,9 +30,9 @@ pub(super) fn print(run: &NodeRun<'_>, format: OutputFormat, out: &mut Output) -
     let wide = format == OutputFormat::Wide;
     let width = out.width();
     let mut attention = false;
-    writeln!(out, "{BOLD}{}{BOLD:#}\n", printable(&run.title()))?;
-    for of in &run.cluster.services {
-        run.cluster.view(of, run.at, |view, removed| {
+    writeln!(out, "{BOLD}{}{BOLD:#}\n", printable(&run.from.title()))?;
+    for of in &run.from.cluster.services {
+        run.from.cluster.view(of, run.from.at, |view, removed| {
             let needs_attention = view.severity() > Severity::Info;
             attention |= needs_attention;
             if run.problems_only() && !needs_attention {

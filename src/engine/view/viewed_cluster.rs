@@ -31,6 +31,15 @@ pub struct ViewedService<'a> {
 }
 
 impl<'a> ViewedCluster<'a> {
+    /// The Service of this name.
+    pub fn service(&self, namespace: &str, name: &str) -> Option<&ViewedService<'a>> {
+        let place = self.services.binary_search_by(|of| {
+            let meta = &of.service.meta;
+            (meta.namespace.as_str(), meta.name.as_str()).cmp(&(namespace, name))
+        });
+        place.ok().map(|place| &self.services[place])
+    }
+
     /// Views a Service from a node, and passes the view, and what does not reach kube-proxy, to `see`.
     pub fn view<T>(
         &self,

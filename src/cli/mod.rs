@@ -17,6 +17,7 @@ mod convert;
 mod defaults_args;
 mod directory_input;
 mod duplicate_places;
+mod edge;
 mod emergency_switch;
 mod exact_json;
 mod explain;
@@ -24,7 +25,6 @@ mod findings_report;
 mod input_objects;
 mod input_paths;
 mod input_texts;
-mod label_selector;
 mod line_diff;
 mod manifest_texts;
 mod messages;
@@ -74,6 +74,7 @@ enum Command {
     Convert(convert::ConvertArgs),
     Compat(compat::CompatArgs),
     Serve(Box<serve::Serve>),
+    Edge(Box<edge::EdgeArgs>),
     Certs(certs::Certs),
     Disable(emergency_switch::DisableArgs),
     Enable(emergency_switch::EnableArgs),
@@ -118,6 +119,7 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Convert(args) => args.run(),
         Command::Compat(args) => args.run(),
         Command::Serve(args) => args.run(),
+        Command::Edge(args) => args.run(),
         Command::Certs(args) => args.run(),
         Command::Disable(args) => args.run(),
         Command::Enable(args) => args.run(),

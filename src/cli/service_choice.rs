@@ -7,13 +7,13 @@ use clap::Args;
 
 use super::{
     input_paths::{has_known_extension, is_stdin},
-    label_selector::LabelSelector,
     messages,
     suggestion::nearest,
 };
 use crate::{
     engine::reason::Reason,
     inventory::{Entry, Index},
+    model::LabelSelector,
 };
 
 /// Arguments that choose Services.

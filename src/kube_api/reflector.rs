@@ -97,7 +97,7 @@ fn loss(error: &watcher::Error, resource: Resource) -> Option<Loss> {
     let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else { return None };
     let is_unconverted = |status: &Status| status.code == 500 && status.message.contains("conversion webhook");
     match resource {
-        Resource::EndpointPolicy if status.code == 404 => Some(Loss::NotInstalled),
+        Resource::EndpointPolicy | Resource::NodePool if status.code == 404 => Some(Loss::NotInstalled),
         Resource::EndpointPolicy if is_unconverted(status) => Some(Loss::Unconverted),
         _ => None,
     }

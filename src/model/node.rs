@@ -149,6 +149,32 @@ impl Nodes {
         Self { all: nodes, zones, by_name }
     }
 
+    /// Adds a node, in place of one of its name.
+    pub fn insert(&mut self, node: Node) {
+        let zone = node.zone().cloned();
+        if let Some(&at) = self.by_name.get(&node.name) {
+            (self.all[at], self.zones[at]) = (node, zone);
+            return;
+        }
+        self.by_name.insert(node.name.clone(), self.all.len());
+        self.all.push(node);
+        self.zones.push(zone);
+    }
+
+    /// Removes a node and returns it. The last node takes its place.
+    pub fn remove(&mut self, name: &Text) -> Option<Node> {
+        let at = self.by_name.remove(name)?;
+        let removed = self.all.swap_remove(at);
+        self.zones.swap_remove(at);
+        // Of several nodes with one name, only the last is indexed.
+        if let Some(moved) = self.all.get(at)
+            && let Some(index) = self.by_name.get_mut(&moved.name).filter(|index| **index == self.all.len())
+        {
+            *index = at;
+        }
+        Some(removed)
+    }
+
     /// The node of this name.
     #[inline]
     pub fn get(&self, name: &Text) -> Option<&Node> {
@@ -176,5 +202,26 @@ impl FromIterator<Node> for Nodes {
 impl<'de> Deserialize<'de> for Nodes {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         nullable::<D, Vec<Node>>(d).map(Self::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, zone: &str) -> Node {
+        Node { name: name.into(), labels: [(names::ZONE, zone)].into_iter().collect(), ..Node::default() }
+    }
+
+    #[test]
+    fn nodes_that_come_and_go_leave_the_index_right() {
+        let mut nodes: Nodes = [node("a", "x"), node("b", "y"), node("c", "z")].into_iter().collect();
+        nodes.insert(node("b", "w"));
+        assert_eq!(nodes.remove(&"a".into()).map(|n| n.name), Some("a".into()));
+        assert_eq!(nodes.remove(&"a".into()), None);
+        nodes.insert(node("d", "v"));
+        let found: Vec<_> = nodes.iter().map(|n| (n.name.as_str(), nodes.zone_of(&n.name))).collect();
+        let (w, v, z) = (Text::from("w"), Text::from("v"), Text::from("z"));
+        assert_eq!(found, [("c", Some(Some(&z))), ("b", Some(Some(&w))), ("d", Some(Some(&v)))]);
     }
 }

@@ -20,6 +20,10 @@ pub enum ResourceReader {
     Cli,
     /// The webhook watches it.
     Webhook,
+    /// The node proxy watches it.
+    Edge,
+    /// The node proxy watches it where it does as OpenYurt's yurthub.
+    EdgeOfOpenYurt,
 }
 
 /// A row of the table.
@@ -65,11 +69,11 @@ macro_rules! resources {
 
 // The command line lists, and the webhook watches, in this order.
 resources! {
-    Service                        ""                             "v1" "services"                        Namespaced [Cli Webhook];
+    Service                        ""                             "v1" "services"                        Namespaced [Cli Webhook Edge];
     Pod                            ""                             "v1" "pods"                            Namespaced [Cli Webhook];
-    Node                           ""                             "v1" "nodes"                           Cluster    [Cli Webhook];
-    Endpoints                      ""                             "v1" "endpoints"                       Namespaced [Cli];
-    EndpointSlice                  "discovery.k8s.io"             "v1" "endpointslices"                  Namespaced [Cli Webhook];
+    Node                           ""                             "v1" "nodes"                           Cluster    [Cli Webhook Edge];
+    Endpoints                      ""                             "v1" "endpoints"                       Namespaced [Cli Edge];
+    EndpointSlice                  "discovery.k8s.io"             "v1" "endpointslices"                  Namespaced [Cli Webhook Edge];
     Deployment                     "apps"                         "v1" "deployments"                     Namespaced [];
     ReplicaSet                     "apps"                         "v1" "replicasets"                     Namespaced [];
     ReplicationController          ""                             "v1" "replicationcontrollers"          Namespaced [];
@@ -78,12 +82,13 @@ resources! {
     Job                            "batch"                        "v1" "jobs"                            Namespaced [];
     CronJob                        "batch"                        "v1" "cronjobs"                        Namespaced [];
     HorizontalPodAutoscaler        "autoscaling"                  "v2" "horizontalpodautoscalers"        Namespaced [];
-    Namespace                      ""                             "v1" "namespaces"                      Cluster    [Webhook];
+    Namespace                      ""                             "v1" "namespaces"                      Cluster    [Webhook Edge];
     EndpointPolicy                 "roster.dev"                   "v1" "endpointpolicies"                Cluster    [Webhook];
     MutatingWebhookConfiguration   "admissionregistration.k8s.io" "v1" "mutatingwebhookconfigurations"   Cluster    [];
     ValidatingWebhookConfiguration "admissionregistration.k8s.io" "v1" "validatingwebhookconfigurations" Cluster    [];
     CustomResourceDefinition       "apiextensions.k8s.io"         "v1" "customresourcedefinitions"       Cluster    [];
     Secret                         ""                             "v1" "secrets"                         Namespaced [];
+    NodePool                       "apps.openyurt.io"             "v1beta1" "nodepools"                  Cluster    [EdgeOfOpenYurt];
     Lease                          "coordination.k8s.io"          "v1" "leases"                          Namespaced [];
 }
 

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod files;
 pub(crate) mod freed_memory;
 pub mod net;
+pub(crate) mod status_error;
 pub mod telemetry;
 pub mod tls;
 pub(crate) mod turns;

@@ -84,12 +84,21 @@ pub(crate) struct Serve {
 
 /// [`LogFormat`] as an argument.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum LogFormatArg {
+pub(crate) enum LogFormatArg {
     /// Readable text
     #[default]
     Text,
     /// One JSON object per line
     Json,
+}
+
+impl From<LogFormatArg> for LogFormat {
+    fn from(format: LogFormatArg) -> Self {
+        match format {
+            LogFormatArg::Text => Self::Text,
+            LogFormatArg::Json => Self::Json,
+        }
+    }
 }
 
 /// A duration as an argument: whole seconds, with or without an `s`, as in `--shutdown-delay-duration=5s` of
@@ -186,10 +195,7 @@ impl Serve {
             webhook: self.webhook.options(self.dev)?,
             clock: Clock::system(),
             dev: self.dev,
-            log_format: match self.log_format {
-                LogFormatArg::Text => LogFormat::Text,
-                LogFormatArg::Json => LogFormat::Json,
-            },
+            log_format: self.log_format.into(),
             log_filter: self.log.clone(),
             limits: RestLimits {
                 body: self.max_body << 20,

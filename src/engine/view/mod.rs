@@ -32,7 +32,7 @@ mod viewpoint;
 pub use hints::HintsIgnored;
 pub use merged_endpoints::ProxyEndpoint;
 pub use node_matrix::{MatrixRow, NodeMatrix};
-pub use openyurt::YurtView;
+pub use openyurt::{POOL_OF_NODE, YurtView};
 pub use port_view::{EndpointUse, PortView, Verdict, ViewedEndpoint, view_port};
 pub use proxied_service::{NotProxied, cluster_ip, not_proxied, other_proxy};
 pub use proxy_view::{ProxyView, ViewTooLarge};

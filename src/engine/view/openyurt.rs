@@ -16,7 +16,7 @@ const POOL_TOPOLOGY: &str = "openyurt.io/nodepool";
 /// An older name for the same.
 const ZONE_TOPOLOGY: &str = "kubernetes.io/zone";
 /// Label of a node: its pool.
-pub(super) const POOL_OF_NODE: &str = "apps.openyurt.io/nodepool";
+pub const POOL_OF_NODE: &str = "apps.openyurt.io/nodepool";
 /// Annotation of a Service of type `LoadBalancer` that edge nodes do not serve, if `true`.
 const DISCARD: &str = "svc.openyurt.io/discard";
 /// Annotation of a Service with node ports: the pools that serve it, and with `-` those that do not.
@@ -78,6 +78,12 @@ impl<'a> YurtView<'a> {
     /// The pool of the node.
     fn pool(&self) -> Option<&'a Text> {
         self.at.labels()?.get(POOL_OF_NODE).filter(|pool| !pool.is_empty())
+    }
+
+    /// Whether the pool of the node decides about a Service.
+    pub fn depends_on_pool(service: &Service) -> bool {
+        let topology = service.meta.annotations.get(TOPOLOGY).map(Text::as_str);
+        matches!(topology, Some(POOL_TOPOLOGY | ZONE_TOPOLOGY)) || service.meta.annotations.contains_key(LISTEN)
     }
 
     /// Why kube-proxy of the node does not see a Service (filters `discardcloudservice`, `nodeportisolation`).

@@ -262,7 +262,7 @@ async fn serve<S>(
     let ConnectionLimits { head, write, first_request_grace } = limits;
     let (mut io, streams) = (WriteTimeout::new(io, write), StreamExecutor::new(write));
     // hyper-util waits for the preface without a time-out, and does not end at a stop meanwhile: so the preface is
-    // detected here.
+    // detected here, and hyper-util finds it again at once.
     let h2 = {
         let stopped = phase.clone();
         tokio::select! {
@@ -273,14 +273,13 @@ async fn serve<S>(
     };
     let Ok(Ok(Some(h2))) = h2 else { return };
     let builder = builder(head, streams.clone());
-    let builder = if h2 { builder.http2_only() } else { builder.http1_only() };
     // Over HTTP/1 one response follows another, and they share a clock; over HTTP/2 each stream has its own.
     let clock = ResponseClock::new(write);
     let (leaving, of_connection) = (phase.clone(), clock.clone());
     let service = service_fn(move |request| {
         respond(shared.clone(), request, of_connection.clone(), (!h2).then(|| leaving.clone()))
     });
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
+    let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(io), service));
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => Some(ended),

@@ -1,11 +1,9 @@
 //! The health of a server: whether it accepts requests, its metrics, and the ledgers of what is scarce.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
 
 use prometheus_client::metrics::counter::Counter;
+use tokio::sync::watch;
 
 use super::{
     ledger::{Ledger, LedgerLimits},
@@ -17,7 +15,7 @@ use crate::runtime::telemetry::registry::MetricsRegistry;
 /// What a server tells about itself: whether it accepts requests, and its metrics. A clone shares both.
 #[derive(Clone, Debug)]
 pub struct Health {
-    running: Arc<AtomicBool>,
+    running: Arc<watch::Sender<bool>>,
     /// The metrics of the server.
     pub metrics: Arc<MetricsRegistry>,
     ledgers: LedgerMetricsFamily,
@@ -51,10 +49,23 @@ impl Health {
 
     /// Whether the server accepts requests: from the first accept to the begin of the shutdown.
     pub fn is_running(&self) -> bool {
-        self.running.load(Ordering::Acquire)
+        *self.running.borrow()
+    }
+
+    /// Resolves when the shutdown begins: for responses that would not end by themselves.
+    pub(crate) fn stopping(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut running = self.running.subscribe();
+        async move {
+            // The sender is part of this health, which may be gone: then nothing stops any more.
+            if running.wait_for(|running| *running).await.is_err()
+                || running.wait_for(|running| !running).await.is_err()
+            {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     pub(super) fn set_running(&self, running: bool) {
-        self.running.store(running, Ordering::Release);
+        self.running.send_replace(running);
     }
 }

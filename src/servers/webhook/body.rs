@@ -7,8 +7,11 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
 };
 
-use super::{WebhookLimits, deadline::Deadline, status_error::StatusError};
-use crate::runtime::net::{self, BodyError, BodyLimits, Exchange, Ledger, ReceivedBody};
+use super::{WebhookLimits, deadline::Deadline};
+use crate::runtime::{
+    net::{self, BodyError, BodyLimits, Exchange, Ledger, ReceivedBody},
+    status_error::StatusError,
+};
 
 /// The longest pause of a client. The pace counts from here on.
 const GRACE: Duration = Duration::from_secs(10);

@@ -8,13 +8,10 @@ use axum::{
 };
 use tokio::time::{Instant, timeout_at};
 
-use super::{
-    Webhook, body,
-    deadline::Deadline,
-    status_error::{StatusError, json},
-};
+use super::{Webhook, body, deadline::Deadline};
 use crate::runtime::{
     net::{Exchange, HeldByResponse, ReceivedBody},
+    status_error::{StatusError, json},
     workers::WorkError,
 };
 

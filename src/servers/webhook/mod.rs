@@ -28,7 +28,6 @@ mod permissions;
 mod policy_file;
 mod review_handler;
 mod router;
-mod status_error;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

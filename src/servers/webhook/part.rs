@@ -6,7 +6,7 @@ use anyhow::anyhow;
 
 use super::{
     ActivePolicies, AdmissionMetrics, CertificateSource, Webhook, WebhookOptions, app::LISTENER, cluster,
-    cluster::CopyMetrics, policy_file, router, status_error::StatusError,
+    cluster::CopyMetrics, policy_file, router,
 };
 use crate::{
     admission::{Knowledge, Nothing},
@@ -14,6 +14,7 @@ use crate::{
         certificates::{CertificateLifetimes, in_memory},
         clock::Clock,
         net::{Health, Readiness, ServerPart, Tasks, TlsOptions},
+        status_error::StatusError,
         tls::{CertificateFiles, DynamicCertificate, TlsMetrics},
     },
 };

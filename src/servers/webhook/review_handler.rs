@@ -12,16 +12,12 @@ use axum::{
 };
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{
-    FailureMode, Webhook, body,
-    deadline::Deadline,
-    metrics::DecidedReview,
-    status_error::{StatusError, json},
-};
+use super::{FailureMode, Webhook, body, deadline::Deadline, metrics::DecidedReview};
 use crate::{
     admission::{self, AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage},
     runtime::{
         net::{Exchange, HeldByResponse, Peer, ReceivedBody},
+        status_error::{StatusError, json},
         workers::WorkError,
     },
 };
@@ -241,7 +237,7 @@ impl Webhook {
     /// The decision about an object that was not checked, or the error with which the failure policy decides.
     fn unchecked(&self, stage: Stage, why: &Unchecked) -> Result<Decision, StatusError> {
         self.metrics.shed(stage, why.label());
-        let StatusError { code, reason, message } = why.status();
+        let StatusError { code, reason, message, .. } = why.status();
         match (stage, self.failure_mode) {
             (Stage::Mutate, _) | (Stage::Validate, FailureMode::Open) => Ok(Decision::unreviewed(&message)),
             (Stage::Validate, FailureMode::Closed) => Ok(Decision::refused_unreviewed(code.as_u16(), reason, &message)),

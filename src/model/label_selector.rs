@@ -1,12 +1,12 @@
-//! `-l`: a label selector, as `kubectl` takes it.
+//! A label selector as text, as `kubectl -l` and the query `labelSelector` of an API server take it.
 
 use std::str::FromStr;
 
-use crate::model::{Labels, Text};
+use super::{Labels, Text};
 
-/// What labels must be like: all of its requirements hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LabelSelector(Vec<Requirement>);
+/// What labels must be like: all of its requirements hold. The default has none, and selects everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelSelector(Vec<Requirement>);
 
 /// A requirement on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ enum LabelTest {
 
 impl LabelSelector {
     /// Whether all requirements hold.
-    pub(super) fn matches(&self, labels: &Labels) -> bool {
+    pub fn matches(&self, labels: &Labels) -> bool {
         self.0.iter().all(|Requirement { key, test }| match (test, labels.get(key)) {
             (LabelTest::In(values), found) => found.is_some_and(|value| values.contains(value)),
             (LabelTest::NotIn(values), found) => found.is_none_or(|value| !values.contains(value)),

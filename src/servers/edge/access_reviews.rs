@@ -1,0 +1,154 @@
+//! Asks the API server whether a client may read what is cached, with the token of the client.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, Request, StatusCode, header},
+};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::{sync::Semaphore, time::Instant};
+
+use super::{
+    access_table::{AccessQuestion, AccessTable, KnownAccess},
+    api_server::ApiServer,
+    caller::{Caller, unauthorized},
+    proxy::RETRY,
+    target::CachedRead,
+};
+use crate::runtime::status_error::StatusError;
+
+const PATH: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+/// Longest time of a review. While the API server is away, clients wait for it.
+const LIMIT: Duration = Duration::from_secs(3);
+/// Reviews at once.
+const AT_ONCE: usize = 16;
+/// The limit of an answer in bytes.
+const MAX_ANSWER: usize = 256 << 10;
+
+/// Decides who may read what is cached.
+#[derive(Debug)]
+pub(super) struct AccessReviews {
+    api: Arc<ApiServer>,
+    table: Mutex<AccessTable>,
+    places: Semaphore,
+}
+
+/// What the API server answers.
+enum ReviewAnswer {
+    Allowed,
+    Denied,
+    /// The token is not valid.
+    Unauthenticated,
+    /// There is no answer.
+    Away(StatusError),
+}
+
+#[derive(Deserialize)]
+struct ReviewBody {
+    status: ReviewStatus,
+}
+
+#[derive(Deserialize)]
+struct ReviewStatus {
+    allowed: bool,
+}
+
+impl AccessReviews {
+    pub(super) fn new(api: Arc<ApiServer>) -> Self {
+        Self { api, table: Mutex::default(), places: Semaphore::new(AT_ONCE) }
+    }
+
+    /// Whether the client may read. What was allowed counts for a day while the API server is away.
+    pub(super) async fn check(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        read: &CachedRead,
+    ) -> Result<(), StatusError> {
+        if headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
+            let message = "impersonation is not supported for what is cached here";
+            return Err(StatusError::new(StatusCode::FORBIDDEN, "Forbidden", message));
+        }
+        let token = caller.bearer()?;
+        let question = AccessQuestion { token, verb: read.verb(), resource: read.resource, object: read.object() };
+        let allowed_offline = match self.table().look_up(&question, Instant::now()) {
+            KnownAccess::Allowed => return Ok(()),
+            KnownAccess::Denied => return Err(denied(&question)),
+            KnownAccess::Unknown { allowed_offline } => allowed_offline,
+        };
+        match self.review(caller, &question).await {
+            ReviewAnswer::Allowed => {
+                self.table().insert(question, true, Instant::now());
+                Ok(())
+            }
+            ReviewAnswer::Denied => {
+                let error = denied(&question);
+                self.table().insert(question, false, Instant::now());
+                Err(error)
+            }
+            ReviewAnswer::Unauthenticated => {
+                self.table().forget(token);
+                Err(unauthorized("the API server does not accept the token"))
+            }
+            ReviewAnswer::Away(_) if allowed_offline => Ok(()),
+            ReviewAnswer::Away(error) => Err(error),
+        }
+    }
+
+    /// Sends a `SelfSubjectAccessReview` as the client.
+    async fn review(&self, caller: &Caller, question: &AccessQuestion) -> ReviewAnswer {
+        let AccessQuestion { verb, resource, object, .. } = question;
+        let attributes = json!({
+            "verb": verb, "group": resource.group(), "version": resource.version(), "resource": resource.plural(),
+            "namespace": object.namespace, "name": object.name,
+        });
+        let review = json!({ "kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1",
+            "spec": { "resourceAttributes": attributes } });
+        let away = |why: String| ReviewAnswer::Away(StatusError::busy(why).retry_after(RETRY));
+        let mut request = Request::new(Body::from(review.to_string()));
+        (*request.method_mut(), *request.uri_mut()) = (axum::http::Method::POST, axum::http::Uri::from_static(PATH));
+        let json = header::HeaderValue::from_static("application/json");
+        request.headers_mut().insert(header::CONTENT_TYPE, json.clone());
+        request.headers_mut().insert(header::ACCEPT, json);
+        request.headers_mut().insert(header::AUTHORIZATION, caller.authorization.clone());
+        // The semaphore is never closed.
+        let _place = self.places.acquire().await;
+        let response = match self.api.send_within(request, LIMIT).await {
+            Ok(response) => response,
+            Err(error) => return ReviewAnswer::Away(error.into()),
+        };
+        match response.status() {
+            StatusCode::UNAUTHORIZED => return ReviewAnswer::Unauthenticated,
+            // Who may not even ask may not read.
+            StatusCode::FORBIDDEN => return ReviewAnswer::Denied,
+            status if status.is_success() => {}
+            status => return away(format!("the API server answered {status} to a SelfSubjectAccessReview")),
+        }
+        let body = tokio::time::timeout(LIMIT, axum::body::to_bytes(Body::new(response.into_body()), MAX_ANSWER)).await;
+        let answer = body.ok().and_then(Result::ok).and_then(|body| serde_json::from_slice(&body).ok());
+        match answer {
+            Some(ReviewBody { status: ReviewStatus { allowed: true } }) => ReviewAnswer::Allowed,
+            Some(_) => ReviewAnswer::Denied,
+            None => away("the answer to a SelfSubjectAccessReview cannot be read".to_owned()),
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, AccessTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn denied(question: &AccessQuestion) -> StatusError {
+    let AccessQuestion { verb, resource, object, .. } = question;
+    let at = match object.namespace.as_str() {
+        "" => " at the cluster scope".to_owned(),
+        namespace => format!(" in the namespace {namespace:?}"),
+    };
+    let message = format!("the API server does not let this token {verb} {}{at}", resource.plural());
+    StatusError::new(StatusCode::FORBIDDEN, "Forbidden", message)
+}

@@ -1,0 +1,128 @@
+//! What the API server said about who may read what.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tokio::time::Instant;
+
+use super::{caller::TokenDigest, raw_object::ObjectName};
+use crate::model::Resource;
+
+/// How long an answer counts.
+const FRESH: Duration = Duration::from_mins(5);
+/// How long a refusal counts: a role that was just bound should not have to wait.
+const REFUSED: Duration = Duration::from_secs(10);
+/// How long a permission counts while the API server is away.
+const OFFLINE: Duration = Duration::from_hours(24);
+/// The most answers. A client of a node has about ten.
+const MOST: usize = 4096;
+
+/// What a client wants to do.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct AccessQuestion {
+    pub(super) token: TokenDigest,
+    pub(super) verb: &'static str,
+    pub(super) resource: Resource,
+    /// Namespace and name, as far as the request names them.
+    pub(super) object: ObjectName,
+}
+
+/// What is known of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KnownAccess {
+    Allowed,
+    Denied,
+    /// The API server must be asked; what to do if it is away.
+    Unknown {
+        allowed_offline: bool,
+    },
+}
+
+/// A bounded table of answers. The API server's are the only ones that enter it, so that a client without a valid token
+/// cannot fill it.
+#[derive(Debug, Default)]
+pub(super) struct AccessTable(BTreeMap<AccessQuestion, AccessAnswer>);
+
+#[derive(Clone, Copy, Debug)]
+struct AccessAnswer {
+    is_allowed: bool,
+    at: Instant,
+}
+
+impl AccessTable {
+    pub(super) fn look_up(&self, question: &AccessQuestion, now: Instant) -> KnownAccess {
+        let Some(AccessAnswer { is_allowed, at }) = self.0.get(question).copied() else {
+            return KnownAccess::Unknown { allowed_offline: false };
+        };
+        match (is_allowed, now.duration_since(at)) {
+            (true, age) if age < FRESH => KnownAccess::Allowed,
+            (false, age) if age < REFUSED => KnownAccess::Denied,
+            (_, age) => KnownAccess::Unknown { allowed_offline: is_allowed && age < OFFLINE },
+        }
+    }
+
+    /// Remembers an answer; of too many, the oldest is forgotten.
+    pub(super) fn insert(&mut self, question: AccessQuestion, is_allowed: bool, now: Instant) {
+        if self.0.len() >= MOST && !self.0.contains_key(&question) {
+            let oldest = self.0.iter().min_by_key(|(_, answer)| answer.at).map(|(question, _)| question.clone());
+            oldest.and_then(|question| self.0.remove(&question));
+        }
+        self.0.insert(question, AccessAnswer { is_allowed, at: now });
+    }
+
+    /// Forgets all about a token that the API server does not accept any more.
+    pub(super) fn forget(&mut self, token: TokenDigest) {
+        self.0.retain(|question, _| question.token != token);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, header};
+
+    use super::*;
+    use crate::servers::edge::caller::Caller;
+
+    fn question(token: &str, verb: &'static str) -> AccessQuestion {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+        let token = Caller::of(&headers).unwrap().bearer().unwrap();
+        AccessQuestion { token, verb, resource: Resource::Service, object: ObjectName::default() }
+    }
+
+    #[test]
+    fn answers_count_for_a_while_and_permissions_longer_while_offline() {
+        let unknown = |allowed_offline| KnownAccess::Unknown { allowed_offline };
+        let start = Instant::now();
+        for (is_allowed, seconds, want) in [
+            (true, 0, KnownAccess::Allowed),
+            (true, 299, KnownAccess::Allowed),
+            (true, 300, unknown(true)),
+            (true, 86_399, unknown(true)),
+            (true, 86_400, unknown(false)),
+            (false, 9, KnownAccess::Denied),
+            (false, 10, unknown(false)),
+        ] {
+            let mut table = AccessTable::default();
+            table.insert(question("a", "list"), is_allowed, start);
+            let now = start + Duration::from_secs(seconds);
+            assert_eq!(table.look_up(&question("a", "list"), now), want, "{is_allowed} after {seconds} s");
+            assert_eq!(table.look_up(&question("a", "get"), now), unknown(false));
+            assert_eq!(table.look_up(&question("b", "list"), now), unknown(false));
+            table.forget(question("a", "get").token);
+            assert_eq!(table.look_up(&question("a", "list"), now), unknown(false));
+        }
+    }
+
+    #[test]
+    fn the_table_is_bounded() {
+        let (mut table, start) = (AccessTable::default(), Instant::now());
+        for i in 0..=MOST {
+            let at = start + Duration::from_millis(i as u64);
+            table.insert(question(&format!("t{i}"), "list"), true, at);
+        }
+        assert_eq!(table.0.len(), MOST);
+        let unknown = KnownAccess::Unknown { allowed_offline: false };
+        assert_eq!(table.look_up(&question("t0", "list"), start), unknown);
+        assert_eq!(table.look_up(&question("t1", "list"), start), KnownAccess::Allowed);
+    }
+}

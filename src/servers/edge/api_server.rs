@@ -1,0 +1,101 @@
+//! The API server as clients reach it through the node proxy: with their own credentials, and never with those of Roster.
+
+use std::{fmt, time::Duration};
+
+use anyhow::Context;
+use axum::{
+    body::Body,
+    http::{Request, Response, Uri, Version, uri::PathAndQuery},
+};
+use futures::future::BoxFuture;
+use hyper::body::Incoming;
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use kube::{client::ConfigExt, config::AuthInfo};
+use tokio::time::timeout;
+
+/// Longest time to connect.
+const CONNECT: Duration = Duration::from_secs(3);
+/// Longest time until the head of a response: API servers end a request that is not a watch after a minute.
+const RESPONSE: Duration = Duration::from_secs(75);
+/// How long a connection may be idle.
+const IDLE: Duration = Duration::from_secs(60);
+/// Idle connections.
+const IDLE_CONNECTIONS: usize = 16;
+
+/// Sends requests to the API server.
+pub(super) struct ApiServer {
+    base: Uri,
+    send: Box<dyn Fn(Request<Body>) -> SentRequest + Send + Sync>,
+}
+
+type SentRequest = BoxFuture<'static, Result<Response<Incoming>, hyper_util::client::legacy::Error>>;
+
+impl fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiServer").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no response of the API server.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ApiServerError {
+    /// The API server cannot be reached.
+    #[error("the API server cannot be reached")]
+    Away(#[source] hyper_util::client::legacy::Error),
+    /// The API server takes too long.
+    #[error("no response from the API server within {} seconds", .0.as_secs())]
+    Timeout(Duration),
+    /// The path does not fit to that of the API server.
+    #[error("the path cannot be sent to the API server")]
+    Path,
+}
+
+impl ApiServer {
+    /// The API server of a configuration, whose credentials are left out.
+    pub(super) fn new(config: &kube::Config) -> anyhow::Result<Self> {
+        let mut anonymous = config.clone();
+        anonymous.auth_info = AuthInfo::default();
+        let mut connector = HttpConnector::new();
+        connector.enforce_http(false);
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT));
+        let connector = anonymous
+            .rustls_https_connector_with_connector(connector)
+            .with_context(|| format!("the client of {}", config.cluster_url))?;
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(IDLE_CONNECTIONS)
+            .build(connector);
+        Ok(Self { base: config.cluster_url.clone(), send: Box::new(move |request| Box::pin(client.request(request))) })
+    }
+
+    /// Sends a request, whose target is a path.
+    pub(super) async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, ApiServerError> {
+        self.send_within(request, RESPONSE).await
+    }
+
+    /// The same with another time limit.
+    pub(super) async fn send_within(
+        &self,
+        mut request: Request<Body>,
+        limit: Duration,
+    ) -> Result<Response<Incoming>, ApiServerError> {
+        *request.uri_mut() = self.uri(request.uri().path_and_query()).ok_or(ApiServerError::Path)?;
+        *request.version_mut() = Version::HTTP_11;
+        let sent = timeout(limit, (self.send)(request)).await.map_err(|_| ApiServerError::Timeout(limit))?;
+        sent.map_err(ApiServerError::Away)
+    }
+
+    /// The target with scheme and authority of the API server, below its path.
+    fn uri(&self, target: Option<&PathAndQuery>) -> Option<Uri> {
+        let target = target.map_or("/", PathAndQuery::as_str);
+        let path = format!("{}{target}", self.base.path().trim_end_matches('/'));
+        let mut parts = self.base.clone().into_parts();
+        parts.path_and_query = Some(path.parse().ok()?);
+        Uri::from_parts(parts).ok()
+    }
+}

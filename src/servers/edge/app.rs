@@ -1,0 +1,172 @@
+//! The requests of clients: who answers, and what.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    extract::{Request, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+
+use super::{
+    accept::AcceptedForm,
+    access_reviews::AccessReviews,
+    caller::Caller,
+    discovery::DiscoveryDocument,
+    edge_cache::EdgeCache,
+    metrics::EdgeMetrics,
+    proxy::{Proxy, RETRY},
+    read_response,
+    scheme::Scheme,
+    target::{CachedRead, ReadScope, RequestTarget},
+    watch_slots::WatchSlots,
+    watch_stream::{WatchContext, WatchStream},
+};
+use crate::{
+    model::Text,
+    runtime::{allowed_hosts::AllowedHosts, net::Health, status_error::StatusError},
+};
+
+/// The name of its listener in metrics.
+pub(super) const LISTENER: &str = "edge";
+
+/// What the requests of a node proxy share.
+#[derive(Debug)]
+pub(super) struct EdgeApp {
+    pub(super) node: Text,
+    pub(super) scheme: Scheme,
+    pub(super) cache: Arc<EdgeCache>,
+    pub(super) proxy: Proxy,
+    pub(super) access: AccessReviews,
+    pub(super) slots: WatchSlots,
+    pub(super) metrics: EdgeMetrics,
+    pub(super) health: Health,
+    pub(super) hosts: Option<AllowedHosts>,
+}
+
+/// Who makes the response to a read.
+enum Responder {
+    Cache,
+    ApiServer,
+    /// The API server, or the cache while it is away.
+    ApiServerOrCache,
+}
+
+/// All paths.
+pub(super) fn router(app: Arc<EdgeApp>) -> Router {
+    Router::new().fallback(respond).with_state(app)
+}
+
+async fn respond(State(app): State<Arc<EdgeApp>>, request: Request) -> Response {
+    app.respond(request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+impl EdgeApp {
+    async fn respond(&self, request: Request) -> Result<Response, StatusError> {
+        if let Some(hosts) = &self.hosts {
+            hosts
+                .check(request.uri(), request.headers())
+                .map_err(|error| StatusError::new(StatusCode::FORBIDDEN, "Forbidden", error.to_string()))?;
+        }
+        let target = RequestTarget::read(request.method(), request.uri(), &self.node)?;
+        match target {
+            RequestTarget::Live => return Ok("ok".into_response()),
+            RequestTarget::Ready => return self.ready().map(|()| "ok".into_response()),
+            _ => {}
+        }
+        let caller = Caller::of(request.headers())?;
+        match target {
+            RequestTarget::Read(read) => match self.responder(&read, &request)? {
+                Responder::Cache => self.read(read, &caller, request.headers()).await,
+                Responder::ApiServer => self.forward_form(request).await,
+                Responder::ApiServerOrCache => {
+                    let headers = request.headers().clone();
+                    match self.proxy.forward(request).await {
+                        Err(error) if is_away(&error) => self.read(read, &caller, &headers).await,
+                        response => response,
+                    }
+                }
+            },
+            RequestTarget::Discovery(document) => self.discover(document, request).await,
+            _ => self.proxy.forward(request).await,
+        }
+    }
+
+    fn ready(&self) -> Result<(), StatusError> {
+        self.synced()?;
+        if self.health.is_running() { Ok(()) } else { Err(StatusError::busy("starting or stopping")) }
+    }
+
+    fn synced(&self) -> Result<(), StatusError> {
+        self.cache.synced().map_err(|why| StatusError::busy(why).retry_after(RETRY))
+    }
+
+    /// Who answers a read: the forms that only the API server makes come from there. A protobuf client of a resource that is
+    /// pruned gets none: the API server would send it everything.
+    fn responder(&self, read: &CachedRead, request: &Request) -> Result<Responder, StatusError> {
+        match AcceptedForm::of(request.headers()) {
+            AcceptedForm::Json => Ok(Responder::Cache),
+            AcceptedForm::ApiServerFormOrJson => Ok(Responder::ApiServerOrCache),
+            AcceptedForm::OtherEncoding if self.scheme.prunes(read.resource) => Err(not_acceptable()),
+            AcceptedForm::ApiServerForm | AcceptedForm::OtherEncoding => Ok(Responder::ApiServer),
+        }
+    }
+
+    /// Answers from the cache.
+    async fn read(
+        &self,
+        read: CachedRead,
+        caller: &Caller,
+        headers: &axum::http::HeaderMap,
+    ) -> Result<Response, StatusError> {
+        self.access.check(caller, headers, &read).await?;
+        self.synced()?;
+        let CachedRead { resource, scope, options } = read;
+        if let ReadScope::Object(name) = scope {
+            let found = self.cache.get(resource, &name).ok_or_else(|| read_response::not_found(resource, &name))?;
+            return Ok(read_response::object(&found));
+        }
+        if !options.is_watch {
+            let list = self.cache.list(resource, &options.selection);
+            options.check_list_version(list.version)?;
+            return Ok(read_response::list(resource, list));
+        }
+        let slot = self.slots.take(caller.bearer()?).ok_or_else(|| {
+            StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many watches").retry_after(RETRY)
+        })?;
+        let context = WatchContext {
+            cache: self.cache.clone(),
+            stopping: Box::pin(self.health.stopping()),
+            metrics: self.metrics.clone(),
+            slot,
+        };
+        Ok(WatchStream::begin(resource, options, context)?.into_response())
+    }
+
+    /// Asks the API server for a form that is not stored here.
+    async fn forward_form(&self, request: Request) -> Result<Response, StatusError> {
+        match self.proxy.forward(request).await {
+            Err(error) if is_away(&error) => Err(not_acceptable()),
+            response => response,
+        }
+    }
+
+    /// Asks the API server for its resources; while it is away, those that are cached are known.
+    async fn discover(&self, document: DiscoveryDocument, request: Request) -> Result<Response, StatusError> {
+        match self.proxy.forward(request).await {
+            Err(error) if is_away(&error) => Ok(Json(document.offline()).into_response()),
+            response => response,
+        }
+    }
+}
+
+/// Whether the API server did not answer: no other error of the proxy has this code.
+fn is_away(error: &StatusError) -> bool {
+    error.code == StatusCode::SERVICE_UNAVAILABLE
+}
+
+fn not_acceptable() -> StatusError {
+    let message = format!("only application/json is served here; the header {} does not allow it", header::ACCEPT);
+    StatusError::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
+}

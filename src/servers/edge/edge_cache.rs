@@ -1,0 +1,125 @@
+//! The state of the node with its watch caches, behind a lock: watches of the API server write it, and clients read it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{PoisonError, RwLock, RwLockReadGuard},
+};
+
+use tokio::sync::watch;
+
+use super::{
+    event_ring::Expired,
+    node_state::NodeState,
+    raw_object::ObjectName,
+    selection::Selection,
+    target::CACHED,
+    upstream_event::UpstreamEvent,
+    versions::Versions,
+    watch_cache::{EventBatch, VersionedObject, WatchCache},
+};
+use crate::model::Resource;
+
+/// What clients read. One lock keeps events in the order of their versions.
+#[derive(Debug)]
+pub(super) struct EdgeCache {
+    state: RwLock<CacheState>,
+    /// The current version: watches wait for the next one.
+    changed: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct CacheState {
+    node: NodeState,
+    caches: BTreeMap<Resource, WatchCache>,
+    versions: Versions,
+    is_synced: bool,
+}
+
+/// Objects, and the version of which they are the state.
+#[derive(Clone, Debug)]
+pub(super) struct ObjectList {
+    pub(super) objects: Vec<VersionedObject>,
+    pub(super) version: u64,
+}
+
+impl EdgeCache {
+    pub(super) fn new(node: NodeState, versions: Versions) -> Self {
+        let changed = watch::Sender::new(versions.current());
+        let caches = CACHED.iter().map(|resource| (*resource, WatchCache::default())).collect();
+        Self { state: RwLock::new(CacheState { node, caches, versions, is_synced: false }), changed }
+    }
+
+    /// Takes an event of the API server.
+    pub(super) fn apply(&self, event: UpstreamEvent) {
+        let version = {
+            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            state.apply(event);
+            state.versions.current()
+        };
+        self.changed.send_if_modified(|current| std::mem::replace(current, version) != version);
+    }
+
+    /// Whether every resource was listed once. The error names those that were not.
+    pub(super) fn synced(&self) -> Result<(), String> {
+        let state = self.read();
+        let awaited: Vec<&str> = state.node.awaited().map(Resource::plural).collect();
+        if awaited.is_empty() { Ok(()) } else { Err(format!("not listed yet: {}", awaited.join(", "))) }
+    }
+
+    /// The current version, which changes with every event.
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    pub(super) fn version(&self) -> u64 {
+        self.read().versions.current()
+    }
+
+    pub(super) fn list(&self, resource: Resource, selection: &Selection) -> ObjectList {
+        let state = self.read();
+        let objects = state.caches.get(&resource).map(|cache| cache.list(selection)).unwrap_or_default();
+        ObjectList { objects, version: state.versions.current() }
+    }
+
+    pub(super) fn get(&self, resource: Resource, name: &ObjectName) -> Option<VersionedObject> {
+        self.read().caches.get(&resource)?.get(name).cloned()
+    }
+
+    /// What a watch sends after `version`, at most `most` events.
+    pub(super) fn events_since(
+        &self,
+        resource: Resource,
+        version: u64,
+        selection: &Selection,
+        most: usize,
+    ) -> Result<EventBatch, Expired> {
+        let state = self.read();
+        let cache = state.caches.get(&resource).ok_or(Expired)?;
+        cache.events_since(version, state.versions.current(), selection, most)
+    }
+
+    /// The number of objects of a resource.
+    pub(super) fn count(&self, resource: Resource) -> usize {
+        self.read().caches.get(&resource).map_or(0, WatchCache::len)
+    }
+
+    // A panic of a writer leaves at worst an object without its event: that of a decision that failed.
+    fn read(&self) -> RwLockReadGuard<'_, CacheState> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CacheState {
+    fn apply(&mut self, event: UpstreamEvent) {
+        for change in self.node.apply(event) {
+            if let Some(cache) = self.caches.get_mut(&change.resource) {
+                cache.apply(change.name, change.object, &mut self.versions);
+            }
+        }
+        if !self.is_synced && self.node.awaited().next().is_none() {
+            self.is_synced = true;
+            let version = self.versions.next();
+            self.caches.values_mut().for_each(|cache| cache.restart(version));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Which endpoints of an object a scheme leaves: what the view of the node decides about.
+
+use std::sync::Arc;
+
+use super::{endpoint_lists::RawEndpoint, raw_object::RawObject};
+use crate::{
+    engine::view::{EndpointObject, EndpointPlace},
+    model::{ObjectKey, ObjectMeta, Resource, Text, names},
+};
+
+/// An Endpoints object or an EndpointSlice, and which of its endpoints are left. It has endpoints, or it is empty.
+#[derive(Clone, Debug)]
+pub(super) struct EndpointSelection {
+    pub(super) resource: Resource,
+    pub(super) raw: Arc<RawObject>,
+    /// Whether each endpoint is left; empty: all are.
+    removed: Vec<bool>,
+    /// The endpoint that replaces all of them.
+    replacement: Option<(Text, i32)>,
+}
+
+/// What is left of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Remainder {
+    /// All of it.
+    #[default]
+    All,
+    /// All but the endpoints with these indexes, which are in order.
+    Without(Box<[usize]>),
+    /// Another endpoint instead of its own.
+    Replaced(Box<(Text, i32)>),
+    /// Another endpoint was put in place of its own, and removed.
+    Nothing(Box<(Text, i32)>),
+}
+
+impl EndpointSelection {
+    /// All endpoints of an object.
+    pub(super) fn all(resource: Resource, raw: Arc<RawObject>) -> Self {
+        Self { resource, raw, removed: Vec::new(), replacement: None }
+    }
+
+    /// What is left.
+    pub(super) fn remainder(self) -> Remainder {
+        match self.replacement {
+            Some(endpoint) if self.removed.first() == Some(&true) => Remainder::Nothing(Box::new(endpoint)),
+            Some(endpoint) => Remainder::Replaced(Box::new(endpoint)),
+            None => {
+                let removed: Box<[usize]> = (0..self.removed.len()).filter(|i| self.removed[*i]).collect();
+                if removed.is_empty() { Remainder::All } else { Remainder::Without(removed) }
+            }
+        }
+    }
+
+    fn endpoints(&self) -> &[RawEndpoint] {
+        self.raw.endpoints.as_ref().map_or(&[], |lists| &lists.endpoints)
+    }
+
+    fn is_removed(&self, index: usize) -> bool {
+        self.removed.get(index).is_some_and(|removed| *removed)
+    }
+}
+
+fn place(endpoint: &RawEndpoint) -> EndpointPlace<'_> {
+    EndpointPlace { address: &endpoint.address, node: endpoint.node.as_ref(), ready: endpoint.ready }
+}
+
+impl EndpointObject for EndpointSelection {
+    fn meta(&self) -> &ObjectMeta {
+        &self.raw.meta
+    }
+
+    fn key(&self) -> ObjectKey {
+        ObjectKey::new(self.resource.kind(), &self.raw.meta.namespace, &self.raw.meta.name)
+    }
+
+    fn service_name(&self) -> Option<&Text> {
+        match self.resource {
+            Resource::Endpoints => Some(&self.raw.meta.name),
+            _ => self.raw.meta.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty()),
+        }
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(EndpointPlace<'_>) -> bool) {
+        if let Some((address, _)) = &self.replacement {
+            let is_kept = self.is_removed(0) || keep(EndpointPlace { address, node: None, ready: true });
+            self.removed = vec![self.is_removed(0) || !is_kept];
+            return;
+        }
+        let raw = self.raw.clone();
+        let endpoints = raw.endpoints.as_ref().map_or(&[][..], |lists| &lists.endpoints);
+        self.removed.resize(endpoints.len(), false);
+        for (endpoint, removed) in endpoints.iter().zip(&mut self.removed) {
+            *removed = *removed || !keep(place(endpoint));
+        }
+    }
+
+    fn replace(&mut self, address: Text, port: i32) {
+        (self.replacement, self.removed) = (Some((address, port)), Vec::new());
+    }
+
+    fn each(&self, mut see: impl FnMut(EndpointPlace<'_>)) {
+        if let Some((address, _)) = &self.replacement {
+            if !self.is_removed(0) {
+                see(EndpointPlace { address, node: None, ready: true });
+            }
+            return;
+        }
+        let left = self.endpoints().iter().enumerate().filter(|(i, _)| !self.is_removed(*i));
+        left.for_each(|(_, endpoint)| see(place(endpoint)));
+    }
+}

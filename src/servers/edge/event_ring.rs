@@ -1,0 +1,107 @@
+//! The last events of a resource, for watches that go on from a version.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use super::{raw_object::ObjectName, selection::Selection, served_object::ServedObject};
+
+/// How many events are remembered. A client that reconnects after a minute at 50 changes a second finds its place.
+const EVENTS: usize = 4096;
+/// How much text the objects of these events may have that are not current any more.
+const TEXT: usize = 16 << 20;
+
+/// A change of an object. An object that did not exist before was added, and one that does not exist after was deleted.
+#[derive(Clone, Debug)]
+pub(super) struct RingEvent {
+    pub(super) version: u64,
+    pub(super) name: ObjectName,
+    pub(super) before: Option<Arc<ServedObject>>,
+    pub(super) after: Option<Arc<ServedObject>>,
+}
+
+/// What a watch reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EventType {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl EventType {
+    /// As it is written.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// An event as the watcher of a selection sees it.
+#[derive(Clone, Debug)]
+pub(super) struct SelectedEvent {
+    pub(super) kind: EventType,
+    pub(super) version: u64,
+    pub(super) object: Arc<ServedObject>,
+}
+
+/// The events that a version is too old for are forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Expired;
+
+/// A bounded list of events, in the order of their versions.
+#[derive(Debug, Default)]
+pub(super) struct EventRing {
+    events: VecDeque<RingEvent>,
+    /// All events after this version are there.
+    floor: u64,
+    text: usize,
+}
+
+impl RingEvent {
+    /// What the watcher of a selection sees of it: an object that begins to match was added for it, and one that ceases to
+    /// match was deleted.
+    pub(super) fn of(&self, selection: &Selection) -> Option<SelectedEvent> {
+        let matching =
+            |object: &Option<Arc<ServedObject>>| object.clone().filter(|object| selection.matches(&self.name, object));
+        let (kind, object) = match (matching(&self.before), matching(&self.after)) {
+            (None, Some(after)) => (EventType::Added, after),
+            (Some(_), Some(after)) => (EventType::Modified, after),
+            // As kube-apiserver, the last state that matched.
+            (Some(before), None) => (EventType::Deleted, before),
+            (None, None) => return None,
+        };
+        Some(SelectedEvent { kind, version: self.version, object })
+    }
+
+    /// The text that only the ring holds.
+    fn text(&self) -> usize {
+        self.before.as_ref().map_or(0, |object| object.size())
+    }
+}
+
+impl EventRing {
+    /// Forgets all events: watches can begin at `version`.
+    pub(super) fn restart(&mut self, version: u64) {
+        *self = Self { floor: version, ..Self::default() };
+    }
+
+    pub(super) fn push(&mut self, event: RingEvent) {
+        self.text += event.text();
+        self.events.push_back(event);
+        while self.events.len() > EVENTS || self.text > TEXT {
+            let Some(oldest) = self.events.pop_front() else { return };
+            self.text -= oldest.text();
+            self.floor = oldest.version;
+        }
+    }
+
+    /// The events after a version.
+    pub(super) fn since(&self, version: u64) -> Result<impl Iterator<Item = &RingEvent>, Expired> {
+        if version < self.floor {
+            return Err(Expired);
+        }
+        let first = self.events.partition_point(|event| event.version <= version);
+        Ok(self.events.range(first..))
+    }
+}

@@ -1,0 +1,71 @@
+//! Metrics of the node proxy.
+
+use std::sync::Arc;
+
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric},
+    metrics::{counter::Counter, family::Family, gauge::ConstGauge},
+    registry::Registry,
+};
+
+use super::{edge_cache::EdgeCache, event_ring::EventType, target::CACHED, watch_slots::WatchSlots};
+use crate::{kube_api::WatchMetrics, model::Resource};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EventLabels {
+    kind: &'static str,
+    r#type: &'static str,
+}
+
+/// Metrics of the node proxy. A clone counts into the same metrics.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EdgeMetrics {
+    events: Family<EventLabels, Counter>,
+    /// Of the watches of the API server.
+    pub(super) upstream: WatchMetrics,
+}
+
+/// What is counted when somebody asks.
+#[derive(Debug)]
+struct EdgeCounts {
+    cache: Arc<EdgeCache>,
+    slots: WatchSlots,
+}
+
+impl EdgeMetrics {
+    /// Registers all of them.
+    pub(super) fn register(&self, registry: &mut Registry, cache: Arc<EdgeCache>, slots: WatchSlots) {
+        registry.register("roster_edge_events_sent", "Events sent to clients", self.events.clone());
+        self.upstream.register(registry);
+        registry.register_collector(Box::new(EdgeCounts { cache, slots }));
+    }
+
+    /// Counts an event that was sent.
+    pub(super) fn sent(&self, resource: Resource, kind: EventType) {
+        self.events.get_or_create(&EventLabels { kind: resource.plural(), r#type: kind.name() }).inc();
+    }
+}
+
+impl Collector for EdgeCounts {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let watches = ConstGauge::new(i64::try_from(self.slots.count()).unwrap_or(i64::MAX));
+        watches.encode(encoder.encode_descriptor(
+            "roster_edge_watches",
+            "Open watches of clients",
+            None,
+            watches.metric_type(),
+        )?)?;
+        let mut objects = encoder.encode_descriptor(
+            "roster_edge_objects",
+            "Objects that clients can read",
+            None,
+            watches.metric_type(),
+        )?;
+        for resource in CACHED {
+            let count = ConstGauge::new(i64::try_from(self.cache.count(resource)).unwrap_or(i64::MAX));
+            count.encode(objects.encode_family(&[("kind", resource.plural())])?)?;
+        }
+        Ok(())
+    }
+}

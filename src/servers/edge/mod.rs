@@ -1,0 +1,51 @@
+//! The node proxy: what the kube-proxy of a node reads of the API server, as the scheme of the cluster prunes it.
+//!
+//! ```text
+//! API server ─► upstream_event ─► node_state (scheme) ─► watch_cache ─► lists, gets and watches of clients
+//!            ◄──────────────────────── proxy: everything else, with the credentials of the client
+//! ```
+//!
+//! What decides is pure: [`node_state`], [`watch_cache`], [`versions`], [`target`], [`list_options`], [`accept`] and
+//! [`access_table`] do no I/O. The decision which endpoints are removed is the one of `engine/view`.
+
+mod accept;
+mod access_reviews;
+mod access_table;
+mod api_server;
+mod app;
+mod caller;
+mod discovery;
+mod edge_cache;
+mod endpoint_lists;
+mod endpoint_selection;
+mod event_ring;
+mod label_readers;
+mod list_options;
+mod metrics;
+mod node_state;
+#[cfg(test)]
+mod node_state_tests;
+mod options;
+mod part;
+mod permissions;
+mod proxied_headers;
+mod proxy;
+mod raw_object;
+mod read_response;
+mod request_path;
+mod scheme;
+mod selection;
+mod served_object;
+mod target;
+mod upstream_event;
+mod upstream_sink;
+mod version_file;
+mod versions;
+mod watch_cache;
+mod watch_slots;
+mod watch_stream;
+
+pub use options::{EdgeOptions, EdgeTls};
+pub use part::part;
+pub use permissions::permissions;
+pub use scheme::Scheme;

@@ -1,0 +1,332 @@
+//! What is known of the API server's objects, and what the clients of one node see of them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{
+    endpoint_selection::EndpointSelection,
+    label_readers::LabelReaders,
+    raw_object::{ObjectName, RawObject},
+    scheme::{Scheme, Surroundings},
+    served_object::ServedObject,
+    upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},
+};
+use crate::model::{Labels, Node, ObjectMeta, Resource, ResourceReader, Service, Text, names};
+
+/// The resources with endpoints.
+const WITH_ENDPOINTS: [Resource; 2] = [Resource::Endpoints, Resource::EndpointSlice];
+
+/// What clients see of an object from now on.
+#[derive(Debug)]
+pub(super) struct ServedChange {
+    pub(super) resource: Resource,
+    pub(super) name: ObjectName,
+    /// `None`: clients do not see it.
+    pub(super) object: Option<ServedObject>,
+}
+
+/// The objects of the API server, and the decision about each. It is told what changes, and returns what changes for
+/// clients: an event touches the Services that it can affect, and no others.
+#[derive(Debug)]
+pub(super) struct NodeState {
+    scheme: Scheme,
+    around: Surroundings,
+    objects: BTreeMap<Resource, BTreeMap<ObjectName, Arc<RawObject>>>,
+    /// Of every Service, what a scheme reads.
+    services: BTreeMap<ObjectName, Service>,
+    /// The slices of each Service, by the label that names it.
+    slices: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
+    readers: LabelReaders,
+    /// The resources that were not listed yet.
+    awaited: BTreeSet<Resource>,
+}
+
+/// What an event affects.
+#[derive(Debug, Default)]
+struct Affected {
+    /// Services whose endpoints are decided about again.
+    services: BTreeSet<ObjectName>,
+    /// Objects that are decided about by themselves.
+    objects: BTreeSet<(Resource, ObjectName)>,
+}
+
+impl NodeState {
+    /// The state of a node about which nothing is known yet.
+    pub(super) fn new(node: Text, scheme: Scheme) -> Self {
+        let around = Surroundings { node, ..Surroundings::default() };
+        Self {
+            scheme,
+            around,
+            objects: BTreeMap::new(),
+            services: BTreeMap::new(),
+            slices: BTreeMap::new(),
+            readers: LabelReaders::default(),
+            awaited: Self::watched(scheme).collect(),
+        }
+    }
+
+    /// The resources of the API server that a scheme needs.
+    pub(super) fn watched(scheme: Scheme) -> impl Iterator<Item = Resource> {
+        let of_scheme = (scheme == Scheme::OpenYurt).then_some(ResourceReader::EdgeOfOpenYurt);
+        Resource::read_by(ResourceReader::Edge).chain(of_scheme.into_iter().flat_map(Resource::read_by))
+    }
+
+    /// The resources that were not listed yet. Until there are none, clients see nothing: Services without their endpoints,
+    /// or endpoints before the Service whose keys decide about them, would be wrong.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = Resource> {
+        self.awaited.iter().copied()
+    }
+
+    /// Takes an event, and returns what clients see from now on. It may name objects that stay as they are.
+    pub(super) fn apply(&mut self, event: UpstreamEvent) -> Vec<ServedChange> {
+        let mut affected = Affected::default();
+        let mut is_first_state = false;
+        match event {
+            UpstreamEvent::Apply(object) => self.put(object, &mut affected),
+            UpstreamEvent::Delete(resource, name) => self.remove(resource, &name, &mut affected),
+            UpstreamEvent::Replace(resource, all) => {
+                let names: BTreeSet<ObjectName> = all.iter().map(|object| object.name.clone()).collect();
+                for name in self.names(resource).filter(|name| !names.contains(name)).collect::<Vec<_>>() {
+                    self.remove(resource, &name, &mut affected);
+                }
+                all.into_iter().for_each(|object| self.put(object, &mut affected));
+                is_first_state = self.awaited.remove(&resource) && self.awaited.is_empty();
+            }
+        }
+        if !self.awaited.is_empty() {
+            return Vec::new();
+        }
+        if is_first_state {
+            affected = self.everything();
+        }
+        self.decide(affected)
+    }
+
+    /// The names of all objects of a resource that are held.
+    fn names(&self, resource: Resource) -> Box<dyn Iterator<Item = ObjectName> + '_> {
+        let cluster_scoped = |name: &Text| ObjectName::new(Text::default(), name.clone());
+        match resource {
+            Resource::NodePool => Box::new(self.around.pools.keys().map(cluster_scoped)),
+            Resource::Node => Box::new(self.around.nodes.iter().map(move |node| cluster_scoped(&node.name))),
+            _ => Box::new(self.objects.get(&resource).into_iter().flat_map(BTreeMap::keys).cloned()),
+        }
+    }
+
+    fn put(&mut self, object: UpstreamObject, affected: &mut Affected) {
+        let UpstreamObject { resource, name, held } = object;
+        match held {
+            HeldPart::Pool(pool) => {
+                let before = self.around.pools.insert(pool.name.clone(), pool);
+                if before.as_ref() != self.around.pools.get(&name.name) {
+                    self.pool_changed(&name.name, affected);
+                }
+            }
+            HeldPart::Node(node, raw) => {
+                if let Some(raw) = raw {
+                    self.store(resource, &name, raw, affected);
+                }
+                let before = self.around.nodes.get(&node.name).map(|node| node.labels.clone());
+                if before.as_ref() != Some(&node.labels) {
+                    let (of_node, after) = (node.name.clone(), node.labels.clone());
+                    self.around.nodes.insert(node);
+                    self.node_changed(&of_node, before.as_ref(), Some(&after), affected);
+                }
+            }
+            HeldPart::Text(raw) => self.store(resource, &name, raw, affected),
+        }
+    }
+
+    fn remove(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
+        match resource {
+            Resource::NodePool => {
+                if self.around.pools.remove(&name.name).is_some() {
+                    self.pool_changed(&name.name, affected);
+                }
+            }
+            Resource::Node => {
+                self.forget(resource, name, affected);
+                if let Some(Node { labels, .. }) = self.around.nodes.remove(&name.name) {
+                    self.node_changed(&name.name, Some(&labels), None, affected);
+                }
+            }
+            _ => self.forget(resource, name, affected),
+        }
+    }
+
+    /// Holds the text of an object.
+    fn store(&mut self, resource: Resource, name: &ObjectName, raw: Arc<RawObject>, affected: &mut Affected) {
+        // The Service that a slice belonged to loses it.
+        self.unlink(resource, name, affected);
+        if resource == Resource::Service {
+            let service = read_service(&raw);
+            self.readers.set(name, self.scheme.node_labels(&service));
+            self.services.insert(name.clone(), service);
+        }
+        if let Some(service) = service_of_slice(resource, &raw) {
+            self.slices.entry(service.clone()).or_default().insert(name.clone());
+            affected.services.insert(service);
+        }
+        self.touch(resource, name, affected);
+        self.objects.entry(resource).or_default().insert(name.clone(), raw);
+    }
+
+    /// Removes the text of an object.
+    fn forget(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
+        self.unlink(resource, name, affected);
+        if resource == Resource::Service {
+            self.readers.set(name, Vec::new());
+            self.services.remove(name);
+        }
+        if self.objects.get_mut(&resource).and_then(|objects| objects.remove(name)).is_some() {
+            self.touch(resource, name, affected);
+        }
+    }
+
+    /// An object changes: so do the endpoints of a Service.
+    fn touch(&self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
+        affected.objects.insert((resource, name.clone()));
+        // Of a Service, and of Endpoints, which have the name of their Service.
+        if [Resource::Service, Resource::Endpoints].contains(&resource) {
+            affected.services.insert(name.clone());
+        }
+    }
+
+    /// Takes a slice from its Service.
+    fn unlink(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
+        let Some(before) = self.objects.get(&resource).and_then(|objects| objects.get(name)) else { return };
+        let Some(service) = service_of_slice(resource, before) else { return };
+        if let Some(slices) = self.slices.get_mut(&service) {
+            slices.remove(name);
+            if slices.is_empty() {
+                self.slices.remove(&service);
+            }
+        }
+        affected.services.insert(service);
+    }
+
+    /// The labels of a node change, or it comes or goes.
+    fn node_changed(&self, node: &Text, before: Option<&Labels>, after: Option<&Labels>, affected: &mut Affected) {
+        let is_own = *node == self.around.node;
+        let none = Labels::default();
+        let readers = if is_own && (before.is_none() || after.is_none()) {
+            self.readers.all()
+        } else if is_own || self.scheme.reads_other_nodes() {
+            self.readers.of_difference(before.unwrap_or(&none), after.unwrap_or(&none))
+        } else {
+            return;
+        };
+        affected.services.extend(readers.into_iter().filter(|service| is_own || self.has_endpoint_on(service, node)));
+    }
+
+    /// The nodes of a pool change.
+    fn pool_changed(&self, pool: &Text, affected: &mut Affected) {
+        if self.around.pool() == Some(pool) {
+            affected.services.extend(self.readers.of(crate::engine::view::POOL_OF_NODE));
+        }
+    }
+
+    fn has_endpoint_on(&self, service: &ObjectName, node: &Text) -> bool {
+        let is_on = |raw: &Arc<RawObject>| {
+            let endpoints = raw.endpoints.iter().flat_map(|lists| &lists.endpoints);
+            endpoints.into_iter().any(|endpoint| endpoint.node.as_ref() == Some(node))
+        };
+        WITH_ENDPOINTS.iter().any(|resource| self.of_service(*resource, service).any(|(_, raw)| is_on(raw)))
+    }
+
+    /// The Endpoints or the slices of a Service.
+    fn of_service<'a>(
+        &'a self,
+        resource: Resource,
+        service: &'a ObjectName,
+    ) -> impl Iterator<Item = (&'a ObjectName, &'a Arc<RawObject>)> {
+        let of_name = (resource == Resource::Endpoints).then_some(service);
+        let slices = self.slices.get(service).filter(|_| resource == Resource::EndpointSlice);
+        let names = of_name.into_iter().chain(slices.into_iter().flatten());
+        let objects = self.objects.get(&resource);
+        names.filter_map(move |name| Some((name, objects?.get(name)?)))
+    }
+
+    fn everything(&self) -> Affected {
+        let of = |resource: &Resource| self.objects.get(resource).into_iter().flat_map(BTreeMap::keys).cloned();
+        let services = of(&Resource::Service).chain(of(&Resource::Endpoints)).chain(self.slices.keys().cloned());
+        let objects = self.objects.keys().flat_map(|resource| of(resource).map(|name| (*resource, name)));
+        Affected { services: services.collect(), objects: objects.collect() }
+    }
+
+    /// Decides about all that is affected.
+    fn decide(&self, affected: Affected) -> Vec<ServedChange> {
+        let Affected { services, objects } = affected;
+        let mut changes = Vec::new();
+        for service in services {
+            if self.scheme.prunes(Resource::Service) {
+                changes.push(self.served_service(&service));
+            }
+            for resource in WITH_ENDPOINTS {
+                let all = self.of_service(resource, &service).map(|(_, raw)| raw.clone());
+                self.decide_endpoints(resource, all, self.services.get(&service), &mut changes);
+            }
+        }
+        for (resource, name) in objects {
+            let raw = self.objects.get(&resource).and_then(|objects| objects.get(&name));
+            match raw {
+                None => changes.push(ServedChange { resource, name, object: None }),
+                Some(_) if resource == Resource::Service => changes.push(self.served_service(&name)),
+                Some(raw) if WITH_ENDPOINTS.contains(&resource) => {
+                    // With its Service it was decided about above.
+                    if resource == Resource::EndpointSlice && service_of_slice(resource, raw).is_none() {
+                        self.decide_endpoints(resource, [raw.clone()], None, &mut changes);
+                    }
+                }
+                Some(raw) => {
+                    let object = Some(ServedObject::whole(resource, raw.clone()));
+                    changes.push(ServedChange { resource, name, object });
+                }
+            }
+        }
+        changes
+    }
+
+    /// Decides about the Endpoints or the slices of a Service.
+    fn decide_endpoints(
+        &self,
+        resource: Resource,
+        objects: impl IntoIterator<Item = Arc<RawObject>>,
+        service: Option<&Service>,
+        changes: &mut Vec<ServedChange>,
+    ) {
+        let all: Vec<_> = objects.into_iter().map(|raw| EndpointSelection::all(resource, raw)).collect();
+        if all.is_empty() {
+            return;
+        }
+        changes.extend(self.scheme.prune(service, all, &self.around).into_iter().map(|left| {
+            let object = ServedObject::of(left);
+            ServedChange { resource, name: object.name(), object: Some(object) }
+        }));
+    }
+
+    /// What clients see of a Service.
+    fn served_service(&self, name: &ObjectName) -> ServedChange {
+        let resource = Resource::Service;
+        let is_hidden = |service: &Service| self.scheme.hides(service, &self.around);
+        let raw = self.objects.get(&resource).and_then(|services| services.get(name));
+        let seen = raw.filter(|_| !self.services.get(name).is_some_and(is_hidden));
+        let object = seen.map(|raw| ServedObject::whole(resource, raw.clone()));
+        ServedChange { resource, name: name.clone(), object }
+    }
+}
+
+/// What a scheme reads of a Service. One that cannot be read has its annotations only.
+fn read_service(raw: &RawObject) -> Service {
+    let Service { kind, .. } = serde_json::from_str(&raw.text).unwrap_or_default();
+    let ObjectMeta { namespace, name, annotations, .. } = raw.meta.clone();
+    Service { meta: ObjectMeta { namespace, name, annotations, ..ObjectMeta::default() }, kind, ..Service::default() }
+}
+
+/// The Service of a slice, by its label.
+fn service_of_slice(resource: Resource, raw: &RawObject) -> Option<ObjectName> {
+    let label = raw.meta.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty());
+    let service = label.filter(|_| resource == Resource::EndpointSlice)?;
+    Some(ObjectName::new(raw.meta.namespace.clone(), service.clone()))
+}

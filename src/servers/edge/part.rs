@@ -1,0 +1,110 @@
+//! The node proxy as a part of a server: its watches of the API server, and its routes.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context, anyhow};
+
+use super::{
+    access_reviews::AccessReviews,
+    api_server::ApiServer,
+    app::{EdgeApp, LISTENER, router},
+    edge_cache::EdgeCache,
+    metrics::EdgeMetrics,
+    node_state::NodeState,
+    options::{EdgeOptions, EdgeTls},
+    proxy::Proxy,
+    upstream_sink::UpstreamSink,
+    version_file::VersionFile,
+    versions::{Reservation, Versions},
+    watch_slots::WatchSlots,
+};
+use crate::{
+    kube_api::{self, WatchEnded, reflect},
+    runtime::{
+        allowed_hosts::AllowedHosts,
+        clock::Clock,
+        net::{Health, Readiness, ServerPart, Tasks, TlsOptions},
+        status_error::StatusError,
+        tls::{CertificateFiles, DynamicCertificate, TlsMetrics},
+    },
+};
+
+/// Longest time to connect to the API server.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Longest time without a byte of an answer. API servers end a watch after less than five minutes, and kube restarts
+/// those that are silent.
+const SILENCE: Duration = Duration::from_secs(310);
+
+/// Starts the watches of the API server, and returns the part. `hosts` are those that a request may name.
+pub async fn part(
+    options: &EdgeOptions,
+    hosts: Option<AllowedHosts>,
+    clock: &Clock,
+    health: &Health,
+) -> anyhow::Result<ServerPart> {
+    let mut config = kube_api::config(options.context.as_deref(), options.kubeconfig.as_deref()).await?;
+    let api = Arc::new(ApiServer::new(&config)?);
+    config.connect_timeout = Some(CONNECT);
+    config.read_timeout = Some(SILENCE);
+    // Otherwise the time that a connection was of no use would count.
+    config.reset_reader_on_write = true;
+    let address = config.cluster_url.to_string();
+    let client = kube::Client::try_from(config).with_context(|| format!("the client of {address}"))?;
+
+    let (node, scheme) = (options.node.clone(), options.scheme);
+    let cache = Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme), versions(options, clock)));
+    let (metrics, slots) = (EdgeMetrics::default(), WatchSlots::default());
+    health.metrics.register(|registry| metrics.register(registry, cache.clone(), slots.clone()));
+
+    let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
+    let synced = cache.clone();
+    readiness.add("cache", move || synced.synced());
+    for resource in NodeState::watched(scheme) {
+        let sink = UpstreamSink { cache: cache.clone(), resource, node: node.clone() };
+        let watch = reflect(client.clone(), resource, sink, metrics.upstream.clone());
+        tasks.spawn(async move { ended(watch.await) });
+    }
+    let tls = match &options.tls {
+        Some(files) => Some(serve_tls(files, clock, health, &mut tasks).await?),
+        None => None,
+    };
+    let app = EdgeApp {
+        node,
+        scheme,
+        cache,
+        proxy: Proxy::new(api.clone(), health.clone()),
+        access: AccessReviews::new(api),
+        slots,
+        metrics,
+        health: health.clone(),
+        hosts,
+    };
+    let router = router(Arc::new(app));
+    Ok(ServerPart { no_place: StatusError::no_place, tls, readiness, tasks, ..ServerPart::new(LISTENER, router) })
+}
+
+async fn serve_tls(files: &EdgeTls, clock: &Clock, health: &Health, tasks: &mut Tasks) -> anyhow::Result<TlsOptions> {
+    let EdgeTls { certificate, key } = files.clone();
+    let metrics = TlsMetrics::default();
+    health.metrics.register(|registry| metrics.register(registry));
+    let served = DynamicCertificate::new(metrics);
+    let watch = CertificateFiles::KeyPair { certificate, key }.serve(served.clone()).await?;
+    tasks.endless("the watch of the certificate", watch);
+    Ok(TlsOptions::new(served, clock.clone()))
+}
+
+/// A watch never ends; if it does, that is an error.
+fn ended(watch: Result<(), WatchEnded>) -> anyhow::Error {
+    match watch {
+        Ok(()) => anyhow!("a watch ended"),
+        Err(error) => error.into(),
+    }
+}
+
+/// The resourceVersions from this start on.
+fn versions(options: &EdgeOptions, clock: &Clock) -> Versions {
+    let seconds = u64::try_from(clock.now().as_second()).unwrap_or_default();
+    let file = options.state_file.clone().map(VersionFile::new);
+    let reserved = file.as_ref().and_then(VersionFile::read);
+    Versions::start(seconds, reserved, file.map(|file| Box::new(file) as Box<dyn Reservation>))
+}

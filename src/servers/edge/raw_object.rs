@@ -1,0 +1,138 @@
+//! An object of the API server as JSON text, of which nothing that a client may read is lost.
+
+use std::fmt::Write;
+
+use serde_json::value::RawValue;
+
+use super::endpoint_lists::EndpointLists;
+use crate::model::{
+    Labels, ObjectMeta, Resource, Text,
+    json::raw::{JsonMembers, JsonNode},
+};
+
+/// The names of the members of metadata that are not kept: `resourceVersion` is that of the API server, and only the API
+/// server uses `managedFields`.
+const DROPPED: [&str; 2] = ["managedFields", "resourceVersion"];
+
+/// Annotations are read only where a scheme reads them: of Services, and of the endpoints of the API server.
+const API_SERVER: &str = "kubernetes";
+
+/// Namespace and name of an object; the namespace is empty for cluster-scoped objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ObjectName {
+    pub(super) namespace: Text,
+    pub(super) name: Text,
+}
+
+impl ObjectName {
+    pub(super) fn new(namespace: impl Into<Text>, name: impl Into<Text>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+/// Why the text of an object cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct MalformedObject(pub(super) String);
+
+/// An object: its text without `resourceVersion` and `managedFields`, and what is read of it.
+///
+/// The text begins with `kind`, `apiVersion` and `metadata`, and ends with the endpoints, if the resource has any: so a
+/// `resourceVersion` can be inserted, and endpoints can be left out, without parsing it again.
+#[derive(Debug)]
+pub(super) struct RawObject {
+    /// The metadata that is read: namespace, name, labels, and the annotations where they count.
+    pub(super) meta: ObjectMeta,
+    pub(super) text: Box<str>,
+    /// Where `resourceVersion` belongs in the text.
+    pub(super) version_at: usize,
+    pub(super) endpoints: Option<EndpointLists>,
+}
+
+impl RawObject {
+    /// Reads an object. Objects of lists do not name their kind: it is that of the resource.
+    pub(super) fn read(resource: Resource, text: &str) -> Result<Self, MalformedObject> {
+        let wrong = |what: &str| MalformedObject(format!("{} {what}", resource.kind()));
+        let mut members = JsonMembers::parse(text).map_err(|_| wrong("is not a JSON object"))?;
+        let metadata = members.take("metadata").and_then(|m| m.open()).ok_or_else(|| wrong("has no metadata"))?;
+        let meta = read_meta(resource, &metadata).ok_or_else(|| wrong("has metadata that cannot be read"))?;
+        if meta.name.is_empty() {
+            return Err(wrong("has no name"));
+        }
+        let mut out = String::with_capacity(text.len());
+        let (kind, version) = (resource.kind(), resource.api_version());
+        // Writing to a string does not fail, here and below.
+        let _ = write!(out, r#"{{"kind":"{kind}","apiVersion":"{version}","metadata":{{"#);
+        let version_at = out.len();
+        let kept = metadata.iter().filter(|(name, _)| !DROPPED.contains(name));
+        write_members(&mut out, kept);
+        out.push('}');
+        let tail = EndpointLists::members(resource);
+        for (name, value) in members.iter().filter(|(name, _)| !["kind", "apiVersion"].contains(name)) {
+            if !tail.contains(&name) {
+                out.push(',');
+                write_member(&mut out, name, value);
+            }
+        }
+        let endpoints = EndpointLists::write(resource, &members, &mut out).map_err(|what| wrong(&what))?;
+        out.push('}');
+        Ok(Self { meta, text: out.into_boxed_str(), version_at, endpoints })
+    }
+
+    pub(super) fn name(&self) -> ObjectName {
+        ObjectName { namespace: self.meta.namespace.clone(), name: self.meta.name.clone() }
+    }
+
+    pub(super) fn labels(&self) -> &Labels {
+        &self.meta.labels
+    }
+}
+
+/// The metadata that is read.
+fn read_meta(resource: Resource, metadata: &JsonMembers<'_>) -> Option<ObjectMeta> {
+    let text = |name: &str| -> Text { metadata.text(name).into() };
+    let labels = |name: &str| match metadata.get(name) {
+        Some(JsonNode::Raw(raw)) => {
+            serde_json::from_str::<Option<Labels>>(raw.get()).ok().map(Option::unwrap_or_default)
+        }
+        _ => Some(Labels::default()),
+    };
+    let reads_annotations = match resource {
+        Resource::Service => true,
+        Resource::Endpoints | Resource::EndpointSlice => metadata.text("name") == API_SERVER,
+        _ => false,
+    };
+    Some(ObjectMeta {
+        namespace: text("namespace"),
+        name: text("name"),
+        labels: labels("labels")?,
+        annotations: if reads_annotations { labels("annotations")? } else { Labels::default() },
+        ..ObjectMeta::default()
+    })
+}
+
+/// Writes members, separated by commas.
+pub(super) fn write_members<'m, 'a: 'm>(out: &mut String, members: impl Iterator<Item = (&'m str, &'m JsonNode<'a>)>) {
+    for (i, (name, value)) in members.enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write_member(out, name, value);
+    }
+}
+
+/// Writes a name and its value.
+pub(super) fn write_member(out: &mut String, name: &str, value: &JsonNode<'_>) {
+    out.push_str(&json_text(name));
+    out.push(':');
+    match value {
+        JsonNode::Raw(raw) => out.push_str(raw.get()),
+        // What was parsed from JSON serializes again.
+        other => out.push_str(serde_json::value::to_raw_value(other).as_deref().unwrap_or(RawValue::NULL).get()),
+    }
+}
+
+/// A string of JSON.
+pub(super) fn json_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,122 @@
+//! What a node proxy removes, and what its decision depends on.
+
+use std::collections::BTreeMap;
+
+use super::endpoint_selection::EndpointSelection;
+use crate::{
+    engine::view::{GridView, KeyOrder, POOL_OF_NODE, PrunedObject, TopologyKeys, Viewpoint, YurtView},
+    model::{NodePool, Nodes, Resource, Service, Text},
+};
+
+/// What is removed from what the proxies of a node see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Nothing: kube-proxy decides by itself.
+    KubeProxy,
+    /// What SuperEdge's application-grid-wrapper removes.
+    SuperEdge,
+    /// What OpenYurt's yurthub removes.
+    OpenYurt,
+}
+
+/// What a scheme knows besides a Service and its endpoints.
+#[derive(Debug, Default)]
+pub(super) struct Surroundings {
+    /// The name of the node.
+    pub(super) node: Text,
+    /// All nodes, of which only the labels are known.
+    pub(super) nodes: Nodes,
+    /// All pools by name.
+    pub(super) pools: BTreeMap<Text, NodePool>,
+}
+
+impl Scheme {
+    /// Whether clients see less of the resource than the API server has.
+    pub(super) fn prunes(self, resource: Resource) -> bool {
+        match resource {
+            Resource::Endpoints => self == Self::SuperEdge,
+            Resource::EndpointSlice => self != Self::KubeProxy,
+            Resource::Service => self == Self::OpenYurt,
+            _ => false,
+        }
+    }
+
+    /// Whether clients do not see a Service at all.
+    pub(super) fn hides(self, service: &Service, around: &Surroundings) -> bool {
+        self == Self::OpenYurt && around.yurt_view(&around.pools_of_node()).hides(service).is_some()
+    }
+
+    /// What is left of the Endpoints or the slices of a Service: all of one kind together.
+    pub(super) fn prune(
+        self,
+        service: Option<&Service>,
+        objects: Vec<EndpointSelection>,
+        around: &Surroundings,
+    ) -> Vec<EndpointSelection> {
+        let left = |pruned: PrunedObject<EndpointSelection>| pruned.object;
+        match self {
+            Self::KubeProxy => objects,
+            Self::SuperEdge => {
+                let all: Vec<&EndpointSelection> = objects.iter().collect();
+                around.grid_view().prune(service, &all).into_iter().map(left).collect()
+            }
+            Self::OpenYurt => {
+                let pools = around.pools_of_node();
+                let view = around.yurt_view(&pools);
+                // yurthub leaves Endpoints as they are.
+                let prune = |object: EndpointSelection| match object.resource {
+                    Resource::EndpointSlice => left(view.prune(service, &object)),
+                    _ => object,
+                };
+                objects.into_iter().map(prune).collect()
+            }
+        }
+    }
+
+    /// The labels of nodes that decide about a Service.
+    pub(super) fn node_labels(self, service: &Service) -> Vec<Text> {
+        match self {
+            Self::KubeProxy => Vec::new(),
+            Self::SuperEdge => {
+                TopologyKeys::of(service).map(|keys| keys.iter().cloned().collect()).unwrap_or_default()
+            }
+            Self::OpenYurt if YurtView::depends_on_pool(service) => vec![Text::new_static(POOL_OF_NODE)],
+            Self::OpenYurt => Vec::new(),
+        }
+    }
+
+    /// Whether the labels of another node than the own one count.
+    pub(super) fn reads_other_nodes(self) -> bool {
+        self == Self::SuperEdge
+    }
+}
+
+impl Surroundings {
+    fn viewpoint(&self) -> Viewpoint<'_> {
+        Viewpoint { name: &self.node, node: self.nodes.get(&self.node) }
+    }
+
+    /// The name of the pool of the node.
+    pub(super) fn pool(&self) -> Option<&Text> {
+        self.viewpoint().labels()?.get(POOL_OF_NODE)
+    }
+
+    /// The pool of the node, if it exists: no other pool decides.
+    fn pools_of_node(&self) -> Vec<NodePool> {
+        self.pool().and_then(|name| self.pools.get(name)).cloned().into_iter().collect()
+    }
+
+    fn grid_view(&self) -> GridView<'_> {
+        GridView {
+            at: self.viewpoint(),
+            nodes: &self.nodes,
+            substitutes_api_server: true,
+            health: None,
+            order: KeyOrder::AnyKey,
+        }
+    }
+
+    fn yurt_view<'a>(&'a self, pools: &'a [NodePool]) -> YurtView<'a> {
+        YurtView { at: self.viewpoint(), pools, pool_topology: true }
+    }
+}

@@ -1,0 +1,57 @@
+//! What the API server reports of its objects, as the state of the node takes it.
+
+use std::sync::Arc;
+
+use super::raw_object::{MalformedObject, ObjectName, RawObject};
+use crate::model::{Node, NodePool, Resource, Text};
+
+/// A change of objects of the API server.
+#[derive(Debug)]
+pub(super) enum UpstreamEvent {
+    /// The object is there, as it is now.
+    Apply(UpstreamObject),
+    /// The object was deleted.
+    Delete(Resource, ObjectName),
+    /// All objects of the resource: every other one was deleted.
+    Replace(Resource, Vec<UpstreamObject>),
+}
+
+/// An object of the API server, as far as it is held.
+#[derive(Clone, Debug)]
+pub(super) struct UpstreamObject {
+    pub(super) resource: Resource,
+    pub(super) name: ObjectName,
+    pub(super) held: HeldPart,
+}
+
+/// What is held of an object.
+#[derive(Clone, Debug)]
+pub(super) enum HeldPart {
+    /// All of it.
+    Text(Arc<RawObject>),
+    /// The labels of a node, and all of it where it is the own node.
+    Node(Node, Option<Arc<RawObject>>),
+    Pool(NodePool),
+}
+
+impl UpstreamObject {
+    /// Reads an object. `node` is the name of the own node.
+    pub(super) fn read(resource: Resource, text: &str, node: &str) -> Result<Self, MalformedObject> {
+        if resource == Resource::NodePool {
+            let pool: NodePool = serde_json::from_str(text).map_err(|e| MalformedObject(e.to_string()))?;
+            let name = ObjectName::new(Text::default(), pool.name.clone());
+            return Ok(Self { resource, name, held: HeldPart::Pool(pool) });
+        }
+        let raw = RawObject::read(resource, text)?;
+        let name = raw.name();
+        let held = if resource == Resource::Node {
+            let labels = raw.labels().clone();
+            let is_own = name.name == node;
+            let own = is_own.then(|| Arc::new(raw));
+            HeldPart::Node(Node { name: name.name.clone(), labels, ..Node::default() }, own)
+        } else {
+            HeldPart::Text(Arc::new(raw))
+        };
+        Ok(Self { resource, name, held })
+    }
+}

@@ -1,0 +1,223 @@
+//! The response to a watch: events as they happen, until its time is over, the client leaves or falls behind.
+
+use std::{convert::Infallible, future::Future, io::Write, pin::Pin, sync::Arc, time::Duration};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use futures::stream;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    edge_cache::EdgeCache,
+    event_ring::EventType,
+    list_options::{ListOptions, WatchStart, expired, too_large},
+    metrics::EdgeMetrics,
+    read_response::PIECE,
+    selection::Selection,
+    served_object::ServedObject,
+    watch_cache::VersionedObject,
+    watch_slots::WatchSlot,
+};
+use crate::{
+    model::Resource,
+    runtime::status_error::{StatusError, json},
+};
+
+/// How long a watch lasts that does not say it, at least; up to twice as long, so that not all end at once.
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
+/// The pause between bookmarks.
+const BOOKMARKS: Duration = Duration::from_mins(1);
+/// The most events that are looked up at once.
+const BATCH: usize = 256;
+
+/// Annotation of the bookmark that ends the objects at the begin of a watch.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// A watch of a client. It reads the cache when the client is ready for more, so that nothing queues up for it; whoever
+/// falls behind what the cache remembers is closed.
+pub(super) struct WatchStream {
+    cache: Arc<EdgeCache>,
+    resource: Resource,
+    selection: Selection,
+    /// All events up to this version were sent.
+    version: u64,
+    initial: Option<InitialObjects>,
+    bookmarks: Option<Instant>,
+    ends: Instant,
+    is_over: bool,
+    changed: watch::Receiver<u64>,
+    stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
+    metrics: EdgeMetrics,
+    #[expect(dead_code, reason = "held, never read")]
+    slot: WatchSlot,
+}
+
+/// The objects that a watch begins with.
+struct InitialObjects {
+    objects: std::vec::IntoIter<VersionedObject>,
+    ends_with_bookmark: bool,
+}
+
+/// What a watch holds of its server.
+pub(super) struct WatchContext {
+    pub(super) cache: Arc<EdgeCache>,
+    pub(super) stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
+    pub(super) metrics: EdgeMetrics,
+    pub(super) slot: WatchSlot,
+}
+
+impl WatchStream {
+    /// Begins a watch. A version that a watch cannot go on from is its first event, as with an API server; objects that are
+    /// older than wanted are an error.
+    pub(super) fn begin(resource: Resource, options: ListOptions, context: WatchContext) -> Result<Self, StatusError> {
+        let WatchContext { cache, stopping, metrics, slot } = context;
+        // Before the version is read: what changes in between wakes the watch.
+        let changed = cache.subscribe();
+        let now = Instant::now();
+        let (version, initial) = match options.watch_start() {
+            WatchStart::After(version) => (version, None),
+            WatchStart::Now => (cache.version(), None),
+            WatchStart::Objects { not_older_than, ends_with_bookmark } => {
+                let list = cache.list(resource, &options.selection);
+                if let Some(wanted) = not_older_than.filter(|wanted| *wanted > list.version) {
+                    return Err(too_large(wanted, list.version));
+                }
+                let objects = list.objects.into_iter();
+                (list.version, Some(InitialObjects { objects, ends_with_bookmark }))
+            }
+        };
+        let ends = now + options.timeout.unwrap_or_else(|| default_timeout(version));
+        let bookmarks = options.allows_bookmarks.then_some(now + BOOKMARKS);
+        let selection = options.selection;
+        Ok(Self {
+            cache,
+            resource,
+            selection,
+            version,
+            initial,
+            bookmarks,
+            ends,
+            is_over: false,
+            changed,
+            stopping,
+            metrics,
+            slot,
+        })
+    }
+
+    /// The response.
+    pub(super) fn into_response(self) -> Response {
+        let pieces = stream::unfold(self, async |mut watch| {
+            watch.next_piece().await.map(|piece| (Ok::<_, Infallible>(piece), watch))
+        });
+        let mut response = json(Vec::new());
+        *response.body_mut() = Body::from_stream(pieces);
+        response
+    }
+
+    /// The next events; `None`: the watch is over.
+    async fn next_piece(&mut self) -> Option<Bytes> {
+        if self.is_over {
+            return None;
+        }
+        if let Some(piece) = self.initial_piece() {
+            return Some(piece);
+        }
+        loop {
+            // Before the events are read: what changes in between wakes the watch again.
+            self.changed.mark_unchanged();
+            if let Some(piece) = self.event_piece() {
+                return Some(piece);
+            }
+            let bookmark = self.bookmarks.unwrap_or(self.ends);
+            tokio::select! {
+                changed = self.changed.changed() => changed.ok()?,
+                () = sleep_until(bookmark.min(self.ends)) => {
+                    self.is_over = Instant::now() >= self.ends;
+                    // The last one lets the client go on from here.
+                    let due = self.bookmarks.as_mut()?;
+                    *due = Instant::now() + BOOKMARKS;
+                    return Some(self.bookmark(false).into());
+                }
+                () = &mut self.stopping => return None,
+            }
+        }
+    }
+
+    /// Objects as they were at the begin.
+    fn initial_piece(&mut self) -> Option<Bytes> {
+        let initial = self.initial.as_mut()?;
+        let ends_with_bookmark = initial.ends_with_bookmark;
+        let mut text = Vec::new();
+        while text.len() < PIECE {
+            let Some(VersionedObject { version, object }) = initial.objects.next() else {
+                self.initial = None;
+                if ends_with_bookmark {
+                    text.extend(self.bookmark(true));
+                }
+                break;
+            };
+            write_event(&mut text, EventType::Added, version, &object);
+            self.metrics.sent(self.resource, EventType::Added);
+        }
+        (!text.is_empty()).then(|| text.into())
+    }
+
+    /// Events that have happened since; `None`: there are none.
+    fn event_piece(&mut self) -> Option<Bytes> {
+        let batch = match self.cache.events_since(self.resource, self.version, &self.selection, BATCH) {
+            Ok(batch) => batch,
+            Err(_) => {
+                self.is_over = true;
+                let status = expired(format!("too old resource version: {}", self.version));
+                let mut text = br#"{"type":"ERROR","object":"#.to_vec();
+                text.extend(status.to_json());
+                text.extend_from_slice(b"}\n");
+                return Some(text.into());
+            }
+        };
+        let mut text = Vec::new();
+        self.version = batch.version;
+        for event in batch.events {
+            write_event(&mut text, event.kind, event.version, &event.object);
+            self.metrics.sent(self.resource, event.kind);
+            if text.len() >= PIECE {
+                // The rest is looked up again.
+                self.version = event.version;
+                break;
+            }
+        }
+        (!text.is_empty()).then(|| text.into())
+    }
+
+    /// A bookmark: all events up to its version were sent.
+    fn bookmark(&self, ends_initial_events: bool) -> Vec<u8> {
+        let mut text = Vec::new();
+        let annotations = match ends_initial_events {
+            true => format!(r#","annotations":{{"{INITIAL_EVENTS_END}":"true"}}"#),
+            false => String::new(),
+        };
+        let (kind, api_version) = (self.resource.kind(), self.resource.api_version());
+        let metadata = format!(r#"{{"resourceVersion":"{}","creationTimestamp":null{annotations}}}"#, self.version);
+        // Writing to memory does not fail, here and below.
+        let _ = writeln!(
+            text,
+            r#"{{"type":"BOOKMARK","object":{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata}}}}}"#,
+        );
+        text
+    }
+}
+
+fn write_event(text: &mut Vec<u8>, kind: EventType, version: u64, object: &ServedObject) {
+    let _ = write!(text, r#"{{"type":"{}","object":"#, kind.name());
+    object.write(version, text);
+    text.extend_from_slice(b"}\n");
+}
+
+/// Different for watches that begin at different versions.
+fn default_timeout(version: u64) -> Duration {
+    DEFAULT_TIMEOUT + Duration::from_secs(version.wrapping_mul(97) % DEFAULT_TIMEOUT.as_secs())
+}

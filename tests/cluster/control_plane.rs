@@ -242,7 +242,7 @@ fn end(child: &mut Child) {
 /// etcd and kube-apiserver take their port as a flag. One that the system chose may be taken again before they bind
 /// it, by any client that connects; so it is chosen below the ports of clients (32768 on Linux), at random, because
 /// several control planes start at once.
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     const FIRST: u16 = 20_000;
     const COUNT: u16 = 12_000;
     let mut bytes = [0; 2];

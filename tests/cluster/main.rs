@@ -17,6 +17,7 @@ mod closed;
 mod control_plane;
 mod defaults;
 mod dry_run;
+mod edge;
 mod end_to_end;
 mod faults;
 mod load;

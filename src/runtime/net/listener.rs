@@ -59,6 +59,16 @@ impl TlsOptions {
         };
         Self { names, ..Self::new(certificate, clock) }
     }
+
+    /// TLS of the node proxy, with this certificate.
+    pub fn of_edge(certificate: Arc<DynamicCertificate>, clock: Clock) -> Self {
+        let names = TlsNames {
+            expiration: "roster_edge_certificate_expiration_seconds",
+            certificate: "edge-certificate",
+            handshake: "edge-tls",
+        };
+        Self { names, ..Self::new(certificate, clock) }
+    }
 }
 
 impl Listener {

@@ -54,15 +54,28 @@ impl TlsMetrics {
 
     /// Registers those of the REST API.
     pub fn register_rest(&self, registry: &mut Registry) {
-        registry.register("roster_rest_connections", "Open TLS connections of the REST API", self.connections.clone());
+        self.register_of(registry, "rest", "the REST API");
+    }
+
+    /// Registers those of the node proxy.
+    pub fn register_edge(&self, registry: &mut Registry) {
+        self.register_of(registry, "edge", "the node proxy");
+    }
+
+    fn register_of(&self, registry: &mut Registry, name: &str, of: &str) {
         registry.register(
-            "roster_rest_certificate_reloads",
-            "Loads of a changed certificate of the REST API, by result: loaded, or kept where the previous one stays",
+            format!("roster_{name}_connections"),
+            format!("Open TLS connections of {of}"),
+            self.connections.clone(),
+        );
+        registry.register(
+            format!("roster_{name}_certificate_reloads"),
+            format!("Loads of a changed certificate of {of}, by result: loaded, or kept where the previous one stays"),
             self.reloads.clone(),
         );
         registry.register(
-            "roster_rest_tls_handshake_errors",
-            "TLS handshakes of the REST API that failed, by reason",
+            format!("roster_{name}_tls_handshake_errors"),
+            format!("TLS handshakes of {of} that failed, by reason"),
             self.handshake_errors.clone(),
         );
     }

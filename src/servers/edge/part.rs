@@ -86,11 +86,11 @@ pub async fn part(
 async fn serve_tls(files: &EdgeTls, clock: &Clock, health: &Health, tasks: &mut Tasks) -> anyhow::Result<TlsOptions> {
     let EdgeTls { certificate, key } = files.clone();
     let metrics = TlsMetrics::default();
-    health.metrics.register(|registry| metrics.register(registry));
+    health.metrics.register(|registry| metrics.register_edge(registry));
     let served = DynamicCertificate::new(metrics);
     let watch = CertificateFiles::KeyPair { certificate, key }.serve(served.clone()).await?;
     tasks.endless("the watch of the certificate", watch);
-    Ok(TlsOptions::new(served, clock.clone()))
+    Ok(TlsOptions::of_edge(served, clock.clone()))
 }
 
 /// A watch never ends; if it does, that is an error.

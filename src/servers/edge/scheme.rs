@@ -77,9 +77,7 @@ impl Scheme {
     pub(super) fn node_labels(self, service: &Service) -> Vec<Text> {
         match self {
             Self::KubeProxy => Vec::new(),
-            Self::SuperEdge => {
-                TopologyKeys::of(service).map(|keys| keys.iter().cloned().collect()).unwrap_or_default()
-            }
+            Self::SuperEdge => TopologyKeys::of(service).map(|keys| keys.iter().cloned().collect()).unwrap_or_default(),
             Self::OpenYurt if YurtView::depends_on_pool(service) => vec![Text::new_static(POOL_OF_NODE)],
             Self::OpenYurt => Vec::new(),
         }

@@ -62,20 +62,15 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     };
     run(steps, Kind::Cargo, "cargo test: unit, integration, recorded answers", cargo_test);
     run(steps, Kind::Live, "live: random states, compared with the real controllers", live_parity);
-    run(steps, Kind::Cluster, "cluster: with a real API server", cluster);
     // Alone: a page takes several times as long beside control planes.
     run(steps, Kind::Browser, "browser: /docs, offline", browser);
     let others = |steps: &mut Steps| {
         run(steps, Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
         run(steps, Kind::Clients, "clients: generated from the API's description", clients::generated_clients);
     };
-    // Faults must be harmless on a busy machine too, and most of their time, as that of dry runs, is waiting.
+    // Control planes wait for much of their time, and faults must be harmless on a busy machine too.
     if wanted(Kind::Cluster) {
-        steps.run_beside(
-            "faults and defaults: a steady load of writes, and dry runs, with a real API server",
-            faults,
-            others,
-        );
+        steps.run_beside("cluster: with a real API server, and faults under a steady load of writes", cluster, others);
     } else {
         others(steps);
     }
@@ -139,35 +134,26 @@ fn live_parity() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Tests with a real API server. Its programs are built once, from published Go modules.
+/// Tests with a real API server. Its programs are built once, from published Go modules. Prints nothing before the end.
 fn cluster() -> Result<Outcome> {
     if let Some(skipped) = no_control_plane() {
         return skipped;
     }
+    let program = cluster_program()?;
     let mut tally = Tally::default();
-    // Attacks are a kind of their own.
-    let mut command = Command::new(cluster_program()?);
-    command.arg("--ignored").args("--skip faults:: --skip defaults:: --skip attacked::".split(' '));
-    let well = watch(with_control_plane(&mut command)?, |line| tally += result_line(line).unwrap_or_default())?;
-    ensure!(well || tally.failed > 0, "the cluster test ended early");
-    ensure!(tally.passed + tally.failed > 0, "the cluster test ran no tests");
-    Ok(Outcome::Tests(tally))
-}
-
-/// Faults, and dry runs of what lacks fields, with a real API server. Prints nothing before the end.
-fn faults() -> Result<Outcome> {
-    if let Some(skipped) = no_control_plane() {
-        return skipped;
+    // The faults come last, beside dry runs alone. Attacks are a kind of their own.
+    for tests in ["--skip faults:: --skip defaults:: --skip attacked::", "faults:: defaults::"] {
+        let mut command = Command::new(&program);
+        command.arg("--ignored").args(tests.split(' '));
+        let output = with_control_plane(&mut command)?.output().context("starting the cluster tests")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        print!("{text}{}", String::from_utf8_lossy(&output.stderr));
+        let mut counted = Tally::default();
+        text.lines().filter_map(result_line).for_each(|more| counted += more);
+        ensure!(output.status.success() || counted.failed > 0, "the cluster tests ended early: {tests}");
+        ensure!(counted.passed + counted.failed > 0, "no cluster tests ran: {tests}");
+        tally += counted;
     }
-    let mut command = Command::new(cluster_program()?);
-    command.args(["--ignored", "faults::", "defaults::"]);
-    let output = with_control_plane(&mut command)?.output().context("starting the cluster tests")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    print!("{text}{}", String::from_utf8_lossy(&output.stderr));
-    let mut tally = Tally::default();
-    text.lines().filter_map(result_line).for_each(|more| tally += more);
-    ensure!(output.status.success() || tally.failed > 0, "the faults ended early");
-    ensure!(tally.passed + tally.failed > 0, "no faults were tried");
     Ok(Outcome::Tests(tally))
 }
 

@@ -7,6 +7,7 @@
 //!                                                    budget       how much one plan may repeat
 //!   explain, compare, stale: interpret a plan        profile, reason: tables       record: decisions
 //!   view: which of the published endpoints the proxy of one node uses
+//!   local_overlay: the endpoints of one node while the controllers are out of reach
 //! ```
 
 pub(crate) mod budget;
@@ -15,6 +16,7 @@ pub mod compare;
 pub mod endpoints;
 pub mod endpointslice;
 pub mod explain;
+pub mod local_overlay;
 pub(crate) mod membership;
 pub mod mirror;
 pub(crate) mod order_hash;

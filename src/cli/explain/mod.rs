@@ -143,8 +143,7 @@ impl ExplainArgs {
         let options = Options { compat: self.release.choose(objects), ..Options::default() };
         let settings = self.scheme.settings();
         let input = self.node.as_ref().map(|_| ViewInput::new(&objects.inventory, &index, &options));
-        let cluster =
-            input.as_ref().map(|i| i.cluster(settings.scheme(&objects.inventory), self.scheme.family()));
+        let cluster = input.as_ref().map(|i| i.cluster(settings.scheme(&objects.inventory), self.scheme.family()));
         let from = match (&self.node, &input, &cluster) {
             (Some(name), Some(input), Some(cluster)) => Some(NodeView::of(name, input, cluster, self.scheme.name())?),
             _ => None,

@@ -1,4 +1,4 @@
-//! The servers: the REST API and the webhook. Neither knows the other; `cli/serve` puts them together.
+//! The servers: the REST API, the webhook and the node proxy. None knows another; `cli` puts them together.
 
 pub mod edge;
 pub mod rest;

@@ -129,7 +129,7 @@ impl AccessReviews {
             status if status.is_success() => {}
             status => return away(format!("the API server answered {status} to a SelfSubjectAccessReview")),
         }
-        let body = tokio::time::timeout(LIMIT, axum::body::to_bytes(Body::new(response.into_body()), MAX_ANSWER)).await;
+        let body = tokio::time::timeout(LIMIT, axum::body::to_bytes(response.into_body(), MAX_ANSWER)).await;
         let answer = body.ok().and_then(Result::ok).and_then(|body| serde_json::from_slice(&body).ok());
         match answer {
             Some(ReviewBody { status: ReviewStatus { allowed: true } }) => ReviewAnswer::Allowed,

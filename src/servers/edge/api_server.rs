@@ -7,8 +7,7 @@ use axum::{
     body::Body,
     http::{Request, Response, Uri, Version, uri::PathAndQuery},
 };
-use futures::future::BoxFuture;
-use hyper::body::Incoming;
+use futures::future::{BoxFuture, FutureExt};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
@@ -31,7 +30,8 @@ pub(super) struct ApiServer {
     send: Box<dyn Fn(Request<Body>) -> SentRequest + Send + Sync>,
 }
 
-type SentRequest = BoxFuture<'static, Result<Response<Incoming>, hyper_util::client::legacy::Error>>;
+/// A response, or why there is none.
+type SentRequest = BoxFuture<'static, anyhow::Result<Response<Body>>>;
 
 impl fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,7 +44,7 @@ impl fmt::Debug for ApiServer {
 pub(super) enum ApiServerError {
     /// The API server cannot be reached.
     #[error("the API server cannot be reached")]
-    Away(#[source] hyper_util::client::legacy::Error),
+    Away(#[source] anyhow::Error),
     /// The API server takes too long.
     #[error("no response from the API server within {} seconds", .0.as_secs())]
     Timeout(Duration),
@@ -70,11 +70,18 @@ impl ApiServer {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(IDLE_CONNECTIONS)
             .build(connector);
-        Ok(Self { base: config.cluster_url.clone(), send: Box::new(move |request| Box::pin(client.request(request))) })
+        Ok(Self::at(config.cluster_url.clone(), move |request| {
+            client.request(request).map(|sent| Ok(sent?.map(Body::new))).boxed()
+        }))
+    }
+
+    /// An API server at a URL, to which `send` sends requests.
+    pub(super) fn at(base: Uri, send: impl Fn(Request<Body>) -> SentRequest + Send + Sync + 'static) -> Self {
+        Self { base, send: Box::new(send) }
     }
 
     /// Sends a request, whose target is a path.
-    pub(super) async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, ApiServerError> {
+    pub(super) async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ApiServerError> {
         self.send_within(request, RESPONSE).await
     }
 
@@ -83,7 +90,7 @@ impl ApiServer {
         &self,
         mut request: Request<Body>,
         limit: Duration,
-    ) -> Result<Response<Incoming>, ApiServerError> {
+    ) -> Result<Response<Body>, ApiServerError> {
         *request.uri_mut() = self.uri(request.uri().path_and_query()).ok_or(ApiServerError::Path)?;
         *request.version_mut() = Version::HTTP_11;
         let sent = timeout(limit, (self.send)(request)).await.map_err(|_| ApiServerError::Timeout(limit))?;

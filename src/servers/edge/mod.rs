@@ -14,6 +14,8 @@ mod access_table;
 mod api_server;
 mod app;
 mod caller;
+#[cfg(test)]
+mod connection_tests;
 mod discovery;
 mod edge_cache;
 mod endpoint_lists;
@@ -37,6 +39,8 @@ mod scheme;
 mod selection;
 mod served_object;
 mod target;
+#[cfg(test)]
+mod tests;
 mod upstream_event;
 mod upstream_sink;
 mod version_file;

@@ -7,7 +7,7 @@ use axum::{
     extract::Request,
     http::{HeaderValue, Response, StatusCode},
 };
-use hyper::{body::Incoming, upgrade::OnUpgrade};
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::copy_bidirectional,
@@ -52,7 +52,7 @@ impl Proxy {
         let mut response = self.api.send(Request::from_parts(head, body)).await?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             prepare_response(response.headers_mut());
-            return Ok(response.map(Body::new));
+            return Ok(response);
         }
         let agreed = upgrade(response.headers());
         let (Some(of_client), Some(protocol), Some(place)) = (of_client, agreed, place) else {
@@ -65,7 +65,7 @@ impl Proxy {
     fn switch(
         &self,
         of_client: OnUpgrade,
-        mut response: Response<Incoming>,
+        mut response: Response<Body>,
         protocol: HeaderValue,
         place: OwnedSemaphorePermit,
     ) -> Response<Body> {
@@ -102,7 +102,7 @@ fn too_many_upgrades() -> StatusError {
 impl From<ApiServerError> for StatusError {
     fn from(error: ApiServerError) -> Self {
         if let ApiServerError::Away(cause) = &error {
-            tracing::debug!(error = %anyhow::Error::msg(format!("{cause:?}")), "the API server cannot be reached");
+            tracing::debug!(error = format!("{cause:#}"), "the API server cannot be reached");
         }
         match error {
             ApiServerError::Path => Self::unreadable(error.to_string()),

@@ -1,0 +1,117 @@
+//! Tests of the node proxy over connections: clients that leave, and upgrades.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+};
+
+use super::{
+    access_reviews::AccessReviews,
+    api_server::ApiServer,
+    app::{EdgeApp, LISTENER, router},
+    edge_cache::EdgeCache,
+    metrics::EdgeMetrics,
+    node_state::NodeState,
+    proxy::Proxy,
+    scheme::Scheme,
+    tests::{TestedEdge, service},
+    versions::Versions,
+    watch_slots::WatchSlots,
+};
+use crate::runtime::net::{Health, Server, ServerOptions, ServerPart, Socket};
+
+/// Serves a router on a socket, until the sender is dropped or sends.
+async fn serve(router: axum::Router, health: Health) -> (std::net::SocketAddr, oneshot::Sender<()>) {
+    let socket = Socket::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let address = socket.address();
+    let mut server = Server::new(ServerOptions::default(), health);
+    server.add(socket, ServerPart::new(LISTENER, router));
+    let (stop, stopped) = oneshot::channel::<()>();
+    let signals = futures::stream::once(async move { drop(stopped.await) });
+    tokio::spawn(async move { server.run(signals).await.unwrap() });
+    (address, stop)
+}
+
+/// Reads until the text has come.
+async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+    let mut text = Vec::new();
+    while !text.ends_with(end.as_bytes()) {
+        let byte = stream.read_u8().await.unwrap();
+        text.push(byte);
+    }
+    String::from_utf8(text).unwrap()
+}
+
+#[tokio::test]
+async fn a15_l1_a_connection_that_is_closed_ends_its_watch() {
+    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let (address, _stop) = serve(edge.router.clone(), Health::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = "GET /api/v1/services?watch=1 HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer good\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut stream, "\"ADDED\"").await;
+    edge.put(&service("next", &json!({})));
+    read_until(&mut stream, "\"next\"").await;
+    assert_eq!(edge.slots.count(), 1);
+    drop(stream);
+    while edge.slots.count() > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// An API server that upgrades, and then sends back what it reads.
+async fn echo(listener: TcpListener) -> String {
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let head = read_until(&mut stream, "\r\n\r\n").await;
+    let response = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nx-mine: 1\r\n\r\n";
+    stream.write_all(response.as_bytes()).await.unwrap();
+    let (mut from, mut to) = stream.split();
+    tokio::io::copy(&mut from, &mut to).await.unwrap();
+    head
+}
+
+#[tokio::test]
+async fn an_upgraded_connection_is_joined_with_the_api_server() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let mut config = kube::Config::new(url.parse().unwrap());
+    config.auth_info.token = Some("of-roster".to_owned().into());
+    let echo = tokio::spawn(echo(listener));
+
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (api, health) = (Arc::new(ApiServer::new(&config).unwrap()), Health::default());
+    let state = NodeState::new("edge-1".into(), Scheme::KubeProxy);
+    let app = EdgeApp {
+        node: "edge-1".into(),
+        scheme: Scheme::KubeProxy,
+        cache: Arc::new(EdgeCache::new(state, Versions::from(1))),
+        proxy: Proxy::new(api.clone(), health.clone()),
+        access: AccessReviews::new(api),
+        slots: WatchSlots::default(),
+        metrics: EdgeMetrics::default(),
+        health: health.clone(),
+        hosts: None,
+    };
+    let (address, _stop) = serve(router(Arc::new(app)), health).await;
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let request = "POST /api/v1/namespaces/shop/pods/p/exec?command=sh HTTP/1.1\r\nhost: localhost\r\n\
+                   authorization: Bearer of-client\r\nconnection: Upgrade\r\nupgrade: websocket\r\ncontent-length: 0\r\n\r\n";
+    client.write_all(request.as_bytes()).await.unwrap();
+    let head = read_until(&mut client, "\r\n\r\n").await.to_ascii_lowercase();
+    assert!(
+        head.starts_with("http/1.1 101 ") && head.contains("upgrade: websocket") && head.contains("x-mine: 1"),
+        "{head}"
+    );
+    for text in ["first", "second"] {
+        client.write_all(text.as_bytes()).await.unwrap();
+        assert_eq!(read_until(&mut client, text).await, text);
+    }
+    drop(client);
+    let seen = echo.await.unwrap().to_ascii_lowercase();
+    assert!(seen.starts_with("post /api/v1/namespaces/shop/pods/p/exec?command=sh http/1.1\r\n"), "{seen}");
+    assert!(seen.contains("authorization: bearer of-client\r\n") && !seen.contains("of-roster"), "{seen}");
+}

@@ -53,7 +53,8 @@ pub(crate) struct EdgeArgs {
     /// Kubeconfig with which objects are watched [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// File in which resourceVersions are reserved, so that they rise across restarts even if the clock is set back
+    /// File in which resourceVersions are reserved, so that they rise across restarts even if the clock is set back. What is
+    /// known of the API server is saved in PATH.objects, so that the proxy can start while the API server is away
     #[arg(long, value_name = "PATH")]
     state_file: Option<PathBuf>,
     /// Format of log lines

@@ -138,6 +138,16 @@ impl AccessReviews {
         }
     }
 
+    /// The permissions that still count while the API server is away, and how old they are.
+    pub(super) fn permissions(&self) -> Vec<(AccessQuestion, Duration)> {
+        self.table().permissions(Instant::now())
+    }
+
+    /// Takes permissions of a former run.
+    pub(super) fn restore(&self, permissions: Vec<(AccessQuestion, Duration)>) {
+        self.table().restore(permissions, Instant::now());
+    }
+
     fn table(&self) -> MutexGuard<'_, AccessTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -46,14 +46,23 @@ pub(super) struct AccessTable(BTreeMap<AccessQuestion, AccessAnswer>);
 struct AccessAnswer {
     is_allowed: bool,
     at: Instant,
+    /// How old it was then: answers of a former run are.
+    age: Duration,
+}
+
+impl AccessAnswer {
+    fn age(self, now: Instant) -> Duration {
+        now.duration_since(self.at).saturating_add(self.age)
+    }
 }
 
 impl AccessTable {
     pub(super) fn look_up(&self, question: &AccessQuestion, now: Instant) -> KnownAccess {
-        let Some(AccessAnswer { is_allowed, at }) = self.0.get(question).copied() else {
+        let Some(answer) = self.0.get(question).copied() else {
             return KnownAccess::Unknown { allowed_offline: false };
         };
-        match (is_allowed, now.duration_since(at)) {
+        let is_allowed = answer.is_allowed;
+        match (is_allowed, answer.age(now)) {
             (true, age) if age < FRESH => KnownAccess::Allowed,
             (false, age) if age < REFUSED => KnownAccess::Denied,
             (_, age) => KnownAccess::Unknown { allowed_offline: is_allowed && age < OFFLINE },
@@ -66,7 +75,21 @@ impl AccessTable {
             let oldest = self.0.iter().min_by_key(|(_, answer)| answer.at).map(|(question, _)| question.clone());
             oldest.and_then(|question| self.0.remove(&question));
         }
-        self.0.insert(question, AccessAnswer { is_allowed, at: now });
+        self.0.insert(question, AccessAnswer { is_allowed, at: now, age: Duration::ZERO });
+    }
+
+    /// The permissions that still count while the API server is away, and how old they are.
+    pub(super) fn permissions(&self, now: Instant) -> Vec<(AccessQuestion, Duration)> {
+        let answers = self.0.iter().map(|(question, answer)| (question, answer, answer.age(now)));
+        let counting = answers.filter(|(_, answer, age)| answer.is_allowed && *age < OFFLINE);
+        counting.map(|(question, _, age)| (question.clone(), age)).collect()
+    }
+
+    /// Takes permissions of a former run. They count only while the API server is away.
+    pub(super) fn restore(&mut self, permissions: Vec<(AccessQuestion, Duration)>, now: Instant) {
+        for (question, age) in permissions.into_iter().take(MOST) {
+            self.0.insert(question, AccessAnswer { is_allowed: true, at: now, age: age.max(FRESH) });
+        }
     }
 
     /// Forgets all about a token that the API server does not accept any more.

@@ -20,7 +20,7 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// Longest time until the head of a response: API servers end a request that is not a watch after a minute.
 const RESPONSE: Duration = Duration::from_secs(75);
 /// How long a connection may be idle.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_mins(1);
 /// Idle connections.
 const IDLE_CONNECTIONS: usize = 16;
 

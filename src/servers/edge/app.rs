@@ -38,7 +38,7 @@ pub(super) struct EdgeApp {
     pub(super) scheme: Scheme,
     pub(super) cache: Arc<EdgeCache>,
     pub(super) proxy: Proxy,
-    pub(super) access: AccessReviews,
+    pub(super) access: Arc<AccessReviews>,
     pub(super) slots: WatchSlots,
     pub(super) metrics: EdgeMetrics,
     pub(super) health: Health,

@@ -1,9 +1,8 @@
 //! Who sends a request: its bearer token, of which only a digest is remembered.
 
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use ring::digest::{SHA256, digest};
-
+use super::digest::{hex, sha256};
 use crate::runtime::status_error::StatusError;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
 /// Credentials that a client presents. The API server decides what they are worth.
 #[derive(Clone)]
@@ -15,6 +14,26 @@ pub(super) struct Caller {
 /// The SHA-256 of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TokenDigest([u8; 32]);
+
+impl TokenDigest {
+    /// The digest in hexadecimal digits.
+    pub(super) fn to_hex(self) -> String {
+        hex(&self.0)
+    }
+
+    /// Reads [`TokenDigest::to_hex`].
+    pub(super) fn from_hex(text: &str) -> Option<Self> {
+        let digits = text.as_bytes();
+        if digits.len() != 64 {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
 
 impl std::fmt::Debug for Caller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -44,9 +63,7 @@ impl Caller {
         if !scheme.eq_ignore_ascii_case(b"Bearer ") || token.is_empty() {
             return Err(unauthorized("what is cached is served to clients with a bearer token"));
         }
-        let mut bytes = [0; 32];
-        bytes.copy_from_slice(digest(&SHA256, token).as_ref());
-        Ok(TokenDigest(bytes))
+        Ok(TokenDigest(sha256(token)))
     }
 }
 
@@ -59,10 +76,10 @@ pub(super) fn unauthorized(why: &str) -> StatusError {
 mod tests {
     use super::*;
 
-    fn bearer(values: &[&str]) -> Result<TokenDigest, u16> {
+    fn bearer(values: &[&'static str]) -> Result<TokenDigest, u16> {
         let mut headers = HeaderMap::new();
         for value in values {
-            headers.append(header::AUTHORIZATION, value.parse().unwrap());
+            headers.append(header::AUTHORIZATION, HeaderValue::from_static(value));
         }
         Caller::of(&headers).and_then(|caller| caller.bearer()).map_err(|e| e.code.as_u16())
     }

@@ -90,7 +90,7 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
         scheme: Scheme::KubeProxy,
         cache: Arc::new(EdgeCache::new(state, Versions::from(1))),
         proxy: Proxy::new(api.clone(), health.clone()),
-        access: AccessReviews::new(api),
+        access: Arc::new(AccessReviews::new(api)),
         slots: WatchSlots::default(),
         metrics: EdgeMetrics::default(),
         health: health.clone(),

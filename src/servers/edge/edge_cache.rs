@@ -13,7 +13,7 @@ use super::{
     raw_object::ObjectName,
     selection::Selection,
     target::CACHED,
-    upstream_event::UpstreamEvent,
+    upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
     watch_cache::{EventBatch, VersionedObject, WatchCache},
 };
@@ -96,6 +96,11 @@ impl EdgeCache {
         let state = self.read();
         let cache = state.caches.get(&resource).ok_or(Expired)?;
         cache.events_since(version, state.versions.current(), selection, most)
+    }
+
+    /// All objects of the API server, as they were last known.
+    pub(super) fn upstream_objects(&self) -> Vec<UpstreamObject> {
+        self.read().node.objects()
     }
 
     /// The number of objects of a resource.

@@ -64,8 +64,8 @@ impl ListOptions {
         let mut options = Self::default();
         let mut names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
-        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(bad(format!("the query has {:.80} more than once", twice[0])));
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]).and_then(<[_]>::first) {
+            return Err(bad(format!("the query has {twice:.80} more than once")));
         }
         for (name, value) in &pairs {
             options.set(name, value)?;
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     fn read(query: &str) -> Result<ListOptions, (u16, String)> {
-        let uri = format!("/api/v1/services?{query}").parse().unwrap();
+        let uri = format!("/api/v1/services?{query}").parse().map_err(|_| (0, query.to_owned()))?;
         ListOptions::read(&uri).map_err(|e| (e.code.as_u16(), e.message))
     }
 

@@ -52,6 +52,17 @@ struct Affected {
     objects: BTreeSet<(Resource, ObjectName)>,
 }
 
+impl Affected {
+    /// An object changes, and with it the endpoints of a Service.
+    fn touch(&mut self, resource: Resource, name: &ObjectName) {
+        self.objects.insert((resource, name.clone()));
+        // Endpoints have the name of their Service.
+        if [Resource::Service, Resource::Endpoints].contains(&resource) {
+            self.services.insert(name.clone());
+        }
+    }
+}
+
 impl NodeState {
     /// The state of a node about which nothing is known yet.
     pub(super) fn new(node: Text, scheme: Scheme) -> Self {
@@ -91,7 +102,9 @@ impl NodeState {
                 for name in self.names(resource).filter(|name| !names.contains(name)).collect::<Vec<_>>() {
                     self.remove(resource, &name, &mut affected);
                 }
-                all.into_iter().for_each(|object| self.put(object, &mut affected));
+                for object in all {
+                    self.put(object, &mut affected);
+                }
                 is_first_state = self.awaited.remove(&resource) && self.awaited.is_empty();
             }
         }
@@ -102,6 +115,30 @@ impl NodeState {
             affected = self.everything();
         }
         self.decide(affected)
+    }
+
+    /// All objects, as [`UpstreamEvent::Replace`] takes them.
+    pub(super) fn objects(&self) -> Vec<UpstreamObject> {
+        let own = self.objects.get(&Resource::Node).and_then(|nodes| nodes.values().next());
+        let cluster_scoped = |name: &Text| ObjectName::new(Text::default(), name.clone());
+        let pools = self.around.pools.values().map(|pool| {
+            let held = HeldPart::Pool(pool.clone());
+            UpstreamObject { resource: Resource::NodePool, name: cluster_scoped(&pool.name), held }
+        });
+        let nodes = self.around.nodes.iter().map(|node| {
+            let own = own.filter(|_| node.name == self.around.node).cloned();
+            let held = HeldPart::Node(node.clone(), own);
+            UpstreamObject { resource: Resource::Node, name: cluster_scoped(&node.name), held }
+        });
+        let rest = self.objects.iter().filter(|(resource, _)| **resource != Resource::Node);
+        let texts = rest.flat_map(|(resource, objects)| {
+            objects.iter().map(|(name, raw)| UpstreamObject {
+                resource: *resource,
+                name: name.clone(),
+                held: HeldPart::Text(raw.clone()),
+            })
+        });
+        pools.chain(nodes).chain(texts).collect()
     }
 
     /// The names of all objects of a resource that are held.
@@ -168,7 +205,7 @@ impl NodeState {
             self.slices.entry(service.clone()).or_default().insert(name.clone());
             affected.services.insert(service);
         }
-        self.touch(resource, name, affected);
+        affected.touch(resource, name);
         self.objects.entry(resource).or_default().insert(name.clone(), raw);
     }
 
@@ -180,16 +217,7 @@ impl NodeState {
             self.services.remove(name);
         }
         if self.objects.get_mut(&resource).and_then(|objects| objects.remove(name)).is_some() {
-            self.touch(resource, name, affected);
-        }
-    }
-
-    /// An object changes: so do the endpoints of a Service.
-    fn touch(&self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
-        affected.objects.insert((resource, name.clone()));
-        // Of a Service, and of Endpoints, which have the name of their Service.
-        if [Resource::Service, Resource::Endpoints].contains(&resource) {
-            affected.services.insert(name.clone());
+            affected.touch(resource, name);
         }
     }
 
@@ -321,7 +349,7 @@ impl NodeState {
 fn read_service(raw: &RawObject) -> Service {
     let Service { kind, .. } = serde_json::from_str(&raw.text).unwrap_or_default();
     let ObjectMeta { namespace, name, annotations, .. } = raw.meta.clone();
-    Service { meta: ObjectMeta { namespace, name, annotations, ..ObjectMeta::default() }, kind, ..Service::default() }
+    Service { meta: ObjectMeta { name, namespace, annotations, ..ObjectMeta::default() }, kind, ..Service::default() }
 }
 
 /// The Service of a slice, by its label.

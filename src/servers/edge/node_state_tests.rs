@@ -168,7 +168,9 @@ fn a14_t3_the_labels_of_nodes_change() {
         Some(node("node-2", &[("region", "3")])),
         Some(node("node-2", &[("region", "3"), ("other", "x")])),
     ] {
-        change.iter().for_each(|node| tested.put(node));
+        if let Some(node) = &change {
+            tested.put(node);
+        }
         let events = tested.events().into_iter().filter(|e| !e.contains("Node")).collect::<Vec<_>>();
         let addresses = ["region-1", "no-region"].map(|name| tested.addresses(Resource::Endpoints, name).concat());
         rows.push((events.join(), addresses));

@@ -21,7 +21,8 @@ pub struct EdgeOptions {
     pub kubeconfig: Option<PathBuf>,
     /// TLS; `None`: plain HTTP.
     pub tls: Option<EdgeTls>,
-    /// The file in which resourceVersions are reserved; without one they depend on the clock.
+    /// The file in which resourceVersions are reserved; without one they depend on the clock. Beside it, `.objects`, is what
+    /// was last known of the API server: the proxy starts from it.
     pub state_file: Option<PathBuf>,
 }
 

@@ -12,6 +12,7 @@ use super::{
     metrics::EdgeMetrics,
     node_state::NodeState,
     options::{EdgeOptions, EdgeTls},
+    persistence::Persistence,
     proxy::Proxy,
     upstream_sink::UpstreamSink,
     version_file::VersionFile,
@@ -57,6 +58,12 @@ pub async fn part(
     health.metrics.register(|registry| metrics.register(registry, cache.clone(), slots.clone()));
 
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
+    let access = Arc::new(AccessReviews::new(api.clone()));
+    if let Some(path) = &options.state_file {
+        let saved = Persistence::new(path, node.clone(), clock.clone(), cache.clone(), access.clone());
+        saved.load(scheme);
+        tasks.endless("the saving of the state", saved.run());
+    }
     let synced = cache.clone();
     readiness.add("cache", move || synced.synced());
     for resource in NodeState::watched(scheme) {
@@ -72,8 +79,8 @@ pub async fn part(
         node,
         scheme,
         cache,
-        proxy: Proxy::new(api.clone(), health.clone()),
-        access: AccessReviews::new(api),
+        proxy: Proxy::new(api, health.clone()),
+        access,
         slots,
         metrics,
         health: health.clone(),

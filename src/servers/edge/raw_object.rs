@@ -76,6 +76,10 @@ impl RawObject {
         }
         let endpoints = EndpointLists::write(resource, &members, &mut out).map_err(|what| wrong(&what))?;
         out.push('}');
+        // Lines separate the events of a watch. In JSON, a line can only break between values.
+        if out.contains(['\n', '\r']) {
+            out = out.replace(['\n', '\r'], " ");
+        }
         Ok(Self { meta, text: out.into_boxed_str(), version_at, endpoints })
     }
 

@@ -28,7 +28,7 @@ impl<'a> RequestPath<'a> {
             if [".", ".."].contains(&decoded.as_ref()) {
                 return Err("the path has a segment that is a dot or two");
             }
-            if decoded.chars().any(|c| c.is_control()) {
+            if decoded.chars().any(char::is_control) {
                 return Err("the path has a control character");
             }
             // The rest is for the pod or the Service, and the API server does not read it.
@@ -56,9 +56,8 @@ impl<'a> RequestPath<'a> {
 /// Whether what follows these segments is a path of a pod, a Service or a node.
 fn is_proxied(segments: &[Cow<'_, str>]) -> bool {
     let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
-    match segments[..] {
-        ["api", "v1", "namespaces", _, "pods" | "services", _, "proxy", ..] => true,
-        ["api", "v1", "nodes", _, "proxy", ..] => true,
-        _ => false,
-    }
+    matches!(
+        segments[..],
+        ["api", "v1", "namespaces", _, "pods" | "services", _, "proxy", ..] | ["api", "v1", "nodes", _, "proxy", ..]
+    )
 }

@@ -76,10 +76,9 @@ impl Scheme {
     /// The labels of nodes that decide about a Service.
     pub(super) fn node_labels(self, service: &Service) -> Vec<Text> {
         match self {
-            Self::KubeProxy => Vec::new(),
             Self::SuperEdge => TopologyKeys::of(service).map(|keys| keys.iter().cloned().collect()).unwrap_or_default(),
             Self::OpenYurt if YurtView::depends_on_pool(service) => vec![Text::new_static(POOL_OF_NODE)],
-            Self::OpenYurt => Vec::new(),
+            Self::KubeProxy | Self::OpenYurt => Vec::new(),
         }
     }
 

@@ -182,7 +182,7 @@ mod tests {
     use crate::servers::edge::selection::FieldTest;
 
     fn target(method: &str, path: &str) -> Result<RequestTarget, u16> {
-        let (method, uri) = (method.parse().unwrap(), path.parse().unwrap());
+        let (method, uri) = (method.parse().map_err(|_| 0_u16)?, path.parse().map_err(|_| 0_u16)?);
         RequestTarget::read(&method, &uri, "edge-1").map_err(|e| e.code.as_u16())
     }
 

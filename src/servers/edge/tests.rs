@@ -100,7 +100,7 @@ impl TestedEdge {
             scheme,
             cache: cache.clone(),
             proxy: Proxy::new(api.clone(), health.clone()),
-            access: AccessReviews::new(api),
+            access: Arc::new(AccessReviews::new(api)),
             slots: slots.clone(),
             metrics: EdgeMetrics::default(),
             health,
@@ -358,7 +358,7 @@ async fn a15_p1_p4_a_watch_begins_as_asked_and_goes_on() {
             seen.push(events.next().await.unwrap());
         }
         let bookmark = seen.iter().find(|event| event["type"] == "BOOKMARK");
-        for metadata in bookmark.map(|event| &event["object"]["metadata"]) {
+        if let Some(metadata) = bookmark.map(|event| &event["object"]["metadata"]) {
             assert_eq!(metadata["annotations"], json!({ "k8s.io/initial-events-end": "true" }));
             assert_eq!(metadata["resourceVersion"], now.to_string());
         }

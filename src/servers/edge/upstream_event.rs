@@ -1,6 +1,8 @@
 //! What the API server reports of its objects, as the state of the node takes it.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
+
+use serde_json::json;
 
 use super::raw_object::{MalformedObject, ObjectName, RawObject};
 use crate::model::{Node, NodePool, Resource, Text};
@@ -35,6 +37,19 @@ pub(super) enum HeldPart {
 }
 
 impl UpstreamObject {
+    /// The text from which [`UpstreamObject::read`] reads the same.
+    pub(super) fn text(&self) -> Cow<'_, str> {
+        match &self.held {
+            HeldPart::Text(raw) | HeldPart::Node(_, Some(raw)) => Cow::Borrowed(&raw.text),
+            HeldPart::Node(Node { name, labels, .. }, None) => {
+                Cow::Owned(json!({ "metadata": { "name": name, "labels": labels } }).to_string())
+            }
+            HeldPart::Pool(NodePool { name, nodes }) => {
+                Cow::Owned(json!({ "metadata": { "name": name }, "status": { "nodes": nodes } }).to_string())
+            }
+        }
+    }
+
     /// Reads an object. `node` is the name of the own node.
     pub(super) fn read(resource: Resource, text: &str, node: &str) -> Result<Self, MalformedObject> {
         if resource == Resource::NodePool {

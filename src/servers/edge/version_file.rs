@@ -1,14 +1,8 @@
 //! The file in which resourceVersions are reserved across restarts.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
-use ring::digest::{SHA256, digest};
-
-use super::versions::Reservation;
+use super::{atomic_file, digest::checksum, versions::Reservation};
 
 /// The first line: what the file is, and its version.
 const HEAD: &str = "roster edge resourceVersions v1";
@@ -24,36 +18,27 @@ impl VersionFile {
 
     /// The last version that was reserved; `None` if there is none, or it cannot be read.
     pub(super) fn read(&self) -> Option<u64> {
-        #[expect(clippy::disallowed_methods, reason = "the state of the node proxy is a file of the shell")]
-        match fs::read_to_string(&self.0) {
-            Ok(text) => {
+        let path = self.0.display();
+        match atomic_file::read(&self.0) {
+            Ok(None) => None,
+            Ok(Some(text)) => {
                 let reserved = parse(&text);
                 if reserved.is_none() {
-                    tracing::error!(path = %self.0.display(), "the state file is damaged; versions begin at the clock");
+                    tracing::error!(%path, "the state file is damaged; versions begin at the clock");
                 }
                 reserved
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                tracing::error!(path = %self.0.display(), %error, "the state file cannot be read; versions begin at the clock");
+                tracing::error!(%path, %error, "the state file cannot be read; versions begin at the clock");
                 None
             }
         }
-    }
-
-    /// Writes another file, and renames it: the file is whole at any time.
-    fn write(&self, until: u64) -> io::Result<()> {
-        let next = self.0.with_extension("next");
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&next)?;
-        file.write_all(text(until).as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&next, &self.0)
     }
 }
 
 impl Reservation for VersionFile {
     fn reserve(&self, until: u64) -> bool {
-        let written = self.write(until);
+        let written = atomic_file::write(&self.0, text(until).as_bytes());
         if let Err(error) = &written {
             tracing::error!(path = %self.0.display(), %error, "the state file cannot be written; versions depend on the clock");
         }
@@ -72,10 +57,6 @@ fn parse(text: &str) -> Option<u64> {
     let (head, until, sum) = (lines.next()?, lines.next()?, lines.next()?);
     let is_whole = head == HEAD && lines.next().is_none() && sum == checksum(&format!("{head}\n{until}\n"));
     until.parse().ok().filter(|_| is_whole)
-}
-
-fn checksum(text: &str) -> String {
-    digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

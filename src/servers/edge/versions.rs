@@ -22,7 +22,10 @@ pub(super) struct Versions {
 
 impl std::fmt::Debug for Versions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Versions").field("current", &self.current).field("reserved", &self.reserved).finish()
+        f.debug_struct("Versions")
+            .field("current", &self.current)
+            .field("reserved", &self.reserved)
+            .finish_non_exhaustive()
     }
 }
 

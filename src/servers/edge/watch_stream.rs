@@ -168,16 +168,13 @@ impl WatchStream {
 
     /// Events that have happened since; `None`: there are none.
     fn event_piece(&mut self) -> Option<Bytes> {
-        let batch = match self.cache.events_since(self.resource, self.version, &self.selection, BATCH) {
-            Ok(batch) => batch,
-            Err(_) => {
-                self.is_over = true;
-                let status = expired(format!("too old resource version: {}", self.version));
-                let mut text = br#"{"type":"ERROR","object":"#.to_vec();
-                text.extend(status.to_json());
-                text.extend_from_slice(b"}\n");
-                return Some(text.into());
-            }
+        let Ok(batch) = self.cache.events_since(self.resource, self.version, &self.selection, BATCH) else {
+            self.is_over = true;
+            let status = expired(format!("too old resource version: {}", self.version));
+            let mut text = br#"{"type":"ERROR","object":"#.to_vec();
+            text.extend(status.to_json());
+            text.extend_from_slice(b"}\n");
+            return Some(text.into());
         };
         let mut text = Vec::new();
         self.version = batch.version;
@@ -196,9 +193,10 @@ impl WatchStream {
     /// A bookmark: all events up to its version were sent.
     fn bookmark(&self, ends_initial_events: bool) -> Vec<u8> {
         let mut text = Vec::new();
-        let annotations = match ends_initial_events {
-            true => format!(r#","annotations":{{"{INITIAL_EVENTS_END}":"true"}}"#),
-            false => String::new(),
+        let annotations = if ends_initial_events {
+            format!(r#","annotations":{{"{INITIAL_EVENTS_END}":"true"}}"#)
+        } else {
+            String::new()
         };
         let (kind, api_version) = (self.resource.kind(), self.resource.api_version());
         let metadata = format!(r#"{{"resourceVersion":"{}","creationTimestamp":null{annotations}}}"#, self.version);

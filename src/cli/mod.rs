@@ -28,6 +28,7 @@ mod input_texts;
 mod line_diff;
 mod manifest_texts;
 mod messages;
+mod migrate;
 mod outcome;
 mod output;
 mod plan;
@@ -72,6 +73,7 @@ enum Command {
     Lint(review::LintArgs),
     Test(test::TestArgs),
     Convert(convert::ConvertArgs),
+    Migrate(migrate::MigrateArgs),
     Compat(compat::CompatArgs),
     Serve(Box<serve::Serve>),
     Edge(Box<edge::EdgeArgs>),
@@ -117,6 +119,7 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Lint(args) => args.run(),
         Command::Test(args) => args.run(),
         Command::Convert(args) => args.run(),
+        Command::Migrate(args) => args.run(plugin),
         Command::Compat(args) => args.run(),
         Command::Serve(args) => args.run(),
         Command::Edge(args) => args.run(),

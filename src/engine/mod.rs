@@ -6,7 +6,7 @@
 //!                          └─► mirror ────────┘      subsets      the canonical form of Endpoints
 //!                                                    budget       how much one plan may repeat
 //!   explain, compare, stale: interpret a plan        profile, reason: tables       record: decisions
-//!   view: which of the published endpoints the proxy of one node uses
+//!   view: which of the published endpoints the proxy of one node uses     migration: the way out of topology keys
 //!   local_overlay: the endpoints of one node while the controllers are out of reach
 //! ```
 
@@ -18,6 +18,7 @@ pub mod endpointslice;
 pub mod explain;
 pub mod local_overlay;
 pub(crate) mod membership;
+pub mod migration;
 pub mod mirror;
 pub(crate) mod order_hash;
 pub(crate) mod phrase;

@@ -113,6 +113,7 @@ impl From<Service> for ServiceRow {
             family_policy: _,
             publish_not_ready: _,
             traffic_distribution: _,
+            topology_keys: _,
             internal_traffic_policy: _,
             external_ips: _,
             load_balancer_ip: _,

@@ -166,7 +166,8 @@ heap_size_of_fields! {
     }
     PodIp { raw, canonical; family, uncanonical }
     Service {
-        meta, selector, ports, cluster_ip, cluster_ips, family_policy, traffic_distribution, internal_traffic_policy,
+        meta, selector, ports, cluster_ip, cluster_ips, family_policy, traffic_distribution, topology_keys,
+        internal_traffic_policy,
         external_ips, load_balancer_ip, load_balancer_vips;
         kind, families, publish_not_ready, external_local, without_node_ports
     }

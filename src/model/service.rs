@@ -27,6 +27,8 @@ pub struct Service {
     pub publish_not_ready: bool,
     /// `spec.trafficDistribution`.
     pub traffic_distribution: Option<Text>,
+    /// `spec.topologyKeys` of Kubernetes 1.17 to 1.21.
+    pub topology_keys: Vec<Text>,
     /// `spec.internalTrafficPolicy`; empty where there is none.
     pub internal_traffic_policy: Text,
     /// `spec.externalTrafficPolicy: Local`.
@@ -225,6 +227,8 @@ struct RawSpec {
     publish_not_ready_addresses: bool,
     traffic_distribution: Option<Text>,
     #[serde(deserialize_with = "nullable")]
+    topology_keys: Vec<Text>,
+    #[serde(deserialize_with = "nullable")]
     internal_traffic_policy: Text,
     #[serde(deserialize_with = "nullable")]
     external_traffic_policy: Text,
@@ -257,6 +261,7 @@ impl<'de> Deserialize<'de> for Service {
             family_policy: spec.ip_family_policy,
             publish_not_ready: spec.publish_not_ready_addresses,
             traffic_distribution: spec.traffic_distribution,
+            topology_keys: spec.topology_keys,
             internal_traffic_policy: spec.internal_traffic_policy,
             external_local: spec.external_traffic_policy == "Local",
             without_node_ports: spec.allocate_load_balancer_node_ports == Some(false),

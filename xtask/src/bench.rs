@@ -1,10 +1,11 @@
-//! `cargo xtask bench`: measures Roster and the real Go controllers on the same states in the same run, a whole cluster
-//! from one file, a directory of manifests, and the webhook beside a controller-runtime webhook.
+//! `cargo xtask bench`: measures Roster beside the real Go controllers and kube-proxy on the same states in the same run,
+//! a whole cluster from one file, a directory of manifests, and the webhook beside a controller-runtime webhook.
 
 mod cluster;
 mod cost;
 mod manifests;
 mod states;
+mod view;
 mod watch;
 mod webhook;
 
@@ -41,6 +42,8 @@ pub(crate) enum What {
     All,
     /// Single Services, compared with the Go controllers
     Engine,
+    /// One node's view of a Service, compared with kube-proxy
+    View,
     /// A whole cluster from a file
     Cluster,
     /// A directory of manifests
@@ -71,6 +74,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let wants = |part| args.what == What::All || args.what == part;
     if wants(What::Engine) {
         engine(args.rounds.max(1), &mut goals)?;
+    }
+    if wants(What::View) {
+        view::run_view(args.rounds.max(1), &mut goals)?;
     }
     if wants(What::Cluster) {
         cluster::run_cluster(args.services, &mut goals)?;

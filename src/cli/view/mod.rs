@@ -3,7 +3,7 @@
 mod matrix_documents;
 mod matrix_svg;
 mod matrix_table;
-mod node_changes;
+pub(super) mod node_changes;
 mod node_documents;
 mod node_overview;
 mod scheme_args;

@@ -5,13 +5,11 @@ use std::{
     convert::Infallible,
 };
 
-use smol_str::format_smolstr;
-
 use crate::{
     engine::{
         reason::{Finding, Reason},
         state::{Controller, Options},
-        view::{Scheme, ViewedCluster, ViewedService},
+        view::{Scheme, ViewedCluster, ViewedService, planned_slices},
     },
     inventory::{Entry, Findings, Index, Inventory, whole},
     model::{EndpointSlice, Family, Labels, Node, Nodes, ObjectKey, Text, names},
@@ -33,7 +31,7 @@ impl<'a> ViewInput<'a> {
         let knows_nodes = !index.unknown().nodes;
         let nodes = if knows_nodes { index.nodes().clone() } else { named_nodes(inventory, index) };
         let has_none = inventory.slices.is_empty() && !inventory.pods.is_empty();
-        Self { index, nodes, knows_nodes, planned: has_none.then(|| planned_slices(index, options)) }
+        Self { index, nodes, knows_nodes, planned: has_none.then(|| slices_of_plans(index, options)) }
     }
 
     /// What views read.
@@ -75,15 +73,11 @@ impl<'a> ViewInput<'a> {
 }
 
 /// The slices that the controllers would write, with names.
-fn planned_slices(index: &Index<'_>, options: &Options) -> Vec<Vec<EndpointSlice>> {
+fn slices_of_plans(index: &Index<'_>, options: &Options) -> Vec<Vec<EndpointSlice>> {
     let plan = |entry: &Entry<'_>| {
         let state = index.state(entry);
         let plan = whole::plan_of(index, entry, &[Controller::EndpointSlices, Controller::Mirroring], options);
-        let mut slices: Vec<EndpointSlice> = plan.desired_slices(&state).into_iter().cloned().collect();
-        for (place, slice) in slices.iter_mut().enumerate().filter(|(_, slice)| slice.meta.name.is_empty()) {
-            slice.meta.name = format_smolstr!("{}{place}", slice.meta.generate_name);
-        }
-        slices
+        planned_slices(&state, &plan)
     };
     let mut planned = Vec::with_capacity(index.entries().len());
     let collected = whole::each(index, whole::all_cores(), plan, |slices| {

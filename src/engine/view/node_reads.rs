@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{openyurt, scheme::Scheme, topology_keys::TopologyKeys, traffic_policy::TrafficPolicies};
-use crate::model::{EndpointSlice, Family, Node, Nodes, Service, names};
+use crate::model::{EndpointSlice, Family, Node, Nodes, Service, Text, names};
 
 /// The names and labels of nodes that make a difference to the views of a Service.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,10 @@ impl<'a> NodeReads<'a> {
         }
         match scheme {
             Scheme::KubeProxy => {}
-            Scheme::SuperEdge { .. } => reads.add_keys(TopologyKeys::of(service).unwrap_or_default(), slices, nodes),
+            Scheme::SuperEdge { .. } => {
+                reads.add_keys(TopologyKeys::of(service).unwrap_or_default().iter(), slices, nodes);
+            }
+            Scheme::TopologyKeysField => reads.add_keys(service.topology_keys.iter(), slices, nodes),
             Scheme::OpenYurt { .. } => {
                 if openyurt::reads_pool(service) {
                     reads.labels.insert(openyurt::POOL_OF_NODE, ValuesRead::All);
@@ -78,11 +81,11 @@ impl<'a> NodeReads<'a> {
     }
 
     /// A node compares its labels with those of the nodes of endpoints.
-    fn add_keys(&mut self, keys: TopologyKeys, slices: &[&'a EndpointSlice], nodes: &'a Nodes) {
+    fn add_keys<'k>(&mut self, keys: impl Iterator<Item = &'k Text>, slices: &[&'a EndpointSlice], nodes: &'a Nodes) {
         let endpoints = || slices.iter().flat_map(|slice| &slice.endpoints);
         let on: BTreeSet<_> = endpoints().filter_map(|e| e.node_name.as_ref()).collect();
         let on: Vec<&Node> = on.into_iter().filter_map(|name| nodes.get(name)).collect();
-        for key in keys.iter() {
+        for key in keys {
             let pairs = on.iter().filter_map(|node| node.labels.iter().find(|(k, _)| *k == key));
             let pairs: Vec<_> = pairs.collect();
             if let Some((key, _)) = pairs.first() {

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Annotation of a Service: the nodes to which its traffic is confined.
-const TOPOLOGY: &str = "openyurt.io/topologyKeys";
+pub const YURT_TOPOLOGY: &str = "openyurt.io/topologyKeys";
 /// A value of it: the nodes of the own pool.
 const POOL_TOPOLOGY: &str = "openyurt.io/nodepool";
 /// An older name for the same.
@@ -61,7 +61,7 @@ impl<'a> YurtView<'a> {
     }
 
     fn fence(&self, service: Option<&Service>) -> Fence<'a> {
-        match service.and_then(|s| s.meta.annotations.get(TOPOLOGY)).map(Text::as_str) {
+        match service.and_then(|s| s.meta.annotations.get(YURT_TOPOLOGY)).map(Text::as_str) {
             Some(names::HOSTNAME) => Fence::Node,
             Some(POOL_TOPOLOGY | ZONE_TOPOLOGY) if self.pool_topology => match self.pool() {
                 // A node without a pool is on its own.
@@ -103,7 +103,7 @@ impl<'a> YurtView<'a> {
 
 /// Whether the view of a Service depends on the pool of the node.
 pub(super) fn reads_pool(service: &Service) -> bool {
-    [TOPOLOGY, LISTEN].iter().any(|annotation| service.meta.annotations.contains_key(annotation))
+    [YURT_TOPOLOGY, LISTEN].iter().any(|annotation| service.meta.annotations.contains_key(annotation))
 }
 
 /// Whether the pool is among those of a list: by its name, or by `*` unless the list excludes it. The first mention of a

@@ -8,7 +8,8 @@ use std::{
 use smol_str::format_smolstr;
 
 use super::{
-    openyurt::YurtView, pruned_object::PrunedObject, superedge::GridView, topology_keys::KeyOrder, viewpoint::Viewpoint,
+    openyurt::YurtView, pruned_object::PrunedObject, superedge::GridView, topology_field, topology_keys::KeyOrder,
+    viewpoint::Viewpoint,
 };
 use crate::{
     engine::reason::Reason,
@@ -36,6 +37,8 @@ pub enum Scheme<'a> {
         /// Whether traffic may be confined to pools.
         pool_topology: bool,
     },
+    /// None, and kube-proxy reads the field `topologyKeys` of Services, as in Kubernetes 1.17 to 1.21.
+    TopologyKeysField,
 }
 
 /// The slices of a Service that kube-proxy of a node sees, and what does not reach it.
@@ -88,6 +91,7 @@ impl Scheme<'_> {
                 let pruned = slices.iter().map(|slice| yurt.prune(Some(service), *slice)).collect();
                 SeenSlices { hidden: yurt.hides(service), ..SeenSlices::of_pruned(slices, pruned) }
             }
+            Self::TopologyKeysField => SeenSlices::of_pruned(slices, topology_field::prune(service, slices, nodes, at)),
         }
     }
 }

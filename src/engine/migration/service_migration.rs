@@ -1,0 +1,156 @@
+//! What becomes of the topology keys of one Service.
+
+use serde_json::{Value, json};
+
+use super::service_keys::{KeyLevel, KeySource, ServiceKeys};
+use crate::model::{Service, Text};
+
+/// What a Service with topology keys gets instead.
+#[derive(Debug)]
+pub struct ServiceMigration<'a> {
+    /// The Service.
+    pub service: &'a Service,
+    /// Its keys.
+    pub keys: ServiceKeys,
+    /// What it gets.
+    pub target: TrafficTarget,
+    /// Whether that does the same.
+    pub equivalence: Equivalence,
+}
+
+/// Where traffic goes, as far as Kubernetes can say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrafficTarget {
+    /// `internalTrafficPolicy: Local`: to the same node only.
+    SameNodeOnly,
+    /// `trafficDistribution: PreferSameNode`.
+    PreferSameNode,
+    /// `trafficDistribution: PreferSameZone`.
+    PreferSameZone,
+    /// Nothing: everywhere.
+    Anywhere,
+}
+
+/// How near the target comes to the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Equivalence {
+    /// Nothing is equivalent: the keys have no effect any more.
+    None,
+    /// The fence becomes a preference: traffic may leave it.
+    FenceLost,
+    /// Both are preferences.
+    Preference,
+    /// Both are fences.
+    Strict,
+}
+
+impl Equivalence {
+    /// What a user must know of it.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::None => "no equivalent: traffic goes everywhere",
+            Self::FenceLost => "the fence becomes a preference: traffic may leave it",
+            Self::Preference => "a preference before and after",
+            Self::Strict => "a fence before and after, for traffic to the cluster IP",
+        }
+    }
+
+    /// Its word in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::FenceLost => "fence-lost",
+            Self::Preference => "preference",
+            Self::Strict => "strict",
+        }
+    }
+}
+
+impl TrafficTarget {
+    /// The field and its value.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SameNodeOnly => "internalTrafficPolicy: Local",
+            Self::PreferSameNode => "trafficDistribution: PreferSameNode",
+            Self::PreferSameZone => "trafficDistribution: PreferSameZone",
+            Self::Anywhere => "nothing",
+        }
+    }
+
+    fn distribution(self) -> Option<&'static str> {
+        match self {
+            Self::PreferSameNode => Some("PreferSameNode"),
+            Self::PreferSameZone => Some("PreferSameZone"),
+            Self::SameNodeOnly | Self::Anywhere => None,
+        }
+    }
+}
+
+impl<'a> ServiceMigration<'a> {
+    /// Decides for one Service.
+    pub(super) fn of(service: &'a Service, keys: ServiceKeys, zone_key: Option<&Text>) -> Self {
+        let levels = keys.levels(zone_key);
+        let (target, equivalence) = match keys.source {
+            KeySource::Field => in_order(&levels),
+            KeySource::SuperEdge | KeySource::OpenYurt => any_of(&levels),
+        };
+        Self { service, keys, target, equivalence }
+    }
+
+    /// The merge patch for the Service. The annotation is removed; the field is not: API servers since 1.22 do not store it.
+    pub fn patch(&self) -> Value {
+        let mut patch = json!({});
+        if let Some(annotation) = self.keys.source.annotation() {
+            patch["metadata"] = json!({ "annotations": { annotation: null } });
+        }
+        if self.target == TrafficTarget::SameNodeOnly {
+            patch["spec"] = json!({ "internalTrafficPolicy": "Local" });
+        } else if let Some(distribution) = self.target.distribution() {
+            patch["spec"] = json!({ "trafficDistribution": distribution });
+        }
+        patch
+    }
+
+    /// The Service with the patch.
+    pub fn patched(&self) -> Service {
+        let mut service = self.service.clone();
+        service.topology_keys.clear();
+        self.keys.source.annotation().map(|annotation| service.meta.annotations.remove(annotation));
+        match self.target.distribution() {
+            Some(distribution) => service.traffic_distribution = Some(Text::new_static(distribution)),
+            None if self.target == TrafficTarget::SameNodeOnly => {
+                service.internal_traffic_policy = Text::new_static("Local");
+            }
+            None => {}
+        }
+        service
+    }
+
+    /// Whether traffic from outside was fenced in too, and is not any more.
+    pub fn opens_external_traffic(&self) -> bool {
+        self.target == TrafficTarget::SameNodeOnly && self.service.takes_external_traffic()
+    }
+}
+
+/// Keys of which the first one with an endpoint decides.
+fn in_order(levels: &[KeyLevel]) -> (TrafficTarget, Equivalence) {
+    let before_all: Vec<KeyLevel> = levels.iter().copied().take_while(|level| *level != KeyLevel::Everything).collect();
+    let is_fence = before_all.len() == levels.len();
+    let target = match before_all[..] {
+        [] => return (TrafficTarget::Anywhere, Equivalence::Strict),
+        [KeyLevel::Node] if is_fence => return (TrafficTarget::SameNodeOnly, Equivalence::Strict),
+        [KeyLevel::Node, ..] => TrafficTarget::PreferSameNode,
+        _ if before_all.contains(&KeyLevel::Zone) => TrafficTarget::PreferSameZone,
+        _ => return (TrafficTarget::Anywhere, Equivalence::None),
+    };
+    (target, if is_fence { Equivalence::FenceLost } else { Equivalence::Preference })
+}
+
+/// Keys of which any may agree: the widest decides.
+fn any_of(levels: &[KeyLevel]) -> (TrafficTarget, Equivalence) {
+    match levels.iter().max() {
+        Some(KeyLevel::Node) => (TrafficTarget::SameNodeOnly, Equivalence::Strict),
+        Some(KeyLevel::Zone) => (TrafficTarget::PreferSameZone, Equivalence::FenceLost),
+        Some(KeyLevel::Other | KeyLevel::Everything) | None => (TrafficTarget::Anywhere, Equivalence::None),
+    }
+}

@@ -19,6 +19,7 @@ mod review;
 mod serve;
 mod stale;
 mod test;
+mod view;
 mod workloads;
 
 use std::path::PathBuf;

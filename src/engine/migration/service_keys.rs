@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::view::{MalformedKeys, TopologyKeys, POOL_OF_NODE, YURT_TOPOLOGY},
+    engine::view::{MalformedKeys, POOL_OF_NODE, TopologyKeys, YURT_TOPOLOGY},
     model::{Service, Text, names},
 };
 

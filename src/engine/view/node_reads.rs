@@ -2,7 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{openyurt, scheme::Scheme, topology_keys::TopologyKeys, traffic_policy::TrafficPolicies};
+use super::{
+    openyurt::{POOL_OF_NODE, YURT_TOPOLOGY, YurtView},
+    scheme::Scheme,
+    topology_keys::TopologyKeys,
+    traffic_policy::TrafficPolicies,
+};
 use crate::model::{EndpointSlice, Family, Node, Nodes, Service, Text, names};
 
 /// The names and labels of nodes that make a difference to the views of a Service.
@@ -60,8 +65,10 @@ impl<'a> NodeReads<'a> {
             }
             Scheme::TopologyKeysField => reads.add_keys(service.topology_keys.iter(), slices, nodes),
             Scheme::OpenYurt { .. } => {
-                if openyurt::reads_pool(service) {
-                    reads.labels.insert(openyurt::POOL_OF_NODE, ValuesRead::All);
+                if YurtView::depends_on_pool(service) {
+                    reads.labels.insert(POOL_OF_NODE, ValuesRead::All);
+                }
+                if service.meta.annotations.contains_key(YURT_TOPOLOGY) {
                     reads.add_nodes_of_endpoints(slices);
                 }
             }

@@ -82,7 +82,7 @@ impl<'a> YurtView<'a> {
 
     /// Whether the pool of the node decides about a Service.
     pub fn depends_on_pool(service: &Service) -> bool {
-        let topology = service.meta.annotations.get(TOPOLOGY).map(Text::as_str);
+        let topology = service.meta.annotations.get(YURT_TOPOLOGY).map(Text::as_str);
         matches!(topology, Some(POOL_TOPOLOGY | ZONE_TOPOLOGY)) || service.meta.annotations.contains_key(LISTEN)
     }
 
@@ -99,11 +99,6 @@ impl<'a> YurtView<'a> {
         let pool = self.pool()?;
         (!listens(listen, pool)).then_some(Reason::NodePortIsolated)
     }
-}
-
-/// Whether the view of a Service depends on the pool of the node.
-pub(super) fn reads_pool(service: &Service) -> bool {
-    [YURT_TOPOLOGY, LISTEN].iter().any(|annotation| service.meta.annotations.contains_key(annotation))
 }
 
 /// Whether the pool is among those of a list: by its name, or by `*` unless the list excludes it. The first mention of a

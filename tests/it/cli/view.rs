@@ -1,0 +1,208 @@
+//! `roster view`, `roster migrate topology` and `roster explain --node`: one node's view, and that of all nodes.
+
+use serde_json::{Value, json};
+
+use super::{Case, check, data, roster, roster_with};
+
+/// What is printed for the input, which has no slices.
+const ASSUMED: &str = "Findings
+SEVERITY  OBJECT          CODE     MESSAGE
+info      EndpointSlice   assumed  no EndpointSlices in the input; assumed: what the controllers would write
+
+";
+
+fn document(args: &[&str]) -> Value {
+    serde_json::from_str(&roster(args).out).unwrap()
+}
+
+#[test]
+fn a_node_sees_the_services_without_endpoints_first() {
+    let ran = roster(&["view", "-f", &data("edge.yaml"), "--node", "west-1", "--scheme", "superedge"]);
+    let want = format!(
+        "\
+node west-1 (no zone, superedge): 4 Services, 2 rejected (no endpoint), 1 not served by kube-proxy
+SERVICE     USES    STATUS    CODE           DETAIL
+shop/cache  0 of 1  rejected  port-unserved  1 endpoint removed before kube-proxy (topology-label-differs)
+shop/web    0 of 2  rejected  port-unserved  3 endpoints removed before kube-proxy (topology-label-differs)
+shop/open   2 of 2  ok
+shop/peers  -       info      not-proxied    the Service has no cluster IP, so clients get addresses from DNS
+
+{ASSUMED}For the endpoints of one Service, add its name (shop/cache); of all, add -o wide
+"
+    );
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (want.as_str(), "", 1));
+}
+
+#[test]
+fn one_service_has_all_its_endpoints_with_reasons() {
+    let ran = roster(&["view", "-f", &data("edge.yaml"), "--node", "south-2", "--scheme", "superedge", "web"]);
+    let want = format!(
+        "\
+node south-2 (no zone, superedge)
+
+shop/web: uses 1 of 2 endpoints
+  SEVERITY  CODE                    DETAIL
+  info      topology-label-differs  1 endpoint does not reach kube-proxy
+  ENDPOINT       TARGET     NODE     ZONE  PORT  USED FOR  REASON
+  10.0.3.5:8080  Pod/web-1  south-1        http  cluster
+  10.0.4.5:8080  Pod/web-2  south-2        http  -         not-ready
+  10.0.1.5       Pod/web-0  north-1              -         topology-label-differs
+
+{ASSUMED}"
+    );
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (want.as_str(), "", 0));
+}
+
+#[test]
+fn nodes_that_do_the_same_share_a_row() {
+    let ran = roster(&["view", "-f", &data("edge.yaml"), "--all-nodes", "--scheme", "superedge"]);
+    let want = format!(
+        "\
+5 nodes in 3 groups, 3 Services (1 more not served by kube-proxy): 5 pairs of a node and a Service without an endpoint
+NODES                      EMPTY  shop/cache  shop/web    shop/open
+west-1                     2      0 rejected  0 rejected  2
+north-2, south-1, south-2  1      0 rejected  1           2
+north-1                    0      1           1           2
+
+{ASSUMED}For the endpoints of one node, use --node west-1
+"
+    );
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (want.as_str(), "", 1));
+    assert_eq!(roster(&["view", "-f", &data("edge.yaml"), "--all-nodes"]).code, 0);
+    let value = document(&["view", "-f", &data("edge.yaml"), "--all-nodes", "--scheme", "superedge", "-o", "json"]);
+    let rows: Vec<_> = value["items"].as_array().unwrap().iter().map(|row| (&row["nodes"], &row["empty"])).collect();
+    let (west, north) = (json!(["west-1"]), json!(["north-1"]));
+    let others = json!(["north-2", "south-1", "south-2"]);
+    assert_eq!(rows, [(&west, &json!(2)), (&others, &json!(1)), (&north, &json!(0))]);
+    assert_eq!(value["summary"]["empty"], 5);
+}
+
+#[test]
+fn the_picture_is_self_contained_and_escapes_names() {
+    let input = std::fs::read_to_string(data("edge.yaml")).unwrap().replace("north-2", "<b>&\\\"x");
+    let ran = roster_with(&["view", "-f", "-", "--all-nodes", "-o", "svg"], &[], &input);
+    assert!(ran.out.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" "), "{}", ran.out);
+    for part in
+        ["role=\"img\" aria-labelledby=\"title desc\"", "<title id=\"title\">", "<desc id=\"desc\">", "shop/web"]
+    {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+    for part in ["<b>", "href", "<script", "url("] {
+        assert!(!ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+}
+
+#[test]
+fn a_change_is_shown_for_all_nodes() {
+    let after = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
+    let text = std::fs::read_to_string(data("edge.yaml")).unwrap();
+    std::fs::write(after.path(), text.replace("south-1, site: south", "south-1, site: west")).unwrap();
+    let after = after.path().display().to_string();
+    let edge = data("edge.yaml");
+    let ran = roster(&["view", "--scheme", "superedge", "--diff", &edge, &after]);
+    let want = format!(
+        "\
+5 nodes, 4 Services: 2 changes, 1 of which leave nodes without an endpoint
+SERVICE   PORT  NODES    BEFORE      AFTER       LOST           GAINED
+shop/web  http  south-2  1           0 rejected  10.0.3.5:8080
+shop/web  http  west-1   0 rejected  1                          10.0.3.5:8080
+
+{ASSUMED}"
+    );
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (want.as_str(), "", 1));
+    let value = document(&["view", "--scheme", "superedge", "-o", "json", "--diff", &edge, &after]);
+    let change = &value["items"][0];
+    assert_eq!((&change["nodes"], &change["becomesEmpty"]), (&json!(["south-2"]), &json!(true)));
+    assert_eq!(roster(&["view", "--diff", &edge, &after]).code, 0, "kube-proxy does not read the label");
+}
+
+#[test]
+fn explain_says_what_a_node_uses() {
+    let args = ["explain", "-f", &data("edge.yaml"), "web", "--node", "south-2", "--scheme", "superedge"];
+    let ran = roster(&args);
+    let want = "
+  node south-2 (no zone, superedge): uses 1 of 3
+  POD    PORT  USED FOR  REASON
+  web-1  http  cluster
+  web-0  http  -         topology-label-differs
+  web-2  http  -         not-ready
+";
+    assert!(ran.out.contains(want), "{}", ran.out);
+    let value = document(&[&args[..], &["-o", "json"]].concat());
+    let pods = json!([
+        { "pod": "web-0", "port": "http", "cluster": false, "local": false, "reason": "topology-label-differs" },
+        { "pod": "web-1", "port": "http", "cluster": true, "local": false },
+        { "pod": "web-2", "port": "http", "cluster": false, "local": false, "reason": "not-ready" },
+    ]);
+    assert_eq!(value["items"][0]["view"]["pods"], pods);
+}
+
+#[test]
+fn topology_keys_are_replaced() {
+    let ran = roster(&["migrate", "topology", "-f", &data("edge.yaml")]);
+    for part in [
+        "topologyKeys is a fence: traffic never leaves it. trafficDistribution is a preference",
+        "shop/web    site                    SuperEdge  trafficDistribution: PreferSameZone  the fence becomes a preference",
+        "shop/cache  kubernetes.io/hostname  SuperEdge  internalTrafficPolicy: Local         a fence before and after",
+        "5 nodes get the label topology.kubernetes.io/zone with the value of site",
+        "shop/web    http  west-1                                0 rejected  2                10.0.1.5:8080, 10.0.3.5:8080",
+    ] {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+    assert_eq!((ran.err.as_str(), ran.code), ("", 1));
+    let ran = roster(&["migrate", "topology", "-f", &data("edge.yaml"), "-o", "kubectl"]);
+    let want = "kubectl patch service web --namespace shop --type merge --patch \
+                '{\"metadata\":{\"annotations\":{\"topologyKeys\":null}},\"spec\":{\"trafficDistribution\":\"PreferSameZone\"}}'";
+    assert_eq!(ran.out.lines().last(), Some(want));
+    let ran = roster(&["migrate", "topology", "-f", &data("shop.json")]);
+    assert_eq!(ran.code, 0, "{}", ran.out);
+}
+
+#[test]
+fn what_cannot_be_viewed_is_reported() {
+    let edge = data("edge.yaml");
+    check(&[
+        Case {
+            name: "another name is meant",
+            args: &["view", "-f", &edge, "--node", "north-3"],
+            code: 2,
+            out: "",
+            err: "error: node north-3 not found; did you mean north-1?\n",
+        },
+        Case {
+            name: "no name is near",
+            args: &["view", "-f", &edge, "--node", "zzz"],
+            code: 2,
+            out: "",
+            err: "error: node zzz not found; the input has 5 Nodes, such as north-1\n",
+        },
+        Case {
+            name: "a picture of one node",
+            args: &["view", "-f", &edge, "--node", "north-1", "-o", "svg"],
+            code: 2,
+            out: "",
+            err: "error: -o svg shows all nodes",
+        },
+        Case {
+            name: "no node",
+            args: &["view", "-f", &edge],
+            code: 2,
+            out: "",
+            err: "<--node <NODE>|--all-nodes|--diff <BEFORE> <AFTER>>",
+        },
+    ]);
+    let slice = r#"{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","addressType":"IPv4",
+        "metadata":{"name":"a-1","namespace":"n","labels":{"kubernetes.io/service-name":"a"}},
+        "ports":[{"name":"","port":80,"protocol":"TCP"}],"endpoints":[{"addresses":["10.0.0.1"],"nodeName":"n1","zone":"z"}]}"#;
+    let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"n"},"spec":{"ports":[{"port":80}]}}"#;
+    let input = format!("{service}\n---\n{slice}");
+    for (node, title) in [("n1", "node n1 (zone z)"), ("n2", "node n2 (zone not known)")] {
+        let ran = roster_with(&["view", "-f", "-", "--node", node], &[], &input);
+        assert!(ran.out.starts_with(title), "{}", ran.out);
+        assert!(
+            ran.out.contains("no Nodes in the input: nodes and their zones are known from endpoints only"),
+            "{}",
+            ran.out
+        );
+    }
+}

@@ -10,10 +10,11 @@ use crate::{command, paths};
 /// The release, as in `tests/cluster/assets/go.mod`.
 const RELEASE: &str = "1.37.0";
 
-const PROGRAMS: [(&str, &str); 3] = [
+const PROGRAMS: [(&str, &str); 4] = [
     ("etcd", "go.etcd.io/etcd/server/v3"),
     ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
     ("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
+    ("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy"),
 ];
 
 /// The folder of the programs: `KUBEBUILDER_ASSETS` if it is set, else a folder of the cache, where missing programs are

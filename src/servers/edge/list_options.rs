@@ -266,7 +266,7 @@ mod tests {
             ("resourceVersion=+1", 400),
             ("resourceVersion=99999999999999999999", 400),
             ("labelSelector=a%3Eb", 400),
-            ("fieldSelector=spec.clusterIP=None", 400),
+            ("fieldSelector=spec.externalName=a", 400),
             ("fieldSelector=metadata.name", 400),
             ("watch=true&watch=false", 400),
             ("continue=abc", 410),

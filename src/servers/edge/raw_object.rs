@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::endpoint_lists::EndpointLists;
 use crate::model::{
     Labels, ObjectMeta, Resource, Text,
     json::raw::{JsonMembers, JsonNode},
+    wire::nullable,
 };
 
 /// The names of the members of metadata that are not kept: `resourceVersion` is that of the API server, and only the API
@@ -44,9 +46,20 @@ pub(super) struct RawObject {
     /// The metadata that is read: namespace, name, labels, and the annotations where they count.
     pub(super) meta: ObjectMeta,
     pub(super) text: Box<str>,
+    pub(super) service_fields: ServiceFields,
     /// Where `resourceVersion` belongs in the text.
     pub(super) version_at: usize,
     pub(super) endpoints: Option<EndpointLists>,
+}
+
+/// The fields of a Service by which it may be selected, besides those that all objects have.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ServiceFields {
+    #[serde(rename = "clusterIP", deserialize_with = "nullable")]
+    pub(super) cluster_ip: Text,
+    #[serde(rename = "type", deserialize_with = "nullable")]
+    pub(super) service_type: Text,
 }
 
 impl RawObject {
@@ -59,6 +72,10 @@ impl RawObject {
         if meta.name.is_empty() {
             return Err(wrong("has no name"));
         }
+        let service_fields = match members.get("spec") {
+            Some(JsonNode::Raw(raw)) if resource == Resource::Service => serde_json::from_str(raw.get()).ok(),
+            _ => None,
+        };
         let mut out = String::with_capacity(text.len());
         let (kind, version) = (resource.kind(), resource.api_version());
         // Writing to a string does not fail, here and below.
@@ -80,7 +97,8 @@ impl RawObject {
         if out.contains(['\n', '\r']) {
             out = out.replace(['\n', '\r'], " ");
         }
-        Ok(Self { meta, text: out.into_boxed_str(), version_at, endpoints })
+        let service_fields = service_fields.unwrap_or_default();
+        Ok(Self { meta, text: out.into_boxed_str(), service_fields, version_at, endpoints })
     }
 
     pub(super) fn name(&self) -> ObjectName {

@@ -1,14 +1,14 @@
 //! Which objects of a resource a request is about.
 
 use super::{raw_object::ObjectName, served_object::ServedObject};
-use crate::model::{LabelSelector, Text};
+use crate::model::{LabelSelector, Resource, Text};
 
 /// Which objects of a resource a list or a watch is about: all conditions hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Selection {
     /// Only this namespace.
     pub(super) namespace: Option<Text>,
-    /// What the fields `metadata.name` and `metadata.namespace` must be like.
+    /// What fields must be like.
     pub(super) fields: Vec<FieldTest>,
     pub(super) labels: LabelSelector,
 }
@@ -22,21 +22,49 @@ pub(super) struct FieldTest {
     pub(super) is_equal: bool,
 }
 
-/// A field that every resource has.
+/// A field by which objects may be selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SelectedField {
     /// `metadata.name`
     Name,
     /// `metadata.namespace`
     Namespace,
+    /// `spec.clusterIP` of a Service: kube-proxy from 1.35 leaves out headless Services by it
+    ClusterIp,
+    /// `spec.type` of a Service
+    ServiceType,
+}
+
+impl SelectedField {
+    const ALL: [Self; 4] = [Self::Name, Self::Namespace, Self::ClusterIp, Self::ServiceType];
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::Name => "metadata.name",
+            Self::Namespace => "metadata.namespace",
+            Self::ClusterIp => "spec.clusterIP",
+            Self::ServiceType => "spec.type",
+        }
+    }
+
+    /// Whether objects of the resource have it.
+    fn is_of(self, resource: Resource) -> bool {
+        matches!(self, Self::Name | Self::Namespace) || resource == Resource::Service
+    }
 }
 
 impl Selection {
     /// Whether an object is among them.
     pub(super) fn matches(&self, name: &ObjectName, object: &ServedObject) -> bool {
         self.namespace.as_ref().is_none_or(|namespace| *namespace == name.namespace)
-            && self.fields.iter().all(|test| test.holds(name))
+            && self.fields.iter().all(|test| test.holds(name, object))
             && self.labels.matches(object.labels())
+    }
+
+    /// An error if objects of the resource do not have one of the fields.
+    pub(super) fn check_fields(&self, resource: Resource) -> Result<(), String> {
+        let other = self.fields.iter().find(|test| !test.field.is_of(resource));
+        other.map_or(Ok(()), |test| Err(not_supported(test.field.path())))
     }
 
     /// The only name that an object among them can have.
@@ -47,10 +75,12 @@ impl Selection {
 }
 
 impl FieldTest {
-    fn holds(&self, name: &ObjectName) -> bool {
+    fn holds(&self, name: &ObjectName, object: &ServedObject) -> bool {
         let field = match self.field {
             SelectedField::Name => &name.name,
             SelectedField::Namespace => &name.namespace,
+            SelectedField::ClusterIp => &object.service_fields().cluster_ip,
+            SelectedField::ServiceType => &object.service_fields().service_type,
         };
         (*field == self.value) == self.is_equal
     }
@@ -68,11 +98,54 @@ impl FieldTest {
         } else {
             return Err(format!("invalid field selector: {text:?} is neither FIELD=VALUE nor FIELD!=VALUE"));
         };
-        let field = match field {
-            "metadata.name" => SelectedField::Name,
-            "metadata.namespace" => SelectedField::Namespace,
-            _ => return Err(format!("field label not supported: {field}")),
-        };
+        let field = SelectedField::ALL.into_iter().find(|f| f.path() == field).ok_or_else(|| not_supported(field))?;
         Ok(Self { field, value: value.into(), is_equal })
+    }
+}
+
+fn not_supported(field: &str) -> String {
+    format!("field label not supported: {field}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::servers::edge::raw_object::RawObject;
+
+    #[test]
+    fn services_are_selected_by_their_fields() {
+        let text = |spec: &str| format!(r#"{{"metadata":{{"name":"a","namespace":"n"}},"spec":{spec}}}"#);
+        let of = |spec: &str| {
+            ServedObject::whole(Resource::Service, Arc::new(RawObject::read(Resource::Service, &text(spec)).unwrap()))
+        };
+        let services =
+            [r#"{"clusterIP":"10.96.0.1","type":"NodePort"}"#, r#"{"clusterIP":"None","type":"ClusterIP"}"#, "null"];
+        for (selector, want) in [
+            ("", [true, true, true]),
+            ("spec.clusterIP!=None", [true, false, true]),
+            ("spec.clusterIP=None", [false, true, false]),
+            ("spec.type=NodePort,spec.clusterIP==10.96.0.1", [true, false, false]),
+            ("spec.clusterIP=", [false, false, true]),
+            ("metadata.name=a,metadata.namespace!=n", [false, false, false]),
+        ] {
+            let selection = Selection { fields: FieldTest::read_all(selector).unwrap(), ..Selection::default() };
+            let got = services.map(|spec| selection.matches(&ObjectName::new("n", "a"), &of(spec)));
+            assert_eq!(got, want, "{selector}");
+        }
+    }
+
+    #[test]
+    fn fields_of_other_resources_are_refused() {
+        let fields = |text| Selection { fields: FieldTest::read_all(text).unwrap(), ..Selection::default() };
+        let not_supported = Err("field label not supported: spec.type".to_owned());
+        for (selector, resource, want) in [
+            ("spec.type=NodePort", Resource::Service, Ok(())),
+            ("spec.type=NodePort", Resource::EndpointSlice, not_supported),
+            ("metadata.name=a", Resource::EndpointSlice, Ok(())),
+        ] {
+            assert_eq!(fields(selector).check_fields(resource), want, "{selector} {resource:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     endpoint_lists::EndpointLists,
     endpoint_selection::{EndpointSelection, Remainder},
-    raw_object::{ObjectName, RawObject},
+    raw_object::{ObjectName, RawObject, ServiceFields},
 };
 use crate::model::{Labels, Resource};
 
@@ -41,6 +41,11 @@ impl ServedObject {
 
     pub(super) fn labels(&self) -> &Labels {
         self.raw.labels()
+    }
+
+    /// The fields by which Services are selected; empty for other objects.
+    pub(super) fn service_fields(&self) -> &ServiceFields {
+        &self.raw.service_fields
     }
 
     /// About the size of its text.

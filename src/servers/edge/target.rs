@@ -146,6 +146,7 @@ impl<'a> CachedPath<'a> {
             return Ok(RequestTarget::Upstream);
         }
         let mut options = ListOptions::read(uri)?;
+        options.selection.check_fields(resource).map_err(bad)?;
         options.selection.namespace = namespace.map(Into::into);
         // Of other nodes, only the labels are known.
         if resource == Resource::Node && name.is_none() && options.selection.only_name().is_none_or(|name| name != node)
@@ -214,6 +215,7 @@ mod tests {
             ("/api/v1/nodes/edge-1", Resource::Node, "get", "/edge-1"),
             ("/api/v1/nodes?fieldSelector=metadata.name%3Dedge-1&watch=true", Resource::Node, "watch", "/edge-1"),
             ("/api/v1/services?fieldSelector=metadata.name=a", Resource::Service, "list", "/a"),
+            ("/api/v1/services?fieldSelector=spec.clusterIP%21%3DNone", Resource::Service, "list", "/"),
         ] {
             assert_eq!(read(path), (resource, verb, object.to_owned()), "{path}");
         }

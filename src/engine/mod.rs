@@ -16,6 +16,7 @@ pub mod compare;
 pub mod endpoints;
 pub mod endpointslice;
 pub mod explain;
+pub(crate) mod label_values;
 pub mod local_overlay;
 pub(crate) mod membership;
 pub mod migration;

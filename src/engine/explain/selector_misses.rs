@@ -10,6 +10,7 @@ use std::{
 use super::explanation::{Cause, LabelMiss};
 use crate::{
     engine::{
+        label_values::LabelValues,
         phrase::{clip, counted},
         reason::Reason,
     },
@@ -22,8 +23,6 @@ const MAX_DIFFERENCES: usize = 3;
 const MAX_NAMESPACES: usize = 5;
 /// The most groups that share a pair with a selector, and are compared with it: thousands of Services may match nothing.
 const MAX_COMPARED: usize = 256;
-/// The values before and after the wanted one, in the order of the alphabet, that may be the wanted one mistyped.
-const NEIGHBOURS: usize = 32;
 
 /// Pods grouped by namespace and labels: made once, and used for every Service whose selector matches nothing.
 #[derive(Debug, Default)]
@@ -44,42 +43,6 @@ type Fast = foldhash::fast::FixedState;
 struct LabelGroup<'a> {
     first: &'a Pod,
     count: usize,
-}
-
-/// The values of a label, each with a group that has it. A mistyped value mostly begins or ends like the right one, so
-/// that both are neighbours in one of the two orders.
-#[derive(Debug, Default)]
-struct LabelValues<'a> {
-    /// Sorted by value.
-    forwards: Vec<(&'a Text, usize)>,
-    /// Sorted by the letters of the value from the last to the first.
-    backwards: Vec<(&'a Text, usize)>,
-}
-
-impl LabelValues<'_> {
-    fn sort(&mut self) {
-        self.backwards.clone_from(&self.forwards);
-        self.forwards.sort_unstable();
-        self.backwards.sort_unstable_by(|(a, i), (b, j)| a.bytes().rev().cmp(b.bytes().rev()).then(i.cmp(j)));
-    }
-
-    /// The groups that have the value.
-    fn equal(&self, wanted: &Text) -> impl Iterator<Item = usize> {
-        let place = self.forwards.partition_point(|(value, _)| *value < wanted);
-        self.forwards[place..].iter().take_while(move |(value, _)| *value == wanted).map(|(_, group)| *group)
-    }
-
-    /// The groups whose values are the neighbours of `wanted`.
-    fn neighbours(&self, wanted: &Text) -> impl Iterator<Item = usize> {
-        let around = |values: &[(&Text, usize)], place: usize| {
-            let window = place.saturating_sub(NEIGHBOURS)..values.len().min(place + NEIGHBOURS);
-            values.get(window).unwrap_or_default().iter().map(|(_, group)| *group).collect::<Vec<_>>()
-        };
-        let place = self.forwards.partition_point(|(value, _)| *value < wanted);
-        let forwards = around(&self.forwards, place);
-        let place = self.backwards.partition_point(|(value, _)| value.bytes().rev().lt(wanted.bytes().rev()));
-        forwards.into_iter().chain(around(&self.backwards, place))
-    }
 }
 
 impl<'a> FromIterator<&'a Pod> for LabelGroups<'a> {
@@ -108,20 +71,20 @@ impl<'a> LabelGroups<'a> {
         self.all.push(LabelGroup { first, count: 0 });
         for pair in first.labels.iter() {
             self.by_pair.entry(pair).or_default().push(place);
-            self.by_key.entry((first.namespace(), pair.0)).or_default().forwards.push((pair.1, place));
+            self.by_key.entry((first.namespace(), pair.0)).or_default().push(pair.1, place);
         }
         place
     }
 
     /// The groups of a namespace that may be what a selector means, each once: some that have one of its pairs, and those
-    /// that have a value close to a wanted one. Comparing each selector with all pods would take hours on a large cluster.
+    /// that have a value close to a wanted one.
     fn close(&self, namespace: &Text, selector: &Labels) -> CloseGroups<'_, 'a> {
         let (mut close, mut is_all) = (BTreeSet::new(), true);
         for (key, wanted) in selector.iter().take(MAX_COMPARED) {
             let Some(values) = self.by_key.get(&(namespace, key)) else { continue };
             close.extend(values.equal(wanted).take(MAX_COMPARED));
             close.extend(values.neighbours(wanted));
-            is_all &= values.forwards.len() <= NEIGHBOURS;
+            is_all &= values.are_few();
         }
         CloseGroups { groups: close.into_iter().map(|i| &self.all[i]).collect(), is_all }
     }

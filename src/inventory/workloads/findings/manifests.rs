@@ -1,8 +1,11 @@
 //! The objects of one namespace.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
-use super::matching::{Candidate, is_opaque};
+use super::{
+    candidate_index::CandidateIndex,
+    matching::{Candidate, may_be_added},
+};
 use crate::{
     engine::reason::{Finding, Reason},
     inventory::{
@@ -23,49 +26,66 @@ pub(super) struct Manifests<'a> {
     pub(super) workloads: Vec<WorkloadOutcome<'a>>,
     /// Objects of which a controller may make pods in the namespace.
     pub(super) custom_resources: Option<&'a CustomResourcesOfNamespace>,
-    /// The places of the workloads by each label of their templates.
-    by_label: BTreeMap<(&'a Text, &'a Text), Vec<usize>>,
-    /// The places of those that may have further labels.
-    open: Vec<usize>,
+    /// The places of the workloads, and after them of the pods, in the index of all namespaces.
+    pub(super) places: Range<usize>,
+    /// The selectors of the Services, each once, by one of their labels.
+    selectors: BTreeMap<(&'a Text, &'a Text), Vec<&'a Labels>>,
+    /// Those that have no label which only a template gives.
+    open_selectors: Vec<&'a Labels>,
+    /// The Services by name.
+    by_name: BTreeMap<&'a Text, &'a Service>,
 }
 
 impl<'a> Manifests<'a> {
-    pub(super) fn add_workload(&mut self, workload: &'a Workload, outcome: &'a WorkloadPods) {
-        let place = self.workloads.len();
-        self.workloads.push((workload, outcome));
-        for label in workload.template.labels.iter() {
-            self.by_label.entry(label).or_default().push(place);
-        }
-        if workload.controller_adds_labels() {
-            self.open.push(place);
-        }
-    }
-
-    /// The workloads whose pods a selector may select, in their order.
-    pub(super) fn selected_by(&self, selector: &'a Labels) -> Vec<WorkloadOutcome<'a>> {
-        let known = selector.iter().filter(|(key, _)| !is_opaque(key));
-        let none = Vec::new();
-        // The rarest of the labels: thousands of Services may each select one of thousands of workloads.
-        let rarest = known.map(|label| self.by_label.get(&label).unwrap_or(&none)).min_by_key(|places| places.len());
-        let mut places: Vec<usize> = match rarest {
-            Some(rarest) => rarest.iter().chain(&self.open).copied().collect(),
-            None => (0..self.workloads.len()).collect(),
-        };
-        places.sort_unstable();
-        places.dedup();
-        let workloads = places.into_iter().map(|place| self.workloads[place]);
-        workloads.filter(|(workload, _)| workload.is_selected_by(selector)).collect()
-    }
-
     /// Whether all that is known of the namespace comes from a cluster, which shows the pods themselves.
     pub(super) fn is_recorded(&self) -> bool {
         self.workloads.is_empty() && self.pods.iter().any(|p| !p.reference.uid.is_empty())
     }
 
-    /// The workloads, and the pods that were never in a cluster.
-    pub(super) fn candidates(&self) -> impl Iterator<Item = Candidate<'a>> {
-        let pods = self.pods.iter().filter(|p| p.reference.uid.is_empty()).map(|p| Candidate::Pod(p));
-        self.workloads.iter().map(|(w, _)| Candidate::Workload(w)).chain(pods)
+    /// Makes the look-ups. To be called when all objects are added.
+    pub(super) fn index(&mut self, index: &mut CandidateIndex<'a>) {
+        let start = index.len();
+        self.workloads.iter().for_each(|(workload, _)| index.push(Candidate::Workload(workload)));
+        let is_recorded = self.is_recorded();
+        let is_compared = |p: &&&Pod| !is_recorded || p.reference.uid.is_empty();
+        self.pods.iter().filter(is_compared).for_each(|pod| index.push(Candidate::Pod(pod)));
+        self.places = start..index.len();
+        for service in &self.services {
+            self.by_name.entry(&service.meta.name).or_insert(service);
+        }
+        for selector in self.by_selector().into_keys() {
+            match selector.iter().find(|(key, _)| !may_be_added(key)) {
+                Some(label) => self.selectors.entry(label).or_default().push(selector),
+                None => self.open_selectors.push(selector),
+            }
+        }
+    }
+
+    /// The Services by their selectors, with their places. Services without one are left out.
+    pub(super) fn by_selector(&self) -> BTreeMap<&'a Labels, Vec<(usize, &'a Service)>> {
+        let mut groups: BTreeMap<&Labels, Vec<(usize, &Service)>> = BTreeMap::new();
+        for (place, service) in self.services.iter().enumerate() {
+            if let Some(selector) = service.selector.as_ref().filter(|s| !s.is_empty()) {
+                groups.entry(selector).or_default().push((place, service));
+            }
+        }
+        groups
+    }
+
+    /// The Service of this name.
+    pub(super) fn service(&self, name: &Text) -> Option<&'a Service> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Selectors that select the pods of a candidate: of thousands, the first.
+    pub(super) fn selectors_of(&self, candidate: Candidate<'a>) -> impl Iterator<Item = &'a Labels> {
+        const MAX_SELECTORS: usize = 1024;
+        let has_any = candidate.may_have_any_label();
+        let all = has_any.then(|| self.selectors.values().flatten());
+        let of_label = |label: (&'a Text, &'a Text)| self.selectors.get(&label).into_iter().flatten();
+        let by_label = (!has_any).then(|| candidate.labels().iter().flat_map(of_label));
+        let selectors = all.into_iter().flatten().chain(by_label.into_iter().flatten()).chain(&self.open_selectors);
+        selectors.copied().take(MAX_SELECTORS).filter(move |selector| candidate.is_selected_by(selector))
     }
 }
 

@@ -3,9 +3,17 @@
 //! A directory of manifests seldom has everything that runs in a namespace. A finding is raised only if the manifests
 //! themselves contradict each other, and nothing outside them could explain it.
 
+mod candidate_index;
+mod letters;
+mod listing;
 mod manifests;
+#[cfg(test)]
+mod many_tests;
 mod matching;
+mod near_miss;
 mod ports;
+mod selection;
+mod service_checks;
 #[cfg(test)]
 mod tests;
 mod unmatched;
@@ -13,8 +21,12 @@ mod unmatched;
 use std::collections::BTreeMap;
 
 use self::{
-    manifests::{Manifests, of_service},
-    unmatched::OtherNamespaces,
+    candidate_index::CandidateIndex,
+    listing::{ServiceNames, list},
+    manifests::Manifests,
+    selection::{Comparisons, MAX_COMPARISONS},
+    service_checks::ServiceChecks,
+    unmatched::Namespaces,
 };
 use super::{
     assume::WorkloadPods,
@@ -25,7 +37,7 @@ use super::{
 use crate::{
     engine::reason::{Finding, Reason},
     inventory::CustomResources,
-    model::{Pod, Service, ServiceType, Text},
+    model::{Pod, Service, Text},
 };
 
 /// The objects that are compared.
@@ -47,72 +59,60 @@ pub struct ComparedObjects<'a> {
 
 /// The findings about Services and workloads, by namespace.
 pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
-    let mut namespaces: BTreeMap<&Text, Manifests<'_>> = BTreeMap::new();
+    findings_within(objects, MAX_COMPARISONS)
+}
+
+/// The same, with a limit on comparisons.
+fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Finding> {
+    let mut all: BTreeMap<&Text, Manifests<'_>> = BTreeMap::new();
     for (place, outcome) in objects.outcomes {
         let workload = &objects.workloads[*place];
-        namespaces.entry(&workload.namespace).or_default().add_workload(workload, outcome);
+        all.entry(&workload.namespace).or_default().workloads.push((workload, outcome));
     }
     for service in objects.services {
-        namespaces.entry(&service.meta.namespace).or_default().services.push(service);
+        all.entry(&service.meta.namespace).or_default().services.push(service);
     }
     for pod in objects.pods {
-        namespaces.entry(pod.namespace()).or_default().pods.push(pod);
+        all.entry(pod.namespace()).or_default().pods.push(pod);
     }
-    let mut findings = Vec::new();
-    for (namespace, manifests) in &mut namespaces {
+    let mut index = CandidateIndex::default();
+    for (namespace, manifests) in &mut all {
         manifests.custom_resources = objects.custom_resources.of(namespace);
+        manifests.index(&mut index);
     }
-    for (namespace, manifests) in &namespaces {
-        let others = OtherNamespaces { all: &namespaces, own: namespace, assumed: objects.assumed_namespace };
-        for &service in &manifests.services {
-            manifests.check_service(service, &others, &mut findings);
-        }
-        for (workload, outcome) in &manifests.workloads {
+    let namespaces = Namespaces { all: &all, index: &index, assumed: objects.assumed_namespace };
+    let mut comparisons = Comparisons::new(comparisons);
+    let mut findings = Vec::new();
+    for (namespace, manifests) in &all {
+        let mut services = ServiceChecks::new(namespace, manifests, &namespaces);
+        services.check(&mut comparisons);
+        let (of_services, backed) = services.finish();
+        findings.extend(of_services);
+        for ((workload, outcome), backed) in manifests.workloads.iter().zip(&backed) {
             findings.extend(check_pods(workload, outcome));
             findings.extend(check_probes(workload));
             findings.extend(manifests.check_governing_service(workload));
+            findings.extend(check_rollout(workload, outcome, &backed.alone));
+            findings.extend(check_readiness(workload, &backed.waiting));
         }
     }
     findings
 }
 
-impl<'a> Manifests<'a> {
-    fn check_service(&self, service: &'a Service, others: &OtherNamespaces<'_, 'a>, findings: &mut Vec<Finding>) {
-        let Some(selector) = service.selector.as_ref().filter(|s| !s.is_empty()) else { return };
-        if service.kind == ServiceType::ExternalName || self.is_recorded() {
-            return;
-        }
-        let selected = self.selected_by(selector);
-        let has_pods = self.pods.iter().any(|p| selector.selects(&p.labels));
-        if selected.is_empty() {
-            if !has_pods {
-                findings.extend(unmatched::finding(service, self, others));
-            }
-            return;
-        }
-        let workloads: Vec<&Workload> = selected.iter().map(|(w, _)| *w).collect();
-        if !has_pods {
-            findings.extend(ports::findings(service, &workloads));
-        }
-        match selected.as_slice() {
-            [(workload, outcome)] => findings.extend(only_workload(service, workload, outcome)),
-            _ => findings.extend(several_workloads(service, &selected)),
-        }
-        findings.extend(workloads.into_iter().filter_map(|w| unprobed(service, w)));
-    }
-
+impl Manifests<'_> {
     /// The Service that gives the pods of a StatefulSet their names.
     fn check_governing_service(&self, workload: &Workload) -> Option<Finding> {
         let WorkloadController::StatefulSet { service_name, .. } = &workload.controller else { return None };
-        let (code, message) = match self.services.iter().find(|s| s.meta.name == *service_name) {
+        let (code, message) = match self.service(service_name) {
             Some(service) if service.headless() => return None,
             Some(_) => (
                 Reason::GoverningServiceNotHeadless,
-                format!("the Service {service_name} in serviceName has a cluster IP: DNS has no names of the pods"),
+                format!("the Service {service_name} in serviceName has a cluster IP: the pods have no DNS names"),
             ),
-            None if service_name.is_empty() => {
-                (Reason::GoverningServiceMissing, "there is no serviceName: DNS has no names of the pods".to_owned())
-            }
+            None if service_name.is_empty() => (
+                Reason::GoverningServiceMissing,
+                "the field serviceName is missing: the pods have no DNS names".to_owned(),
+            ),
             // The Service may be in another file that was not given.
             None if self.services.is_empty() => return None,
             None => (
@@ -125,55 +125,39 @@ impl<'a> Manifests<'a> {
     }
 }
 
-/// What a workload lacks that is the only one behind a Service.
-fn only_workload(service: &Service, workload: &Workload, outcome: &WorkloadPods) -> Option<Finding> {
-    let (kind, name) = (&workload.kind, &workload.name);
-    match outcome {
-        WorkloadPods::None(why) if !why.is_refusal() => {
-            let message = format!("{kind} {name} is the only workload behind the Service and makes no pods: {why}");
-            Some(of_service(Reason::NoReplicas, service, "/spec/selector", message))
-        }
-        WorkloadPods::Assumed(replicas) => {
-            let WorkloadController::Deployment { strategy, .. } = &workload.controller else { return None };
-            if *replicas == 0 || strategy.max_unavailable(*replicas) < *replicas {
-                return None;
-            }
-            let why = if strategy.recreates() { "the strategy is Recreate" } else { "maxUnavailable allows it" };
-            let message = format!(
-                "a rollout may stop all {replicas} pods before new ones are ready ({why}), which leaves Service {} empty",
-                service.meta.name
-            );
-            let pointer = Some("/spec/strategy".to_owned());
-            Some(Finding { pointer, ..Finding::new(Reason::RolloutEmptiesService, workload.key(), message) })
-        }
-        _ => None,
-    }
-}
-
-fn several_workloads(service: &Service, selected: &[(&Workload, &WorkloadPods)]) -> Option<Finding> {
-    let with_pods = || selected.iter().filter(|(_, outcome)| !matches!(outcome, WorkloadPods::OfAnother));
-    if with_pods().count() < 2 {
+/// Whether a rollout may leave the Services empty that have no other workload.
+fn check_rollout(workload: &Workload, outcome: &WorkloadPods, services: &ServiceNames<'_>) -> Option<Finding> {
+    let (WorkloadPods::Assumed(replicas), WorkloadController::Deployment { strategy, .. }) =
+        (outcome, &workload.controller)
+    else {
+        return None;
+    };
+    if services.is_empty() || *replicas == 0 || strategy.max_unavailable(*replicas) < *replicas {
         return None;
     }
-    let names = ports::list(with_pods().map(|(w, _)| format!("{} {}", w.kind, w.name)));
-    let message = format!("the selector matches the pods of several workloads: {names}");
-    Some(of_service(Reason::SeveralWorkloads, service, "/spec/selector", message))
+    let why = if strategy.recreates() { "the strategy is Recreate" } else { "maxUnavailable allows it" };
+    let pods = match replicas {
+        1 => "its only pod before a new one is".to_owned(),
+        n => format!("all {n} pods before new ones are"),
+    };
+    let message = format!("a rollout may stop {pods} ready ({why}), which leaves {} empty", services.text());
+    let pointer = Some("/spec/strategy".to_owned());
+    Some(Finding { pointer, ..Finding::new(Reason::RolloutEmptiesService, workload.key(), message) })
 }
 
-/// A container without a readiness probe is ready as soon as it runs. Jobs end, and need none; nor do the pods of a Service
-/// that publishes them before they are ready.
-fn unprobed(service: &Service, workload: &Workload) -> Option<Finding> {
+/// A container without a readiness probe is ready as soon as it runs. Jobs end, and need none.
+fn check_readiness(workload: &Workload, services: &ServiceNames<'_>) -> Option<Finding> {
     let is_job = matches!(workload.controller, WorkloadController::Job(_) | WorkloadController::CronJob { .. });
     // One container with a probe is enough to hold a pod back.
     let template = &workload.template;
-    if is_job || service.publish_not_ready || template.containers == 0 || template.unprobed.len() < template.containers
-    {
+    if is_job || services.is_empty() || template.containers == 0 || template.unprobed.len() < template.containers {
         return None;
     }
-    let containers = ports::list(template.unprobed.iter().map(ToString::to_string));
+    let containers = list(template.unprobed.iter());
     let message = format!(
-        "no container ({containers}) has a readinessProbe: Service {} sends to each pod as soon as it runs",
-        service.meta.name
+        "no container ({containers}) has a readinessProbe: {} {} to each pod as soon as it runs",
+        services.text(),
+        services.verb("sends", "send")
     );
     let pointer = Some("/spec/template/spec/containers".to_owned());
     Some(Finding { pointer, ..Finding::new(Reason::NoReadinessProbe, workload.key(), message) })
@@ -200,9 +184,7 @@ fn check_pods(workload: &Workload, outcome: &WorkloadPods) -> Option<Finding> {
             };
             (Reason::PodsRefused, pointer, format!("no pod is made: {why}"))
         }
-        WorkloadPods::Waiting(count) if *count > 0 => {
-            (Reason::NoNodeFits, "/spec/template/spec", format!("no node of the input fits: {count} pods wait"))
-        }
+        WorkloadPods::Waiting(count) if *count > 0 => (Reason::NoNodeFits, "/spec/template/spec", waiting_text(*count)),
         WorkloadPods::TooMany(count) => {
             let message = format!("{count} pods are not assumed: they are too many, with those of the other workloads");
             (Reason::TooManyPods, "/spec/replicas", message)
@@ -210,4 +192,11 @@ fn check_pods(workload: &Workload, outcome: &WorkloadPods) -> Option<Finding> {
         _ => return None,
     };
     Some(Finding { pointer: Some(pointer.to_owned()), ..Finding::new(code, workload.key(), message) })
+}
+
+fn waiting_text(count: u32) -> String {
+    match count {
+        1 => "no node of the input fits: 1 pod waits".to_owned(),
+        n => format!("no node of the input fits: {n} pods wait"),
+    }
 }

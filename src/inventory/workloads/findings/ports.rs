@@ -1,91 +1,177 @@
 //! Whether the containers of workloads have the ports that a Service sends to.
 
-use super::matching::letters;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{letters::letters, listing::list, manifests::WorkloadOutcome, matching::workload_name};
 use crate::{
     engine::reason::{Finding, Reason, Severity},
     inventory::workloads::workload::Workload,
-    model::{ContainerPort, Service, ServicePort, TargetPort, Text, protocol_or_tcp},
+    model::{ContainerPort, Service, TargetPort, Text, protocol_or_tcp},
 };
 
-/// The findings about the ports of a Service that selects these workloads.
-pub(super) fn findings<'a>(service: &'a Service, selected: &'a [&'a Workload]) -> impl Iterator<Item = Finding> + 'a {
-    service.ports.iter().enumerate().flat_map(move |(i, port)| {
-        let found = match &port.target_port {
-            TargetPort::Name(name) if !name.is_empty() => match named(name, port, selected) {
-                Some((code, message)) => vec![(code, code.severity(), message)],
-                None => missing_in_some(name, port, selected),
-            },
-            TargetPort::Number(number) if *number != 0 => numbered(*number, port, selected).into_iter().collect(),
-            _ => numbered(port.port, port, selected).into_iter().collect(),
-        };
-        let pointer = Some(format!("/spec/ports/{i}/targetPort"));
-        found.into_iter().map(move |(code, severity, message)| Finding {
-            pointer: pointer.clone(),
-            severity,
-            ..Finding::new(code, service.key(), message)
-        })
-    })
+/// How many workloads are named that lack a port, each with the names that it has.
+const NAMED: usize = 20;
+/// How many names of ports are compared with one that is missing.
+const COMPARED: usize = 100;
+
+/// What is wrong with a port of a Service.
+#[derive(Clone, Debug)]
+struct PortFault {
+    code: Reason,
+    severity: Severity,
+    message: String,
 }
 
-/// The workloads that lack a named port which others have. A Service may be meant for some of its pods, so that only what
-/// looks like a mistake of typing is a warning.
-fn missing_in_some(name: &Text, port: &ServicePort, selected: &[&Workload]) -> Vec<(Reason, Severity, String)> {
-    let without = selected.iter().filter_map(|workload| {
-        let (code, message) = named(name, port, &[*workload])?;
-        let is_typo = ports(&[*workload]).any(|p| !p.name.is_empty() && p.name != *name && letters(&p.name, name) <= 2);
-        let severity = if is_typo { Severity::Warning } else { Severity::Info };
-        Some((code, severity, format!("{message}; other workloads behind the Service have it")))
-    });
-    without.collect()
-}
-
-fn ports<'a>(selected: &'a [&Workload]) -> impl Iterator<Item = &'a ContainerPort> {
-    selected.iter().flat_map(|w| w.template.ports.iter())
-}
-
-fn named(name: &Text, port: &ServicePort, selected: &[&Workload]) -> Option<(Reason, String)> {
-    let protocol = protocol_or_tcp(&port.protocol);
-    let of_name: Vec<&ContainerPort> = ports(selected).filter(|p| p.name == *name).collect();
-    if of_name.iter().any(|p| protocol_or_tcp(&p.protocol) == protocol) {
-        return None;
+impl PortFault {
+    fn new(code: Reason, message: String) -> Self {
+        Self { code, severity: code.severity(), message }
     }
-    let of = list(selected.iter().map(|w| format!("{} {}", w.kind, w.name)));
-    if let Some(other) = of_name.first() {
-        let has = protocol_or_tcp(&other.protocol);
-        let message = format!("the port {name} of {of} has the protocol {has}, and that of the Service {protocol}");
-        return Some((Reason::ProtocolMismatch, message));
-    }
-    let names = list(ports(selected).filter(|p| !p.name.is_empty()).map(|p| p.name.to_string()));
-    let has = if names.is_empty() { "no port has a name".to_owned() } else { format!("the names are {names}") };
-    Some((Reason::NamedPortMissing, format!("no container of {of} has a port named {name}; {has}")))
 }
 
-fn numbered(number: i32, port: &ServicePort, selected: &[&Workload]) -> Option<(Reason, Severity, String)> {
-    let protocol = protocol_or_tcp(&port.protocol);
-    if ports(selected).any(|p| p.number == number && protocol_or_tcp(&p.protocol) == protocol) {
-        return None;
-    }
-    let of = list(selected.iter().map(|w| format!("{} {}", w.kind, w.name)));
-    let numbers = list(ports(selected).map(|p| match protocol_or_tcp(&p.protocol) {
-        "TCP" => p.number.to_string(),
-        other => format!("{}/{other}", p.number),
-    }));
-    let has = if numbers.is_empty() { "they declare none".to_owned() } else { format!("they declare {numbers}") };
-    let message = format!("no container of {of} declares the port {number} ({protocol}); {has}");
-    Some((Reason::TargetPortUndeclared, Reason::TargetPortUndeclared.severity(), message))
+/// The ports of the workloads that a selector selects. Any number of Services may have the selector.
+#[derive(Debug)]
+pub(super) struct SelectedPorts<'a> {
+    workloads: &'a [WorkloadOutcome<'a>],
+    /// The protocols of each name, with the places of the workloads that have it.
+    by_name: BTreeMap<&'a Text, Vec<(usize, &'a str)>>,
+    numbers: BTreeSet<(i32, &'a str)>,
+    /// The names of the workloads.
+    workload_names: String,
+    port_names: String,
+    port_numbers: String,
+    /// What was found for a name or a number, and a protocol.
+    found: BTreeMap<(TargetKey<'a>, &'a str), Vec<PortFault>>,
 }
 
-/// The first texts, each once, and the number of the others.
-pub(super) fn list(texts: impl Iterator<Item = String>) -> String {
-    const SHOWN: usize = 5;
-    let mut all: Vec<String> = Vec::new();
-    for text in texts {
-        if !all.contains(&text) && all.len() < 100 {
-            all.push(text);
+/// A target port, as it is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TargetKey<'a> {
+    Name(&'a Text),
+    Number(i32),
+}
+
+impl<'a> SelectedPorts<'a> {
+    /// The ports of these workloads.
+    pub(super) fn new(workloads: &'a [WorkloadOutcome<'a>]) -> Self {
+        let ports = || workloads.iter().flat_map(|(w, _)| w.template.ports.iter());
+        let mut by_name: BTreeMap<&Text, Vec<(usize, &str)>> = BTreeMap::new();
+        for (place, (workload, _)) in workloads.iter().enumerate() {
+            for port in workload.template.ports.iter().filter(|p| !p.name.is_empty()) {
+                by_name.entry(&port.name).or_default().push((place, protocol_or_tcp(&port.protocol)));
+            }
+        }
+        Self {
+            workloads,
+            by_name,
+            numbers: ports().map(|p| (p.number, protocol_or_tcp(&p.protocol))).collect(),
+            workload_names: list(workloads.iter().map(|(w, _)| workload_name(w))),
+            port_names: names(ports()),
+            port_numbers: list(ports().map(|p| match protocol_or_tcp(&p.protocol) {
+                "TCP" => p.number.to_string(),
+                other => format!("{}/{other}", p.number),
+            })),
+            found: BTreeMap::new(),
         }
     }
-    let more = all.len().saturating_sub(SHOWN);
-    all.truncate(SHOWN);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    all.join(", ") + &rest
+
+    /// Adds the findings about the ports of a Service that selects the workloads.
+    pub(super) fn check(&mut self, service: &'a Service, findings: &mut Vec<Finding>) {
+        for (i, port) in service.ports.iter().enumerate() {
+            let target = match &port.target_port {
+                TargetPort::Name(name) if !name.is_empty() => TargetKey::Name(name),
+                TargetPort::Number(number) if *number != 0 => TargetKey::Number(*number),
+                _ => TargetKey::Number(port.port),
+            };
+            let key = (target, protocol_or_tcp(&port.protocol));
+            if !self.found.contains_key(&key) {
+                let found = self.faults(key);
+                self.found.insert(key, found);
+            }
+            findings.extend(self.found.get(&key).into_iter().flatten().map(|fault| Finding {
+                pointer: Some(format!("/spec/ports/{i}/targetPort")),
+                severity: fault.severity,
+                ..Finding::new(fault.code, service.key(), fault.message.clone())
+            }));
+        }
+    }
+
+    fn faults(&self, (target, protocol): (TargetKey<'a>, &str)) -> Vec<PortFault> {
+        match target {
+            TargetKey::Number(number) => self.numbered(number, protocol).into_iter().collect(),
+            TargetKey::Name(name) => match self.named(name, protocol) {
+                Some(fault) => vec![fault],
+                None => self.missing_in_some(name, protocol),
+            },
+        }
+    }
+
+    fn numbered(&self, number: i32, protocol: &str) -> Option<PortFault> {
+        if self.numbers.contains(&(number, protocol)) {
+            return None;
+        }
+        let has = match self.port_numbers.as_str() {
+            "" => "they declare none".to_owned(),
+            numbers => format!("they declare {numbers}"),
+        };
+        let of = &self.workload_names;
+        let message = format!("no container of {of} declares the port {number} ({protocol}); {has}");
+        Some(PortFault::new(Reason::TargetPortUndeclared, message))
+    }
+
+    /// The fault of a name that no workload has.
+    fn named(&self, name: &Text, protocol: &str) -> Option<PortFault> {
+        let of_name = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        if of_name.iter().any(|(_, has)| *has == protocol) {
+            return None;
+        }
+        let other = of_name.first().map(|(_, has)| *has);
+        Some(missing(name, protocol, &self.workload_names, other, &self.port_names))
+    }
+
+    /// The workloads that lack a named port which others have. A Service may be meant for some of its pods, so that only
+    /// what looks like a mistake of typing is a warning.
+    fn missing_in_some(&self, name: &Text, protocol: &str) -> Vec<PortFault> {
+        let having = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        let mut having: Vec<usize> =
+            having.iter().filter(|(_, has)| *has == protocol).map(|(place, _)| *place).collect();
+        having.dedup();
+        let count = self.workloads.len() - having.len();
+        let mut having = having.into_iter().peekable();
+        let is_without = |place: &usize| having.next_if_eq(place).is_none();
+        let without: Vec<usize> = (0..self.workloads.len()).filter(is_without).take(NAMED).collect();
+        let mut faults: Vec<PortFault> =
+            without.iter().map(|place| lacking(name, protocol, self.workloads[*place].0)).collect();
+        if let Some(last) = faults.last_mut().filter(|_| count > NAMED) {
+            last.message += &format!("; {} more lack it", count - NAMED);
+        }
+        faults
+    }
+}
+
+/// The fault of a port that other workloads have.
+fn lacking(name: &Text, protocol: &str, workload: &Workload) -> PortFault {
+    let ports = &workload.template.ports;
+    let other = ports.iter().find(|p| p.name == *name).map(|p| protocol_or_tcp(&p.protocol));
+    let fault = missing(name, protocol, &workload_name(workload), other, &names(ports.iter()));
+    let is_typo = |p: &ContainerPort| !p.name.is_empty() && p.name != *name && letters(&p.name, name) <= 2;
+    let severity = if ports.iter().take(COMPARED).any(is_typo) { Severity::Warning } else { Severity::Info };
+    PortFault { severity, message: format!("{}; other workloads behind the Service have it", fault.message), ..fault }
+}
+
+/// The fault of a name that the workloads `of` do not have, or have with the protocol `other`.
+fn missing(name: &Text, protocol: &str, of: &str, other: Option<&str>, names: &str) -> PortFault {
+    if let Some(has) = other {
+        let message = format!("the port {name} of {of} has the protocol {has}, and that of the Service {protocol}");
+        return PortFault::new(Reason::ProtocolMismatch, message);
+    }
+    let has = match names {
+        "" => "no port has a name".to_owned(),
+        one if !one.contains(", ") => format!("the only name is {one}"),
+        names => format!("the names are {names}"),
+    };
+    PortFault::new(Reason::NamedPortMissing, format!("no container of {of} has a port named {name}; {has}"))
+}
+
+fn names<'p>(ports: impl Iterator<Item = &'p ContainerPort>) -> String {
+    list(ports.map(|p| &*p.name))
 }

@@ -1,76 +1,91 @@
-//! A Service whose selector matches no workload and no pod of its namespace, and what was probably meant.
+//! A selector that matches no workload and no pod of its namespace, and what was probably meant.
 
 use std::collections::BTreeMap;
 
 use super::{
-    manifests::{Manifests, of_service},
-    matching::NearMiss,
+    candidate_index::CandidateIndex, manifests::Manifests, near_miss::NearbyCandidates, selection::Comparisons,
 };
 use crate::{
-    engine::reason::{Finding, Reason, Severity},
-    model::{Labels, Service, Text},
+    engine::reason::{Reason, Severity},
+    model::{Labels, Text},
 };
 
-/// The namespaces beside the one of a Service.
-pub(super) struct OtherNamespaces<'n, 'a> {
+/// The namespaces, and all that is in them.
+pub(super) struct Namespaces<'n, 'a> {
     pub(super) all: &'n BTreeMap<&'a Text, Manifests<'a>>,
-    pub(super) own: &'a Text,
+    pub(super) index: &'n CandidateIndex<'a>,
     /// The namespace of objects that do not name one: these may be applied anywhere.
     pub(super) assumed: &'a str,
 }
 
-/// The finding about a Service that selects nothing in its namespace.
-pub(super) fn finding<'a>(
-    service: &'a Service,
-    manifests: &Manifests<'a>,
-    others: &OtherNamespaces<'_, 'a>,
-) -> Option<Finding> {
-    let selector = service.selector.as_ref()?;
-    let nearest = NearMiss::find(selector, manifests.candidates());
-    if nearest.as_ref().is_none_or(|n| !n.is_typo())
-        && let Some(finding) = others.finding(service, selector)
-    {
-        return Some(finding);
-    }
-    let nearest = nearest?;
-    let message = format!("the selector matches no workload and no pod; nearest: {}", nearest.text());
-    let custom = manifests.custom_resources.map(|custom| format!("pods of {custom}"));
-    let of_others = custom.or_else(|| {
-        let is_system = service.meta.namespace == "kube-system";
-        is_system.then(|| "pods that the cluster itself runs in kube-system".to_owned())
-    });
-    // What looks like a mistake of typing is one all the same.
-    if let Some(pods) = of_others.filter(|_| !nearest.is_typo()) {
-        let message = format!("{message}; not checked: whether it matches {pods}");
-        return Some(of_service(Reason::SelectorNotChecked, service, "/spec/selector", message));
-    }
-    let finding = of_service(Reason::SelectorMatchesNoTemplate, service, "/spec/selector", message);
-    let siblings = manifests.services.iter().filter(|s| s.meta.name != service.meta.name);
-    if nearest.may_come_at_run_time(siblings.filter_map(|s| s.selector.as_ref())) {
-        return Some(Finding { severity: Severity::Info, ..finding });
-    }
-    Some(finding)
+/// What is wrong with a selector.
+#[derive(Clone, Debug)]
+pub(super) struct SelectorFault {
+    pub(super) code: Reason,
+    pub(super) severity: Severity,
+    pub(super) message: String,
 }
 
-impl OtherNamespaces<'_, '_> {
-    /// A workload of another namespace that the selector matches.
-    fn finding(&self, service: &Service, selector: &Labels) -> Option<Finding> {
-        let others = self.all.iter().filter(|(namespace, _)| **namespace != self.own);
-        let (namespace, manifests, candidate) = others.into_iter().find_map(|(namespace, manifests)| {
-            let candidate = manifests.candidates().find(|c| c.is_selected_by(selector))?;
-            Some((*namespace, manifests, candidate))
-        })?;
+impl SelectorFault {
+    pub(super) fn new(code: Reason, message: String) -> Self {
+        Self { code, severity: code.severity(), message }
+    }
+}
+
+impl<'a> Namespaces<'_, 'a> {
+    /// What is wrong with a selector that selects nothing in `namespace`; `None` if nothing is known of it.
+    pub(super) fn unmatched(
+        &self,
+        namespace: &Text,
+        selector: &'a Labels,
+        nearby: &NearbyCandidates<'a>,
+        comparisons: &mut Comparisons,
+    ) -> Option<SelectorFault> {
+        let manifests = self.all.get(namespace)?;
+        let nearest = nearby.nearest(selector);
+        if nearest.as_ref().is_none_or(|n| !n.is_typo())
+            && let Some(fault) = self.of_other(namespace, selector, comparisons)
+        {
+            return Some(fault);
+        }
+        let nearest = nearest?;
+        let message = format!("the selector matches no workload and no pod; nearest: {}", nearest.text());
+        let custom = manifests.custom_resources.map(|custom| format!("pods of {custom}"));
+        let of_others = custom.or_else(|| {
+            let is_system = namespace == "kube-system";
+            is_system.then(|| "pods that the cluster itself runs in kube-system".to_owned())
+        });
+        // What looks like a mistake of typing is one all the same.
+        if let Some(pods) = of_others.filter(|_| !nearest.is_typo()) {
+            let message = format!("{message}; not checked: whether it matches {pods}");
+            return Some(SelectorFault::new(Reason::SelectorNotChecked, message));
+        }
+        let fault = SelectorFault::new(Reason::SelectorMatchesNoTemplate, message);
+        if nearest.may_come_at_run_time(manifests.selectors_of(nearest.candidate)) {
+            return Some(SelectorFault { severity: Severity::Info, ..fault });
+        }
+        Some(fault)
+    }
+
+    /// The fault of a selector that matches a workload of another namespace.
+    fn of_other(&self, own: &Text, selector: &Labels, comparisons: &mut Comparisons) -> Option<SelectorFault> {
+        let here = &self.all.get(own)?.places;
+        let mut places = self.index.places(selector, 0..here.start);
+        places.extend(self.index.places(selector, here.end..self.index.len()));
+        comparisons.take(places.len())?;
+        let mut candidates = places.into_iter().map(|place| self.index.at(place));
+        let candidate = candidates.find(|c| !c.is_recorded() && c.is_selected_by(selector))?;
+        let namespace = candidate.namespace();
         let message = format!(
             "the selector matches {} of namespace {namespace}; a Service selects pods of its own namespace",
             candidate.name()
         );
-        let finding = of_service(Reason::OtherNamespace, service, "/spec/selector", message);
+        let fault = SelectorFault::new(Reason::OtherNamespace, message);
         // An object without a namespace may be applied to the right one; and pods that have a Service of their own are
         // probably not those that are meant.
-        let is_known = [self.own, namespace].iter().all(|n| n.as_str() != self.assumed);
-        let is_served =
-            |s: &&Service| s.selector.as_ref().is_some_and(|s| !s.is_empty() && candidate.is_selected_by(s));
-        let is_meant = is_known && !manifests.services.iter().copied().any(|s| is_served(&s));
-        Some(if is_meant { Finding { severity: Severity::Warning, ..finding } } else { finding })
+        let is_known = [own, namespace].iter().all(|n| n.as_str() != self.assumed);
+        let is_served = || self.all.get(namespace).is_some_and(|m| m.selectors_of(candidate).next().is_some());
+        let is_meant = is_known && !is_served();
+        Some(if is_meant { SelectorFault { severity: Severity::Warning, ..fault } } else { fault })
     }
 }

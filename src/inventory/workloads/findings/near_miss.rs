@@ -1,0 +1,158 @@
+//! The workload or pod that a selector almost matches.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    letters::{letters, letters_below},
+    matching::Candidate,
+};
+use crate::{
+    engine::label_values::{LabelValues, NEIGHBOURS},
+    model::{Labels, Text},
+};
+
+/// The most candidates that share a label, or a value, with a selector and are compared with it.
+const MAX_ALIKE: usize = 64;
+/// The most labels of a selector by which candidates are looked for.
+const MAX_LABELS: usize = 64;
+
+/// The candidates of a namespace, by what a selector that matches none of them may have almost.
+#[derive(Debug)]
+pub(super) struct NearbyCandidates<'a> {
+    all: Vec<Candidate<'a>>,
+    /// By key.
+    by_key: BTreeMap<&'a Text, LabelValues<'a>>,
+    /// The places of the candidates that have a value under any key.
+    by_value: BTreeMap<&'a Text, Vec<usize>>,
+}
+
+impl<'a> NearbyCandidates<'a> {
+    /// An index of these candidates.
+    pub(super) fn new(all: Vec<Candidate<'a>>) -> Self {
+        let mut this = Self { all, by_key: BTreeMap::new(), by_value: BTreeMap::new() };
+        if this.all.len() <= NEIGHBOURS {
+            return this;
+        }
+        for (place, candidate) in this.all.iter().enumerate() {
+            for (key, value) in candidate.labels().iter() {
+                this.by_key.entry(key).or_default().push(value, place);
+                this.by_value.entry(value).or_default().push(place);
+            }
+        }
+        this.by_key.values_mut().for_each(LabelValues::sort);
+        this
+    }
+
+    /// The candidate that comes closest to `selector`.
+    pub(super) fn nearest(&self, selector: &'a Labels) -> Option<NearMiss<'a>> {
+        NearMiss::find(selector, self.close(selector).into_iter().map(|place| self.all[place]))
+    }
+
+    /// The places of the candidates that may be meant: all if they are few; otherwise some that have a label, or a value,
+    /// of the selector, and those that have a value close to a wanted one.
+    fn close(&self, selector: &Labels) -> BTreeSet<usize> {
+        if self.all.len() <= NEIGHBOURS {
+            return (0..self.all.len()).collect();
+        }
+        let mut close = BTreeSet::from([0]);
+        for (key, wanted) in selector.iter().take(MAX_LABELS) {
+            if let Some(values) = self.by_key.get(key) {
+                close.extend(values.equal(wanted).take(MAX_ALIKE));
+                close.extend(values.neighbours(wanted));
+            }
+            close.extend(self.by_value.get(wanted).into_iter().flatten().take(MAX_ALIKE));
+        }
+        close
+    }
+}
+
+/// A candidate that a selector almost matches.
+#[derive(Debug)]
+pub(super) struct NearMiss<'a> {
+    pub(super) candidate: Candidate<'a>,
+    /// How many labels of the selector its pods have.
+    same: usize,
+    /// The labels of the selector that its pods do not have.
+    differing: Vec<(&'a Text, &'a Text)>,
+    /// How many letters differ in all of them.
+    distance: usize,
+}
+
+impl<'a> NearMiss<'a> {
+    /// The candidate that comes closest.
+    fn find(selector: &'a Labels, candidates: impl Iterator<Item = Candidate<'a>>) -> Option<Self> {
+        let mut best: Option<Self> = None;
+        for candidate in candidates {
+            best = Self::better(selector, candidate, best.as_ref()).or(best);
+        }
+        best
+    }
+
+    /// The candidate, if it comes closer than the best one so far. Nothing is computed beyond the point where it is known
+    /// to be farther.
+    fn better(selector: &'a Labels, candidate: Candidate<'a>, best: Option<&Self>) -> Option<Self> {
+        let differing = || selector.iter().filter(|(key, value)| !candidate.may_have(key, value));
+        let most = best.map_or(usize::MAX, |b| b.differing.len());
+        let count = differing().take(most.saturating_add(1)).count();
+        if count > most {
+            return None;
+        }
+        let limit = best.filter(|b| b.differing.len() == count).map_or(usize::MAX, |b| b.distance);
+        let labels = candidate.labels();
+        let mut distance = 0;
+        for (key, value) in differing() {
+            distance += match labels.get(key) {
+                Some(other) => letters_below(value, other, limit - distance)?,
+                None => almost_key(labels, key, value).map_or(key.len(), |k| letters(key, k).min(key.len())),
+            };
+            if distance >= limit {
+                return None;
+            }
+        }
+        let same = selector.len() - count;
+        (distance < limit).then(|| Self { candidate, same, distance, differing: differing().collect() })
+    }
+
+    /// Whether it looks like a mistake of typing: the pods have the other labels, and of this one almost the value, or the
+    /// value under almost the key.
+    pub(super) fn is_typo(&self) -> bool {
+        let [(key, value)] = self.differing.as_slice() else { return false };
+        let labels = self.candidate.labels();
+        if labels.contains_key(key) { self.distance <= 2 } else { almost_key(labels, key, value).is_some() }
+    }
+
+    /// Whether the pods may get the missing labels while they run, as programs mark the leader of a group: they have the
+    /// other labels, and either they are such a group, or another Service selects them by the other labels.
+    pub(super) fn may_come_at_run_time(&self, mut selectors: impl Iterator<Item = &'a Labels>) -> bool {
+        let labels = self.candidate.labels();
+        let is_new =
+            |(key, value): &(&Text, &Text)| !labels.contains_key(key) && almost_key(labels, key, value).is_none();
+        let is_wider = |other: &Labels| {
+            other.len() <= self.same
+                && self.candidate.is_selected_by(other)
+                && other.iter().all(|(key, _)| !self.differing.iter().any(|(k, _)| *k == key))
+        };
+        self.same > 0
+            && self.differing.iter().all(is_new)
+            && (self.candidate.has_members() || selectors.any(|other| !other.is_empty() && is_wider(other)))
+    }
+
+    /// What differs, for a message.
+    pub(super) fn text(&self) -> String {
+        let labels = self.candidate.labels();
+        let difference = |(key, value): &(&Text, &Text)| match labels.get(key) {
+            Some(other) => format!("{key}={other} instead of {value}"),
+            None => match almost_key(labels, key, value) {
+                Some(other) => format!("{other}={value} instead of {key}={value}"),
+                None => format!("no label {key}={value}"),
+            },
+        };
+        let all: Vec<String> = self.differing.iter().take(3).map(difference).collect();
+        format!("{}, which has {}", self.candidate.name(), all.join(", "))
+    }
+}
+
+/// The key under which the labels have `value`, if it is `key` but for a letter or two.
+fn almost_key<'a>(labels: &'a Labels, key: &str, value: &Text) -> Option<&'a Text> {
+    labels.iter().find(|(k, v)| *v == value && letters(key, k) <= 2).map(|(k, _)| k)
+}

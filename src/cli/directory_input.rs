@@ -8,7 +8,7 @@ use std::{
 use anyhow::{anyhow, bail};
 
 use super::{
-    input_paths::expand,
+    input_paths::ExpandedPaths,
     input_texts::InputFile,
     manifest_texts::{ManifestTexts, Manifests, SkippedFile},
     messages,
@@ -27,7 +27,7 @@ const MAX_MANIFEST: u64 = 4 << 20;
 /// The files that the arguments name.
 pub(super) struct InputFiles {
     /// Files of directories that may be manifests, or parts of charts and kustomizations.
-    found: Vec<PathBuf>,
+    found: ExpandedPaths,
     /// Files that are given by name, and large ones.
     pub(super) objects: Vec<PathBuf>,
 }
@@ -37,8 +37,9 @@ impl InputFiles {
     pub(super) fn of(paths: &[PathBuf]) -> anyhow::Result<Self> {
         let is_small = |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() <= MAX_MANIFEST);
         let is_found = |path: &PathBuf| !paths.contains(path) && is_small(path);
-        let (found, objects) = expand(paths)?.into_iter().partition(is_found);
-        Ok(Self { found, objects })
+        let ExpandedPaths { files, special } = ExpandedPaths::of(paths)?;
+        let (found, objects) = files.into_iter().partition(is_found);
+        Ok(Self { found: ExpandedPaths { files: found, special }, objects })
     }
 
     /// Reads the manifests of directories, without other files and patches, which are counted. Returns the files that have

@@ -12,39 +12,59 @@ use anyhow::{Context, anyhow, ensure};
 use super::{messages, suggestion::nearest};
 
 /// The files that the arguments name, with directories replaced by the files in them.
-pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            let before = files.len();
-            walk(path, &mut files)?;
-            ensure!(files.len() > before, "{}: contains no *.yaml, *.yml or *.json files", path.display());
-        } else {
-            files.push(path.clone());
-        }
-    }
-    ensure!(files.iter().filter(|f| is_stdin(f)).count() <= 1, "standard input (-) can be read only once");
-    Ok(files)
+#[derive(Debug, Default)]
+pub(super) struct ExpandedPaths {
+    /// The files.
+    pub(super) files: Vec<PathBuf>,
+    /// What is in a directory under the name of a manifest and cannot be read as a file: links to nothing, named pipes,
+    /// sockets and devices.
+    pub(super) special: Vec<PathBuf>,
 }
 
-/// Adds the files below a directory in order of their names. Links to directories are not followed: they may form a
-/// circle.
-fn walk(directory: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let context = || format!("cannot read {}", directory.display());
-    let mut entries = directory.read_dir().and_then(Iterator::collect::<io::Result<Vec<_>>>).with_context(context)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        if entry.file_name().as_encoded_bytes().starts_with(b".") {
-            continue;
+impl ExpandedPaths {
+    /// Expands these arguments.
+    pub(super) fn of(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let mut all = Self::default();
+        for path in paths {
+            if path.is_dir() {
+                let before = all.files.len();
+                all.walk(path)?;
+                ensure!(all.files.len() > before, "{}: contains no *.yaml, *.yml or *.json files", path.display());
+            } else {
+                all.files.push(path.clone());
+            }
         }
-        if entry.file_type().with_context(context)?.is_dir() {
-            walk(&path, files)?;
-        } else if has_known_extension(&path) && path.is_file() {
-            files.push(path);
-        }
+        ensure!(all.files.iter().filter(|f| is_stdin(f)).count() <= 1, "standard input (-) can be read only once");
+        Ok(all)
     }
-    Ok(())
+
+    /// Adds the files below a directory in order of their names. Links to directories are not followed: they may form a
+    /// circle.
+    fn walk(&mut self, directory: &Path) -> anyhow::Result<()> {
+        let context = || format!("cannot read {}", directory.display());
+        let mut entries =
+            directory.read_dir().and_then(Iterator::collect::<io::Result<Vec<_>>>).with_context(context)?;
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let path = entry.path();
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            if entry.file_type().with_context(context)?.is_dir() {
+                self.walk(&path)?;
+            } else if has_known_extension(&path) && path.is_file() {
+                self.files.push(path);
+            } else if has_known_extension(&path) && !path.is_dir() {
+                self.special.push(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files that the arguments name, without those that cannot be read.
+pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(ExpandedPaths::of(paths)?.files)
 }
 
 /// Whether the name of a file says that it holds manifests.

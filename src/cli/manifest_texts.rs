@@ -9,7 +9,7 @@ use std::{
 use anyhow::ensure;
 
 use super::{
-    input_paths::{expand, is_stdin, open},
+    input_paths::{ExpandedPaths, is_stdin, open},
     input_texts::InputFile,
 };
 use crate::{
@@ -87,13 +87,14 @@ enum ReadFile {
 impl ManifestTexts {
     /// Reads files, directories and standard input.
     pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
-        Self::of(expand(paths)?, |path| paths.contains(path))
+        Self::of(ExpandedPaths::of(paths)?, |path| paths.contains(path))
     }
 
     /// Reads files. `named` says whether one was given by name: then it is meant to be a manifest.
-    pub(super) fn of(files: Vec<PathBuf>, named: impl Fn(&PathBuf) -> bool) -> anyhow::Result<Self> {
-        let mut all = Self { texts: Vec::new(), skipped: Vec::new() };
-        for path in files {
+    pub(super) fn of(paths: ExpandedPaths, named: impl Fn(&PathBuf) -> bool) -> anyhow::Result<Self> {
+        let skipped = |path: PathBuf| SkippedFile { file: path.display().to_string(), why: Skip::SpecialFile };
+        let mut all = Self { texts: Vec::new(), skipped: paths.special.into_iter().map(skipped).collect() };
+        for path in paths.files {
             match read_file(&path, named(&path))? {
                 ReadFile::Text(text) => all.texts.push(text),
                 ReadFile::Skipped(file) => all.skipped.push(file),

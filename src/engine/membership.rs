@@ -63,7 +63,9 @@ pub(crate) fn not_ready_detail(pod: &Pod) -> String {
         (status, "") => format!("condition Ready is {status}"),
         (status, reason) => format!("condition Ready is {status} ({reason})"),
     };
-    if why.unscheduled {
+    if why.scheduling_gated {
+        text.push_str("; it waits until its schedulingGates are removed");
+    } else if why.unscheduled {
         text.push_str("; it waits for a node");
     }
     for (container, reason) in why.containers.iter().take(NAMED) {

@@ -49,7 +49,7 @@ code_table! {
     /// The pod has no address yet.
     NoPodIp("no-pod-ip", Warning, "Wait until the pod is scheduled and its network is set up; see the pod's events.");
     /// The pod has no address of the required family.
-    FamilyMismatch("family-mismatch", Warning, "Give the pod an address of this family (dual-stack cluster), or change spec.ipFamilies of the Service.");
+    FamilyMismatch("family-mismatch", Warning, "Change spec.ipFamilies of the Service to a family that the pods have. In a dual-stack cluster, find out why the pod has no address of this family.");
     /// The address of the pod is not an IP address. Releases from 1.33 print `<nil>` for it, and the API refuses every such write. Roster leaves the pod out.
     UnparsablePodIp("unparsable-pod-ip", Error, "Repair the program that writes status.podIPs (the network plugin or the kubelet).");
     /// No container of the pod has a port with the name in `targetPort`.

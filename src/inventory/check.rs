@@ -41,7 +41,7 @@ pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &m
             found.name(&s.meta.name, NameForm::Subdomain);
             for (i, port) in s.ports.iter().flatten().enumerate() {
                 if let Some(n) = port.port {
-                    found.port(i64::from(n), || format!("/ports/{i}/port"));
+                    found.slice_port(n, || format!("/ports/{i}/port"));
                 }
                 found.protocol(port.protocol.as_deref().unwrap_or_default(), || format!("/ports/{i}"));
             }
@@ -108,6 +108,15 @@ impl NameAndPortCheck<'_> {
     fn port(&mut self, number: i64, place: impl FnOnce() -> String) {
         if !(1..=65_535).contains(&number) {
             self.push(Reason::InvalidPort, || (format!("port {number} is not from 1 to 65535"), place()));
+        }
+    }
+
+    /// An API server stores any number in a slice.
+    fn slice_port(&mut self, number: i32, place: impl FnOnce() -> String) {
+        if !(1..=65_535).contains(&number) {
+            let message =
+                format!("port {number} is not from 1 to 65535: an API server stores it, and no proxy can use it");
+            self.push(Reason::InvalidPort, || (message, place()));
         }
     }
 

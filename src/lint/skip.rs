@@ -28,6 +28,8 @@ pub enum Skip {
     RosterFile,
     /// Nothing but comments.
     Empty,
+    /// A link to nothing, a named pipe, a socket or a device.
+    SpecialFile,
 }
 
 impl Skip {
@@ -73,8 +75,9 @@ impl Skip {
             Self::Kustomization => ("kustomization", "kustomizations"),
             Self::Patch => ("patch", "patches"),
             Self::NotManifest => ("without apiVersion and kind", "without apiVersion and kind"),
-            Self::RosterFile => ("file of roster", "files of roster"),
+            Self::RosterFile => ("Roster file", "Roster files"),
             Self::Empty => ("empty", "empty"),
+            Self::SpecialFile => ("broken link or special file", "broken links or special files"),
         }
     }
 }

@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 
 use super::finding_key::{FindingKey, plain};
 use crate::model::{
-    Labels,
+    Labels, ObjectKey,
+    defaults::DEFAULT_NAMESPACE,
     installed::POLICY_GROUP,
     json::{message::message, raw::JsonMembers},
     wildcard,
@@ -121,8 +122,20 @@ impl Waivers {
 impl Waiver {
     fn covers(&self, finding: &FindingKey<'_>) -> bool {
         self.code == finding.code
-            && (self.object.is_empty() || wildcard::matches(&self.object, &finding.object.to_string()))
+            && (self.object.is_empty() || self.names(finding.object))
             && (self.file.is_empty() || wildcard::matches(plain(&self.file), plain(finding.file)))
+    }
+}
+
+impl Waiver {
+    /// Whether it names the object. Without a namespace, an object is in `default`.
+    fn names(&self, object: &ObjectKey) -> bool {
+        let placed = || {
+            let namespace =
+                if object.namespace.is_empty() { DEFAULT_NAMESPACE.into() } else { object.namespace.clone() };
+            ObjectKey { namespace, ..object.clone() }
+        };
+        wildcard::matches(&self.object, &object.to_string()) || wildcard::matches(&self.object, &placed().to_string())
     }
 }
 
@@ -164,7 +177,6 @@ fn annotation(object: &RawValue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ObjectKey;
 
     fn is_code(code: &str) -> bool {
         ["no-replicas", "external-ip"].contains(&code)
@@ -184,6 +196,27 @@ mod tests {
             let (found, wrong) = annotation_waivers(&raw, is_code);
             let found: Vec<(&str, &str)> = found.list.iter().map(|w| (w.code.as_str(), w.reason.as_str())).collect();
             assert_eq!((found, wrong), (waivers, faults), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_object_without_a_namespace_is_in_default() {
+        for (pattern, namespace, want) in [
+            ("Service default/web", "", true),
+            ("Service web", "", true),
+            ("Service default/*", "", true),
+            ("Service default/web", "default", true),
+            ("Service web", "default", false),
+            ("Service default/web", "shop", false),
+        ] {
+            let waiver = Waiver {
+                code: "x".to_owned(),
+                reason: "y".to_owned(),
+                object: pattern.to_owned(),
+                file: String::new(),
+            };
+            let object = ObjectKey::new("Service", &namespace.into(), &"web".into());
+            assert_eq!(waiver.names(&object), want, "{pattern} {namespace}");
         }
     }
 

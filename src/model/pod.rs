@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
 
 use super::{
     Labels, ObjectKey, ObjectRef, OwnerReference, PodIp, Text,
@@ -53,6 +53,8 @@ pub struct NotReadyDetail {
     pub reason: Text,
     /// Whether the pod waits for a node (`PodScheduled` is not true).
     pub unscheduled: bool,
+    /// Whether it waits until its scheduling gates are removed: the scheduler does not look for a node before.
+    pub scheduling_gated: bool,
     /// Containers that are not ready, each with the reason it waits or ended for.
     pub containers: Vec<(Text, Text)>,
     /// Readiness gates whose condition is not true.
@@ -114,6 +116,11 @@ impl Pod {
         matches!(self.readiness, PodReadiness::Ready)
     }
 
+    /// Whether it waits until its scheduling gates are removed.
+    pub fn is_gated(&self) -> bool {
+        matches!(&self.readiness, PodReadiness::NotReady(why) if why.scheduling_gated)
+    }
+
     /// Kind, namespace and name.
     pub fn key(&self) -> ObjectKey {
         ObjectKey::new("Pod", self.namespace(), self.name())
@@ -172,6 +179,8 @@ struct RawSpec {
     init_containers: Vec<RawContainer>,
     #[serde(deserialize_with = "nullable")]
     readiness_gates: Vec<RawGate>,
+    #[serde(deserialize_with = "nullable")]
+    scheduling_gates: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize, Default)]
@@ -324,10 +333,14 @@ impl From<RawPod> for Pod {
 
 fn why_not_ready(ready: Option<&RawCondition>, spec: &RawSpec, status: &RawStatus) -> NotReadyDetail {
     let is_true = |kind: &str| status.conditions.iter().any(|c| c.kind == kind && c.status == "True");
+    let scheduled = status.conditions.iter().find(|c| c.kind == "PodScheduled");
+    // An API server adds the condition to a new pod with gates.
+    let is_new = status.is_empty() && !spec.scheduling_gates.is_empty();
     NotReadyDetail {
         status: ready.map(|c| c.status.clone()).unwrap_or_default(),
         reason: ready.map(|c| c.reason.clone()).unwrap_or_default(),
-        unscheduled: status.conditions.iter().any(|c| c.kind == "PodScheduled" && c.status != "True"),
+        unscheduled: is_new || scheduled.is_some_and(|c| c.status != "True"),
+        scheduling_gated: is_new || scheduled.is_some_and(|c| c.status != "True" && c.reason == "SchedulingGated"),
         containers: status
             .container_statuses
             .iter()
@@ -358,6 +371,28 @@ mod tests {
         let PodReadiness::NotReady(why) = &pod.readiness else { unreachable!() };
         assert_eq!(why.containers, [("c".into(), "CrashLoopBackOff".into())]);
         assert_eq!(why.gates, ["lb"]);
+    }
+
+    #[test]
+    fn scheduling_gates_hold_a_pod_until_they_are_removed() {
+        let gates = r#""schedulingGates":[{"name":"quota"}]"#;
+        let of = |status: &str, reason: &str| {
+            let condition = format!(r#"{{"type":"PodScheduled","status":"{status}","reason":"{reason}"}}"#);
+            format!(r#"{{"conditions":[{condition}]}}"#)
+        };
+        for (spec, status, unscheduled, gated) in [
+            (gates, "{}".to_owned(), true, true),
+            ("", "{}".to_owned(), false, false),
+            (r#""schedulingGates":[]"#, "null".to_owned(), false, false),
+            (gates, of("False", "SchedulingGated"), true, true),
+            ("", of("False", "Unschedulable"), true, false),
+            ("", of("True", ""), false, false),
+        ] {
+            let text = format!(r#"{{"metadata":{{"name":"a"}},"spec":{{{spec}}},"status":{status}}}"#);
+            let pod: Pod = serde_json::from_str(&text).unwrap();
+            let PodReadiness::NotReady(why) = &pod.readiness else { unreachable!() };
+            assert_eq!((why.unscheduled, pod.is_gated()), (unscheduled, gated), "{text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What Roster fills in is what a real API server fills in, and what an API server refuses is an error of `roster lint`:
 //! random manifests, created as dry runs on a cluster with one address family and on one with both.
 //!
-//! Refusals are compared of Pods, Endpoints and EndpointSlices in both directions; those of Services are counted.
+//! Refusals are compared in both directions.
 
 mod manifests;
 mod odd_values;

@@ -61,6 +61,8 @@ pub enum WorkloadPods {
     None(NoPods),
     /// This many pods wait, because no node fits.
     Waiting(u32),
+    /// This many pods wait until their scheduling gates are removed.
+    Gated(u32),
     /// It makes more pods than are assumed.
     TooMany(u32),
 }
@@ -130,12 +132,16 @@ fn pods_of(
     }
     let is_named = !is_daemon && !scheduling.node_name.is_empty();
     let place = |i: usize| match fitting.as_slice() {
+        _ if scheduling.gated => Place::Unscheduled,
         [] if is_named => Place::Named(&scheduling.node_name),
         [] => Place::Unscheduled,
         nodes => Place::Node(nodes[i % nodes.len()]),
     };
     let places: Vec<Place<'_>> = (0..count).map(place).collect();
     maker.make(workload, &places, pods);
+    if scheduling.gated && number > 0 {
+        return WorkloadPods::Gated(number);
+    }
     let waits = number == 0 || matches!(places.first(), Some(Place::Unscheduled));
     if waits { WorkloadPods::Waiting(number) } else { WorkloadPods::Assumed(number) }
 }

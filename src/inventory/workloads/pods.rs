@@ -136,7 +136,11 @@ fn prototype(workload: &Workload) -> Pod {
         has_pod_ip: false,
         pod_ip_family: crate::model::Family::V4,
         ips: smallvec::SmallVec::new(),
-        readiness: PodReadiness::NotReady(Box::new(NotReadyDetail { unscheduled: true, ..NotReadyDetail::default() })),
+        readiness: PodReadiness::NotReady(Box::new(NotReadyDetail {
+            unscheduled: true,
+            scheduling_gated: template.scheduling.gated,
+            ..NotReadyDetail::default()
+        })),
         has_status: true,
     };
     Defaults::default().fill_pod(&mut pod, &mut Assumptions::default());

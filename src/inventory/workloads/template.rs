@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
 
 use super::scheduling::{NodeTerm, Scheduling, Toleration};
 use crate::model::{ContainerPort, Labels, RawContainerPort, TargetPort, Text, protocol_or_tcp, wire::nullable};
@@ -95,6 +95,8 @@ struct RawSpec {
     affinity: RawAffinity,
     #[serde(deserialize_with = "nullable")]
     tolerations: Vec<Toleration>,
+    #[serde(deserialize_with = "nullable")]
+    scheduling_gates: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize, Default)]
@@ -184,6 +186,7 @@ impl From<RawTemplate> for PodTemplate {
                 node_selector: spec.node_selector,
                 required: spec.affinity.node_affinity.required.map(|r| r.node_selector_terms),
                 tolerations: spec.tolerations,
+                gated: !spec.scheduling_gates.is_empty(),
             },
         }
     }

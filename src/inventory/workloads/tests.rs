@@ -371,6 +371,7 @@ fn pods_without_a_node_wait_and_named_nodes_need_not_exist() {
     let one = nodes(&[json!({"metadata": {"name": "n1"}})]);
     for (template, want, outcome) in [
         (json!({"nodeSelector": {"disk": "ssd"}}), "web-assumed-1@  false", WorkloadPods::Waiting(1)),
+        (json!({"schedulingGates": [{"name": "quota"}]}), "web-assumed-1@  false", WorkloadPods::Gated(1)),
         (json!({"nodeName": "far"}), "web-assumed-1@far 192.0.2.1 true", WorkloadPods::Assumed(1)),
         (json!({"nodeName": "n1"}), "web-assumed-1@n1 192.0.2.1 true", WorkloadPods::Assumed(1)),
     ] {

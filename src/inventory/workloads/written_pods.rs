@@ -46,8 +46,8 @@ fn label(pod: &mut Pod, node: &Node) {
 }
 
 impl Defaults<'_> {
-    /// Whether a pod was written by hand: nothing has run it.
+    /// Whether a pod was written by hand and a cluster would run it. It leaves a pod that has scheduling gates as it is.
     pub fn is_written(&self, pod: &Pod) -> bool {
-        !pod.has_status && !pod.deleting && self.apply_to(&pod.reference.uid, &pod.resource_version)
+        !pod.has_status && !pod.deleting && !pod.is_gated() && self.apply_to(&pod.reference.uid, &pod.resource_version)
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     faults::{Faults, quoted},
-    values::not_qualified,
+    values::{not_one_of, not_qualified},
 };
 use crate::{
     engine::reason::Reason,
@@ -179,7 +179,7 @@ impl Rule {
                 Some("is not a DNS subdomain: lower case letters, digits, '-' and '.'".to_owned())
             }
             Self::QualifiedName => not_qualified(text).map(|why| format!("is not a qualified name: {why}")),
-            Self::OneOf(words) if !words.contains(&text) => Some(format!("is not one of {}", words.join(", "))),
+            Self::OneOf(words) if !words.contains(&text) => Some(not_one_of(words)),
             _ => None,
         }
     }

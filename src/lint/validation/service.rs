@@ -108,6 +108,11 @@ impl ServiceSpec {
     pub(super) fn read(object: &RawValue) -> Option<Self> {
         serde_json::from_str::<Manifest>(object.get()).ok().map(|manifest| manifest.spec)
     }
+
+    /// The type, with its default.
+    fn kind(&self) -> &str {
+        if self.kind.is_empty() { "ClusterIP" } else { &self.kind }
+    }
 }
 
 /// Checks the spec of a Service, which is at `root`; its addresses apart.
@@ -153,36 +158,19 @@ fn check_affinity(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_
 
 /// Fields that only some types of Services may have.
 fn check_type(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
-    let kind = if spec.kind.is_empty() { "ClusterIP" } else { spec.kind.as_str() };
+    let kind = spec.kind();
+    if kind == "ExternalName" {
+        check_external_name(spec, root, faults);
+    } else {
+        check_cluster_ip(spec, root, faults);
+    }
     let is_balanced = kind == "LoadBalancer";
-    let is_external = is_balanced || kind == "NodePort" || !spec.external_ips.is_empty();
+    let is_external = is_balanced || kind == "NodePort" || (kind == "ClusterIP" && !spec.external_ips.is_empty());
     let mut refuse =
         |field: &str, message: String| faults.add(Reason::InvalidValue, Pointer::Key(root, field), message);
-    if kind == "ExternalName" {
-        let name = spec.external_name.strip_suffix('.').unwrap_or(&spec.external_name);
-        if name.is_empty() {
-            refuse("externalName", "a Service of type ExternalName needs a name".to_owned());
-        } else if !dns::is_subdomain(name.as_bytes()) {
-            refuse("externalName", format!("{} is not a DNS name of lower case letters", quoted(name)));
-        }
-        for (field, is_set) in [
-            ("clusterIP", !spec.cluster_ip.is_empty()),
-            ("ipFamilies", !spec.ip_families.is_empty()),
-            ("ipFamilyPolicy", spec.ip_family_policy.as_deref().is_some_and(|policy| !policy.is_empty())),
-        ] {
-            if is_set {
-                refuse(field, "a Service of type ExternalName cannot have it".to_owned());
-            }
-        }
-        return;
-    }
-    if spec.cluster_ip == "None" && matches!(kind, "NodePort" | "LoadBalancer") {
-        refuse("clusterIP", format!("a Service of type {kind} cannot be headless"));
-    } else if !matches!(spec.cluster_ip.as_str(), "" | "None") && spec.cluster_ip.parse::<std::net::IpAddr>().is_err() {
-        refuse("clusterIP", format!("{} is neither an IP address nor None", quoted(&spec.cluster_ip)));
-    }
     if !spec.external_traffic_policy.is_empty() && !is_external {
-        refuse("externalTrafficPolicy", format!("a Service of type {kind} without external IPs cannot have it"));
+        let without = if kind == "ClusterIP" { " without external IPs" } else { "" };
+        refuse("externalTrafficPolicy", format!("a Service of type {kind}{without} cannot have it"));
     }
     for (field, is_set) in [
         ("loadBalancerClass", spec.load_balancer_class.is_some()),
@@ -200,13 +188,46 @@ fn check_type(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
         let message = "it is for type LoadBalancer with externalTrafficPolicy: Local".to_owned();
         refuse("healthCheckNodePort", message);
     }
+}
+
+/// The name that a Service of type `ExternalName` stands for, and the addresses that it cannot have.
+fn check_external_name(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+    let mut refuse =
+        |field: &str, message: String| faults.add(Reason::InvalidValue, Pointer::Key(root, field), message);
+    let name = spec.external_name.strip_suffix('.').unwrap_or(&spec.external_name);
+    if name.is_empty() {
+        refuse("externalName", "a Service of type ExternalName needs a name".to_owned());
+    } else if !dns::is_subdomain(name.as_bytes()) {
+        refuse("externalName", format!("{} is not a DNS name of lower case letters", quoted(name)));
+    }
+    for (field, is_set) in [
+        ("clusterIP", !spec.cluster_ip.is_empty()),
+        ("ipFamilies", !spec.ip_families.is_empty()),
+        ("ipFamilyPolicy", spec.ip_family_policy.as_deref().is_some_and(|policy| !policy.is_empty())),
+    ] {
+        if is_set {
+            refuse(field, "a Service of type ExternalName cannot have it".to_owned());
+        }
+    }
+}
+
+/// The cluster IP, and that there are ports for it.
+fn check_cluster_ip(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+    let kind = spec.kind();
+    let field = Pointer::Key(root, "clusterIP");
+    if spec.cluster_ip == "None" && matches!(kind, "NodePort" | "LoadBalancer") {
+        faults.add(Reason::InvalidValue, field, format!("a Service of type {kind} cannot be headless"));
+    } else if !matches!(spec.cluster_ip.as_str(), "" | "None") && spec.cluster_ip.parse::<std::net::IpAddr>().is_err() {
+        let message = format!("{} is neither an IP address nor None", quoted(&spec.cluster_ip));
+        faults.add(Reason::InvalidValue, field, message);
+    }
     if spec.ports.is_empty() && spec.cluster_ip != "None" {
         faults.add(Reason::MissingField, Pointer::Key(root, "ports"), "a Service that is not headless needs a port");
     }
 }
 
 fn check_ports(spec: &ServiceSpec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
-    let kind = if spec.kind.is_empty() { "ClusterIP" } else { spec.kind.as_str() };
+    let kind = spec.kind();
     let (mut names, mut numbers, mut node_ports) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for (i, port) in spec.ports.iter().enumerate() {
         let at = Pointer::Index(list, i);

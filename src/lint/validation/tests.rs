@@ -113,6 +113,27 @@ fn pod(more: &Value) -> Vec<String> {
     found.iter().map(|field| field.strip_prefix("spec.").unwrap().to_owned()).collect()
 }
 
+/// The findings about a Service of type ExternalName with these fields of the spec.
+#[test]
+fn external_names_are_those_of_an_api_server() {
+    for (spec, want) in [
+        (json!({ "ports": [{ "port": 80 }], "internalTrafficPolicy": "Local" }), &[][..]),
+        (json!({ "healthCheckNodePort": 30_000 }), &["spec.healthCheckNodePort"]),
+        (json!({ "loadBalancerClass": "a/b" }), &["spec.loadBalancerClass"]),
+        (json!({ "allocateLoadBalancerNodePorts": true }), &["spec.allocateLoadBalancerNodePorts"]),
+        (json!({ "loadBalancerSourceRanges": ["10.0.0.0/8"] }), &["spec.loadBalancerSourceRanges"]),
+        (json!({ "externalTrafficPolicy": "Local" }), &["spec.externalTrafficPolicy"]),
+        (json!({ "externalIPs": ["10.1.2.3"], "externalTrafficPolicy": "Local" }), &["spec.externalTrafficPolicy"]),
+        (json!({ "clusterIP": "None" }), &["spec.clusterIP"]),
+        (json!({ "externalName": "" }), &["spec.externalName"]),
+    ] {
+        let mut fields_of_spec = json!({ "type": "ExternalName", "externalName": "example.org" });
+        fields_of_spec.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        let found = fields(&object("v1", "Service", json!({ "spec": fields_of_spec })));
+        assert_eq!(found, want, "{spec}");
+    }
+}
+
 #[test]
 fn specs_of_pods_are_those_of_an_api_server() {
     let long = "x".repeat(64);

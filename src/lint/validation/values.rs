@@ -45,8 +45,16 @@ pub(super) fn one_of(value: &str, allowed: &[&str], at: Pointer<'_>, faults: &mu
 /// Reports a value that is not one of those allowed, also if it is empty.
 pub(super) fn one_of_given(value: Option<&str>, allowed: &[&str], at: Pointer<'_>, faults: &mut Faults<'_>) {
     if let Some(value) = value.filter(|value| !allowed.contains(value)) {
-        let message = format!("{} is not one of {}", quoted(value), allowed.join(", "));
+        let message = format!("{} {}", quoted(value), not_one_of(allowed));
         faults.add(Reason::InvalidValue, at, message);
+    }
+}
+
+/// That a value is not one of those allowed.
+pub(super) fn not_one_of(allowed: &[&str]) -> String {
+    match allowed {
+        [only] => format!("is not {only}, the only value that is allowed"),
+        several => format!("is not one of {}", several.join(", ")),
     }
 }
 

@@ -179,7 +179,10 @@ fn spec_of_pod() -> Values {
         ),
         ("/spec/hostAliases", vec![json!([{ "ip": "x" }]), json!([{ "ip": "127.0.0.1", "hostnames": ["a", "B"] }])]),
         ("/spec/readinessGates/0/conditionType", vec![json!("a/b"), json!("a b"), json!("")]),
-        ("/spec/schedulingGates", vec![json!([{ "name": "a b" }]), json!([{ "name": "a" }, { "name": "a" }])]),
+        (
+            "/spec/schedulingGates",
+            vec![json!([{ "name": "a b" }]), json!([{ "name": "a" }]), json!([{ "name": "a" }, { "name": "a" }])],
+        ),
         ("/spec/terminationGracePeriodSeconds", vec![json!(-1), json!(0), json!("5")]),
         ("/spec/activeDeadlineSeconds", vec![json!(0), json!(1)]),
         ("/spec/shareProcessNamespace", vec![json!(true)]),

@@ -19,7 +19,7 @@ const OF_THE_CLUSTER: &[&str] = &[
 ];
 
 /// The kinds whose refusals are all found. The others are counted.
-const COMPLETE: &[&str] = &["Pod", "Endpoints", "EndpointSlice"];
+const COMPLETE: &[&str] = &["Pod", "Service", "Endpoints", "EndpointSlice"];
 
 /// Manifests, and what an API server said to each.
 #[derive(Default)]

@@ -132,6 +132,12 @@ fn a_directory_may_hold_anything() {
         },
     });
     assert_eq!((&document["summary"], ran.code, ran.err.as_str()), (&want, 0, ""));
+    let folder = directory(&[("web.yaml", DEPLOYMENT)]);
+    std::os::unix::fs::symlink("gone.yaml", folder.path().join("link.yaml")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket.yaml")).unwrap();
+    let ran = roster(&["lint", folder.path().to_str().unwrap()]);
+    let want = "1 document: 0 errors, 0 warnings; not checked: 2 broken links or special files\n";
+    assert_eq!((ran.code, ran.out.as_str()), (0, want), "{}", ran.err);
     let broken = directory(&[("a.yaml", "apiVersion: v1\nkind: [\n"), ("b.yaml", DEPLOYMENT)]);
     let ran = lint(broken.path(), &[]);
     assert_eq!((ran.code, findings(&ran, broken.path())), (2, vec!["a.yaml:2 error invalid-object".to_owned()]));

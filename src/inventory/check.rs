@@ -7,13 +7,13 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::{findings::Findings, objects::AnyObject};
 use crate::{
     engine::reason::{Finding, Reason},
-    model::{ObjectKey, Pod, Service, ServicePort, ServiceType, TargetPort, dns},
+    model::{ObjectKey, Pod, Service, ServicePort, ServiceType, TargetPort, dns, json::raw::is_name_generated},
 };
 
 /// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input, and `text` is its JSON, which
 /// has positions that the model does not.
 pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &mut Findings) {
-    let mut found = NameAndPortCheck { object, at, problems };
+    let mut found = NameAndPortCheck { object, text, at, problems };
     match object {
         AnyObject::Service(s) => {
             found.name(&s.meta.name, NameForm::Label);
@@ -94,15 +94,21 @@ impl NameForm {
 
 struct NameAndPortCheck<'a> {
     object: &'a AnyObject,
+    /// Its JSON.
+    text: &'a str,
     at: &'a dyn fmt::Display,
     problems: &'a mut Findings,
 }
 
 impl NameAndPortCheck<'_> {
     fn name(&mut self, name: &str, rule: NameForm) {
-        if !rule.holds(name) {
+        if !rule.holds(name) && !(name.is_empty() && self.is_name_generated()) {
             self.push(Reason::InvalidName, || (rule.broken(name), "/metadata/name".to_owned()));
         }
+    }
+
+    fn is_name_generated(&self) -> bool {
+        serde_json::from_str(self.text).is_ok_and(is_name_generated)
     }
 
     fn port(&mut self, number: i64, place: impl FnOnce() -> String) {
@@ -224,6 +230,31 @@ mod tests {
         check(&AnyObject::Service(serde_json::from_str(&text).unwrap()), &text, &"", &mut problems);
         let place = |p: &Finding| format!("{} {}", p.code, p.pointer.as_deref().unwrap_or_default());
         problems.as_slice().iter().map(place).collect()
+    }
+
+    #[test]
+    fn an_api_server_makes_a_name_of_a_prefix() {
+        for (metadata, want) in [
+            (r#"{"name":"web"}"#, None),
+            (r#"{"generateName":"web-"}"#, None),
+            (r#"{"name":"","generateName":"web-"}"#, None),
+            ("{}", Some(Reason::InvalidName)),
+            (r#"{"generateName":""}"#, Some(Reason::InvalidName)),
+        ] {
+            let text = format!(r#"{{"metadata":{metadata}}}"#);
+            let mut problems = Findings::default();
+            check(&AnyObject::Pod(serde_json::from_str(&text).unwrap()), &text, &"", &mut problems);
+            assert_eq!(problems.iter().map(|p| p.code).next(), want, "{metadata}");
+        }
+    }
+
+    #[test]
+    fn a_port_of_a_slice_may_have_any_number() {
+        let text = r#"{"metadata":{"name":"a"},"addressType":"IPv4","endpoints":[],"ports":[{"name":"","protocol":"TCP","port":0}]}"#;
+        let mut problems = Findings::default();
+        check(&AnyObject::EndpointSlice(serde_json::from_str(text).unwrap()), text, &"", &mut problems);
+        let messages: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+        assert_eq!(messages, ["port 0 is not from 1 to 65535: an API server stores it, and no proxy can use it"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod manifests;
 mod odd_values;
 mod refusals;
+mod workloads;
 
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
@@ -25,6 +26,7 @@ use crate::parity::rng::Rng;
 use manifests::{NODE, manifest};
 use odd_values::make_odd;
 use refusals::Refusals;
+use workloads::odd_workload;
 
 /// The node port that some manifests name.
 const CHOSEN_NODE_PORT: i32 = 30_080;
@@ -32,6 +34,8 @@ const CHOSEN_NODE_PORT: i32 = 30_080;
 const MANIFESTS: u64 = 2500;
 /// Manifests with an odd value or two, in addition.
 const ODD: u64 = 2000;
+/// Workloads with an odd value or two, of which only the refusals are compared.
+const WORKLOADS: u64 = 1000;
 const SEED: u64 = 20_261_122;
 /// The least that must be accepted of all, so that the comparison says something.
 const ACCEPTED: usize = 2500;
@@ -113,6 +117,11 @@ fn compare(plane: &ControlPlane, families: &str, cluster: u64) -> Seen {
             seen.differences.push(format!("{families}: {sent}\n  stored {wanted}\n  filled {got}"));
         }
     }
+    let workloads = (0..WORKLOADS).map(|i| odd_workload(SEED + 2, cluster * WORKLOADS + i));
+    let requests: Vec<(String, Value)> = workloads.map(|o| (path(&o), o)).collect();
+    for ((_, sent), told) in requests.iter().zip(api.try_all(&requests)) {
+        seen.refusals.add(sent, &told);
+    }
     seen.disagreements = seen.refusals.compare(families);
     seen
 }
@@ -125,7 +134,12 @@ fn odd_manifest(index: u64) -> Value {
 
 /// The collection in the namespace `default`; the object may not name one.
 fn path(object: &Value) -> String {
+    let of_group = |kind: &str| {
+        let group = object["apiVersion"].as_str().unwrap();
+        format!("/apis/{group}/namespaces/default/{}s", kind.to_lowercase())
+    };
     match object["kind"].as_str().unwrap() {
+        kind if object["apiVersion"] != "v1" && kind != "EndpointSlice" => of_group(kind),
         "EndpointSlice" => "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices".to_owned(),
         "Endpoints" => "/api/v1/namespaces/default/endpoints".to_owned(),
         kind => format!("/api/v1/namespaces/default/{}s", kind.to_lowercase()),

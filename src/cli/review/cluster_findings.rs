@@ -13,7 +13,7 @@ use crate::{
     engine::reason::{Finding, Reason},
     inventory::Inventory,
     lint::scopes,
-    model::ObjectKey,
+    model::{ObjectKey, json::raw::is_name_generated},
 };
 
 /// Kinds of which directories hold several versions, one for each cluster.
@@ -64,7 +64,7 @@ const NO_GROUP: usize = usize::MAX;
 /// Returns the places of those that are replaced.
 fn report_duplicates(items: &mut [ReviewedObject<'_>], groups: &[usize], sources: &SourceArgs) -> BTreeSet<usize> {
     let mut places: BTreeMap<(usize, &str, ObjectKey), Vec<usize>> = BTreeMap::new();
-    for (place, item) in items.iter().enumerate().filter(|(_, item)| !item.key.name.is_empty()) {
+    for (place, item) in items.iter().enumerate().filter(|(_, item)| is_named(item)) {
         let folder = item.file.rsplit_once('/').map_or("", |(folder, _)| folder);
         // Two files may hold what a cluster printed at different times.
         let folder = if item.is_recorded() { item.file } else { folder };
@@ -91,6 +91,11 @@ fn report_duplicates(items: &mut [ReviewedObject<'_>], groups: &[usize], sources
         replaced.extend(places);
     }
     replaced
+}
+
+/// Whether the object has a name of its own. Of two with one `generateName`, none replaces the other.
+fn is_named(item: &ReviewedObject<'_>) -> bool {
+    !item.key.name.is_empty() && !is_name_generated(&item.document.raw)
 }
 
 /// The group of each object: that of its file.

@@ -3,7 +3,7 @@
 //! ```text
 //! object ─► object_type   (api_kinds: what Kubernetes has)
 //!        ─► schema_walk   (fields.json.gz: names and types of Kubernetes' published schemas)         ─┐
-//!        ─► object_meta   (names and labels)                                                         ─┤
+//!        ─► object_meta, owners   (names, labels, owners and finalizers)                             ─┤
 //!        ─► service, endpoints, endpoint_slice, workload_spec, pod_spec, pod  (values, by the kind)  ─┴─► findings
 //! ```
 //!
@@ -18,8 +18,10 @@ mod endpoint_slice;
 mod endpoints;
 mod faults;
 mod field;
+mod metrics;
 mod object_meta;
 mod object_type;
+mod owners;
 mod pod;
 mod pod_spec;
 mod schema;
@@ -60,29 +62,36 @@ pub fn check(object: &RawValue, key: &ObjectKey) -> Validation {
     if let Some(root) = root {
         schema_walk::walk(object, schemas, root, &mut faults);
         object_meta::check(object, &meta.kind, &mut faults);
-        check_kind(object, &meta.kind, &mut faults);
+        check_kind(object, &meta, &mut faults);
     }
     Validation { findings: faults.into_findings(), has_schema: root.is_some() }
 }
 
 /// Checks the values that only objects of this kind have.
-fn check_kind(object: &RawValue, kind: &str, faults: &mut Faults<'_>) {
+fn check_kind(object: &RawValue, meta: &values::TypeMeta, faults: &mut Faults<'_>) {
+    let kind = meta.kind.as_str();
+    let Ok(value) = serde_json::from_str(object.get()) else { return };
+    owners::check(&value, kind, faults);
     if kind == "Service" {
         let Some(spec) = service::ServiceSpec::read(object) else { return };
         let root = Pointer::At("/spec");
         service::check(&spec, &root, faults);
         return service_addresses::check(&spec, &root, faults);
     }
-    let Ok(value) = serde_json::from_str(object.get()) else { return };
     match kind {
         "Endpoints" => endpoints::check(&value, faults),
         "EndpointSlice" => endpoint_slice::check(&value, faults),
         _ => {
             pod_spec::check(&value, kind, faults);
             workload_spec::check(object, kind, faults);
+            if kind == "HorizontalPodAutoscaler" && meta.api_version == "autoscaling/v2" {
+                metrics::check(&value, faults);
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod workload_tests;

@@ -45,6 +45,10 @@ pub(super) fn check(object: &Value, kind: &str, faults: &mut Faults<'_>) {
         return pod.require("the template has no spec", faults);
     }
     check_restart_policy(&pod, policies, faults);
+    let deadline = pod.key("activeDeadlineSeconds");
+    if policies == ALWAYS && deadline.is_set() {
+        deadline.refuse(format!("the pods of a {kind} cannot have it"), faults);
+    }
     check_pod(&pod, PodPlace::Template, &claims(&spec), faults);
 }
 

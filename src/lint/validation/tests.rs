@@ -6,13 +6,13 @@ use super::check;
 use crate::model::{ObjectKey, json::pointer::field_path};
 
 /// The fields of the findings about an object.
-fn fields(object: &Value) -> Vec<String> {
+pub(super) fn fields(object: &Value) -> Vec<String> {
     let raw = RawValue::from_string(object.to_string()).unwrap();
     let key = ObjectKey::new(object["kind"].as_str().unwrap(), &"default".into(), &"web".into());
     check(&raw, &key).findings.iter().map(|f| field_path(f.pointer.as_deref().unwrap_or_default())).collect()
 }
 
-fn object(api_version: &str, kind: &str, fields: Value) -> Value {
+pub(super) fn object(api_version: &str, kind: &str, fields: Value) -> Value {
     let mut object = json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": "web" } });
     let Value::Object(fields) = fields else { panic!("not an object") };
     object.as_object_mut().unwrap().extend(fields);

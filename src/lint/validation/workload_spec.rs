@@ -8,7 +8,10 @@ use super::{
     faults::{Faults, quoted},
     values::{lenient, one_of},
 };
-use crate::{engine::reason::Reason, model::json::pointer::Pointer};
+use crate::{
+    engine::reason::Reason,
+    model::{dns, json::pointer::Pointer},
+};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -57,6 +60,26 @@ struct Spec {
     failed_jobs_history_limit: i64,
     #[serde(deserialize_with = "lenient")]
     ttl_seconds_after_finished: i64,
+    #[serde(deserialize_with = "lenient")]
+    active_deadline_seconds: i64,
+    #[serde(deserialize_with = "lenient")]
+    service_name: String,
+    #[serde(deserialize_with = "lenient")]
+    ordinals: Ordinals,
+    #[serde(deserialize_with = "lenient")]
+    time_zone: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    manual_selector: bool,
+    #[serde(deserialize_with = "lenient")]
+    selector: Option<Value>,
+}
+
+/// The numbers of the pods of a StatefulSet.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Ordinals {
+    #[serde(deserialize_with = "lenient")]
+    start: i64,
 }
 
 /// How pods are replaced.
@@ -76,6 +99,8 @@ struct RollingUpdate {
     max_unavailable: Value,
     #[serde(deserialize_with = "lenient")]
     max_surge: Value,
+    #[serde(deserialize_with = "lenient")]
+    partition: i64,
 }
 
 /// Checks the spec of a workload or of an autoscaler.
@@ -92,9 +117,7 @@ pub(super) fn check(object: &RawValue, kind: &str, faults: &mut Faults<'_>) {
         "Deployment" => check_deployment(&spec, &root, faults),
         "DaemonSet" => check_daemon_set(&spec.update_strategy, &Pointer::Key(&root, "updateStrategy"), faults),
         "StatefulSet" => check_stateful_set(&spec, &root, faults),
-        "Job" => {
-            one_of(&spec.completion_mode, &["NonIndexed", "Indexed"], Pointer::Key(&root, "completionMode"), faults);
-        }
+        "Job" => check_job(&spec, &root, faults),
         "CronJob" => check_cron_job(&spec, &root, faults),
         "HorizontalPodAutoscaler" => check_autoscaler(&spec, &root, faults),
         _ => {}
@@ -109,6 +132,7 @@ pub(super) fn check(object: &RawValue, kind: &str, faults: &mut Faults<'_>) {
         ("successfulJobsHistoryLimit", spec.successful_jobs_history_limit),
         ("failedJobsHistoryLimit", spec.failed_jobs_history_limit),
         ("ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
+        ("activeDeadlineSeconds", spec.active_deadline_seconds),
     ] {
         if number < 0 {
             faults.add(Reason::InvalidValue, Pointer::Key(&root, field), "it is negative");
@@ -125,7 +149,7 @@ fn check_deployment(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
         Some(_) if kind == "Recreate" => {
             faults.add(Reason::InvalidValue, update, "a strategy of type Recreate cannot have it");
         }
-        Some(RollingUpdate { max_unavailable, max_surge }) => {
+        Some(RollingUpdate { max_unavailable, max_surge, .. }) => {
             check_share(max_unavailable, 100, &Pointer::Key(&update, "maxUnavailable"), faults);
             check_share(max_surge, i64::MAX, &Pointer::Key(&update, "maxSurge"), faults);
             if share(max_unavailable) == Some(0) && share(max_surge) == Some(0) {
@@ -145,7 +169,7 @@ fn check_deployment(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
 
 fn check_daemon_set(Strategy { kind, rolling_update }: &Strategy, at: &Pointer<'_>, faults: &mut Faults<'_>) {
     one_of(kind, &["RollingUpdate", "OnDelete"], Pointer::Key(at, "type"), faults);
-    let Some(RollingUpdate { max_unavailable, max_surge }) = rolling_update.as_ref().filter(|_| kind != "OnDelete")
+    let Some(RollingUpdate { max_unavailable, max_surge, .. }) = rolling_update.as_ref().filter(|_| kind != "OnDelete")
     else {
         return;
     };
@@ -171,6 +195,14 @@ fn check_daemon_set(Strategy { kind, rolling_update }: &Strategy, at: &Pointer<'
 fn check_stateful_set(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     let policy = &spec.pod_management_policy;
     one_of(policy, &["OrderedReady", "Parallel"], Pointer::Key(root, "podManagementPolicy"), faults);
+    if !spec.service_name.is_empty() && !dns::is_label(spec.service_name.as_bytes()) {
+        let message = format!("{} is not the name of a Service", quoted(&spec.service_name));
+        faults.add(Reason::InvalidValue, Pointer::Key(root, "serviceName"), message);
+    }
+    if spec.ordinals.start < 0 {
+        let ordinals = Pointer::Key(root, "ordinals");
+        faults.add(Reason::InvalidValue, Pointer::Key(&ordinals, "start"), "it is negative");
+    }
     let Strategy { kind, rolling_update } = &spec.update_strategy;
     let at = Pointer::Key(root, "updateStrategy");
     one_of(kind, &["RollingUpdate", "OnDelete"], Pointer::Key(&at, "type"), faults);
@@ -179,7 +211,10 @@ fn check_stateful_set(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) 
         Some(_) if kind == "OnDelete" => {
             faults.add(Reason::InvalidValue, update, "a strategy of type OnDelete cannot have it");
         }
-        Some(RollingUpdate { max_unavailable, .. }) => {
+        Some(RollingUpdate { max_unavailable, partition, .. }) => {
+            if *partition < 0 {
+                faults.add(Reason::InvalidValue, Pointer::Key(&update, "partition"), "it is negative");
+            }
             let field = Pointer::Key(&update, "maxUnavailable");
             check_share(max_unavailable, 100, &field, faults);
             if share(max_unavailable) == Some(0) {
@@ -187,6 +222,14 @@ fn check_stateful_set(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) 
             }
         }
         None => {}
+    }
+}
+
+fn check_job(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+    one_of(&spec.completion_mode, &["NonIndexed", "Indexed"], Pointer::Key(root, "completionMode"), faults);
+    if spec.manual_selector && spec.selector.is_none() {
+        let message = "with manualSelector, a Job needs a selector";
+        faults.add(Reason::MissingField, Pointer::Key(root, "selector"), message);
     }
 }
 
@@ -199,6 +242,17 @@ fn check_cron_job(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
         let message = format!("{} is not a schedule: {why}", quoted(schedule));
         faults.add(Reason::InvalidValue, Pointer::Key(root, "schedule"), message);
     }
+    if let Some(zone) = spec.time_zone.as_deref().filter(|zone| !may_be_time_zone(zone)) {
+        let message = format!("{} is not the name of a time zone, such as Europe/Paris", quoted(zone));
+        faults.add(Reason::InvalidValue, Pointer::Key(root, "timeZone"), message);
+    }
+}
+
+/// Whether a text has the form of a name in the database of time zones. Each release has a newer one, so that the names
+/// are not compared.
+fn may_be_time_zone(name: &str) -> bool {
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || b"_+-/".contains(&b);
+    !name.is_empty() && !name.starts_with('/') && name.bytes().all(is_allowed) && !name.eq_ignore_ascii_case("Local")
 }
 
 fn check_autoscaler(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {

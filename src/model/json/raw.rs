@@ -257,6 +257,13 @@ pub(crate) fn object_key(raw: &RawValue) -> ObjectKey {
     ObjectKey { kind: short(object.text("kind")), namespace: short(metadata.text("namespace")), name: short(name) }
 }
 
+/// Whether the API server makes the name of an object: it has only a `generateName`.
+pub(crate) fn is_name_generated(raw: &RawValue) -> bool {
+    let object = JsonMembers::read(raw).unwrap_or_default();
+    let metadata = object.get("metadata").and_then(JsonNode::open).unwrap_or_default();
+    metadata.text("name").is_empty() && !metadata.text("generateName").is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,7 +20,7 @@ pub(super) fn make_odd(object: &mut Value, rng: &mut Rng) {
 }
 
 /// Sets the value at a pointer, and makes the objects and first elements on the way.
-fn set(object: &mut Value, pointer: &str, value: Value) {
+pub(super) fn set(object: &mut Value, pointer: &str, value: Value) {
     let mut at = object;
     for step in pointer.split('/').skip(1) {
         at = if let Ok(index) = step.parse::<usize>() {
@@ -42,17 +42,45 @@ fn set(object: &mut Value, pointer: &str, value: Value) {
     *at = value;
 }
 
-type Values = Vec<(&'static str, Vec<Value>)>;
+/// Pointers to fields, and values for each.
+pub(super) type Values = Vec<(&'static str, Vec<Value>)>;
 
 /// Texts at the limits of the rules for names.
-fn names() -> Vec<Value> {
+pub(super) fn names() -> Vec<Value> {
     let long = ["x".repeat(63), "x".repeat(64), "x".repeat(254)].map(Value::from);
     let short = ["a", "a.b", "A", "", "a_b", "-a", "a-", "9", " a"].map(Value::from);
     short.into_iter().chain(long).collect()
 }
 
-fn metadata() -> Values {
+pub(super) fn metadata() -> Values {
+    let owner = |version: &str, name: &str, uid: &str| json!({ "apiVersion": version, "kind": "ReplicaSet", "name": name, "uid": uid, "controller": true });
     vec![
+        (
+            "/metadata/ownerReferences",
+            vec![
+                json!([owner("apps/v1", "web", "1")]),
+                json!([owner("apps/v1", "web", "")]),
+                json!([owner("apps/v1", "", "1")]),
+                json!([owner("", "web", "1")]),
+                json!([owner("apps/", "web", "1")]),
+                json!([owner("v1", "web", "1"), owner("v1", "web", "2")]),
+            ],
+        ),
+        (
+            "/metadata/finalizers",
+            [
+                &["kubernetes"][..],
+                &["orphan"],
+                &["example.com/x"],
+                &["x"],
+                &["a b"],
+                &[""],
+                &["orphan", "foregroundDeletion"],
+            ]
+            .map(|names| json!(names))
+            .to_vec(),
+        ),
+        ("/metadata/generateName", ["web-", "-", "a.", "Web-", "web", "a.b-"].map(Value::from).to_vec()),
         ("/metadata/name", names()),
         ("/metadata/labels/app", vec![json!("a b"), json!("-a"), json!("x".repeat(64)), json!("A_1.b"), json!(1)]),
         ("/metadata/labels/a b", vec![json!("x")]),

@@ -19,7 +19,19 @@ const OF_THE_CLUSTER: &[&str] = &[
 ];
 
 /// The kinds whose refusals are all found. The others are counted.
-const COMPLETE: &[&str] = &["Pod", "Service", "Endpoints", "EndpointSlice"];
+const COMPLETE: &[&str] = &[
+    "Pod",
+    "Service",
+    "Endpoints",
+    "EndpointSlice",
+    "Deployment",
+    "ReplicaSet",
+    "StatefulSet",
+    "DaemonSet",
+    "Job",
+    "CronJob",
+    "HorizontalPodAutoscaler",
+];
 
 /// Manifests, and what an API server said to each.
 #[derive(Default)]

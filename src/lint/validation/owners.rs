@@ -31,7 +31,7 @@ fn check_prefix(prefix: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
         _ => text.to_owned(),
     };
     let is_name = match kind {
-        "Service" | "Namespace" => dns::is_label(example.as_bytes()),
+        "Service" | "Namespace" | "StatefulSet" => dns::is_label(example.as_bytes()),
         _ => dns::is_subdomain(example.as_bytes()),
     };
     if !text.is_empty() && !is_name {

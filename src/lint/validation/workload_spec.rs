@@ -1,5 +1,7 @@
 //! What an API server refuses of workloads and autoscalers: strategies, policies, schedules and limits.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
@@ -17,8 +19,28 @@ use crate::{
 #[serde(default)]
 struct Manifest {
     #[serde(deserialize_with = "lenient")]
+    metadata: Metadata,
+    #[serde(deserialize_with = "lenient")]
     spec: Spec,
 }
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    #[serde(deserialize_with = "lenient")]
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct JobTemplate {
+    #[serde(deserialize_with = "lenient")]
+    spec: Spec,
+}
+
+/// Labels that an API server gives to a Job and its pods.
+const JOB_LABELS: [&str; 4] =
+    ["controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"];
 
 /// The fields of all kinds.
 #[derive(Default, Deserialize)]
@@ -71,7 +93,16 @@ struct Spec {
     #[serde(deserialize_with = "lenient")]
     manual_selector: bool,
     #[serde(deserialize_with = "lenient")]
-    selector: Option<Value>,
+    selector: Option<JobSelector>,
+    #[serde(deserialize_with = "lenient")]
+    job_template: Option<Box<JobTemplate>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct JobSelector {
+    #[serde(deserialize_with = "lenient")]
+    match_labels: BTreeMap<String, Value>,
 }
 
 /// The numbers of the pods of a StatefulSet.
@@ -111,17 +142,24 @@ pub(super) fn check(object: &RawValue, kind: &str, faults: &mut Faults<'_>) {
     ) {
         return;
     }
-    let Ok(Manifest { spec }) = serde_json::from_str::<Manifest>(object.get()) else { return };
+    let Ok(Manifest { metadata, spec }) = serde_json::from_str::<Manifest>(object.get()) else { return };
     let root = Pointer::At("/spec");
     match kind {
         "Deployment" => check_deployment(&spec, &root, faults),
         "DaemonSet" => check_daemon_set(&spec.update_strategy, &Pointer::Key(&root, "updateStrategy"), faults),
         "StatefulSet" => check_stateful_set(&spec, &root, faults),
-        "Job" => check_job(&spec, &root, faults),
+        "Job" => {
+            check_job_name(&metadata.name, &spec, faults);
+            check_job(&spec, &root, faults);
+        }
         "CronJob" => check_cron_job(&spec, &root, faults),
         "HorizontalPodAutoscaler" => check_autoscaler(&spec, &root, faults),
         _ => {}
     }
+    check_not_negative(&spec, &root, faults);
+}
+
+fn check_not_negative(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     for (field, number) in [
         ("minReadySeconds", spec.min_ready_seconds),
         ("parallelism", spec.parallelism),
@@ -135,7 +173,7 @@ pub(super) fn check(object: &RawValue, kind: &str, faults: &mut Faults<'_>) {
         ("activeDeadlineSeconds", spec.active_deadline_seconds),
     ] {
         if number < 0 {
-            faults.add(Reason::InvalidValue, Pointer::Key(&root, field), "it is negative");
+            faults.add(Reason::InvalidValue, Pointer::Key(root, field), "it is negative");
         }
     }
 }
@@ -227,9 +265,26 @@ fn check_stateful_set(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) 
 
 fn check_job(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     one_of(&spec.completion_mode, &["NonIndexed", "Indexed"], Pointer::Key(root, "completionMode"), faults);
-    if spec.manual_selector && spec.selector.is_none() {
-        let message = "with manualSelector, a Job needs a selector";
-        faults.add(Reason::MissingField, Pointer::Key(root, "selector"), message);
+    let at = Pointer::Key(root, "selector");
+    match &spec.selector {
+        None if spec.manual_selector => {
+            faults.add(Reason::MissingField, at, "with manualSelector, a Job needs a selector");
+        }
+        Some(JobSelector { match_labels }) if !spec.manual_selector => {
+            if match_labels.keys().any(|key| !JOB_LABELS.contains(&key.as_str())) {
+                let message = "an API server makes the selector of a Job, unless it has manualSelector: true";
+                faults.add(Reason::InvalidValue, at, message);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The name of a Job is a label of its pods, unless it says how these are selected.
+fn check_job_name(name: &str, spec: &Spec, faults: &mut Faults<'_>) {
+    if name.len() > dns::MAX_LABEL && !spec.manual_selector {
+        let message = format!("the name has {} characters; {} are allowed", name.len(), dns::MAX_LABEL);
+        faults.add(Reason::InvalidName, "/metadata/name", message);
     }
 }
 
@@ -241,6 +296,11 @@ fn check_cron_job(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     {
         let message = format!("{} is not a schedule: {why}", quoted(schedule));
         faults.add(Reason::InvalidValue, Pointer::Key(root, "schedule"), message);
+    }
+    if let Some(job) = &spec.job_template {
+        let template = Pointer::Key(root, "jobTemplate");
+        let of_job = Pointer::Key(&template, "spec");
+        check_not_negative(&job.spec, &of_job, faults);
     }
     if let Some(zone) = spec.time_zone.as_deref().filter(|zone| !may_be_time_zone(zone)) {
         let message = format!("{} is not the name of a time zone, such as Europe/Paris", quoted(zone));

@@ -14,7 +14,8 @@ pub(super) fn odd_workload(seed: u64, index: u64) -> Value {
     let kind = KINDS[rng.below(KINDS.len())];
     let mut object = plain(kind, index);
     for _ in 0..rng.between(1, 2) {
-        let all: Vec<_> = of_kind(kind).into_iter().chain(of_any()).chain(metadata()).collect();
+        let all: Values =
+            if rng.percent(60) { of_kind(kind) } else { of_any().into_iter().chain(metadata()).collect() };
         let (pointer, values) = &all[rng.below(all.len())];
         set(&mut object, pointer, values[rng.below(values.len())].clone());
     }

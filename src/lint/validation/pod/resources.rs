@@ -19,6 +19,11 @@ pub(super) fn check(resources: &Field<'_, '_>, faults: &mut Faults<'_>) {
             check_quantity(name, &quantity, faults);
         }
     }
+    let has =
+        |is_meant: fn(&str) -> bool| [&limits, &requests].iter().any(|list| list.entries().any(|(n, _)| is_meant(n)));
+    if has(is_huge_pages) && !has(|name| name == "cpu" || name == "memory") {
+        resources.refuse("a container with huge pages needs cpu or memory as well", faults);
+    }
     for (name, quantity) in requests.entries() {
         let limit = limits.key(name);
         if !limit.is_set() {
@@ -38,7 +43,7 @@ pub(super) fn check(resources: &Field<'_, '_>, faults: &mut Faults<'_>) {
 }
 
 fn check_name(name: &str, quantity: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    let of_kubernetes = ["cpu", "memory", "ephemeral-storage"].contains(&name) || name.starts_with("hugepages-");
+    let of_kubernetes = ["cpu", "memory", "ephemeral-storage"].contains(&name) || is_huge_pages(name);
     if let Some(why) = not_qualified(name) {
         quantity.refuse(format!("{} is not the name of a resource: {why}", quoted(name)), faults);
     } else if !of_kubernetes && (!name.contains('/') || name.starts_with("requests.")) {
@@ -63,5 +68,9 @@ fn is_extended(name: &str) -> bool {
 
 /// Whether request and limit must be equal.
 fn is_exact(name: &str) -> bool {
-    is_extended(name) || name.starts_with("hugepages-")
+    is_extended(name) || is_huge_pages(name)
+}
+
+fn is_huge_pages(name: &str) -> bool {
+    name.starts_with("hugepages-")
 }

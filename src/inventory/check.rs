@@ -102,7 +102,8 @@ struct NameAndPortCheck<'a> {
 
 impl NameAndPortCheck<'_> {
     fn name(&mut self, name: &str, rule: NameForm) {
-        if !rule.holds(name) && !(name.is_empty() && self.is_name_generated()) {
+        let is_allowed = rule.holds(name) || (name.is_empty() && self.is_name_generated());
+        if !is_allowed {
             self.push(Reason::InvalidName, || (rule.broken(name), "/metadata/name".to_owned()));
         }
     }

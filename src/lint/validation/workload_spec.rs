@@ -113,6 +113,13 @@ struct Ordinals {
     start: i64,
 }
 
+impl JobSelector {
+    /// Whether it has labels besides those that an API server puts into it.
+    fn has_other_labels(&self) -> bool {
+        self.match_labels.keys().any(|key| !JOB_LABELS.contains(&key.as_str()))
+    }
+}
+
 /// How pods are replaced.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -270,11 +277,9 @@ fn check_job(spec: &Spec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
         None if spec.manual_selector => {
             faults.add(Reason::MissingField, at, "with manualSelector, a Job needs a selector");
         }
-        Some(JobSelector { match_labels }) if !spec.manual_selector => {
-            if match_labels.keys().any(|key| !JOB_LABELS.contains(&key.as_str())) {
-                let message = "an API server makes the selector of a Job, unless it has manualSelector: true";
-                faults.add(Reason::InvalidValue, at, message);
-            }
+        Some(selector) if !spec.manual_selector && selector.has_other_labels() => {
+            let message = "an API server makes the selector of a Job, unless it has manualSelector: true";
+            faults.add(Reason::InvalidValue, at, message);
         }
         _ => {}
     }

@@ -19,7 +19,7 @@ fn many(
         serde_json::from_value(json!({"metadata": meta, "spec": {"selector": selector(i), "ports": ports}})).unwrap()
     };
     let workload = |i: usize| {
-        let name = if i % 2 == 0 { "http" } else { "htpp" };
+        let name = if i.is_multiple_of(2) { "http" } else { "htpp" };
         let containers = json!([{"name": "c", "ports": [{"name": name, "containerPort": 8080}]}]);
         let template = json!({"metadata": {"labels": labels(i)}, "spec": {"containers": containers}});
         let spec = json!({"selector": {"matchLabels": labels(i)}, "template": template});

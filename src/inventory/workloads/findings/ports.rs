@@ -1,6 +1,9 @@
 //! Whether the containers of workloads have the ports that a Service sends to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
 
 use super::{letters::letters, listing::list, manifests::WorkloadOutcome, matching::workload_name};
 use crate::{
@@ -142,7 +145,8 @@ impl<'a> SelectedPorts<'a> {
         let mut faults: Vec<PortFault> =
             without.iter().map(|place| lacking(name, protocol, self.workloads[*place].0)).collect();
         if let Some(last) = faults.last_mut().filter(|_| count > NAMED) {
-            last.message += &format!("; {} more lack it", count - NAMED);
+            // Writing to a string does not fail.
+            let _ = write!(last.message, "; {} more lack it", count - NAMED);
         }
         faults
     }

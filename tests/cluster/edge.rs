@@ -1,5 +1,7 @@
 //! `roster edge` between a real API server and its clients: kubectl and kube's watcher.
 
+mod kube_proxy;
+
 use std::{
     collections::BTreeMap,
     fs,

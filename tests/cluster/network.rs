@@ -49,6 +49,13 @@ pub(crate) fn is_own() -> bool {
     env::var_os(INSIDE).is_some()
 }
 
+/// Gives the network of the second run its loopback device, and runs `ip` with each of these lines.
+pub(crate) fn set_up(lines: &[&str]) {
+    for line in ["link set lo up"].iter().chain(lines) {
+        assert!(Command::new("ip").args(line.split(' ')).status().unwrap().success(), "ip {line}");
+    }
+}
+
 /// Runs a test again, in a network and with processes of its own.
 pub(crate) fn run_inside(test: &str) {
     let mut flags = vec!["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];

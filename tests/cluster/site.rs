@@ -32,7 +32,7 @@ use super::{
     control_plane::{ControlPlane, Setup},
     get,
     load::{CLOSED, Load, OPEN, RATE},
-    roster, wait,
+    network, roster, wait,
 };
 
 /// How often a kubelet probes.
@@ -94,9 +94,7 @@ pub(crate) fn made_at(time: Timestamp) -> Material {
 impl Site {
     /// With so many replicas, whose certificates are in files.
     pub(crate) fn start(assets: &Path, dir: &Path, replicas: usize) -> Self {
-        for line in ["link set lo up", "addr add 192.0.2.1/24 dev lo"] {
-            assert!(Command::new("ip").args(line.split(' ')).status().unwrap().success(), "ip {line}");
-        }
+        network::set_up(&["addr add 192.0.2.1/24 dev lo"]);
         let flags = ["--enable-aggregator-routing=true".to_owned()];
         let plane = ControlPlane::start(&Setup { assets, dir, api_server: &flags, controllers: true }).unwrap();
         let api = Api::new(&plane.kubeconfig());

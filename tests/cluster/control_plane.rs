@@ -93,6 +93,13 @@ impl ControlPlane {
         }
     }
 
+    /// Ends the API server.
+    pub(crate) fn stop_api_server(&mut self) {
+        if let Some(at) = self.processes.iter().position(|(name, _)| *name == "kube-apiserver") {
+            end(&mut self.processes.remove(at).1);
+        }
+    }
+
     /// Starts the controllers.
     pub(crate) fn start_controllers(&mut self) -> Result<()> {
         self.start_controllers_named(CONTROLLERS)

@@ -218,7 +218,7 @@ fn client(runtime: &Runtime, kubeconfig: &Path) -> Client {
 #[ignore = "needs the programs of a control plane: cargo xtask test cluster"]
 fn clients_follow_the_pruned_slices() {
     let dir = tempfile::tempdir().unwrap();
-    let plane = start_without_controllers(&assets(), dir.path());
+    let mut plane = start_without_controllers(&assets(), dir.path());
     let direct = ApiServer::of(&plane);
     for object in [
         node(NODE, "1"),
@@ -287,4 +287,21 @@ fn clients_follow_the_pruned_slices() {
     assert!(version(&again) > version(&listed), "resourceVersions rise across restarts: {listed} {again}");
     let old = through.get(&format!("{list}?watch=1&timeoutSeconds=5&resourceVersion={}", version(&listed))).body;
     assert_eq!((&old["type"], &old["object"]["reason"]), (&json!("ERROR"), &json!("Expired")));
+
+    // Without the API server, the proxy starts from what it saved.
+    wait("what was created is saved", || {
+        fs::read_to_string(dir.path().join("edge.state.objects")).ok().filter(|text| text.contains("\"created\""))
+    });
+    plane.stop_api_server();
+    edge.restart();
+    let offline = through.get(list);
+    let names =
+        |list: &Value| list["items"].as_array().unwrap().iter().map(|slice| nodes_of(slice).0).collect::<Vec<_>>();
+    assert_eq!((offline.status, names(&offline.body)), (200, names(&again)));
+    assert!(version(&offline.body) > version(&again), "resourceVersions rise across restarts");
+    let rows: Vec<(u16, Value)> = ["/api", "/api/v1", "/api/v1/secrets"]
+        .into_iter()
+        .map(|path| (through.get(path).status, through.get(path).body["kind"].clone()))
+        .collect();
+    assert_eq!(rows, [(200, json!("APIVersions")), (200, json!("APIResourceList")), (503, json!("Status"))]);
 }

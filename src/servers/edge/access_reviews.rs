@@ -81,6 +81,14 @@ impl AccessReviews {
             KnownAccess::Denied => return Err(denied(&question)),
             KnownAccess::Unknown { allowed_offline } => allowed_offline,
         };
+        // The semaphore is never closed.
+        let _place = self.places.acquire().await;
+        // Another request may have had the answer meanwhile.
+        match self.table().look_up(&question, Instant::now()) {
+            KnownAccess::Allowed => return Ok(()),
+            KnownAccess::Denied => return Err(denied(&question)),
+            KnownAccess::Unknown { .. } => {}
+        }
         match self.review(caller, &question).await {
             ReviewAnswer::Allowed => {
                 self.table().insert(question, true, Instant::now());
@@ -116,8 +124,6 @@ impl AccessReviews {
         request.headers_mut().insert(header::CONTENT_TYPE, json.clone());
         request.headers_mut().insert(header::ACCEPT, json);
         request.headers_mut().insert(header::AUTHORIZATION, caller.authorization.clone());
-        // The semaphore is never closed.
-        let _place = self.places.acquire().await;
         let response = match self.api.send_within(request, LIMIT).await {
             Ok(response) => response,
             Err(error) => return ReviewAnswer::Away(error.into()),

@@ -25,7 +25,7 @@ use super::{
 use crate::runtime::net::{Health, Server, ServerOptions, ServerPart, Socket};
 
 /// Serves a router on a socket, until the sender is dropped or sends.
-async fn serve(router: axum::Router, health: Health) -> (std::net::SocketAddr, oneshot::Sender<()>) {
+fn serve(router: axum::Router, health: Health) -> (std::net::SocketAddr, oneshot::Sender<()>) {
     let socket = Socket::bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = socket.address();
     let mut server = Server::new(ServerOptions::default(), health);
@@ -49,7 +49,7 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
 #[tokio::test]
 async fn a15_l1_a_connection_that_is_closed_ends_its_watch() {
     let edge = TestedEdge::new(Scheme::SuperEdge);
-    let (address, _stop) = serve(edge.router.clone(), Health::default()).await;
+    let (address, _stop) = serve(edge.router.clone(), Health::default());
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = "GET /api/v1/services?watch=1 HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer good\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -96,7 +96,7 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
         health: health.clone(),
         hosts: None,
     };
-    let (address, _stop) = serve(router(Arc::new(app)), health).await;
+    let (address, _stop) = serve(router(Arc::new(app)), health);
     let mut client = TcpStream::connect(address).await.unwrap();
     let request = "POST /api/v1/namespaces/shop/pods/p/exec?command=sh HTTP/1.1\r\nhost: localhost\r\n\
                    authorization: Bearer of-client\r\nconnection: Upgrade\r\nupgrade: websocket\r\ncontent-length: 0\r\n\r\n";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::target::CACHED;
+use super::cached_resources::CACHED;
 use crate::model::{Resource, ResourceScope};
 
 /// The group of slices.

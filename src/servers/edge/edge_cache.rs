@@ -8,11 +8,11 @@ use std::{
 use tokio::sync::watch;
 
 use super::{
+    cached_resources::CACHED,
     event_ring::Expired,
     node_state::NodeState,
     raw_object::ObjectName,
     selection::Selection,
-    target::CACHED,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
     watch_cache::{EventBatch, VersionedObject, WatchCache},

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::raw_object::{write_member, write_members};
+use super::json_text::{write_member, write_members};
 use crate::model::{
     Resource, Text,
     json::raw::{JsonMembers, JsonNode},

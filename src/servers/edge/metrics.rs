@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::{edge_cache::EdgeCache, event_ring::EventType, target::CACHED, watch_slots::WatchSlots};
+use super::{cached_resources::CACHED, edge_cache::EdgeCache, event_ring::EventType, watch_slots::WatchSlots};
 use crate::{kube_api::WatchMetrics, model::Resource};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

@@ -14,6 +14,7 @@ mod access_table;
 mod api_server;
 mod app;
 mod atomic_file;
+mod cached_resources;
 mod caller;
 #[cfg(test)]
 mod connection_tests;
@@ -23,6 +24,7 @@ mod edge_cache;
 mod endpoint_lists;
 mod endpoint_selection;
 mod event_ring;
+mod json_text;
 mod label_readers;
 mod list_options;
 mod metrics;

@@ -27,7 +27,7 @@ pub(super) struct ServedChange {
     pub(super) object: Option<ServedObject>,
 }
 
-/// The objects of the API server, and the decision about each. It is told what changes, and returns what changes for
+/// The objects of the API server, and the decision about each. It takes what changes there, and returns what changes for
 /// clients: an event touches the Services that it can affect, and no others.
 #[derive(Debug)]
 pub(super) struct NodeState {
@@ -194,6 +194,11 @@ impl NodeState {
 
     /// Holds the text of an object.
     fn store(&mut self, resource: Resource, name: &ObjectName, raw: Arc<RawObject>, affected: &mut Affected) {
+        let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
+        if before.is_some_and(|before| before.text == raw.text) {
+            // Only its version changed. The text that is held already is the one that clients are served.
+            return;
+        }
         // The Service that a slice belonged to loses it.
         self.unlink(resource, name, affected);
         if resource == Resource::Service {

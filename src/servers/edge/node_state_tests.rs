@@ -423,3 +423,14 @@ fn kube_proxy_sees_everything() {
     assert_eq!(tested.events(), Vec::<String>::new());
     assert_eq!(tested.addresses(Resource::EndpointSlice, "web-1"), ["10.0.0.1", "10.0.0.2"]);
 }
+
+#[test]
+fn a_list_of_what_is_known_already_decides_nothing() {
+    let mut tested = regions();
+    tested.events();
+    let again = endpoints("no-region", &[("127.0.2.1", OWN), ("127.0.2.2", "node-1"), ("127.0.2.3", "node-2")]);
+    let mut newer = endpoints("region-1", &[("127.0.0.1", OWN), ("127.0.0.2", "node-1"), ("127.0.0.3", "node-2")]);
+    newer["metadata"]["resourceVersion"] = "7".into();
+    tested.take(UpstreamEvent::Replace(Resource::Endpoints, vec![read(&again), read(&newer)]));
+    assert_eq!((tested.decisions, tested.events()), (0, Vec::new()));
+}

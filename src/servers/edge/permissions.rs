@@ -12,3 +12,27 @@ pub fn permissions(scheme: Scheme) -> Vec<Permission> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_may_list_and_watch_what_it_caches_and_nothing_else() {
+        let rules = |scheme| -> Vec<(String, String)> {
+            let all = permissions(scheme).into_iter();
+            all.map(|rule| {
+                assert_eq!(rule.verbs, ["list", "watch"]);
+                (rule.group.to_owned(), rule.resources.join(" "))
+            })
+            .collect()
+        };
+        let of = |group: &str, resources: &str| (group.to_owned(), resources.to_owned());
+        let core = of("", "services nodes endpoints namespaces");
+        let mut want = vec![core, of("discovery.k8s.io", "endpointslices")];
+        assert_eq!(rules(Scheme::SuperEdge), want);
+        assert_eq!(rules(Scheme::KubeProxy), want);
+        want.push(of("apps.openyurt.io", "nodepools"));
+        assert_eq!(rules(Scheme::OpenYurt), want);
+    }
+}

@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::endpoint_lists::EndpointLists;
+use super::{
+    endpoint_lists::EndpointLists,
+    json_text::{write_member, write_members},
+};
 use crate::model::{
     Labels, ObjectMeta, Resource, Text,
     json::raw::{JsonMembers, JsonNode},
@@ -131,30 +133,4 @@ fn read_meta(resource: Resource, metadata: &JsonMembers<'_>) -> Option<ObjectMet
         annotations: if reads_annotations { labels("annotations")? } else { Labels::default() },
         ..ObjectMeta::default()
     })
-}
-
-/// Writes members, separated by commas.
-pub(super) fn write_members<'m, 'a: 'm>(out: &mut String, members: impl Iterator<Item = (&'m str, &'m JsonNode<'a>)>) {
-    for (i, (name, value)) in members.enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        write_member(out, name, value);
-    }
-}
-
-/// Writes a name and its value.
-pub(super) fn write_member(out: &mut String, name: &str, value: &JsonNode<'_>) {
-    out.push_str(&json_text(name));
-    out.push(':');
-    match value {
-        JsonNode::Raw(raw) => out.push_str(raw.get()),
-        // What was parsed from JSON serializes again.
-        other => out.push_str(serde_json::value::to_raw_value(other).as_deref().unwrap_or(RawValue::NULL).get()),
-    }
-}
-
-/// A string of JSON.
-pub(super) fn json_text(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

@@ -6,11 +6,7 @@ use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
 use futures::stream;
 
-use super::{
-    edge_cache::ObjectList,
-    raw_object::{ObjectName, json_text},
-    watch_cache::VersionedObject,
-};
+use super::{edge_cache::ObjectList, json_text::json_text, raw_object::ObjectName, watch_cache::VersionedObject};
 use crate::{
     model::Resource,
     runtime::status_error::{StatusError, json},

@@ -133,7 +133,7 @@ mod tests {
         let token = TokenDigest::from_hex(&"0f".repeat(32)).unwrap();
         let object = ObjectName::new("shop", "");
         let question = AccessQuestion { token, verb: "list", resource: Resource::Service, object };
-        SavedState { objects: objects.into(), permissions: vec![(question, Duration::from_secs(60))] }
+        SavedState { objects: objects.into(), permissions: vec![(question, Duration::from_mins(1))] }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use axum::http::{Method, StatusCode, Uri};
 
 use super::{
+    cached_resources::CACHED,
     discovery::DiscoveryDocument,
     list_options::{ListOptions, bad},
     raw_object::ObjectName,
@@ -13,10 +14,6 @@ use crate::{
     model::{Resource, ResourceScope},
     runtime::status_error::StatusError,
 };
-
-/// The resources that are cached.
-pub(super) const CACHED: [Resource; 5] =
-    [Resource::Service, Resource::Endpoints, Resource::EndpointSlice, Resource::Node, Resource::Namespace];
 
 /// The version of slices that API servers served up to 1.24.
 const OLD_SLICES: [&str; 3] = ["apis", "discovery.k8s.io", "v1beta1"];

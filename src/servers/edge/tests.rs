@@ -53,13 +53,13 @@ struct FakeApiServer {
 }
 
 impl FakeApiServer {
-    async fn answer(self: Arc<Self>, request: Request<Body>) -> anyhow::Result<Response<Body>> {
+    fn answer(&self, request: &Request<Body>) -> anyhow::Result<Response<Body>> {
         if self.is_away.load(Ordering::Relaxed) {
             anyhow::bail!("connection refused");
         }
         let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
-        let token = request.headers().get(header::AUTHORIZATION).map_or("", |v| v.to_str().unwrap()).to_owned();
-        self.requests.lock().unwrap().push((method, path.clone(), token.clone()));
+        let token = request.headers().get(header::AUTHORIZATION).map_or(Ok(""), |value| value.to_str())?.to_owned();
+        self.requests.lock().map_err(|_| anyhow::anyhow!("poisoned"))?.push((method, path.clone(), token.clone()));
         let is_valid = ["Bearer good", "Bearer poor"].contains(&token.as_str());
         let (code, body) = match path.as_str() {
             _ if !is_valid => (401, json!({ "kind": "Status", "code": 401 })),
@@ -92,7 +92,7 @@ impl TestedEdge {
         let fake = Arc::<FakeApiServer>::default();
         let answers = fake.clone();
         let base = "https://192.0.2.1:6443/cluster-a/".parse().unwrap();
-        let api = Arc::new(ApiServer::at(base, move |request| answers.clone().answer(request).boxed()));
+        let api = Arc::new(ApiServer::at(base, move |request| std::future::ready(answers.answer(&request)).boxed()));
         let cache = Arc::new(EdgeCache::new(NodeState::new(NODE.into(), scheme), Versions::from(START)));
         let (slots, health) = (WatchSlots::default(), Health::default());
         let app = EdgeApp {

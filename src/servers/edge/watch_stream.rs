@@ -36,8 +36,8 @@ const BATCH: usize = 256;
 /// Annotation of the bookmark that ends the objects at the begin of a watch.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// A watch of a client. It reads the cache when the client is ready for more, so that nothing queues up for it; whoever
-/// falls behind what the cache remembers is closed.
+/// A watch of a client. It reads the cache when the client is ready for more, so that nothing queues up for it; a
+/// client that falls behind what the cache remembers is closed.
 pub(super) struct WatchStream {
     cache: Arc<EdgeCache>,
     resource: Resource,

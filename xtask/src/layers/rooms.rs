@@ -42,6 +42,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "runtime", may_import: Only(&["model"]) },
     Room { name: "kube_api", may_import: Only(&["model", "engine", "admission", "inventory", "decode", "runtime"]) },
     Room { name: "servers", may_import: BELOW_SERVERS },
+    Room { name: "servers/edge", may_import: BELOW_SERVERS },
     Room { name: "servers/rest", may_import: BELOW_SERVERS },
     Room { name: "servers/webhook", may_import: BELOW_SERVERS },
     Room { name: "cli", may_import: Everything },

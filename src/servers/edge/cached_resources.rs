@@ -1,0 +1,7 @@
+//! The resources that clients read from the cache.
+
+use crate::model::Resource;
+
+/// The resources that are cached.
+pub(super) const CACHED: [Resource; 5] =
+    [Resource::Service, Resource::Endpoints, Resource::EndpointSlice, Resource::Node, Resource::Namespace];

@@ -1,6 +1,7 @@
 //! `cargo xtask cluster`: a real control plane on loopback, for experiments and recordings.
 
 mod assets;
+#[expect(dead_code, reason = "the tests with a real API server need the rest of it")]
 #[path = "../../../tests/cluster/control_plane.rs"]
 mod control_plane;
 mod record;

@@ -1,8 +1,13 @@
 //! `roster edge`: the node proxy.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use anyhow::{Context, bail};
+use axum::http::Uri;
 use clap::{Args, ValueEnum};
 
 use super::{
@@ -17,7 +22,7 @@ use crate::{
         net::{Health, Server, ServerOptions, Socket, signals},
         telemetry::logs,
     },
-    servers::edge::{self, EdgeOptions, EdgeTls, Scheme},
+    servers::edge::{self, EdgeOptions, EdgeTls, KubeletOptions, LocalPodsSource, Scheme},
 };
 
 /// How long an idle thread waits for work.
@@ -57,6 +62,25 @@ pub(crate) struct EdgeArgs {
     /// known of the API server is saved in PATH.objects, so that the proxy can start while the API server is away
     #[arg(long, value_name = "PATH")]
     state_file: Option<PathBuf>,
+    /// The pods of the node, which are served as they are there while the API server is away: the URL of the kubelet, such as
+    /// https://127.0.0.1:10250/pods, or a file with such a list
+    #[arg(long, value_name = "URL|FILE")]
+    local_pods: Option<String>,
+    /// CA of the kubelet's certificate in PEM
+    #[arg(long, value_name = "FILE", requires = "local_pods", conflicts_with = "kubelet_insecure_skip_tls_verify")]
+    kubelet_ca_file: Option<PathBuf>,
+    /// Do not verify the kubelet's certificate, which by default it signs itself. Only for a loopback address
+    #[arg(long, requires = "local_pods")]
+    kubelet_insecure_skip_tls_verify: bool,
+    /// Certificate for the kubelet in PEM: it knows it without the API server, other than a token
+    #[arg(long, value_name = "FILE", requires_all = ["local_pods", "kubelet_client_key"])]
+    kubelet_client_certificate: Option<PathBuf>,
+    /// Key of that certificate in PEM
+    #[arg(long, value_name = "FILE", requires = "kubelet_client_certificate")]
+    kubelet_client_key: Option<PathBuf>,
+    /// File with a token for the kubelet
+    #[arg(long, value_name = "FILE", requires = "local_pods", conflicts_with = "kubelet_client_certificate")]
+    kubelet_token_file: Option<PathBuf>,
     /// Format of log lines
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", env = "ROSTER_LOG_FORMAT")]
     log_format: LogFormatArg,
@@ -124,7 +148,7 @@ impl EdgeArgs {
         let options = ServerOptions::default();
         let hosts = AllowedHosts::of_listener(socket.address(), &options.allowed_hosts);
         let health = Health::default();
-        let part = edge::part(&self.options(), hosts, &Clock::system(), &health).await?;
+        let part = edge::part(&self.options()?, hosts, &Clock::system(), &health).await?;
         let mut server = Server::new(options, health);
         server.add(socket, part);
         if let Some(address) = self.admin_listen {
@@ -134,16 +158,39 @@ impl EdgeArgs {
         server.run(signals).await
     }
 
-    fn options(&self) -> EdgeOptions {
+    /// Where the pods of the node are.
+    fn local_pods(&self) -> anyhow::Result<Option<LocalPodsSource>> {
+        let Some(text) = &self.local_pods else { return Ok(None) };
+        if !["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)) {
+            return Ok(Some(LocalPodsSource::File(text.into())));
+        }
+        let url: Uri = text.parse().with_context(|| format!("--local-pods: {text} is not a URL"))?;
+        let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+        let is_loopback = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
+        let is_plain = url.scheme_str() == Some("http");
+        if !is_loopback && (is_plain || self.kubelet_insecure_skip_tls_verify) {
+            bail!("--local-pods: {host} is not a loopback address: anybody on the way could say which pods there are");
+        }
+        Ok(Some(LocalPodsSource::Kubelet(KubeletOptions {
+            url,
+            ca: self.kubelet_ca_file.clone(),
+            skips_verification: self.kubelet_insecure_skip_tls_verify,
+            client_certificate: self.kubelet_client_certificate.clone().zip(self.kubelet_client_key.clone()),
+            token_file: self.kubelet_token_file.clone(),
+        })))
+    }
+
+    fn options(&self) -> anyhow::Result<EdgeOptions> {
         let files = self.tls_cert_file.clone().zip(self.tls_private_key_file.clone());
-        EdgeOptions {
+        Ok(EdgeOptions {
             node: self.node.as_str().into(),
             scheme: self.scheme.into(),
             context: self.context.clone(),
             kubeconfig: self.kubeconfig.clone(),
             tls: files.map(|(certificate, key)| EdgeTls { certificate, key }),
             state_file: self.state_file.clone(),
-        }
+            local_pods: self.local_pods()?,
+        })
     }
 }
 
@@ -157,6 +204,32 @@ mod tests {
     struct Program {
         #[command(flatten)]
         edge: EdgeArgs,
+    }
+
+    #[test]
+    fn pods_are_read_from_a_file_or_a_kubelet_nearby() {
+        const SKIP: &str = "--kubelet-insecure-skip-tls-verify";
+        for (source, is_skipped, want) in [
+            ("/run/pods.json", false, Some("file")),
+            ("pods.json", false, Some("file")),
+            ("https://127.0.0.1:10250/pods", false, Some("kubelet")),
+            ("https://127.0.0.1:10250/pods", true, Some("kubelet")),
+            ("http://localhost:10255/pods", false, Some("kubelet")),
+            ("https://[::1]:10250/pods", true, Some("kubelet")),
+            ("https://192.0.2.7:10250/pods", false, Some("kubelet")),
+            ("https://192.0.2.7:10250/pods", true, None),
+            ("http://192.0.2.7:10255/pods", false, None),
+            ("http://", false, None),
+        ] {
+            let args = ["edge", "--node", "n", "--local-pods", source];
+            let args = args.into_iter().chain(is_skipped.then_some(SKIP));
+            let edge = Program::try_parse_from(args).map(|program| program.edge).unwrap();
+            let kind = edge.local_pods().ok().flatten().map(|source| match source {
+                LocalPodsSource::File(_) => "file",
+                LocalPodsSource::Kubelet(_) => "kubelet",
+            });
+            assert_eq!(kind, want, "{source}");
+        }
     }
 
     #[test]

@@ -164,13 +164,13 @@ impl LocalPods<'_> {
     }
 }
 
-/// Whether two endpoints differ in their hints at most.
+/// Whether two endpoints differ in their hints at most. A static pod has another uid at its kubelet than at the API server.
 fn is_same(a: &Endpoint, b: &Endpoint) -> bool {
     let Endpoint { addresses, conditions, hostname, target_ref, deprecated_topology, node_name, zone, hints: _ } = a;
     *addresses == b.addresses
         && *conditions == b.conditions
         && *hostname == b.hostname
-        && target_ref.as_ref().map(|r| (&r.name, &r.uid)) == b.target_ref.as_ref().map(|r| (&r.name, &r.uid))
+        && target_ref.as_ref().map(|r| &r.name) == b.target_ref.as_ref().map(|r| &r.name)
         && *deprecated_topology == b.deprecated_topology
         && *node_name == b.node_name
         && *zone == b.zone

@@ -10,14 +10,15 @@ use tokio::sync::watch;
 use super::{
     cached_resources::CACHED,
     event_ring::Expired,
-    node_state::NodeState,
+    node_state::{NodeState, ServedChange},
+    overlay::OverlayPhase,
     raw_object::ObjectName,
     selection::Selection,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
     watch_cache::{EventBatch, VersionedObject, WatchCache},
 };
-use crate::model::Resource;
+use crate::model::{Pod, Resource};
 
 /// What clients read. One lock keeps events in the order of their versions.
 #[derive(Debug)]
@@ -51,9 +52,29 @@ impl EdgeCache {
 
     /// Takes an event of the API server.
     pub(super) fn apply(&self, event: UpstreamEvent) {
+        self.update(|node| node.apply(event));
+    }
+
+    /// Takes the pods of the own node.
+    pub(super) fn set_local_pods(&self, pods: Vec<Pod>) {
+        self.update(|node| node.set_local_pods(pods));
+    }
+
+    /// Says when the pods of the own node count.
+    pub(super) fn set_overlay(&self, phase: OverlayPhase) {
+        self.update(|node| node.set_overlay(phase));
+    }
+
+    /// The number of Services whose endpoints on the own node differ from what the API server last had.
+    pub(super) fn differing(&self) -> usize {
+        self.read().node.differing()
+    }
+
+    fn update(&self, change: impl FnOnce(&mut NodeState) -> Vec<ServedChange>) {
         let version = {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-            state.apply(event);
+            let changes = change(&mut state.node);
+            state.apply(changes);
             state.versions.current()
         };
         self.changed.send_if_modified(|current| std::mem::replace(current, version) != version);
@@ -115,8 +136,8 @@ impl EdgeCache {
 }
 
 impl CacheState {
-    fn apply(&mut self, event: UpstreamEvent) {
-        for change in self.node.apply(event) {
+    fn apply(&mut self, changes: Vec<ServedChange>) {
+        for change in changes {
             if let Some(cache) = self.caches.get_mut(&change.resource) {
                 cache.apply(change.name, change.object, &mut self.versions);
             }

@@ -56,6 +56,13 @@ impl Collector for EdgeCounts {
             None,
             watches.metric_type(),
         )?)?;
+        let overlaid = ConstGauge::new(i64::try_from(self.cache.differing()).unwrap_or(i64::MAX));
+        overlaid.encode(encoder.encode_descriptor(
+            "roster_edge_overlaid_services",
+            "Services whose endpoints on this node are served as the pods of the node are, not as the API server last had them",
+            None,
+            overlaid.metric_type(),
+        )?)?;
         let mut objects = encoder.encode_descriptor(
             "roster_edge_objects",
             "Objects that clients can read",

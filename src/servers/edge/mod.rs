@@ -27,17 +27,20 @@ mod event_ring;
 mod json_text;
 mod label_readers;
 mod list_options;
+mod local_pods;
 mod metrics;
 mod node_state;
 #[cfg(test)]
 mod node_state_tests;
 mod options;
+mod overlay;
 mod part;
 mod permissions;
 mod persistence;
 mod proxied_headers;
 mod proxy;
 mod raw_object;
+mod reachability;
 mod read_response;
 mod request_path;
 mod saved_state;
@@ -55,6 +58,7 @@ mod watch_cache;
 mod watch_slots;
 mod watch_stream;
 
+pub use local_pods::{KubeletOptions, LocalPodsSource};
 pub use options::{EdgeOptions, EdgeTls};
 pub use part::part;
 pub use permissions::permissions;

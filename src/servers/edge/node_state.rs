@@ -8,12 +8,16 @@ use std::{
 use super::{
     endpoint_selection::EndpointSelection,
     label_readers::LabelReaders,
+    overlay::{Overlay, OverlayPhase},
     raw_object::{ObjectName, RawObject},
     scheme::{Scheme, Surroundings},
     served_object::ServedObject,
     upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},
 };
-use crate::model::{Labels, Node, ObjectMeta, Resource, ResourceReader, Service, Text, names};
+use crate::{
+    engine::membership,
+    model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
+};
 
 /// The resources with endpoints.
 const WITH_ENDPOINTS: [Resource; 2] = [Resource::Endpoints, Resource::EndpointSlice];
@@ -39,6 +43,7 @@ pub(super) struct NodeState {
     /// The slices of each Service, by the label that names it.
     slices: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
     readers: LabelReaders,
+    overlay: Overlay,
     /// The resources that were not listed yet.
     awaited: BTreeSet<Resource>,
 }
@@ -74,6 +79,7 @@ impl NodeState {
             services: BTreeMap::new(),
             slices: BTreeMap::new(),
             readers: LabelReaders::default(),
+            overlay: Overlay::default(),
             awaited: Self::watched(scheme).collect(),
         }
     }
@@ -115,6 +121,42 @@ impl NodeState {
             affected = self.everything();
         }
         self.decide(affected)
+    }
+
+    /// Takes the pods of the own node, as its kubelet knows them, and returns what clients see from now on.
+    pub(super) fn set_local_pods(&mut self, pods: Vec<Pod>) -> Vec<ServedChange> {
+        let before = std::mem::replace(&mut self.overlay.pods, pods);
+        if self.overlay.phase == OverlayPhase::Off {
+            return Vec::new();
+        }
+        self.decide_local(&before)
+    }
+
+    /// Says when the pods of the own node count, and returns what clients see from now on.
+    pub(super) fn set_overlay(&mut self, phase: OverlayPhase) -> Vec<ServedChange> {
+        if std::mem::replace(&mut self.overlay.phase, phase) == phase {
+            return Vec::new();
+        }
+        self.decide_local(&[])
+    }
+
+    /// The number of Services whose endpoints on the own node differ from what the API server last had.
+    pub(super) fn differing(&self) -> usize {
+        self.overlay.differing().count()
+    }
+
+    /// Decides about the Services that have endpoints on the own node, or select one of its pods, or one of these.
+    fn decide_local(&mut self, before: &[Pod]) -> Vec<ServedChange> {
+        if !self.awaited.is_empty() {
+            return Vec::new();
+        }
+        let pods: Vec<&Pod> = before.iter().chain(&self.overlay.pods).collect();
+        let is_local = |name: &ObjectName, service: &Service| {
+            !membership::selected(service, &pods).is_empty() || self.has_endpoint_on(name, &self.around.node)
+        };
+        let local = self.services.iter().filter(|(name, service)| is_local(name, service)).map(|(name, _)| name);
+        let services = local.chain(self.overlay.differing()).cloned().collect();
+        self.decide(Affected { services, objects: BTreeSet::new() })
     }
 
     /// All objects, as [`UpstreamEvent::Replace`] takes them.
@@ -289,7 +331,7 @@ impl NodeState {
     }
 
     /// Decides about all that is affected.
-    fn decide(&self, affected: Affected) -> Vec<ServedChange> {
+    fn decide(&mut self, affected: Affected) -> Vec<ServedChange> {
         let Affected { services, objects } = affected;
         let mut changes = Vec::new();
         for service in services {
@@ -297,8 +339,12 @@ impl NodeState {
                 changes.push(self.served_service(&service));
             }
             for resource in WITH_ENDPOINTS {
-                let all = self.of_service(resource, &service).map(|(_, raw)| raw.clone());
-                self.decide_endpoints(resource, all, self.services.get(&service), &mut changes);
+                let all = self.of_service(resource, &service).map(|(_, raw)| raw.clone()).collect();
+                let text = self.objects.get(&Resource::Service).and_then(|services| services.get(&service)).cloned();
+                let overlaid = self.overlay.lay(&service, text.as_deref(), resource, all, &self.around);
+                let gone = overlaid.gone.into_iter();
+                changes.extend(gone.map(|name| ServedChange { resource, name, object: None }));
+                self.decide_endpoints(resource, overlaid.objects, self.services.get(&service), &mut changes);
             }
         }
         for (resource, name) in objects {
@@ -352,9 +398,10 @@ impl NodeState {
 
 /// What a scheme reads of a Service. One that cannot be read has its annotations only.
 fn read_service(raw: &RawObject) -> Service {
-    let Service { kind, .. } = serde_json::from_str(&raw.text).unwrap_or_default();
+    let Service { kind, selector, .. } = serde_json::from_str(&raw.text).unwrap_or_default();
     let ObjectMeta { namespace, name, annotations, .. } = raw.meta.clone();
-    Service { meta: ObjectMeta { name, namespace, annotations, ..ObjectMeta::default() }, kind, ..Service::default() }
+    let meta = ObjectMeta { name, namespace, annotations, ..ObjectMeta::default() };
+    Service { meta, kind, selector, ..Service::default() }
 }
 
 /// The Service of a slice, by its label.

@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::scheme::Scheme;
+use super::{local_pods::LocalPodsSource, scheme::Scheme};
 use crate::model::Text;
 
 /// Options of the node proxy.
@@ -24,6 +24,8 @@ pub struct EdgeOptions {
     /// The file in which resourceVersions are reserved; without one they depend on the clock. Beside it, `.objects`, is what
     /// was last known of the API server: the proxy starts from it.
     pub state_file: Option<PathBuf>,
+    /// Where the pods of the node are: while the API server is away, they are served as they are there.
+    pub local_pods: Option<LocalPodsSource>,
 }
 
 /// TLS of the node proxy: PEM files, which are read again when they change.

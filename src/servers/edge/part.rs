@@ -9,11 +9,13 @@ use super::{
     api_server::ApiServer,
     app::{EdgeApp, LISTENER, router},
     edge_cache::EdgeCache,
+    local_pods,
     metrics::EdgeMetrics,
     node_state::NodeState,
     options::{EdgeOptions, EdgeTls},
     persistence::Persistence,
     proxy::Proxy,
+    reachability,
     upstream_sink::UpstreamSink,
     version_file::VersionFile,
     versions::{Reservation, Versions},
@@ -63,6 +65,10 @@ pub async fn part(
         let saved = Persistence::new(path, node.clone(), clock.clone(), cache.clone(), access.clone());
         saved.load(scheme);
         tasks.endless("the saving of the state", saved.run());
+    }
+    if let Some(source) = &options.local_pods {
+        tasks.endless("the pods of the node", local_pods::follow(source.clone(), cache.clone()));
+        tasks.endless("the probes of the API server", reachability::follow(api.clone(), cache.clone()));
     }
     let synced = cache.clone();
     readiness.add("cache", move || synced.synced());

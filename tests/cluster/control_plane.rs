@@ -40,6 +40,8 @@ pub(crate) struct ControlPlane {
     port: u16,
     /// In the order of their start; the controllers, if they run, are the last.
     processes: Vec<(&'static str, Child)>,
+    /// With which the API server was started.
+    api_server_flags: Vec<String>,
 }
 
 impl ControlPlane {
@@ -47,7 +49,13 @@ impl ControlPlane {
     pub(crate) fn start(setup: &Setup<'_>) -> Result<Self> {
         fs::create_dir_all(setup.dir).with_context(|| format!("creating {}", setup.dir.display()))?;
         let dir = setup.dir.canonicalize()?;
-        let mut plane = Self { dir, assets: setup.assets.to_owned(), port: free_port()?, processes: Vec::new() };
+        let mut plane = Self {
+            dir,
+            assets: setup.assets.to_owned(),
+            port: free_port()?,
+            processes: Vec::new(),
+            api_server_flags: Vec::new(),
+        };
         let etcd = plane.start_etcd()?;
         plane.start_api_server(etcd, setup.api_server)?;
         plane.write_kubeconfig("admin")?;
@@ -98,6 +106,12 @@ impl ControlPlane {
         if let Some(at) = self.processes.iter().position(|(name, _)| *name == "kube-apiserver") {
             end(&mut self.processes.remove(at).1);
         }
+    }
+
+    /// Starts the API server that was ended.
+    pub(crate) fn start_api_server_again(&mut self) -> Result<()> {
+        self.spawn("kube-apiserver", &self.api_server_flags.clone())?;
+        self.wait_until_ready()
     }
 
     /// Starts the controllers.
@@ -175,7 +189,8 @@ impl ControlPlane {
             "--disable-admission-plugins=ServiceAccount".to_owned(),
         ];
         flags.extend_from_slice(more);
-        self.spawn("kube-apiserver", &flags)
+        self.api_server_flags = flags;
+        self.spawn("kube-apiserver", &self.api_server_flags.clone())
     }
 
     fn write_kubeconfig(&self, user: &str) -> Result<PathBuf> {

@@ -1,6 +1,7 @@
 //! `roster edge` between a real API server and its clients: kubectl and kube's watcher.
 
 mod kube_proxy;
+mod offline;
 
 use std::{
     collections::BTreeMap,
@@ -37,6 +38,11 @@ struct Edge {
 
 impl Edge {
     fn start(plane: &ControlPlane, dir: &Path) -> Self {
+        Self::start_with(plane, dir, &[])
+    }
+
+    /// Starts it with further flags.
+    fn start_with(plane: &ControlPlane, dir: &Path, more: &[String]) -> Self {
         let certificates = dir.join("certs");
         let made = roster().args(["certs", "dev", "--dir"]).arg(&certificates).stdout(Stdio::null()).status().unwrap();
         assert!(made.success());
@@ -49,6 +55,7 @@ impl Edge {
         for (flag, file) in [("--tls-cert-file", "tls.crt"), ("--tls-private-key-file", "tls.key")] {
             flags.push(format!("{flag}={}", certificates.join(file).display()));
         }
+        flags.extend_from_slice(more);
         let child = Self::spawn(&flags, dir);
         let edge = Self { child, address, admin, dir: dir.to_owned(), flags };
         edge.wait_until_ready();
@@ -64,12 +71,20 @@ impl Edge {
         wait("roster edge is ready", || get(&self.admin, "/readyz").filter(|a| a.starts_with("HTTP/1.1 200")));
     }
 
-    /// Kills the proxy, and starts it again.
-    fn restart(&mut self) {
+    fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    fn start_again(&mut self) {
         self.child = Self::spawn(&self.flags, &self.dir);
         self.wait_until_ready();
+    }
+
+    /// Kills the proxy, and starts it again.
+    fn restart(&mut self) {
+        self.kill();
+        self.start_again();
     }
 
     /// A kubeconfig of the administrator, whose server is the proxy.

@@ -30,10 +30,10 @@ const EFFECT: Duration = Duration::from_millis(700);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A running kube-proxy.
-struct KubeProxy(Child);
+pub(super) struct KubeProxy(Child);
 
 impl KubeProxy {
-    fn start(kubeconfig: &Path, dir: &Path) -> Self {
+    pub(super) fn start(kubeconfig: &Path, dir: &Path) -> Self {
         let log = File::options().create(true).append(true).open(dir.join("kube-proxy.log")).unwrap();
         let child = Command::new(assets().join("kube-proxy"))
             .arg(format!("--kubeconfig={}", kubeconfig.display()))
@@ -58,10 +58,10 @@ impl Drop for KubeProxy {
 }
 
 /// The endpoints of each chain: `service` or `local`, and `namespace/name/protocol/port`.
-type Chains = BTreeMap<(&'static str, String), BTreeSet<String>>;
+pub(super) type Chains = BTreeMap<(&'static str, String), BTreeSet<String>>;
 
 /// The chains that kube-proxy has made.
-fn programmed() -> Chains {
+pub(super) fn programmed() -> Chains {
     let output = Command::new("nft").args(["list", "table", "ip", "kube-proxy"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let (mut chains, mut current) = (Chains::new(), None);
@@ -117,7 +117,7 @@ const NODES: [&str; 4] = [NODE, "node-2", "node-3", "node-4"];
 const SERVICES: usize = 8;
 const PODS: usize = 4;
 
-fn node(name: &str) -> Value {
+pub(super) fn node(name: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": { "name": name, "labels": { "kubernetes.io/hostname": name } },
@@ -152,7 +152,7 @@ fn pod(service: usize, number: usize) -> Value {
     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec })
 }
 
-fn status(ip: &str, ready: bool) -> Value {
+pub(super) fn status(ip: &str, ready: bool) -> Value {
     let ready = if ready { "True" } else { "False" };
     json!({ "status": {
         "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }], "conditions": [{ "type": "Ready", "status": ready }],

@@ -174,3 +174,116 @@ fn with_endpoints(raw: &RawObject, endpoints: &[OverlaidEndpoint]) -> Option<Raw
 fn json_of(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::model::builders;
+
+    const NAME: &str = "web";
+
+    fn raw(resource: Resource, object: &Value) -> Arc<RawObject> {
+        Arc::new(RawObject::read(resource, &object.to_string()).unwrap())
+    }
+
+    fn service() -> Arc<RawObject> {
+        let web = builders::service(NAME).selector(json!({"app": "web"})).port("http", 80, 8080);
+        raw(Resource::Service, &json!(web))
+    }
+
+    fn pods(ips: &[&str]) -> Vec<Pod> {
+        let pod =
+            |ip: &&str| builders::pod(&format!("of-{ip}")).labels(json!({"app": "web"})).node("n1").ip(ip).ready();
+        ips.iter().map(|ip| serde_json::from_value(json!(pod(ip))).unwrap()).collect()
+    }
+
+    /// A stored slice with a field that is not known here in each endpoint.
+    fn slice(endpoints: &[(&str, &str)]) -> Arc<RawObject> {
+        let endpoint = |(ip, node): &(&str, &str)| {
+            json!({
+                "addresses": [ip], "nodeName": node, "future": ip,
+                "conditions": {"ready": true, "serving": true, "terminating": false},
+                "targetRef": {"kind": "Pod", "namespace": "ns", "name": format!("of-{ip}"), "uid": "other"},
+            })
+        };
+        let labels = json!({
+            "kubernetes.io/service-name": NAME,
+            "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+        });
+        let owner = json!({"apiVersion": "v1", "kind": "Service", "name": NAME, "uid": NAME, "controller": true});
+        let meta = json!({"name": "web-1", "namespace": "ns", "labels": labels, "ownerReferences": [owner]});
+        let ports = json!([{"name": "http", "port": 8080, "protocol": "TCP"}]);
+        let endpoints: Vec<Value> = endpoints.iter().map(endpoint).collect();
+        raw(
+            Resource::EndpointSlice,
+            &json!({"metadata": meta, "addressType": "IPv4", "ports": ports, "endpoints": endpoints}),
+        )
+    }
+
+    /// What is served: `slice: address` of each endpoint, with `*` where its unknown field is still there; and what is gone.
+    fn lay(overlay: &mut Overlay, objects: &[Arc<RawObject>]) -> (Vec<String>, Vec<String>) {
+        let node = serde_json::from_value(json!({"metadata": {"name": "n1"}})).unwrap();
+        let around = Surroundings { node: "n1".into(), nodes: [node].into_iter().collect(), ..Surroundings::default() };
+        let name = ObjectName::new("ns", NAME);
+        let overlaid = overlay.lay(&name, Some(&service()), Resource::EndpointSlice, objects.to_vec(), &around);
+        let lines = overlaid.objects.iter().flat_map(|raw| {
+            let slice: Value = serde_json::from_str(&raw.text).unwrap();
+            let name = slice["metadata"]["name"].as_str().unwrap().to_owned();
+            let endpoints = slice["endpoints"].as_array().unwrap().clone();
+            endpoints.into_iter().map(move |e| {
+                let kept = if e["future"].is_null() { "" } else { "*" };
+                format!("{name}: {}{kept}", e["addresses"][0].as_str().unwrap())
+            })
+        });
+        (lines.collect(), overlaid.gone.into_iter().map(|name| name.name.to_string()).collect())
+    }
+
+    #[test]
+    fn pods_of_the_node_count_while_the_api_server_is_away_and_until_it_agrees() {
+        use OverlayPhase::{CatchingUp, Off, On};
+        let before = [slice(&[("10.0.0.1", "n1"), ("10.0.1.1", "n2")])];
+        let agreed = [slice(&[("10.0.0.9", "n1"), ("10.0.1.1", "n2")])];
+        let mut overlay = Overlay::default();
+        for (phase, ips, stored, want, differing) in [
+            (Off, ["10.0.0.9"], &before, ["web-1: 10.0.0.1*", "web-1: 10.0.1.1*"], 0),
+            (On, ["10.0.0.1"], &before, ["web-1: 10.0.0.1*", "web-1: 10.0.1.1*"], 0),
+            (On, ["10.0.0.9"], &before, ["web-1: 10.0.1.1*", "web-1: 10.0.0.9"], 1),
+            // It is back, and has not heard of the change yet.
+            (CatchingUp, ["10.0.0.9"], &before, ["web-1: 10.0.1.1*", "web-1: 10.0.0.9"], 1),
+            (CatchingUp, ["10.0.0.9"], &agreed, ["web-1: 10.0.0.9*", "web-1: 10.0.1.1*"], 0),
+            // From then on, its state counts, whatever the kubelet says.
+            (CatchingUp, ["10.0.0.8"], &agreed, ["web-1: 10.0.0.9*", "web-1: 10.0.1.1*"], 0),
+            (On, ["10.0.0.8"], &agreed, ["web-1: 10.0.1.1*", "web-1: 10.0.0.8"], 1),
+            (Off, ["10.0.0.8"], &agreed, ["web-1: 10.0.0.9*", "web-1: 10.0.1.1*"], 0),
+        ] {
+            (overlay.phase, overlay.pods) = (phase, pods(&ips));
+            let (served, gone) = lay(&mut overlay, stored);
+            assert_eq!((served, gone), (want.map(str::to_owned).to_vec(), vec![]), "{phase:?} {ips:?}");
+            assert_eq!(overlay.differing().count(), differing, "{phase:?} {ips:?}");
+        }
+    }
+
+    #[test]
+    fn a_slice_is_added_where_there_is_none_and_goes_again() {
+        let mut overlay = Overlay { pods: pods(&["10.0.0.1"]), phase: OverlayPhase::On, ..Overlay::default() };
+        let added = vec!["web.n1.0: 10.0.0.1".to_owned()];
+        assert_eq!(lay(&mut overlay, &[]), (added.clone(), vec![]));
+        assert_eq!(lay(&mut overlay, &[]), (added, vec![]), "again");
+        let stored = [slice(&[("10.0.0.1", "n1")])];
+        let want = vec!["web-1: 10.0.0.1*".to_owned()];
+        assert_eq!(lay(&mut overlay, &stored), (want, vec!["web.n1.0".to_owned()]));
+    }
+
+    #[test]
+    fn a_list_with_a_slice_that_cannot_be_read_stays_as_it_is() {
+        let mut overlay = Overlay { pods: pods(&["10.0.0.9"]), phase: OverlayPhase::On, ..Overlay::default() };
+        let odd = raw(
+            Resource::EndpointSlice,
+            &json!({"metadata": {"name": "odd", "namespace": "ns"}, "addressType": 7, "endpoints": []}),
+        );
+        let (served, _) = lay(&mut overlay, &[slice(&[("10.0.0.1", "n1")]), odd]);
+        assert_eq!(served, ["web-1: 10.0.0.1*"]);
+    }
+}

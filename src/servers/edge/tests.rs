@@ -385,6 +385,22 @@ async fn a15_p8_a_watch_has_bookmarks_and_ends_in_time() {
     assert_eq!(begin.elapsed().as_secs(), 155);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_watch_ends_in_time_while_there_is_always_another_event() {
+    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let mut events = edge.watch(&format!("{SERVICES}?watch=1&timeoutSeconds=5")).await;
+    let mut count = 0;
+    loop {
+        edge.put(&service("web", &json!({ "count": count.to_string() })));
+        if events.next().await.is_none() {
+            break;
+        }
+        count += 1;
+        tokio::time::advance(Duration::from_secs(1)).await;
+    }
+    assert_eq!(count, 5);
+}
+
 #[tokio::test]
 async fn a15_p5_a_watch_from_a_forgotten_version_ends_with_an_error() {
     let edge = TestedEdge::new(Scheme::SuperEdge);

@@ -8,8 +8,8 @@ const PER_SECOND: u32 = 20;
 
 /// Keeps the reservation where a restart finds it.
 pub(super) trait Reservation: Send + Sync {
-    /// Stores that versions up to `until` may be in use. `false`: it could not be stored.
-    fn reserve(&self, until: u64) -> bool;
+    /// Stores that versions up to `until` may be in use. Where that fails, it is logged.
+    fn reserve(&self, until: u64);
 }
 
 /// Numbers for resourceVersions. A block of them is reserved before any of it is used; so the next start begins after all
@@ -83,9 +83,8 @@ mod tests {
     struct Stored(Arc<AtomicU64>);
 
     impl Reservation for Stored {
-        fn reserve(&self, until: u64) -> bool {
+        fn reserve(&self, until: u64) {
             self.0.store(until, Ordering::Relaxed);
-            true
         }
     }
 

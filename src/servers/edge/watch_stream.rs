@@ -4,7 +4,7 @@ use std::{convert::Infallible, future::Future, io::Write, pin::Pin, sync::Arc, t
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
-use futures::stream;
+use futures::{FutureExt, stream};
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
@@ -127,6 +127,13 @@ impl WatchStream {
             return Some(piece);
         }
         loop {
+            // Also while there is always another event.
+            if (&mut self.stopping).now_or_never().is_some() {
+                return None;
+            }
+            if Instant::now() >= self.ends {
+                return self.last_piece();
+            }
             // Before the events are read: what changes in between wakes the watch again.
             self.changed.mark_unchanged();
             if let Some(piece) = self.event_piece() {
@@ -136,15 +143,21 @@ impl WatchStream {
             tokio::select! {
                 changed = self.changed.changed() => changed.ok()?,
                 () = sleep_until(bookmark.min(self.ends)) => {
-                    self.is_over = Instant::now() >= self.ends;
-                    // The last one lets the client go on from here.
-                    let due = self.bookmarks.as_mut()?;
-                    *due = Instant::now() + BOOKMARKS;
-                    return Some(self.bookmark(false).into());
+                    let now = Instant::now();
+                    if let Some(due) = self.bookmarks.as_mut().filter(|due| **due <= now && now < self.ends) {
+                        *due = now + BOOKMARKS;
+                        return Some(self.bookmark(false).into());
+                    }
                 }
                 () = &mut self.stopping => return None,
             }
         }
+    }
+
+    /// The time is over: a bookmark lets the client go on from here.
+    fn last_piece(&mut self) -> Option<Bytes> {
+        self.is_over = true;
+        self.bookmarks.map(|_| self.bookmark(false).into())
     }
 
     /// Objects as they were at the begin.

@@ -64,6 +64,48 @@ impl<'a> Arbitrary<'a> for Request {
     }
 }
 
+/// The body of a view request.
+#[derive(Debug)]
+pub struct ViewBody(pub Value);
+
+/// The annotations that schemes read of Services.
+const KEYS: &[(&str, &str)] = &[
+    ("topologyKeys", r#"["topology.kubernetes.io/zone"]"#),
+    ("topologyKeys", r#"["site","topology.kubernetes.io/zone"]"#),
+    ("topologyKeys", r#"["*"]"#),
+    ("topologyKeys", "site"),
+    ("openyurt.io/topologyKeys", "kubernetes.io/hostname"),
+    ("openyurt.io/topologyKeys", "openyurt.io/nodepool"),
+    ("nodeport.openyurt.io/listen", "p0,-p1"),
+    ("svc.openyurt.io/discard", "true"),
+];
+
+impl<'a> Arbitrary<'a> for ViewBody {
+    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
+        let mut make = Make(u);
+        Ok(Self(json!({
+            "node": make.of(&["n0", "n1", "n2", "gone"])?,
+            "scheme": make.of(&["kube-proxy", "superedge", "openyurt"])?,
+            "ipFamily": make.of(&["IPv4", "IPv6"])?,
+            "nodes": make.list(4, Make::labelled_node)?,
+            "services": make.list(2, Make::keyed_service)?,
+            "endpoints": make.list(2, Make::endpoints)?,
+            "endpointSlices": make.list(5, Make::slice_of_service)?,
+            "nodePools": make.list(2, |m| Ok(json!({
+                "metadata": { "name": m.of(&["p0", "p1"])? }, "status": { "nodes": m.list(3, |m| m.of(&["n0", "n1", "n2"]))? },
+            })))?,
+            "options": {
+                "topologyMode": make.of(&["any", "ordered"])?,
+                "poolTopology": make.flag()?,
+                "substituteLocalApiserver": make.flag()?,
+                "healthFilter": make.flag()?,
+                "health": { "n0": make.flag()?, "n1": make.flag()? },
+                "defaults": make.maybe(|m| m.of(&["auto", "always", "never"]))?,
+            },
+        })))
+    }
+}
+
 struct Make<'u, 'a>(&'u mut Unstructured<'a>);
 
 impl<'u, 'a> Make<'u, 'a> {
@@ -181,6 +223,39 @@ impl<'u, 'a> Make<'u, 'a> {
                 "conditions": [{ "type": "Ready", "status": self.of(&["True", "False"])? }],
             },
         }))
+    }
+
+    /// A node with some of the labels that schemes read.
+    fn labelled_node(&mut self) -> Result<Value> {
+        let mut node = self.node()?;
+        for (label, values) in [("site", &["a", "b"]), ("apps.openyurt.io/nodepool", &["p0", "p1"])] {
+            let value = self.maybe(|m| m.of(values))?;
+            if !value.is_null() {
+                node["metadata"]["labels"][label] = value;
+            }
+        }
+        Ok(node)
+    }
+
+    /// A Service with topology keys and traffic policies.
+    fn keyed_service(&mut self) -> Result<Value> {
+        let mut service = self.service()?;
+        let (annotation, value) = *self.0.choose(KEYS)?;
+        service["metadata"]["namespace"] = "ns".into();
+        service["metadata"]["annotations"][annotation] = value.into();
+        service["spec"]["internalTrafficPolicy"] = self.of(&["Cluster", "Local"])?;
+        service["spec"]["externalTrafficPolicy"] = self.of(&["Cluster", "Local"])?;
+        Ok(service)
+    }
+
+    /// A slice, most often of the Service.
+    fn slice_of_service(&mut self) -> Result<Value> {
+        let mut slice = self.slice()?;
+        if self.0.ratio(7, 8)? {
+            slice["metadata"]["namespace"] = "ns".into();
+            slice["metadata"]["labels"]["kubernetes.io/service-name"] = "svc".into();
+        }
+        Ok(slice)
     }
 
     fn target(&mut self) -> Result<Value> {

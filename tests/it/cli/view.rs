@@ -195,7 +195,7 @@ fn what_cannot_be_viewed_is_reported() {
         "metadata":{"name":"a-1","namespace":"n","labels":{"kubernetes.io/service-name":"a"}},
         "ports":[{"name":"","port":80,"protocol":"TCP"}],"endpoints":[{"addresses":["10.0.0.1"],"nodeName":"n1","zone":"z"}]}"#;
     let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"n"},"spec":{"ports":[{"port":80}]}}"#;
-    let input = format!("{service}\n---\n{slice}");
+    let input = format!(r#"{{"apiVersion":"v1","kind":"List","items":[{service},{slice}]}}"#);
     for (node, title) in [("n1", "node n1 (zone z)"), ("n2", "node n2 (zone not known)")] {
         let ran = roster_with(&["view", "-f", "-", "--node", node], &[], &input);
         assert!(ran.out.starts_with(title), "{}", ran.out);

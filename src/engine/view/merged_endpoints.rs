@@ -20,18 +20,41 @@ pub struct ProxyEndpoint<'a> {
     pub is_local: bool,
     /// What its hints say to that node.
     pub(super) hints: HintFlags,
+    /// Its conditions, which every rule reads: thousands of endpoints in their slices are spread over megabytes.
+    conditions: ConditionFlags,
+}
+
+/// What the conditions of an endpoint mean to kube-proxy.
+#[derive(Clone, Copy, Debug)]
+struct ConditionFlags {
+    ready: bool,
+    serves_while_terminating: bool,
+    terminating: bool,
+}
+
+impl ConditionFlags {
+    fn of(endpoint: &Endpoint) -> Self {
+        let conditions = &endpoint.conditions;
+        let terminating = conditions.terminating == Some(true);
+        let serves_while_terminating = terminating && conditions.serving != Some(false);
+        Self { ready: endpoint.ready(), serves_while_terminating, terminating }
+    }
 }
 
 impl ProxyEndpoint<'_> {
     /// Whether it takes new connections: an unknown state counts as ready.
     pub fn ready(&self) -> bool {
-        self.endpoint.ready()
+        self.conditions.ready
     }
 
     /// Whether it is terminating and still serves: what is used where nothing is ready.
     pub fn serves_while_terminating(&self) -> bool {
-        let conditions = &self.endpoint.conditions;
-        conditions.serving != Some(false) && conditions.terminating == Some(true)
+        self.conditions.serves_while_terminating
+    }
+
+    /// Whether it is terminating.
+    pub(super) fn terminating(&self) -> bool {
+        self.conditions.terminating
     }
 
     fn key(&self) -> (u128, i32) {
@@ -66,10 +89,25 @@ impl<'a> MergedEndpoints<'a> {
     /// Merges the endpoints of the slices of a Service (upstream: `endpointInfoByServicePort`,
     /// `addEndpoints`).
     pub(super) fn of(slices: &[&'a EndpointSlice], port: &ServicePort, family: Family, at: Viewpoint<'_>) -> Self {
-        let mut all = Vec::new();
-        for slice in slices.iter().filter(|slice| slice.address_type == family.into()) {
+        let of_family = || slices.iter().filter(|slice| slice.address_type == family.into());
+        let mut all = Vec::with_capacity(of_family().map(|slice| slice.endpoints.len()).sum());
+        for slice in of_family() {
             for number in numbers(slice, port) {
-                all.extend(slice.endpoints.iter().filter_map(|e| endpoint(e, number, slice, at)));
+                for endpoint in &slice.endpoints {
+                    // No API server stores a text that is not an address here.
+                    let Some(ip) = endpoint.addresses.first().and_then(|address| parse_lenient(address)) else {
+                        continue;
+                    };
+                    all.push(ProxyEndpoint {
+                        ip,
+                        port: number,
+                        endpoint,
+                        slice,
+                        is_local: at.is_local(endpoint.node_name.as_deref()),
+                        hints: HintFlags::of(endpoint, at),
+                        conditions: ConditionFlags::of(endpoint),
+                    });
+                }
             }
         }
         if all.is_sorted_by(|a, b| a.key() < b.key()) {
@@ -100,21 +138,9 @@ fn numbers(slice: &EndpointSlice, port: &ServicePort) -> impl Iterator<Item = i3
         .filter_map(|p| p.port.filter(|number| *number != 0))
 }
 
-fn endpoint<'a>(
-    endpoint: &'a Endpoint,
-    port: i32,
-    slice: &'a EndpointSlice,
-    at: Viewpoint<'_>,
-) -> Option<ProxyEndpoint<'a>> {
-    // No API server stores a text that is not an address here.
-    let ip = parse_lenient(endpoint.addresses.first()?)?;
-    let is_local = at.is_local(endpoint.node_name.as_deref());
-    Some(ProxyEndpoint { ip, port, endpoint, slice, is_local, hints: HintFlags::of(endpoint, at) })
-}
-
 /// The place of the endpoint that counts among those with one address: the last one that is not terminating, else the
 /// first. Two pods have one address for a moment if the network gives the address of an ended pod to a new one.
 /// kube-proxy reads slices in random order; here, the order of the input decides.
 fn chosen(same: &[ProxyEndpoint<'_>]) -> usize {
-    same.iter().rposition(|e| e.endpoint.conditions.terminating != Some(true)).unwrap_or(0)
+    same.iter().rposition(|e| !e.terminating()).unwrap_or(0)
 }

@@ -164,8 +164,7 @@ fn reason(
         return (!endpoint.ready()).then_some(Reason::ServingTerminating);
     }
     if !endpoint.ready() {
-        let is_terminating = endpoint.endpoint.conditions.terminating == Some(true);
-        return Some(if is_terminating { Reason::Terminating } else { Reason::NotReady });
+        return Some(if endpoint.terminating() { Reason::Terminating } else { Reason::NotReady });
     }
     match (cluster, local) {
         (Some(_), _) => Some(Reason::HintedElsewhere),

@@ -60,21 +60,25 @@ fn parse_other(text: &str) -> Option<IpAddr> {
 #[inline]
 fn parse_plain_v4(text: &[u8]) -> Option<Ipv4Addr> {
     // One number, not an array of octets: a processor waits where it reads at once what it wrote byte by byte.
-    let (mut bits, mut dots, mut digits, mut value) = (0_u32, 0, 0, 0_u32);
-    for byte in text {
-        match byte {
-            b'0'..=b'9' if digits < 3 && !(digits > 0 && value == 0) => {
-                value = value * 10 + u32::from(byte - b'0');
-                digits += 1;
-            }
-            b'.' if digits > 0 && dots < 3 && value <= 255 => {
-                bits = bits << 8 | value;
-                (dots, digits, value) = (dots + 1, 0, 0);
-            }
-            _ => return None,
-        }
+    let (mut bits, mut rest) = plain_octet(text)?;
+    for _ in 0..3 {
+        let (b'.', after) = rest.split_first()? else { return None };
+        let (octet, after) = plain_octet(after)?;
+        (bits, rest) = (bits << 8 | octet, after);
     }
-    (dots == 3 && digits > 0 && value <= 255).then(|| Ipv4Addr::from_bits(bits << 8 | value))
+    rest.is_empty().then(|| Ipv4Addr::from_bits(bits))
+}
+
+/// A number up to 255 at the start of a text, and what follows it.
+#[inline]
+fn plain_octet(text: &[u8]) -> Option<(u32, &[u8])> {
+    let digit =
+        |place: usize| text.get(place).map(|byte| u32::from(byte.wrapping_sub(b'0'))).filter(|digit| *digit < 10);
+    let first = digit(0)?;
+    let Some(second) = digit(1) else { return Some((first, &text[1..])) };
+    let number = first * 10 + second;
+    let (number, len) = digit(2).map_or((number, 2), |third| (number * 10 + third, 3));
+    (first > 0 && number <= 255).then(|| (number, &text[len..]))
 }
 
 /// What an address means, whichever text it has: `010.0.0.1` is `10.0.0.1`. A text that cannot be parsed is equal to

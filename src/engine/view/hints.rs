@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::viewpoint::Viewpoint;
-use crate::model::{Endpoint, HintName};
+use crate::model::{Endpoint, HintName, Text};
 
 /// What the hints of an endpoint say to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,17 +24,17 @@ pub(super) enum HintFor {
 }
 
 impl HintFlags {
-    pub(super) fn of(endpoint: &Endpoint, at: Viewpoint<'_>) -> Self {
+    pub(super) fn of(endpoint: &Endpoint, node: &Text, zone: &Text) -> Self {
         let Some(hints) = &endpoint.hints else { return Self::default() };
-        Self { nodes: HintFor::of(&hints.for_nodes, at.name), zones: HintFor::of(&hints.for_zones, at.zone()) }
+        Self { nodes: HintFor::of(&hints.for_nodes, node), zones: HintFor::of(&hints.for_zones, zone) }
     }
 }
 
 impl HintFor {
-    fn of(names: &[HintName], this: &str) -> Self {
+    fn of(names: &[HintName], this: &Text) -> Self {
         match names {
             [] => Self::None,
-            names if names.iter().any(|hint| hint.name == this) => Self::This,
+            names if names.iter().any(|hint| hint.name == *this) => Self::This,
             _ => Self::Others,
         }
     }

@@ -3,7 +3,10 @@
 use std::{fmt, net::IpAddr};
 
 use super::{hints::HintFlags, viewpoint::Viewpoint};
-use crate::model::{Endpoint, EndpointSlice, Family, ServicePort, Text, parse_lenient, protocol_or_tcp};
+use crate::{
+    engine::reason::Reason,
+    model::{Endpoint, EndpointSlice, Family, ServicePort, Text, parse_lenient, protocol_or_tcp},
+};
 
 /// An endpoint of a Service port.
 #[derive(Clone, Copy, Debug)]
@@ -76,11 +79,38 @@ impl fmt::Display for ProxyEndpoint<'_> {
     }
 }
 
+/// An endpoint, and what the node uses it for.
+#[derive(Clone, Copy, Debug)]
+pub struct ViewedEndpoint<'a> {
+    /// The endpoint.
+    pub endpoint: ProxyEndpoint<'a>,
+    /// What it is used for.
+    pub uses: EndpointUse,
+    /// Why it is not used, or is used although it is terminating.
+    pub reason: Option<Reason>,
+}
+
+/// What a node uses an endpoint for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndpointUse {
+    /// For traffic with the policy `Cluster`.
+    pub cluster: bool,
+    /// For traffic with the policy `Local`.
+    pub local: bool,
+}
+
+impl EndpointUse {
+    /// Whether it is used at all.
+    pub fn any(self) -> bool {
+        self.cluster || self.local
+    }
+}
+
 /// The endpoints of a port, and those that another one with the same address replaces.
 #[derive(Debug, Default)]
 pub(super) struct MergedEndpoints<'a> {
-    /// Sorted by address and port.
-    pub(super) endpoints: Vec<ProxyEndpoint<'a>>,
+    /// Sorted by address and port; what they are used for is not decided yet.
+    pub(super) endpoints: Vec<ViewedEndpoint<'a>>,
     /// Those with the address and port of another one.
     pub(super) duplicates: Vec<ProxyEndpoint<'a>>,
 }
@@ -90,7 +120,11 @@ impl<'a> MergedEndpoints<'a> {
     /// `addEndpoints`).
     pub(super) fn of(slices: &[&'a EndpointSlice], port: &ServicePort, family: Family, at: Viewpoint<'_>) -> Self {
         let of_family = || slices.iter().filter(|slice| slice.address_type == family.into());
-        let mut all = Vec::with_capacity(of_family().map(|slice| slice.endpoints.len()).sum());
+        let mut all: Vec<ViewedEndpoint<'a>> = Vec::with_capacity(of_family().map(|slice| slice.endpoints.len()).sum());
+        // A node without a name has no local endpoints. Texts are compared faster with each other than with a `str`.
+        let (name, zone) = (Text::new(at.name), Text::new(at.zone()));
+        let is_local = |node: Option<&Text>| !name.is_empty() && node == Some(&name);
+        let (mut is_sorted, mut last) = (true, None);
         for slice in of_family() {
             for number in numbers(slice, port) {
                 for endpoint in &slice.endpoints {
@@ -98,28 +132,32 @@ impl<'a> MergedEndpoints<'a> {
                     let Some(ip) = endpoint.addresses.first().and_then(|address| parse_lenient(address)) else {
                         continue;
                     };
-                    all.push(ProxyEndpoint {
+                    let endpoint = ProxyEndpoint {
                         ip,
                         port: number,
                         endpoint,
                         slice,
-                        is_local: at.is_local(endpoint.node_name.as_deref()),
-                        hints: HintFlags::of(endpoint, at),
+                        is_local: is_local(endpoint.node_name.as_ref()),
+                        hints: HintFlags::of(endpoint, &name, &zone),
                         conditions: ConditionFlags::of(endpoint),
-                    });
+                    };
+                    let key = endpoint.key();
+                    is_sorted &= last.replace(key).is_none_or(|last| last < key);
+                    all.push(ViewedEndpoint { endpoint, uses: EndpointUse::default(), reason: None });
                 }
             }
         }
-        if all.is_sorted_by(|a, b| a.key() < b.key()) {
+        if is_sorted {
             return Self { endpoints: all, duplicates: Vec::new() };
         }
         // Stable: of equal ones, the order of the slices decides.
-        all.sort_by_key(ProxyEndpoint::key);
+        all.sort_by_key(|e| e.endpoint.key());
         let mut merged = Self::default();
-        for run in all.chunk_by(|a, b| a.key() == b.key()) {
+        for run in all.chunk_by(|a, b| a.endpoint.key() == b.endpoint.key()) {
             let chosen = chosen(run);
             merged.endpoints.push(run[chosen]);
-            merged.duplicates.extend(run.iter().enumerate().filter(|(place, _)| *place != chosen).map(|(_, e)| *e));
+            let others = run.iter().enumerate().filter(|(place, _)| *place != chosen);
+            merged.duplicates.extend(others.map(|(_, e)| e.endpoint));
         }
         merged
     }
@@ -141,6 +179,6 @@ fn numbers(slice: &EndpointSlice, port: &ServicePort) -> impl Iterator<Item = i3
 /// The place of the endpoint that counts among those with one address: the last one that is not terminating, else the
 /// first. Two pods have one address for a moment if the network gives the address of an ended pod to a new one.
 /// kube-proxy reads slices in random order; here, the order of the input decides.
-fn chosen(same: &[ProxyEndpoint<'_>]) -> usize {
-    same.iter().rposition(|e| !e.terminating()).unwrap_or(0)
+fn chosen(same: &[ViewedEndpoint<'_>]) -> usize {
+    same.iter().rposition(|e| !e.endpoint.terminating()).unwrap_or(0)
 }

@@ -32,11 +32,11 @@ mod viewed_cluster;
 mod viewpoint;
 
 pub use hints::HintsIgnored;
-pub use merged_endpoints::ProxyEndpoint;
+pub use merged_endpoints::{EndpointUse, ProxyEndpoint, ViewedEndpoint};
 pub use node_matrix::{MatrixRow, NodeMatrix};
 pub use openyurt::{POOL_OF_NODE, YURT_TOPOLOGY, YurtView};
 pub use planned_slices::planned_slices;
-pub use port_view::{EndpointUse, PortView, Verdict, ViewedEndpoint, view_port};
+pub use port_view::{PortView, Verdict, view_port};
 pub use proxied_service::{NotProxied, cluster_ip, not_proxied, other_proxy};
 pub use proxy_view::{ProxyView, ViewTooLarge};
 pub use pruned_object::{EndpointObject, EndpointPlace, PrunedObject, RemovedEndpoint};

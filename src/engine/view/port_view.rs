@@ -1,7 +1,7 @@
 //! What kube-proxy of a node uses for one Service port.
 
 use super::{
-    merged_endpoints::{MergedEndpoints, ProxyEndpoint},
+    merged_endpoints::{EndpointUse, MergedEndpoints, ProxyEndpoint, ViewedEndpoint},
     topology_mode::TopologyMode,
     traffic_policy::TrafficPolicies,
     viewpoint::Viewpoint,
@@ -29,33 +29,6 @@ pub struct PortView<'a> {
     /// Whether any endpoint of the cluster takes traffic: without one, connections are rejected; else, those that no
     /// endpoint of this node may take are dropped.
     pub has_any: bool,
-}
-
-/// An endpoint, and what the node uses it for.
-#[derive(Clone, Copy, Debug)]
-pub struct ViewedEndpoint<'a> {
-    /// The endpoint.
-    pub endpoint: ProxyEndpoint<'a>,
-    /// What it is used for.
-    pub uses: EndpointUse,
-    /// Why it is not used, or is used although it is terminating.
-    pub reason: Option<Reason>,
-}
-
-/// What a node uses an endpoint for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EndpointUse {
-    /// For traffic with the policy `Cluster`.
-    pub cluster: bool,
-    /// For traffic with the policy `Local`.
-    pub local: bool,
-}
-
-impl EndpointUse {
-    /// Whether it is used at all.
-    pub fn any(self) -> bool {
-        self.cluster || self.local
-    }
 }
 
 /// What becomes of a connection.
@@ -89,18 +62,17 @@ pub fn view_port<'a>(
     at: Viewpoint<'_>,
 ) -> PortView<'a> {
     let policies = TrafficPolicies::of(service, port, family);
-    let MergedEndpoints { endpoints, duplicates } = MergedEndpoints::of(slices, port, family, at);
-    let topology = TopologyMode::of(&endpoints, at);
+    let MergedEndpoints { mut endpoints, duplicates } = MergedEndpoints::of(slices, port, family, at);
+    let topology = TopologyMode::of(endpoints.iter().map(|e| &e.endpoint), at);
     let cluster = policies.uses_cluster().then(|| ClusterRule::of(&endpoints, topology));
     let local = policies.uses_local().then(|| LocalRule::of(&endpoints));
-    let viewed = |endpoint: ProxyEndpoint<'a>| {
-        let uses = EndpointUse {
-            cluster: cluster.is_some_and(|rule| rule.admits(&endpoint)),
-            local: local.is_some_and(|rule| rule.admits(&endpoint)),
+    for viewed in &mut endpoints {
+        viewed.uses = EndpointUse {
+            cluster: cluster.is_some_and(|rule| rule.admits(&viewed.endpoint)),
+            local: local.is_some_and(|rule| rule.admits(&viewed.endpoint)),
         };
-        ViewedEndpoint { endpoint, uses, reason: reason(&endpoint, uses, cluster, local) }
-    };
-    let endpoints: Vec<_> = endpoints.into_iter().map(viewed).collect();
+        viewed.reason = reason(&viewed.endpoint, viewed.uses, cluster, local);
+    }
     let takes_traffic = |e: &ViewedEndpoint<'_>| e.endpoint.ready() || e.endpoint.serves_while_terminating();
     let has_any = match local {
         Some(_) => endpoints.iter().any(takes_traffic),
@@ -118,9 +90,9 @@ enum ClusterRule {
 }
 
 impl ClusterRule {
-    fn of(endpoints: &[ProxyEndpoint<'_>], topology: TopologyMode) -> Self {
+    fn of(endpoints: &[ViewedEndpoint<'_>], topology: TopologyMode) -> Self {
         // A mode is only chosen if a ready endpoint is for this node, so no mode leaves none.
-        if endpoints.iter().any(ProxyEndpoint::ready) { Self::Ready(topology) } else { Self::Terminating }
+        if endpoints.iter().any(|e| e.endpoint.ready()) { Self::Ready(topology) } else { Self::Terminating }
     }
 
     fn admits(self, endpoint: &ProxyEndpoint<'_>) -> bool {
@@ -140,8 +112,12 @@ enum LocalRule {
 }
 
 impl LocalRule {
-    fn of(endpoints: &[ProxyEndpoint<'_>]) -> Self {
-        if endpoints.iter().any(|e| e.is_local && e.ready()) { Self::Ready } else { Self::Terminating }
+    fn of(endpoints: &[ViewedEndpoint<'_>]) -> Self {
+        if endpoints.iter().any(|e| e.endpoint.is_local && e.endpoint.ready()) {
+            Self::Ready
+        } else {
+            Self::Terminating
+        }
     }
 
     fn admits(self, endpoint: &ProxyEndpoint<'_>) -> bool {

@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 use smol_str::{SmolStr, ToSmolStr, format_smolstr};
 
 use super::{
-    merged_endpoints::ProxyEndpoint,
-    port_view::{PortView, Verdict, ViewedEndpoint, view_port},
+    merged_endpoints::{ProxyEndpoint, ViewedEndpoint},
+    port_view::{PortView, Verdict, view_port},
     proxied_service::{not_proxied, other_proxy},
     topology_mode::TopologyMode,
     viewpoint::Viewpoint,

@@ -21,9 +21,9 @@ pub enum TopologyMode {
 impl TopologyMode {
     /// The mode for the endpoints of a port (upstream: `topologyModeFromHints`). Hints of a kind count only if every ready
     /// endpoint has one, and one of them is for this node.
-    pub(super) fn of(endpoints: &[ProxyEndpoint<'_>], at: Viewpoint<'_>) -> Self {
+    pub(super) fn of<'e>(endpoints: impl Iterator<Item = &'e ProxyEndpoint<'e>>, at: Viewpoint<'_>) -> Self {
         let (mut nodes, mut zones, mut ready) = (HintTally::default(), HintTally::default(), 0);
-        for endpoint in endpoints.iter().filter(|e| e.ready()) {
+        for endpoint in endpoints.filter(|e| e.ready()) {
             ready += 1;
             nodes.count(endpoint.hints.nodes);
             zones.count(endpoint.hints.zones);

@@ -21,9 +21,4 @@ impl<'a> Viewpoint<'a> {
     pub fn zone(self) -> &'a str {
         self.labels().and_then(|labels| labels.get(names::ZONE)).map_or("", |zone| zone)
     }
-
-    /// Whether an endpoint on this node is local. A node without a name has no local endpoints.
-    pub fn is_local(self, node_name: Option<&str>) -> bool {
-        !self.name.is_empty() && node_name == Some(self.name)
-    }
 }

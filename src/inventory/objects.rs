@@ -23,6 +23,7 @@ use crate::{
 /// An object of any kind that Roster reads.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the variants are Kubernetes' kinds")]
+#[expect(clippy::large_enum_variant, reason = "an object is moved once, into the list of its kind")]
 pub enum AnyObject {
     Service(Service),
     Pod(Pod),

@@ -112,9 +112,9 @@ fn uses_of_pods(view: &ServiceView<'_>, removed: &[UnseenEndpoint]) -> UsesOfPod
         for endpoint in removed {
             let pod = endpoint.target.as_ref().and_then(|target| target.strip_prefix("Pod/"));
             let key = pod.map(|pod| (Text::new(pod), port.port.name.clone()));
-            key.into_iter().for_each(|key| {
+            if let Some(key) = key {
                 uses.entry(key).or_insert((EndpointUse::default(), Some(endpoint.reason)));
-            });
+            }
         }
     }
     uses

@@ -196,7 +196,9 @@ impl MigrationRun<'_> {
         let mut sorted: Vec<&ServiceMigration<'_>> = services.iter().collect();
         sorted.sort_by_key(|migration| migration.equivalence);
         let mut table = Table::new(["SERVICE", "KEYS", "OF", "BECOMES", "EQUIVALENT"]);
-        sorted.iter().for_each(|migration| table.push(cells(migration)));
+        for migration in sorted {
+            table.push(cells(migration));
+        }
         if !table.is_empty() {
             table.print(out, 0)?;
             writeln!(out)?;

@@ -41,7 +41,7 @@ pub(super) use view_input::ViewInput;
 /// hints and terminating endpoints count as kube-proxy 1.37 treats them; with --scheme, kube-proxy sees what SuperEdge's
 /// application-grid-wrapper or OpenYurt's yurthub leaves.
 ///
-/// Reads Services, EndpointSlices and Nodes (and NodePools). Without slices, those that the controllers would write are
+/// Reads Services, EndpointSlices and Nodes (for OpenYurt also `NodePool` objects). Without slices, those that the controllers would write are
 /// viewed.
 #[derive(Debug, Args)]
 #[command(
@@ -130,7 +130,7 @@ impl ViewArgs {
     }
 
     /// The Services that are chosen.
-    fn index<'o>(objects: &'o InputObjects) -> anyhow::Result<Index<'o>> {
+    fn index(objects: &InputObjects) -> anyhow::Result<Index<'_>> {
         let mut index = objects.index();
         objects.choice.apply(&mut index)?;
         index.retain(|e| e.service.is_some());

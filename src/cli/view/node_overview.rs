@@ -51,7 +51,7 @@ pub(super) fn print(run: &NodeRun<'_>, out: &mut Output) -> anyhow::Result<bool>
     let mut overview = NodeOverview { problems_only: run.problems_only(), ..NodeOverview::default() };
     let progress = ProgressLine::start("viewing");
     for of in &run.from.cluster.services {
-        overview.add(run.from.cluster.view(of, run.from.at, |view, removed| ServiceLine::of(view, removed)));
+        overview.add(run.from.cluster.view(of, run.from.at, ServiceLine::of));
         progress.add(1);
     }
     progress.finish();

@@ -27,7 +27,7 @@ pub(in crate::cli) struct SchemeArgs {
     #[arg(long)]
     substitute_local_apiserver: bool,
     /// OpenYurt: traffic may be confined to node pools (--enable-pool-service-topology of yurthub) [default: where the
-    /// input has NodePools]
+    /// input has objects of kind `NodePool`]
     #[arg(long)]
     pool_topology: bool,
     /// View only the addresses of this family [default: both, as far as the Services have them]

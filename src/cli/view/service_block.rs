@@ -81,7 +81,9 @@ impl ServiceBlock<'_> {
         let more = if self.wide { 0 } else { lines.len().saturating_sub(LISTED) };
         lines.truncate(lines.len() - more);
         let mut table = Table::new(["ENDPOINT", "TARGET", "NODE", "ZONE", "PORT", "USED FOR", "REASON"]);
-        lines.into_iter().for_each(|line| table.push(line.cells));
+        for line in lines {
+            table.push(line.cells);
+        }
         if !table.is_empty() {
             table.print_to(out, 2, self.width)?;
         }

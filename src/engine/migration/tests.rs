@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{TopologyMigration, ZoneLabels};
 use crate::model::{Node, Service};
 
-fn service(annotations: Value, keys: Value) -> Service {
+fn service(annotations: &Value, keys: &Value) -> Service {
     let meta = json!({ "namespace": "ns", "name": "web", "annotations": annotations });
     serde_json::from_value(json!({ "metadata": meta, "spec": { "topologyKeys": keys } })).unwrap()
 }
@@ -38,7 +38,7 @@ fn keys_become_policies_and_preferences() {
         (json!(["*"]), "nothing", "strict", json!(null)),
     ] {
         let want = if spec.is_null() { json!({}) } else { json!({ "spec": spec }) };
-        assert_eq!(migrated(&service(json!({}), keys.clone())), (target.to_owned(), equivalence, want), "{keys}");
+        assert_eq!(migrated(&service(&json!({}), &keys)), (target.to_owned(), equivalence, want), "{keys}");
     }
     for (annotation, value, target, equivalence, spec) in [
         ("topologyKeys", json!([host]).to_string(), "internalTrafficPolicy: Local", "strict", local.clone()),
@@ -58,15 +58,15 @@ fn keys_become_policies_and_preferences() {
         if !spec.is_null() {
             want["spec"] = spec;
         }
-        let found = migrated(&service(json!({ annotation: value }), json!([])));
+        let found = migrated(&service(&json!({ annotation: value }), &json!([])));
         assert_eq!(found, (target.to_owned(), equivalence, want), "{annotation} {value}");
     }
-    assert_eq!(migrated(&service(json!({}), json!([]))).1, "");
+    assert_eq!(migrated(&service(&json!({}), &json!([]))).1, "");
 }
 
 #[test]
 fn keys_that_cannot_be_read_are_left_alone() {
-    let broken = service(json!({ "topologyKeys": "site" }), json!([]));
+    let broken = service(&json!({ "topologyKeys": "site" }), &json!([]));
     let migration = TopologyMigration::of([&broken], None);
     assert_eq!((migration.services.len(), migration.malformed.len()), (0, 1));
 }

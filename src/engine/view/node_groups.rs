@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::node_reads::{NodeClass, NodeReads, ValuesRead};
-use crate::model::{Node, Nodes};
+use crate::model::{Node, Nodes, Text};
 
 /// The nodes, in groups with equal labels, as far as any Service reads them and more than one node has them.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl<'a> NodeGroups<'a> {
             }
         }
         let value = |node: &'a Node, key: &str, values: &ValuesRead<'_>| {
-            node.labels.get(key).map(|value| value.as_str()).filter(|value| values.has(value))
+            node.labels.get(key).map(Text::as_str).filter(|value| values.has(value))
         };
         let mut with_value: BTreeMap<(&'a str, &'a str), Vec<usize>> = BTreeMap::new();
         for (place, node) in nodes.iter().enumerate() {

@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::{
-    node_groups::NodeGroups, node_groups::ServiceClasses, service_view::ServiceUse, viewed_cluster::ViewedCluster,
+    node_groups::NodeGroups,
+    node_groups::ServiceClasses,
+    service_view::{ServiceUse, ServiceView},
+    viewed_cluster::ViewedCluster,
 };
 use crate::model::{Node, Service};
 
@@ -57,7 +60,7 @@ impl<'a> NodeMatrix<'a> {
         let mut columns: Vec<Column<'a>> = Vec::new();
         for (of, reads) in cluster.services.iter().zip(&reads) {
             let classes = groups.classes(reads);
-            let of_class = |place: &usize| cluster.view_from(of, groups.nodes[*place], |view| view.worst_use());
+            let of_class = |place: &usize| cluster.view_from(of, groups.nodes[*place], worst_use);
             let uses: Vec<Option<ServiceUse>> = classes.examples.iter().map(of_class).collect();
             if uses.iter().any(Option::is_some) {
                 columns.push(Column::of(of.service, &classes, &uses, &groups));
@@ -131,6 +134,11 @@ impl<'a> Column<'a> {
     fn is_empty_for(&self, group: usize) -> bool {
         is_empty(self.uses[self.of_groups[group]])
     }
+}
+
+/// How a node serves the worst port, for any lifetime of the view.
+fn worst_use(view: &ServiceView<'_>) -> Option<ServiceUse> {
+    view.worst_use()
 }
 
 fn is_empty(uses: Option<ServiceUse>) -> bool {

@@ -111,7 +111,7 @@ impl<'a> NodeReads<'a> {
     /// What is read of a node.
     pub(super) fn class(&self, node: &'a Node) -> NodeClass<'a> {
         let value = |(key, values): (&&'a str, &ValuesRead<'a>)| {
-            node.labels.get(key).map(|value| value.as_str()).filter(|value| values.has(value))
+            node.labels.get(key).map(Text::as_str).filter(|value| values.has(value))
         };
         NodeClass { name: self.names.get(node.name.as_str()).copied(), labels: self.labels.iter().map(value).collect() }
     }

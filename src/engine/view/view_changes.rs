@@ -196,6 +196,9 @@ struct PairNodes {
     exceptions: Vec<usize>,
 }
 
+/// What a node uses of a port before and after.
+type PortChange<'u> = (&'u ViewedPort, Option<&'u PortUse>, Option<&'u PortUse>);
+
 /// The classes of a node before and after.
 type ClassPair = (Option<usize>, Option<usize>);
 
@@ -220,7 +223,7 @@ impl<'a> NodePairs<'a> {
         changes: &mut Vec<ViewChange<'a>>,
     ) {
         let Some(service) = new.or(old).map(|of| of.service) else { return };
-        let mut nodes_of: BTreeMap<(&ViewedPort, Option<&PortUse>, Option<&PortUse>), Vec<usize>> = BTreeMap::new();
+        let mut nodes_of: BTreeMap<PortChange<'_>, Vec<usize>> = BTreeMap::new();
         let exceptions = self.exceptions(old, new);
         for (classes, nodes) in self.class_pairs(old, new, &exceptions) {
             let (was, is) = (port_uses(old, classes.0), port_uses(new, classes.1));

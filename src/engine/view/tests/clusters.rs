@@ -113,7 +113,7 @@ fn objects() -> impl Strategy<Value = Objects> {
     })
 }
 
-fn schemes<'a>(pools: &'a [NodePool]) -> [Scheme<'a>; 4] {
+fn schemes(pools: &[NodePool]) -> [Scheme<'_>; 4] {
     let grid = |order| Scheme::SuperEdge { substitutes_api_server: false, health: None, order };
     [
         Scheme::KubeProxy,

@@ -63,7 +63,7 @@ pub(crate) struct EdgeArgs {
     #[arg(long, value_name = "PATH")]
     state_file: Option<PathBuf>,
     /// The pods of the node, which are served as they are there while the API server is away: the URL of the kubelet, such as
-    /// https://127.0.0.1:10250/pods, or a file with such a list
+    /// `https://127.0.0.1:10250/pods`, or a file with such a list
     #[arg(long, value_name = "URL|FILE")]
     local_pods: Option<String>,
     /// CA of the kubelet's certificate in PEM

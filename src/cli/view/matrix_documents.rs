@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{MatrixRun, matrix_table::service_name};
+use super::{matrix_run::MatrixRun, matrix_table::service_name};
 use crate::{
     cli::output::{ItemWriter, Output, OutputFormat},
     engine::view::ServiceUse,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{
-    MatrixRun,
+    matrix_run::MatrixRun,
     matrix_table::{NAMED, cell_text, group_text, service_name},
 };
 use crate::{cli::xml_text::escaped, engine::view::ServiceUse};
@@ -22,7 +22,7 @@ const MARGIN: usize = 12;
 const NAME: usize = 46;
 const COLUMN_NAME: usize = 30;
 
-/// The looks: text is dark on light ground, and no cell is told from another by its colour alone.
+/// The looks: text is dark on light ground, and the colour alone distinguishes no cell from another.
 const STYLE: &str = "text{font:12px ui-monospace,monospace;fill:#1b1f24}.t{font-weight:bold;font-size:14px}\
                      rect{stroke:#fff}.e{fill:#ffb3ad}.p{fill:#ffe8a3}.f{fill:#b7e4c0}.n{fill:#e6e8eb}";
 

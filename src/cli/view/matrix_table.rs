@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io::Write};
 
-use super::MatrixRun;
+use super::matrix_run::MatrixRun;
 use crate::{
     cli::{
         findings_report::FindingsReport,

@@ -1,37 +1,39 @@
 //! `roster view`: which endpoints the proxy of a node uses.
 
 mod matrix_documents;
+mod matrix_run;
 mod matrix_svg;
 mod matrix_table;
 pub(super) mod node_changes;
 mod node_documents;
 mod node_overview;
+mod node_view;
 mod scheme_args;
 mod service_block;
 mod view_input;
 
 use std::{io::Write, path::PathBuf};
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use clap::{Args, ValueEnum};
 
+use self::{matrix_run::MatrixRun, node_view::NodeRun};
 use super::{
     input_objects::{InputArgs, InputObjects, ReleaseArgs},
     outcome::Outcome,
     output::{Output, OutputFormat},
-    suggestion::nearest,
 };
 use crate::{
     engine::{
-        phrase::counted,
         reason::Severity,
         state::Options,
-        view::{NodeMatrix, ViewChanges, ViewedCluster, Viewpoint},
+        view::{NodeMatrix, ViewChanges, ViewedCluster},
     },
     inventory::Index,
-    model::{Node, Text},
+    model::Text,
 };
-pub(super) use scheme_args::{SchemeArg, SchemeArgs};
+pub(super) use node_view::NodeView;
+pub(super) use scheme_args::SchemeArgs;
 pub(super) use view_input::ViewInput;
 
 /// Show which endpoints the proxy of a node uses, and why not the others.
@@ -171,7 +173,12 @@ impl ViewArgs {
             Some(name) => {
                 let from = NodeView::of(name, &input, &cluster, self.scheme.name())?;
                 let many = !objects.choice.is_by_name() && cluster.services.len() > 1;
-                self.print_node(&NodeRun { args: self, input: &input, from }, many, format, &mut out)?
+                self.print_node(
+                    &NodeRun { input: &input, from, problems_only: self.problems_only },
+                    many,
+                    format,
+                    &mut out,
+                )?
             }
         };
         out.flush()?;
@@ -207,77 +214,5 @@ impl ViewArgs {
             OutputFormat::Table | OutputFormat::Wide => matrix_table::print(&run, format, out),
             _ => matrix_documents::print(&run, format, out),
         }
-    }
-}
-
-/// The Node that is named. A name that is not among the Nodes of the input is an error; where there are none, the node has
-/// no labels.
-fn find<'a>(name: &Text, input: &'a ViewInput<'_>) -> anyhow::Result<Option<&'a Node>> {
-    let found = input.nodes.get(name);
-    if found.is_some() || !input.knows_nodes {
-        return Ok(found);
-    }
-    let meant = nearest(name, input.nodes.iter(), |node| node.name.as_str());
-    let hint = match (meant, input.nodes.iter().next()) {
-        (Some(node), _) => format!("; did you mean {}?", node.name),
-        (None, first) => {
-            let such_as = first.map(|node| format!(", such as {}", node.name)).unwrap_or_default();
-            format!("; the input has {}{such_as}", counted(input.nodes.iter().count(), "Node"))
-        }
-    };
-    bail!("node {name} not found{hint}")
-}
-
-/// The view of all Services from all nodes.
-struct MatrixRun<'a> {
-    input: &'a ViewInput<'a>,
-    matrix: NodeMatrix<'a>,
-    scheme: SchemeArg,
-}
-
-/// Services, viewed from one node.
-pub(super) struct NodeView<'a> {
-    pub(super) cluster: &'a ViewedCluster<'a>,
-    pub(super) at: Viewpoint<'a>,
-    scheme: SchemeArg,
-}
-
-impl<'a> NodeView<'a> {
-    /// The view from the node that is named.
-    pub(super) fn of(
-        name: &'a Text,
-        input: &'a ViewInput<'_>,
-        cluster: &'a ViewedCluster<'a>,
-        scheme: SchemeArg,
-    ) -> anyhow::Result<Self> {
-        Ok(Self { cluster, at: Viewpoint { name, node: find(name, input)? }, scheme })
-    }
-
-    /// `node n1 (zone a)`, and the scheme if it is not kube-proxy alone.
-    pub(super) fn title(&self) -> String {
-        let zone = match self.at.zone() {
-            _ if self.at.node.is_none() => "zone not known".to_owned(),
-            "" => "no zone".to_owned(),
-            zone => format!("zone {zone}"),
-        };
-        let scheme = match self.scheme {
-            SchemeArg::KubeProxy => String::new(),
-            other => format!(", {}", other.as_str()),
-        };
-        format!("node {} ({zone}{scheme})", self.at.name)
-    }
-}
-
-/// One run for one node.
-struct NodeRun<'a> {
-    args: &'a ViewArgs,
-    input: &'a ViewInput<'a>,
-    from: NodeView<'a>,
-}
-
-impl NodeRun<'_> {
-    /// Whether Services without warnings and errors are left out.
-    fn problems_only(&self) -> bool {
-        self.args.problems_only
     }
 }

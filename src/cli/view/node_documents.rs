@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::NodeRun;
+use super::node_view::NodeRun;
 use crate::{
     cli::output::{ItemWriter, Output, OutputFormat},
     engine::{
@@ -62,14 +62,14 @@ pub(super) fn print(run: &NodeRun<'_>, format: OutputFormat, out: &mut Output) -
     let mut items = ItemWriter::start(out, format)?;
     let zone = Some(run.from.at.zone()).filter(|zone| !zone.is_empty());
     let mut summary =
-        NodeSummary { node: run.from.at.name, zone, scheme: run.args.scheme.name().as_str(), ..NodeSummary::default() };
+        NodeSummary { node: run.from.at.name, zone, scheme: run.from.scheme.as_str(), ..NodeSummary::default() };
     let mut attention = false;
     for of in &run.from.cluster.services {
         run.from.cluster.view(of, run.from.at, |view, removed| {
             let needs_attention = view.severity() > Severity::Info;
             attention |= needs_attention;
             summary.count(view);
-            if run.problems_only() && !needs_attention {
+            if run.problems_only && !needs_attention {
                 return Ok(());
             }
             items.write(&ItemWriter::item(format, &item(view, removed))?)

@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use super::NodeRun;
+use super::node_view::NodeRun;
 use crate::{
     cli::{
         findings_report::FindingsReport,
@@ -48,7 +48,7 @@ struct NodeOverview {
 
 /// Prints the lines. Returns whether there is a warning or an error.
 pub(super) fn print(run: &NodeRun<'_>, out: &mut Output) -> anyhow::Result<bool> {
-    let mut overview = NodeOverview { problems_only: run.problems_only(), ..NodeOverview::default() };
+    let mut overview = NodeOverview { problems_only: run.problems_only, ..NodeOverview::default() };
     let progress = ProgressLine::start("viewing");
     for of in &run.from.cluster.services {
         overview.add(run.from.cluster.view(of, run.from.at, ServiceLine::of));

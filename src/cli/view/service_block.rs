@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use super::{
-    NodeRun,
     node_overview::{use_style, use_text},
+    node_view::NodeRun,
 };
 use crate::{
     cli::{
@@ -35,7 +35,7 @@ pub(super) fn print(run: &NodeRun<'_>, format: OutputFormat, out: &mut Output) -
         run.from.cluster.view(of, run.from.at, |view, removed| {
             let needs_attention = view.severity() > Severity::Info;
             attention |= needs_attention;
-            if run.problems_only() && !needs_attention {
+            if run.problems_only && !needs_attention {
                 return Ok(());
             }
             ServiceBlock { view, removed, wide, width }.write(out)

@@ -62,8 +62,12 @@ fn served(service: &Service, slices: &[EndpointSlice], pods: &[builders::PodBuil
         let line = |slice: &EndpointSlice, e: &Endpoint| {
             let name = if slice.meta.name.is_empty() { "new" } else { &slice.meta.name };
             let ready = if e.ready() { "ready" } else { "unready" };
-            let hint = e.hints.iter().flat_map(|h| &h.for_zones).map(|z| format!(" {}", z.name)).collect::<String>();
-            format!("{name}: {} {ready}{hint}", e.addresses[0])
+            let zones = e.hints.iter().flat_map(|h| &h.for_zones).map(|z| z.name.as_str());
+            [format!("{name}: {} {ready}", e.addresses[0]).as_str()]
+                .into_iter()
+                .chain(zones)
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         all.iter().flat_map(|slice| slice.endpoints.iter().map(move |e| line(slice, e))).collect()
     })
@@ -77,12 +81,15 @@ fn with_local<T>(pods: &[builders::PodBuilder], f: impl FnOnce(&LocalPods<'_>) -
     f(&LocalPods { node: &node, nodes: &nodes, pods: &pods })
 }
 
+/// What is stored, the pods of the node, and what is served.
+type Row = (&'static str, Vec<EndpointSlice>, Vec<builders::PodBuilder>, &'static [&'static str]);
+
 #[test]
 fn endpoints_of_the_node_follow_its_pods() {
     let (here, there) = (endpoint("a", "10.0.0.1", "n1", true), endpoint("b", "10.0.1.1", "n2", true));
     let mixed = || slice("web-1", CONTROLLER, &[here.clone(), there.clone()]);
     let none: &[builders::PodBuilder] = &[];
-    let rows: Vec<(&str, Vec<EndpointSlice>, Vec<builders::PodBuilder>, &[&str])> = vec![
+    let rows: Vec<Row> = vec![
         ("as stored", vec![mixed()], vec![pod("a", "10.0.0.1")], &["web-1: 10.0.0.1 ready", "web-1: 10.0.1.1 ready"]),
         (
             "another address",

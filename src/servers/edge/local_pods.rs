@@ -26,7 +26,7 @@ use crate::{model::Pod, runtime::files::FileSet};
 const POLL: Duration = Duration::from_millis(500);
 /// Longest time until a kubelet has answered.
 const ANSWER: Duration = Duration::from_secs(5);
-/// Largest list of pods: a kubelet runs 110 pods, of some kilobytes each, unless it is told to run more.
+/// Largest list of pods: a kubelet runs 110 pods, of some kilobytes each, unless it is configured for more.
 const MAX_BYTES: usize = 32 << 20;
 
 /// Where the pods of the own node are.

@@ -67,7 +67,7 @@ pub(super) async fn follow(api: Arc<ApiServer>, cache: Arc<EdgeCache>) {
         if phase != before {
             match phase {
                 OverlayPhase::On => {
-                    tracing::warn!("the API server is away: pods of this node are served as they are now")
+                    tracing::warn!("the API server is away: pods of this node are served as they are now");
                 }
                 OverlayPhase::CatchingUp => tracing::info!("the API server is back"),
                 OverlayPhase::Off => tracing::info!("the state of the API server counts alone again"),
@@ -81,7 +81,7 @@ pub(super) async fn follow(api: Arc<ApiServer>, cache: Arc<EdgeCache>) {
 async fn probe(api: &ApiServer) -> ProbeResult {
     let request = Request::get("/livez").body(Body::empty()).unwrap_or_default();
     match api.send_within(request, ANSWER).await {
-        // Without credentials it may well be refused, by an API server that is there.
+        // Without credentials it may well be refused, and that is an answer, too.
         Ok(_) => ProbeResult::Answered,
         Err(ApiServerError::Timeout(_)) => ProbeResult::TimedOut,
         Err(ApiServerError::Away(_) | ApiServerError::Path) => ProbeResult::Refused,

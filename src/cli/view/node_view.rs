@@ -1,0 +1,72 @@
+//! Services, viewed from one node.
+
+use anyhow::bail;
+
+use super::{scheme_args::SchemeArg, view_input::ViewInput};
+use crate::{
+    cli::suggestion::nearest,
+    engine::{
+        phrase::counted,
+        view::{ViewedCluster, Viewpoint},
+    },
+    model::{Node, Text},
+};
+
+/// Services, viewed from one node.
+pub(crate) struct NodeView<'a> {
+    pub(crate) cluster: &'a ViewedCluster<'a>,
+    pub(crate) at: Viewpoint<'a>,
+    pub(super) scheme: SchemeArg,
+}
+
+impl<'a> NodeView<'a> {
+    /// The view from the node that is named.
+    pub(crate) fn of(
+        name: &'a Text,
+        input: &'a ViewInput<'_>,
+        cluster: &'a ViewedCluster<'a>,
+        scheme: SchemeArg,
+    ) -> anyhow::Result<Self> {
+        Ok(Self { cluster, at: Viewpoint { name, node: find(name, input)? }, scheme })
+    }
+
+    /// `node n1 (zone a)`, and the scheme if it is not kube-proxy alone.
+    pub(crate) fn title(&self) -> String {
+        let zone = match self.at.zone() {
+            _ if self.at.node.is_none() => "zone not known".to_owned(),
+            "" => "no zone".to_owned(),
+            zone => format!("zone {zone}"),
+        };
+        let scheme = match self.scheme {
+            SchemeArg::KubeProxy => String::new(),
+            other => format!(", {}", other.as_str()),
+        };
+        format!("node {} ({zone}{scheme})", self.at.name)
+    }
+}
+
+/// The Node that is named. A name that is not among the Nodes of the input is an error; where there are none, the node has
+/// no labels.
+fn find<'a>(name: &Text, input: &'a ViewInput<'_>) -> anyhow::Result<Option<&'a Node>> {
+    let found = input.nodes.get(name);
+    if found.is_some() || !input.knows_nodes {
+        return Ok(found);
+    }
+    let meant = nearest(name, input.nodes.iter(), |node| node.name.as_str());
+    let hint = match (meant, input.nodes.iter().next()) {
+        (Some(node), _) => format!("; did you mean {}?", node.name),
+        (None, first) => {
+            let such_as = first.map(|node| format!(", such as {}", node.name)).unwrap_or_default();
+            format!("; the input has {}{such_as}", counted(input.nodes.iter().count(), "Node"))
+        }
+    };
+    bail!("node {name} not found{hint}")
+}
+
+/// One run for one node, as each output prints it.
+pub(super) struct NodeRun<'a> {
+    pub(super) input: &'a ViewInput<'a>,
+    pub(super) from: NodeView<'a>,
+    /// Whether Services without warnings and errors are left out.
+    pub(super) problems_only: bool,
+}

@@ -54,7 +54,9 @@ pub(super) fn run_view(rounds: usize, goals: &mut Goals) -> Result<()> {
         row.print();
     }
     println!();
-    rows.iter().for_each(|row| row.judge(goals));
+    for row in &rows {
+        row.judge(goals);
+    }
     Ok(())
 }
 

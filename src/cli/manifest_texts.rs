@@ -13,8 +13,8 @@ use super::{
     input_texts::InputFile,
 };
 use crate::{
-    decode::{self, DecodeError, Document, Source},
-    lint::{Kustomizations, Skip, without_placeholders},
+    decode::{self, BrokenDocument, DecodeError, Document, Source},
+    lint::{Kustomizations, Skip, has_template_action, without_placeholders},
 };
 
 /// The texts of all files, as JSON with the same line numbers.
@@ -26,8 +26,10 @@ pub(super) struct ManifestTexts {
 struct ManifestText {
     name: String,
     json: String,
-    /// Where and why the JSON ends before the file does.
-    error: Option<UnreadablePlace>,
+    /// What of the file cannot be read, and why.
+    errors: Vec<UnreadablePlace>,
+    /// The lines of documents that are templates.
+    templates: Vec<usize>,
     /// Whether the file was given by name: then it is meant to be a manifest.
     named: bool,
 }
@@ -36,18 +38,34 @@ struct ManifestText {
 #[derive(Clone)]
 pub(super) struct SkippedFile {
     pub(super) file: String,
+    /// The line of the document; `None` for a whole file.
+    pub(super) line: Option<usize>,
     pub(super) why: Skip,
+}
+
+impl SkippedFile {
+    fn whole(file: String, why: Skip) -> Self {
+        Self { file, line: None, why }
+    }
+
+    /// The file, with the line of the document.
+    pub(super) fn place(&self) -> String {
+        match self.line {
+            Some(line) => format!("{}:{line}", self.file),
+            None => self.file.clone(),
+        }
+    }
 }
 
 /// The manifests of all files.
 pub(super) struct Manifests<'a> {
     pub(super) files: Vec<InputFile<'a>>,
     pub(super) skipped: Vec<SkippedFile>,
-    /// The files that cannot be read to their ends.
+    /// What of the files cannot be read.
     pub(super) unreadable: Vec<UnreadableFile<'a>>,
 }
 
-/// A file that cannot be read to its end.
+/// A file, or a document of it, that cannot be read.
 pub(super) struct UnreadableFile<'a> {
     pub(super) file: &'a str,
     pub(super) place: UnreadablePlace,
@@ -63,7 +81,7 @@ impl fmt::Display for UnreadableFile<'_> {
     }
 }
 
-/// Where a file cannot be read any further, and why.
+/// Where a file or a document of it cannot be read any further, and why.
 #[derive(Clone)]
 pub(super) struct UnreadablePlace {
     pub(super) line: usize,
@@ -92,7 +110,7 @@ impl ManifestTexts {
 
     /// Reads files. `named` says whether one was given by name: then it is meant to be a manifest.
     pub(super) fn of(paths: ExpandedPaths, named: impl Fn(&PathBuf) -> bool) -> anyhow::Result<Self> {
-        let skipped = |path: PathBuf| SkippedFile { file: path.display().to_string(), why: Skip::SpecialFile };
+        let skipped = |path: PathBuf| SkippedFile::whole(path.display().to_string(), Skip::SpecialFile);
         let mut all = Self { texts: Vec::new(), skipped: paths.special.into_iter().map(skipped).collect() };
         for path in paths.files {
             match read_file(&path, named(&path))? {
@@ -109,15 +127,15 @@ impl ManifestTexts {
         let mut kustomizations = Kustomizations::default();
         for text in &self.texts {
             let (documents, error) = decode::readable_documents(&text.json, &Source::file(&text.name));
-            // The text of a file that is not YAML ends within a document.
-            let error = text.error.clone().or_else(|| error.as_ref().map(UnreadablePlace::of));
-            if let Some(place) = error {
-                if let Some(why) = foreign(text.json.as_bytes(), text.named) {
-                    manifests.skip(&text.name, why);
-                    continue;
-                }
-                manifests.unreadable.push(UnreadableFile { file: &text.name, place });
+            if error.is_some()
+                && let Some(why) = foreign(&text.json, text.named)
+            {
+                manifests.skip(&text.name, None, why);
+                continue;
             }
+            text.templates.iter().for_each(|line| manifests.skip(&text.name, Some(*line), Skip::Template));
+            let errors = text.errors.iter().cloned().chain(error.as_ref().map(UnreadablePlace::of));
+            manifests.unreadable.extend(errors.map(|place| UnreadableFile { file: &text.name, place }));
             for document in &documents {
                 kustomizations.add(&text.name, &document.raw);
             }
@@ -126,9 +144,10 @@ impl ManifestTexts {
         let files = std::mem::take(&mut manifests.files);
         for InputFile { name, documents } in files {
             let mut checked = Vec::with_capacity(documents.len());
+            let is_one = documents.len() == 1;
             for document in documents {
                 match skip(name, &document, &kustomizations) {
-                    Some(why) => manifests.skip(name, why),
+                    Some(why) => manifests.skip(name, (!is_one).then_some(document.line), why),
                     None => checked.push(document),
                 }
             }
@@ -139,8 +158,8 @@ impl ManifestTexts {
 }
 
 impl Manifests<'_> {
-    fn skip(&mut self, file: &str, why: Skip) {
-        self.skipped.push(SkippedFile { file: file.to_owned(), why });
+    fn skip(&mut self, file: &str, line: Option<usize>, why: Skip) {
+        self.skipped.push(SkippedFile { file: file.to_owned(), line, why });
     }
 }
 
@@ -150,8 +169,8 @@ fn skip(file: &str, document: &Document<'_>, kustomizations: &Kustomizations) ->
 
 fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
     let unread = |name: String, why: String| {
-        let error = Some(UnreadablePlace { line: 1, column: None, why });
-        Ok(ReadFile::Text(ManifestText { name, json: String::new(), error, named: true }))
+        let errors = vec![UnreadablePlace { line: 1, column: None, why }];
+        Ok(ReadFile::Text(ManifestText { name, json: String::new(), errors, templates: Vec::new(), named: true }))
     };
     let (name, mut input) = match open(path.strip_prefix(".").unwrap_or(path)) {
         Ok(opened) => opened,
@@ -161,33 +180,58 @@ fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
     if let Err(error) = input.read_to_end(&mut bytes) {
         return unread(name, error.to_string());
     }
-    let (json, error) = match decode::readable_text(bytes.as_slice(), &Source::file(&name)) {
-        Ok((json, error)) => (json, error),
-        Err(error) => (String::new(), Some(error)),
+    let whole = |why| Ok(ReadFile::Skipped(SkippedFile::whole(name.clone(), why)));
+    let (json, broken) = match decode::readable_text(bytes.as_slice(), &Source::file(&name)) {
+        Ok(read) => read,
+        Err(error) => {
+            return match foreign(&String::from_utf8_lossy(&bytes), named) {
+                Some(why) => whole(why),
+                None => {
+                    let errors = vec![UnreadablePlace::of(&error)];
+                    Ok(ReadFile::Text(ManifestText { name, json: String::new(), errors, templates: Vec::new(), named }))
+                }
+            };
+        }
     };
-    if let Some(why) = error.as_ref().and_then(|_| foreign(&bytes, named)) {
-        return Ok(ReadFile::Skipped(SkippedFile { file: name, why }));
-    }
-    if error.is_none() && json.trim_ascii().is_empty() {
+    let is_empty = json.trim_ascii().is_empty();
+    if broken.is_empty() && is_empty {
         ensure!(!is_stdin(path), "{name}: is empty");
-        return Ok(ReadFile::Skipped(SkippedFile { file: name, why: Skip::Empty }));
+        return whole(Skip::Empty);
     }
-    let error = error.as_ref().map(UnreadablePlace::of);
-    Ok(ReadFile::Text(ManifestText { name, json, error, named }))
+    let (mut errors, mut templates) = (Vec::new(), Vec::new());
+    for BrokenDocument { error, text } in broken {
+        if is_template_text(&text) {
+            templates.push(error.line);
+        } else {
+            errors.push(UnreadablePlace::of(&error));
+        }
+    }
+    if is_empty && errors.is_empty() {
+        return whole(Skip::Template);
+    }
+    if !errors.is_empty() && !named && !contains(&bytes, b"apiVersion") {
+        return whole(Skip::NotManifest);
+    }
+    Ok(ReadFile::Text(ManifestText { name, json, errors, templates, named }))
 }
 
 /// What text that is neither YAML nor JSON is, if it is not meant as a manifest: a template, a configuration file with
 /// comments in JSON, or YAML with types of another program.
-fn foreign(text: &[u8], named: bool) -> Option<Skip> {
-    if contains(text, b"{{") || contains(text, b"{%") || is_yaml_without_placeholders(text) {
+fn foreign(text: &str, named: bool) -> Option<Skip> {
+    if is_template_text(text) {
         return Some(Skip::Template);
     }
-    (!named && !contains(text, b"apiVersion")).then_some(Skip::NotManifest)
+    (!named && !text.contains("apiVersion")).then_some(Skip::NotManifest)
+}
+
+/// Whether text that is not YAML is a template.
+fn is_template_text(text: &str) -> bool {
+    has_template_action(text) || is_yaml_without_placeholders(text)
 }
 
 /// Whether text that is not YAML has placeholders, and is YAML with words in their places.
-fn is_yaml_without_placeholders(text: &[u8]) -> bool {
-    std::str::from_utf8(text).ok().and_then(without_placeholders).is_some_and(|text| {
+fn is_yaml_without_placeholders(text: &str) -> bool {
+    without_placeholders(text).is_some_and(|text| {
         let source = Source::file("");
         decode::text(text.as_bytes(), &source).is_ok_and(|json| decode::documents(&json, &source).is_ok())
     })

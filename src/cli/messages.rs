@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{
     printable::printable_lines,
-    style::{RED, YELLOW},
+    style::{DIM, RED, YELLOW},
 };
 use crate::{
     engine::reason::{Reason, Severity},
@@ -19,6 +19,11 @@ pub(super) fn error(error: &anyhow::Error) {
 /// Prints what a user should know about the run.
 pub(super) fn warning(text: &str) {
     print("warning", YELLOW, text);
+}
+
+/// Prints what the program did.
+pub(super) fn note(text: &str) {
+    print("note", DIM, text);
 }
 
 /// Prints what could not be read, for output that has no place for it.

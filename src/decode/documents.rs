@@ -18,7 +18,7 @@ use super::{
     object::{self, DecodeContext, ObjectPlace},
     position::Position,
     source::Source,
-    yaml::readable_yaml_as_json,
+    yaml::{BrokenDocument, documents_as_json, yaml_as_json},
 };
 use crate::{
     admission::policy::{self, Policies},
@@ -129,15 +129,30 @@ pub fn objects(
 
 /// The whole input as JSON: decompressed, and converted from YAML. Lines are preserved.
 pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, DecodeError> {
-    let (text, error) = readable_text(input, source)?;
-    error.map_or(Ok(text), Err)
+    match whole_text(input, source)? {
+        InputText::Json(json) => Ok(json),
+        InputText::Yaml(yaml) => yaml_as_json(&yaml, source.name),
+    }
 }
 
-/// The same, up to the first place that is not YAML, with the error there.
+/// The same without the YAML documents that cannot be read, and these.
 pub fn readable_text(
     input: impl Read + Send,
     source: &Source<'_>,
-) -> Result<(String, Option<DecodeError>), DecodeError> {
+) -> Result<(String, Vec<BrokenDocument>), DecodeError> {
+    match whole_text(input, source)? {
+        InputText::Json(json) => Ok((json, Vec::new())),
+        InputText::Yaml(yaml) => Ok(documents_as_json(&yaml, source.name)),
+    }
+}
+
+/// A decompressed input.
+enum InputText {
+    Json(String),
+    Yaml(String),
+}
+
+fn whole_text(input: impl Read + Send, source: &Source<'_>) -> Result<InputText, DecodeError> {
     let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
     if let Err(e) = input::open(input, source.max_bytes).take(limit.saturating_add(1)).read_to_end(&mut bytes) {
@@ -153,12 +168,12 @@ pub fn readable_text(
         at.error(source.name, if json { DecodeReason::Json(why) } else { DecodeReason::Yaml(why) })
     })?;
     if !json {
-        return Ok(readable_yaml_as_json(&text, source.name));
+        return Ok(InputText::Yaml(text));
     }
-    match text.as_bytes().strip_prefix(BYTE_ORDER_MARK) {
-        Some(rest) => Ok((text[text.len() - rest.len()..].to_owned(), None)),
-        None => Ok((text, None)),
-    }
+    Ok(InputText::Json(match text.as_bytes().strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => text[text.len() - rest.len()..].to_owned(),
+        None => text,
+    }))
 }
 
 /// All objects of a JSON text with one or several values. Lists are flattened.

@@ -36,7 +36,7 @@ pub use documents::{Document, documents, objects, policies, readable_documents, 
 pub use error::{DecodeError, DecodeReason};
 pub use memory_account::MemoryAccount;
 pub use source::{InputFormat, Source};
-pub use yaml::yaml_as_json;
+pub use yaml::{BrokenDocument, yaml_as_json};
 
 use crate::inventory::Inventory;
 use input::BYTE_ORDER_MARK;

@@ -256,7 +256,7 @@ mod tests {
             (said::<Service>(r#"{"spec":{"ports":5}}"#), "invalid type: integer `5`, expected a list"),
             (
                 said::<Service>(r#"{"spec":{"ports":[{"port":"80"}]}}"#),
-                "invalid type: string \"80\", expected an integer of 32 bits",
+                "invalid type: string \"80\", expected a 32-bit integer",
             ),
             (
                 said::<Service>(r#"{"metadata":{"name":", expected struct X"}, "spec":[[1]]}"#),

@@ -148,11 +148,11 @@ fn an_invalid_object_does_not_affect_the_others() {
         ),
         (
             r#"{"kind":"Service","spec":{"ports":[{"port":99999999999}]}}"#,
-            "invalid-object /items/1/spec/ports/0/port in:1:141: invalid value: integer `99999999999`, expected an integer of 32 bits",
+            "invalid-object /items/1/spec/ports/0/port in:1:141: invalid value: integer `99999999999`, expected a 32-bit integer",
         ),
         (
             r#"{"kind":"Service","spec":{"ports":[{"port":80},{"port":"80"}]}}"#,
-            "invalid-object /items/1/spec/ports/1/port in:1:153: invalid type: string \"80\", expected an integer of 32 bits",
+            "invalid-object /items/1/spec/ports/1/port in:1:153: invalid type: string \"80\", expected a 32-bit integer",
         ),
         ("[[[[]]]]", "invalid-object /items/1 in:1:98: invalid type: list, expected an object"),
     ] {
@@ -386,7 +386,7 @@ fn yaml_errors_name_line_and_field() {
         "kind: List\nitems:\n- kind: Service\n  metadata: {name: a}\n- kind: Service\n  metadata:\n    name: b\n  spec:\n    ports:\n    - port: http\n",
         &["Service a"],
         &[
-            "invalid-object /items/1/spec/ports/0/port in:10:16: invalid type: string \"http\", expected an integer of 32 bits",
+            "invalid-object /items/1/spec/ports/0/port in:10:16: invalid type: string \"http\", expected a 32-bit integer",
         ],
         None,
     );

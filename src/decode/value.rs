@@ -370,7 +370,7 @@ mod tests {
                 None,
                 vec![
                     "/x/metadata/name 31 name is repeated; the last one counts",
-                    "/x/spec/ports/1/port 72 invalid type: string \"1\", expected an integer of 32 bits",
+                    "/x/spec/ports/1/port 72 invalid type: string \"1\", expected a 32-bit integer",
                 ],
             ),
             (

@@ -244,7 +244,7 @@ code_table! {
     /// The only workload behind a Service makes no pods.
     NoReplicas("no-replicas", Info, "Scale the workload up, or resume it.");
     /// An API server refuses the workload or each of its pods.
-    PodsRefused("pods-refused", Error, "Correct the field in the message.");
+    PodsRefused("pods-refused", Error, "Correct what the message describes.");
     /// No node of the input has the labels that the pods ask for, without a taint that they do not tolerate.
     NoNodeFits("no-node-fits", Warning, "Compare nodeSelector, affinity and tolerations with the labels and taints of the nodes.");
     /// The workloads of the input make more pods than Roster assumes: 100 000, or 10 000 in a request.
@@ -257,12 +257,12 @@ code_table! {
     NoReadinessProbe("no-readiness-probe", Info, "Add a readinessProbe to the container that serves the Service.");
     /// A readiness or startup probe asks a port by a name that its container does not have: no pod becomes ready.
     ProbePortMissing("probe-port-missing", Warning, "Use the name of a port of the same container, or the number.");
-    /// A rollout of the only Deployment behind a Service may stop all pods before new ones are ready.
-    RolloutEmptiesService("rollout-empties-service", Warning, "Lower maxUnavailable, or run more replicas.");
+    /// A rollout of the only Deployment behind a Service may stop all pods before new ones are ready. With strategy Recreate, which is a choice, the severity is info.
+    RolloutEmptiesService("rollout-empties-service", Warning, "Lower maxUnavailable, or run more replicas. With strategy Recreate, which stops all pods before it starts new ones: use RollingUpdate, or accept the gap.");
 
     // --- input
     /// The object cannot be read. The other objects are read.
-    InvalidObject("invalid-object", Error, "Correct the field in the message.");
+    InvalidObject("invalid-object", Error, "Correct what the message describes.");
     /// The object has a kind that Roster does not read; it is ignored.
     IgnoredObject("ignored-object", Info, "");
     /// A field is missing in objects that were never in a cluster, the status of a Pod is, or the pods of a workload are. Roster fills in what an API server would, and the pods that controllers would make; `--namespace`, `--ip-families` and `--zones` describe the cluster.
@@ -294,7 +294,7 @@ code_table! {
     /// A field that an API server requires is missing.
     MissingField("missing-field", Error, "Add the field.");
     /// An API server does not allow this value, or not beside the values of other fields.
-    InvalidValue("invalid-value", Error, "Correct the field in the message.");
+    InvalidValue("invalid-value", Error, "Correct what the message describes.");
     /// A waiver in the annotation `roster.dev/ignore` names no finding that Roster knows, or gives no reason. In a file of `--waivers`, it ends the run.
     InvalidWaiver("invalid-waiver", Warning, "Write code=reason; docs/reasons.md and docs/rules.md list the codes.");
     /// A waiver in the annotation `roster.dev/ignore` has no finding any more.

@@ -10,6 +10,8 @@ pub struct AssumedPodCounts {
     pub pods: usize,
     /// Pods that are written by hand: they are in the input, but nothing has run them.
     pub written: usize,
+    /// Pods that wait or can never become ready.
+    pub not_ready: usize,
     /// Their workloads.
     pub workloads: usize,
     /// Nodes, where the input has none.
@@ -42,7 +44,12 @@ impl AssumedPodCounts {
             0 => String::new(),
             _ => format!("; names contain \"{}\" for what is generated", workloads::ASSUMED),
         };
+        let ready = match self.not_ready {
+            0 => "ready, at addresses for documentation".to_owned(),
+            n if n == self.pods => "not ready".to_owned(),
+            n => format!("ready, except {n}, at addresses for documentation"),
+        };
         let key = ObjectKey { kind: "Pod".into(), ..ObjectKey::default() };
-        Some((key, format!("{what}; assumed: ready, at addresses for documentation{nodes}{names}")))
+        Some((key, format!("{what}; assumed: {ready}{nodes}{names}")))
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     engine::reason::Finding,
-    model::{Text, defaults::Defaults},
+    model::{PodReadiness, Text, defaults::Defaults},
 };
 
 impl Inventory {
@@ -38,10 +38,16 @@ impl Inventory {
             let more = workloads::run_written(&mut written, assumed.pods.len(), known, zones, defaults.families());
             nodes.extend(more);
         }
-        let has_pods = |outcome: &&WorkloadPods| matches!(outcome, WorkloadPods::Assumed(_));
+        let has_pods = |outcome: &&WorkloadPods| match outcome {
+            WorkloadPods::Assumed(count) | WorkloadPods::Waiting(count) | WorkloadPods::Gated(count) => *count > 0,
+            _ => false,
+        };
+        let all = assumed.pods.iter().map(|a| &a.pod).chain(&written);
+        let not_ready = all.filter(|pod| !matches!(pod.readiness, PodReadiness::Ready)).count();
         self.assumed_pods = AssumedPodCounts {
             pods: assumed.pods.len() + written.len(),
             written: written.len(),
+            not_ready,
             workloads: assumed.workloads.iter().map(|(_, outcome)| outcome).filter(has_pods).count(),
             nodes: nodes.len(),
         };
@@ -72,5 +78,33 @@ impl Inventory {
             custom_resources: &self.custom_resources,
             assumed_namespace: defaults.namespace().unwrap_or_default(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{inventory::AnyObject, model::Resource};
+
+    #[test]
+    fn assumed_pods_are_ready_unless_their_template_keeps_them_from_it() {
+        for (probed_port, gates, not_ready) in
+            [("http", json!([]), 0), ("htpp", json!([]), 2), ("http", json!([{ "name": "example.com/a" }]), 2)]
+        {
+            let container = json!({ "name": "c", "ports": [{ "name": "http", "containerPort": 80 }],
+                "readinessProbe": { "httpGet": { "port": probed_port } } });
+            let object = json!({ "metadata": { "name": "web" }, "spec": { "replicas": 2, "template": {
+                "metadata": { "labels": { "app": "web" } },
+                "spec": { "schedulingGates": gates, "containers": [container] } },
+                "selector": { "matchLabels": { "app": "web" } } } });
+            let workload = workloads::Workload::read(Resource::Deployment, object).unwrap();
+            let mut inventory = Inventory::default();
+            inventory.add(AnyObject::Workload(Box::new(workload)));
+            inventory.assume_pods(&Defaults::default(), &[], workloads::MAX_PODS);
+            let AssumedPodCounts { pods, not_ready: counted, workloads, .. } = inventory.assumed_pods;
+            assert_eq!((pods, counted, workloads), (2, not_ready, 1), "{probed_port} {gates}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Findings that were there before, and are to be corrected one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,12 @@ impl Baseline {
         self.0.values().sum()
     }
 
+    /// How many findings there are in these files.
+    pub fn len_of(&self, files: &BTreeSet<&str>) -> usize {
+        let files: BTreeSet<&str> = files.iter().map(|file| plain(file)).collect();
+        self.0.iter().filter(|((file, ..), _)| files.contains(file.as_str())).map(|(_, count)| count).sum()
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -122,6 +128,7 @@ mod tests {
         let taken: Vec<bool> =
             ["a.yaml", "a.yaml", "a.yaml", "c.yaml"].map(|f| again.take(&finding(f, "no-replicas"))).into();
         assert_eq!((taken, again.len()), (vec![true, true, false, false], 1));
+        assert_eq!(["./b.yaml", "a.yaml"].map(|file| again.len_of(&BTreeSet::from([file]))), [1, 0]);
         for (text, want) in [
             ("{}", "missing field `apiVersion`"),
             (r#"{"apiVersion":"x","kind":"Test","findings":[]}"#, "the kind is \"Test\", not LintBaseline"),

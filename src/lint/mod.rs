@@ -10,6 +10,7 @@ mod finding_key;
 mod kustomization;
 mod scopes;
 mod skip;
+mod template_text;
 pub mod validation;
 mod waiver;
 
@@ -18,4 +19,5 @@ pub use finding_key::FindingKey;
 pub use kustomization::Kustomizations;
 pub use scopes::scopes;
 pub use skip::{Skip, is_template, without_placeholders};
+pub use template_text::has_template_action;
 pub use waiver::{IGNORE_ANNOTATION, Waiver, WaiverFault, WaiverFileFault, Waivers, annotation_waivers};

@@ -69,7 +69,8 @@ impl ObjectKey {
 
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.namespace.is_empty() {
+        // The name of an object may be unknown, and its namespace then says nothing.
+        if self.namespace.is_empty() || self.name.is_empty() {
             return write!(f, "{} {}", self.kind, self.name);
         }
         write!(f, "{} {}/{}", self.kind, self.namespace, self.name)

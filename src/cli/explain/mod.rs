@@ -115,7 +115,7 @@ impl ExplainArgs {
         }
         if let Some(text) = codes.first().filter(|_| !plugin) {
             let meant = code_page::suggestion(text).map(|code| format!("; did you mean {code}?")).unwrap_or_default();
-            bail!("{NOTHING_TO_READ}. {text} is neither a file nor the code of a reason or rule{meant}");
+            bail!("no such Service, file or code: {text}; {NOTHING_TO_READ}{meant}");
         }
         let objects = self.input.read(plugin)?;
         self.explain(&objects, format)

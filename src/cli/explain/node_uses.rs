@@ -58,13 +58,17 @@ impl NodeUses {
         let of = from.cluster.service(entry.namespace, entry.name)?;
         let pods = from.cluster.view(of, from.at, |view, removed| {
             let uses = uses_of_pods(view, removed);
+            let is_proxied = view.findings.iter().all(|finding| finding.code != Reason::NotProxied);
             let mut pods: Vec<NodeUse> = Vec::new();
             for row in explanation.rows.iter().filter(|row| row.scope != Scope::Endpoints) {
                 let port = row.port.as_ref().map(|port| port.name.clone()).unwrap_or_default();
                 if pods.last().is_some_and(|last| last.pod == row.pod && last.port == port) {
                     continue;
                 }
-                let not_published = || (EndpointUse::default(), row.reasons.first().map(|cause| cause.code));
+                // Without a proxy, it does not matter whether the pod is ready.
+                let why =
+                    if is_proxied { row.reasons.first().map(|cause| cause.code) } else { Some(Reason::NotProxied) };
+                let not_published = || (EndpointUse::default(), why);
                 let key = (row.pod.clone(), port);
                 let (used, reason) = uses.get(&key).copied().unwrap_or_else(not_published);
                 let (pod, port) = key;

@@ -62,6 +62,9 @@ impl ServedTotals {
     /// The pods × ports of all Services.
     pub(super) fn text(self) -> String {
         let Self { pod_ports, served, .. } = self;
+        if pod_ports == 0 {
+            return format!("no pods known{}", self.and_stale());
+        }
         let all = if pod_ports == 1 { "1 pod x port".to_owned() } else { format!("{pod_ports} pods x ports") };
         format!("{all}: {served} served, {} not served{}", pod_ports - served, self.and_stale())
     }

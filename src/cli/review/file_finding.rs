@@ -63,6 +63,8 @@ pub(super) enum FindingEffect {
     Changed,
     /// It is stored, and does not hold any more.
     Stale,
+    /// It is stored, but does not work with another object.
+    Unfit,
     /// A rule warns its writer.
     Warned,
     /// A rule writes an audit annotation.
@@ -77,6 +79,7 @@ impl FindingEffect {
             Self::Denied => "denied",
             Self::Changed => "changed",
             Self::Stale => "stale",
+            Self::Unfit => "unfit",
             Self::Warned => "warned",
             Self::Audited => "audited",
         }
@@ -189,7 +192,8 @@ impl<'a> FileFinding<'a> {
 
     /// A finding about Services and workloads together: an API server stores each of them.
     pub(super) fn of_workloads(at: FileObject<'a, '_>, finding: &Finding) -> Self {
-        Self { effect: FindingEffect::Warned, ..Self::of_input(at, finding) }
+        let effect = if finding.severity == Severity::Error { FindingEffect::Unfit } else { FindingEffect::Warned };
+        Self { effect, ..Self::of_input(at, finding) }
     }
 
     /// A finding about a stored object that does not hold any more.
@@ -244,6 +248,10 @@ impl<'a> FileFinding<'a> {
     }
 
     pub(super) fn place(&self) -> String {
+        // Nothing of the file was read.
+        if self.column.is_none() && self.object == ObjectKey::default() {
+            return self.file.to_owned();
+        }
         let column = self.column.map(|column| format!(":{column}")).unwrap_or_default();
         format!("{}:{}{column}", self.file, self.line)
     }

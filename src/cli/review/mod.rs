@@ -27,7 +27,7 @@ use super::{
     output::{Output, OutputFormat},
 };
 use crate::engine::reason::Severity;
-use file_finding::FileFinding;
+use file_finding::{FileFinding, FindingEffect};
 pub(super) use lint::LintArgs;
 use review_documents::ReviewDocument;
 use reviewed_input::ReviewedInput;
@@ -42,8 +42,10 @@ use source_args::SourceArgs;
 /// force. A recorded `AdmissionReview` is answered as each webhook would answer it. Objects in every namespace are
 /// reviewed; in a cluster, the webhook configurations select the namespaces.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 all objects are allowed, 1 an object is denied (or has a warning, with \
-                  --warnings-as-errors), 2 usage error or unreadable input.")]
+#[command(
+    after_help = "Exit codes: 0 all objects are allowed, 1 an object is denied or does not fit its workloads (or has a \
+                  warning, with --warnings-as-errors), 2 usage error or unreadable input."
+)]
 pub(super) struct ReviewArgs {
     #[command(flatten)]
     sources: SourceArgs,
@@ -77,7 +79,7 @@ impl ReviewArgs {
         // Findings about the input are not part of an answer: they go to standard error.
         let of_input = input.objects.iter().flat_map(|o| &o.input_findings);
         for finding in of_input.filter(|f| f.severity == Severity::Error || f.is_of_policy()) {
-            input.complete &= finding.severity < Severity::Error;
+            input.complete &= finding.effect != FindingEffect::Invalid;
             finding.print_message();
         }
         if self.output == ReviewFormat::Objects {
@@ -85,7 +87,9 @@ impl ReviewArgs {
         } else {
             self.print(&input)?;
         }
-        let worst = input.answer_findings().map(|f| f.severity).max();
+        let of_input =
+            input.objects.iter().flat_map(|o| &o.input_findings).filter(|f| f.effect == FindingEffect::Unfit);
+        let worst = input.answer_findings().chain(of_input).map(|f| f.severity).max();
         Ok(self.sources.outcome(input.complete, worst))
     }
 

@@ -9,6 +9,7 @@ use super::{
     file_finding::{FindingCode, FindingEffect},
     review_documents::ReviewSummary,
     reviewed_input::ReviewedInput,
+    reviewed_object::ReviewedObject,
 };
 use crate::{
     cli::{
@@ -71,7 +72,10 @@ pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Out
 /// Warns on standard error about rules that could not be checked, and why: `allowed` means less without them.
 fn warn_of_skipped_rules(input: &ReviewedInput<'_>) {
     let mut skipped: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (rule, why) in input.answers().flat_map(|(_, answer)| &answer.decision.unchecked) {
+    // The workloads say more than pods could.
+    let is_unfit = |o: &ReviewedObject<'_>| o.input_findings.iter().any(|f| f.effect == FindingEffect::Unfit);
+    let compared = input.answers().filter(|(object, _)| !is_unfit(object));
+    for (rule, why) in compared.flat_map(|(_, answer)| &answer.decision.unchecked) {
         skipped.entry(why).or_default().insert(rule.code());
     }
     for (why, rules) in skipped {
@@ -98,7 +102,9 @@ pub(super) fn print_fixes(codes: BTreeSet<FindingCode>, out: &mut Output) -> io:
 fn answer_cell(effect: FindingEffect) -> Cell {
     match effect {
         FindingEffect::Invalid | FindingEffect::Denied => Cell::styled(FindingEffect::Denied.word(), RED),
-        FindingEffect::Changed | FindingEffect::Stale | FindingEffect::Warned => Cell::styled(effect.word(), YELLOW),
+        FindingEffect::Changed | FindingEffect::Stale | FindingEffect::Unfit | FindingEffect::Warned => {
+            Cell::styled(effect.word(), YELLOW)
+        }
         FindingEffect::Audited => Cell::styled(effect.word(), DIM),
     }
 }

@@ -107,7 +107,7 @@ fn findings_name_their_place() {
         ),
         (
             r#"{"service":{"spec":{"ports":[{"port":"x"}]}},"pods":{},"controllers":[1],"options":{"compat":"1"}}"#.to_owned(),
-            Err("/service/spec/ports/0/port: invalid type: string \"x\", expected an integer of 32 bits (and 3 more)"),
+            Err("/service/spec/ports/0/port: invalid type: string \"x\", expected a 32-bit integer (and 3 more)"),
         ),
         (r#"{"pods":[{},{},{},{},{},{}]}"#.to_owned(), Err("in:1:25: more than 5 objects")),
         (r#"{"service":{},"pods":[{},{}],"nodes":[{},{},{}]}"#.to_owned(), Err("in:1:45: more than 5 objects")),

@@ -5,9 +5,11 @@
 //!
 //! Scalars, keys and merge keys mean what they mean to kubectl, which reads YAML 1.1.
 
+mod broken;
 mod mapping_keys;
 mod merge;
 mod scalar;
+mod tab;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +30,8 @@ use super::{
     stream,
 };
 use crate::inventory::Inventory;
+pub use broken::BrokenDocument;
+pub(super) use broken::documents_as_json;
 use mapping_keys::{MappingKeys, WANTS_MAPPING, is_merge_key};
 use scalar::{Scalar, quoted};
 
@@ -49,7 +53,7 @@ pub(super) fn read(input: &mut impl Read, source: &Source<'_>, into: &mut Invent
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
         at.error(source.name, DecodeReason::Yaml("not UTF-8".to_owned()))
     })?;
-    stream::read(YamlAsJson::new(&yaml), source, into)
+    stream::read(YamlAsJson::new(&yaml), source, into).map_err(|e| tab::located(e, &yaml))
 }
 
 /// Converts YAML to JSON with every token in its line. Several documents follow each other.
@@ -59,13 +63,13 @@ pub fn yaml_as_json(yaml: &str, name: &str) -> Result<String, DecodeError> {
 }
 
 /// The same, up to the first error.
-pub(super) fn readable_yaml_as_json(yaml: &str, name: &str) -> (String, Option<DecodeError>) {
+fn readable_yaml_as_json(yaml: &str, name: &str) -> (String, Option<DecodeError>) {
     // Growing would need both the old and the new memory. What is reserved and not written is not taken.
     let mut json = Vec::with_capacity(3 * yaml.len());
     let read = YamlAsJson::new(yaml).read_to_end(&mut json);
     // Reading ends between two events: no character is cut.
     let json = String::from_utf8(json).unwrap_or_default();
-    (json, read.err().map(|e| read_error(e, Position::START, name)))
+    (json, read.err().map(|e| tab::located(read_error(e, Position::START, name), yaml)))
 }
 
 /// A reader of YAML as JSON.

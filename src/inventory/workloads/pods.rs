@@ -8,6 +8,7 @@ use super::{
     ASSUMED,
     addresses::Addresses,
     identity::{PodIdentity, PodName},
+    template::LostProbe,
     workload::Workload,
 };
 use crate::model::{
@@ -53,7 +54,11 @@ impl PodMaker {
         for (number, place) in (0..).zip(places) {
             let identity = workload.identity(number);
             let annotations = identity.annotations.clone();
-            into.push(AssumedPod { pod: self.pod(&prototype, identity, place), annotations });
+            let mut pod = self.pod(&prototype, identity, place);
+            if let Some(lost) = workload.template.lost_probe.as_deref().filter(|_| !pod.node_name.is_empty()) {
+                pod.readiness = never_ready(lost);
+            }
+            into.push(AssumedPod { pod, annotations });
         }
     }
 
@@ -105,6 +110,16 @@ impl PodMaker {
             number += 1;
         }
     }
+}
+
+/// The readiness of a pod with a probe that can never succeed.
+fn never_ready(lost: &LostProbe) -> PodReadiness {
+    PodReadiness::NotReady(Box::new(NotReadyDetail {
+        status: Text::new_static("False"),
+        reason: Text::new_static("ContainersNotReady"),
+        containers: vec![(lost.container.clone(), format_smolstr!("no port {} for its {}", lost.port, lost.probe))],
+        ..NotReadyDetail::default()
+    }))
 }
 
 /// Lets a pod run on a node, ready.

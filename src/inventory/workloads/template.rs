@@ -39,6 +39,8 @@ pub struct LostProbe {
     pub probe: &'static str,
     /// The name of the port.
     pub port: Text,
+    /// The path of the probe in the pod spec, as of a JSON pointer.
+    pub path: String,
 }
 
 impl PodTemplate {
@@ -133,7 +135,7 @@ struct RawHandler {
 
 impl RawContainer {
     /// A probe that asks a port by a name that the container does not have.
-    fn lost_probe(&self) -> Option<LostProbe> {
+    fn lost_probe(&self, index: usize) -> Option<LostProbe> {
         let has = |name: &Text| self.ports.iter().any(|p| p.of_container(false).name == *name);
         let probes = [("startupProbe", &self.startup_probe), ("readinessProbe", &self.readiness_probe)];
         probes.into_iter().find_map(|(probe, given)| {
@@ -142,7 +144,12 @@ impl RawContainer {
                 TargetPort::Name(name) if !name.is_empty() && !has(name) => Some(name.clone()),
                 _ => None,
             });
-            Some(LostProbe { container: self.name.clone(), probe, port: asked? })
+            Some(LostProbe {
+                container: self.name.clone(),
+                probe,
+                port: asked?,
+                path: format!("/containers/{index}/{probe}"),
+            })
         })
     }
 }
@@ -180,7 +187,7 @@ impl From<RawTemplate> for PodTemplate {
             ports: containers.flat_map(|(c, sidecar)| c.ports.iter().map(move |p| p.of_container(sidecar))).collect(),
             unprobed: spec.containers.iter().filter(|c| c.readiness_probe.is_none()).map(|c| c.name.clone()).collect(),
             containers: spec.containers.len(),
-            lost_probe: spec.containers.iter().find_map(RawContainer::lost_probe).map(Box::new),
+            lost_probe: spec.containers.iter().enumerate().find_map(|(i, c)| c.lost_probe(i)).map(Box::new),
             scheduling: Scheduling {
                 node_name: spec.node_name,
                 node_selector: spec.node_selector,

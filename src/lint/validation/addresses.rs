@@ -59,7 +59,7 @@ pub(super) fn not_slice_address(text: &str, family: Family) -> Option<String> {
 pub(super) fn not_full_domain_name(text: &str) -> Option<&'static str> {
     let name = text.strip_suffix('.').unwrap_or(text);
     if !dns::is_subdomain(name.as_bytes()) || !name.split('.').all(|label| dns::is_label(label.as_bytes())) {
-        Some("it is not a DNS name of lower case letters")
+        Some("it is not a DNS name in lower case")
     } else if !name.contains('.') {
         Some("a full domain name has at least two labels")
     } else {

@@ -198,7 +198,7 @@ fn check_external_name(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faul
     if name.is_empty() {
         refuse("externalName", "a Service of type ExternalName needs a name".to_owned());
     } else if !dns::is_subdomain(name.as_bytes()) {
-        refuse("externalName", format!("{} is not a DNS name of lower case letters", quoted(name)));
+        refuse("externalName", format!("{} is not a DNS name in lower case", quoted(name)));
     }
     for (field, is_set) in [
         ("clusterIP", !spec.cluster_ip.is_empty()),
@@ -250,7 +250,7 @@ fn check_ports(spec: &ServiceSpec, list: &Pointer<'_>, faults: &mut Faults<'_>) 
         if port.node_port != 0 {
             let field = Pointer::Key(&at, "nodePort");
             if kind == "ClusterIP" {
-                let message = "a Service of type ClusterIP cannot have it; it is for NodePort and LoadBalancer";
+                let message = "a Service of type ClusterIP has no node ports: set type NodePort or LoadBalancer, or remove nodePort";
                 faults.add(Reason::InvalidValue, field, message);
             } else if !NODE_PORTS.contains(&port.node_port) {
                 let message = format!("{} is not from 30000 to 32767, the default range of node ports", port.node_port);

@@ -103,9 +103,9 @@ fn check_source_ranges(spec: &ServiceSpec, list: &Pointer<'_>, faults: &mut Faul
     }
 }
 
-/// Why a text is not a range of addresses such as `10.0.0.0/8`.
+/// Why a text is not a CIDR block such as `10.0.0.0/8`.
 fn not_range(text: &str) -> Option<&'static str> {
-    const FORM: &str = "is not a range of addresses such as 10.0.0.0/8";
+    const FORM: &str = "is not a CIDR block such as 10.0.0.0/8";
     let Some((ip, length)) = text.split_once('/') else { return Some(FORM) };
     let (Ok(ip), Ok(bits)) = (ip.parse::<IpAddr>(), length.parse::<u32>()) else { return Some(FORM) };
     let (address, size) = match ip {

@@ -15,7 +15,7 @@ pub(crate) fn message(error: &impl Display) -> String {
         other => other,
     };
     let expected = match expected {
-        "i32" => "an integer of 32 bits",
+        "i32" => "a 32-bit integer",
         "i64" => "an integer",
         "map" | "a map" => "an object",
         "sequence" | "a sequence" => "a list",

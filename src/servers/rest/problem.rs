@@ -72,7 +72,7 @@ pub(crate) struct InputError {
     #[schema(required = false, nullable = false)]
     pub parameter: Option<String>,
     /// What is wrong with it.
-    #[schema(example = "invalid type: string \"http\", expected an integer of 32 bits")]
+    #[schema(example = "invalid type: string \"http\", expected a 32-bit integer")]
     pub detail: String,
 }
 

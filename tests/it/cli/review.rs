@@ -503,14 +503,7 @@ spec:
         json!([8, "error", "invalid-object", "a", null, "spec.deniedCIDRs[0] 192.0.2.0/24 is also allowed"]),
         json!([16, "error", "invalid-object", "b", null, "spec.rules[0].mode is a number, not a string"]),
         json!([17, "warning", "invalid-setting", "b", null, "spec.later is not a known field; it is ignored"]),
-        json!([
-            24,
-            "error",
-            "wrong-type",
-            "S",
-            "spec.ports[0].port",
-            "is the string \"http\", not an integer of 32 bits"
-        ]),
+        json!([24, "error", "wrong-type", "S", "spec.ports[0].port", "is the string \"http\", not a 32-bit integer"]),
         json!([
             36,
             "warning",

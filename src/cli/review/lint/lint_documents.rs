@@ -35,6 +35,8 @@ pub(super) struct LintSummary {
     pub(super) errors: usize,
     warnings: usize,
     #[serde(skip_serializing_if = "is_zero")]
+    infos: usize,
+    #[serde(skip_serializing_if = "is_zero")]
     suppressed: usize,
     /// How many of the documents are of kinds that Roster does not check.
     #[serde(skip_serializing_if = "is_zero")]
@@ -56,19 +58,19 @@ impl LintSummary {
         suppressed: usize,
         skipped_files: &[SkippedFile],
     ) -> Self {
-        let (mut errors, mut warnings, mut skipped) = (0, 0, BTreeMap::new());
+        let (mut errors, mut warnings, mut infos, mut skipped) = (0, 0, 0, BTreeMap::new());
         for finding in findings {
             match finding.severity {
                 Severity::Error => errors += 1,
                 Severity::Warning => warnings += 1,
-                Severity::Info => {}
+                Severity::Info => infos += 1,
             }
         }
         for file in skipped_files {
             *skipped.entry(file.why).or_default() += 1;
         }
         let other_kinds = documents.all - documents.checked;
-        Self { documents: documents.all, errors, warnings, suppressed, other_kinds, skipped }
+        Self { documents: documents.all, errors, warnings, infos, suppressed, other_kinds, skipped }
     }
 
     /// The summary as a sentence.

@@ -13,11 +13,13 @@ use crate::cli::{
     style::{BOLD, GREEN},
     table::{Cell, Table},
 };
+use crate::engine::phrase::counted;
 
-/// Prints the findings, what to do about them, and the counts.
+/// Prints the findings, what to do about them, and the counts. `hidden` findings are not among them.
 pub(super) fn print<'a>(
     findings: impl Iterator<Item = &'a FileFinding<'a>>,
     summary: &LintSummary,
+    hidden: usize,
     out: &mut Output,
 ) -> io::Result<()> {
     let mut table = Table::new(["PLACE", "SEVERITY", "OBJECT", "CODE", "MESSAGE"]);
@@ -34,7 +36,11 @@ pub(super) fn print<'a>(
     }
     print_fixes(codes, out)?;
     let style = if summary.errors > 0 { BOLD } else { GREEN };
-    writeln!(out, "{style}{}{style:#}", summary.text())
+    let hidden = match hidden {
+        0 => String::new(),
+        n => format!(" ({}: -o wide)", counted(n, "info")),
+    };
+    writeln!(out, "{style}{}{style:#}{hidden}", summary.text())
 }
 
 /// Prints what was not reported and not checked, and why.
@@ -54,7 +60,7 @@ pub(super) fn print_omitted(
     }
     let mut table = Table::new(["NOT CHECKED", "WHAT IT IS"]);
     for file in skipped {
-        table.push([file.file.as_str().into(), file.why.word().into()]);
+        table.push([file.place().into(), file.why.word().into()]);
     }
     if !table.is_empty() {
         table.print(out, 0)?;

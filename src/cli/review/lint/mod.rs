@@ -98,7 +98,7 @@ impl LintArgs {
             // A baseline accepts findings about objects: these files have to be read first.
             unreadable.iter().for_each(FileFinding::print_message);
             let count = write_baseline(path, &input)?;
-            messages::warning(&format!("{} written to {}", counted(count, "finding"), path.display()));
+            messages::note(&format!("{} written to {}", counted(count, "finding"), path.display()));
             return Ok(Outcome::of(input.complete, false));
         }
         let result = LintResult { input, unreadable, suppressed, skipped: manifests.skipped };
@@ -114,10 +114,13 @@ impl LintArgs {
         let document =
             || LintDocument { items: result.findings().collect(), suppressed: &result.suppressed, summary: &summary };
         match self.output {
-            LintFormat::Table => lint_table::print(result.findings().filter(|f| is_listed(f)), &summary, &mut out)?,
+            LintFormat::Table => {
+                let hidden = result.findings().filter(|f| !is_listed(f)).count();
+                lint_table::print(result.findings().filter(|f| is_listed(f)), &summary, hidden, &mut out)?;
+            }
             LintFormat::Wide => {
                 lint_table::print_omitted(&result.suppressed, &result.skipped, &mut out)?;
-                lint_table::print(result.findings(), &summary, &mut out)?;
+                lint_table::print(result.findings(), &summary, 0, &mut out)?;
             }
             LintFormat::Json => out.document(OutputFormat::Json, &document())?,
             LintFormat::Yaml => out.document(OutputFormat::Yaml, &document())?,
@@ -144,7 +147,7 @@ fn is_listed(finding: &FileFinding<'_>) -> bool {
 /// The findings of a run.
 struct LintResult<'a> {
     input: ReviewedInput<'a>,
-    /// The files that cannot be read to their ends.
+    /// What of the files cannot be read.
     unreadable: Vec<FileFinding<'a>>,
     suppressed: Vec<SuppressedFinding<'a>>,
     skipped: Vec<SkippedFile>,

@@ -1,6 +1,9 @@
 //! Findings that are not reported: waived in an annotation or a file, or listed in a baseline.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, ensure};
 use clap::Args;
@@ -120,17 +123,22 @@ impl Suppressions {
             let unused: Vec<String> = waivers.unused().map(|w| w.code.clone()).collect();
             report(object, &faults, &unused);
         }
-        self.warn_of_unused();
+        self.warn_of_unused(&input.objects.iter().map(|o| o.file).collect());
         suppressed
     }
 
-    fn warn_of_unused(&self) {
+    /// Warns of what no finding needs any more, as far as `files` were read.
+    fn warn_of_unused(&self, files: &BTreeSet<&str>) {
         for waiver in self.waivers.unused() {
             messages::warning(&format!("the waiver of {} ({}) has no finding", waiver.code, waiver.reason));
         }
-        if !self.baseline.is_empty() {
-            let count = counted(self.baseline.len(), "finding");
-            messages::warning(&format!("{count} in the baseline no longer occur; write it anew"));
+        let fixed = self.baseline.len_of(files);
+        if fixed > 0 {
+            let occur = if fixed == 1 { "occurs" } else { "occur" };
+            let count = counted(fixed, "finding");
+            messages::warning(&format!(
+                "{count} in the baseline no longer {occur}; --write-baseline writes one without them"
+            ));
         }
     }
 }

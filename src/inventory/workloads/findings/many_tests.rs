@@ -76,7 +76,7 @@ fn findings_grow_with_the_objects_and_not_with_their_pairs() {
                 "no-readiness-probe",
                 (
                     60,
-                    "no container (c) has a readinessProbe: Services s0, s1, s2 and 57 more send to each pod as soon as it runs",
+                    "no container (c) has a readinessProbe: Services s0, s1, s2 and 57 more send traffic to each pod before the pod can answer",
                 ),
             ),
             (

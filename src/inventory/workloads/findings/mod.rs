@@ -35,7 +35,7 @@ use super::{
     workload::{Workload, WorkloadController},
 };
 use crate::{
-    engine::reason::{Finding, Reason},
+    engine::reason::{Finding, Reason, Severity},
     inventory::CustomResources,
     model::{Pod, Service, Text},
 };
@@ -135,13 +135,22 @@ fn check_rollout(workload: &Workload, outcome: &WorkloadPods, services: &Service
     if services.is_empty() || *replicas == 0 || strategy.max_unavailable(*replicas) < *replicas {
         return None;
     }
-    let why = if strategy.recreates() { "the strategy is Recreate" } else { "maxUnavailable allows it" };
+    let pointer = Some("/spec/strategy".to_owned());
+    if strategy.recreates() {
+        let pods = if *replicas == 1 { "its only pod".to_owned() } else { format!("all {replicas} pods") };
+        let message = format!(
+            "a rollout stops {pods} before it starts new ones (Recreate), which leaves {} empty",
+            services.text()
+        );
+        let finding = Finding::new(Reason::RolloutEmptiesService, workload.key(), message);
+        return Some(Finding { pointer, severity: Severity::Info, ..finding });
+    }
     let pods = match replicas {
         1 => "its only pod before a new one is".to_owned(),
         n => format!("all {n} pods before new ones are"),
     };
-    let message = format!("a rollout may stop {pods} ready ({why}), which leaves {} empty", services.text());
-    let pointer = Some("/spec/strategy".to_owned());
+    let message =
+        format!("a rollout may stop {pods} ready (maxUnavailable allows it), which leaves {} empty", services.text());
     Some(Finding { pointer, ..Finding::new(Reason::RolloutEmptiesService, workload.key(), message) })
 }
 
@@ -155,7 +164,7 @@ fn check_readiness(workload: &Workload, services: &ServiceNames<'_>) -> Option<F
     }
     let containers = list(template.unprobed.iter());
     let message = format!(
-        "no container ({containers}) has a readinessProbe: {} {} to each pod as soon as it runs",
+        "no container ({containers}) has a readinessProbe: {} {} traffic to each pod before the pod can answer",
         services.text(),
         services.verb("sends", "send")
     );
@@ -165,11 +174,15 @@ fn check_readiness(workload: &Workload, services: &ServiceNames<'_>) -> Option<F
 
 /// Whether a probe asks a port by a name that its container does not have.
 fn check_probes(workload: &Workload) -> Option<Finding> {
-    let LostProbe { container, probe, port } = workload.template.lost_probe.as_deref()?;
+    let LostProbe { container, probe, port, path } = workload.template.lost_probe.as_deref()?;
     let message = format!(
         "the {probe} of container {container} asks the port {port}, which the container does not have: no pod becomes ready"
     );
-    let pointer = Some("/spec/template/spec/containers".to_owned());
+    let template = match workload.controller {
+        WorkloadController::CronJob { .. } => "/spec/jobTemplate/spec/template",
+        _ => "/spec/template",
+    };
+    let pointer = Some(format!("{template}/spec{path}"));
     Some(Finding { pointer, ..Finding::new(Reason::ProbePortMissing, workload.key(), message) })
 }
 

@@ -209,7 +209,7 @@ fn contradictions_are_found_where_they_are() {
         ),
         (
             vec![("Deployment", "web", spec(web(), json!({"template": probed("htpp")})))],
-            &["probe-port-missing web /spec/template/spec/containers"],
+            &["probe-port-missing web /spec/template/spec/containers/0/readinessProbe"],
         ),
         // Of two workloads behind a Service, one lacks the port.
         (

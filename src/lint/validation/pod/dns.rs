@@ -30,7 +30,7 @@ pub(super) fn check(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     }
     for path in searches.items() {
         if !is_search_path(path.text()) {
-            path.refuse(format!("{} is not a DNS name of lower case letters", quoted(path.text())), faults);
+            path.refuse(format!("{} is not a DNS name in lower case", quoted(path.text())), faults);
         }
     }
     for option in config.key("options").items() {

@@ -64,7 +64,7 @@ fn check_probe(probe: &Field<'_, '_>, is_readiness: bool, faults: &mut Faults<'_
     if is_readiness && grace.is_set() {
         grace.refuse("a readinessProbe cannot have it", faults);
     } else if !is_readiness && successes.number().is_some_and(|n| n > 1) {
-        successes.refuse("only a readinessProbe can have another than 1", faults);
+        successes.refuse("it must be 1: only a readinessProbe can need more successes", faults);
     }
 }
 

@@ -184,13 +184,17 @@ fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
     let (json, broken) = match decode::readable_text(bytes.as_slice(), &Source::file(&name)) {
         Ok(read) => read,
         Err(error) => {
-            return match foreign(&String::from_utf8_lossy(&bytes), named) {
-                Some(why) => whole(why),
-                None => {
-                    let errors = vec![UnreadablePlace::of(&error)];
-                    Ok(ReadFile::Text(ManifestText { name, json: String::new(), errors, templates: Vec::new(), named }))
-                }
-            };
+            if let Some(why) = foreign(&String::from_utf8_lossy(&bytes), named) {
+                return whole(why);
+            }
+            let errors = vec![UnreadablePlace::of(&error)];
+            return Ok(ReadFile::Text(ManifestText {
+                name,
+                json: String::new(),
+                errors,
+                templates: Vec::new(),
+                named,
+            }));
         }
     };
     let is_empty = json.trim_ascii().is_empty();

@@ -54,6 +54,8 @@ impl TypeMeta {
             ) => InputKind::Workload(workload),
             Some(Resource::HorizontalPodAutoscaler) => InputKind::Autoscaler,
             None if self.is_old_autoscaler() => InputKind::Autoscaler,
+            // Its fields that are read are the same in all versions.
+            Some(Resource::NodePool) => InputKind::NodePool,
             None if self.is_node_pool() => InputKind::NodePool,
             None if self.kind.ends_with("List") => InputKind::List,
             None if self.is_beta_slice() => InputKind::EndpointSliceBeta,

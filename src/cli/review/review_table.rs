@@ -9,9 +9,9 @@ use super::{
     file_finding::{FindingCode, FindingEffect},
     review_documents::ReviewSummary,
     reviewed_input::ReviewedInput,
-    reviewed_object::ReviewedObject,
 };
 use crate::{
+    admission::Rule,
     cli::{
         messages,
         output::Output,
@@ -69,14 +69,19 @@ pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Out
     Ok(())
 }
 
+/// The rules that compare a Service with its pods.
+const ABOUT_PODS: [Rule; 3] = [Rule::SelectorMatchesNothing, Rule::TargetPortMissing, Rule::TargetPortDiffers];
+
 /// Warns on standard error about rules that could not be checked, and why: `allowed` means less without them.
 fn warn_of_skipped_rules(input: &ReviewedInput<'_>) {
     let mut skipped: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    // The workloads say more than pods could.
-    let is_unfit = |o: &ReviewedObject<'_>| o.input_findings.iter().any(|f| f.effect == FindingEffect::Unfit);
-    let compared = input.answers().filter(|(object, _)| !is_unfit(object));
-    for (rule, why) in compared.flat_map(|(_, answer)| &answer.decision.unchecked) {
-        skipped.entry(why).or_default().insert(rule.code());
+    for (object, answer) in input.answers() {
+        // The workloads say more of the pods than these rules could.
+        let is_unfit = object.input_findings.iter().any(|f| f.effect == FindingEffect::Unfit);
+        let is_superseded = |rule: &Rule| is_unfit && ABOUT_PODS.contains(rule);
+        for (rule, why) in answer.decision.unchecked.iter().filter(|(rule, _)| !is_superseded(rule)) {
+            skipped.entry(why).or_default().insert(rule.code());
+        }
     }
     for (why, rules) in skipped {
         let rules: Vec<&str> = rules.into_iter().collect();

@@ -5,8 +5,8 @@
 //!            ◄──────────────────────── proxy: everything else, with the credentials of the client
 //! ```
 //!
-//! What decides is pure: [`node_state`], [`watch_cache`], [`versions`], [`target`], [`list_options`], [`accept`] and
-//! [`access_table`] do no I/O. The decision which endpoints are removed is the one of `engine/view`.
+//! What decides is pure: `node_state`, `overlay`, `watch_cache`, `versions`, `target`, `list_options`, `accept` and
+//! `access_table` do no I/O. The decision which endpoints are removed is the one of `engine/view`.
 
 mod accept;
 mod access_reviews;

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io::{self, BufWriter, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
 };
@@ -10,17 +10,31 @@ use std::{
 /// Writes another file beside it, and renames that one: a crash, or a full disk, leaves what was there. Only the owner
 /// may read it.
 pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    write_with(path, |file| file.write_all(content))
+}
+
+/// The same, with what `fill` writes.
+pub(super) fn write_with<T>(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>) -> io::Result<T> {
     let mut next = path.as_os_str().to_owned();
     next.push(".next");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
-    let written = file.write_all(content).and_then(|()| file.sync_all());
-    if let Err(error) = written {
-        // What was written takes space that is missing.
-        let _ = fs::remove_file(&next);
-        return Err(error);
-    }
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
+    let mut buffer = BufWriter::new(file);
+    let written = fill(&mut buffer).and_then(|filled| {
+        buffer.flush()?;
+        buffer.get_ref().sync_all()?;
+        Ok(filled)
+    });
+    let filled = match written {
+        Ok(filled) => filled,
+        Err(error) => {
+            // What was written takes space that is missing.
+            let _ = fs::remove_file(&next);
+            return Err(error);
+        }
+    };
     fs::rename(&next, path)?;
-    sync_folder(path)
+    sync_folder(path)?;
+    Ok(filled)
 }
 
 /// Without it, the rename may be lost with the power.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{PoisonError, RwLock, RwLockReadGuard},
+    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
 use tokio::sync::watch;
@@ -10,11 +10,13 @@ use tokio::sync::watch;
 use super::{
     cached_resources::CACHED,
     event_ring::Expired,
-    node_state::{NodeState, ServedChange},
+    journal::Journal,
+    node_state::{NodeChanges, NodeState, ServedChange},
     overlay::OverlayPhase,
     raw_object::ObjectName,
     selection::Selection,
-    upstream_event::{UpstreamEvent, UpstreamObject},
+    state_record::StateRecord,
+    upstream_event::UpstreamEvent,
     versions::Versions,
     watch_cache::{EventBatch, VersionedObject, WatchCache},
 };
@@ -33,6 +35,7 @@ struct CacheState {
     node: NodeState,
     caches: BTreeMap<Resource, WatchCache>,
     versions: Versions,
+    journal: Option<Journal>,
     is_synced: bool,
 }
 
@@ -47,7 +50,7 @@ impl EdgeCache {
     pub(super) fn new(node: NodeState, versions: Versions) -> Self {
         let changed = watch::Sender::new(versions.current());
         let caches = CACHED.iter().map(|resource| (*resource, WatchCache::default())).collect();
-        Self { state: RwLock::new(CacheState { node, caches, versions, is_synced: false }), changed }
+        Self { state: RwLock::new(CacheState { node, caches, versions, journal: None, is_synced: false }), changed }
     }
 
     /// Takes an event of the API server.
@@ -57,12 +60,38 @@ impl EdgeCache {
 
     /// Takes the pods of the own node.
     pub(super) fn set_local_pods(&self, pods: Vec<Pod>) {
-        self.update(|node| node.set_local_pods(pods));
+        self.update(|node| NodeChanges { served: node.set_local_pods(pods), held: Vec::new() });
     }
 
     /// Says when the pods of the own node count.
     pub(super) fn set_overlay(&self, phase: OverlayPhase) {
-        self.update(|node| node.set_overlay(phase));
+        self.update(|node| NodeChanges { served: node.set_overlay(phase), held: Vec::new() });
+    }
+
+    /// From now on, what changes is in the journal before clients see it.
+    pub(super) fn set_journal(&self, journal: Journal) {
+        self.write().journal = Some(journal);
+    }
+
+    /// Appends records to the journal, if there is one.
+    pub(super) fn record(&self, records: &[StateRecord]) {
+        if let Some(journal) = &mut self.write().journal {
+            journal.append(records);
+        }
+    }
+
+    /// If a snapshot is due: its generation and the records of all objects. What changes from now on follows it.
+    pub(super) fn begin_snapshot(&self) -> Option<(u64, Vec<StateRecord>)> {
+        let mut state = self.write();
+        let generation = state.journal.as_mut().filter(|journal| journal.is_snapshot_due())?.rotate();
+        Some((generation, state.node.records()))
+    }
+
+    /// The snapshot was written, with this size in bytes; or it was not.
+    pub(super) fn end_snapshot(&self, size: Option<u64>) {
+        if let Some(journal) = &mut self.write().journal {
+            journal.end_snapshot(size);
+        }
     }
 
     /// The number of Services whose endpoints on the own node differ from what the API server last had.
@@ -70,11 +99,15 @@ impl EdgeCache {
         self.read().node.differing()
     }
 
-    fn update(&self, change: impl FnOnce(&mut NodeState) -> Vec<ServedChange>) {
+    fn update(&self, change: impl FnOnce(&mut NodeState) -> NodeChanges) {
         let version = {
-            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-            let changes = change(&mut state.node);
-            state.apply(changes);
+            let mut state = self.write();
+            let NodeChanges { held, served } = change(&mut state.node);
+            // Before clients see it: after a restart without the API server, no object is older than they have seen it.
+            if let Some(journal) = &mut state.journal {
+                journal.append(&held);
+            }
+            state.apply(served);
             state.versions.current()
         };
         self.changed.send_if_modified(|current| std::mem::replace(current, version) != version);
@@ -119,11 +152,6 @@ impl EdgeCache {
         cache.events_since(version, state.versions.current(), selection, most)
     }
 
-    /// All objects of the API server, as they were last known.
-    pub(super) fn upstream_objects(&self) -> Vec<UpstreamObject> {
-        self.read().node.objects()
-    }
-
     /// The number of objects of a resource.
     pub(super) fn count(&self, resource: Resource) -> usize {
         self.read().caches.get(&resource).map_or(0, WatchCache::len)
@@ -132,6 +160,10 @@ impl EdgeCache {
     // A panic of a writer leaves at worst an object without its event: that of a decision that failed.
     fn read(&self) -> RwLockReadGuard<'_, CacheState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, CacheState> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -24,6 +24,7 @@ mod edge_cache;
 mod endpoint_lists;
 mod endpoint_selection;
 mod event_ring;
+mod journal;
 mod json_text;
 mod label_readers;
 mod list_options;
@@ -47,6 +48,10 @@ mod saved_state;
 mod scheme;
 mod selection;
 mod served_object;
+mod state_files;
+#[cfg(test)]
+mod state_files_tests;
+mod state_record;
 mod target;
 #[cfg(test)]
 mod tests;

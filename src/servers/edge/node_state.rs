@@ -12,6 +12,7 @@ use super::{
     raw_object::{ObjectName, RawObject},
     scheme::{Scheme, Surroundings},
     served_object::ServedObject,
+    state_record::StateRecord,
     upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},
 };
 use crate::{
@@ -29,6 +30,15 @@ pub(super) struct ServedChange {
     pub(super) name: ObjectName,
     /// `None`: clients do not see it.
     pub(super) object: Option<ServedObject>,
+}
+
+/// What an event changes.
+#[derive(Debug, Default)]
+pub(super) struct NodeChanges {
+    /// What is held from now on, as records from which the same state is built again.
+    pub(super) held: Vec<StateRecord>,
+    /// What clients see from now on.
+    pub(super) served: Vec<ServedChange>,
 }
 
 /// The objects of the API server, and the decision about each. It takes what changes there, and returns what changes for
@@ -55,6 +65,8 @@ struct Affected {
     services: BTreeSet<ObjectName>,
     /// Objects that are decided about by themselves.
     objects: BTreeSet<(Resource, ObjectName)>,
+    /// What is held differently.
+    held: Vec<StateRecord>,
 }
 
 impl Affected {
@@ -96,8 +108,8 @@ impl NodeState {
         self.awaited.iter().copied()
     }
 
-    /// Takes an event, and returns what clients see from now on. It may name objects that stay as they are.
-    pub(super) fn apply(&mut self, event: UpstreamEvent) -> Vec<ServedChange> {
+    /// Takes an event, and returns what changes. It may name objects that clients see as they did before.
+    pub(super) fn apply(&mut self, event: UpstreamEvent) -> NodeChanges {
         let mut affected = Affected::default();
         let mut is_first_state = false;
         match event {
@@ -111,16 +123,20 @@ impl NodeState {
                 for object in all {
                     self.put(object, &mut affected);
                 }
-                is_first_state = self.awaited.remove(&resource) && self.awaited.is_empty();
+                if self.awaited.remove(&resource) {
+                    affected.held.push(StateRecord::Listed(resource));
+                    is_first_state = self.awaited.is_empty();
+                }
             }
         }
+        let held = std::mem::take(&mut affected.held);
         if !self.awaited.is_empty() {
-            return Vec::new();
+            return NodeChanges { held, served: Vec::new() };
         }
         if is_first_state {
             affected = self.everything();
         }
-        self.decide(affected)
+        NodeChanges { held, served: self.decide(affected) }
     }
 
     /// Takes the pods of the own node, as its kubelet knows them, and returns what clients see from now on.
@@ -156,11 +172,11 @@ impl NodeState {
         };
         let local = self.services.iter().filter(|(name, service)| is_local(name, service)).map(|(name, _)| name);
         let services = local.chain(self.overlay.differing()).cloned().collect();
-        self.decide(Affected { services, objects: BTreeSet::new() })
+        self.decide(Affected { services, ..Affected::default() })
     }
 
-    /// All objects, as [`UpstreamEvent::Replace`] takes them.
-    pub(super) fn objects(&self) -> Vec<UpstreamObject> {
+    /// All that is held, as records from which the same state is built again.
+    pub(super) fn records(&self) -> Vec<StateRecord> {
         let own = self.objects.get(&Resource::Node).and_then(|nodes| nodes.values().next());
         let cluster_scoped = |name: &Text| ObjectName::new(Text::default(), name.clone());
         let pools = self.around.pools.values().map(|pool| {
@@ -180,7 +196,8 @@ impl NodeState {
                 held: HeldPart::Text(raw.clone()),
             })
         });
-        pools.chain(nodes).chain(texts).collect()
+        let listed = Self::watched(self.scheme).filter(|resource| !self.awaited.contains(resource));
+        pools.chain(nodes).chain(texts).map(StateRecord::Put).chain(listed.map(StateRecord::Listed)).collect()
     }
 
     /// The names of all objects of a resource that are held.
@@ -194,52 +211,69 @@ impl NodeState {
     }
 
     fn put(&mut self, object: UpstreamObject, affected: &mut Affected) {
+        let record = StateRecord::Put(object.clone());
+        if self.hold(object, affected) {
+            affected.held.push(record);
+        }
+    }
+
+    /// Holds an object; whether it is another one than before.
+    fn hold(&mut self, object: UpstreamObject, affected: &mut Affected) -> bool {
         let UpstreamObject { resource, name, held } = object;
         match held {
             HeldPart::Pool(pool) => {
                 let before = self.around.pools.insert(pool.name.clone(), pool);
-                if before.as_ref() != self.around.pools.get(&name.name) {
+                let is_changed = before.as_ref() != self.around.pools.get(&name.name);
+                if is_changed {
                     self.pool_changed(&name.name, affected);
                 }
+                is_changed
             }
             HeldPart::Node(node, raw) => {
-                if let Some(raw) = raw {
-                    self.store(resource, &name, raw, affected);
-                }
+                let is_text_changed = raw.is_some_and(|raw| self.store(resource, &name, raw, affected));
                 let before = self.around.nodes.get(&node.name).map(|node| node.labels.clone());
-                if before.as_ref() != Some(&node.labels) {
+                let is_changed = before.as_ref() != Some(&node.labels);
+                if is_changed {
                     let (of_node, after) = (node.name.clone(), node.labels.clone());
                     self.around.nodes.insert(node);
                     self.node_changed(&of_node, before.as_ref(), Some(&after), affected);
                 }
+                is_changed || is_text_changed
             }
             HeldPart::Text(raw) => self.store(resource, &name, raw, affected),
         }
     }
 
     fn remove(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
-        match resource {
+        let was_held = match resource {
             Resource::NodePool => {
-                if self.around.pools.remove(&name.name).is_some() {
+                let was_held = self.around.pools.remove(&name.name).is_some();
+                if was_held {
                     self.pool_changed(&name.name, affected);
                 }
+                was_held
             }
             Resource::Node => {
                 self.forget(resource, name, affected);
-                if let Some(Node { labels, .. }) = self.around.nodes.remove(&name.name) {
-                    self.node_changed(&name.name, Some(&labels), None, affected);
+                let node = self.around.nodes.remove(&name.name);
+                if let Some(Node { labels, .. }) = &node {
+                    self.node_changed(&name.name, Some(labels), None, affected);
                 }
+                node.is_some()
             }
             _ => self.forget(resource, name, affected),
+        };
+        if was_held {
+            affected.held.push(StateRecord::Delete(resource, name.clone()));
         }
     }
 
-    /// Holds the text of an object.
-    fn store(&mut self, resource: Resource, name: &ObjectName, raw: Arc<RawObject>, affected: &mut Affected) {
+    /// Holds the text of an object; whether it is another one than before.
+    fn store(&mut self, resource: Resource, name: &ObjectName, raw: Arc<RawObject>, affected: &mut Affected) -> bool {
         let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
         if before.is_some_and(|before| before.text == raw.text) {
             // Only its version changed. The text that is held already is the one that clients are served.
-            return;
+            return false;
         }
         // The Service that a slice belonged to loses it.
         self.unlink(resource, name, affected);
@@ -254,18 +288,21 @@ impl NodeState {
         }
         affected.touch(resource, name);
         self.objects.entry(resource).or_default().insert(name.clone(), raw);
+        true
     }
 
-    /// Removes the text of an object.
-    fn forget(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
+    /// Removes the text of an object; whether there was one.
+    fn forget(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) -> bool {
         self.unlink(resource, name, affected);
         if resource == Resource::Service {
             self.readers.set(name, Vec::new());
             self.services.remove(name);
         }
-        if self.objects.get_mut(&resource).and_then(|objects| objects.remove(name)).is_some() {
+        let was_held = self.objects.get_mut(&resource).and_then(|objects| objects.remove(name)).is_some();
+        if was_held {
             affected.touch(resource, name);
         }
+        was_held
     }
 
     /// Takes a slice from its Service.
@@ -327,20 +364,20 @@ impl NodeState {
         let of = |resource: &Resource| self.objects.get(resource).into_iter().flat_map(BTreeMap::keys).cloned();
         let services = of(&Resource::Service).chain(of(&Resource::Endpoints)).chain(self.slices.keys().cloned());
         let objects = self.objects.keys().flat_map(|resource| of(resource).map(|name| (*resource, name)));
-        Affected { services: services.collect(), objects: objects.collect() }
+        Affected { services: services.collect(), objects: objects.collect(), ..Affected::default() }
     }
 
     /// Decides about all that is affected.
     fn decide(&mut self, affected: Affected) -> Vec<ServedChange> {
-        let Affected { services, objects } = affected;
+        let Affected { services, objects, .. } = affected;
         let mut changes = Vec::new();
         for service in services {
             if self.scheme.prunes(Resource::Service) {
                 changes.push(self.served_service(&service));
             }
+            let text = self.objects.get(&Resource::Service).and_then(|services| services.get(&service)).cloned();
             for resource in WITH_ENDPOINTS {
                 let all = self.of_service(resource, &service).map(|(_, raw)| raw.clone()).collect();
-                let text = self.objects.get(&Resource::Service).and_then(|services| services.get(&service)).cloned();
                 let overlaid = self.overlay.lay(&service, text.as_deref(), resource, all, &self.around);
                 let gone = overlaid.gone.into_iter();
                 changes.extend(gone.map(|name| ServedChange { resource, name, object: None }));

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     node_state::NodeState,
     raw_object::ObjectName,
+    saved_state::SavedState,
     scheme::Scheme,
     selection::Selection,
     upstream_event::{UpstreamEvent, UpstreamObject},
@@ -46,7 +47,7 @@ impl Tested {
     }
 
     fn take(&mut self, event: UpstreamEvent) {
-        let changes = self.state.apply(event);
+        let changes = self.state.apply(event).served;
         self.decisions += changes.len();
         for change in changes {
             let cache = self.caches.entry(change.resource).or_default();
@@ -265,11 +266,11 @@ fn a15_t4_l4_clients_see_nothing_before_everything_was_listed() {
         list(Resource::Node, &[node(OWN, &[("region", "1")])]),
         list(Resource::Namespace, &[]),
     ] {
-        assert!(state.apply(event).is_empty());
+        assert!(state.apply(event).served.is_empty());
     }
     assert_eq!(state.awaited().collect::<Vec<_>>(), [Resource::Service]);
     let changes = state.apply(list(Resource::Service, &[service("web", REGION)]));
-    let mut seen: Vec<_> = changes.iter().map(|c| (c.resource, c.name.name.to_string())).collect();
+    let mut seen: Vec<_> = changes.served.iter().map(|c| (c.resource, c.name.name.to_string())).collect();
     seen.sort();
     let want = [(Resource::Service, "web"), (Resource::Node, OWN), (Resource::EndpointSlice, "web-1")];
     assert_eq!(seen, want.map(|(resource, name)| (resource, name.to_owned())));
@@ -433,4 +434,58 @@ fn a_list_of_what_is_known_already_decides_nothing() {
     newer["metadata"]["resourceVersion"] = "7".into();
     tested.take(UpstreamEvent::Replace(Resource::Endpoints, vec![read(&again), read(&newer)]));
     assert_eq!((tested.decisions, tested.events()), (0, Vec::new()));
+}
+
+#[test]
+fn the_same_state_is_built_again_from_its_records() {
+    let service = |keys: &str| json!({"kind": "Service", "metadata": {"name": "web", "namespace": "default", "annotations": {"topologyKeys": keys}}});
+    let slice = |ips: &[&str]| {
+        let endpoints: Vec<Value> = ips.iter().map(|ip| json!({"addresses": [ip], "nodeName": OWN})).collect();
+        json!({"kind": "EndpointSlice", "addressType": "IPv4", "endpoints": endpoints, "metadata": {"name": "web-1",
+            "namespace": "default", "labels": {"kubernetes.io/service-name": "web"}}})
+    };
+    let events = [
+        UpstreamEvent::Replace(Resource::Service, vec![read(&service("[]"))]),
+        UpstreamEvent::Replace(Resource::Node, vec![read(&node(OWN, &[("a", "b")])), read(&node("far", &[]))]),
+        UpstreamEvent::Replace(Resource::EndpointSlice, vec![read(&slice(&["10.0.0.1"]))]),
+        UpstreamEvent::Apply(read(&slice(&["10.0.0.2"]))),
+        UpstreamEvent::Replace(Resource::Endpoints, vec![]),
+        UpstreamEvent::Apply(read(&slice(&["10.0.0.2"]))),
+        UpstreamEvent::Replace(Resource::Namespace, vec![]),
+        UpstreamEvent::Apply(read(&node("far", &[("a", "c")]))),
+        UpstreamEvent::Delete(Resource::Node, ObjectName::new("", "far")),
+        UpstreamEvent::Delete(Resource::Node, ObjectName::new("", "far")),
+        UpstreamEvent::Replace(Resource::Service, vec![read(&service("[\"a\"]"))]),
+    ];
+    let mut state = NodeState::new(OWN.into(), Scheme::SuperEdge);
+    let mut saved = SavedState::default();
+    let mut counts = Vec::new();
+    for event in events {
+        let held = state.apply(event).held;
+        counts.push(held.len());
+        for record in held {
+            saved.take(record);
+        }
+    }
+    // The record that a resource was listed comes with its first list, and what stays as it is makes none.
+    assert_eq!(counts, [2, 3, 2, 1, 1, 0, 1, 1, 1, 0, 1]);
+    let lines = |state: &NodeState| {
+        let mut all: Vec<String> = state
+            .records()
+            .iter()
+            .map(|record| {
+                let mut text = String::new();
+                record.write(&mut text);
+                text
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let mut again = NodeState::new(OWN.into(), Scheme::SuperEdge);
+    for list in saved.into_lists() {
+        again.apply(list);
+    }
+    assert_eq!(lines(&again), lines(&state));
+    assert_eq!(again.awaited().count(), 0);
 }

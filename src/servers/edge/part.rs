@@ -62,8 +62,7 @@ pub async fn part(
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
     let access = Arc::new(AccessReviews::new(api.clone()));
     if let Some(path) = &options.state_file {
-        let saved = Persistence::new(path, node.clone(), clock.clone(), cache.clone(), access.clone());
-        saved.load(scheme);
+        let saved = Persistence::load(path, &node, clock.clone(), cache.clone(), access.clone());
         tasks.endless("the saving of the state", saved.run());
     }
     if let Some(source) = &options.local_pods {

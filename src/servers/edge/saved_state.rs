@@ -1,90 +1,57 @@
-//! What a node proxy knows, as a text from which it starts again without the API server.
+//! What a node proxy knew when it ended: the sum of its records.
 
-use std::{collections::BTreeMap, fmt::Write, time::Duration};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     access_table::AccessQuestion,
-    caller::TokenDigest,
-    digest::checksum,
-    node_state::NodeState,
     raw_object::ObjectName,
-    scheme::Scheme,
+    state_record::StateRecord,
     upstream_event::{UpstreamEvent, UpstreamObject},
 };
 use crate::model::Resource;
 
-/// The first line: what the text is, and its version.
-const HEAD: &str = "roster edge state v1";
-/// The verbs of permissions.
-const VERBS: [&str; 3] = ["get", "list", "watch"];
-
 /// The objects of the API server, and who may read them.
 #[derive(Debug, Default)]
 pub(super) struct SavedState {
-    pub(super) objects: Vec<UpstreamObject>,
-    /// Permissions, and how old they are.
-    pub(super) permissions: Vec<(AccessQuestion, Duration)>,
+    objects: BTreeMap<(Resource, ObjectName), UpstreamObject>,
+    /// The resources whose objects are all known. Of another one, an object that is missing may well exist.
+    listed: BTreeSet<Resource>,
+    /// Permissions, and when the API server gave them, in seconds since 1970.
+    pub(super) permissions: BTreeMap<AccessQuestion, u64>,
 }
 
 impl SavedState {
-    /// The text. `node` is the name of the node, and `now` the time in seconds since 1970.
-    ///
-    /// ```text
-    /// roster edge state v1
-    /// NODE
-    /// access DIGEST VERB RESOURCE SECONDS NAMESPACE/NAME
-    /// RESOURCE JSON
-    /// CHECKSUM
-    /// ```
-    pub(super) fn encode(&self, node: &str, now: u64) -> String {
-        let mut text = format!("{HEAD}\n{node}\n");
-        // Writing to a string does not fail.
-        for (AccessQuestion { token, verb, resource, object }, age) in &self.permissions {
-            let (token, at) = (token.to_hex(), now.saturating_sub(age.as_secs()));
-            let ObjectName { namespace, name } = object;
-            let _ = writeln!(text, "access {token} {verb} {} {at} {namespace}/{name}", resource.plural());
-        }
-        for object in &self.objects {
-            let _ = writeln!(text, "{} {}", object.resource.plural(), object.text());
-        }
-        let checksum = checksum(&text);
-        text + &checksum + "\n"
-    }
-
-    /// Reads a text. The error says why it is not used; an object that cannot be read is left out.
-    pub(super) fn decode(text: &str, node: &str, now: u64) -> Result<Self, &'static str> {
-        let content = text.strip_suffix('\n').ok_or("it is cut")?;
-        let (content, sum) = content.rsplit_once('\n').ok_or("it is cut")?;
-        let content = &text[..=content.len()];
-        if !content.starts_with(HEAD) {
-            return Err("it has another format");
-        }
-        if sum != checksum(content) {
-            return Err("its checksum is wrong");
-        }
-        let mut lines = content.lines().skip(1);
-        if lines.next() != Some(node) {
-            return Err("it is of another node");
-        }
-        let mut state = Self::default();
-        for line in lines {
-            let Some((what, rest)) = line.split_once(' ') else { continue };
-            if what == "access" {
-                state.permissions.extend(read_permission(rest, now));
-            } else {
-                let resource = Resource::ALL.iter().find(|resource| resource.plural() == what);
-                state.objects.extend(resource.and_then(|r| UpstreamObject::read(*r, rest, node).ok()));
+    /// Takes the next record.
+    pub(super) fn take(&mut self, record: StateRecord) {
+        match record {
+            StateRecord::Put(object) => {
+                self.objects.insert((object.resource, object.name.clone()), object);
             }
+            StateRecord::Delete(resource, name) => {
+                self.objects.remove(&(resource, name));
+            }
+            StateRecord::Listed(resource) => {
+                self.listed.insert(resource);
+            }
+            StateRecord::NoAccess => self.permissions.clear(),
+            StateRecord::Access(question, at) => {
+                self.permissions.insert(question, at);
+            }
+            StateRecord::Head { .. } | StateRecord::End => {}
         }
-        Ok(state)
     }
 
-    /// The objects as a list of each resource that the scheme needs.
-    pub(super) fn into_lists(self, scheme: Scheme) -> Vec<UpstreamEvent> {
+    /// The number of objects.
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// The objects as lists of the resources that were listed.
+    pub(super) fn into_lists(self) -> Vec<UpstreamEvent> {
         let mut lists: BTreeMap<Resource, Vec<UpstreamObject>> =
-            NodeState::watched(scheme).map(|resource| (resource, Vec::new())).collect();
-        for object in self.objects {
-            if let Some(list) = lists.get_mut(&object.resource) {
+            self.listed.into_iter().map(|resource| (resource, Vec::new())).collect();
+        for ((resource, _), object) in self.objects {
+            if let Some(list) = lists.get_mut(&resource) {
                 list.push(object);
             }
         }
@@ -92,95 +59,52 @@ impl SavedState {
     }
 }
 
-fn read_permission(line: &str, now: u64) -> Option<(AccessQuestion, Duration)> {
-    let mut parts = line.splitn(5, ' ');
-    let token = TokenDigest::from_hex(parts.next()?)?;
-    let verb = parts.next()?;
-    let verb = VERBS.into_iter().find(|known| *known == verb)?;
-    let plural = parts.next()?;
-    let resource = Resource::ALL.iter().find(|resource| resource.plural() == plural).copied()?;
-    let at: u64 = parts.next()?.parse().ok()?;
-    let (namespace, name) = parts.next()?.split_once('/')?;
-    let question = AccessQuestion { token, verb, resource, object: ObjectName::new(namespace, name) };
-    // A clock that was set back makes them young again: they last a day from now at most.
-    Some((question, Duration::from_secs(now.saturating_sub(at))))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::servers::edge::caller::TokenDigest;
 
-    const NODE: &str = "edge-1";
-    const NOW: u64 = 1_800_000_000;
-
-    fn state() -> SavedState {
-        let objects = [
-            (Resource::Service, json!({ "metadata": { "name": "web", "namespace": "shop" }, "future": [1, "é"] })),
-            (
-                Resource::EndpointSlice,
-                json!({ "metadata": { "name": "web-1", "namespace": "shop" }, "endpoints": [{ "addresses": ["10.0.0.1"] }] }),
-            ),
-            (
-                Resource::Node,
-                json!({ "metadata": { "name": NODE, "labels": { "a": "b" } }, "spec": { "podCIDR": "x" } }),
-            ),
-            (Resource::Node, json!({ "metadata": { "name": "other", "labels": { "a": "c" } } })),
-            (Resource::NodePool, json!({ "metadata": { "name": "p" }, "status": { "nodes": [NODE] } })),
-        ];
-        let objects = objects.map(|(resource, o)| UpstreamObject::read(resource, &o.to_string(), NODE).unwrap());
-        let token = TokenDigest::from_hex(&"0f".repeat(32)).unwrap();
-        let object = ObjectName::new("shop", "");
-        let question = AccessQuestion { token, verb: "list", resource: Resource::Service, object };
-        SavedState { objects: objects.into(), permissions: vec![(question, Duration::from_mins(1))] }
+    fn put(resource: Resource, name: &str) -> StateRecord {
+        let object = json!({ "metadata": { "name": name, "namespace": "n" } });
+        StateRecord::Put(UpstreamObject::read(resource, &object.to_string(), "edge-1").unwrap())
     }
 
     #[test]
-    fn a_state_is_read_as_it_was_written() {
-        let text = state().encode(NODE, NOW);
-        let read = SavedState::decode(&text, NODE, NOW + 5).unwrap();
-        let texts = |state: &SavedState| state.objects.iter().map(|o| o.text().into_owned()).collect::<Vec<_>>();
-        assert_eq!(texts(&read), texts(&state()));
-        assert_eq!(
-            read.permissions,
-            state().permissions.into_iter().map(|(q, _)| (q, Duration::from_secs(65))).collect::<Vec<_>>()
-        );
-        let lists = read.into_lists(Scheme::SuperEdge);
-        let sizes: Vec<_> = lists
-            .iter()
-            .map(|list| match list {
-                UpstreamEvent::Replace(resource, objects) => (*resource, objects.len()),
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        let want = [
-            (Resource::Service, 1),
-            (Resource::Node, 2),
-            (Resource::Endpoints, 0),
-            (Resource::EndpointSlice, 1),
-            (Resource::Namespace, 0),
-        ];
-        assert_eq!(sizes, want);
-    }
-
-    #[test]
-    fn a_text_that_is_damaged_is_not_used() {
-        let whole = state().encode(NODE, NOW);
-        for (text, node, want) in [
-            (String::new(), NODE, "it is cut"),
-            (whole[..whole.len() - 1].to_owned(), NODE, "it is cut"),
-            (whole[..whole.len() / 2].to_owned() + "\n", NODE, "its checksum is wrong"),
-            (whole.replace("10.0.0.1", "10.0.0.9"), NODE, "its checksum is wrong"),
-            (whole.replace("state v1", "state v9"), NODE, "it has another format"),
-            (whole.clone(), "edge-2", "it is of another node"),
+    fn a_state_is_the_sum_of_its_records() {
+        let question = |verb| AccessQuestion {
+            token: TokenDigest::from_hex(&"0f".repeat(32)).unwrap(),
+            verb,
+            resource: Resource::Service,
+            object: ObjectName::default(),
+        };
+        let mut state = SavedState::default();
+        for record in [
+            StateRecord::Head { generation: 0, node: "edge-1".to_owned() },
+            put(Resource::Service, "a"),
+            put(Resource::Service, "b"),
+            put(Resource::Service, "b"),
+            put(Resource::EndpointSlice, "a-1"),
+            StateRecord::Listed(Resource::Service),
+            StateRecord::Listed(Resource::Namespace),
+            StateRecord::Access(question("get"), 1),
+            StateRecord::NoAccess,
+            StateRecord::Access(question("list"), 2),
+            StateRecord::Delete(Resource::Service, ObjectName::new("n", "a")),
+            StateRecord::Delete(Resource::Service, ObjectName::new("n", "none")),
         ] {
-            assert_eq!(SavedState::decode(&text, node, NOW).map(|_| ()), Err(want));
+            state.take(record);
         }
-        // Cut at any byte, it is refused.
-        for end in 0..whole.len() {
-            let part = String::from_utf8_lossy(&whole.as_bytes()[..end]);
-            assert!(SavedState::decode(&part, NODE, NOW).is_err(), "{end}");
-        }
+        assert_eq!(state.permissions, BTreeMap::from([(question("list"), 2)]));
+        // Slices were not listed: whoever started from them would serve Services without endpoints.
+        let lists = state.into_lists().into_iter().map(|list| match list {
+            UpstreamEvent::Replace(resource, all) => {
+                (resource, all.iter().map(|object| object.name.name.to_string()).collect())
+            }
+            other => panic!("{other:?}"),
+        });
+        let want: [(_, Vec<String>); 2] = [(Resource::Service, vec!["b".to_owned()]), (Resource::Namespace, vec![])];
+        assert_eq!(lists.collect::<Vec<_>>(), want);
     }
 }

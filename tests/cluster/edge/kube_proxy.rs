@@ -117,12 +117,21 @@ const NODES: [&str; 4] = [NODE, "node-2", "node-3", "node-4"];
 const SERVICES: usize = 8;
 const PODS: usize = 4;
 
-pub(super) fn node(name: &str) -> Value {
+fn node(name: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": { "name": name, "labels": { "kubernetes.io/hostname": name } },
         "spec": { "podCIDR": "10.244.0.0/16" },
     })
+}
+
+/// Creates a ready Node, the first with the address 192.0.2.1: kube-proxy waits until its node has one.
+pub(super) fn create_node(api: &ApiServer, number: usize, name: &str) {
+    assert_eq!(api.create(&node(name), "", false).status, 201);
+    let address = json!({ "type": "InternalIP", "address": format!("192.0.2.{}", number + 1) });
+    let ready = json!([{ "type": "Ready", "status": "True" }]);
+    let status = json!({ "status": { "addresses": [address], "conditions": ready } });
+    assert_eq!(api.patch_status(&node(name), &status).status, 200);
 }
 
 fn service(number: usize) -> Value {
@@ -147,8 +156,13 @@ fn service(number: usize) -> Value {
 }
 
 fn pod(service: usize, number: usize) -> Value {
-    let meta = json!({ "name": format!("s{service}-{number}"), "namespace": "default", "labels": { "app": format!("s{service}") } });
-    let spec = json!({ "nodeName": NODES[number % NODES.len()], "containers": [{ "name": "c", "image": "i" }] });
+    pod_of(&format!("s{service}"), &format!("s{service}-{number}"), NODES[number % NODES.len()])
+}
+
+/// A pod with the label `app` on a node.
+pub(super) fn pod_of(app: &str, name: &str, on: &str) -> Value {
+    let meta = json!({ "name": name, "namespace": "default", "labels": { "app": app } });
+    let spec = json!({ "nodeName": on, "containers": [{ "name": "c", "image": "i" }] });
     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec })
 }
 
@@ -173,12 +187,7 @@ impl<'a> Changes<'a> {
     fn begin(api: &'a ApiServer) -> Self {
         let mut changes = Self { api, random: Rng::new(13, 0), pods: BTreeMap::new(), next_address: 0 };
         for (number, name) in NODES.into_iter().enumerate() {
-            assert_eq!(api.create(&node(name), "", false).status, 201);
-            // kube-proxy waits until its node has an address.
-            let address = json!({ "type": "InternalIP", "address": format!("192.0.2.{}", number + 1) });
-            let ready = json!([{ "type": "Ready", "status": "True" }]);
-            let status = json!({ "status": { "addresses": [address], "conditions": ready } });
-            assert_eq!(api.patch_status(&node(name), &status).status, 200);
+            create_node(api, number, name);
             changes.label(name, "region", ["r1", "r1", "r2", "r2"][number]);
             changes.label(name, "topology.kubernetes.io/zone", ["a", "a", "b", "b"][number]);
         }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{
     Edge, NODE,
-    kube_proxy::{Chains, KubeProxy, node, programmed, status},
+    kube_proxy::{Chains, KubeProxy, create_node, pod_of, programmed, status},
 };
 use crate::{
     api::ApiServer,
@@ -37,9 +37,7 @@ fn service() -> Value {
 }
 
 fn pod(name: &str, on: &str) -> Value {
-    let meta = json!({ "name": name, "namespace": "default", "labels": { "app": "web" } });
-    let spec = json!({ "nodeName": on, "containers": [{ "name": "c", "image": "i" }] });
-    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec })
+    pod_of("web", name, on)
 }
 
 /// The rules with these endpoints of the Service.
@@ -89,9 +87,7 @@ fn rules_follow_the_pods_of_the_node_while_the_api_server_is_away() {
     let mut plane = start(&assets(), dir.path());
     let api = ApiServer::of(&plane);
     for (number, name) in [NODE, "node-2"].into_iter().enumerate() {
-        assert_eq!(api.create(&node(name), "", false).status, 201);
-        let address = json!([{ "type": "InternalIP", "address": format!("192.0.2.{}", number + 1) }]);
-        assert_eq!(api.patch_status(&node(name), &json!({ "status": { "addresses": address } })).status, 200);
+        create_node(&api, number, name);
     }
     assert_eq!(api.create(&service(), "", false).status, 201);
     let create = |name: &str, on: &str, ip: &str| {
@@ -113,8 +109,6 @@ fn rules_follow_the_pods_of_the_node_while_the_api_server_is_away() {
     row("", &format!("{:>9}", "after"));
     let first = ["10.244.0.1", "10.244.0.2", "10.244.0.3", "10.244.0.4", "10.244.9.1"];
     until_rules("kube-proxy starts", &first, Instant::now());
-    let saved = dir.path().join("edge.state.objects");
-    wait("the state is saved", || fs::read_to_string(&saved).ok().filter(|text| text.contains("10.244.9.1")));
 
     plane.stop_api_server();
     let changed = Instant::now();

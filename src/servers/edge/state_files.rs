@@ -1,0 +1,233 @@
+//! The files from which a node proxy starts again: a snapshot, and journals of what changed since.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    atomic_file,
+    saved_state::SavedState,
+    state_record::{DamagedRecord, StateRecord},
+};
+
+/// Where the state is. Beside `PATH`, `PATH.objects` is the snapshot of some generation, and `PATH.journal.N` has what changed
+/// since the snapshot of generation N. A snapshot begins a journal before it is written, so that there may be several.
+#[derive(Clone, Debug)]
+pub(super) struct StateFiles {
+    path: PathBuf,
+    node: String,
+}
+
+/// What the files have.
+#[derive(Debug, Default)]
+pub(super) struct LoadedState {
+    /// What was known; `None` if there are no files, or they cannot be used.
+    pub(super) state: Option<SavedState>,
+    /// The generation of the snapshot.
+    pub(super) base: u64,
+    /// The generation of the next journal.
+    pub(super) next: u64,
+    /// What is wrong with the files: what follows it is lost.
+    pub(super) damage: Option<String>,
+}
+
+/// Why a file is not read to its end.
+#[derive(Debug, thiserror::Error)]
+enum FileDamage {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Record(#[from] DamagedRecord),
+    #[error("it is cut")]
+    Cut,
+    #[error("it is missing")]
+    Missing,
+    #[error("it is of another node")]
+    OtherNode,
+}
+
+/// What was read of a file.
+#[derive(Debug, Default)]
+struct FileContent {
+    generation: u64,
+    /// Whether the last record was read.
+    is_ended: bool,
+    /// The size of the records that were read in bytes.
+    size: u64,
+    damage: Option<FileDamage>,
+}
+
+impl StateFiles {
+    pub(super) fn new(path: PathBuf, node: &str) -> Self {
+        Self { path, node: node.to_owned() }
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut path = self.path.as_os_str().to_owned();
+        path.push(suffix);
+        path.into()
+    }
+
+    fn snapshot(&self) -> PathBuf {
+        self.beside(".objects")
+    }
+
+    /// The path of a journal.
+    pub(super) fn journal(&self, generation: u64) -> PathBuf {
+        self.beside(&format!(".journal.{generation}"))
+    }
+
+    /// The journals that exist.
+    fn journals(&self) -> io::Result<BTreeMap<u64, PathBuf>> {
+        let prefix = self.beside(".journal.").file_name().map(OsString::from).unwrap_or_default();
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name();
+            let number = name.to_str().zip(prefix.to_str()).and_then(|(name, prefix)| name.strip_prefix(prefix));
+            if let Some(generation) = number.and_then(|number| number.parse().ok()) {
+                found.insert(generation, self.journal(generation));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads what is there. A journal that is cut in its last line is mended: the process ended while it wrote, and clients did
+    /// not see that change.
+    pub(super) fn load(&self) -> LoadedState {
+        let journals = self.journals().unwrap_or_default();
+        let mut state = SavedState::default();
+        let snapshot = self.read(&self.snapshot(), &mut state);
+        let base = snapshot.as_ref().map_or(0, |content| content.generation);
+        let next = journals.keys().next_back().map_or(base, |last| last + 1).max(base);
+        let mut loaded = LoadedState { base, next, ..LoadedState::default() };
+        match &snapshot {
+            None if journals.is_empty() => return loaded,
+            None if !journals.contains_key(&0) => {
+                loaded.damage = Some(message(&self.snapshot(), &FileDamage::Missing));
+                return loaded;
+            }
+            Some(FileContent { is_ended: false, damage, .. }) => {
+                loaded.damage = Some(message(&self.snapshot(), damage.as_ref().unwrap_or(&FileDamage::Cut)));
+                return loaded;
+            }
+            _ => {}
+        }
+        for generation in base..next {
+            let path = self.journal(generation);
+            let content = self.read(&path, &mut state);
+            loaded.damage = match content {
+                // What it had is lost; what came after it does not fit.
+                None if generation > base => Some(message(&path, &FileDamage::Missing)),
+                Some(FileContent { damage: Some(damage), size, .. }) => {
+                    let is_last = generation + 1 == next;
+                    let is_mended = is_last && matches!(damage, FileDamage::Cut) && cut(&path, size).is_ok();
+                    (!is_mended).then(|| message(&path, &damage))
+                }
+                _ => None,
+            };
+            if loaded.damage.is_some() {
+                break;
+            }
+        }
+        loaded.state = Some(state);
+        loaded
+    }
+
+    /// Reads a file up to what is damaged; `None` if there is none.
+    fn read(&self, path: &Path, state: &mut SavedState) -> Option<FileContent> {
+        #[expect(clippy::disallowed_methods, reason = "the state of the node proxy is a file of the shell")]
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => return Some(FileContent { damage: Some(error.into()), ..FileContent::default() }),
+        };
+        let mut content = FileContent::default();
+        content.damage = self.read_records(BufReader::new(file), state, &mut content).err();
+        Some(content)
+    }
+
+    fn read_records(
+        &self,
+        mut file: impl BufRead,
+        state: &mut SavedState,
+        content: &mut FileContent,
+    ) -> Result<(), FileDamage> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            if file.read_until(b'\n', &mut line)? == 0 {
+                return Ok(());
+            }
+            if line.last() != Some(&b'\n') {
+                return Err(FileDamage::Cut);
+            }
+            let text = str::from_utf8(&line).map_err(|_| DamagedRecord::Checksum)?;
+            let record = StateRecord::read(text, &self.node)?;
+            match record {
+                Some(StateRecord::Head { generation, node }) if content.size == 0 => {
+                    if node != self.node {
+                        return Err(FileDamage::OtherNode);
+                    }
+                    content.generation = generation;
+                }
+                _ if content.size == 0 => return Err(DamagedRecord::Format.into()),
+                Some(StateRecord::End) => content.is_ended = true,
+                Some(record) => state.take(record),
+                None => {}
+            }
+            content.size += line.len() as u64;
+        }
+    }
+
+    /// Writes the snapshot of a generation, and removes the journals before it. Returns its size in bytes.
+    pub(super) fn write_snapshot(
+        &self,
+        generation: u64,
+        records: impl IntoIterator<Item = StateRecord>,
+    ) -> io::Result<u64> {
+        let size = atomic_file::write_with(&self.snapshot(), |file| {
+            let head = StateRecord::Head { generation, node: self.node.clone() };
+            let (mut text, mut size) = (String::new(), 0);
+            for record in std::iter::once(head).chain(records).chain([StateRecord::End]) {
+                text.clear();
+                record.write(&mut text);
+                file.write_all(text.as_bytes())?;
+                size += text.len() as u64;
+            }
+            Ok(size)
+        })?;
+        for (_, path) in self.journals()?.range(..generation) {
+            fs::remove_file(path)?;
+        }
+        Ok(size)
+    }
+
+    /// Begins a journal.
+    pub(super) fn begin_journal(&self, generation: u64) -> io::Result<File> {
+        let path = self.journal(generation);
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut head = String::new();
+        StateRecord::Head { generation, node: self.node.clone() }.write(&mut head);
+        file.write_all(head.as_bytes())?;
+        Ok(file)
+    }
+
+    /// Removes a journal, as far as that is possible.
+    pub(super) fn remove_journal(&self, generation: u64) {
+        let _ = fs::remove_file(self.journal(generation));
+    }
+}
+
+fn message(path: &Path, damage: &FileDamage) -> String {
+    format!("{}: {damage}", path.display())
+}
+
+fn cut(path: &Path, size: u64) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.set_len(size)
+}

@@ -1,0 +1,178 @@
+//! Tests of the files of the state: what is known after an end at any moment, and after damage.
+#![expect(clippy::disallowed_methods, reason = "the state of the node proxy is a file of the shell")]
+
+use std::{fs, path::Path};
+
+use serde_json::json;
+
+use super::{
+    journal::Journal,
+    raw_object::ObjectName,
+    state_files::{LoadedState, StateFiles},
+    state_record::StateRecord,
+    upstream_event::{UpstreamEvent, UpstreamObject},
+};
+use crate::model::Resource;
+
+const NODE: &str = "edge-1";
+
+fn files(dir: &Path) -> StateFiles {
+    StateFiles::new(dir.join("edge.state"), NODE)
+}
+
+fn put(name: &str, text: &str) -> StateRecord {
+    let object = json!({ "metadata": { "name": name, "namespace": "n" }, "text": text });
+    StateRecord::Put(UpstreamObject::read(Resource::Service, &object.to_string(), NODE).unwrap())
+}
+
+fn delete(name: &str) -> StateRecord {
+    StateRecord::Delete(Resource::Service, ObjectName::new("n", name))
+}
+
+const LISTED: StateRecord = StateRecord::Listed(Resource::Service);
+
+/// What was known: `name=text` of each object; or why nothing is, or what follows is lost.
+fn known(loaded: &mut LoadedState) -> (Option<Vec<String>>, bool) {
+    let objects = loaded.state.take().map(|state| {
+        let lists = state.into_lists().into_iter().flat_map(|list| match list {
+            UpstreamEvent::Replace(_, objects) => objects,
+            other => panic!("{other:?}"),
+        });
+        lists
+            .map(|object| {
+                let text: serde_json::Value = serde_json::from_str(&object.text()).unwrap();
+                format!("{}={}", object.name.name, text["text"].as_str().unwrap())
+            })
+            .collect()
+    });
+    (objects, loaded.damage.is_some())
+}
+
+fn load(dir: &Path) -> (Option<Vec<String>>, bool) {
+    known(&mut files(dir).load())
+}
+
+fn begin(dir: &Path) -> Journal {
+    let LoadedState { base, next, damage, .. } = files(dir).load();
+    Journal::new(files(dir), base, next, damage.is_some())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "what is compared may be nothing")]
+fn some(all: &[&str]) -> Option<Vec<String>> {
+    Some(all.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn what_was_appended_is_known_after_an_end_at_any_moment() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    assert_eq!(load(dir), (None, false));
+    let mut journal = begin(dir);
+    journal.append(&[put("a", "1"), put("b", "1"), LISTED]);
+    assert_eq!(load(dir), (some(&["a=1", "b=1"]), false));
+    journal.append(&[put("a", "2"), delete("b")]);
+    assert_eq!(load(dir), (some(&["a=2"]), false));
+    // The next start.
+    let mut journal = begin(dir);
+    journal.append(&[put("c", "1")]);
+    assert_eq!(load(dir), (some(&["a=2", "c=1"]), false));
+    // A snapshot begins: until it is written, what changes follows the journals before.
+    let generation = journal.rotate();
+    journal.append(&[put("d", "1")]);
+    assert_eq!(load(dir), (some(&["a=2", "c=1", "d=1"]), false));
+    let size = files(dir).write_snapshot(generation, [put("a", "2"), put("c", "1"), LISTED]).unwrap();
+    journal.end_snapshot(Some(size));
+    assert_eq!(load(dir), (some(&["a=2", "c=1", "d=1"]), false));
+    journal.append(&[delete("a")]);
+    assert_eq!(load(dir), (some(&["c=1", "d=1"]), false));
+    let left: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "the snapshot and one journal: {left:?}");
+}
+
+#[test]
+fn a_journal_that_is_cut_has_what_came_before() {
+    let dir = tempfile::tempdir().unwrap();
+    begin(dir.path()).append(&[LISTED, put("a", "1"), put("a", "2")]);
+    let path = files(dir.path()).journal(0);
+    let whole = fs::read_to_string(&path).unwrap();
+    let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
+    for end in 0..whole.len() {
+        fs::write(&path, &whole[..end]).unwrap();
+        let want = match end {
+            _ if end < ends[2] => some(&[]),
+            _ if end < ends[3] => some(&["a=1"]),
+            _ => some(&["a=2"]),
+        };
+        assert_eq!(load(dir.path()), (want, false), "{end}");
+        // It was mended: another journal can follow it.
+        begin(dir.path()).append(&[put("b", "1")]);
+        assert_eq!(files(dir.path()).load().damage, None, "{end}");
+        fs::remove_file(files(dir.path()).journal(1)).unwrap();
+    }
+}
+
+#[test]
+fn what_follows_damage_is_not_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut journal = begin(dir);
+    journal.append(&[LISTED, put("a", "1")]);
+    let generation = journal.rotate();
+    journal.append(&[put("b", "1")]);
+    let snapshot = || files(dir).write_snapshot(generation, [LISTED, put("a", "1")]).map(|_| ());
+    let (zero, one) = (files(dir).journal(0), files(dir).journal(generation));
+    let change = |path: &Path, from: &str, to: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains(from), "{from}");
+        fs::write(path, text.replace(from, to)).unwrap();
+    };
+    // A change in the middle of a journal: the next one does not fit.
+    change(&zero, "\"a\"", "\"x\"");
+    assert_eq!(load(dir), (some(&[]), true));
+    change(&zero, "\"x\"", "\"a\"");
+    fs::rename(&zero, dir.join("away")).unwrap();
+    assert_eq!(load(dir), (None, true), "the first journal is missing");
+    snapshot().unwrap();
+    assert_eq!(load(dir), (some(&["a=1", "b=1"]), false));
+    let path = dir.join("edge.state.objects");
+    let whole = fs::read(&path).unwrap();
+    for end in 0..whole.len() {
+        fs::write(&path, &whole[..end]).unwrap();
+        assert_eq!(load(dir), (None, true), "a snapshot that is cut at {end}");
+    }
+    fs::write(&path, &whole).unwrap();
+    let of_other = StateFiles::new(dir.join("edge.state"), "edge-2").load();
+    assert!(of_other.state.is_none() && of_other.damage.unwrap().ends_with("it is of another node"));
+    fs::write(&one, [0xff, b'\n']).unwrap();
+    assert_eq!(load(dir), (some(&["a=1"]), true), "a journal that is not a text");
+}
+
+#[test]
+fn a_change_that_cannot_be_written_makes_a_snapshot_due() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut journal = begin(dir);
+    journal.append(&[LISTED, put("a", "1")]);
+    assert!(!journal.is_snapshot_due());
+    // A folder in place of the next journal: it cannot be written.
+    let generation = journal.rotate();
+    let blocked = files(dir).journal(generation);
+    fs::create_dir(&blocked).unwrap();
+    journal.append(&[put("b", "1")]);
+    assert!(journal.is_snapshot_due());
+    fs::remove_dir(&blocked).unwrap();
+    journal.append(&[put("c", "1")]);
+    assert_eq!(load(dir), (some(&["a=1"]), false), "nothing follows what is missing");
+    // The snapshot fails: what came after its begin does not fit either.
+    journal.rotate();
+    journal.append(&[put("d", "1")]);
+    journal.end_snapshot(None);
+    assert!(journal.is_snapshot_due());
+    assert_eq!(load(dir).0, some(&["a=1"]));
+    let generation = journal.rotate();
+    journal.append(&[put("e", "1")]);
+    let all = [put("a", "1"), put("b", "1"), put("c", "1"), put("d", "1"), LISTED];
+    journal.end_snapshot(files(dir).write_snapshot(generation, all).ok());
+    assert!(!journal.is_snapshot_due());
+    assert_eq!(load(dir), (some(&["a=1", "b=1", "c=1", "d=1", "e=1"]), false));
+}

@@ -1,11 +1,14 @@
 //! Running programs: the command is printed, and an error names it.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+
+use crate::paths;
 
 /// `cargo`, without the variables that `cargo run` sets. Build scripts read these (ring's does), and their crates would be
 /// rebuilt whenever `cargo xtask test` and `cargo test` alternate.
@@ -134,4 +137,13 @@ pub(crate) fn in_ci() -> bool {
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// The release build of `roster`, which this builds, unless `ROSTER_PROGRAM` names another program.
+pub(crate) fn release_program() -> Result<PathBuf> {
+    if let Some(program) = std::env::var_os("ROSTER_PROGRAM") {
+        return Ok(program.into());
+    }
+    run("cargo", "build --quiet --release --bin roster")?;
+    Ok(paths::target().join("release/roster"))
 }

@@ -21,6 +21,7 @@ mod parity;
 mod paths;
 mod phrases;
 mod server;
+mod soak;
 mod steps;
 mod test;
 mod tidy;
@@ -66,6 +67,8 @@ enum Task {
     /// A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager
     #[command(subcommand)]
     Cluster(cluster::Task),
+    /// Run the node proxy for a long time while everything around it fails
+    Soak(soak::Arguments),
     /// Measure the engine and the webhook against their counterparts in Go, a whole cluster from a file, and a directory
     Bench(bench::BenchArgs),
 }
@@ -106,6 +109,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Manifests => steps.run("manifests", || generate::write("manifests")),
         Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments, "release").map(|()| Outcome::Passed)),
         Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
+        Task::Soak(arguments) => steps.run("soak", || soak::run_soak(&arguments)),
         Task::Cluster(task) => steps.run("cluster", || cluster::run(&task).map(|()| Outcome::Passed)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }

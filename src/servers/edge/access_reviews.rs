@@ -11,7 +11,10 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::json;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{
+    sync::{Notify, Semaphore},
+    time::Instant,
+};
 
 use super::{
     access_table::{AccessQuestion, AccessTable, KnownAccess},
@@ -36,6 +39,7 @@ pub(super) struct AccessReviews {
     api: Arc<ApiServer>,
     table: Mutex<AccessTable>,
     places: Semaphore,
+    allowed: Notify,
 }
 
 /// What the API server answers.
@@ -60,7 +64,7 @@ struct ReviewStatus {
 
 impl AccessReviews {
     pub(super) fn new(api: Arc<ApiServer>) -> Self {
-        Self { api, table: Mutex::default(), places: Semaphore::new(AT_ONCE) }
+        Self { api, table: Mutex::default(), places: Semaphore::new(AT_ONCE), allowed: Notify::new() }
     }
 
     /// Whether the client may read. What was allowed counts for a day while the API server is away.
@@ -92,6 +96,7 @@ impl AccessReviews {
         match self.review(caller, &question).await {
             ReviewAnswer::Allowed => {
                 self.table().insert(question, true, Instant::now());
+                self.allowed.notify_one();
                 Ok(())
             }
             ReviewAnswer::Denied => {
@@ -147,6 +152,11 @@ impl AccessReviews {
     /// The permissions that still count while the API server is away, and how old they are.
     pub(super) fn permissions(&self) -> Vec<(AccessQuestion, Duration)> {
         self.table().permissions(Instant::now())
+    }
+
+    /// Waits until the API server has allowed more.
+    pub(super) async fn allowed_more(&self) {
+        self.allowed.notified().await;
     }
 
     /// Takes permissions of a former run.

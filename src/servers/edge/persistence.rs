@@ -14,8 +14,10 @@ use super::{
 };
 use crate::{model::Text, runtime::clock::Clock};
 
-/// The pause between two looks at what is to be saved.
+/// The longest pause between two looks at what is to be saved.
 const PAUSE: Duration = Duration::from_secs(10);
+/// The shortest: a client may make many permissions.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
 /// A permission is saved again when it was renewed so much later, in seconds.
 const RENEWED: u64 = 3600;
 
@@ -63,39 +65,36 @@ impl Persistence {
     /// Saves permissions and, where one is due, a snapshot, forever.
     pub(super) async fn run(mut self) {
         loop {
-            sleep(PAUSE).await;
-            if self.cache.synced().is_err() {
-                continue;
+            tokio::select! {
+                () = self.access.allowed_more() => {}
+                () = sleep(PAUSE) => {}
             }
-            self.record_permissions();
-            let Some((generation, mut records)) = self.cache.begin_snapshot() else { continue };
-            records.extend(access_records(&self.permissions));
-            let files = self.files.clone();
-            let written = tokio::task::spawn_blocking(move || files.write_snapshot(generation, records)).await;
-            let size = written.map_err(std::io::Error::other).flatten();
-            if let Err(error) = &size {
-                tracing::error!(%error, "the snapshot of the state cannot be written");
-            }
-            self.cache.end_snapshot(size.ok());
+            self.save().await;
+            sleep(LEAST_PAUSE).await;
         }
+    }
+
+    async fn save(&mut self) {
+        if self.cache.synced().is_err() {
+            return;
+        }
+        self.record_permissions();
+        let Some((generation, mut records)) = self.cache.begin_snapshot() else { return };
+        records.extend(access_records(&self.permissions));
+        let files = self.files.clone();
+        let written = tokio::task::spawn_blocking(move || files.write_snapshot(generation, records)).await;
+        let size = written.map_err(std::io::Error::other).flatten();
+        if let Err(error) = &size {
+            tracing::error!(%error, "the snapshot of the state cannot be written");
+        }
+        self.cache.end_snapshot(size.ok());
     }
 
     fn record_permissions(&mut self) {
         let now = self.seconds();
-        let current: BTreeMap<AccessQuestion, u64> = self
-            .access
-            .permissions()
-            .into_iter()
-            .map(|(question, age)| (question, now.saturating_sub(age.as_secs())))
-            .collect();
-        let is_saved = |(question, at): (&AccessQuestion, &u64)| {
-            self.permissions.get(question).is_some_and(|saved| *at < saved.saturating_add(RENEWED))
-        };
-        if current.len() == self.permissions.len() && current.iter().all(is_saved) {
-            return;
-        }
-        self.permissions = current;
-        self.cache.record(&access_records(&self.permissions).collect::<Vec<_>>());
+        let given = |age: Duration| now.saturating_sub(age.as_secs());
+        let current = self.access.permissions().into_iter().map(|(question, age)| (question, given(age))).collect();
+        self.cache.record(&update_permissions(&mut self.permissions, current));
     }
 
     /// Seconds since 1970.
@@ -104,8 +103,64 @@ impl Persistence {
     }
 }
 
+/// What is to be saved, so that `saved` has all that is current, and nothing else.
+fn update_permissions(
+    saved: &mut BTreeMap<AccessQuestion, u64>,
+    current: BTreeMap<AccessQuestion, u64>,
+) -> Vec<StateRecord> {
+    if saved.keys().any(|question| !current.contains_key(question)) {
+        *saved = current;
+        return access_records(saved).collect();
+    }
+    let is_new = |(question, at): &(AccessQuestion, u64)| {
+        saved.get(question).is_none_or(|saved| *at >= saved.saturating_add(RENEWED))
+    };
+    let new: Vec<_> = current.into_iter().filter(is_new).collect();
+    saved.extend(new.iter().cloned());
+    new.into_iter().map(|(question, at)| StateRecord::Access(question, at)).collect()
+}
+
 /// Records of these permissions, and of no others.
 fn access_records(permissions: &BTreeMap<AccessQuestion, u64>) -> impl Iterator<Item = StateRecord> {
     let each = permissions.iter().map(|(question, at)| StateRecord::Access(question.clone(), *at));
     [StateRecord::NoAccess].into_iter().chain(each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Resource,
+        servers::edge::{caller::TokenDigest, raw_object::ObjectName},
+    };
+
+    fn permissions(all: &[(&'static str, u64)]) -> BTreeMap<AccessQuestion, u64> {
+        let token = TokenDigest::from_hex(&"0f".repeat(32)).unwrap();
+        let question =
+            |verb| AccessQuestion { token, verb, resource: Resource::Service, object: ObjectName::default() };
+        all.iter().map(|(verb, at)| (question(*verb), *at)).collect()
+    }
+
+    #[test]
+    fn only_what_changes_is_saved() {
+        let mut saved = BTreeMap::new();
+        for (current, want, after) in [
+            (&[("get", 10)][..], &["access get 10"][..], &[("get", 10)][..]),
+            (&[("get", 11), ("list", 12)], &["access list 12"], &[("get", 10), ("list", 12)]),
+            (&[("get", 11), ("list", 12)], &[], &[("get", 10), ("list", 12)]),
+            (&[("get", 10 + RENEWED), ("list", 12)], &["access get 3610"], &[("get", 3610), ("list", 12)]),
+            // One is gone: those that are left are saved again.
+            (&[("list", 13)], &["no-access", "access list 13"], &[("list", 13)]),
+            (&[], &["no-access"], &[]),
+        ] {
+            let records = update_permissions(&mut saved, permissions(current));
+            let lines = records.iter().map(|record| match record {
+                StateRecord::Access(question, at) => format!("access {} {at}", question.verb),
+                StateRecord::NoAccess => "no-access".to_owned(),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(lines.collect::<Vec<_>>(), want);
+            assert_eq!(saved, permissions(after));
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! Runs the attacks of `tests/attacks/main.rs` on the release build.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
 
-use crate::command::{cargo, run, run_with};
+use crate::command::{cargo, release_program, run, run_with};
 use crate::paths;
 use crate::steps::Outcome;
 
@@ -54,10 +54,7 @@ pub(super) fn run_attacks(arguments: &AttackArguments) -> Result<Outcome> {
     if !cfg!(target_os = "linux") {
         return Ok(Outcome::Skipped("the attackers need the addresses and the /proc of Linux".to_owned()));
     }
-    let program = match std::env::var_os("ROSTER_PROGRAM") {
-        Some(program) => program.into(),
-        None => roster()?,
-    };
+    let program = release_program()?;
     run("cargo", "build --quiet --release --package xtask --features load --bin attacks")?;
     let attacks = paths::target().join("release/attacks");
     if arguments.api_server {
@@ -96,9 +93,4 @@ fn beside_an_api_server(arguments: &AttackArguments, program: &Path, attacks: &P
     }
     run_with(&mut command)?;
     Ok(Outcome::Passed)
-}
-
-fn roster() -> Result<PathBuf> {
-    run("cargo", "build --quiet --release --bin roster")?;
-    Ok(paths::target().join("release/roster"))
 }

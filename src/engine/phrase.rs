@@ -22,6 +22,22 @@ pub(crate) fn port_numbers(pods: &BTreeMap<i32, usize>, max: usize) -> String {
     }
 }
 
+/// `no Pods of namespaces a, b in the input`: the namespaces of which an input has no object of a kind; without namespaces,
+/// it has none at all.
+pub(crate) fn absent(kinds: &str, namespaces: &[&str]) -> String {
+    const NAMED: usize = 3;
+    let named: Vec<&str> = namespaces.iter().take(NAMED).map(|name| clip(name)).collect();
+    let more = match namespaces.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(" and {}", counted(n, "other")),
+    };
+    match namespaces.len() {
+        0 => format!("no {kinds} in the input"),
+        1 => format!("no {kinds} of namespace {} in the input", named.concat()),
+        _ => format!("no {kinds} of namespaces {}{more} in the input", named.join(", ")),
+    }
+}
+
 /// The first 64 characters of a text from the input, which messages may repeat for every pod and port.
 pub(crate) fn clip(text: &str) -> &str {
     match text.char_indices().nth(64) {
@@ -33,6 +49,19 @@ pub(crate) fn clip(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_few_namespaces_are_named() {
+        for (namespaces, want) in [
+            (&[][..], "no Pods in the input"),
+            (&["a"], "no Pods of namespace a in the input"),
+            (&["a", "b"], "no Pods of namespaces a, b in the input"),
+            (&["a", "b", "c", "d"], "no Pods of namespaces a, b, c and 1 other in the input"),
+            (&["a", "b", "c", "d", "e"], "no Pods of namespaces a, b, c and 2 others in the input"),
+        ] {
+            assert_eq!(absent("Pods", namespaces), want);
+        }
+    }
 
     #[test]
     fn port_numbers_are_a_list() {

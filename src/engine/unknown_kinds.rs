@@ -9,7 +9,8 @@ use crate::{
     model::{Endpoint, EndpointSlice},
 };
 
-/// The kinds that an input has no object of, though the cluster may have some. Default: all kinds are known.
+/// The kinds of which an input has no object in the namespace of a Service, though the cluster may have some. Nodes are in
+/// no namespace. Default: all kinds are known.
 #[expect(clippy::struct_excessive_bools, reason = "what is known of one kind does not depend on the others")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnknownKinds {
@@ -26,16 +27,19 @@ pub struct UnknownKinds {
 }
 
 impl UnknownKinds {
-    /// Whether something is unknown.
-    pub fn any(self) -> bool {
-        self.services || self.pods || self.nodes || self.endpoints
-    }
-
     /// Whether nothing can be said about the pods of a Service. Assumed pods stand for them only while no address is
     /// stored: pods of a cluster have other addresses, and must not seem to go.
     pub fn hides_pods_of(self, state: &State<'_>) -> bool {
         let Some(service) = state.service else { return self.services };
         self.pods && service.selector.is_some() && (!self.assumes_pods || stores_addresses(state))
+    }
+
+    /// Whether nothing is planned for some controller of the Service of `state`, so that what its plan leaves as it is may
+    /// change.
+    pub fn hides_changes_of(self, state: &State<'_>) -> bool {
+        let may_be_left_over = state.endpoints.is_none() && !state.slices.is_empty();
+        self.hides_pods_of(state)
+            || state.service.is_some_and(|s| s.selector.is_none() && self.endpoints && may_be_left_over)
     }
 
     /// Those of `controllers` whose work on the Service of `state` can be planned.

@@ -13,6 +13,9 @@ use crate::{
     model::{AddressKey, Labels, Service},
 };
 
+/// Why nothing is known of pods.
+const NO_PODS: &str = "no pods of the namespace were given";
+
 /// The table of a resource, once it is known.
 #[derive(Clone, Debug)]
 pub struct Slot<R, L = ()> {
@@ -74,9 +77,21 @@ pub struct ClusterIndex<S: Storage> {
     pub(super) namespaces: Slot<NamespaceRow>,
     /// Why nothing is known of the addresses of pods, though the pods are: they were never in a cluster.
     pub(super) no_addresses: Option<Unknown>,
+    /// Whether the objects may be a part of a cluster: a namespace without an object of a kind may have some.
+    pub(super) is_part: bool,
 }
 
 impl<S: Storage> ClusterIndex<S> {
+    /// Fails if nothing is known of the objects of a table in `namespace`.
+    fn knows<R: Row, L: Lookup<R>>(
+        &self,
+        table: &Table<R, L>,
+        namespace: &str,
+        why: &'static str,
+    ) -> Result<(), Unknown> {
+        if self.is_part && table.of_namespace(namespace).is_empty() { Err(Unknown(why)) } else { Ok(()) }
+    }
+
     /// Labels of a namespace as they were last known.
     pub fn namespace_labels(&self, name: &str) -> Option<&Labels> {
         self.namespaces.last_known()?.get("", name).map(NamespaceRow::labels)
@@ -95,8 +110,9 @@ pub trait IndexReader: Send + Sync {
 impl<I: IndexReader> Knowledge for I {
     fn service(&self, namespace: &str, name: &str) -> Result<Option<Service>, Unknown> {
         self.read(|index| {
-            let found = index.services.known()?.get(namespace, name);
-            Ok(found.map(|s| s.service().clone()))
+            let services = index.services.known()?;
+            index.knows(services, namespace, "no Services of the namespace were given")?;
+            Ok(services.get(namespace, name).map(|s| s.service().clone()))
         })
     }
 
@@ -107,8 +123,9 @@ impl<I: IndexReader> Knowledge for I {
         see: &mut dyn FnMut(SelectedPod<'_>) -> bool,
     ) -> Result<(), Unknown> {
         self.read(|index| {
-            let pods = index.pods.known()?.of_namespace(namespace).iter();
-            for pod in pods.filter(|p| selector.selects(p.labels())) {
+            let pods = index.pods.known()?;
+            index.knows(pods, namespace, NO_PODS)?;
+            for pod in pods.of_namespace(namespace).iter().filter(|p| selector.selects(p.labels())) {
                 if !see(SelectedPod { name: pod.name(), phase: pod.phase(), ports: pod.ports() }) {
                     break;
                 }
@@ -119,7 +136,9 @@ impl<I: IndexReader> Knowledge for I {
 
     fn pod_network(&self, namespace: &str, ip: IpAddr) -> Result<Option<PodNetwork>, Unknown> {
         self.read(|index| {
-            let found = index.pods.known()?.lookup().network(namespace, ip);
+            let pods = index.pods.known()?;
+            index.knows(pods, namespace, NO_PODS)?;
+            let found = pods.lookup().network(namespace, ip);
             index.no_addresses.filter(|_| found.is_none()).map_or(Ok(found), Err)
         })
     }
@@ -133,6 +152,7 @@ impl<I: IndexReader> Knowledge for I {
         let key = AddressKey::of(address);
         self.read(|index| {
             let slices = index.slices.known()?;
+            index.knows(slices, namespace, "no other slices of the namespace were given")?;
             let lists = |s: &S<I>| {
                 s.service_name().is_some_and(|n| n == service)
                     && endpoint.shares_port(&s.port_names())

@@ -10,7 +10,7 @@ use super::{
     label_postings::LabelPostings,
     objects::Inventory,
     table::{Row, Table},
-    unknown_kinds,
+    unknown_kinds::{UnknownByNamespace, assumed_nodes},
 };
 use crate::{
     engine::{
@@ -33,9 +33,8 @@ pub struct Index<'a> {
     pods: usize,
     inventory: &'a Inventory,
     unreadable: &'a BTreeSet<(Text, Text)>,
-    unknown: UnknownKinds,
-    /// Whether the objects may be a part of a cluster.
-    is_part: bool,
+    /// What is unknown, if the objects may be a part of a cluster.
+    unknown: Option<UnknownByNamespace<'a>>,
     problems: Findings,
 }
 
@@ -60,16 +59,16 @@ impl Inventory {
         Index::new(self, None)
     }
 
-    /// The index of objects that may be a part of a cluster: nothing is known about the kinds that have no object.
+    /// The index of objects that may be a part of a cluster: nothing is known about the kinds of which a namespace has no
+    /// object, nor about Nodes if there are none.
     pub fn index_of_part(&self) -> Index<'_> {
-        Index::new(self, Some(unknown_kinds::of(self)))
+        Index::new(self, Some(UnknownByNamespace::new(self)))
     }
 }
 
 impl<'a> Index<'a> {
-    /// `part` has the unknown kinds, if the objects may be a part of a cluster.
-    fn new(inventory: &'a Inventory, part: Option<UnknownKinds>) -> Self {
-        let unknown = part.unwrap_or_default();
+    /// `unknown`: what is unknown, if the objects may be a part of a cluster.
+    fn new(inventory: &'a Inventory, unknown: Option<UnknownByNamespace<'a>>) -> Self {
         let mut problems = inventory.problems.clone();
         problems.extend(inventory.ignored_problems());
         problems.extend(inventory.assumptions());
@@ -85,7 +84,8 @@ impl<'a> Index<'a> {
         let unreadable = &inventory.unreadable;
         let mut entries = entries(&services, &endpoints, &slices);
         entries.retain(|e| unreadable.is_empty() || !unreadable.contains(&(e.namespace.clone(), e.name.clone())));
-        let assumed = if unknown.nodes { unknown_kinds::assumed_nodes(inventory) } else { Vec::new() };
+        let knows_nodes = unknown.as_ref().is_none_or(|unknown| !unknown.nodes());
+        let assumed = if knows_nodes { Vec::new() } else { assumed_nodes(inventory) };
         let mut index = Self {
             entries,
             nodes: nodes.into_iter().cloned().chain(assumed).collect(),
@@ -95,13 +95,16 @@ impl<'a> Index<'a> {
             inventory,
             unreadable,
             unknown,
-            is_part: part.is_some(),
             problems,
         };
-        let not_checked =
-            unknown_kinds::findings(unknown, inventory, &index.entries.iter().map(|entry| index.state(entry)));
-        index.problems.extend(not_checked);
+        index.problems.extend(index.not_checked());
         index
+    }
+
+    /// What is not checked of the entries, because the objects may be a part of a cluster.
+    fn not_checked(&self) -> Vec<Finding> {
+        let Some(unknown) = &self.unknown else { return Vec::new() };
+        unknown.findings(self.entries.iter().map(|entry| (entry.namespace.as_str(), self.state(entry))))
     }
 
     /// The entries, sorted by namespace and name.
@@ -109,9 +112,21 @@ impl<'a> Index<'a> {
         &self.entries
     }
 
-    /// Removes the entries for which `keep` returns `false`. Pods, nodes and slices stay.
+    /// Removes the entries for which `keep` returns `false`, and the findings that something of them is not checked. Pods,
+    /// nodes and slices stay.
     pub fn retain(&mut self, keep: impl FnMut(&Entry<'a>) -> bool) {
         self.entries.retain(keep);
+        if self.is_part() {
+            self.problems.retain(|p| p.code != Reason::NotChecked || !p.object.name.is_empty());
+            self.problems.extend(self.not_checked());
+        }
+    }
+
+    /// Removes the Endpoints and slices without a Service of which nobody knows whether they are left over.
+    pub fn retain_known(&mut self) {
+        let Some(unknown) = &self.unknown else { return };
+        // The finding that they are not checked stays.
+        self.entries.retain(|entry| entry.service.is_some() || !unknown.of(entry.namespace).services);
     }
 
     /// The entry of this name.
@@ -147,14 +162,24 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The kinds about which nothing is known.
-    pub fn unknown(&self) -> UnknownKinds {
-        self.unknown
+    /// The kinds about which nothing is known in a namespace.
+    pub fn unknown_of(&self, namespace: &str) -> UnknownKinds {
+        self.unknown.as_ref().map(|unknown| unknown.of(namespace)).unwrap_or_default()
+    }
+
+    /// What is not checked of an entry, because the objects may be a part of a cluster; `None` if everything is.
+    pub fn not_checked_of(&self, entry: &Entry<'_>) -> Option<String> {
+        self.unknown.as_ref()?.of_state(entry.namespace, &self.state(entry))
+    }
+
+    /// Whether a node that is not among the [`nodes`](Self::nodes) does not exist.
+    pub fn knows_nodes(&self) -> bool {
+        self.unknown.as_ref().is_none_or(|unknown| !unknown.nodes())
     }
 
     /// Whether the objects may be a part of a cluster.
     pub fn is_part(&self) -> bool {
-        self.is_part
+        self.unknown.is_some()
     }
 
     /// The namespaces of the pods that were read.
@@ -190,15 +215,16 @@ impl<'a> Index<'a> {
         self.inventory.pods_of_input().iter().collect()
     }
 
-    /// What stored addresses are compared with; `pods` are those of [`pod_names`](Self::pod_names).
-    pub fn targets<'b>(&'b self, pods: &'b PodNames<'b>) -> KnownTargets<'b> {
+    /// What the stored addresses of `entry` are compared with; `pods` are those of [`pod_names`](Self::pod_names).
+    pub fn targets<'b>(&'b self, entry: &Entry<'_>, pods: &'b PodNames<'b>) -> KnownTargets<'b> {
+        let unknown = self.unknown_of(entry.namespace);
         KnownTargets {
             pods,
             nodes: &self.nodes,
-            complete: !self.is_part,
-            knows_nodes: !self.unknown.nodes,
-            services: !self.unknown.services,
-            endpoints: !self.unknown.endpoints,
+            complete: !self.is_part(),
+            knows_nodes: self.knows_nodes(),
+            services: !unknown.services,
+            endpoints: !unknown.endpoints,
         }
     }
 
@@ -210,6 +236,11 @@ impl<'a> Index<'a> {
     /// How many pods there are.
     pub fn pods(&self) -> usize {
         self.pods
+    }
+
+    /// How many pods the Services have to choose from, together: a pod counts for each Service.
+    pub fn candidates(&self) -> usize {
+        self.entries.iter().map(|entry| self.state(entry).pods.len()).sum()
     }
 
     /// The findings about the input: those of reading it, and duplicates.

@@ -51,21 +51,33 @@ impl<'a> ServiceFindings<'a> {
     /// Says why the selector of `entry` matches nothing, where the manifests of workloads say more than labels of pods can.
     pub fn explain_selector(&self, entry: &Entry<'_>, explanation: &mut Explanation) {
         let Some(service) = entry.service else { return };
-        if explanation.reasons.iter().all(|c| c.code != Reason::SelectorMatchesNothing) {
+        let has = |code| explanation.reasons.iter().any(|c| c.code == code);
+        let is_unmatched = has(Reason::SelectorMatchesNothing);
+        if !is_unmatched && !has(Reason::NotChecked) {
             return;
         }
-        let mut causes: Vec<Cause> =
-            self.of(entry).iter().filter(|f| OF_SELECTOR.contains(&f.code)).map(|f| cause(f)).collect();
-        // Pods of a namespace of which the input has no pod are made by something that is not in the input.
-        let is_unknown = self.is_part && service.meta.uid.is_empty() && !self.with_pods.contains(entry.namespace);
-        if causes.is_empty() && is_unknown {
+        // A workload of another namespace is known, even if nothing else is; but a cluster may have more.
+        let says_why = |f: &Finding| match f.code {
+            Reason::OtherNamespace => is_unmatched || service.meta.uid.is_empty(),
+            code => is_unmatched && OF_SELECTOR.contains(&code),
+        };
+        let mut causes: Vec<Cause> = self.of(entry).iter().filter(|f| says_why(f)).map(|f| cause(f)).collect();
+        if causes.is_empty() && is_unmatched && self.may_have_other_pods(entry) {
             let detail = format!("nothing in the input makes its pods in namespace {}", entry.namespace);
             causes.push(Cause::new(Reason::NotChecked, detail));
         }
         if !causes.is_empty() {
-            explanation.reasons.retain(|c| !UNMATCHED.contains(&c.code));
+            explanation.reasons.retain(|c| !UNMATCHED.contains(&c.code) && c.code != Reason::NotChecked);
             explanation.reasons.splice(0..0, causes);
         }
+    }
+
+    /// Whether something that is not in the input may make pods that a Service selects: the input has no pod of its
+    /// namespace, and its manifests do not say why the selector matches nothing.
+    pub fn may_have_other_pods(&self, entry: &Entry<'_>) -> bool {
+        let is_written = entry.service.is_some_and(|service| service.meta.uid.is_empty());
+        let is_explained = || self.of(entry).iter().any(|f| OF_SELECTOR.contains(&f.code));
+        self.is_part && is_written && !self.with_pods.contains(entry.namespace) && !is_explained()
     }
 
     fn of(&self, entry: &Entry<'_>) -> &[&'a Finding] {
@@ -86,7 +98,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        engine::{explain::explain, state::Options},
+        engine::{
+            explain::{Focus, explain_only},
+            state::Options,
+        },
         inventory::{AnyObject, Inventory, workloads},
         model::{ObjectKey, Resource, defaults::Defaults},
     };
@@ -124,8 +139,9 @@ mod tests {
         inventory.problems.extend(extra);
         inventory.assume_pods(&Defaults::default(), &[], workloads::MAX_PODS);
         let index = inventory.index_of_part();
-        let entry = &index.entries()[0];
-        let mut explanation = explain(&index.state(entry), &Options::default());
+        let entry = index.entries().iter().find(|entry| entry.name == "web").unwrap();
+        let focus = Focus { unknown: index.unknown_of(entry.namespace), ..Focus::default() };
+        let mut explanation = explain_only(&index.state(entry), &Options::default(), focus);
         ServiceFindings::new(&index).add_to(entry, &mut explanation);
         explanation.reasons.iter().map(|c| format!("{} {} {}", word(c.severity), c.code, c.detail)).collect()
     }
@@ -167,7 +183,16 @@ mod tests {
                 "pods of something else",
                 vec![service("kube-system", &web()), deployment("shop", "api", 2)],
                 None,
-                vec!["info not-checked nothing in the input makes its pods in namespace kube-system"],
+                vec!["info not-checked the input has no Pods of its namespace"],
+            ),
+            (
+                "a workload of another namespace",
+                vec![service("front", &web()), deployment("shop", "web", 2)],
+                None,
+                vec![
+                    "warning other-namespace the selector matches Deployment web of namespace shop; a Service selects pods \
+                     of its own namespace (at /spec/selector)",
+                ],
             ),
         ] {
             assert_eq!(causes(objects, extra), want, "{name}");

@@ -91,6 +91,12 @@ impl SliceFields for Placed<'_, EndpointSlice> {
 }
 
 impl<'a> Snapshot<'a> {
+    /// The index of objects that may be a part of a cluster: nothing is known either of a resource in a namespace that has no
+    /// object of it.
+    pub fn of_part(inventory: &'a Inventory) -> Self {
+        Self { is_part: true, ..Self::of(inventory) }
+    }
+
     /// The index of all objects of `inventory`.
     pub fn of(inventory: &'a Inventory) -> Self {
         Self {
@@ -99,6 +105,7 @@ impl<'a> Snapshot<'a> {
             nodes: slot(&inventory.nodes, |n| n, "no nodes were given"),
             slices: slot(&inventory.slices, Placed, "no other slices were given"),
             namespaces: Slot::empty(Unknown("no namespaces were given")),
+            is_part: false,
             no_addresses: inventory
                 .pods
                 .iter()

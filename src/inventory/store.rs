@@ -82,6 +82,7 @@ impl Store {
                 slices: Slot::empty(NOT_SYNCED),
                 namespaces: Slot::empty(NOT_SYNCED),
                 no_addresses: None,
+                is_part: false,
             }),
         }
     }

@@ -97,6 +97,29 @@ fn rules_without_the_kinds_they_need_are_not_checked() {
 }
 
 #[test]
+fn objects_of_other_namespaces_are_not_all_that_there_are() {
+    let mut inventory = Inventory::default();
+    let meta = json!({ "name": "other", "namespace": "elsewhere" });
+    let status = json!({ "podIPs": [{ "ip": "10.9.9.9" }] });
+    inventory.services.push(serde_json::from_value(json!({ "metadata": meta })).unwrap());
+    inventory.pods.push(serde_json::from_value(json!({ "metadata": meta, "status": status })).unwrap());
+    inventory.slices.push(serde_json::from_value(json!({ "metadata": meta, "addressType": "IPv4" })).unwrap());
+    let snapshot = Snapshot::of_part(&inventory);
+    let slice = object("EndpointSlice", "s", &[]);
+    let decision = ask(&slice, None, Stage::Validate, &strict(), &snapshot);
+    let notes: Vec<_> = decision.audit.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+    assert_eq!(
+        notes,
+        [
+            "address-provenance: not checked: no pods of the namespace were given",
+            "duplicate-endpoint: not checked: no other slices of the namespace were given",
+            "slice-service-missing: not checked: no Services of the namespace were given",
+        ]
+    );
+    assert!(decision.allowed());
+}
+
+#[test]
 fn what_is_not_decided_is_not_allowed() {
     let (settings, cluster) = (Settings::default(), Nothing);
     let review = |object: &str| review_object(object, None, Writer::default(), &settings, &cluster).unwrap();

@@ -46,8 +46,8 @@ impl Explainer<'_> {
             // The pods that a selector was meant to match are searched among all pods.
             let all = || self.groups.get_or_init(|| self.pods.iter().copied().collect());
             let groups = selected.is_empty().then(all);
-            let targets = Some(self.index.targets(&self.names));
-            let unknown = self.index.unknown();
+            let targets = Some(self.index.targets(entry, &self.names));
+            let unknown = self.index.unknown_of(entry.namespace);
             let mut all = explain_only(&state, &self.options, Focus { pods: groups, targets, unknown, pod: None });
             self.findings.add_to(entry, &mut all);
             return all;

@@ -90,7 +90,7 @@ pub(super) fn read_files<'a>(
     for finding in findings {
         messages::warning(&format!("{}: {}", finding.object, finding.message));
     }
-    let snapshot = Snapshot::of(&context.inventory);
+    let snapshot = Snapshot::of_part(&context.inventory);
     let reviewer = Reviewer {
         policies: &policies,
         cluster: &snapshot,

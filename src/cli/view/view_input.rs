@@ -7,11 +7,13 @@ use std::{
 
 use crate::{
     engine::{
+        phrase::{absent, counted},
+        plan::selected_pods,
         reason::{Finding, Reason},
         state::{Controller, Options},
         view::{Scheme, ViewedCluster, ViewedService, planned_slices},
     },
-    inventory::{Entry, Findings, Index, Inventory, whole},
+    inventory::{Entry, Findings, Index, Inventory, ServiceFindings, whole},
     model::{EndpointSlice, Family, Labels, Node, Nodes, ObjectKey, Text, names},
 };
 
@@ -22,24 +24,53 @@ pub(in crate::cli) struct ViewInput<'a> {
     pub(in crate::cli) nodes: Nodes,
     /// Whether Nodes were read, so that a name that is not among them is a mistake.
     pub(in crate::cli) knows_nodes: bool,
-    /// Of an input without slices, those that the controllers would write, for each entry of the index.
-    planned: Option<Vec<Vec<EndpointSlice>>>,
+    /// Of namespaces without slices, those that the controllers would write, for each entry of the index.
+    planned: Vec<Option<Vec<EndpointSlice>>>,
+    /// Whether there are no slices at all.
+    has_no_slices: bool,
+    /// Namespaces and names of Services whose pods are not known, and so neither are their endpoints.
+    hidden: BTreeSet<(&'a Text, &'a Text)>,
 }
 
 impl<'a> ViewInput<'a> {
     pub(in crate::cli) fn new(inventory: &Inventory, index: &'a Index<'a>, options: &Options) -> Self {
-        let knows_nodes = !index.unknown().nodes;
+        let knows_nodes = index.knows_nodes();
         let nodes = if knows_nodes { index.nodes().clone() } else { named_nodes(inventory, index) };
-        let has_none = inventory.slices.is_empty() && !inventory.pods.is_empty();
-        Self { index, nodes, knows_nodes, planned: has_none.then(|| slices_of_plans(index, options)) }
+        let with_slices: BTreeSet<&Text> = inventory.slices.iter().map(|slice| &slice.meta.namespace).collect();
+        let has_no_slices = with_slices.is_empty();
+        // What a whole cluster does not have does not exist; one without any slices has no controller.
+        let lacks_slices = |entry: &Entry<'_>| {
+            !inventory.pods.is_empty() && (has_no_slices || (index.is_part() && !with_slices.contains(entry.namespace)))
+        };
+        let of_manifests = ServiceFindings::new(index);
+        let is_hidden = |entry: &&Entry<'_>| {
+            let state = index.state(entry);
+            let selects = entry.service.is_some_and(|service| service.selector.is_some());
+            let lacks_pods = || {
+                index.unknown_of(entry.namespace).hides_pods_of(&state)
+                    || (selected_pods(&state).is_empty() && of_manifests.may_have_other_pods(entry))
+            };
+            index.is_part() && selects && !with_slices.contains(entry.namespace) && lacks_pods()
+        };
+        let hidden = index.entries().iter().filter(is_hidden).map(|entry| (entry.namespace, entry.name)).collect();
+        let planned = slices_of_plans(index, options, lacks_slices);
+        Self { index, nodes, knows_nodes, planned, has_no_slices, hidden }
     }
 
-    /// What views read.
+    /// Whether the endpoints of an entry are known.
+    pub(in crate::cli) fn knows_endpoints_of(&self, namespace: &Text, name: &Text) -> bool {
+        !self.hidden.contains(&(namespace, name))
+    }
+
+    /// What views read: Services whose endpoints are known.
     pub(in crate::cli) fn cluster<'c>(&'c self, scheme: Scheme<'c>, family: Option<Family>) -> ViewedCluster<'c> {
         let service = |(place, entry): (usize, &'c Entry<'_>)| {
-            let slices = match &self.planned {
-                Some(planned) => planned[place].iter().collect(),
-                None => self.index.state(entry).slices.to_vec(),
+            if self.hidden.contains(&(entry.namespace, entry.name)) {
+                return None;
+            }
+            let slices = match self.planned.get(place) {
+                Some(Some(planned)) => planned.iter().collect(),
+                _ => self.index.state(entry).slices.to_vec(),
             };
             Some(ViewedService { service: entry.service?, slices })
         };
@@ -56,12 +87,27 @@ impl<'a> ViewInput<'a> {
             let key = ObjectKey { kind: Text::new_static(kind), ..ObjectKey::default() };
             findings.push(Finding::new(code, key, message));
         };
-        if self.planned.is_some() {
-            add(
-                Reason::Assumed,
-                "EndpointSlice",
-                "no EndpointSlices in the input; assumed: what the controllers would write",
-            );
+        let mut planned: Vec<&str> = self
+            .index
+            .entries()
+            .iter()
+            .zip(&self.planned)
+            .filter_map(|(entry, planned)| planned.as_ref().map(|_| entry.namespace.as_str()))
+            .collect();
+        planned.dedup();
+        if !planned.is_empty() {
+            let absent = absent("EndpointSlices", if self.has_no_slices { &[] } else { &planned });
+            let message = format!("{absent}; assumed: what the controllers would write");
+            add(Reason::Assumed, "EndpointSlice", &message);
+        }
+        if let Some((namespace, name)) = self.hidden.first() {
+            let others = match self.hidden.len() - 1 {
+                0 => String::new(),
+                n => format!(" and {}", counted(n, "other Service")),
+            };
+            let message =
+                format!("the input has no pods of {namespace}/{name}{others}: not checked which endpoints nodes use");
+            add(Reason::NotChecked, "Service", &message);
         }
         if !self.knows_nodes {
             let message =
@@ -72,12 +118,19 @@ impl<'a> ViewInput<'a> {
     }
 }
 
-/// The slices that the controllers would write, with names.
-fn slices_of_plans(index: &Index<'_>, options: &Options) -> Vec<Vec<EndpointSlice>> {
+/// The slices that the controllers would write, with names, for the entries that lack slices.
+fn slices_of_plans(
+    index: &Index<'_>,
+    options: &Options,
+    lacks_slices: impl Fn(&Entry<'_>) -> bool + Sync,
+) -> Vec<Option<Vec<EndpointSlice>>> {
     let plan = |entry: &Entry<'_>| {
+        if !lacks_slices(entry) {
+            return None;
+        }
         let state = index.state(entry);
         let plan = whole::plan_of(index, entry, &[Controller::EndpointSlices, Controller::Mirroring], options);
-        planned_slices(&state, &plan)
+        Some(planned_slices(&state, &plan))
     };
     let mut planned = Vec::with_capacity(index.entries().len());
     let collected = whole::each(index, whole::all_cores(), plan, |slices| {

@@ -10,7 +10,7 @@ pub struct Focus<'a> {
     pub pod: Option<usize>,
     /// The pods that a selector without matches is compared with, if more than the pods of the state are known.
     pub pods: Option<&'a LabelGroups<'a>>,
-    /// The kinds about which nothing is known.
+    /// The kinds about which nothing is known in the namespace of the Service.
     pub unknown: UnknownKinds,
     /// What stored objects are compared with; without it, nothing is reported as stale.
     pub targets: Option<KnownTargets<'a>>,

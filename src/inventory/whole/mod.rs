@@ -18,7 +18,7 @@ use crate::{
     engine::{
         reason::{Finding, Reason},
         record::Discard,
-        stale::{self, KnownTargets, StaleReport},
+        stale::{self, PodNames, StaleReport},
         state::{Controller, Options, Plan},
         unknown_kinds::plan_known,
     },
@@ -40,11 +40,12 @@ pub fn all_cores() -> NonZeroUsize {
 /// Nothing is planned for a controller that reads a kind about which the index knows nothing.
 pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller], options: &Options) -> Plan {
     let state = index.state(entry);
-    let plan_by = |controllers: &[Controller]| plan_known(&state, controllers, options, index.unknown(), &mut Discard);
+    let unknown = index.unknown_of(entry.namespace);
+    let plan_by = |controllers: &[Controller]| plan_known(&state, controllers, options, unknown, &mut Discard);
     let (None, Some(endpoints)) = (entry.service, entry.endpoints) else { return plan_by(controllers) };
     let others: Vec<Controller> = controllers.iter().copied().filter(|c| *c != Controller::Endpoints).collect();
     let mut plan = plan_by(&others);
-    let is_planned = others.len() < controllers.len() && !index.unknown().services;
+    let is_planned = others.len() < controllers.len() && !unknown.services;
     // The controller never deletes Endpoints that serve as a lock of leader election.
     if is_planned && !endpoints.meta.annotations.contains_key(names::LEADER) {
         let message = "these Endpoints have no Service: they are deleted when kube-controller-manager starts again";
@@ -53,21 +54,20 @@ pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller],
     plan
 }
 
-/// What is stored for one entry and does not hold any more, compared with `known`.
-pub fn stale_of(index: &Index<'_>, entry: &Entry<'_>, options: &Options, known: &KnownTargets<'_>) -> StaleReport {
+/// What is stored for one entry and does not hold any more; `pods` are those of [`Index::pod_names`].
+pub fn stale_of(index: &Index<'_>, entry: &Entry<'_>, options: &Options, pods: &PodNames<'_>) -> StaleReport {
     let plan = plan_of(index, entry, &Controller::ALL, options);
-    stale::find(&index.state(entry), &plan, known)
+    stale::find(&index.state(entry), &plan, &index.targets(entry, pods))
 }
 
 /// What is stored for all entries and does not hold any more, in order of namespace and name.
 pub fn stale_findings(index: &Index<'_>, options: &Options) -> Vec<Finding> {
     let pods = index.pod_names();
-    let known = index.targets(&pods);
     let mut findings = Vec::new();
     let collected = each(
         index,
         all_cores(),
-        |entry| stale_of(index, entry, options, &known).findings,
+        |entry| stale_of(index, entry, options, &pods).findings,
         |mut found| {
             findings.append(&mut found);
             Ok::<(), Infallible>(())

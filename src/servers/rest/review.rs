@@ -173,7 +173,7 @@ fn stale_findings(mut known: Inventory, own: Inventory) -> Vec<Finding> {
     let index = known.index_of_part();
     let Some(entry) = index.get(&key.namespace, &service) else { return Vec::new() };
     let pods = index.pod_names();
-    let mut findings = whole::stale_of(&index, entry, &Options::default(), &index.targets(&pods)).findings;
+    let mut findings = whole::stale_of(&index, entry, &Options::default(), &pods).findings;
     findings.retain(|finding| finding.object == key);
     findings
 }

@@ -100,7 +100,7 @@ fn an_explanation_without_pods_or_services_does_not_guess() {
     assert!(pods.out.contains("shop/cart: pods not checked\n"), "{}", pods.out);
     assert!(!pods.out.contains("selector-matches-nothing"), "{}", pods.out);
     let brief = roster_with(&["explain", "-f", "-"], &[], &shop_without("Pod"));
-    let line = "shop/cart       pods not checked  info    not-checked  the input has no Pods\n";
+    let line = "shop/cart       pods not checked  info    not-checked  the input has no Pods of its namespace\n";
     assert!(brief.out.contains(line) && !brief.out.contains("selector-matches-nothing"), "{}", brief.out);
     assert_eq!(brief.code, 0);
     let services = roster_with(&["explain", "-f", "-", "-o", "json"], &[], &shop_without("Service"));
@@ -159,4 +159,23 @@ fn workloads_stand_for_pods_where_no_address_is_stored() {
     ] {
         assert_eq!(planned(input, more), (want.iter().map(ToString::to_string).collect(), is_part), "{more:?} {input}");
     }
+}
+
+#[test]
+fn pods_of_one_namespace_say_nothing_about_another() {
+    let other = STORED.replace("namespace: 'n'", "namespace: other");
+    let service = "---\nkind: Service\napiVersion: v1\nmetadata: {name: web, namespace: other, uid: s, resourceVersion: '3'}\n\
+                   spec: {selector: {app: web}, clusterIP: 10.96.0.1, ipFamilies: [IPv4], ports: [{port: 80, protocol: TCP, \
+                   targetPort: 80}]}\n";
+    let input = format!("{MANIFESTS}{service}{other}");
+    let message = "no Pods of namespace other in the input: not checked which endpoints Services with a selector have";
+    let part = roster_with(&["plan", "-f", "-"], &[], &input);
+    assert!(part.out.contains(message) && !part.out.contains("\nother "), "{}", part.out);
+    let whole = roster_with(&["plan", "-f", "-", "--complete"], &[], &input);
+    assert!(!whole.out.contains("not-checked") && whole.out.contains("\nother "), "{}", whole.out);
+    let explained = roster_with(&["explain", "-f", "-"], &[], &input);
+    let line = explained.out.lines().find(|line| line.starts_with("other/web")).unwrap_or_default();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>()[1..4], ["pods", "not", "checked"], "{}", explained.out);
+    let chosen = roster_with(&["plan", "-f", "-", "-n", "n"], &[], &input);
+    assert!(!chosen.out.contains("namespace other"), "{}", chosen.out);
 }

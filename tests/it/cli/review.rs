@@ -166,6 +166,7 @@ fn policies_users_and_what_is_stored_decide() {
     let elsewhere = file(path, "elsewhere.yaml", &EXTERNAL.replace("{name: web}", "{name: web, namespace: shop}"));
     let service =
         file(path, "service.json", r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{}}"#);
+    let other = file(path, "other.json", r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"api"},"spec":{}}"#);
     let with_policy = format!("{STRICT}---\n{EXTERNAL}");
     let mild = STRICT.replace("enforce", "warn");
     let with_mild = format!("{mild}---\n{EXTERNAL}");
@@ -224,10 +225,11 @@ endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
         ("its Service is among the stored objects", &["--old", &service], slice, json!([true, "CREATE", []])),
         (
             "another Service is among the stored objects",
-            &["--old", &elsewhere],
+            &["--old", &other],
             slice,
             json!([true, "CREATE", ["slice-service-missing"]]),
         ),
+        ("the stored objects are of another namespace", &["--old", &elsewhere], slice, json!([true, "CREATE", []])),
     ] {
         let ran = review(&[args, &["-o", "json"]].concat(), input);
         let items = json(&ran)["items"].clone();

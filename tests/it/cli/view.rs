@@ -154,6 +154,17 @@ fn topology_keys_are_replaced() {
     let want = "kubectl patch service web --namespace shop --type merge --patch \
                 '{\"metadata\":{\"annotations\":{\"topologyKeys\":null}},\"spec\":{\"trafficDistribution\":\"PreferSameZone\"}}'";
     assert_eq!(ran.out.lines().last(), Some(want));
+    for (name, want) in [("web", true), ("--server=https://evil.example", false)] {
+        let input =
+            std::fs::read_to_string(data("edge.yaml")).unwrap().replace("name: cache,", &format!("name: \"{name}\","));
+        let ran = roster_with(&["migrate", "topology", "-f", "-", "-o", "kubectl"], &[], &input);
+        let is_command = |line: &str| line.starts_with("kubectl patch") && line.contains(name);
+        assert_eq!(ran.out.lines().any(is_command), want, "{}", ran.out);
+        let refused = format!("# Service shop/{name}: no patch, because no API server stores an object of this name");
+        assert_eq!(ran.out.lines().any(|line| line == refused), !want, "{}", ran.out);
+    }
+    let older = roster(&["migrate", "topology", "-f", &data("edge.yaml"), "--compat", "1.33", "-o", "kubectl"]);
+    assert!(older.out.contains("PreferClose") && !older.out.contains("PreferSame"), "{}", older.out);
     let ran = roster(&["migrate", "topology", "-f", &data("shop.json")]);
     assert_eq!(ran.code, 0, "{}", ran.out);
 }
@@ -205,4 +216,29 @@ fn what_cannot_be_viewed_is_reported() {
             ran.out
         );
     }
+}
+
+#[test]
+fn pods_that_something_else_makes_are_not_missing() {
+    let service = |namespace: &str, name: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
+             spec: {{selector: {{app: {name}}}, ports: [{{port: 80}}]}}\n"
+        )
+    };
+    let deployment = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: a}\nspec:\n  \
+                      selector: {matchLabels: {app: web}}\n  template: {metadata: {labels: {app: web}}, spec: {containers: \
+                      [{name: c, image: i}]}}\n";
+    let custom = "---\napiVersion: acid.zalan.do/v1\nkind: postgresql\nmetadata: {name: db, namespace: a}\n";
+    let foreign = "---\napiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: fn, namespace: a}\n\
+                   spec: {template: {spec: {containers: [{image: x}]}}}\n";
+    let input = [deployment, &service("a", "web"), custom, &service("a", "db"), &service("b", "x"), foreign].concat();
+    let message = "the input has no pods of a/db and 1 other Service: not checked which endpoints nodes use";
+    for args in [&["--all-nodes"][..], &["--node", "assumed-node"]] {
+        let ran = roster_with(&[&["view", "-f", "-"], args].concat(), &[], &input);
+        assert_eq!(ran.code, 0, "{}", ran.out);
+        assert!(ran.out.contains(message) && ran.out.contains("a/web") && !ran.out.contains("rejected"), "{}", ran.out);
+    }
+    let whole = roster_with(&["view", "-f", "-", "--all-nodes", "--complete"], &[], &input);
+    assert!(whole.code == 1 && whole.out.contains("2 pairs of a node and a Service"), "{}", whole.out);
 }

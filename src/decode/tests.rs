@@ -220,7 +220,10 @@ fn the_last_of_equal_names_and_keys_counts() {
     check(
         r#"{"kind":"Pod","metadata":{"name":"a","name":"b","x":1,"x":2},"kind":"Pod"}"#,
         &["Pod b"],
-        &["duplicate-key /metadata/name in:1:45: name is repeated; the last one counts"],
+        &[
+            "duplicate-key /kind in:1:69: kind is repeated; the last one counts",
+            "duplicate-key /metadata/name in:1:45: name is repeated; the last one counts",
+        ],
         None,
     );
     check(

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 
-use super::{ObjectKey, ObjectMeta, ObjectRef, Text, wire::nullable};
+use super::{
+    ObjectKey, ObjectMeta, ObjectRef, Resource, Text,
+    wire::{kind_of, nullable},
+};
 
 /// An Endpoints object, stored or desired.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -26,10 +29,16 @@ impl Endpoints {
 /// The fields that are decoded. `apiVersion` and `kind` are only encoded, and never count as a difference.
 #[derive(Deserialize)]
 struct EndpointsFields {
+    #[serde(rename = "kind", default, deserialize_with = "endpoints_kind")]
+    _kind: (),
     #[serde(default, deserialize_with = "nullable")]
     metadata: ObjectMeta,
     #[serde(default, deserialize_with = "nullable")]
     subsets: Vec<EndpointSubset>,
+}
+
+fn endpoints_kind<'de, D: Deserializer<'de>>(d: D) -> Result<(), D::Error> {
+    kind_of(d, Resource::Endpoints)
 }
 
 impl From<EndpointsFields> for Endpoints {

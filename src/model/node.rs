@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Labels, Text, names, nano_value, wire::nullable};
+use super::{
+    Labels, Resource, Text, names, nano_value,
+    wire::{kind_of, nullable},
+};
 
 /// A taint of a node: pods that do not tolerate it do not run there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -75,12 +78,18 @@ impl<'de> Deserialize<'de> for Node {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct RawNode {
+    #[serde(rename = "kind", deserialize_with = "node_kind")]
+    _kind: (),
     #[serde(deserialize_with = "nullable")]
     metadata: RawMeta,
     #[serde(deserialize_with = "nullable")]
     spec: RawSpec,
     #[serde(deserialize_with = "nullable")]
     status: RawStatus,
+}
+
+fn node_kind<'de, D: Deserializer<'de>>(d: D) -> Result<(), D::Error> {
+    kind_of(d, Resource::Node)
 }
 
 #[derive(Deserialize, Default)]

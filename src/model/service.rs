@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Family, Labels, ObjectKey, ObjectMeta, Text, wire::nullable};
+use super::{
+    Family, Labels, ObjectKey, ObjectMeta, Resource, Text,
+    wire::{kind_of, nullable},
+};
 
 /// A Service: the fields that the controllers and the webhook read.
 #[derive(Clone, Debug, Default)]
@@ -170,12 +173,18 @@ impl Serialize for TargetPort {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct RawService {
+    #[serde(rename = "kind", deserialize_with = "service_kind")]
+    _kind: (),
     #[serde(deserialize_with = "nullable")]
     metadata: ObjectMeta,
     #[serde(deserialize_with = "nullable")]
     spec: RawSpec,
     #[serde(deserialize_with = "nullable")]
     status: RawStatus,
+}
+
+fn service_kind<'de, D: Deserializer<'de>>(d: D) -> Result<(), D::Error> {
+    kind_of(d, Resource::Service)
 }
 
 #[derive(Deserialize, Default)]
@@ -241,7 +250,7 @@ struct RawSpec {
 
 impl<'de> Deserialize<'de> for Service {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let RawService { metadata, spec, status } = RawService::deserialize(d)?;
+        let RawService { metadata, spec, status, .. } = RawService::deserialize(d)?;
         Ok(Self {
             meta: metadata,
             kind: ServiceType::of(&spec.kind),

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 use smallvec::SmallVec;
 
-use super::{Family, Labels, ObjectKey, ObjectMeta, ObjectRef, Text, wire::nullable};
+use super::{
+    Family, Labels, ObjectKey, ObjectMeta, ObjectRef, Resource, Text,
+    wire::{kind_of, nullable},
+};
 
 /// An EndpointSlice, stored or desired.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -57,6 +60,8 @@ pub(crate) fn by_name(mut slices: Vec<&EndpointSlice>) -> Vec<&EndpointSlice> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SliceFields {
+    #[serde(rename = "kind", default, deserialize_with = "slice_kind")]
+    _kind: (),
     #[serde(default, deserialize_with = "nullable")]
     metadata: ObjectMeta,
     #[serde(default, deserialize_with = "nullable")]
@@ -65,6 +70,10 @@ struct SliceFields {
     endpoints: Vec<Endpoint>,
     #[serde(default)]
     ports: Option<Vec<SlicePort>>,
+}
+
+fn slice_kind<'de, D: Deserializer<'de>>(d: D) -> Result<(), D::Error> {
+    kind_of(d, Resource::EndpointSlice)
 }
 
 impl From<SliceFields> for EndpointSlice {

@@ -1,10 +1,21 @@
 //! Helpers for serde: JSON as Kubernetes writes it.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::Error};
+
+use super::{Resource, Text, json::message::shortened};
 
 /// Decodes `null` as the zero value, like Go's decoder.
 pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
+}
+
+/// Reads the `kind` of an object and refuses another one: a Pod must not pass for a Service without a selector.
+pub(super) fn kind_of<'de, D: Deserializer<'de>>(d: D, wanted: Resource) -> Result<(), D::Error> {
+    let found: Text = nullable(d)?;
+    if found.is_empty() || found == wanted.kind() {
+        return Ok(());
+    }
+    Err(D::Error::custom(format_args!("the kind is {}, not {}", shortened(&found), wanted.kind())))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]

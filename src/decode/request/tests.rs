@@ -81,6 +81,18 @@ fn findings_name_their_place() {
             ]),
         ),
         (
+            format!(r#"{{"service":{SERVICE},"pods":[{{"kind":"Service","metadata":{{"name":"a"}}}},{{"kind":"Pod"}}]}}"#),
+            Ok(vec![
+                "invalid-object /pods/0/kind in:2:82: the kind is Service, not Pod",
+                "invalid-name /pods/1/metadata/name the object has no name",
+            ]),
+        ),
+        (
+            r#"{"service":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}}"#.to_owned(),
+            Err("/service/kind: the kind is Pod, not Service"),
+        ),
+        (r#"{"service":{"kind":"","metadata":{"name":"a"}}}"#.to_owned(), Ok(vec![])),
+        (
             "{\"pods\":[null,\n{\"metadata\":{\"name\":\"a\",\n\"labels\":[]}}],\"service\":null,\"pods\":[],\"pods\":[5]}".to_owned(),
             Ok(vec![
                 "duplicate-key /pods pods is repeated; the last one counts",

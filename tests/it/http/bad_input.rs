@@ -56,6 +56,14 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
 #[tokio::test]
 async fn a_field_that_cannot_be_used_is_named() {
     let cases: Vec<Case<'_>> = vec![
+        (
+            "a Pod as Service",
+            JSON,
+            with("/service", json!({ "kind": "Pod", "metadata": { "name": "web-1" } })),
+            422,
+            "invalid-object",
+            Some("/service/kind"),
+        ),
         ("a list as Service", JSON, with("/service", json!([])), 422, "invalid-object", Some("/service")),
         (
             "text as port",

@@ -28,7 +28,7 @@ use super::{
     RestApp,
     body::{self, Encoding, Format},
     input::{decode_error, errors},
-    limits::MAX_ASSUMED_PODS,
+    limits::{ANSWER_PER_BYTE, CANDIDATES_PER_OBJECT, MAX_ASSUMED_PODS, MAX_CANDIDATES, MAX_CLUSTER_ANSWER},
     object_memory::ObjectMemory,
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params},
     problem::{ApiError, ProblemKind},
@@ -42,7 +42,7 @@ use crate::{
     decode::{self, Source},
     engine::state::{Controller, Options},
     inventory::{
-        Inventory,
+        Index, Inventory,
         whole::{all_cores, plan_all},
     },
     runtime::net::{BodyPieces, Exchange},
@@ -53,7 +53,8 @@ use crate::{
 /// Takes Services, pods, nodes, Endpoints and EndpointSlices of any number of namespaces: a `kind: List` as
 /// kubectl prints it, or one object per line. Answers one line of JSON for each Service, in order of namespace
 /// and name, while it computes; `ClusterLine` describes them: `{"service": {…}}` and the fields of a plan. The last
-/// line is `{"summary": {…}}`, with the findings about the input; a response without it is incomplete.
+/// line is `{"summary": {…}}`, with the findings about the input; a response without it is incomplete. One that would be
+/// too long ends with `{"truncated": "…"}` instead.
 #[utoipa::path(
     post,
     path = "/v1/cluster",
@@ -198,15 +199,18 @@ struct ClusterJob {
 impl ClusterJob {
     fn run(self, from: mpsc::Receiver<Piece>, head: oneshot::Sender<Result<(), ApiError>>, runtime: &Handle) {
         let deadline = Instant::now() + self.app.limits.cluster_request;
-        let inventory = match self.read(from) {
-            Ok(inventory) => inventory,
+        let (inventory, bytes) = match self.read(from) {
+            Ok(read) => read,
             Err(e) => {
                 // The receiver is gone if the request timed out.
                 let _ = head.send(Err(e));
                 return;
             }
         };
-        if head.send(Ok(())).is_err() {
+        let index = inventory.index();
+        let checked = check_candidates(&index);
+        let is_refused = checked.is_err();
+        if head.send(checked).is_err() || is_refused {
             return;
         }
         let options = self.params.over(Options::default());
@@ -215,22 +219,32 @@ impl ClusterJob {
             let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             match runtime.block_on(async { timeout(left, self.lines.send(lines)).await }) {
                 Ok(Ok(())) => Ok(()),
-                _ => Err(ClientClosed),
+                _ => Err(Unanswered::ClientClosed),
             }
         };
-        let index = inventory.index();
-        let done =
-            plan_all(&index, controllers, &options, all_cores(), |lines| send(Some(Bytes::copy_from_slice(lines))));
-        if let Ok(summary) = done {
-            let planned = summary.services + summary.orphans;
-            self.app.metrics.planned_many(planned - summary.changed.min(planned), summary.changed);
-            let _ = send(None);
-        } else {
-            tracing::warn!("the client read too slowly, or closed the connection, while a cluster was answered");
+        let longest = MAX_CLUSTER_ANSWER.saturating_add(bytes.saturating_mul(ANSWER_PER_BYTE));
+        let mut left = longest;
+        let done = plan_all(&index, controllers, &options, all_cores(), |lines| {
+            left = left.checked_sub(lines.len() as u64).ok_or(Unanswered::TooLong)?;
+            send(Some(Bytes::copy_from_slice(lines)))
+        });
+        match done {
+            Ok(summary) => {
+                let planned = summary.services + summary.orphans;
+                self.app.metrics.planned_many(planned - summary.changed.min(planned), summary.changed);
+                let _ = send(None);
+            }
+            Err(Unanswered::TooLong) => {
+                let _ = send(Some(truncated(longest))).and_then(|()| send(None));
+            }
+            Err(Unanswered::ClientClosed) => {
+                tracing::warn!("the client read too slowly, or closed the connection, while a cluster was answered");
+            }
         }
     }
 
-    fn read(&self, from: mpsc::Receiver<Piece>) -> Result<Inventory, ApiError> {
+    /// The objects of the body, and its length in bytes.
+    fn read(&self, from: mpsc::Receiver<Piece>) -> Result<(Inventory, u64), ApiError> {
         let failed = Arc::new(Mutex::new(None));
         let (encoding, current) = (self.encoding, Bytes::new());
         let mut body = BodyReader { from, current, ended: false, encoding, failed: failed.clone(), bytes: 0 };
@@ -258,14 +272,40 @@ impl ClusterJob {
             (None, Ok(())) => {
                 inventory.label_pods(&source.defaults);
                 inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);
-                Ok(inventory)
+                Ok((inventory, body.bytes))
             }
         }
     }
 }
 
-/// The client does not read the response any more.
-struct ClientClosed;
+/// Why a response ends before its summary.
+enum Unanswered {
+    /// The client does not read it any more.
+    ClientClosed,
+    /// It would be longer than it may be.
+    TooLong,
+}
+
+/// Refuses Services that select the same pods again and again: the answer has them for each Service.
+fn check_candidates(index: &Index<'_>) -> Result<(), ApiError> {
+    let objects = index.entries().len() + index.pods();
+    let most = MAX_CANDIDATES.saturating_add(CANDIDATES_PER_OBJECT.saturating_mul(objects));
+    let candidates = index.candidates();
+    if candidates <= most {
+        return Ok(());
+    }
+    let detail = format!(
+        "the Services select from {candidates} pods, counted for each Service; {most} are allowed for {objects} Services \
+         and pods: post fewer Services at a time"
+    );
+    Err(ApiError::new(ProblemKind::TooLarge, detail))
+}
+
+/// The last line of a response that would be longer than it may be.
+fn truncated(longest: u64) -> Bytes {
+    let why = format!("the response would have more than {longest} bytes: post fewer Services at a time");
+    format!("{}\n", serde_json::json!({ "truncated": why })).into()
+}
 
 /// The response as a stream. It ends with an error where the thread did not report the end, so that the client sees a
 /// broken connection and not a short response.

@@ -7,6 +7,19 @@ use crate::runtime::net::BodyLimits;
 /// Most pods that are assumed for the workloads of a body. A few bytes can ask for any number.
 pub(super) const MAX_ASSUMED_PODS: usize = 10_000;
 
+/// Most pods that the Services of a body of `POST /v1/cluster` may have to choose from, counted for each Service: a pod can
+/// be selected by any number of Services, and is in the answer for each.
+pub(super) const MAX_CANDIDATES: usize = 100_000;
+
+/// How many more there may be for each Service and pod of the body.
+pub(super) const CANDIDATES_PER_OBJECT: usize = 10;
+
+/// The size in bytes of the longest answer of `POST /v1/cluster` to a body of no bytes: ports can be repeated as pods can.
+pub(super) const MAX_CLUSTER_ANSWER: u64 = 256 << 20;
+
+/// By how many bytes an answer may be longer for each byte of the body.
+pub(super) const ANSWER_PER_BYTE: u64 = 16;
+
 /// The limits of a REST request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestLimits {

@@ -250,6 +250,28 @@ async fn a_cluster_is_answered_line_by_line() {
     assert_eq!((broken.status, &broken.json()["title"]), (StatusCode::BAD_REQUEST, &json!("The body cannot be read")));
 }
 
+/// A few bytes for each Service and pod, and hundreds of bytes for each pod of each Service.
+#[tokio::test]
+async fn a_cluster_of_services_with_the_same_pods_is_refused() {
+    let (_, router) = app();
+    let list = |services: usize, pods: usize| {
+        let meta = |name: String| json!({ "name": name, "namespace": "n", "labels": { "a": "b" } });
+        let service = |i| {
+            json!({ "kind": "Service", "metadata": meta(format!("s{i}")),
+            "spec": { "selector": { "a": "b" }, "ports": [{ "port": 80 }] } })
+        };
+        let pod = |i| json!({ "kind": "Pod", "metadata": meta(format!("p{i}")) });
+        let items: Vec<Value> = (0..services).map(service).chain((0..pods).map(pod)).collect();
+        json!({ "kind": "List", "items": items }).to_string()
+    };
+    let answer = post(&router, "/v1/cluster?defaults=never", JSON, list(300, 400)).await;
+    let detail = "the Services select from 120000 pods, counted for each Service; 107000 are allowed for 700 Services and \
+                  pods: post fewer Services at a time";
+    assert_eq!((answer.status, &answer.json()["detail"]), (StatusCode::PAYLOAD_TOO_LARGE, &json!(detail)));
+    let answer = post(&router, "/v1/cluster?defaults=never", JSON, list(30, 400)).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+}
+
 /// What `serve --dev` prints to try: the sample, and the call to post it to.
 #[tokio::test]
 async fn the_sample_can_be_tried() {

@@ -177,7 +177,7 @@ pub(crate) struct EndpointSliceListSchema {
     items: Vec<EndpointSliceSchema>,
 }
 
-/// A line of `POST /v1/cluster`: `service` and the fields of a plan; the last one has `summary`.
+/// A line of `POST /v1/cluster`: `service` and the fields of a plan; the last one has `summary`, or `truncated`.
 #[derive(ToSchema)]
 #[schema(as = ClusterLine, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -197,6 +197,9 @@ pub(crate) struct ClusterLineSchema {
     problems: Option<Vec<FindingSchema>>,
     #[schema(required = false, nullable = false)]
     summary: Option<SummarySchema>,
+    /// Why the response ends without a summary.
+    #[schema(required = false, nullable = false)]
+    truncated: Option<String>,
 }
 
 /// A Service by name.

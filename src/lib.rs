@@ -13,6 +13,7 @@
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
 pub mod admission;
+#[cfg(feature = "decode")]
 pub mod cases;
 #[cfg(feature = "shell")]
 pub mod cli;

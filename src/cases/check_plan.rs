@@ -9,7 +9,9 @@ use crate::engine::compare::changes;
 
 pub(super) fn check(wanted: &PlanExpectation, input: &TestInput<'_>) -> Differences {
     let (mut found, mut why) = (Vec::new(), Vec::new());
-    for entry in input.entries(wanted.service.as_deref())? {
+    let entries = input.entries(wanted.service.as_deref())?;
+    input.is_checked(&entries)?;
+    for entry in entries {
         let state = input.state(entry);
         let plan = input.plan(entry, &input.options);
         for change in changes(&state, &plan, false).into_iter().filter(|c| c.action.is_change()) {

@@ -3,11 +3,19 @@
 use serde_json::value::RawValue;
 
 use super::{
-    test_file::ReviewExpectation,
+    test_file::{NameList, ReviewExpectation},
     test_input::TestInput,
     test_result::{Difference, Differences},
 };
-use crate::admission::{Mode, RuleFinding, offline_review::Reviewer};
+use crate::{
+    admission::{
+        Mode, RuleFinding,
+        offline_review::{OfflineReview, Reviewer},
+    },
+    engine::reason::{Finding, Reason, Severity},
+    lint::validation,
+    model::json::raw::object_key,
+};
 
 pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differences {
     let object: &RawValue = match (&wanted.object, &wanted.manifest) {
@@ -15,12 +23,13 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
         (None, Some(manifest)) => manifest,
         _ => return Err("has not exactly one of object and manifest".to_owned()),
     };
+    let groups = wanted.groups.as_ref().map(NameList::sorted).unwrap_or_default();
     let reviewer = Reviewer {
         policies: input.policies,
         cluster: input.snapshot,
         namespaces: input.namespaces(),
         user: &wanted.user,
-        groups: &wanted.groups,
+        groups: &groups,
         namespace: input.namespace,
     };
     let answer = reviewer.object(object, input.stored(object)).map_err(|e| e.to_string())?;
@@ -36,17 +45,36 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
     };
     let changes = |f: &RuleFinding| !f.refused && !f.patch.is_empty();
     let warns = |f: &RuleFinding| !f.refused && f.patch.is_empty() && matches!(f.mode, Mode::Enforce | Mode::Warn);
-    let list = |field, expected: &Option<super::test_file::NameList>, found| {
+    let list = |field, expected: &Option<NameList>, found| {
         expected.as_ref().and_then(|expected| Difference::of_lists(field, expected.sorted(), found))
     };
+    // What the webhook allows, an API server may refuse all the same.
+    let refused = if answer.allowed { refusals(object, &answer) } else { Vec::new() };
+    let allowed = answer.allowed && refused.is_empty();
     let differences = [
-        wanted.allowed.and_then(|wanted| Difference::of_values("allowed", &wanted, &answer.allowed)),
+        wanted.allowed.and_then(|wanted| Difference::of_values("allowed", &wanted, &allowed)),
         list("denied", &wanted.denied, codes(&|f| f.refused)),
         list("warned", &wanted.warned, codes(&warns)),
         list("changed", &wanted.changed, codes(&changes)),
     ];
     let findings = answer.decision.findings.iter();
     let mut why: Vec<String> = findings.map(|f| format!("{}: {}: {}", f.rule.code(), f.field, f.message)).collect();
+    why.extend(refused);
     why.extend(answer.decision.unchecked.iter().map(|(rule, why)| format!("{}: not checked: {why}", rule.code())));
     Ok(differences.into_iter().flatten().map(|d| d.because(why.clone())).collect())
+}
+
+/// Why an API server would not store the object that the webhook allows.
+fn refusals(object: &RawValue, answer: &OfflineReview) -> Vec<String> {
+    let changed = answer.object.as_ref().and_then(|object| serde_json::value::to_raw_value(object).ok());
+    let stored = changed.as_deref().unwrap_or(object);
+    let found = validation::check(stored, &object_key(stored)).findings;
+    let line = |f: Finding| {
+        let at = f.pointer.map(|at| format!("{at}: ")).unwrap_or_default();
+        format!("an API server refuses the object: {}: {at}{}", f.code, f.message)
+    };
+    // Names and ports of objects of a cluster may date from another release; here an object is created.
+    let is_refusal =
+        |f: &Finding| f.severity == Severity::Error || matches!(f.code, Reason::InvalidName | Reason::InvalidPort);
+    found.into_iter().filter(is_refusal).map(line).collect()
 }

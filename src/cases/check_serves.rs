@@ -24,6 +24,8 @@ pub(super) fn check(wanted: &ServesExpectation, input: &TestInput<'_>) -> Differ
     if let Some(port) = &wanted.port {
         has_port(&state, port)?;
     }
+    wanted.zone.iter().chain(&wanted.clients_in_zone).try_for_each(|zone| input.has_zone(zone))?;
+    input.is_checked(&[entry])?;
     let plan = input.plan(entry, &input.options);
     let after = changes(&state, &plan, true);
     let slices = after.iter().filter_map(|change| match change.after {
@@ -44,11 +46,7 @@ pub(super) fn check(wanted: &ServesExpectation, input: &TestInput<'_>) -> Differ
             found: vec![names.len().to_string()],
             why: Vec::new(),
         }),
-        wanted.names.as_ref().and_then(|wanted| {
-            let mut wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
-            wanted.sort();
-            Difference::of_lists("names", wanted, names.clone())
-        }),
+        wanted.names.as_ref().and_then(|wanted| Difference::of_lists("names", wanted.sorted(), names.clone())),
     ];
     let mut differences: Vec<Difference> = differences.into_iter().flatten().collect();
     if let Some(first) = differences.first_mut() {

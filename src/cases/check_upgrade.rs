@@ -13,7 +13,9 @@ pub(super) fn check(wanted: &UpgradeExpectation, input: &TestInput<'_>) -> Diffe
     }
     let options = |compat: Minor| Options { compat, ..input.options };
     let (mut found, mut why) = (Vec::new(), Vec::new());
-    for entry in input.entries(wanted.service.as_deref())? {
+    let entries = input.entries(wanted.service.as_deref())?;
+    input.is_checked(&entries)?;
+    for entry in entries {
         let state = input.state(entry);
         let (before, after) = (input.plan(entry, &options(wanted.from)), input.plan(entry, &options(wanted.to)));
         let changed = deviations(&state, &before, &after);

@@ -105,7 +105,7 @@ pub(super) struct ServesExpectation {
     /// The least number of them.
     pub(super) at_least: Option<usize>,
     /// The names of their pods, or their addresses where no pod is behind them, in any order.
-    pub(super) names: Option<Vec<Text>>,
+    pub(super) names: Option<NameList>,
 }
 
 /// A port of a Service.
@@ -162,8 +162,8 @@ pub(super) struct ReviewExpectation {
     pub(super) manifest: Option<Box<RawValue>>,
     #[serde(default)]
     pub(super) user: String,
-    #[serde(default)]
-    pub(super) groups: Vec<String>,
+    /// The groups of the user.
+    pub(super) groups: Option<NameList>,
     /// Whether it is allowed.
     pub(super) allowed: Option<bool>,
     /// The codes of the rules that deny it.

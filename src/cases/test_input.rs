@@ -1,6 +1,6 @@
 //! What the cases of a file are checked against.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::RawValue;
 
@@ -80,13 +80,43 @@ impl<'a> TestInput<'a> {
         }
     }
 
+    /// Fails if something of `entries` is not checked: what the controllers would do is then unknown, and an expectation
+    /// that nothing is there or that nothing changes would always hold.
+    pub(super) fn is_checked(&self, entries: &[&Entry<'a>]) -> Result<(), String> {
+        let Some((entry, why)) = entries.iter().find_map(|e| Some((e, self.index.not_checked_of(e)?))) else {
+            return Ok(());
+        };
+        Err(format!(
+            "{}/{}: {why}; add them or their workloads, or set options.complete if the inputs are the whole cluster",
+            entry.namespace, entry.name
+        ))
+    }
+
+    /// Fails if no node and no endpoint of the inputs is in the zone.
+    pub(super) fn has_zone(&self, zone: &str) -> Result<(), String> {
+        let of_nodes = self.index.nodes().iter().filter_map(|node| node.zone());
+        let slices = self.index.entries().iter().flat_map(|entry| self.index.state(entry).slices);
+        let of_endpoints = slices.flat_map(|slice| &slice.endpoints).filter_map(|endpoint| endpoint.zone.as_ref());
+        let zones: BTreeSet<&Text> = of_nodes.chain(of_endpoints).collect();
+        if zones.iter().any(|known| *known == zone) {
+            return Ok(());
+        }
+        let known: Vec<&str> = zones.into_iter().map(Text::as_str).take(10).collect();
+        Err(match known.as_slice() {
+            [] => format!(
+                "nothing is known of zone {zone}: the inputs have no Nodes with zones; add them, or options.zones"
+            ),
+            known => format!("no node is in zone {zone}; the zones are: {}", known.join(", ")),
+        })
+    }
+
     pub(super) fn state(&self, entry: &'a Entry<'a>) -> State<'a> {
         self.index.state(entry)
     }
 
     /// What `explain` says of a Service.
     pub(super) fn explain(&self, entry: &'a Entry<'a>) -> Explanation {
-        let focus = Focus { unknown: self.index.unknown(), ..Focus::default() };
+        let focus = Focus { unknown: self.index.unknown_of(entry.namespace), ..Focus::default() };
         explain_only(&self.index.state(entry), &self.options, focus)
     }
 

@@ -44,7 +44,7 @@ pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResul
     let inventory = inventory(&inputs, &stored, &file.options, defaults)?;
     let policies = Policies::new(policies_of(&[&inputs, &policies, &stored])?).0;
     let index = if file.options.complete { inventory.index() } else { inventory.index_of_part() };
-    let snapshot = Snapshot::of(&inventory);
+    let snapshot = if file.options.complete { Snapshot::of(&inventory) } else { Snapshot::of_part(&inventory) };
     let options = Options {
         compat: file.options.compat,
         max_endpoints_per_slice: file.options.max_endpoints_per_slice,

@@ -26,6 +26,11 @@ apiVersion: v1
 kind: Service
 metadata: {name: typo}
 spec: {selector: {app: wbe}, ports: [{port: 80}], externalIPs: [203.0.113.9]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: bad}
+spec: {selector: {app: web}, ports: [{port: 80}], sessionAffinity: Sometimes}
 ";
 
 /// Runs a test file with these cases; returns the exit code and the results.
@@ -50,7 +55,14 @@ fn expectations_hold_or_show_their_differences() {
         ("serves: {service: web, zone: a, atLeast: 2}", ""),
         ("serves: {service: web, names: [web-assumed-1, web-assumed-2, web-assumed-3]}", ""),
         ("serves: {service: web, pods: 4}", "pods [\"4\"] [\"3\"]"),
-        ("serves: {service: web, zone: c, atLeast: 1}", "atLeast [\"1\"] [\"0\"]"),
+        ("serves: {service: web, zone: b, atLeast: 2}", "atLeast [\"2\"] [\"1\"]"),
+        ("serves: {service: web, zone: c, pods: 0}", "no node is in zone c; the zones are: a, b"),
+        ("serves: {service: web, clientsInZone: c, pods: 3}", "no node is in zone c; the zones are: a, b"),
+        ("serves: {service: typo, names: none}", ""),
+        ("serves: {service: web, names: none}", "names [] [\"web-assumed-1\",\"web-assumed-2\",\"web-assumed-3\"]"),
+        ("review: {object: Service typo, user: jane, groups: none, allowed: true}", ""),
+        ("review: {object: Service bad, allowed: true}", "allowed [\"true\"] [\"false\"]"),
+        ("review: {object: Service bad, allowed: false}", ""),
         ("serves: {service: typo, pods: 0}", ""),
         ("serves: {service: web, port: https, pods: 3}", "the Service has no such port; it has: http 80"),
         ("serves: {service: back/web, pods: 3}", "the inputs have no Service back/web; did you mean shop/web?"),
@@ -97,6 +109,9 @@ fn run_on(manifests: &str, fields: &str, test: &str) -> String {
     result["error"].as_str().map_or_else(|| codes.collect::<Vec<_>>().join("; "), str::to_owned)
 }
 
+const NO_PODS: &str = "shop/web: no Pods in the input: not checked which endpoints Services with a selector have; add them or \
+                       their workloads, or set options.complete if the inputs are the whole cluster";
+
 #[test]
 fn nothing_is_concluded_from_what_the_inputs_do_not_have() {
     let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n\
@@ -113,6 +128,18 @@ fn nothing_is_concluded_from_what_the_inputs_do_not_have() {
         (&running, "", "pod: {service: shop/web, name: web-1, served: true}", ""),
         (&running, "", "findings: {codes: none}", ""),
         (&running, complete, "findings: {codes: none}", "[\"missing-node-retries\"]"),
+        // Nothing is known of the pods: the expectation would hold whatever they are.
+        (service, "", "serves: {service: shop/web, pods: 0}", NO_PODS),
+        (service, "", "serves: {service: shop/web, names: []}", NO_PODS),
+        (service, "", "plan: {changes: none}", NO_PODS),
+        (service, "", "upgrade: {from: '1.30', to: '1.37', changes: none}", NO_PODS),
+        (service, complete, "serves: {service: shop/web, pods: 0}", ""),
+        (
+            &running,
+            "",
+            "serves: {service: shop/web, zone: a, pods: 0}",
+            "nothing is known of zone a: the inputs have no Nodes with zones; add them, or options.zones",
+        ),
         // A stored object that an input replaces is not there twice.
         (&running, "stored: [in.yaml]\n", "findings: {codes: none}", ""),
         // There is nothing that could be wrong.

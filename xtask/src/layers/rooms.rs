@@ -35,7 +35,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room { name: "convert", may_import: Only(&["model", "engine", "admission"]) },
     Room { name: "inventory", may_import: Only(&["model", "engine", "admission"]) },
     Room { name: "lint", may_import: Only(&["model", "engine"]) },
-    Room { name: "cases", may_import: Only(&["model", "engine", "admission", "inventory"]) },
+    Room { name: "cases", may_import: Only(&["model", "engine", "admission", "inventory", "lint"]) },
     Room { name: "deploy", may_import: Only(&["model", "engine", "admission"]) },
     Room { name: "decode", may_import: Only(&["model", "engine", "admission", "convert", "inventory", "deploy"]) },
     // Listeners, TLS, telemetry, files and the clock: nothing here knows what an endpoint is.

@@ -32,6 +32,8 @@ use crate::{
 const FENCE: &str = "topologyKeys is a fence: traffic never leaves it. trafficDistribution is a preference: where the zone \
                      has no ready endpoint, or one ready endpoint has no zone, traffic goes everywhere. Only \
                      internalTrafficPolicy: Local is a fence, around one node.";
+/// Why there is no patch for an object. Its name could be a flag of kubectl.
+const NO_SUCH_NAME: &str = "no patch, because no API server stores an object of this name";
 /// Most Nodes whose patches are listed in a table.
 const NODES: usize = 8;
 
@@ -95,7 +97,7 @@ impl TopologyArgs {
         let options = Options { compat: self.release.choose(&objects), ..Options::default() };
         let input = ViewInput::new(&objects.inventory, &index, &options);
         let services = index.entries().iter().filter_map(|entry| entry.service);
-        let migration = TopologyMigration::of(services, self.zone_key.clone());
+        let migration = TopologyMigration::of(services, self.zone_key.clone(), options.compat);
         let zones = ZoneLabels::of(&input.nodes, migration.zone_key.as_ref().filter(|key| *key != names::ZONE));
         let run = MigrationRun { objects: &objects, index: &index, input: &input, migration, zones, options };
         let mut out = Output::stdout(self.output.document());
@@ -138,30 +140,50 @@ struct MigrationSummary<'a> {
     malformed: Vec<String>,
     /// Nodes that have another zone, which stays.
     zone_conflicts: Vec<&'a Text>,
+    /// Objects that get no patch, because no API server stores an object of their name.
+    impossible_names: Vec<String>,
+}
+
+/// The patches of a migration.
+struct Patches {
+    named: Vec<ObjectPatch>,
+    /// Those of objects whose names no API server stores.
+    unnamable: Vec<ObjectPatch>,
 }
 
 impl MigrationRun<'_> {
     /// All patches: nodes first, because hints need their zones.
-    fn patches(&self) -> Vec<ObjectPatch> {
+    fn patches(&self) -> Patches {
         let of_nodes = self.zones.patches.iter().map(|zone| ObjectPatch {
             kind: "Node",
             namespace: None,
             name: zone.node.name.clone(),
             patch: zone.patch(),
+            notes: Vec::new(),
         });
         let of_services = self.migration.services.iter().map(|migration| ObjectPatch {
             kind: "Service",
             namespace: Some(migration.service.meta.namespace.clone()),
             name: migration.service.meta.name.clone(),
             patch: migration.patch(),
+            notes: migration.notes(),
         });
         let is_change = |patch: &ObjectPatch| patch.patch.as_object().is_some_and(|fields| !fields.is_empty());
-        of_nodes.chain(of_services).filter(is_change).collect()
+        let (named, unnamable) =
+            of_nodes.chain(of_services).filter(is_change).partition(ObjectPatch::has_possible_names);
+        Patches { named, unnamable }
     }
 
     fn commands(&self, out: &mut Output) -> anyhow::Result<()> {
         writeln!(out, "# {FENCE}")?;
-        for patch in self.patches() {
+        let Patches { named, unnamable } = self.patches();
+        for patch in unnamable {
+            writeln!(out, "# {}: {NO_SUCH_NAME}", printable(&patch.object()))?;
+        }
+        for patch in named {
+            for note in &patch.notes {
+                writeln!(out, "# {}: {}", printable(&patch.object()), printable(note))?;
+            }
             writeln!(out, "{}", printable(&patch.command()))?;
         }
         Ok(())
@@ -169,7 +191,8 @@ impl MigrationRun<'_> {
 
     fn documents(&self, format: OutputFormat, out: &mut Output) -> anyhow::Result<()> {
         let mut items = ItemWriter::start(out, format)?;
-        for patch in self.patches() {
+        let Patches { named, unnamable } = self.patches();
+        for patch in named {
             items.write(&ItemWriter::item(format, &patch)?)?;
         }
         let mut services = BTreeMap::new();
@@ -182,6 +205,7 @@ impl MigrationRun<'_> {
             zone_key: self.migration.zone_key.as_ref(),
             malformed: self.migration.malformed.iter().map(|service| service.key().to_string()).collect(),
             zone_conflicts: self.zones.conflicts.iter().map(|zone| &zone.node.name).collect(),
+            impossible_names: unnamable.iter().map(ObjectPatch::object).collect(),
         };
         items.end(&whole::last_line(&summary, &self.findings()))
     }
@@ -205,6 +229,9 @@ impl MigrationRun<'_> {
         }
         for service in &self.migration.malformed {
             writeln!(out, "{}: the annotation topologyKeys is not a JSON list; left as it is", service.key())?;
+        }
+        for patch in self.patches().unnamable {
+            writeln!(out, "{RED}{}: {NO_SUCH_NAME}{RED:#}", printable(&patch.object()))?;
         }
         self.nodes_table(wide, out)?;
         self.changes(wide, out)?;
@@ -306,7 +333,8 @@ impl MigrationRun<'_> {
             // Who writes these slices decides about hints.
             return Some(MigratedService { service, slices: state.slices.iter().copied().cloned().collect() });
         }
-        if self.index.unknown().hides_pods_of(&state) {
+        let is_unknown = self.index.unknown_of(&meta.namespace).hides_pods_of(&state);
+        if is_unknown || !self.input.knows_endpoints_of(&meta.namespace, &meta.name) {
             return None;
         }
         let state = State { service: Some(&service), nodes, ..state };
@@ -334,13 +362,10 @@ fn cells(migration: &ServiceMigration<'_>) -> [Cell; 5] {
     let meta = &migration.service.meta;
     let style = match migration.equivalence {
         Equivalence::None | Equivalence::FenceLost => YELLOW,
-        Equivalence::Preference | Equivalence::Strict => GREEN,
+        Equivalence::Preference | Equivalence::Strict | Equivalence::NotProxied => GREEN,
     };
     let keys: Vec<&str> = migration.keys.keys.iter().map(Text::as_str).collect();
-    let mut meaning = migration.equivalence.meaning().to_owned();
-    if migration.opens_external_traffic() {
-        meaning.push_str("; for traffic from outside, set externalTrafficPolicy: Local");
-    }
+    let meaning = [vec![migration.equivalence.meaning().to_owned()], migration.notes()].concat().join("; ");
     [
         format!("{}/{}", meta.namespace, meta.name).into(),
         keys.join(", ").into(),

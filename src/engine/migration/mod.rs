@@ -14,7 +14,10 @@ pub use service_keys::{KeySource, ServiceKeys};
 pub use service_migration::{Equivalence, ServiceMigration, TrafficTarget};
 pub use zone_labels::{ZoneLabels, ZonePatch};
 
-use crate::model::{Service, Text};
+use crate::{
+    engine::profile::Minor,
+    model::{Service, Text},
+};
 
 /// What becomes of all Services with topology keys.
 #[derive(Debug)]
@@ -29,8 +32,8 @@ pub struct TopologyMigration<'a> {
 
 impl<'a> TopologyMigration<'a> {
     /// Plans the migration. `zone_key` is the label that becomes the zone of nodes; without it, the one that most Services
-    /// have among their keys, beside those that Kubernetes defines.
-    pub fn of(services: impl IntoIterator<Item = &'a Service>, zone_key: Option<Text>) -> Self {
+    /// have among their keys, beside those that Kubernetes defines. `compat` is the release that the cluster will have.
+    pub fn of(services: impl IntoIterator<Item = &'a Service>, zone_key: Option<Text>, compat: Minor) -> Self {
         let (mut keyed, mut malformed) = (Vec::new(), Vec::new());
         for service in services {
             match ServiceKeys::of(service) {
@@ -40,7 +43,7 @@ impl<'a> TopologyMigration<'a> {
             }
         }
         let zone_key = zone_key.or_else(|| service_keys::most_frequent(keyed.iter().map(|(_, keys)| keys)));
-        let migration = |(service, keys)| ServiceMigration::of(service, keys, zone_key.as_ref());
+        let migration = |(service, keys)| ServiceMigration::of(service, keys, zone_key.as_ref(), compat);
         Self { services: keyed.into_iter().map(migration).collect(), zone_key, malformed }
     }
 }

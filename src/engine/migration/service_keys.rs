@@ -55,6 +55,8 @@ pub struct ServiceKeys {
     pub source: KeySource,
     /// The keys, as they are written.
     pub keys: Vec<Text>,
+    /// What else has keys of the Service, which do not count.
+    pub others: Vec<KeySource>,
 }
 
 /// What a key stands for.
@@ -72,15 +74,15 @@ impl ServiceKeys {
     /// The keys of a Service; `None` if it has none.
     pub fn of(service: &Service) -> Result<Option<Self>, MalformedKeys> {
         let of_grid: Vec<Text> = TopologyKeys::of(service)?.iter().cloned().collect();
-        let of_yurt = || service.meta.annotations.get(YURT_TOPOLOGY).map(|key| vec![key.clone()]);
-        let found = if !of_grid.is_empty() {
-            Some((KeySource::SuperEdge, of_grid))
-        } else if let Some(keys) = of_yurt() {
-            Some((KeySource::OpenYurt, keys))
-        } else {
-            Some((KeySource::Field, service.topology_keys.clone()))
-        };
-        Ok(found.filter(|(_, keys)| !keys.is_empty()).map(|(source, keys)| Self { source, keys }))
+        let of_yurt = service.meta.annotations.get(YURT_TOPOLOGY).cloned();
+        let all = [
+            (KeySource::SuperEdge, of_grid),
+            (KeySource::OpenYurt, of_yurt.into_iter().collect()),
+            (KeySource::Field, service.topology_keys.clone()),
+        ];
+        let mut found = all.into_iter().filter(|(_, keys)| !keys.is_empty());
+        let Some((source, keys)) = found.next() else { return Ok(None) };
+        Ok(Some(Self { source, keys, others: found.map(|(source, _)| source).collect() }))
     }
 
     /// What each key stands for, if nodes have `zone_key` as their zone.

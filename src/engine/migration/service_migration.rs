@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::service_keys::{KeyLevel, KeySource, ServiceKeys};
-use crate::model::{Service, Text};
+use crate::{
+    engine::profile::{Minor, TrafficDistribution},
+    model::{Service, ServiceType, Text},
+};
 
 /// What a Service with topology keys gets instead.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub struct ServiceMigration<'a> {
     pub target: TrafficTarget,
     /// Whether that does the same.
     pub equivalence: Equivalence,
+    /// What it would get from a newer release, if that is something else.
+    wanted: Option<TrafficTarget>,
 }
 
 /// Where traffic goes, as far as Kubernetes can say it.
@@ -27,6 +32,8 @@ pub enum TrafficTarget {
     PreferSameNode,
     /// `trafficDistribution: PreferSameZone`.
     PreferSameZone,
+    /// `trafficDistribution: PreferClose`: what older releases have for the zone.
+    PreferClose,
     /// Nothing: everywhere.
     Anywhere,
 }
@@ -42,6 +49,8 @@ pub enum Equivalence {
     Preference,
     /// Both are fences.
     Strict,
+    /// kube-proxy does not serve the Service, so that neither has an effect.
+    NotProxied,
 }
 
 impl Equivalence {
@@ -52,6 +61,9 @@ impl Equivalence {
             Self::FenceLost => "the fence becomes a preference: traffic may leave it",
             Self::Preference => "a preference before and after",
             Self::Strict => "a fence before and after, for traffic to the cluster IP",
+            Self::NotProxied => {
+                "no effect before or after: without a cluster IP, kube-proxy does not serve the Service"
+            }
         }
     }
 
@@ -62,6 +74,7 @@ impl Equivalence {
             Self::FenceLost => "fence-lost",
             Self::Preference => "preference",
             Self::Strict => "strict",
+            Self::NotProxied => "not-proxied",
         }
     }
 }
@@ -73,6 +86,7 @@ impl TrafficTarget {
             Self::SameNodeOnly => "internalTrafficPolicy: Local",
             Self::PreferSameNode => "trafficDistribution: PreferSameNode",
             Self::PreferSameZone => "trafficDistribution: PreferSameZone",
+            Self::PreferClose => "trafficDistribution: PreferClose",
             Self::Anywhere => "nothing",
         }
     }
@@ -81,20 +95,73 @@ impl TrafficTarget {
         match self {
             Self::PreferSameNode => Some("PreferSameNode"),
             Self::PreferSameZone => Some("PreferSameZone"),
+            Self::PreferClose => Some("PreferClose"),
             Self::SameNodeOnly | Self::Anywhere => None,
+        }
+    }
+
+    /// The nearest that a release has.
+    fn available(self, compat: Minor) -> Self {
+        match (self, compat.profile().traffic_distribution) {
+            (Self::PreferSameNode | Self::PreferSameZone, TrafficDistribution::Ignored) => Self::Anywhere,
+            (
+                Self::PreferSameNode | Self::PreferSameZone,
+                TrafficDistribution::CloseWithEmptyZone | TrafficDistribution::Close,
+            ) => Self::PreferClose,
+            _ => self,
         }
     }
 }
 
+/// The first release in which `trafficDistribution` has these values.
+fn first_with(values: TrafficDistribution) -> Minor {
+    Minor::all().find(|minor| minor.profile().traffic_distribution >= values).unwrap_or(Minor::NEWEST)
+}
+
 impl<'a> ServiceMigration<'a> {
-    /// Decides for one Service.
-    pub(super) fn of(service: &'a Service, keys: ServiceKeys, zone_key: Option<&Text>) -> Self {
+    /// Decides for one Service of a cluster of this release.
+    pub(super) fn of(service: &'a Service, keys: ServiceKeys, zone_key: Option<&Text>, compat: Minor) -> Self {
+        // One without any address was never in a cluster, and gets one.
+        if service.cluster_ip == "None" || service.kind == ServiceType::ExternalName {
+            let (target, equivalence) = (TrafficTarget::Anywhere, Equivalence::NotProxied);
+            return Self { service, keys, target, equivalence, wanted: None };
+        }
         let levels = keys.levels(zone_key);
-        let (target, equivalence) = match keys.source {
+        let (wanted, equivalence) = match keys.source {
             KeySource::Field => in_order(&levels),
             KeySource::SuperEdge | KeySource::OpenYurt => any_of(&levels),
         };
-        Self { service, keys, target, equivalence }
+        let target = wanted.available(compat);
+        if target == wanted {
+            return Self { service, keys, target, equivalence, wanted: None };
+        }
+        let equivalence = if target == TrafficTarget::Anywhere { Equivalence::None } else { equivalence };
+        Self { service, keys, target, equivalence, wanted: Some(wanted) }
+    }
+
+    /// What a user must know besides the [equivalence](Equivalence::meaning).
+    pub fn notes(&self) -> Vec<String> {
+        let outside = self.opens_external_traffic();
+        let outside = outside.then(|| "for traffic from outside, set externalTrafficPolicy: Local".to_owned());
+        let older = self.wanted.and_then(|wanted| match (self.target, wanted) {
+            (TrafficTarget::Anywhere, _) => {
+                let first = first_with(TrafficDistribution::CloseWithEmptyZone);
+                Some(format!("trafficDistribution takes effect from Kubernetes {first} on"))
+            }
+            (_, TrafficTarget::PreferSameNode) => {
+                let first = first_with(TrafficDistribution::Same);
+                Some(format!("before Kubernetes {first}, the same zone can be preferred, but not the same node"))
+            }
+            _ => None,
+        });
+        let others = self.keys.others.iter().map(|source| {
+            format!(
+                "the keys of {} are not migrated, because those of {} count",
+                source.as_str(),
+                self.keys.source.as_str()
+            )
+        });
+        outside.into_iter().chain(older).chain(others).collect()
     }
 
     /// The merge patch for the Service. The annotation is removed; the field is not: API servers since 1.22 do not store it.
@@ -127,7 +194,7 @@ impl<'a> ServiceMigration<'a> {
     }
 
     /// Whether traffic from outside was fenced in too, and is not any more.
-    pub fn opens_external_traffic(&self) -> bool {
+    fn opens_external_traffic(&self) -> bool {
         self.target == TrafficTarget::SameNodeOnly && self.service.takes_external_traffic()
     }
 }

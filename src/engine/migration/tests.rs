@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{TopologyMigration, ZoneLabels};
-use crate::model::{Node, Service};
+use crate::{
+    engine::profile::Minor,
+    model::{Node, Service},
+};
 
 fn service(annotations: &Value, keys: &Value) -> Service {
     let meta = json!({ "namespace": "ns", "name": "web", "annotations": annotations });
@@ -12,7 +15,7 @@ fn service(annotations: &Value, keys: &Value) -> Service {
 
 /// The target, its equivalence, the patch and the label that becomes the zone.
 fn migrated(service: &Service) -> (String, &'static str, Value) {
-    let migration = TopologyMigration::of([service], None);
+    let migration = TopologyMigration::of([service], None, Minor::NEWEST);
     let [of] = &migration.services[..] else { return (String::new(), "", json!(null)) };
     let zone = migration.zone_key.as_ref().map(|key| format!("; zone = {key}")).unwrap_or_default();
     (format!("{}{zone}", of.target.as_str()), of.equivalence.as_str(), of.patch())
@@ -65,9 +68,67 @@ fn keys_become_policies_and_preferences() {
 }
 
 #[test]
+fn older_releases_get_what_they_have() {
+    let (host, zone) = ("kubernetes.io/hostname", "topology.kubernetes.io/zone");
+    let node = "before Kubernetes 1.34, the same zone can be preferred, but not the same node";
+    let none = "trafficDistribution takes effect from Kubernetes 1.31 on";
+    for (keys, release, target, equivalence, note) in [
+        (json!([host, "*"]), "1.34", "trafficDistribution: PreferSameNode", "preference", None),
+        (json!([host, "*"]), "1.33", "trafficDistribution: PreferClose", "preference", Some(node)),
+        (json!([zone]), "1.34", "trafficDistribution: PreferSameZone", "fence-lost", None),
+        (json!([zone]), "1.33", "trafficDistribution: PreferClose", "fence-lost", None),
+        (json!([zone]), "1.31", "trafficDistribution: PreferClose", "fence-lost", None),
+        // 1.30 has the field behind a feature gate that is off.
+        (json!([zone]), "1.30", "nothing", "none", Some(none)),
+        (json!([host, zone]), "1.22", "nothing", "none", Some(none)),
+        (json!([host]), "1.22", "internalTrafficPolicy: Local", "strict", None),
+    ] {
+        let service = service(&json!({}), &keys);
+        let migration = TopologyMigration::of([&service], None, release.parse().unwrap());
+        let of = &migration.services[0];
+        let want = (target, equivalence, note.map(str::to_owned).into_iter().collect::<Vec<_>>());
+        assert_eq!((of.target.as_str(), of.equivalence.as_str(), of.notes()), want, "{release} {keys}");
+        assert_eq!(of.patched().traffic_distribution.is_some(), target.starts_with("trafficD"), "{release} {keys}");
+    }
+}
+
+#[test]
+fn what_kube_proxy_does_not_serve_gets_no_policy() {
+    let keys = json!({ "topologyKeys": r#"["kubernetes.io/hostname"]"# });
+    for (spec, want) in [
+        (json!({ "clusterIP": "None" }), ("nothing", "not-proxied")),
+        (json!({ "type": "ExternalName", "externalName": "a.b" }), ("nothing", "not-proxied")),
+        (json!({ "clusterIP": "10.96.0.1" }), ("internalTrafficPolicy: Local", "strict")),
+    ] {
+        let service = json!({ "metadata": { "namespace": "ns", "name": "web", "annotations": keys }, "spec": spec });
+        let service: Service = serde_json::from_value(service).unwrap();
+        let migration = TopologyMigration::of([&service], None, Minor::NEWEST);
+        let of = &migration.services[0];
+        assert_eq!((of.target.as_str(), of.equivalence.as_str()), want, "{spec}");
+        // The annotation goes all the same.
+        assert_eq!(of.patch()["metadata"], json!({ "annotations": { "topologyKeys": null } }), "{spec}");
+    }
+}
+
+#[test]
+fn keys_that_do_not_count_are_named() {
+    let both = json!({ "topologyKeys": r#"["site"]"#, "openyurt.io/topologyKeys": "openyurt.io/nodepool" });
+    let service = service(&both, &json!(["kubernetes.io/hostname"]));
+    let migration = TopologyMigration::of([&service], None, Minor::NEWEST);
+    let notes = migration.services[0].notes();
+    assert_eq!(
+        notes,
+        [
+            "the keys of OpenYurt are not migrated, because those of SuperEdge count",
+            "the keys of spec.topologyKeys are not migrated, because those of SuperEdge count",
+        ]
+    );
+}
+
+#[test]
 fn keys_that_cannot_be_read_are_left_alone() {
     let broken = service(&json!({ "topologyKeys": "site" }), &json!([]));
-    let migration = TopologyMigration::of([&broken], None);
+    let migration = TopologyMigration::of([&broken], None, Minor::NEWEST);
     assert_eq!((migration.services.len(), migration.malformed.len()), (0, 1));
 }
 

@@ -8,10 +8,11 @@ use std::{
 
 use anyhow::{Context, bail};
 use axum::http::Uri;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{
     outcome::Outcome,
+    scheme_arg::SchemeArg,
     serve::{LogFormatArg, ServeOptions, address},
 };
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
         net::{Health, Server, ServerOptions, Socket, signals},
         telemetry::logs,
     },
-    servers::edge::{self, EdgeOptions, EdgeTls, KubeletOptions, LocalPodsSource, Scheme},
+    servers::edge::{self, EdgeOptions, EdgeScheme, EdgeTls, KubeletOptions, LocalPodsSource},
 };
 
 /// How long an idle thread waits for work.
@@ -36,7 +37,7 @@ pub(crate) struct EdgeArgs {
     /// Name of the node, as its Node object has it
     #[arg(long, value_name = "NAME", env = "NODE_NAME", value_parser = node_name)]
     node: String,
-    /// What is removed from Services, Endpoints and EndpointSlices
+    /// The program that the proxy stands for: what it removes from Services, Endpoints and EndpointSlices is removed
     #[arg(long, value_enum, default_value_t, value_name = "SCHEME")]
     scheme: SchemeArg,
     /// Address of the proxy: a loopback address, unless it serves TLS
@@ -89,26 +90,12 @@ pub(crate) struct EdgeArgs {
     log: String,
 }
 
-/// [`Scheme`] as an argument.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum SchemeArg {
-    /// Nothing: kube-proxy decides by itself
-    #[default]
-    KubeProxy,
-    /// What SuperEdge's application-grid-wrapper removes
-    #[value(name = "superedge")]
-    SuperEdge,
-    /// What OpenYurt's yurthub removes
-    #[value(name = "openyurt")]
-    OpenYurt,
-}
-
-impl From<SchemeArg> for Scheme {
+impl From<SchemeArg> for EdgeScheme {
     fn from(scheme: SchemeArg) -> Self {
         match scheme {
             SchemeArg::KubeProxy => Self::KubeProxy,
-            SchemeArg::SuperEdge => Self::SuperEdge,
-            SchemeArg::OpenYurt => Self::OpenYurt,
+            SchemeArg::Superedge => Self::SuperEdge,
+            SchemeArg::Openyurt => Self::OpenYurt,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The view of all Services from all nodes, as each output prints it.
 
-use super::{scheme_args::SchemeArg, view_input::ViewInput};
-use crate::engine::view::NodeMatrix;
+use super::view_input::ViewInput;
+use crate::{cli::scheme_arg::SchemeArg, engine::view::NodeMatrix};
 
 /// The view of all Services from all nodes.
 pub(super) struct MatrixRun<'a> {

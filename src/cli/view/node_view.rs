@@ -2,9 +2,9 @@
 
 use anyhow::bail;
 
-use super::{scheme_args::SchemeArg, view_input::ViewInput};
+use super::view_input::ViewInput;
 use crate::{
-    cli::suggestion::nearest,
+    cli::{scheme_arg::SchemeArg, suggestion::nearest},
     engine::{
         phrase::counted,
         view::{ViewedCluster, Viewpoint},

@@ -1,10 +1,11 @@
-//! `--scheme` and its settings: the program between kube-proxy and the API server.
+//! The settings of `--scheme`, for views.
 
 use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 
 use crate::{
+    cli::scheme_arg::SchemeArg,
     engine::view::{KeyOrder, Scheme},
     inventory::Inventory,
     model::{Family, Text},
@@ -35,18 +36,6 @@ pub(in crate::cli) struct SchemeArgs {
     ip_family: Option<FamilyArg>,
 }
 
-/// A scheme, as an argument.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum SchemeArg {
-    /// Nothing: kube-proxy reads from the API server
-    #[default]
-    KubeProxy,
-    /// SuperEdge's application-grid-wrapper, with the annotation topologyKeys
-    Superedge,
-    /// OpenYurt's yurthub, with the annotation openyurt.io/topologyKeys
-    Openyurt,
-}
-
 /// A [`KeyOrder`], as an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum TopologyModeArg {
@@ -71,16 +60,6 @@ enum FamilyArg {
 pub(in crate::cli) struct SchemeSettings<'a> {
     args: &'a SchemeArgs,
     health: BTreeMap<Text, bool>,
-}
-
-impl SchemeArg {
-    pub(in crate::cli) fn as_str(self) -> &'static str {
-        match self {
-            Self::KubeProxy => "kube-proxy",
-            Self::Superedge => "superedge",
-            Self::Openyurt => "openyurt",
-        }
-    }
 }
 
 impl SchemeArgs {

@@ -109,7 +109,7 @@ impl<'a> Column<'a> {
         groups: &NodeGroups<'_>,
     ) -> Self {
         let mut uses = of_classes.to_vec();
-        // A group of exceptions only has no cell of its own.
+        // A group that consists of exceptions does not get a cell.
         uses.push(None);
         uses.sort_unstable();
         uses.dedup();

@@ -39,7 +39,7 @@ impl fmt::Debug for ApiServer {
     }
 }
 
-/// Why there is no response of the API server.
+/// Why the API server does not respond.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ApiServerError {
     /// The API server cannot be reached.

@@ -18,7 +18,7 @@ use super::{
     metrics::EdgeMetrics,
     proxy::{Proxy, RETRY},
     read_response,
-    scheme::Scheme,
+    scheme::EdgeScheme,
     target::{CachedRead, ReadScope, RequestTarget},
     watch_slots::WatchSlots,
     watch_stream::{WatchContext, WatchStream},
@@ -35,7 +35,7 @@ pub(super) const LISTENER: &str = "edge";
 #[derive(Debug)]
 pub(super) struct EdgeApp {
     pub(super) node: Text,
-    pub(super) scheme: Scheme,
+    pub(super) scheme: EdgeScheme,
     pub(super) cache: Arc<EdgeCache>,
     pub(super) proxy: Proxy,
     pub(super) access: Arc<AccessReviews>,

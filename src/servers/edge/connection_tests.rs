@@ -17,7 +17,7 @@ use super::{
     metrics::EdgeMetrics,
     node_state::NodeState,
     proxy::Proxy,
-    scheme::Scheme,
+    scheme::EdgeScheme,
     tests::{TestedEdge, service},
     versions::Versions,
     watch_slots::WatchSlots,
@@ -48,7 +48,7 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
 
 #[tokio::test]
 async fn a15_l1_a_connection_that_is_closed_ends_its_watch() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let (address, _stop) = serve(edge.router.clone(), Health::default());
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = "GET /api/v1/services?watch=1 HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer good\r\n\r\n";
@@ -84,10 +84,10 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
 
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (api, health) = (Arc::new(ApiServer::new(&config).unwrap()), Health::default());
-    let state = NodeState::new("edge-1".into(), Scheme::KubeProxy);
+    let state = NodeState::new("edge-1".into(), EdgeScheme::KubeProxy);
     let app = EdgeApp {
         node: "edge-1".into(),
-        scheme: Scheme::KubeProxy,
+        scheme: EdgeScheme::KubeProxy,
         cache: Arc::new(EdgeCache::new(state, Versions::from(1))),
         proxy: Proxy::new(api.clone(), health.clone()),
         access: Arc::new(AccessReviews::new(api)),

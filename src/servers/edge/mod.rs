@@ -67,4 +67,4 @@ pub use local_pods::{KubeletOptions, LocalPodsSource};
 pub use options::{EdgeOptions, EdgeTls};
 pub use part::part;
 pub use permissions::permissions;
-pub use scheme::Scheme;
+pub use scheme::EdgeScheme;

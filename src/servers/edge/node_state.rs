@@ -10,7 +10,7 @@ use super::{
     label_readers::LabelReaders,
     overlay::{Overlay, OverlayPhase},
     raw_object::{ObjectName, RawObject},
-    scheme::{Scheme, Surroundings},
+    scheme::{EdgeScheme, Surroundings},
     served_object::ServedObject,
     state_record::StateRecord,
     upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},
@@ -45,7 +45,7 @@ pub(super) struct NodeChanges {
 /// clients: an event touches the Services that it can affect, and no others.
 #[derive(Debug)]
 pub(super) struct NodeState {
-    scheme: Scheme,
+    scheme: EdgeScheme,
     around: Surroundings,
     objects: BTreeMap<Resource, BTreeMap<ObjectName, Arc<RawObject>>>,
     /// Of every Service, what a scheme reads.
@@ -82,7 +82,7 @@ impl Affected {
 
 impl NodeState {
     /// The state of a node about which nothing is known yet.
-    pub(super) fn new(node: Text, scheme: Scheme) -> Self {
+    pub(super) fn new(node: Text, scheme: EdgeScheme) -> Self {
         let around = Surroundings { node, ..Surroundings::default() };
         Self {
             scheme,
@@ -97,8 +97,8 @@ impl NodeState {
     }
 
     /// The resources of the API server that a scheme needs.
-    pub(super) fn watched(scheme: Scheme) -> impl Iterator<Item = Resource> {
-        let of_scheme = (scheme == Scheme::OpenYurt).then_some(ResourceReader::EdgeOfOpenYurt);
+    pub(super) fn watched(scheme: EdgeScheme) -> impl Iterator<Item = Resource> {
+        let of_scheme = (scheme == EdgeScheme::OpenYurt).then_some(ResourceReader::EdgeOfOpenYurt);
         Resource::read_by(ResourceReader::Edge).chain(of_scheme.into_iter().flat_map(Resource::read_by))
     }
 

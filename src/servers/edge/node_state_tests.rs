@@ -8,7 +8,7 @@ use super::{
     node_state::NodeState,
     raw_object::ObjectName,
     saved_state::SavedState,
-    scheme::Scheme,
+    scheme::EdgeScheme,
     selection::Selection,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
@@ -31,7 +31,7 @@ struct Tested {
 
 impl Tested {
     /// A state for which all resources were listed, as they are here.
-    fn new(scheme: Scheme, objects: &[Value]) -> Self {
+    fn new(scheme: EdgeScheme, objects: &[Value]) -> Self {
         let mut tested = Self {
             state: NodeState::new(OWN.into(), scheme),
             caches: BTreeMap::new(),
@@ -144,7 +144,7 @@ const REGION: &[(&str, &str)] = &[("topologyKeys", r#"["region"]"#)];
 /// The fixture of A14: two Services, with endpoints on three nodes in two regions.
 fn regions() -> Tested {
     Tested::new(
-        Scheme::SuperEdge,
+        EdgeScheme::SuperEdge,
         &[
             node(OWN, &[("region", "1")]),
             node("node-1", &[("region", "1")]),
@@ -227,7 +227,7 @@ fn a15_t1_a_slice_belongs_to_the_service_of_its_label() {
     let on_both = [("10.0.0.1", OWN), ("10.0.0.2", "node-2")];
     let long = "a-name-that-is-cut-because-it-has-fifty-eight-characters-xy";
     let tested = Tested::new(
-        Scheme::SuperEdge,
+        EdgeScheme::SuperEdge,
         &[
             node(OWN, &[("region", "1")]),
             node("node-2", &[("region", "2")]),
@@ -256,7 +256,7 @@ fn a15_t1_a_slice_belongs_to_the_service_of_its_label() {
 
 #[test]
 fn a15_t4_l4_clients_see_nothing_before_everything_was_listed() {
-    let mut state = NodeState::new(OWN.into(), Scheme::SuperEdge);
+    let mut state = NodeState::new(OWN.into(), EdgeScheme::SuperEdge);
     let list = |resource, objects: &[Value]| UpstreamEvent::Replace(resource, objects.iter().map(read).collect());
     let on_both = slice("web-1", "web", &[("10.0.0.1", OWN), ("10.0.0.2", "node-2")]);
     for event in [
@@ -294,7 +294,7 @@ fn a15_t13_a_node_label_touches_the_services_whose_keys_it_meets() {
         objects.push(service(&name, &[("topologyKeys", keys)]));
         objects.push(slice(&format!("{name}-1"), &name, &[("10.0.0.1", if i < 10 { "a" } else { "b" })]));
     }
-    let mut tested = Tested::new(Scheme::SuperEdge, &objects);
+    let mut tested = Tested::new(EdgeScheme::SuperEdge, &objects);
     tested.events();
     for (change, decisions, events) in [
         // The five Services with this key and an endpoint on the node.
@@ -326,7 +326,7 @@ fn a15_l3_what_a_list_does_not_have_was_deleted() {
 #[test]
 fn endpoints_without_a_node_and_empty_slices_are_cases() {
     let tested = Tested::new(
-        Scheme::SuperEdge,
+        EdgeScheme::SuperEdge,
         &[
             node(OWN, &[("region", "1")]),
             service("web", REGION),
@@ -344,7 +344,7 @@ fn endpoints_without_a_node_and_empty_slices_are_cases() {
 #[test]
 fn a_slice_that_changes_its_service_is_decided_about_anew() {
     let mut tested = Tested::new(
-        Scheme::SuperEdge,
+        EdgeScheme::SuperEdge,
         &[
             node(OWN, &[("region", "1")]),
             node("b", &[("region", "2")]),
@@ -371,7 +371,7 @@ fn openyurt_follows_the_pool_of_the_node() {
     let pool = |name: &str, nodes: &[&str]| json!({ "kind": "NodePool", "metadata": { "name": name }, "status": { "nodes": nodes } });
     let in_pool = |name: &str| node(OWN, &[("apps.openyurt.io/nodepool", name)]);
     let mut tested = Tested::new(
-        Scheme::OpenYurt,
+        EdgeScheme::OpenYurt,
         &[
             in_pool("p"),
             service("fenced", &[("openyurt.io/topologyKeys", "openyurt.io/nodepool")]),
@@ -402,7 +402,7 @@ fn openyurt_hides_services_of_other_pools() {
         object
     };
     let in_pool = |name: &str| node(OWN, &[("apps.openyurt.io/nodepool", name)]);
-    let mut tested = Tested::new(Scheme::OpenYurt, &[in_pool("p"), node_port("p")]);
+    let mut tested = Tested::new(EdgeScheme::OpenYurt, &[in_pool("p"), node_port("p")]);
     tested.events();
     let mut rows = Vec::new();
     for change in [node_port("q"), node_port("q,p"), in_pool("z"), in_pool("q")] {
@@ -416,7 +416,7 @@ fn openyurt_hides_services_of_other_pools() {
 #[test]
 fn kube_proxy_sees_everything() {
     let mut tested = Tested::new(
-        Scheme::KubeProxy,
+        EdgeScheme::KubeProxy,
         &[node(OWN, &[]), service("web", REGION), slice("web-1", "web", &[("10.0.0.1", "b"), ("10.0.0.2", "")])],
     );
     tested.events();
@@ -457,7 +457,7 @@ fn the_same_state_is_built_again_from_its_records() {
         UpstreamEvent::Delete(Resource::Node, ObjectName::new("", "far")),
         UpstreamEvent::Replace(Resource::Service, vec![read(&service("[\"a\"]"))]),
     ];
-    let mut state = NodeState::new(OWN.into(), Scheme::SuperEdge);
+    let mut state = NodeState::new(OWN.into(), EdgeScheme::SuperEdge);
     let mut saved = SavedState::default();
     let mut counts = Vec::new();
     for event in events {
@@ -482,7 +482,7 @@ fn the_same_state_is_built_again_from_its_records() {
         all.sort();
         all
     };
-    let mut again = NodeState::new(OWN.into(), Scheme::SuperEdge);
+    let mut again = NodeState::new(OWN.into(), EdgeScheme::SuperEdge);
     for list in saved.into_lists() {
         again.apply(list);
     }

@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::{local_pods::LocalPodsSource, scheme::Scheme};
+use super::{local_pods::LocalPodsSource, scheme::EdgeScheme};
 use crate::model::Text;
 
 /// Options of the node proxy.
@@ -14,7 +14,7 @@ pub struct EdgeOptions {
     /// The name of the node.
     pub node: Text,
     /// What is removed from what its clients see.
-    pub scheme: Scheme,
+    pub scheme: EdgeScheme,
     /// Context of the kubeconfig; default: the current one.
     pub context: Option<String>,
     /// Path of the kubeconfig; default: `KUBECONFIG`, `~/.kube/config` or the service account of the pod.

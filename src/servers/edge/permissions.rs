@@ -1,13 +1,13 @@
 //! The permissions of the node proxy in a cluster, from which its role is derived.
 
-use super::scheme::Scheme;
+use super::scheme::EdgeScheme;
 use crate::model::{ResourceReader, permission::Permission};
 
 /// The permissions of the node proxy itself: it lists and watches what it caches. Everything else happens with the
 /// credentials of its clients.
-pub fn permissions(scheme: Scheme) -> Vec<Permission> {
+pub fn permissions(scheme: EdgeScheme) -> Vec<Permission> {
     let mut all = Permission::reads(ResourceReader::Edge);
-    if scheme == Scheme::OpenYurt {
+    if scheme == EdgeScheme::OpenYurt {
         all.extend(Permission::reads(ResourceReader::EdgeOfOpenYurt));
     }
     all
@@ -30,9 +30,9 @@ mod tests {
         let of = |group: &str, resources: &str| (group.to_owned(), resources.to_owned());
         let core = of("", "services nodes endpoints namespaces");
         let mut want = vec![core, of("discovery.k8s.io", "endpointslices")];
-        assert_eq!(rules(Scheme::SuperEdge), want);
-        assert_eq!(rules(Scheme::KubeProxy), want);
+        assert_eq!(rules(EdgeScheme::SuperEdge), want);
+        assert_eq!(rules(EdgeScheme::KubeProxy), want);
         want.push(of("apps.openyurt.io", "nodepools"));
-        assert_eq!(rules(Scheme::OpenYurt), want);
+        assert_eq!(rules(EdgeScheme::OpenYurt), want);
     }
 }

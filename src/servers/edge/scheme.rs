@@ -10,7 +10,7 @@ use crate::{
 
 /// What is removed from what the proxies of a node see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
+pub enum EdgeScheme {
     /// Nothing: kube-proxy decides by itself.
     KubeProxy,
     /// What SuperEdge's application-grid-wrapper removes.
@@ -30,7 +30,7 @@ pub(super) struct Surroundings {
     pub(super) pools: BTreeMap<Text, NodePool>,
 }
 
-impl Scheme {
+impl EdgeScheme {
     /// Whether clients see less of the resource than the API server has.
     pub(super) fn prunes(self, resource: Resource) -> bool {
         match resource {

@@ -25,7 +25,7 @@ use super::{
     metrics::EdgeMetrics,
     node_state::NodeState,
     proxy::Proxy,
-    scheme::Scheme,
+    scheme::EdgeScheme,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
     watch_slots::WatchSlots,
@@ -78,7 +78,7 @@ impl FakeApiServer {
 
 impl TestedEdge {
     /// A proxy that has listed everything.
-    pub(super) fn new(scheme: Scheme) -> Self {
+    pub(super) fn new(scheme: EdgeScheme) -> Self {
         let edge = Self::unlisted(scheme);
         for resource in NodeState::watched(scheme).collect::<Vec<_>>() {
             let of_resource = objects().into_iter().filter(|object| object["kind"] == resource.kind());
@@ -88,7 +88,7 @@ impl TestedEdge {
         edge
     }
 
-    fn unlisted(scheme: Scheme) -> Self {
+    fn unlisted(scheme: EdgeScheme) -> Self {
         let fake = Arc::<FakeApiServer>::default();
         let answers = fake.clone();
         let base = "https://192.0.2.1:6443/cluster-a/".parse().unwrap();
@@ -179,7 +179,7 @@ fn objects() -> Vec<Value> {
 
 #[tokio::test]
 async fn a15_s1_without_credentials_a_request_reaches_nothing_but_health() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     for path in ["/healthz", "/livez"] {
         assert_eq!(edge.get(path, &[]).await.0, 200, "{path}");
     }
@@ -194,7 +194,7 @@ async fn a15_s1_without_credentials_a_request_reaches_nothing_but_health() {
 
 #[tokio::test]
 async fn the_api_server_decides_who_may_read() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     for (headers, want) in [
         (&[GOOD][..], (200, Value::Null)),
         (&[POOR], (403, json!("Forbidden"))),
@@ -219,7 +219,7 @@ async fn the_api_server_decides_who_may_read() {
 
 #[tokio::test]
 async fn everything_else_goes_to_the_api_server_with_the_credentials_of_the_client() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     for (method, path) in [
         (Method::GET, "/api/v1/secrets"),
         (Method::POST, "/apis/events.k8s.io/v1/namespaces/default/events"),
@@ -236,7 +236,7 @@ async fn everything_else_goes_to_the_api_server_with_the_credentials_of_the_clie
 
 #[tokio::test]
 async fn what_is_read_is_pruned() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let (code, list) = edge.get(SLICES, &[GOOD]).await;
     assert_eq!(
         (code, &list["kind"], &list["apiVersion"]),
@@ -270,15 +270,15 @@ async fn a15_p13_p15_other_forms_come_from_the_api_server_unless_it_would_send_e
     let upstream = |path: &str| (200, json!(format!("/cluster-a{path}")));
     let cached = (200, Value::Null);
     for (scheme, is_away, path, accept, want) in [
-        (Scheme::SuperEdge, false, SLICES, TABLE, upstream(SLICES)),
-        (Scheme::SuperEdge, true, SLICES, TABLE, cached.clone()),
-        (Scheme::SuperEdge, false, SLICES, METADATA, upstream(SLICES)),
-        (Scheme::SuperEdge, true, SLICES, METADATA, (406, Value::Null)),
-        (Scheme::SuperEdge, false, SLICES, PROTOBUF, (406, Value::Null)),
-        (Scheme::SuperEdge, false, SERVICES, PROTOBUF, upstream(SERVICES)),
-        (Scheme::OpenYurt, false, SERVICES, PROTOBUF, (406, Value::Null)),
-        (Scheme::KubeProxy, false, SLICES, PROTOBUF, upstream(SLICES)),
-        (Scheme::KubeProxy, true, SLICES, PROTOBUF, (406, Value::Null)),
+        (EdgeScheme::SuperEdge, false, SLICES, TABLE, upstream(SLICES)),
+        (EdgeScheme::SuperEdge, true, SLICES, TABLE, cached.clone()),
+        (EdgeScheme::SuperEdge, false, SLICES, METADATA, upstream(SLICES)),
+        (EdgeScheme::SuperEdge, true, SLICES, METADATA, (406, Value::Null)),
+        (EdgeScheme::SuperEdge, false, SLICES, PROTOBUF, (406, Value::Null)),
+        (EdgeScheme::SuperEdge, false, SERVICES, PROTOBUF, upstream(SERVICES)),
+        (EdgeScheme::OpenYurt, false, SERVICES, PROTOBUF, (406, Value::Null)),
+        (EdgeScheme::KubeProxy, false, SLICES, PROTOBUF, upstream(SLICES)),
+        (EdgeScheme::KubeProxy, true, SLICES, PROTOBUF, (406, Value::Null)),
     ] {
         let edge = TestedEdge::new(scheme);
         edge.get(path, &[GOOD]).await;
@@ -290,7 +290,7 @@ async fn a15_p13_p15_other_forms_come_from_the_api_server_unless_it_would_send_e
 
 #[tokio::test(start_paused = true)]
 async fn while_the_api_server_is_away_clients_read_what_they_could_read() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     edge.get(SERVICES, &[GOOD]).await;
     edge.get(SERVICES, &[POOR]).await;
     edge.api.is_away.store(true, Ordering::Relaxed);
@@ -318,7 +318,7 @@ async fn while_the_api_server_is_away_clients_read_what_they_could_read() {
 
 #[tokio::test]
 async fn a15_l4_nothing_is_served_before_everything_was_listed() {
-    let edge = TestedEdge::unlisted(Scheme::SuperEdge);
+    let edge = TestedEdge::unlisted(EdgeScheme::SuperEdge);
     edge.cache.apply(UpstreamEvent::Replace(Resource::Service, Vec::new()));
     for path in [SERVICES, SLICES, "/readyz", "/api/v1/services?watch=true"] {
         let (code, body) = edge.get(path, &[GOOD]).await;
@@ -338,7 +338,7 @@ fn pair(kind: &str, name: &str) -> (String, String) {
 
 #[tokio::test(start_paused = true)]
 async fn a15_p1_p4_a_watch_begins_as_asked_and_goes_on() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let now = edge.cache.version();
     for (query, want) in [
         ("watch=1", vec![pair("ADDED", "web")]),
@@ -350,7 +350,7 @@ async fn a15_p1_p4_a_watch_begins_as_asked_and_goes_on() {
         ),
         ("watch=1&labelSelector=app%3Dother", vec![]),
     ] {
-        let edge = TestedEdge::new(Scheme::SuperEdge);
+        let edge = TestedEdge::new(EdgeScheme::SuperEdge);
         let mut events = edge.watch(&format!("{SERVICES}?{query}")).await;
         edge.put(&service("api", &json!({ "app": "other" })));
         let mut seen = Vec::new();
@@ -372,7 +372,7 @@ async fn a15_p1_p4_a_watch_begins_as_asked_and_goes_on() {
 
 #[tokio::test(start_paused = true)]
 async fn a15_p8_a_watch_has_bookmarks_and_ends_in_time() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let now = edge.cache.version();
     let begin = tokio::time::Instant::now();
     let path = format!("{SERVICES}?watch=1&resourceVersion={now}&allowWatchBookmarks=true&timeoutSeconds=150");
@@ -387,7 +387,7 @@ async fn a15_p8_a_watch_has_bookmarks_and_ends_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_ends_in_time_while_there_is_always_another_event() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let mut events = edge.watch(&format!("{SERVICES}?watch=1&timeoutSeconds=5")).await;
     let mut count = 0;
     loop {
@@ -403,7 +403,7 @@ async fn a_watch_ends_in_time_while_there_is_always_another_event() {
 
 #[tokio::test]
 async fn a15_p5_a_watch_from_a_forgotten_version_ends_with_an_error() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let newer = edge.cache.version() + 1;
     for version in [1, START, newer] {
         let events: Vec<Value> =
@@ -418,7 +418,7 @@ async fn a15_p5_a_watch_from_a_forgotten_version_ends_with_an_error() {
 
 #[tokio::test]
 async fn a15_l1_a_watch_ends_with_its_client_and_leaves_nothing() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     for _ in 0..3 {
         let mut events = edge.watch(&format!("{SERVICES}?watch=1")).await;
         events.next().await.unwrap();
@@ -430,7 +430,7 @@ async fn a15_l1_a_watch_ends_with_its_client_and_leaves_nothing() {
 
 #[tokio::test]
 async fn watches_are_limited() {
-    let edge = TestedEdge::new(Scheme::SuperEdge);
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let mut open = Vec::new();
     for _ in 0..256 {
         open.push(edge.watch(&format!("{SERVICES}?watch=1")).await);

@@ -47,7 +47,7 @@ fn objects_of(file: &Path, namespace: &str) -> impl Iterator<Item = (ObjectKey, 
 }
 
 /// The key of an object, in `namespace` if the object is in one and does not name it.
-fn placed(key: ObjectKey, namespace: &str) -> ObjectKey {
+pub(super) fn placed(key: ObjectKey, namespace: &str) -> ObjectKey {
     let is_node = key.kind == Resource::Node.kind();
     if is_node || !key.namespace.is_empty() { key } else { ObjectKey { namespace: Text::new(namespace), ..key } }
 }

@@ -16,6 +16,7 @@ use super::{
     input_paths::open,
     messages,
     progress_line::ProgressLine,
+    refused_objects,
     service_choice::{ChoiceArgs, ServiceChoice},
 };
 use crate::{
@@ -52,8 +53,8 @@ pub(super) struct InputArgs {
     #[arg(long, value_name = "ZONE", value_delimiter = ',')]
     zones: Vec<Text>,
     /// The files contain all objects of the cluster: what is not there does not exist. Without this option, nothing is
-    /// concluded from a kind (Services, Pods, Nodes, Endpoints) that the files have no object of. A live cluster is always
-    /// complete.
+    /// concluded about a namespace of which the files have no object of a kind (Services, Pods, Endpoints), nor about Nodes if
+    /// the files have none. A live cluster is always complete.
     #[arg(long, conflicts_with_all = ["context", "kubeconfig"])]
     complete: bool,
     #[command(flatten)]
@@ -98,6 +99,12 @@ pub(super) struct InputObjects {
 }
 
 impl InputObjects {
+    /// Reports the objects that an API server would refuse.
+    pub(super) fn report_refused(&mut self) {
+        let refused = refused_objects::finding(&self.files, &self.namespace, &self.inventory.problems);
+        self.inventory.problems.extend(refused);
+    }
+
     /// The index of all objects.
     pub(super) fn index(&self) -> Index<'_> {
         let mut index = if self.is_part { self.inventory.index_of_part() } else { self.inventory.index() };

@@ -4,7 +4,7 @@ use std::{fmt::Write, sync::Arc};
 
 use crate::{
     engine::{phrase::clip, profile::Profile, reason::Reason},
-    model::{Labels, Pod, PodPhase, PodReadiness, Service, ServiceType},
+    model::{Labels, Pod, PodPhase, PodReadiness, Service, ServiceType, Text},
 };
 
 /// The pods that `service` selects: same namespace, labels that match. Without a selector, none.
@@ -55,6 +55,30 @@ pub(crate) fn published_hostname<'a>(pod: &'a Pod, service: &Service) -> Option<
 /// The most containers and readiness gates of a pod that are named.
 const NAMED: usize = 4;
 
+/// Until when a pod with scheduling gates waits, in a sentence; `None` for other pods. It has no address before.
+pub(crate) fn gated_detail(pod: &Pod) -> Option<String> {
+    match &pod.readiness {
+        PodReadiness::NotReady(why) if why.scheduling_gated => {
+            Some(format!("the pod waits until {}", gates_text(&why.scheduling_gates)))
+        }
+        _ => None,
+    }
+}
+
+/// `the scheduling gate example.com/a is removed`.
+fn gates_text(names: &[Text]) -> String {
+    let named: Vec<&str> = names.iter().take(NAMED).map(|name| clip(name)).collect();
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match names.len() {
+        0 => "its scheduling gates are removed".to_owned(),
+        1 => format!("the scheduling gate {} is removed", named.concat()),
+        _ => format!("the scheduling gates {}{more} are removed", named.join(", ")),
+    }
+}
+
 /// Why the pod is not ready by its own status, in a sentence; empty if it is ready.
 pub(crate) fn not_ready_detail(pod: &Pod) -> String {
     let PodReadiness::NotReady(why) = &pod.readiness else { return String::new() };
@@ -64,7 +88,8 @@ pub(crate) fn not_ready_detail(pod: &Pod) -> String {
         (status, reason) => format!("condition Ready is {status} ({reason})"),
     };
     if why.scheduling_gated {
-        text.push_str("; it waits until its schedulingGates are removed");
+        text.push_str("; it waits until ");
+        text.push_str(&gates_text(&why.scheduling_gates));
     } else if why.unscheduled {
         text.push_str("; it waits for a node");
     }

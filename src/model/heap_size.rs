@@ -153,7 +153,7 @@ heap_size_of_fields! {
     HintName { name }
     Hints { for_zones, for_nodes }
     Node { name, labels, taints; ready, cpu_nano, unschedulable }
-    NotReadyDetail { status, reason, containers, gates; unscheduled, scheduling_gated }
+    NotReadyDetail { status, reason, scheduling_gates, containers, gates; unscheduled, scheduling_gated }
     ObjectMeta {
         name, generate_name, namespace, self_link, uid, resource_version, labels, annotations, owner_references, finalizers;
         generation, creation_timestamp, deletion_timestamp, deletion_grace_period_seconds

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, de::IgnoredAny};
+use serde::{Deserialize, Deserializer};
 
 use super::{
-    Labels, ObjectKey, ObjectRef, OwnerReference, PodIp, Text,
-    wire::{Present, nullable},
+    Labels, ObjectKey, ObjectRef, OwnerReference, PodIp, Resource, Text,
+    wire::{Present, kind_of, nullable},
 };
 
 /// `status.phase`.
@@ -55,6 +55,8 @@ pub struct NotReadyDetail {
     pub unscheduled: bool,
     /// Whether it waits until its scheduling gates are removed: the scheduler does not look for a node before.
     pub scheduling_gated: bool,
+    /// The names of its scheduling gates.
+    pub scheduling_gates: Vec<Text>,
     /// Containers that are not ready, each with the reason it waits or ended for.
     pub containers: Vec<(Text, Text)>,
     /// Readiness gates whose condition is not true.
@@ -136,12 +138,18 @@ impl<'de> Deserialize<'de> for Pod {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct RawPod {
+    #[serde(rename = "kind", deserialize_with = "pod_kind")]
+    _kind: (),
     #[serde(deserialize_with = "nullable")]
     metadata: RawMeta,
     #[serde(deserialize_with = "nullable")]
     spec: RawSpec,
     #[serde(deserialize_with = "nullable")]
     status: RawStatus,
+}
+
+fn pod_kind<'de, D: Deserializer<'de>>(d: D) -> Result<(), D::Error> {
+    kind_of(d, Resource::Pod)
 }
 
 #[derive(Deserialize, Default)]
@@ -180,7 +188,15 @@ struct RawSpec {
     #[serde(deserialize_with = "nullable")]
     readiness_gates: Vec<RawGate>,
     #[serde(deserialize_with = "nullable")]
-    scheduling_gates: Vec<IgnoredAny>,
+    scheduling_gates: Vec<RawSchedulingGate>,
+}
+
+/// A scheduling gate as it is written, in a pod or in the template of a workload.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct RawSchedulingGate {
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) name: Text,
 }
 
 #[derive(Deserialize, Default)]
@@ -288,7 +304,7 @@ struct RawReason {
 
 impl From<RawPod> for Pod {
     fn from(raw: RawPod) -> Self {
-        let RawPod { metadata, spec, status } = raw;
+        let RawPod { metadata, spec, status, .. } = raw;
         let ready = status.conditions.iter().find(|c| c.kind == "Ready");
         let has_status = !status.is_empty();
         let readiness = if ready.is_some_and(|c| c.status == "True") {
@@ -341,6 +357,7 @@ fn why_not_ready(ready: Option<&RawCondition>, spec: &RawSpec, status: &RawStatu
         reason: ready.map(|c| c.reason.clone()).unwrap_or_default(),
         unscheduled: is_new || scheduled.is_some_and(|c| c.status != "True"),
         scheduling_gated: is_new || scheduled.is_some_and(|c| c.status != "True" && c.reason == "SchedulingGated"),
+        scheduling_gates: spec.scheduling_gates.iter().map(|gate| gate.name.clone()).collect(),
         containers: status
             .container_statuses
             .iter()

@@ -117,17 +117,15 @@ impl ExplainArgs {
             let meant = code_page::suggestion(text).map(|code| format!("; did you mean {code}?")).unwrap_or_default();
             bail!("no such Service, file or code: {text}; {NOTHING_TO_READ}{meant}");
         }
-        let objects = self.input.read(plugin)?;
+        let mut objects = self.input.read(plugin)?;
+        objects.report_refused();
         self.explain(&objects, format)
     }
 
     fn explain(&self, objects: &InputObjects, format: ExplainFormat) -> anyhow::Result<Outcome> {
         let mut index = objects.index();
         objects.choice.apply(&mut index)?;
-        if index.unknown().services {
-            // What Endpoints and slices without a Service are left over from is unknown.
-            index.retain(|e| e.service.is_some());
-        }
+        index.retain_known();
         let pods: Vec<&Pod> = objects.inventory.pods.iter().collect();
         let pod = self.pod.as_deref().map(|name| self.find(&pods, name)).transpose()?;
         let by_name = objects.choice.is_by_name();

@@ -1,4 +1,4 @@
-//! How many pods × ports are served, and what counts as a finding of an explanation.
+//! How many pod ports (ports of the Service, on one pod each) are served, and what counts as a finding of an explanation.
 
 use serde::Serialize;
 
@@ -11,13 +11,13 @@ use crate::{
     inventory::Findings,
 };
 
-/// How many pods × ports of how many Services are served.
+/// How many pod ports of how many Services are served: a pod counts once for each port of its Service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ServedTotals {
     /// Services.
     pub(super) services: usize,
-    /// Pods × ports of Services.
+    /// Pod ports.
     pub(super) pod_ports: usize,
     /// How many of those are ready in the slices of at least one address type, which kube-proxy reads.
     pub(super) served: usize,
@@ -39,7 +39,7 @@ impl ServedTotals {
     /// How much of a Service is served, such as `1 of 2`.
     pub(super) fn short(self, explanation: &Explanation) -> String {
         // Where a Service has one port, these are pods.
-        let unit = if explanation.summary.ports > 1 { " pods x ports" } else { "" };
+        let unit = if explanation.summary.ports > 1 { " pod ports" } else { "" };
         match self.pod_ports {
             0 => without_pods(explanation).to_owned(),
             all if self.stale_addresses > 0 => {
@@ -53,19 +53,19 @@ impl ServedTotals {
     pub(super) fn long(self, explanation: &Explanation) -> String {
         let account = match self.pod_ports {
             0 => without_pods(explanation).to_owned(),
-            all if explanation.summary.ports > 1 => format!("{} of {all} pods x ports served", self.served),
+            all if explanation.summary.ports > 1 => format!("{} of {all} pod ports served", self.served),
             all => format!("{} of {} served", self.served, counted(all, "pod")),
         };
         account + &self.and_stale()
     }
 
-    /// The pods × ports of all Services.
+    /// The pod ports of all Services.
     pub(super) fn text(self) -> String {
         let Self { pod_ports, served, .. } = self;
         if pod_ports == 0 {
             return format!("no pods known{}", self.and_stale());
         }
-        let all = if pod_ports == 1 { "1 pod x port".to_owned() } else { format!("{pod_ports} pods x ports") };
+        let all = counted(pod_ports, "pod port");
         format!("{all}: {served} served, {} not served{}", pod_ports - served, self.and_stale())
     }
 

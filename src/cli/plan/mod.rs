@@ -116,7 +116,8 @@ fn limit(text: &str) -> Result<Limit, String> {
 
 impl PlanArgs {
     pub(super) fn run(&self, plugin: bool) -> anyhow::Result<Outcome> {
-        let objects = self.input.read(plugin)?;
+        let mut objects = self.input.read(plugin)?;
+        objects.report_refused();
         let mut index = objects.index();
         objects.choice.apply(&mut index)?;
         ensure!(

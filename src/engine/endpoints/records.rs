@@ -29,6 +29,7 @@ pub(super) fn left_out(service: &Service, index: usize, pod: &Pod, reason: Reaso
             Reason::FamilyMismatch => format!("Endpoints list {} addresses only", family(service, pod).as_str()),
             // Where there is no `status.podIP` either, the reason says all.
             Reason::NoPodIp if pod.has_pod_ip => "status.podIPs is empty".into(),
+            Reason::NoPodIp => membership::gated_detail(pod).unwrap_or_default(),
             Reason::Terminating => "the pod is being deleted; Endpoints leave it out".into(),
             _ => String::new(),
         };

@@ -146,7 +146,8 @@ pub(super) fn no_address(job: &SliceJob<'_>, family: Family, index: usize, recor
     recorder.record(|| {
         let ips: Vec<_> = job.pods[index].ips.iter().map(|ip| clip(&ip.raw)).take(8).collect();
         let (reason, detail) = if ips.is_empty() {
-            (Reason::NoPodIp, "status.podIPs is empty".to_owned())
+            let detail = membership::gated_detail(job.pods[index]);
+            (Reason::NoPodIp, detail.unwrap_or_else(|| "status.podIPs is empty".to_owned()))
         } else if unparsable(job, family, job.pods[index]) {
             (Reason::UnparsablePodIp, format!("status.podIPs contains {}", ips.join(", ")))
         } else {

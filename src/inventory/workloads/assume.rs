@@ -132,14 +132,14 @@ fn pods_of(
     }
     let is_named = !is_daemon && !scheduling.node_name.is_empty();
     let place = |i: usize| match fitting.as_slice() {
-        _ if scheduling.gated => Place::Unscheduled,
+        _ if !scheduling.gates.is_empty() => Place::Unscheduled,
         [] if is_named => Place::Named(&scheduling.node_name),
         [] => Place::Unscheduled,
         nodes => Place::Node(nodes[i % nodes.len()]),
     };
     let places: Vec<Place<'_>> = (0..count).map(place).collect();
     maker.make(workload, &places, pods);
-    if scheduling.gated && number > 0 {
+    if !scheduling.gates.is_empty() && number > 0 {
         return WorkloadPods::Gated(number);
     }
     let waits = number == 0 || matches!(places.first(), Some(Place::Unscheduled));

@@ -153,7 +153,8 @@ fn prototype(workload: &Workload) -> Pod {
         ips: smallvec::SmallVec::new(),
         readiness: PodReadiness::NotReady(Box::new(NotReadyDetail {
             unscheduled: true,
-            scheduling_gated: template.scheduling.gated,
+            scheduling_gated: !template.scheduling.gates.is_empty(),
+            scheduling_gates: template.scheduling.gates.clone(),
             ..NotReadyDetail::default()
         })),
         has_status: true,

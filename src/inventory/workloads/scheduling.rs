@@ -16,8 +16,8 @@ pub struct Scheduling {
     pub required: Option<Vec<NodeTerm>>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
-    /// Whether it has `spec.schedulingGates`: it gets a node when they are removed.
-    pub gated: bool,
+    /// The names in `spec.schedulingGates`: it gets a node when they are removed.
+    pub gates: Vec<Text>,
 }
 
 /// A term of a node affinity: all of its requirements must hold. An empty term holds for no node.

@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use serde::{Deserialize, Deserializer, de::IgnoredAny};
+use serde::{Deserialize, Deserializer};
 
 use super::scheduling::{NodeTerm, Scheduling, Toleration};
-use crate::model::{ContainerPort, Labels, RawContainerPort, TargetPort, Text, protocol_or_tcp, wire::nullable};
+use crate::model::{
+    ContainerPort, Labels, RawContainerPort, RawSchedulingGate, TargetPort, Text, protocol_or_tcp, wire::nullable,
+};
 
 /// A pod template. Its name and namespace are ignored, as the controllers ignore them.
 #[derive(Clone, Debug, Default)]
@@ -98,7 +100,7 @@ struct RawSpec {
     #[serde(deserialize_with = "nullable")]
     tolerations: Vec<Toleration>,
     #[serde(deserialize_with = "nullable")]
-    scheduling_gates: Vec<IgnoredAny>,
+    scheduling_gates: Vec<RawSchedulingGate>,
 }
 
 #[derive(Deserialize, Default)]
@@ -193,7 +195,7 @@ impl From<RawTemplate> for PodTemplate {
                 node_selector: spec.node_selector,
                 required: spec.affinity.node_affinity.required.map(|r| r.node_selector_terms),
                 tolerations: spec.tolerations,
-                gated: !spec.scheduling_gates.is_empty(),
+                gates: spec.scheduling_gates.into_iter().map(|gate| gate.name).collect(),
             },
         }
     }

@@ -18,7 +18,7 @@ What to do
 CODE       FIX
 not-ready  Look at the condition, container or readiness gate named in the detail.
 
-1 Service, 2 pods x ports: 1 served, 1 not served
+1 Service, 2 pod ports: 1 served, 1 not served
 ";
     assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), (want, "", 1));
 }

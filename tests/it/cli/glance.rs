@@ -32,7 +32,7 @@ fn many_services_have_a_line_each_and_problems_come_first() {
     assert_eq!((first_words(&ran.out), ran.err.as_str(), ran.code), (all.to_vec(), "", 1), "{}", ran.out);
     let ran = roster(&["explain", SHOP, "--problems-only"]);
     assert_eq!((first_words(&ran.out), ran.code), (all[..3].to_vec(), 1), "{}", ran.out);
-    assert!(ran.out.contains("8 Services: 1 with errors, 2 with warnings; 17 pods x ports: 15 served"), "{}", ran.out);
+    assert!(ran.out.contains("8 Services: 1 with errors, 2 with warnings; 17 pod ports: 15 served"), "{}", ran.out);
     // The details are those of before.
     let wide = roster(&["explain", SHOP, "-o", "wide"]).out;
     assert_eq!(roster(&["explain", SHOP, "--wide"]).out, wide);
@@ -62,7 +62,7 @@ fn programs_are_answered_as_before_and_may_leave_out_what_is_fine() {
 fn one_service_is_a_grid_on_a_screen_only() {
     let ran = on_screen("100", &["explain", SHOP, "catalog"]);
     let want = "\
-shop/catalog: 5 of 6 pods x ports served
+shop/catalog: 5 of 6 pod ports served
   POD                       http 80 -> http  metrics 9102 -> metrics
   catalog-bjjctq5qrd-h4wjs  ready            ready
   catalog-bjjctq5qrd-x2j74  ready            ready

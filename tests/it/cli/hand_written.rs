@@ -35,7 +35,7 @@ fn the_last_line_and_the_exit_code_agree_with_the_findings() {
             "served",
             web() + &service("web", WEB),
             0,
-            &["web: 2 of 2 pods served\n", "1 Service, 2 pods x ports: 2 served, 0 not"][..],
+            &["web: 2 of 2 pods served\n", "1 Service, 2 pod ports: 2 served, 0 not"][..],
             "about",
         ),
         (
@@ -49,9 +49,7 @@ fn the_last_line_and_the_exit_code_agree_with_the_findings() {
             "the same of several Services",
             workload("StatefulSet", "serviceName: gone") + &service("web", WEB) + &service("more", WEB),
             1,
-            &[
-                "2 Services: none with problems; 2 pods x ports: 2 served, 0 not served; 1 warning about other objects\n",
-            ],
+            &["2 Services: none with problems; 2 pod ports: 2 served, 0 not served; 1 warning about other objects\n"],
             "no problems",
         ),
         (
@@ -88,14 +86,14 @@ fn the_last_line_and_the_exit_code_agree_with_the_findings() {
                 + &service("dns", "selector: {k8s-app: dns}, ports: [{port: 53}]")
                     .replace("name: dns", "name: dns, namespace: kube-system"),
             0,
-            &["info      not-checked  nothing in the input makes its pods in namespace kube-system"],
+            &["info      not-checked  the input has no Pods of its namespace"],
             "warning",
         ),
         (
             "a pod that nothing has run",
             POD.to_owned() + &service("web", WEB),
             0,
-            &["web: 1 of 1 pod served\n", "1 Service, 1 pod x port: 1 served"],
+            &["web: 1 of 1 pod served\n", "1 Service, 1 pod port: 1 served"],
             "no-pod-ip",
         ),
         (
@@ -205,4 +203,45 @@ fn a_path_is_enough() {
     let shop = super::data("shop.json");
     let by_path = roster(&["convert", "--to", "EndpointSlice", &shop]);
     assert_eq!(by_path.out, roster(&["convert", "--to", "EndpointSlice", "-f", &shop]).out);
+}
+
+#[test]
+fn what_an_api_server_refuses_is_not_all_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("web.yaml");
+    let path = file.display().to_string();
+    let manifests = POD.to_owned() + &service("web", WEB);
+    for (manifests, code, want) in [
+        (manifests.clone(), 0, None),
+        (
+            manifests.replace("kind: Service", "kind: Service\nspecs: {}"),
+            1,
+            Some("an API server would refuse Service web: /specs: "),
+        ),
+        // A cluster has accepted it.
+        (
+            manifests
+                .replace("kind: Service", "kind: Service\nspecs: {}")
+                .replace("{name: web}", "{name: web, uid: u}"),
+            // It has no protocol.
+            1,
+            None,
+        ),
+    ] {
+        fs::write(&file, &manifests).unwrap();
+        let ran = roster(&["explain", &path]);
+        let finding = ran.out.lines().find(|line| line.contains("refused-objects"));
+        assert_eq!((ran.code, finding.is_some()), (code, want.is_some()), "{manifests}\n{}", ran.out);
+        assert!(want.is_none_or(|want| finding.is_some_and(|line| line.contains(want))), "{}", ran.out);
+        let planned = roster(&["plan", &path]);
+        assert_eq!(planned.out.contains("refused-objects"), want.is_some(), "{}", planned.out);
+    }
+}
+
+#[test]
+fn a_pod_that_waits_names_its_gate() {
+    let gated = POD.replace("spec: {", "spec: {schedulingGates: [{name: example.com/quota}], ");
+    let ran = explain(&(gated + &service("web", WEB)));
+    let want = "the pod waits until the scheduling gate example.com/quota is removed";
+    assert!(ran.out.contains(want), "{}", ran.out);
 }

@@ -136,7 +136,7 @@ fn explain_counts_no_stale_address_as_served() {
     let table = roster_with(&["explain", "-f", "-", "-o", "wide"], &[], CLUSTER);
     assert!(table.out.contains("n/web: 1 of 1 pod served, 1 stale address\n"), "{}", table.out);
     assert!(
-        table.out.contains("1 pod x port: 1 served, 0 not served, 2 stale addresses; 1 warning about other objects\n"),
+        table.out.contains("1 pod port: 1 served, 0 not served, 2 stale addresses; 1 warning about other objects\n"),
         "{}",
         table.out
     );

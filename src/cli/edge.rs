@@ -14,6 +14,7 @@ use super::{
     outcome::Outcome,
     scheme_arg::SchemeArg,
     serve::{LogFormatArg, ServeOptions, address},
+    view::TopologyModeArg,
 };
 use crate::{
     runtime::{
@@ -23,7 +24,7 @@ use crate::{
         net::{Health, Server, ServerOptions, Socket, signals},
         telemetry::logs,
     },
-    servers::edge::{self, EdgeOptions, EdgeScheme, EdgeTls, KubeletOptions, LocalPodsSource},
+    servers::edge::{self, EdgeOptions, EdgeScheme, EdgeTls, NodeHealthOptions, PolledSource, PolledUrl},
 };
 
 /// How long an idle thread waits for work.
@@ -40,6 +41,16 @@ pub(crate) struct EdgeArgs {
     /// The program that the proxy stands for: what it removes from Services, Endpoints and EndpointSlices is removed
     #[arg(long, value_enum, default_value_t, value_name = "SCHEME")]
     scheme: SchemeArg,
+    /// How several keys of SuperEdge's scheme are read
+    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
+    topology_mode: TopologyModeArg,
+    /// Whether nodes are healthy: a URL or a file with a JSON object of their names and `true` or `false`. With SuperEdge's
+    /// scheme, endpoints on unhealthy nodes are removed, unless no others are left
+    #[arg(long, value_name = "URL|FILE")]
+    node_health: Option<String>,
+    /// How long the health of nodes counts after it was written last, in seconds. A file must be written again before
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "node_health", value_parser = clap::value_parser!(u32).range(1..))]
+    node_health_ttl: u32,
     /// Address of the proxy: a loopback address, unless it serves TLS
     #[arg(long, value_name = "ADDRESS", default_value_t = EdgeOptions::LISTEN, value_parser = address)]
     listen: SocketAddr,
@@ -60,7 +71,7 @@ pub(crate) struct EdgeArgs {
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// File in which resourceVersions are reserved, so that they rise across restarts even if the clock is set back. What is
-    /// known of the API server is saved in PATH.objects, so that the proxy can start while the API server is away
+    /// known of the API server is saved beside it, so that the proxy can start while the API server is away
     #[arg(long, value_name = "PATH")]
     state_file: Option<PathBuf>,
     /// The pods of the node, which are served as they are there while the API server is away: the URL of the kubelet, such as
@@ -146,25 +157,33 @@ impl EdgeArgs {
     }
 
     /// Where the pods of the node are.
-    fn local_pods(&self) -> anyhow::Result<Option<LocalPodsSource>> {
+    fn local_pods(&self) -> anyhow::Result<Option<PolledSource>> {
         let Some(text) = &self.local_pods else { return Ok(None) };
-        if !["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)) {
-            return Ok(Some(LocalPodsSource::File(text.into())));
-        }
-        let url: Uri = text.parse().with_context(|| format!("--local-pods: {text} is not a URL"))?;
-        let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-        let is_loopback = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
-        let is_plain = url.scheme_str() == Some("http");
-        if !is_loopback && (is_plain || self.kubelet_insecure_skip_tls_verify) {
-            bail!("--local-pods: {host} is not a loopback address: anybody on the way could say which pods there are");
-        }
-        Ok(Some(LocalPodsSource::Kubelet(KubeletOptions {
-            url,
+        let url = PolledUrl {
+            url: Uri::default(),
             ca: self.kubelet_ca_file.clone(),
             skips_verification: self.kubelet_insecure_skip_tls_verify,
             client_certificate: self.kubelet_client_certificate.clone().zip(self.kubelet_client_key.clone()),
             token_file: self.kubelet_token_file.clone(),
-        })))
+        };
+        polled_source("--local-pods", text, url).map(Some)
+    }
+
+    /// Where the health of nodes is.
+    fn node_health(&self) -> anyhow::Result<Option<NodeHealthOptions>> {
+        let Some(text) = &self.node_health else { return Ok(None) };
+        if self.scheme != SchemeArg::Superedge {
+            bail!("--node-health: only the scheme superedge reads the health of nodes");
+        }
+        let url = PolledUrl {
+            url: Uri::default(),
+            ca: None,
+            skips_verification: false,
+            client_certificate: None,
+            token_file: None,
+        };
+        let source = polled_source("--node-health", text, url)?;
+        Ok(Some(NodeHealthOptions { source, ttl: Duration::from_secs(self.node_health_ttl.into()) }))
     }
 
     fn options(&self) -> anyhow::Result<EdgeOptions> {
@@ -177,8 +196,25 @@ impl EdgeArgs {
             tls: files.map(|(certificate, key)| EdgeTls { certificate, key }),
             state_file: self.state_file.clone(),
             local_pods: self.local_pods()?,
+            node_health: self.node_health()?,
+            key_order: self.topology_mode.into(),
         })
     }
+}
+
+/// A file, or a URL with the credentials of `options`. Whoever can change what it says decides where traffic goes.
+fn polled_source(flag: &str, text: &str, options: PolledUrl) -> anyhow::Result<PolledSource> {
+    if !["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)) {
+        return Ok(PolledSource::File(text.into()));
+    }
+    let url: Uri = text.parse().with_context(|| format!("{flag}: {text} is not a URL"))?;
+    let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
+    let is_plain = url.scheme_str() == Some("http");
+    if !is_loopback && (is_plain || options.skips_verification) {
+        bail!("{flag}: {host} is not a loopback address: anybody on the way could change what it answers");
+    }
+    Ok(PolledSource::Url(PolledUrl { url, ..options }))
 }
 
 #[cfg(test)]
@@ -212,8 +248,8 @@ mod tests {
             let args = args.into_iter().chain(is_skipped.then_some(SKIP));
             let edge = Program::try_parse_from(args).map(|program| program.edge).unwrap();
             let kind = edge.local_pods().ok().flatten().map(|source| match source {
-                LocalPodsSource::File(_) => "file",
-                LocalPodsSource::Kubelet(_) => "kubelet",
+                PolledSource::File(_) => "file",
+                PolledSource::Url(_) => "kubelet",
             });
             assert_eq!(kind, want, "{source}");
         }

@@ -1,8 +1,10 @@
 //! `cargo xtask bench`: measures Roster beside the real Go controllers and kube-proxy on the same states in the same run,
-//! a whole cluster from one file, a directory of manifests, and the webhook beside a controller-runtime webhook.
+//! a whole cluster from one file, a directory of manifests, the webhook beside a controller-runtime webhook, and the node proxy.
 
+mod api_server;
 mod cluster;
 mod cost;
+mod edge;
 mod manifests;
 mod states;
 mod view;
@@ -52,6 +54,8 @@ pub(crate) enum What {
     Webhook,
     /// The webhook's copy of a whole cluster
     Watch,
+    /// The node proxy before a large cluster
+    Edge,
     /// What the webhook adds to the creation of a Service, as a real API server measures it
     Cost,
 }
@@ -89,6 +93,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     }
     if wants(What::Watch) {
         watch::run_watch(args.services, args.rounds.max(1), args.beside.as_deref(), &mut goals)?;
+    }
+    if wants(What::Edge) {
+        edge::run_edge(args.rounds.max(1), &mut goals)?;
     }
     if wants(What::Cost) {
         cost::run_cost(args.rounds.max(1), &mut goals)?;

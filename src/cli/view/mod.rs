@@ -33,7 +33,7 @@ use crate::{
     model::Text,
 };
 pub(super) use node_view::NodeView;
-pub(super) use scheme_args::SchemeArgs;
+pub(super) use scheme_args::{SchemeArgs, TopologyModeArg};
 pub(super) use view_input::ViewInput;
 
 /// Show which endpoints the proxy of a node uses, and why not the others.

@@ -38,12 +38,21 @@ pub(in crate::cli) struct SchemeArgs {
 
 /// A [`KeyOrder`], as an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum TopologyModeArg {
+pub(in crate::cli) enum TopologyModeArg {
     /// As SuperEdge does: an endpoint stays if its node agrees in any key
     #[default]
     Any,
     /// The first key with a ready endpoint decides, and all endpoints are used where no key has one
     Ordered,
+}
+
+impl From<TopologyModeArg> for KeyOrder {
+    fn from(mode: TopologyModeArg) -> Self {
+        match mode {
+            TopologyModeArg::Any => Self::AnyKey,
+            TopologyModeArg::Ordered => Self::Ordered,
+        }
+    }
 }
 
 /// A [`Family`], as an argument.
@@ -88,10 +97,7 @@ impl SchemeSettings<'_> {
             SchemeArg::Superedge => Scheme::SuperEdge {
                 substitutes_api_server: self.args.substitute_local_apiserver,
                 health: (!self.health.is_empty()).then_some(&self.health),
-                order: match self.args.topology_mode {
-                    TopologyModeArg::Any => KeyOrder::AnyKey,
-                    TopologyModeArg::Ordered => KeyOrder::Ordered,
-                },
+                order: self.args.topology_mode.into(),
             },
             SchemeArg::Openyurt => Scheme::OpenYurt {
                 pools: &inventory.node_pools,

@@ -22,6 +22,7 @@ use super::{
     versions::Versions,
     watch_slots::WatchSlots,
 };
+use crate::engine::view::KeyOrder;
 use crate::runtime::net::{Health, Server, ServerOptions, ServerPart, Socket};
 
 /// Serves a router on a socket, until the sender is dropped or sends.
@@ -84,7 +85,7 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
 
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (api, health) = (Arc::new(ApiServer::new(&config).unwrap()), Health::default());
-    let state = NodeState::new("edge-1".into(), EdgeScheme::KubeProxy);
+    let state = NodeState::new("edge-1".into(), EdgeScheme::KubeProxy, KeyOrder::AnyKey);
     let app = EdgeApp {
         node: "edge-1".into(),
         scheme: EdgeScheme::KubeProxy,

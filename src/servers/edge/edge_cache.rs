@@ -11,6 +11,7 @@ use super::{
     cached_resources::CACHED,
     event_ring::Expired,
     journal::Journal,
+    node_health::NodeHealth,
     node_state::{NodeChanges, NodeState, ServedChange},
     overlay::OverlayPhase,
     raw_object::ObjectName,
@@ -66,6 +67,11 @@ impl EdgeCache {
     /// Says when the pods of the own node count.
     pub(super) fn set_overlay(&self, phase: OverlayPhase) {
         self.update(|node| NodeChanges { served: node.set_overlay(phase), held: Vec::new() });
+    }
+
+    /// Takes the health of nodes, if it is known.
+    pub(super) fn set_node_health(&self, health: Option<NodeHealth>) {
+        self.update(|node| NodeChanges { served: node.set_node_health(health), held: Vec::new() });
     }
 
     /// From now on, what changes is in the journal before clients see it.

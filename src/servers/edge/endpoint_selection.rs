@@ -51,6 +51,14 @@ impl EndpointSelection {
         }
     }
 
+    /// Whether no endpoint is left.
+    pub(super) fn is_empty(&self) -> bool {
+        match self.replacement {
+            Some(_) => self.is_removed(0),
+            None => (0..self.endpoints().len()).all(|index| self.is_removed(index)),
+        }
+    }
+
     fn endpoints(&self) -> &[RawEndpoint] {
         self.raw.endpoints.as_ref().map_or(&[], |lists| &lists.endpoints)
     }

@@ -24,12 +24,17 @@ mod edge_cache;
 mod endpoint_lists;
 mod endpoint_selection;
 mod event_ring;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod journal;
 mod json_text;
 mod label_readers;
 mod list_options;
 mod local_pods;
 mod metrics;
+mod node_health;
+#[cfg(test)]
+mod node_health_tests;
 mod node_state;
 #[cfg(test)]
 mod node_state_tests;
@@ -38,6 +43,7 @@ mod overlay;
 mod part;
 mod permissions;
 mod persistence;
+mod polled_source;
 mod proxied_headers;
 mod proxy;
 mod raw_object;
@@ -63,8 +69,9 @@ mod watch_cache;
 mod watch_slots;
 mod watch_stream;
 
-pub use local_pods::{KubeletOptions, LocalPodsSource};
+pub use node_health::NodeHealthOptions;
 pub use options::{EdgeOptions, EdgeTls};
 pub use part::part;
 pub use permissions::permissions;
+pub use polled_source::{PolledSource, PolledUrl};
 pub use scheme::EdgeScheme;

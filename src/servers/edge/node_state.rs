@@ -8,6 +8,7 @@ use std::{
 use super::{
     endpoint_selection::EndpointSelection,
     label_readers::LabelReaders,
+    node_health::NodeHealth,
     overlay::{Overlay, OverlayPhase},
     raw_object::{ObjectName, RawObject},
     scheme::{EdgeScheme, Surroundings},
@@ -16,7 +17,7 @@ use super::{
     upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},
 };
 use crate::{
-    engine::membership,
+    engine::{membership, view::KeyOrder},
     model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
 };
 
@@ -82,8 +83,8 @@ impl Affected {
 
 impl NodeState {
     /// The state of a node about which nothing is known yet.
-    pub(super) fn new(node: Text, scheme: EdgeScheme) -> Self {
-        let around = Surroundings { node, ..Surroundings::default() };
+    pub(super) fn new(node: Text, scheme: EdgeScheme, order: KeyOrder) -> Self {
+        let around = Surroundings { node, order, ..Surroundings::default() };
         Self {
             scheme,
             around,
@@ -154,6 +155,23 @@ impl NodeState {
             return Vec::new();
         }
         self.decide_local(&[])
+    }
+
+    /// Takes the health of nodes; `None`: it is not known. Returns what clients see from now on.
+    pub(super) fn set_node_health(&mut self, health: Option<NodeHealth>) -> Vec<ServedChange> {
+        let before = std::mem::replace(&mut self.around.health, health);
+        if !self.awaited.is_empty() || self.scheme != EdgeScheme::SuperEdge {
+            return Vec::new();
+        }
+        let unhealthy = |health: &Option<NodeHealth>| -> BTreeSet<Text> {
+            let all = health.iter().flatten().filter(|(_, is_healthy)| !**is_healthy);
+            all.map(|(node, _)| node.clone()).collect()
+        };
+        let (before, after) = (unhealthy(&before), unhealthy(&self.around.health));
+        let changed: BTreeSet<Text> = before.symmetric_difference(&after).cloned().collect();
+        let services = self.services.keys().filter(|service| self.has_endpoint_in(service, &changed)).cloned();
+        let services = services.collect();
+        self.decide(Affected { services, ..Affected::default() })
     }
 
     /// The number of Services whose endpoints on the own node differ from what the API server last had.
@@ -340,9 +358,18 @@ impl NodeState {
     }
 
     fn has_endpoint_on(&self, service: &ObjectName, node: &Text) -> bool {
+        self.has_endpoint(service, |on| on == node)
+    }
+
+    fn has_endpoint_in(&self, service: &ObjectName, nodes: &BTreeSet<Text>) -> bool {
+        self.has_endpoint(service, |on| nodes.contains(on))
+    }
+
+    /// Whether a Service has an endpoint on one of these nodes.
+    fn has_endpoint(&self, service: &ObjectName, of: impl Fn(&Text) -> bool) -> bool {
         let is_on = |raw: &Arc<RawObject>| {
             let endpoints = raw.endpoints.iter().flat_map(|lists| &lists.endpoints);
-            endpoints.into_iter().any(|endpoint| endpoint.node.as_ref() == Some(node))
+            endpoints.into_iter().any(|endpoint| endpoint.node.as_ref().is_some_and(&of))
         };
         WITH_ENDPOINTS.iter().any(|resource| self.of_service(*resource, service).any(|(_, raw)| is_on(raw)))
     }

@@ -5,40 +5,39 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    node_state::NodeState,
+    node_health::NodeHealth,
+    node_state::{NodeState, ServedChange},
     raw_object::ObjectName,
-    saved_state::SavedState,
     scheme::EdgeScheme,
     selection::Selection,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
     watch_cache::WatchCache,
 };
-use crate::model::Resource;
+use crate::{engine::view::KeyOrder, model::Resource};
 
-const OWN: &str = "hostname";
+pub(super) const OWN: &str = "hostname";
 const START: u64 = 1000;
 
 /// A state with caches behind it, as the server has them.
-struct Tested {
+pub(super) struct Tested {
     state: NodeState,
     caches: BTreeMap<Resource, WatchCache>,
     versions: Versions,
     seen: u64,
     /// How many decisions the last events took.
-    decisions: usize,
+    pub(super) decisions: usize,
 }
 
 impl Tested {
     /// A state for which all resources were listed, as they are here.
-    fn new(scheme: EdgeScheme, objects: &[Value]) -> Self {
-        let mut tested = Self {
-            state: NodeState::new(OWN.into(), scheme),
-            caches: BTreeMap::new(),
-            versions: Versions::from(START),
-            seen: START,
-            decisions: 0,
-        };
+    pub(super) fn new(scheme: EdgeScheme, objects: &[Value]) -> Self {
+        Self::of(NodeState::new(OWN.into(), scheme, KeyOrder::AnyKey), scheme, objects)
+    }
+
+    pub(super) fn of(state: NodeState, scheme: EdgeScheme, objects: &[Value]) -> Self {
+        let mut tested =
+            Self { state, caches: BTreeMap::new(), versions: Versions::from(START), seen: START, decisions: 0 };
         for resource in NodeState::watched(scheme).collect::<Vec<_>>() {
             let of_resource = objects.iter().filter(|o| o["kind"] == resource.kind());
             tested.take(UpstreamEvent::Replace(resource, of_resource.map(read).collect()));
@@ -46,8 +45,17 @@ impl Tested {
         tested
     }
 
-    fn take(&mut self, event: UpstreamEvent) {
+    pub(super) fn take(&mut self, event: UpstreamEvent) {
         let changes = self.state.apply(event).served;
+        self.serve(changes);
+    }
+
+    pub(super) fn set_health(&mut self, health: Option<NodeHealth>) {
+        let changes = self.state.set_node_health(health);
+        self.serve(changes);
+    }
+
+    fn serve(&mut self, changes: Vec<ServedChange>) {
         self.decisions += changes.len();
         for change in changes {
             let cache = self.caches.entry(change.resource).or_default();
@@ -55,17 +63,17 @@ impl Tested {
         }
     }
 
-    fn put(&mut self, object: &Value) {
+    pub(super) fn put(&mut self, object: &Value) {
         self.take(UpstreamEvent::Apply(read(object)));
     }
 
-    fn delete(&mut self, object: &Value) {
+    pub(super) fn delete(&mut self, object: &Value) {
         let UpstreamObject { resource, name, .. } = read(object);
         self.take(UpstreamEvent::Delete(resource, name));
     }
 
     /// The events since the last call: type, kind and name.
-    fn events(&mut self) -> Vec<String> {
+    pub(super) fn events(&mut self) -> Vec<String> {
         let now = self.versions.current();
         let mut all = Vec::new();
         for (resource, cache) in &self.caches {
@@ -83,7 +91,7 @@ impl Tested {
     }
 
     /// An object as clients see it.
-    fn object(&self, resource: Resource, name: &str) -> Option<Value> {
+    pub(super) fn object(&self, resource: Resource, name: &str) -> Option<Value> {
         let name = ObjectName::new("default", name);
         let served = self.caches.get(&resource)?.get(&name)?;
         let mut text = Vec::new();
@@ -92,7 +100,7 @@ impl Tested {
     }
 
     /// The addresses of an object as clients see them.
-    fn addresses(&self, resource: Resource, name: &str) -> Vec<String> {
+    pub(super) fn addresses(&self, resource: Resource, name: &str) -> Vec<String> {
         let object = self.object(resource, name).unwrap();
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let slices = list(&object["endpoints"]).into_iter().map(|e| e["addresses"][0].clone());
@@ -101,18 +109,18 @@ impl Tested {
     }
 }
 
-fn read(object: &Value) -> UpstreamObject {
+pub(super) fn read(object: &Value) -> UpstreamObject {
     let kind = object["kind"].as_str().unwrap();
     let resource = Resource::ALL.iter().find(|r| r.kind() == kind).copied().unwrap();
     UpstreamObject::read(resource, &object.to_string(), OWN).unwrap()
 }
 
-fn node(name: &str, labels: &[(&str, &str)]) -> Value {
+pub(super) fn node(name: &str, labels: &[(&str, &str)]) -> Value {
     let labels: BTreeMap<_, _> = labels.iter().copied().collect();
     json!({ "kind": "Node", "metadata": { "name": name, "labels": labels } })
 }
 
-fn service(name: &str, annotations: &[(&str, &str)]) -> Value {
+pub(super) fn service(name: &str, annotations: &[(&str, &str)]) -> Value {
     let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
     json!({ "kind": "Service", "metadata": { "name": name, "namespace": "default", "annotations": annotations } })
 }
@@ -127,7 +135,7 @@ fn endpoints(name: &str, addresses: &[(&str, &str)]) -> Value {
 }
 
 /// A slice with endpoints on nodes; the empty name is none.
-fn slice(name: &str, service: &str, endpoints: &[(&str, &str)]) -> Value {
+pub(super) fn slice(name: &str, service: &str, endpoints: &[(&str, &str)]) -> Value {
     let one = |(ip, node): &(&str, &str)| match *node {
         "" => json!({ "addresses": [ip] }),
         node => json!({ "addresses": [ip], "nodeName": node }),
@@ -139,7 +147,7 @@ fn slice(name: &str, service: &str, endpoints: &[(&str, &str)]) -> Value {
     })
 }
 
-const REGION: &[(&str, &str)] = &[("topologyKeys", r#"["region"]"#)];
+pub(super) const REGION: &[(&str, &str)] = &[("topologyKeys", r#"["region"]"#)];
 
 /// The fixture of A14: two Services, with endpoints on three nodes in two regions.
 fn regions() -> Tested {
@@ -256,7 +264,7 @@ fn a15_t1_a_slice_belongs_to_the_service_of_its_label() {
 
 #[test]
 fn a15_t4_l4_clients_see_nothing_before_everything_was_listed() {
-    let mut state = NodeState::new(OWN.into(), EdgeScheme::SuperEdge);
+    let mut state = NodeState::new(OWN.into(), EdgeScheme::SuperEdge, KeyOrder::AnyKey);
     let list = |resource, objects: &[Value]| UpstreamEvent::Replace(resource, objects.iter().map(read).collect());
     let on_both = slice("web-1", "web", &[("10.0.0.1", OWN), ("10.0.0.2", "node-2")]);
     for event in [
@@ -434,58 +442,4 @@ fn a_list_of_what_is_known_already_decides_nothing() {
     newer["metadata"]["resourceVersion"] = "7".into();
     tested.take(UpstreamEvent::Replace(Resource::Endpoints, vec![read(&again), read(&newer)]));
     assert_eq!((tested.decisions, tested.events()), (0, Vec::new()));
-}
-
-#[test]
-fn the_same_state_is_built_again_from_its_records() {
-    let service = |keys: &str| json!({"kind": "Service", "metadata": {"name": "web", "namespace": "default", "annotations": {"topologyKeys": keys}}});
-    let slice = |ips: &[&str]| {
-        let endpoints: Vec<Value> = ips.iter().map(|ip| json!({"addresses": [ip], "nodeName": OWN})).collect();
-        json!({"kind": "EndpointSlice", "addressType": "IPv4", "endpoints": endpoints, "metadata": {"name": "web-1",
-            "namespace": "default", "labels": {"kubernetes.io/service-name": "web"}}})
-    };
-    let events = [
-        UpstreamEvent::Replace(Resource::Service, vec![read(&service("[]"))]),
-        UpstreamEvent::Replace(Resource::Node, vec![read(&node(OWN, &[("a", "b")])), read(&node("far", &[]))]),
-        UpstreamEvent::Replace(Resource::EndpointSlice, vec![read(&slice(&["10.0.0.1"]))]),
-        UpstreamEvent::Apply(read(&slice(&["10.0.0.2"]))),
-        UpstreamEvent::Replace(Resource::Endpoints, vec![]),
-        UpstreamEvent::Apply(read(&slice(&["10.0.0.2"]))),
-        UpstreamEvent::Replace(Resource::Namespace, vec![]),
-        UpstreamEvent::Apply(read(&node("far", &[("a", "c")]))),
-        UpstreamEvent::Delete(Resource::Node, ObjectName::new("", "far")),
-        UpstreamEvent::Delete(Resource::Node, ObjectName::new("", "far")),
-        UpstreamEvent::Replace(Resource::Service, vec![read(&service("[\"a\"]"))]),
-    ];
-    let mut state = NodeState::new(OWN.into(), EdgeScheme::SuperEdge);
-    let mut saved = SavedState::default();
-    let mut counts = Vec::new();
-    for event in events {
-        let held = state.apply(event).held;
-        counts.push(held.len());
-        for record in held {
-            saved.take(record);
-        }
-    }
-    // The record that a resource was listed comes with its first list, and what stays as it is makes none.
-    assert_eq!(counts, [2, 3, 2, 1, 1, 0, 1, 1, 1, 0, 1]);
-    let lines = |state: &NodeState| {
-        let mut all: Vec<String> = state
-            .records()
-            .iter()
-            .map(|record| {
-                let mut text = String::new();
-                record.write(&mut text);
-                text
-            })
-            .collect();
-        all.sort();
-        all
-    };
-    let mut again = NodeState::new(OWN.into(), EdgeScheme::SuperEdge);
-    for list in saved.into_lists() {
-        again.apply(list);
-    }
-    assert_eq!(lines(&again), lines(&state));
-    assert_eq!(again.awaited().count(), 0);
 }

@@ -5,8 +5,8 @@ use std::{
     path::PathBuf,
 };
 
-use super::{local_pods::LocalPodsSource, scheme::EdgeScheme};
-use crate::model::Text;
+use super::{node_health::NodeHealthOptions, polled_source::PolledSource, scheme::EdgeScheme};
+use crate::{engine::view::KeyOrder, model::Text};
 
 /// Options of the node proxy.
 #[derive(Clone, Debug)]
@@ -15,17 +15,21 @@ pub struct EdgeOptions {
     pub node: Text,
     /// What is removed from what its clients see.
     pub scheme: EdgeScheme,
+    /// What the order of SuperEdge's keys means.
+    pub key_order: KeyOrder,
     /// Context of the kubeconfig; default: the current one.
     pub context: Option<String>,
     /// Path of the kubeconfig; default: `KUBECONFIG`, `~/.kube/config` or the service account of the pod.
     pub kubeconfig: Option<PathBuf>,
     /// TLS; `None`: plain HTTP.
     pub tls: Option<EdgeTls>,
-    /// The file in which resourceVersions are reserved; without one they depend on the clock. Beside it, `.objects`, is what
-    /// was last known of the API server: the proxy starts from it.
+    /// The file in which resourceVersions are reserved; without one they depend on the clock. Files beside it
+    /// have what was last known of the API server: the proxy starts from them.
     pub state_file: Option<PathBuf>,
     /// Where the pods of the node are: while the API server is away, they are served as they are there.
-    pub local_pods: Option<LocalPodsSource>,
+    pub local_pods: Option<PolledSource>,
+    /// The health of nodes: endpoints on unhealthy ones are removed.
+    pub node_health: Option<NodeHealthOptions>,
 }
 
 /// TLS of the node proxy: PEM files, which are read again when they change.

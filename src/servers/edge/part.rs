@@ -11,6 +11,7 @@ use super::{
     edge_cache::EdgeCache,
     local_pods,
     metrics::EdgeMetrics,
+    node_health,
     node_state::NodeState,
     options::{EdgeOptions, EdgeTls},
     persistence::Persistence,
@@ -55,7 +56,8 @@ pub async fn part(
     let client = kube::Client::try_from(config).with_context(|| format!("the client of {address}"))?;
 
     let (node, scheme) = (options.node.clone(), options.scheme);
-    let cache = Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme), versions(options, clock)));
+    let cache =
+        Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme, options.key_order), versions(options, clock)));
     let (metrics, slots) = (EdgeMetrics::default(), WatchSlots::default());
     health.metrics.register(|registry| metrics.register(registry, cache.clone(), slots.clone()));
 
@@ -68,6 +70,9 @@ pub async fn part(
     if let Some(source) = &options.local_pods {
         tasks.endless("the pods of the node", local_pods::follow(source.clone(), cache.clone()));
         tasks.endless("the probes of the API server", reachability::follow(api.clone(), cache.clone()));
+    }
+    if let Some(health) = &options.node_health {
+        tasks.endless("the health of nodes", node_health::follow(health.clone(), cache.clone()));
     }
     let synced = cache.clone();
     readiness.add("cache", move || synced.synced());

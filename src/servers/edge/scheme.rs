@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::endpoint_selection::EndpointSelection;
+use super::{endpoint_selection::EndpointSelection, node_health::NodeHealth};
 use crate::{
     engine::view::{GridView, KeyOrder, POOL_OF_NODE, PrunedObject, TopologyKeys, Viewpoint, YurtView},
     model::{NodePool, Nodes, Resource, Service, Text},
@@ -28,6 +28,10 @@ pub(super) struct Surroundings {
     pub(super) nodes: Nodes,
     /// All pools by name.
     pub(super) pools: BTreeMap<Text, NodePool>,
+    /// The health of nodes, if it is known.
+    pub(super) health: Option<NodeHealth>,
+    /// What the order of SuperEdge's keys means.
+    pub(super) order: KeyOrder,
 }
 
 impl EdgeScheme {
@@ -58,7 +62,15 @@ impl EdgeScheme {
             Self::KubeProxy => objects,
             Self::SuperEdge => {
                 let all: Vec<&EndpointSelection> = objects.iter().collect();
-                around.grid_view().prune(service, &all).into_iter().map(left).collect()
+                let prune =
+                    |grid: &GridView<'_>| -> Vec<_> { grid.prune(service, &all).into_iter().map(left).collect() };
+                let grid = around.grid_view();
+                let pruned = prune(&grid);
+                // Whoever finds all nodes unhealthy has lost its own connection, most likely.
+                if grid.health.is_some() && pruned.iter().all(EndpointSelection::is_empty) {
+                    return prune(&GridView { health: None, ..grid });
+                }
+                pruned
             }
             Self::OpenYurt => {
                 let pools = around.pools_of_node();
@@ -108,8 +120,8 @@ impl Surroundings {
             at: self.viewpoint(),
             nodes: &self.nodes,
             substitutes_api_server: true,
-            health: None,
-            order: KeyOrder::AnyKey,
+            health: self.health.as_ref(),
+            order: self.order,
         }
     }
 

@@ -3,16 +3,20 @@
 
 use std::{fs, path::Path};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     journal::Journal,
+    node_state::NodeState,
+    node_state_tests::{OWN, node, read},
     raw_object::ObjectName,
+    saved_state::SavedState,
+    scheme::EdgeScheme,
     state_files::{LoadedState, StateFiles},
     state_record::StateRecord,
     upstream_event::{UpstreamEvent, UpstreamObject},
 };
-use crate::model::Resource;
+use crate::{engine::view::KeyOrder, model::Resource};
 
 const NODE: &str = "edge-1";
 
@@ -40,7 +44,7 @@ fn known(loaded: &mut LoadedState) -> (Option<Vec<String>>, bool) {
         });
         lists
             .map(|object| {
-                let text: serde_json::Value = serde_json::from_str(&object.text()).unwrap();
+                let text: Value = serde_json::from_str(&object.text()).unwrap();
                 format!("{}={}", object.name.name, text["text"].as_str().unwrap())
             })
             .collect()
@@ -175,4 +179,58 @@ fn a_change_that_cannot_be_written_makes_a_snapshot_due() {
     journal.end_snapshot(files(dir).write_snapshot(generation, all).ok());
     assert!(!journal.is_snapshot_due());
     assert_eq!(load(dir), (some(&["a=1", "b=1", "c=1", "d=1", "e=1"]), false));
+}
+
+#[test]
+fn the_same_state_is_built_again_from_its_records() {
+    let service = |keys: &str| json!({"kind": "Service", "metadata": {"name": "web", "namespace": "default", "annotations": {"topologyKeys": keys}}});
+    let slice = |ips: &[&str]| {
+        let endpoints: Vec<Value> = ips.iter().map(|ip| json!({"addresses": [ip], "nodeName": OWN})).collect();
+        json!({"kind": "EndpointSlice", "addressType": "IPv4", "endpoints": endpoints, "metadata": {"name": "web-1",
+            "namespace": "default", "labels": {"kubernetes.io/service-name": "web"}}})
+    };
+    let events = [
+        UpstreamEvent::Replace(Resource::Service, vec![read(&service("[]"))]),
+        UpstreamEvent::Replace(Resource::Node, vec![read(&node(OWN, &[("a", "b")])), read(&node("far", &[]))]),
+        UpstreamEvent::Replace(Resource::EndpointSlice, vec![read(&slice(&["10.0.0.1"]))]),
+        UpstreamEvent::Apply(read(&slice(&["10.0.0.2"]))),
+        UpstreamEvent::Replace(Resource::Endpoints, vec![]),
+        UpstreamEvent::Apply(read(&slice(&["10.0.0.2"]))),
+        UpstreamEvent::Replace(Resource::Namespace, vec![]),
+        UpstreamEvent::Apply(read(&node("far", &[("a", "c")]))),
+        UpstreamEvent::Delete(Resource::Node, ObjectName::new("", "far")),
+        UpstreamEvent::Delete(Resource::Node, ObjectName::new("", "far")),
+        UpstreamEvent::Replace(Resource::Service, vec![read(&service("[\"a\"]"))]),
+    ];
+    let mut state = NodeState::new(OWN.into(), EdgeScheme::SuperEdge, KeyOrder::AnyKey);
+    let mut saved = SavedState::default();
+    let mut counts = Vec::new();
+    for event in events {
+        let held = state.apply(event).held;
+        counts.push(held.len());
+        for record in held {
+            saved.take(record);
+        }
+    }
+    // The record that a resource was listed comes with its first list, and what stays as it is makes none.
+    assert_eq!(counts, [2, 3, 2, 1, 1, 0, 1, 1, 1, 0, 1]);
+    let lines = |state: &NodeState| {
+        let mut all: Vec<String> = state
+            .records()
+            .iter()
+            .map(|record| {
+                let mut text = String::new();
+                record.write(&mut text);
+                text
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let mut again = NodeState::new(OWN.into(), EdgeScheme::SuperEdge, KeyOrder::AnyKey);
+    for list in saved.into_lists() {
+        again.apply(list);
+    }
+    assert_eq!(lines(&again), lines(&state));
+    assert_eq!(again.awaited().count(), 0);
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::model::Resource;
 
 /// How many digits of the checksum a line has: enough for damage, and short beside the text of an object.
-const DIGITS: usize = 16;
+pub(super) const DIGITS: usize = 16;
 /// The first word of the first record, with the version of the format.
 const HEAD: &str = "roster-edge-state-v1";
 /// The verbs of permissions.

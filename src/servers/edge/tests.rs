@@ -30,7 +30,7 @@ use super::{
     versions::Versions,
     watch_slots::WatchSlots,
 };
-use crate::{model::Resource, runtime::net::Health};
+use crate::{engine::view::KeyOrder, model::Resource, runtime::net::Health};
 
 const NODE: &str = "edge-1";
 /// The version at which the cache of the tests begins.
@@ -93,7 +93,8 @@ impl TestedEdge {
         let answers = fake.clone();
         let base = "https://192.0.2.1:6443/cluster-a/".parse().unwrap();
         let api = Arc::new(ApiServer::at(base, move |request| std::future::ready(answers.answer(&request)).boxed()));
-        let cache = Arc::new(EdgeCache::new(NodeState::new(NODE.into(), scheme), Versions::from(START)));
+        let cache =
+            Arc::new(EdgeCache::new(NodeState::new(NODE.into(), scheme, KeyOrder::AnyKey), Versions::from(START)));
         let (slots, health) = (WatchSlots::default(), Health::default());
         let app = EdgeApp {
             node: NODE.into(),

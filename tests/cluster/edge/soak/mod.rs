@@ -41,6 +41,9 @@ const CLIENTS: usize = 5;
 /// The pause between two cut connections of clients, and of the proxy with the API server.
 const CUTS: [Duration; 2] = [Duration::from_millis(1700), Duration::from_secs(7)];
 
+/// How long the API server stays away after the proxy started without it: clients list again meanwhile.
+const OFFLINE: Duration = Duration::from_secs(8);
+
 /// What happens to the programs.
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -48,7 +51,7 @@ enum Event {
     Kill,
     /// The API server ends, and starts again.
     Restart,
-    /// The API server ends; the proxy is killed, and starts without it.
+    /// The proxy is killed, the API server ends, and the proxy starts without it.
     KillOffline,
 }
 
@@ -130,9 +133,10 @@ fn clients_see_what_is_there_and_never_what_was() {
                 plane.start_api_server_again().unwrap();
             }
             Event::KillOffline => {
+                edge.kill();
                 plane.stop_api_server();
-                edge.restart();
-                std::thread::sleep(Duration::from_secs(1));
+                edge.start_again();
+                std::thread::sleep(OFFLINE);
                 plane.start_api_server_again().unwrap();
             }
         }

@@ -1,13 +1,14 @@
-//! An API server for one bench: it lists the objects of a file page by page, and its watches have no events.
+//! An API server for benches: it lists objects page by page, and its watches have the events that a bench sends.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result};
@@ -21,11 +22,13 @@ struct Resource {
     start: &'static str,
 }
 
-const RESOURCES: [Resource; 5] = [
+const RESOURCES: [Resource; 6] = [
     resource("v1", "Pod", "pods", r#"{"apiVersion":"v1","kind":"Pod","#),
     resource("v1", "Service", "services", r#"{"apiVersion":"v1","kind":"Service","#),
     resource("v1", "Node", "nodes", r#"{"apiVersion":"v1","kind":"Node","#),
     resource("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", r#"{"addressType":"#),
+    // No file has them.
+    resource("v1", "Endpoints", "endpoints", "\n"),
     resource("v1", "Namespace", "namespaces", r#"{"apiVersion":"v1","kind":"Namespace","#),
 ];
 
@@ -42,31 +45,46 @@ const fn resource(
 pub(super) struct ApiServer {
     address: SocketAddr,
     objects: String,
+    watches: Watches,
 }
 
-/// The objects of a file, one on each line.
-struct ObjectFile {
+/// The open watches, each with the plural of its resource.
+type Watches = Arc<Mutex<Vec<(String, Sender<String>)>>>;
+
+/// The objects that are listed.
+#[derive(Default)]
+pub(super) struct ListedObjects {
     text: String,
     /// By plural, where the objects are.
     objects: BTreeMap<&'static str, Vec<Range<usize>>>,
 }
 
 impl ApiServer {
-    /// Serves the objects of `file`, and the namespaces they are in.
-    pub(super) fn start(file: &Path) -> Result<Self> {
-        let file = Arc::new(ObjectFile::read(file)?);
-        let count = |plural: &str| file.objects.get(plural).map_or(0, Vec::len);
+    /// Serves these objects.
+    pub(super) fn start(objects: ListedObjects) -> Result<Self> {
+        let (listed, watches) = (Arc::new(objects), Watches::default());
+        let count = |plural: &str| listed.objects.get(plural).map_or(0, Vec::len);
         let objects = RESOURCES.iter().map(|r| format!("{} {}", count(r.plural), r.plural)).collect::<Vec<_>>();
         let listener = TcpListener::bind("127.0.0.1:0").context("no free port")?;
         let address = listener.local_addr()?;
+        let of_server = watches.clone();
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let file = file.clone();
+                let (listed, watches) = (listed.clone(), of_server.clone());
                 // A connection that the client closes ends with an error, which nothing depends on.
-                thread::spawn(move || drop(serve(stream, &file)));
+                thread::spawn(move || drop(serve(stream, &listed, &watches)));
             }
         });
-        Ok(Self { address, objects: objects.join(", ") })
+        Ok(Self { address, objects: objects.join(", "), watches })
+    }
+
+    /// Sends an event to the watches of a resource: a line of JSON.
+    pub(super) fn send(&self, plural: &str, event: &str) {
+        let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, watch) in watches.iter().filter(|(of, _)| of == plural) {
+            // A watch that has ended gets no events.
+            let _ = watch.send(format!("{event}\n"));
+        }
     }
 
     /// How many objects there are of each resource.
@@ -86,8 +104,16 @@ impl ApiServer {
     }
 }
 
-impl ObjectFile {
-    fn read(path: &Path) -> Result<Self> {
+impl ListedObjects {
+    /// Adds an object of a resource: a line of JSON.
+    pub(super) fn push(&mut self, plural: &'static str, object: &str) {
+        let start = self.text.len();
+        self.text.push_str(object);
+        self.objects.entry(plural).or_default().push(start..self.text.len());
+    }
+
+    /// The objects of a file with one on each line, and the namespaces they are in.
+    pub(super) fn of_file(path: &Path) -> Result<Self> {
         let mut text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         let mut objects: BTreeMap<&'static str, Vec<Range<usize>>> = BTreeMap::new();
         let mut namespaces = std::collections::BTreeSet::new();
@@ -132,7 +158,7 @@ impl ObjectFile {
 }
 
 /// Answers the requests of one connection.
-fn serve(mut stream: TcpStream, file: &ObjectFile) -> std::io::Result<()> {
+fn serve(mut stream: TcpStream, listed: &ListedObjects, watches: &Watches) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut input = BufReader::new(stream.try_clone()?);
     loop {
@@ -140,28 +166,32 @@ fn serve(mut stream: TcpStream, file: &ObjectFile) -> std::io::Result<()> {
         if input.read_line(&mut request)? == 0 {
             return Ok(());
         }
-        // No request has a body.
-        let mut header = String::new();
+        let (mut header, mut length) = (String::new(), 0);
         while input.read_line(&mut header)? > 2 {
+            let value = header.to_ascii_lowercase();
+            if let Some(value) = value.strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap_or_default();
+            }
             header.clear();
         }
+        std::io::copy(&mut (&mut input).take(length), &mut std::io::sink())?;
         let target = request.split(' ').nth(1).unwrap_or_default();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let parameter = |name: &str| query.split('&').find_map(|p| p.strip_prefix(name)?.strip_prefix('='));
+        let plural = path.rsplit('/').next().unwrap_or_default();
         if parameter("watch").is_some() {
             stream.write_all(
                 b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
             )?;
-            // The connection stays open until the client closes it.
-            let mut end = String::new();
-            input.read_line(&mut end)?;
-            return Ok(());
+            let (sender, events) = channel();
+            watches.lock().unwrap_or_else(PoisonError::into_inner).push((plural.to_owned(), sender));
+            return send_all(&mut stream, &events);
         }
         let number = |name: &str| parameter(name).and_then(|n| n.parse().ok());
-        let plural = path.rsplit('/').next().unwrap_or_default();
-        let page = file.page(plural, number("limit").unwrap_or(usize::MAX), number("continue").unwrap_or(0));
+        let page = listed.page(plural, number("limit").unwrap_or(usize::MAX), number("continue").unwrap_or(0));
         let (status, body) = match page {
             Some(body) => ("200 OK", body),
+            None if plural == "selfsubjectaccessreviews" => ("201 Created", ALLOWED.to_vec()),
             None => ("404 Not Found", NOT_FOUND.to_vec()),
         };
         let head =
@@ -171,4 +201,14 @@ fn serve(mut stream: TcpStream, file: &ObjectFile) -> std::io::Result<()> {
     }
 }
 
+/// Sends events, each as a chunk, until the client closes the connection.
+fn send_all(stream: &mut TcpStream, events: &Receiver<String>) -> std::io::Result<()> {
+    for event in events {
+        stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())?;
+    }
+    Ok(())
+}
+
+const ALLOWED: &[u8] =
+    br#"{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":true}}"#;
 const NOT_FOUND: &[u8] = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"not found","reason":"NotFound","code":404}"#;

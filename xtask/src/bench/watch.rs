@@ -1,8 +1,6 @@
 //! Measures the webhook's copy of a large cluster: the time until it is synced, and its memory, with an API server that
 //! lists the objects of a file and then has no events.
 
-mod api_server;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use super::api_server::{ApiServer, ListedObjects};
 use super::webhook::{certificate, roster_program};
 use super::{Goals, cluster, memory_of};
 use crate::paths;
 use crate::server::{free_address, is_ready};
-use api_server::ApiServer;
 
 /// How long a replica may take to read the cluster.
 const SECONDS: u64 = 120;
@@ -26,7 +24,7 @@ const MEGABYTES: u64 = 150;
 
 /// Starts the webhook beside the API server, `rounds` times, in turns with the program `beside` if there is one.
 pub(super) fn run_watch(services: usize, rounds: usize, beside: Option<&Path>, goals: &mut Goals) -> Result<()> {
-    let api = ApiServer::start(&cluster::file(services)?)?;
+    let api = ApiServer::start(ListedObjects::of_file(&cluster::file(services)?)?)?;
     println!("\nroster serve --cluster, {}", api.objects());
     let folder = paths::target().join(format!("bench-watch-{}", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;

@@ -1,0 +1,145 @@
+//! A text that is read again and again, from a file or a URL: the pods of the node, the health of nodes.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+use anyhow::{Context, ensure};
+use axum::{
+    body::{Bytes, to_bytes},
+    http::{Request, Uri},
+};
+use kube::{
+    Client, Config,
+    client::Body,
+    config::{
+        AuthInfo, Cluster, Context as ConfigContext, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster,
+        NamedContext,
+    },
+};
+use tokio::time::timeout;
+
+use crate::runtime::files::FileSet;
+
+/// How often it is read.
+pub(super) const POLL: Duration = Duration::from_millis(500);
+/// Longest time until a server has answered.
+const ANSWER: Duration = Duration::from_secs(5);
+/// Largest text: a kubelet runs 110 pods, of some kilobytes each, unless it is configured for more.
+const MAX_BYTES: usize = 32 << 20;
+
+/// Where a text is.
+#[derive(Clone, Debug)]
+pub enum PolledSource {
+    /// A file.
+    File(PathBuf),
+    /// A server.
+    Url(PolledUrl),
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub struct PolledUrl {
+    /// The URL, such as `https://127.0.0.1:10250/pods`.
+    pub url: Uri,
+    /// The CA of its certificate in PEM.
+    pub ca: Option<PathBuf>,
+    /// Whether its certificate is not verified: by default a kubelet signs its own.
+    pub skips_verification: bool,
+    /// Certificate and key of the client in PEM.
+    pub client_certificate: Option<(PathBuf, PathBuf)>,
+    /// The token of the client.
+    pub token_file: Option<PathBuf>,
+}
+
+/// A text that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PolledText {
+    pub(super) text: Bytes,
+    /// When the file was written. An answer of a server is always new.
+    pub(super) written: Option<SystemTime>,
+}
+
+/// Reads a text.
+pub(super) struct PolledReader {
+    source: PolledSource,
+    client: Option<Client>,
+}
+
+impl PolledReader {
+    pub(super) fn new(source: PolledSource) -> Self {
+        Self { source, client: None }
+    }
+
+    /// Reads it. After an error, certificates and tokens are read again.
+    pub(super) async fn read(&mut self) -> anyhow::Result<PolledText> {
+        let read = self.try_read().await;
+        if read.is_err() {
+            self.client = None;
+        }
+        read
+    }
+
+    async fn try_read(&mut self) -> anyhow::Result<PolledText> {
+        match &self.source {
+            PolledSource::File(path) => {
+                let written = tokio::fs::metadata(path).await.and_then(|metadata| metadata.modified()).ok();
+                let read = FileSet::new([path.clone()], MAX_BYTES as u64).read().await?;
+                Ok(PolledText { text: read.0.into_iter().next().unwrap_or_default().into(), written })
+            }
+            PolledSource::Url(options) => {
+                let client = match &self.client {
+                    Some(client) => client.clone(),
+                    None => self.client.insert(options.client().await?).clone(),
+                };
+                let path = options.url.path_and_query().map_or("/", |path| path.as_str());
+                let text = timeout(ANSWER, get(&client, path)).await.context("the server does not answer")?;
+                Ok(PolledText { text: text?, written: None })
+            }
+        }
+    }
+}
+
+async fn get(client: &Client, path: &str) -> anyhow::Result<Bytes> {
+    let request = Request::get(path).body(Body::empty()).context("the path of the URL")?;
+    let (head, body) = client.send(request).await.context("asking the server")?.into_parts();
+    ensure!(head.status.is_success(), "the server answers {}", head.status);
+    to_bytes(axum::body::Body::new(body), MAX_BYTES).await.context("reading the answer")
+}
+
+impl PolledUrl {
+    /// A client with the credentials of the options, read anew.
+    async fn client(&self) -> anyhow::Result<Client> {
+        const NAME: &str = "polled";
+        let path = |path: &PathBuf| path.display().to_string();
+        let authority = self.url.authority().context("the URL has no host")?;
+        let cluster = Cluster {
+            server: Some(format!("{}://{authority}", self.url.scheme_str().unwrap_or("https"))),
+            insecure_skip_tls_verify: Some(self.skips_verification),
+            certificate_authority: self.ca.as_ref().map(path),
+            ..Cluster::default()
+        };
+        let user = AuthInfo {
+            client_certificate: self.client_certificate.as_ref().map(|(certificate, _)| path(certificate)),
+            client_key: self.client_certificate.as_ref().map(|(_, key)| path(key)),
+            token_file: self.token_file.as_ref().map(path),
+            ..AuthInfo::default()
+        };
+        let context =
+            ConfigContext { cluster: NAME.to_owned(), user: Some(NAME.to_owned()), ..ConfigContext::default() };
+        let file = Kubeconfig {
+            clusters: vec![NamedCluster { name: NAME.to_owned(), cluster: Some(cluster), ..NamedCluster::default() }],
+            auth_infos: vec![NamedAuthInfo {
+                name: NAME.to_owned(),
+                auth_info: Some(user),
+                ..NamedAuthInfo::default()
+            }],
+            contexts: vec![NamedContext { name: NAME.to_owned(), context: Some(context), ..NamedContext::default() }],
+            current_context: Some(NAME.to_owned()),
+            ..Kubeconfig::default()
+        };
+        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+        Ok(Client::try_from(config)?)
+    }
+}

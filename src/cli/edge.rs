@@ -202,7 +202,7 @@ impl EdgeArgs {
     }
 }
 
-/// A file, or a URL with the credentials of `options`. Whoever can change what it says decides where traffic goes.
+/// A file, or a URL with the credentials of `options`. What it says decides where traffic goes, so nobody on the way may change it.
 fn polled_source(flag: &str, text: &str, options: PolledUrl) -> anyhow::Result<PolledSource> {
     if !["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)) {
         return Ok(PolledSource::File(text.into()));

@@ -1,4 +1,4 @@
-//! `roster edge` between a real API server and its clients: kubectl and kube's watcher.
+//! `roster edge` between a real API server and its clients: kubectl, client-go's reflector and kube's watcher.
 
 mod kube_proxy;
 mod offline;
@@ -192,22 +192,27 @@ impl Follower {
     }
 }
 
-/// `kubectl get endpointslices -w` through the proxy, which prints an object for each event.
-struct Kubectl {
+/// A program that prints an object for each event it sees through the proxy.
+struct EventPrinter {
     child: Child,
     seen: Arc<Mutex<Seen>>,
 }
 
-impl Kubectl {
-    fn start(kubeconfig: &Path) -> Self {
-        let mut child = Command::new("kubectl")
-            .arg("--kubeconfig")
-            .arg(kubeconfig)
-            .args(["get", "endpointslices", "-w", "--output-watch-events", "-o", "json"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+impl EventPrinter {
+    fn kubectl(kubeconfig: &Path) -> Self {
+        let mut command = Command::new("kubectl");
+        command.arg("--kubeconfig").arg(kubeconfig);
+        Self::start(command.args(["get", "endpointslices", "-w", "--output-watch-events", "-o", "json"]))
+    }
+
+    /// client-go's reflector, with `WatchList` or without.
+    fn reflector(kubeconfig: &Path, watch_list: bool) -> Self {
+        let mut command = Command::new(assets().join("reflector"));
+        Self::start(command.arg(kubeconfig).env("KUBE_FEATURE_WatchListClient", watch_list.to_string()))
+    }
+
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let seen = Arc::<Mutex<Seen>>::default();
         let (written, stdout) = (seen.clone(), child.stdout.take().unwrap());
         thread::spawn(move || {
@@ -224,7 +229,7 @@ impl Kubectl {
     }
 }
 
-impl Drop for Kubectl {
+impl Drop for EventPrinter {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -263,8 +268,15 @@ fn clients_follow_the_pruned_slices() {
         ("list and watch", Follower::start(&runtime, of_edge(), watcher::Config::default())),
         ("WatchList", Follower::start(&runtime, of_edge(), watcher::Config::default().streaming_lists())),
     ];
-    let kubectl = Kubectl::start(&kubeconfig);
-    let all = || followers.iter().map(|(name, f)| (*name, &f.0)).chain([("kubectl", &kubectl.seen)]);
+    let printers = [
+        ("kubectl", EventPrinter::kubectl(&kubeconfig)),
+        ("client-go", EventPrinter::reflector(&kubeconfig, false)),
+        ("client-go with WatchList", EventPrinter::reflector(&kubeconfig, true)),
+    ];
+    let all = || {
+        let followers = followers.iter().map(|(name, follower)| (*name, &follower.0));
+        followers.chain(printers.iter().map(|(name, printer)| (*name, &printer.seen)))
+    };
     let converge = |what: &str, want: &Seen| {
         for (name, seen) in all() {
             wait(&format!("{what}: {name} sees {want:?}"), || (*seen.lock().unwrap() == *want).then_some(()));
@@ -287,9 +299,9 @@ fn clients_follow_the_pruned_slices() {
     converge("a slice goes", &seen([("web-a", &[NODE, "node-1", "node-2"][..])]));
 
     let before = edge.metric("roster_edge_watches");
-    assert_eq!(before, 3, "a watch of each client");
+    assert_eq!(before, 5, "a watch of each client");
     drop(runtime);
-    wait("the watches end with their clients", || (edge.metric("roster_edge_watches") == 1).then_some(()));
+    wait("the watches end with their clients", || (edge.metric("roster_edge_watches") == 3).then_some(()));
 
     // Through the proxy, everything else is as it is without it.
     let through = ApiServer::with(&kubeconfig);

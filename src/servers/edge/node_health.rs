@@ -1,7 +1,6 @@
 //! The health of nodes, read from a file or a URL.
 
 use std::{
-    collections::BTreeMap,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -12,8 +11,8 @@ use tokio::time::{Instant, sleep};
 use super::{
     edge_cache::EdgeCache,
     polled_source::{POLL, PolledReader, PolledSource, PolledText},
+    scheme::NodeHealth,
 };
-use crate::model::Text;
 
 /// Where the health of nodes is, and how long it counts.
 #[derive(Clone, Debug)]
@@ -23,9 +22,6 @@ pub struct NodeHealthOptions {
     /// How long it counts after it was written last. Nobody knows what is older: then all nodes are healthy.
     pub ttl: Duration,
 }
-
-/// The health of nodes by their names.
-pub(super) type NodeHealth = BTreeMap<Text, bool>;
 
 /// What is known of the health of nodes, and since when.
 #[derive(Debug, Default)]

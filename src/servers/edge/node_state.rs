@@ -8,10 +8,9 @@ use std::{
 use super::{
     endpoint_selection::EndpointSelection,
     label_readers::LabelReaders,
-    node_health::NodeHealth,
     overlay::{Overlay, OverlayPhase},
     raw_object::{ObjectName, RawObject},
-    scheme::{EdgeScheme, Surroundings},
+    scheme::{EdgeScheme, NodeHealth, Surroundings},
     served_object::ServedObject,
     state_record::StateRecord,
     upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},

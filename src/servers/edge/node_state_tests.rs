@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    node_health::NodeHealth,
     node_state::{NodeState, ServedChange},
     raw_object::ObjectName,
-    scheme::EdgeScheme,
+    scheme::{EdgeScheme, NodeHealth},
     selection::Selection,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,

@@ -97,7 +97,7 @@ mod tests {
             state.take(record);
         }
         assert_eq!(state.permissions, BTreeMap::from([(question("list"), 2)]));
-        // Slices were not listed: whoever started from them would serve Services without endpoints.
+        // Slices were not listed: a proxy that started from them would serve Services without endpoints.
         let lists = state.into_lists().into_iter().map(|list| match list {
             UpstreamEvent::Replace(resource, all) => {
                 (resource, all.iter().map(|object| object.name.name.to_string()).collect())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{endpoint_selection::EndpointSelection, node_health::NodeHealth};
+use super::endpoint_selection::EndpointSelection;
 use crate::{
     engine::view::{GridView, KeyOrder, POOL_OF_NODE, PrunedObject, TopologyKeys, Viewpoint, YurtView},
     model::{NodePool, Nodes, Resource, Service, Text},
@@ -18,6 +18,9 @@ pub enum EdgeScheme {
     /// What OpenYurt's yurthub removes.
     OpenYurt,
 }
+
+/// The health of nodes by their names; one that is not named is healthy.
+pub(super) type NodeHealth = BTreeMap<Text, bool>;
 
 /// What a scheme knows besides a Service and its endpoints.
 #[derive(Debug, Default)]
@@ -66,7 +69,7 @@ impl EdgeScheme {
                     |grid: &GridView<'_>| -> Vec<_> { grid.prune(service, &all).into_iter().map(left).collect() };
                 let grid = around.grid_view();
                 let pruned = prune(&grid);
-                // Whoever finds all nodes unhealthy has lost its own connection, most likely.
+                // A monitor that finds all nodes unhealthy has most likely lost its own connection.
                 if grid.health.is_some() && pruned.iter().all(EndpointSelection::is_empty) {
                     return prune(&GridView { health: None, ..grid });
                 }

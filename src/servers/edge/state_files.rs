@@ -97,8 +97,8 @@ impl StateFiles {
         Ok(found)
     }
 
-    /// Reads what is there. A journal that is cut in its last line is mended: the process ended while it wrote, and clients did
-    /// not see that change.
+    /// Reads what is there. A journal whose last line is cut loses that line: the process ended while it wrote, and clients did
+    /// not see the change.
     pub(super) fn load(&self) -> LoadedState {
         let journals = self.journals().unwrap_or_default();
         let mut state = SavedState::default();
@@ -126,8 +126,8 @@ impl StateFiles {
                 None if generation > base => Some(message(&path, &FileDamage::Missing)),
                 Some(FileContent { damage: Some(damage), size, .. }) => {
                     let is_last = generation + 1 == next;
-                    let is_mended = is_last && matches!(damage, FileDamage::Cut) && cut(&path, size).is_ok();
-                    (!is_mended).then(|| message(&path, &damage))
+                    let is_repaired = is_last && matches!(damage, FileDamage::Cut) && cut(&path, size).is_ok();
+                    (!is_repaired).then(|| message(&path, &damage))
                 }
                 _ => None,
             };

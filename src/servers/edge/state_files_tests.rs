@@ -108,7 +108,7 @@ fn a_journal_that_is_cut_has_what_came_before() {
             _ => some(&["a=2"]),
         };
         assert_eq!(load(dir.path()), (want, false), "{end}");
-        // It was mended: another journal can follow it.
+        // The cut line was removed: another journal can follow.
         begin(dir.path()).append(&[put("b", "1")]);
         assert_eq!(files(dir.path()).load().damage, None, "{end}");
         fs::remove_file(files(dir.path()).journal(1)).unwrap();

@@ -1,6 +1,9 @@
 //! Objects that can be read, and that an API server would refuse all the same.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::{
     duplicate_places::placed,
@@ -31,7 +34,7 @@ const MAX_BYTES: u64 = 4 << 20;
 pub(super) fn finding(files: &[PathBuf], namespace: &str, known: &Findings) -> Option<Finding> {
     let known: BTreeSet<&ObjectKey> = known.iter().filter(|f| is_refusal(f)).map(|f| &f.object).collect();
     let is_manifest = |path: &&PathBuf| !is_stdin(path) && path.metadata().is_ok_and(|file| file.len() <= MAX_BYTES);
-    let of_file = |path| refused_of(path, namespace, &known);
+    let of_file = |path: &PathBuf| refused_of(path, namespace, &known);
     let refused: Vec<Finding> = files.iter().filter(is_manifest).flat_map(of_file).collect();
     let first = refused.first()?;
     let at = first.pointer.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
@@ -44,7 +47,7 @@ pub(super) fn finding(files: &[PathBuf], namespace: &str, known: &Findings) -> O
 }
 
 /// The first refusal of each object of a file.
-fn refused_of(path: &PathBuf, namespace: &str, known: &BTreeSet<&ObjectKey>) -> Vec<Finding> {
+fn refused_of(path: &Path, namespace: &str, known: &BTreeSet<&ObjectKey>) -> Vec<Finding> {
     let read = || {
         let (name, input) = open(path).ok()?;
         let source = Source::file(&name);

@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct UnknownByNamespace<'a> {
     inventory: &'a Inventory,
-    /// The namespaces of which there is an object.
+    /// The namespaces that have an object.
     namespaces: BTreeMap<&'a str, UnknownKinds>,
     /// What is unknown of all other namespaces.
     others: UnknownKinds,
@@ -222,10 +222,17 @@ mod tests {
         AnyObject::EndpointSlice(serde_json::from_value(object).unwrap())
     }
 
+    fn inventory(objects: Vec<AnyObject>) -> Inventory {
+        let mut inventory = Inventory::default();
+        for object in objects {
+            inventory.add(object);
+        }
+        inventory
+    }
+
     /// The namespaces in which something changes, of a part of a cluster and of a whole one, and what is not checked.
     fn planned(objects: Vec<AnyObject>) -> (Vec<String>, Vec<String>, Vec<String>) {
-        let mut inventory = Inventory::default();
-        objects.into_iter().for_each(|object| inventory.add(object));
+        let inventory = inventory(objects);
         let (part, whole) = (inventory.index_of_part(), inventory.index());
         let changed = |index: &crate::inventory::Index<'_>| {
             let is_changed = |entry: &&crate::inventory::Entry<'_>| {
@@ -287,9 +294,8 @@ mod tests {
 
     #[test]
     fn what_is_not_looked_at_is_not_listed_as_not_checked() {
-        let mut inventory = Inventory::default();
         let web = json!({ "app": "web" });
-        [service("a", &web), pod("a"), service("b", &web)].into_iter().for_each(|object| inventory.add(object));
+        let inventory = inventory(vec![service("a", &web), pod("a"), service("b", &web)]);
         let mut index = inventory.index_of_part();
         let count = |index: &crate::inventory::Index<'_>| {
             index.problems().iter().filter(|f| f.code == Reason::NotChecked).count()

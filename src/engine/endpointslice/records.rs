@@ -23,7 +23,13 @@ fn scope(family: Family) -> Scope {
 /// A pod that is never listed.
 pub(super) fn excluded(job: &SliceJob<'_>, index: usize, why: Reason, recorder: &mut impl Recorder) {
     for &family in &job.families {
-        recorder.record(|| Record::of_pod(scope(family), index, why, String::new()));
+        recorder.record(|| {
+            let detail = match why {
+                Reason::NoPodIp => membership::gated_detail(job.pods[index]).unwrap_or_default(),
+                _ => String::new(),
+            };
+            Record::of_pod(scope(family), index, why, detail)
+        });
     }
 }
 
@@ -146,8 +152,7 @@ pub(super) fn no_address(job: &SliceJob<'_>, family: Family, index: usize, recor
     recorder.record(|| {
         let ips: Vec<_> = job.pods[index].ips.iter().map(|ip| clip(&ip.raw)).take(8).collect();
         let (reason, detail) = if ips.is_empty() {
-            let detail = membership::gated_detail(job.pods[index]);
-            (Reason::NoPodIp, detail.unwrap_or_else(|| "status.podIPs is empty".to_owned()))
+            (Reason::NoPodIp, "status.podIPs is empty".to_owned())
         } else if unparsable(job, family, job.pods[index]) {
             (Reason::UnparsablePodIp, format!("status.podIPs contains {}", ips.join(", ")))
         } else {

@@ -242,6 +242,7 @@ fn what_an_api_server_refuses_is_not_all_well() {
 fn a_pod_that_waits_names_its_gate() {
     let gated = POD.replace("spec: {", "spec: {schedulingGates: [{name: example.com/quota}], ");
     let ran = explain(&(gated + &service("web", WEB)));
-    let want = "the pod waits until the scheduling gate example.com/quota is removed";
-    assert!(ran.out.contains(want), "{}", ran.out);
+    let want = "no-pod-ip  the pod waits until the scheduling gate example.com/quota is removed";
+    let row = ran.out.lines().find(|line| line.contains(want)).unwrap_or_default();
+    assert!(row.contains("Endpoints, EndpointSlice IPv4"), "{}", ran.out);
 }

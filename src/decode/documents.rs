@@ -23,7 +23,7 @@ use super::{
 use crate::{
     admission::policy::{self, Policies},
     engine::reason::{Finding, Reason},
-    inventory::Inventory,
+    inventory::{Findings, Inventory},
     model::{
         ObjectKey,
         installed::{POLICY_GROUP, POLICY_KIND},
@@ -48,6 +48,8 @@ pub struct Document<'a> {
     /// Its line, from 1.
     pub line: usize,
     at: Position,
+    /// Whether its text has the lines of the input.
+    has_lines: bool,
 }
 
 impl<'a> Document<'a> {
@@ -55,7 +57,13 @@ impl<'a> Document<'a> {
     pub fn within(text: &str, raw: &'a RawValue) -> Self {
         let start = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
         let at = Position::START.after(text.as_bytes().get(..start).unwrap_or_default());
-        Self { raw: Cow::Borrowed(raw), line: at.line, at }
+        Self { raw: Cow::Borrowed(raw), line: at.line, at, has_lines: true }
+    }
+
+    /// The same object with another text, of which each part is in the line that it has in the text so far.
+    #[must_use]
+    pub fn with_text(self, raw: Box<RawValue>) -> Self {
+        Self { raw: Cow::Owned(raw), ..self }
     }
 
     /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the
@@ -67,14 +75,17 @@ impl<'a> Document<'a> {
     /// The line of a field, as of [`line_of`](Self::line_of); and its column, from 1, if the whole object is on one line.
     pub fn place_of(&self, field: &str) -> (usize, Option<usize>) {
         let Position { line, column } = self.position_of(field);
-        let on_one_line = !self.raw.get().contains('\n');
+        // Labels that are added move what follows in the line.
+        let is_changed = self.has_lines && matches!(self.raw, Cow::Owned(_));
+        let on_one_line = !is_changed && !self.raw.get().contains('\n');
         (line, on_one_line.then_some(column))
     }
 
     fn position_of(&self, field: &str) -> Position {
-        // The type from a list is not in the text of the object: its lines are not known.
-        let Cow::Borrowed(raw) = &self.raw else { return self.at };
-        let mut raw: &RawValue = raw;
+        if !self.has_lines {
+            return self.at;
+        }
+        let mut raw: &RawValue = &self.raw;
         for name in steps(field) {
             match part(raw, &name) {
                 Some(part) => raw = part,
@@ -105,7 +116,7 @@ pub fn objects(
     documents: &[Document<'_>],
     source: &Source<'_>,
     into: &mut Inventory,
-    mut each: impl FnMut(usize, &[Finding]),
+    mut each: impl FnMut(usize, &Findings),
 ) -> Result<(), DecodeError> {
     let (pool, targets) = (MemoryPool::of(source), into.targets());
     let mut context = DecodeContext::new(&targets, &pool);
@@ -121,7 +132,7 @@ pub fn objects(
             defaults: source.defaults,
         };
         object::add(text, &TypeMeta::of(text, true), place, &mut context, &mut one)?;
-        each(index, one.problems.as_slice());
+        each(index, &one.problems);
         into.merge(std::mem::replace(&mut one, into.sibling()));
     }
     Ok(())
@@ -154,17 +165,18 @@ enum InputText {
 
 fn whole_text(input: impl Read + Send, source: &Source<'_>) -> Result<InputText, DecodeError> {
     let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
+    let (start, input) = input::peek_text(input::open(input, source.max_bytes), source)?;
+    let json = is_json(&start, source.format);
     let mut bytes = Vec::new();
-    if let Err(e) = input::open(input, source.max_bytes).take(limit.saturating_add(1)).read_to_end(&mut bytes) {
+    if let Err(e) = input.take(limit.saturating_add(1)).read_to_end(&mut bytes) {
         return Err(read_error(e, Position::START.after(&bytes), source.name));
     }
     if bytes.len() > source.max_object_bytes {
         return Err(Position::START.error(source.name, DecodeReason::TooLarge(limit)));
     }
-    let json = is_json(&bytes[..bytes.len().min(512)], source.format);
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
-        let why = "not UTF-8".to_owned();
+        let why = input::NOT_UTF8.to_owned();
         at.error(source.name, if json { DecodeReason::Json(why) } else { DecodeReason::Yaml(why) })
     })?;
     if !json {
@@ -217,7 +229,9 @@ impl<'a> Documents<'a, '_> {
             return Err(at.error(self.source.name, DecodeReason::TooManyObjects(self.source.max_objects)));
         }
         let raw = if of.kind.is_empty() { with_type(raw, meta) } else { Cow::Borrowed(raw) };
-        self.list.push(Document { raw, line: at.line, at });
+        // The type from a list is not in the text of the object.
+        let has_lines = matches!(raw, Cow::Borrowed(_));
+        self.list.push(Document { raw, line: at.line, at, has_lines });
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{input::OverLimit, position::Position};
+use super::position::Position;
 
 /// Why reading ended early. The objects before the error stay in the inventory.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +54,11 @@ impl Position {
         DecodeError { input: input.to_owned(), line: self.line, column: self.column, reason }
     }
 }
+
+/// The cause of an [`io::Error`] for an input over its limit.
+#[derive(Debug, thiserror::Error)]
+#[error("more than {0} bytes after decompression")]
+pub(super) struct OverLimit(pub(super) u64);
 
 /// The cause of an [`io::Error`] for text that is not YAML.
 #[derive(Debug, thiserror::Error)]

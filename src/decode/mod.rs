@@ -27,6 +27,7 @@ mod stream;
 mod strict;
 #[cfg(test)]
 mod tests;
+mod utf16;
 mod value;
 mod yaml;
 
@@ -55,7 +56,7 @@ pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Resul
 /// early or is not well-formed: the objects before it stay.
 pub fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     let input = input::open(input, source.max_bytes);
-    let (start, mut input) = input::peek(input, 512);
+    let (start, mut input) = input::peek_text(input, source)?;
     if !input::is_json(&start, source.format) {
         return yaml::read(&mut input, source, into);
     }

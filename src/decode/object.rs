@@ -83,7 +83,7 @@ pub(super) fn add(
         // It names keys, which may have any length. There are few of them, and a short one is not worth counting.
         let kept = context.budget.keep(fault.pointer.len().saturating_sub(1 << 10));
         kept.map_err(|reason| (place.at)().error(place.input, reason))?;
-        into.problems.add(|| problem(fault, text, &meta.kind, place));
+        into.problems.add(fault.reason.severity(), || problem(fault, text, &meta.kind, place));
     }
     let DecodeContext { interner, budget } = context;
     let kept = if let Some(object) = reading.value {
@@ -273,7 +273,7 @@ fn skip(
             return Ok(());
         }
     };
-    into.problems.add(|| invalid(text, meta, place, &why));
+    into.problems.add(Reason::InvalidObject.severity(), || invalid(text, meta, place, &why));
     Ok(())
 }
 

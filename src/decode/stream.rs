@@ -21,8 +21,11 @@ use super::{
     source::Source,
     split::{Batch, Item, Splitter},
 };
-use crate::inventory::{Findings, Inventory, Targets};
-use crate::model::json::pointer::Pointer;
+use crate::{
+    engine::reason::Reason,
+    inventory::{FindingsRoom, Inventory, Targets},
+    model::json::pointer::Pointer,
+};
 
 /// The result of one batch.
 #[derive(Default)]
@@ -145,7 +148,7 @@ struct Worker<'s> {
     /// The buffer for a batch, reused because growing lists fragment the heap.
     found: Inventory,
     /// How many findings this thread may still keep: the first of an input are among the first of each thread.
-    findings: usize,
+    findings: FindingsRoom,
 }
 
 /// The nested list that a batch belongs to. kubectl does not print nested lists, but reads them.
@@ -161,13 +164,13 @@ const MAX_DEPTH: usize = 4;
 impl<'s> Worker<'s> {
     fn new(common: &'s Common<'s>) -> Self {
         let context = DecodeContext::new(&common.targets, common.memory);
-        Self { common, context, found: Inventory::default(), findings: Findings::LIMIT }
+        Self { common, context, found: Inventory::default(), findings: FindingsRoom::EMPTY }
     }
 
     fn parse(&mut self, batch: &Batch, number: usize) -> BatchPart {
         let (mut found, mut held) = (std::mem::take(&mut self.found), Vec::new());
         let failed = self.batch(batch, None, &mut found, &mut held).err();
-        self.findings -= found.problems.keep_first(self.findings);
+        found.problems.keep_first(&mut self.findings);
         let part = BatchPart { number, found: found.take_exact(), held, failed };
         self.found = found;
         part
@@ -238,7 +241,8 @@ impl<'s> Worker<'s> {
         into: &mut Inventory,
     ) -> Result<(), DecodeError> {
         if depth > MAX_DEPTH {
-            into.problems.add(|| object::invalid(text, meta, place, "lists are nested too deeply"));
+            let why = "lists are nested too deeply";
+            into.problems.add(Reason::InvalidObject.severity(), || object::invalid(text, meta, place, why));
             return Ok(());
         }
         let outer = OuterList { document: place.document, pointer: place.pointer.to_string(), depth };

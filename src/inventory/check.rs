@@ -160,7 +160,7 @@ impl NameAndPortCheck<'_> {
 
     /// `what` makes the message and the pointer.
     fn push(&mut self, reason: Reason, what: impl FnOnce() -> (String, String)) {
-        self.problems.add(|| {
+        self.problems.add(reason.severity(), || {
             let (message, place) = what();
             let mut key: ObjectKey = self.object.key();
             shorten(&mut key);

@@ -266,7 +266,7 @@ impl Index<'_> {
 /// The objects sorted by namespace and name; of equal names only the last, and a finding for each of the others.
 fn distinct<'a, T: Row>(kind: &str, objects: &'a [T], findings: &mut Findings) -> Vec<&'a T> {
     let duplicate = |object: &&T| {
-        findings.add(|| {
+        findings.add(Reason::DuplicateObject.severity(), || {
             let key = ObjectKey::new(kind, &object.namespace().into(), &object.name().into());
             Finding::duplicate(key)
         });

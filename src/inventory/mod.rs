@@ -43,7 +43,7 @@ pub use check::check;
 pub use cluster_index::{ClusterIndex, IndexReader, Slot};
 pub use custom_resources::{CustomResources, CustomResourcesOfNamespace};
 pub use fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage};
-pub use findings::Findings;
+pub use findings::{Findings, FindingsRoom};
 pub use index::{Entry, Index};
 pub use intern::Interner;
 pub use lookups::{NodeZones, PodAddresses, SliceAddresses};

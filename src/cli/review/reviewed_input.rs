@@ -17,8 +17,11 @@ use crate::{
     },
     cli::{input_texts::InputFile, messages},
     decode,
-    engine::reason::{Finding, Severity},
-    inventory::{Inventory, Snapshot},
+    engine::{
+        phrase::counted,
+        reason::{Finding, Severity},
+    },
+    inventory::{Findings, Inventory, Snapshot},
     model::{
         ObjectKey,
         installed::{POLICY_GROUP, POLICY_KIND},
@@ -150,7 +153,7 @@ impl ReviewContext {
         let InputFile { name, documents } = file;
         let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
         decode::objects(&documents, &sources.source(name), &mut self.inventory, |i, problems| {
-            findings_of.insert(i, problems.to_vec());
+            findings_of.insert(i, all_findings(problems));
         })?;
         let mut items = Vec::with_capacity(documents.len());
         for (i, document) in documents.into_iter().enumerate() {
@@ -207,7 +210,7 @@ impl ReviewContext {
                     rest.push(document.clone());
                 }
             }
-            let warn = |_, problems: &[Finding]| {
+            let warn = |_, problems: &Findings| {
                 for problem in problems.iter().filter(|p| p.severity == Severity::Error) {
                     messages::warning(&problem.message);
                 }
@@ -216,6 +219,17 @@ impl ReviewContext {
         }
         Ok((stored, complete))
     }
+}
+
+/// The findings about one object, and the number of those that are not recorded.
+fn all_findings(problems: &Findings) -> Vec<Finding> {
+    let mut all = problems.as_slice().to_vec();
+    let more = usize::try_from(problems.more()).unwrap_or(usize::MAX);
+    if let Some(last) = all.last().filter(|_| more > 0) {
+        let message = format!("and {} about the object", counted(more, "more finding"));
+        all.push(Finding { pointer: None, message, ..last.clone() });
+    }
+    all
 }
 
 fn is_policy(key: &ObjectKey, raw: &RawValue) -> bool {

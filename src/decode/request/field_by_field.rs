@@ -229,7 +229,7 @@ impl<'a> FieldReader<'a, '_> {
         };
         for ((name, _), _) in fields.table.iter().zip(&fields.twice).filter(|(_, twice)| **twice) {
             let message = format!("{name} is repeated; the last one counts");
-            problems.add(|| about(Reason::DuplicateKey, name, message));
+            problems.add(Reason::DuplicateKey.severity(), || about(Reason::DuplicateKey, name, message));
         }
         // A list may have any field beside its items.
         if fields.objects {
@@ -331,7 +331,8 @@ impl<'a> FieldReader<'a, '_> {
             if fault.reason == Reason::InvalidObject {
                 self.errors.push(fault.pointer, fault.why);
             } else {
-                self.found.objects.problems.add(|| object::problem(fault, text, kind, place));
+                let problems = &mut self.found.objects.problems;
+                problems.add(fault.reason.severity(), || object::problem(fault, text, kind, place));
             }
         }
         Ok(reading.value)

@@ -78,7 +78,7 @@ fn distinct<T>(objects: &mut Vec<T>, key: impl Fn(&T) -> ObjectKey, problems: &m
             // Objects without a name may be different ones.
             let is_last = key.name.is_empty() || seen.insert((key.namespace.clone(), key.name.clone()));
             if !is_last {
-                problems.add(|| Finding::duplicate(key));
+                problems.add(Reason::DuplicateObject.severity(), || Finding::duplicate(key));
             }
             is_last
         })

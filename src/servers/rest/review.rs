@@ -133,7 +133,7 @@ fn of_request(
         }
     }
     let one = std::slice::from_ref(object);
-    let tell = |_, found: &[Finding]| {
+    let tell = |_, found: &Findings| {
         let found = found.iter().filter(|p| !offline_review::is_filled_in(p, raw));
         problems.extend(found.cloned().map(|p| within(at, p)));
     };

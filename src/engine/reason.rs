@@ -253,6 +253,8 @@ code_table! {
     GoverningServiceMissing("governing-service-missing", Warning, "Set serviceName to a headless Service that selects the pods.");
     /// The governing Service of a StatefulSet has a cluster IP, so that its pods have no names in DNS.
     GoverningServiceNotHeadless("governing-service-not-headless", Warning, "Set serviceName to a Service with clusterIP: None; another Service may have the cluster IP.");
+    /// A HorizontalPodAutoscaler names a workload that is not among the manifests, though others of its kind are. The message names the nearest.
+    ScaleTargetMissing("scale-target-missing", Warning, "Correct apiVersion, kind and name in scaleTargetRef.");
     /// No container of a workload behind a Service has a readiness probe: each pod gets traffic before it can answer.
     NoReadinessProbe("no-readiness-probe", Info, "Add a readinessProbe to the container that serves the Service.");
     /// A readiness or startup probe asks a port by a name that its container does not have: no pod becomes ready.

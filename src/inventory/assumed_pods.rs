@@ -74,6 +74,7 @@ impl Inventory {
             services: &self.services,
             pods: &self.pods,
             workloads: &self.workloads,
+            autoscalers: &self.autoscalers,
             outcomes: &assumed.workloads,
             custom_resources: &self.custom_resources,
             assumed_namespace: defaults.namespace().unwrap_or_default(),

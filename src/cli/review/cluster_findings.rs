@@ -36,7 +36,9 @@ pub(super) fn add(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, invent
     // What one group lacks may be in another one that has no copy of it.
     let count = groups.iter().copied().max().unwrap_or_default() + 1;
     let is_certain = |f: &Finding| {
-        let is_of_absence = [Reason::SelectorMatchesNoTemplate, Reason::GoverningServiceMissing].contains(&f.code);
+        const OF_ABSENCE: [Reason; 3] =
+            [Reason::SelectorMatchesNoTemplate, Reason::GoverningServiceMissing, Reason::ScaleTargetMissing];
+        let is_of_absence = OF_ABSENCE.contains(&f.code);
         count == 1 || !is_of_absence || of_all.iter().any(|other| other.code == f.code && other.object == f.object)
     };
     // What another object replaces is in no cluster.

@@ -10,7 +10,7 @@ use crate::{
     engine::reason::{Finding, Reason},
     inventory::{
         CustomResourcesOfNamespace,
-        workloads::{assume::WorkloadPods, workload::Workload},
+        workloads::{assume::WorkloadPods, autoscaler::Autoscaler, workload::Workload},
     },
     model::{Labels, Pod, Service, Text},
 };
@@ -24,6 +24,7 @@ pub(super) struct Manifests<'a> {
     pub(super) services: Vec<&'a Service>,
     pub(super) pods: Vec<&'a Pod>,
     pub(super) workloads: Vec<WorkloadOutcome<'a>>,
+    pub(super) autoscalers: Vec<&'a Autoscaler>,
     /// Objects of which a controller may make pods in the namespace.
     pub(super) custom_resources: Option<&'a CustomResourcesOfNamespace>,
     /// The places of the workloads, and after them of the pods, in the index of all namespaces.

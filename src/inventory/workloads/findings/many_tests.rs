@@ -35,6 +35,7 @@ fn check((services, workloads): &(Vec<Service>, Vec<Workload>), comparisons: usi
         services,
         pods: &[],
         workloads,
+        autoscalers: &[],
         outcomes: &outcomes,
         custom_resources: &CustomResources::default(),
         assumed_namespace: "default",

@@ -12,6 +12,7 @@ mod many_tests;
 mod matching;
 mod near_miss;
 mod ports;
+mod scale_targets;
 mod selection;
 mod service_checks;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use self::{
 };
 use super::{
     assume::WorkloadPods,
+    autoscaler::Autoscaler,
     replicas::NoPods,
     template::LostProbe,
     workload::{Workload, WorkloadController},
@@ -49,6 +51,8 @@ pub struct ComparedObjects<'a> {
     pub pods: &'a [Pod],
     /// The workloads, and by their places what became of them.
     pub workloads: &'a [Workload],
+    /// The autoscalers.
+    pub autoscalers: &'a [Autoscaler],
     /// What became of the workloads.
     pub outcomes: &'a [(usize, WorkloadPods)],
     /// Objects of other kinds of which a controller may make pods.
@@ -71,6 +75,9 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
     }
     for service in objects.services {
         all.entry(&service.meta.namespace).or_default().services.push(service);
+    }
+    for autoscaler in objects.autoscalers {
+        all.entry(&autoscaler.namespace).or_default().autoscalers.push(autoscaler);
     }
     for pod in objects.pods {
         all.entry(pod.namespace()).or_default().pods.push(pod);
@@ -95,6 +102,7 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
             findings.extend(check_rollout(workload, outcome, &backed.alone));
             findings.extend(check_readiness(workload, &backed.waiting));
         }
+        findings.extend(manifests.check_scale_targets());
     }
     findings
 }

@@ -15,6 +15,7 @@ struct Objects {
     services: Vec<Service>,
     pods: Vec<Pod>,
     workloads: Vec<Workload>,
+    autoscalers: Vec<Autoscaler>,
     custom_resources: CustomResources,
 }
 
@@ -28,6 +29,7 @@ fn objects(given: &[(&str, &str, Value)]) -> Objects {
                 let meta = json!({"namespace": "shop", "name": name, "labels": spec});
                 all.pods.push(serde_json::from_value(json!({ "metadata": meta })).unwrap());
             }
+            "HorizontalPodAutoscaler" => all.autoscalers.push(serde_json::from_value(object).unwrap()),
             "Rollout" => all.workloads.push(Workload::read_custom(object).unwrap()),
             "Prometheus" | "HelmRelease" => {
                 let namespace = Text::new(if *kind == "Prometheus" { "shop" } else { "flux-system" });
@@ -42,12 +44,11 @@ fn objects(given: &[(&str, &str, Value)]) -> Objects {
     all
 }
 
-/// `code object pointer` and, where `messages` asks for them, the message.
-fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
+fn found(given: &[(&str, &str, Value)]) -> Vec<Finding> {
     let all = objects(given);
     let assumed = assume(&KnownObjects {
         workloads: &all.workloads,
-        autoscalers: &[],
+        autoscalers: &all.autoscalers,
         pods: &all.pods,
         nodes: &[],
         zones: &[],
@@ -55,14 +56,19 @@ fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
         due: false,
         max_pods: MAX_PODS,
     });
-    let found = findings(&ComparedObjects {
+    findings(&ComparedObjects {
         services: &all.services,
         pods: &all.pods,
         workloads: &all.workloads,
+        autoscalers: &all.autoscalers,
         outcomes: &assumed.workloads,
         custom_resources: &all.custom_resources,
         assumed_namespace: "default",
-    });
+    })
+}
+
+/// `code object pointer`; or, where `messages` asks for them, the code and the message.
+fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
     let line = |f: Finding| {
         if messages {
             format!("{}: {}", f.code, f.message)
@@ -70,7 +76,7 @@ fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
             format!("{} {} {}", f.code, f.object.name, f.pointer.unwrap_or_default())
         }
     };
-    found.into_iter().map(line).collect()
+    found(given).into_iter().map(line).collect()
 }
 
 /// A Service with this selector and one port, to this target.
@@ -268,6 +274,95 @@ fn messages_name_the_nearest_workload_and_what_differs() {
     }
 }
 
+/// A strategy that is a choice is not a warning.
+#[test]
+fn a_rollout_that_empties_a_service_is_described() {
+    let web = json!({"app": "web"});
+    let service = ("Service", "web", service(web.clone(), json!("http")));
+    for (replicas, strategy, want) in [
+        (
+            2,
+            json!({"type": "Recreate"}),
+            "Info a rollout stops all 2 pods before it starts new ones (Recreate), which leaves Service web empty",
+        ),
+        (
+            1,
+            json!({"type": "Recreate"}),
+            "Info a rollout stops its only pod before it starts new ones (Recreate), which leaves Service web empty",
+        ),
+        (0, json!({"type": "Recreate"}), ""),
+        (2, json!({"type": "RollingUpdate"}), ""),
+        (
+            2,
+            json!({"rollingUpdate": {"maxUnavailable": 2}}),
+            "Warning a rollout may stop all 2 pods before new ones are ready (maxUnavailable allows it), which leaves Service web empty",
+        ),
+        (
+            1,
+            json!({"rollingUpdate": {"maxUnavailable": 1}}),
+            "Warning a rollout may stop its only pod before a new one is ready (maxUnavailable allows it), which leaves Service web empty",
+        ),
+    ] {
+        let deployment = spec(web.clone(), json!({"replicas": replicas, "strategy": strategy}));
+        let found = found(&[service.clone(), ("Deployment", "web", deployment)]);
+        let found = found.iter().filter(|f| f.code == Reason::RolloutEmptiesService);
+        let found: Vec<String> = found.map(|f| format!("{:?} {}", f.severity, f.message)).collect();
+        assert_eq!(found.join("\n"), want, "{replicas} {strategy}");
+    }
+}
+
+#[test]
+fn autoscalers_name_workloads_of_the_manifests() {
+    let of = |api_version: &str, kind: &str, name: &str| {
+        let target = json!({"apiVersion": api_version, "kind": kind, "name": name});
+        ("HorizontalPodAutoscaler", "scaler", json!({"scaleTargetRef": target, "maxReplicas": 3}))
+    };
+    let workload = |kind: &'static str, name: &'static str| {
+        let more = if kind == "StatefulSet" { json!({"serviceName": "elsewhere"}) } else { json!({}) };
+        (kind, name, spec(json!({"app": name}), more))
+    };
+    let all = || vec![workload("Deployment", "web"), workload("Deployment", "api"), workload("StatefulSet", "db")];
+    for (scaler, want) in [
+        (of("apps/v1", "Deployment", "web"), ""),
+        // The version does not matter.
+        (of("apps/v1beta1", "StatefulSet", "db"), ""),
+        // Nothing is known of other kinds.
+        (of("argoproj.io/v1alpha1", "Rollout", "wbe"), ""),
+        (of("apps/v1", "ReplicaSet", "web"), ""),
+        (of("apps/v1", "Deployment", ""), ""),
+        (
+            of("apps/v1", "Deployment", "wbe"),
+            "name Deployment wbe is not among the manifests of the namespace; nearest: Deployment web",
+        ),
+        // Rather the same name than a name that is far away.
+        (
+            of("apps/v1", "Deployment", "db"),
+            "name Deployment db is not among the manifests of the namespace; nearest: StatefulSet db",
+        ),
+        (
+            of("apps/v1", "StatefulSet", "payments"),
+            "name StatefulSet payments is not among the manifests of the namespace; nearest: StatefulSet db",
+        ),
+        (
+            of("extensions/v1beta1", "Deployment", "api"),
+            "apiVersion the Deployment api among the manifests is of apps/v1, not of \"extensions/v1beta1\"",
+        ),
+    ] {
+        let mut given = all();
+        given.push(scaler.clone());
+        let found = found(&given);
+        let found = found.iter().filter(|f| f.code == Reason::ScaleTargetMissing);
+        let text = |f: &Finding| {
+            let field = f.pointer.as_deref().and_then(|p| p.strip_prefix("/spec/scaleTargetRef/")).unwrap();
+            assert_eq!(f.object.to_string(), "HorizontalPodAutoscaler shop/scaler");
+            format!("{field} {}", f.message)
+        };
+        assert_eq!(found.map(text).collect::<Vec<_>>().join("\n"), want, "{scaler:?}");
+    }
+    // Without any workload, the manifests are those of something else.
+    assert_eq!(found(&[of("apps/v1", "Deployment", "web")]), []);
+}
+
 /// The objects of several namespaces: kind, namespace, name and selector or labels. Returns `severity code`.
 fn across(given: &[(&str, &str, Value)]) -> Vec<String> {
     let mut all = Objects::default();
@@ -290,6 +385,7 @@ fn across(given: &[(&str, &str, Value)]) -> Vec<String> {
         services: &all.services,
         pods: &[],
         workloads: &all.workloads,
+        autoscalers: &all.autoscalers,
         outcomes: &outcomes,
         custom_resources: &CustomResources::default(),
         assumed_namespace: "default",

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::finding_key::{FindingKey, plain};
-use crate::model::installed::POLICY_GROUP;
+use super::{
+    file_fault::{self, LintFileFault},
+    finding_key::{FindingKey, plain},
+};
 
 /// The `kind` of the file.
 const KIND: &str = "LintBaseline";
@@ -49,13 +51,18 @@ struct BaselineFile {
 
 impl Baseline {
     /// Reads a file, as JSON.
-    pub fn read(json: &str) -> Result<Self, String> {
-        let file: BaselineFile = serde_json::from_str(json).map_err(|e| e.to_string())?;
-        if file.kind != KIND {
-            return Err(format!("the kind is {:?}, not {KIND}", file.kind));
+    pub fn read(json: &str) -> Result<Self, LintFileFault> {
+        let file = file_fault::read(json, KIND, |file: &BaselineFile| (file.api_version.as_str(), file.kind.as_str()))?;
+        let (mut findings, mut total) = (BTreeMap::new(), 0_usize);
+        for (place, entry) in file.findings.into_iter().enumerate() {
+            let BaselineEntry { file, object, code, field, count } = entry;
+            total = total.checked_add(count).ok_or_else(|| {
+                LintFileFault::at(format!("/findings/{place}/count"), "the counts add up to more than can be counted")
+            })?;
+            // Several entries may be about one finding. Their sum is at most the total.
+            *findings.entry((plain(&file).to_owned(), object, code, field)).or_default() += count;
         }
-        let key = |e: BaselineEntry| ((plain(&e.file).to_owned(), e.object, e.code, e.field), e.count);
-        Ok(Self(file.findings.into_iter().map(key).collect()))
+        Ok(Self(findings))
     }
 
     /// Adds a finding.
@@ -96,7 +103,7 @@ impl Baseline {
             count: *count,
         };
         let findings = self.0.iter().filter(|(_, count)| **count > 0).map(entry).collect();
-        BaselineFile { api_version: format!("{POLICY_GROUP}/v1alpha1"), kind: KIND.to_owned(), findings }
+        BaselineFile { api_version: file_fault::api_version(), kind: KIND.to_owned(), findings }
     }
 }
 
@@ -129,11 +136,37 @@ mod tests {
             ["a.yaml", "a.yaml", "a.yaml", "c.yaml"].map(|f| again.take(&finding(f, "no-replicas"))).into();
         assert_eq!((taken, again.len()), (vec![true, true, false, false], 1));
         assert_eq!(["./b.yaml", "a.yaml"].map(|file| again.len_of(&BTreeSet::from([file]))), [1, 0]);
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_an_error() {
+        let file = |api_version: &str, kind: &str, counts: &[&str]| {
+            let entry =
+                |count: &&str| format!(r#"{{"file":"a.yaml","object":"Service web","code":"x","count":{count}}}"#);
+            let findings: Vec<String> = counts.iter().map(entry).collect();
+            format!(r#"{{"apiVersion":"{api_version}","kind":"{kind}","findings":[{}]}}"#, findings.join(","))
+        };
+        let baseline = |counts: &[&str]| file("roster.dev/v1alpha1", "LintBaseline", counts);
         for (text, want) in [
-            ("{}", "missing field `apiVersion`"),
-            (r#"{"apiVersion":"x","kind":"Test","findings":[]}"#, "the kind is \"Test\", not LintBaseline"),
+            (baseline(&["2", "3"]), Ok(5)),
+            (baseline(&["18446744073709551615", "0"]), Ok(usize::MAX)),
+            (baseline(&["18446744073709551615", "1"]), Err(("/findings/1/count", "the counts add up to more than"))),
+            (baseline(&["18446744073709551616"]), Err(("", "invalid"))),
+            (baseline(&["-1"]), Err(("", "invalid value"))),
+            ("{}".to_owned(), Err(("", "apiVersion"))),
+            (file("x", "Test", &[]), Err(("/kind", "the kind is \"Test\", not LintBaseline"))),
+            (
+                file("roster.dev/v1", "LintBaseline", &[]),
+                Err(("/apiVersion", "the apiVersion is \"roster.dev/v1\", not roster.dev/v1alpha1")),
+            ),
         ] {
-            assert!(Baseline::read(text).is_err_and(|e| e.contains(want)), "{text}");
+            match (Baseline::read(&text), want) {
+                (Ok(baseline), want) => assert_eq!(Ok(baseline.len()), want, "{text}"),
+                (Err(fault), Err((pointer, message))) => {
+                    assert!(fault.pointer == pointer && fault.message.contains(message), "{fault:?}");
+                }
+                (Err(fault), Ok(_)) => panic!("{fault:?}"),
+            }
         }
     }
 }

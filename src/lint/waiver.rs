@@ -1,14 +1,21 @@
 //! Findings that somebody accepts, with the reason: in an annotation of the object, or in a file.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::finding_key::{FindingKey, plain};
+use super::{
+    file_fault::{self, LintFileFault},
+    finding_key::{FindingKey, plain},
+};
 use crate::model::{
     Labels, ObjectKey,
     defaults::DEFAULT_NAMESPACE,
-    installed::POLICY_GROUP,
-    json::{message::message, raw::JsonMembers},
+    json::{
+        message::{message, shortened},
+        raw::JsonMembers,
+    },
     wildcard,
 };
 
@@ -34,15 +41,6 @@ pub struct Waiver {
     pub file: String,
 }
 
-/// Why a file of waivers cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaiverFileFault {
-    /// JSON pointer to the waiver; empty for the whole file.
-    pub pointer: String,
-    /// What is wrong.
-    pub message: String,
-}
-
 /// A waiver that cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaiverFault {
@@ -50,13 +48,16 @@ pub enum WaiverFault {
     NoReason(String),
     /// No rule and no reason has the code.
     UnknownCode(String),
+    /// An annotation has another waiver of the code.
+    Repeated(String),
 }
 
 impl std::fmt::Display for WaiverFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoReason(code) => write!(f, "the waiver of {code:?} has no reason"),
-            Self::UnknownCode(code) => write!(f, "no finding has the code {code:?}"),
+            Self::UnknownCode(code) => write!(f, "no finding has the code {:?}", shortened(code)),
+            Self::Repeated(code) => write!(f, "the waiver of {code:?} is repeated; the first one counts"),
         }
     }
 }
@@ -66,13 +67,23 @@ impl std::fmt::Display for WaiverFault {
 pub struct Waivers {
     list: Vec<Waiver>,
     used: Vec<bool>,
+    /// The places of the waivers, by code.
+    by_code: BTreeMap<String, WaiversOfCode>,
+}
+
+/// The places of the waivers with one code, in order.
+#[derive(Clone, Debug, Default)]
+struct WaiversOfCode {
+    /// By the only object that they name.
+    by_object: BTreeMap<String, Vec<usize>>,
+    /// Those of any number of objects.
+    patterns: Vec<usize>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct WaiverFile {
-    #[serde(rename = "apiVersion")]
-    _api_version: String,
+    api_version: String,
     kind: String,
     waivers: Vec<Box<RawValue>>,
 }
@@ -80,24 +91,26 @@ struct WaiverFile {
 impl Waivers {
     /// These waivers.
     pub fn new(list: Vec<Waiver>) -> Self {
-        Self { used: vec![false; list.len()], list }
+        let mut by_code: BTreeMap<String, WaiversOfCode> = BTreeMap::new();
+        for (place, waiver) in list.iter().enumerate() {
+            let of_code = by_code.entry(waiver.code.clone()).or_default();
+            let is_pattern = waiver.object.is_empty() || waiver.object.contains('*');
+            if is_pattern {
+                of_code.patterns.push(place);
+            } else {
+                of_code.by_object.entry(waiver.object.clone()).or_default().push(place);
+            }
+        }
+        Self { used: vec![false; list.len()], list, by_code }
     }
 
     /// Reads a file, as JSON. `is_code` knows the codes.
-    pub fn read(json: &str, is_code: impl Fn(&str) -> bool) -> Result<Self, WaiverFileFault> {
-        let at = |pointer: String| move |message: String| WaiverFileFault { pointer, message };
-        let file: WaiverFile = serde_json::from_str(json).map_err(|e| at(String::new())(message(&e)))?;
-        if file.kind != KIND {
-            let why = format!("the kind is {:?}, not {KIND} ({POLICY_GROUP}/v1alpha1)", file.kind);
-            return Err(at("/kind".to_owned())(why));
-        }
+    pub fn read(json: &str, is_code: impl Fn(&str) -> bool) -> Result<Self, LintFileFault> {
+        let file = file_fault::read(json, KIND, |file: &WaiverFile| (file.api_version.as_str(), file.kind.as_str()))?;
         let mut list = Vec::with_capacity(file.waivers.len());
         for (i, raw) in file.waivers.iter().enumerate() {
-            let at = at(format!("/waivers/{i}"));
-            let waiver: Waiver = match serde_json::from_str(raw.get()) {
-                Ok(waiver) => waiver,
-                Err(e) => return Err(at(message(&e))),
-            };
+            let at = |message: String| LintFileFault::at(format!("/waivers/{i}"), message);
+            let waiver: Waiver = serde_json::from_str(raw.get()).map_err(|e| at(message(&e)))?;
             if let Some(fault) = fault(&waiver, &is_code) {
                 return Err(at(fault.to_string()));
             }
@@ -106,9 +119,18 @@ impl Waivers {
         Ok(Self::new(list))
     }
 
-    /// The reason why a finding is accepted.
+    /// The reason why a finding is accepted: that of the first waiver that covers it.
     pub fn reason(&mut self, finding: &FindingKey<'_>) -> Option<&str> {
-        let at = self.list.iter().position(|w| w.covers(finding))?;
+        let of_code = self.by_code.get(finding.code)?;
+        let names = ObjectNames::of(finding.object);
+        let covers = |place: &&usize| {
+            let waiver = &self.list[**place];
+            names.are_in(&waiver.object)
+                && (waiver.file.is_empty() || wildcard::matches(plain(&waiver.file), plain(finding.file)))
+        };
+        let of_object = |name: &String| of_code.by_object.get(name)?.iter().find(covers);
+        let first = [of_object(&names.written), of_object(&names.placed), of_code.patterns.iter().find(covers)];
+        let at = *first.into_iter().flatten().min()?;
         self.used[at] = true;
         Some(&self.list[at].reason)
     }
@@ -119,23 +141,21 @@ impl Waivers {
     }
 }
 
-impl Waiver {
-    fn covers(&self, finding: &FindingKey<'_>) -> bool {
-        self.code == finding.code
-            && (self.object.is_empty() || self.names(finding.object))
-            && (self.file.is_empty() || wildcard::matches(plain(&self.file), plain(finding.file)))
-    }
+/// What waivers may call an object. Without a namespace, an object is in `default`.
+struct ObjectNames {
+    written: String,
+    placed: String,
 }
 
-impl Waiver {
-    /// Whether it names the object. Without a namespace, an object is in `default`.
-    fn names(&self, object: &ObjectKey) -> bool {
-        let placed = || {
-            let namespace =
-                if object.namespace.is_empty() { DEFAULT_NAMESPACE.into() } else { object.namespace.clone() };
-            ObjectKey { namespace, ..object.clone() }
-        };
-        wildcard::matches(&self.object, &object.to_string()) || wildcard::matches(&self.object, &placed().to_string())
+impl ObjectNames {
+    fn of(object: &ObjectKey) -> Self {
+        let namespace = if object.namespace.is_empty() { DEFAULT_NAMESPACE.into() } else { object.namespace.clone() };
+        Self { written: object.to_string(), placed: ObjectKey { namespace, ..object.clone() }.to_string() }
+    }
+
+    /// Whether a pattern names the object; an empty one names all.
+    fn are_in(&self, pattern: &str) -> bool {
+        pattern.is_empty() || [&self.written, &self.placed].into_iter().any(|name| wildcard::matches(pattern, name))
     }
 }
 
@@ -146,22 +166,42 @@ fn fault(waiver: &Waiver, is_code: &impl Fn(&str) -> bool) -> Option<WaiverFault
     waiver.reason.trim().is_empty().then(|| WaiverFault::NoReason(waiver.code.clone()))
 }
 
-/// The waivers in the annotation of an object, and what is wrong with the others. `is_code` knows the codes.
-pub fn annotation_waivers(object: &RawValue, is_code: impl Fn(&str) -> bool) -> (Waivers, Vec<WaiverFault>) {
-    let (mut list, mut faults) = (Vec::new(), Vec::new());
+/// The waivers in the annotation of an object.
+#[derive(Clone, Debug, Default)]
+pub struct AnnotationWaivers {
+    /// Those that hold: one for each code.
+    pub waivers: Waivers,
+    /// What is wrong with the first of the others.
+    pub faults: Vec<WaiverFault>,
+    /// How many more are wrong.
+    pub more: usize,
+}
+
+/// Most waivers of an object that are wrong and reported one by one.
+const MAX_FAULTS: usize = 20;
+
+/// Reads the annotation of an object. `is_code` knows the codes.
+pub fn annotation_waivers(object: &RawValue, is_code: impl Fn(&str) -> bool) -> AnnotationWaivers {
     // Most objects have none: looking for the text is cheaper than opening the object.
-    if object.get().contains(IGNORE_ANNOTATION) {
-        for part in annotation(object).split([';', '\n']).map(str::trim).filter(|part| !part.is_empty()) {
-            let (code, reason) = part.split_once('=').unwrap_or((part, ""));
-            let (code, reason) = (code.trim().to_owned(), reason.trim().to_owned());
-            let waiver = Waiver { code, reason, object: String::new(), file: String::new() };
-            match fault(&waiver, &is_code) {
-                Some(fault) => faults.push(fault),
-                None => list.push(waiver),
+    if !object.get().contains(IGNORE_ANNOTATION) {
+        return AnnotationWaivers::default();
+    }
+    let (mut list, mut codes, mut faults, mut more) = (Vec::new(), BTreeSet::new(), Vec::new(), 0);
+    for part in annotation(object).split([';', '\n']).map(str::trim).filter(|part| !part.is_empty()) {
+        let (code, reason) = part.split_once('=').unwrap_or((part, ""));
+        let (code, reason) = (code.trim().to_owned(), reason.trim().to_owned());
+        let waiver = Waiver { code, reason, object: String::new(), file: String::new() };
+        let repeated = || codes.contains(&waiver.code).then(|| WaiverFault::Repeated(waiver.code.clone()));
+        match fault(&waiver, &is_code).or_else(repeated) {
+            Some(fault) if faults.len() < MAX_FAULTS => faults.push(fault),
+            Some(_) => more += 1,
+            None => {
+                codes.insert(waiver.code.clone());
+                list.push(waiver);
             }
         }
     }
-    (Waivers::new(list), faults)
+    AnnotationWaivers { waivers: Waivers::new(list), faults, more }
 }
 
 fn annotation(object: &RawValue) -> String {
@@ -189,13 +229,18 @@ mod tests {
             (" no-replicas = a=b ;external-ip=x;", vec![("no-replicas", "a=b"), ("external-ip", "x")], vec![]),
             ("no-replicas", vec![], vec![WaiverFault::NoReason("no-replicas".to_owned())]),
             ("nope=x\nexternal-ip=y", vec![("external-ip", "y")], vec![WaiverFault::UnknownCode("nope".to_owned())]),
+            (
+                "no-replicas=x;no-replicas=y",
+                vec![("no-replicas", "x")],
+                vec![WaiverFault::Repeated("no-replicas".to_owned())],
+            ),
             ("", vec![], vec![]),
         ] {
             let object = serde_json::json!({ "metadata": { "annotations": { IGNORE_ANNOTATION: text, "a": "b" } } });
             let raw = serde_json::value::to_raw_value(&object).unwrap();
-            let (found, wrong) = annotation_waivers(&raw, is_code);
+            let AnnotationWaivers { waivers: found, faults: wrong, more } = annotation_waivers(&raw, is_code);
             let found: Vec<(&str, &str)> = found.list.iter().map(|w| (w.code.as_str(), w.reason.as_str())).collect();
-            assert_eq!((found, wrong), (waivers, faults), "{text}");
+            assert_eq!((found, wrong, more), (waivers, faults, 0), "{text}");
         }
     }
 
@@ -216,8 +261,43 @@ mod tests {
                 file: String::new(),
             };
             let object = ObjectKey::new("Service", &namespace.into(), &"web".into());
-            assert_eq!(waiver.names(&object), want, "{pattern} {namespace}");
+            let finding = FindingKey { file: "a.yaml", object: &object, code: "x", field: "" };
+            assert_eq!(Waivers::new(vec![waiver]).reason(&finding).is_some(), want, "{pattern} {namespace}");
         }
+    }
+
+    #[test]
+    fn the_first_waiver_that_covers_a_finding_counts() {
+        let waiver = |reason: &str, object: &str, file: &str| Waiver {
+            code: "x".to_owned(),
+            reason: reason.to_owned(),
+            object: object.to_owned(),
+            file: file.to_owned(),
+        };
+        let mut waivers = Waivers::new(vec![
+            waiver("a", "Service default/web", "b.yaml"),
+            waiver("b", "Service *", ""),
+            waiver("c", "Service web", ""),
+            waiver("d", "", ""),
+        ]);
+        let key = |kind: &str| ObjectKey::new(kind, &"".into(), &"web".into());
+        let (service, pod) = (key("Service"), key("Pod"));
+        let mut reason = |object, file| {
+            let finding = FindingKey { file, object, code: "x", field: "" };
+            waivers.reason(&finding).map(str::to_owned).unwrap_or_default()
+        };
+        assert_eq!([reason(&service, "a.yaml"), reason(&service, "./b.yaml"), reason(&pod, "a.yaml")], ["b", "a", "d"]);
+        assert_eq!(waivers.unused().map(|w| w.reason.as_str()).collect::<Vec<_>>(), ["c"]);
+    }
+
+    /// Both the waivers and what is reported of them grow with the text, not with its square.
+    #[test]
+    fn any_number_of_waivers_is_read() {
+        let text = "no-replicas=x;nope=y;".repeat(50_000);
+        let object = serde_json::json!({ "metadata": { "annotations": { IGNORE_ANNOTATION: text } } });
+        let raw = serde_json::value::to_raw_value(&object).unwrap();
+        let AnnotationWaivers { waivers, faults, more } = annotation_waivers(&raw, is_code);
+        assert_eq!((waivers.list.len(), faults.len(), more), (1, MAX_FAULTS, 99_999 - MAX_FAULTS));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What only one Service of a cluster can have: node ports and cluster IPs.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -48,7 +50,7 @@ pub fn claims(service: &RawValue) -> Vec<Claim> {
         return Vec::new();
     }
     let Ok(Manifest { spec }) = serde_json::from_str::<Manifest>(service.get()) else { return Vec::new() };
-    let mut all = Vec::new();
+    let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
     if let Ok(ip) = spec.cluster_ip.parse::<std::net::IpAddr>() {
         all.push(Claim { what: format!("cluster IP {ip}"), pointer: "/spec/clusterIP".to_owned() });
     }
@@ -56,7 +58,7 @@ pub fn claims(service: &RawValue) -> Vec<Claim> {
     for (i, port) in spec.ports.iter().enumerate().filter(|(_, port)| has_node_ports && port.node_port != 0) {
         let protocol = if port.protocol.is_empty() { "TCP" } else { port.protocol.as_str() };
         let what = format!("node port {}/{protocol}", port.node_port);
-        if all.iter().all(|claim| claim.what != what) {
+        if seen.insert(what.clone()) {
             all.push(Claim { what, pointer: format!("/spec/ports/{i}/nodePort") });
         }
     }

@@ -41,14 +41,16 @@ pub use claims::{Claim, claims};
 use faults::Faults;
 pub use schema::Schemas;
 
-/// Most findings about one object.
+/// Most errors about one object, and most warnings.
 const MAX_FAULTS: usize = 100;
 
 /// What a validation found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validation {
-    /// What an API server would refuse, with JSON pointers to the fields.
+    /// What an API server would refuse, with JSON pointers to the fields; errors first.
     pub findings: Vec<Finding>,
+    /// The numbers of findings over a limit, by code.
+    pub more: Vec<Finding>,
     /// Whether the fields were checked: Roster has schemas of the kinds that it reads.
     pub has_schema: bool,
 }
@@ -64,7 +66,8 @@ pub fn check(object: &RawValue, key: &ObjectKey) -> Validation {
         object_meta::check(object, &meta.kind, &mut faults);
         check_kind(object, &meta, &mut faults);
     }
-    Validation { findings: faults.into_findings(), has_schema: root.is_some() }
+    let (findings, more) = faults.into_findings();
+    Validation { findings, more, has_schema: root.is_some() }
 }
 
 /// Checks the values that only objects of this kind have.

@@ -54,15 +54,16 @@ impl Expected<'_, '_, '_, '_> {
     }
 
     fn unknown_field(&mut self, of: TypeId, name: &str) {
-        let object = self.schemas.object(of);
-        let hint = match (object.nearest(name), self.schemas.path_to(of, name)) {
-            (Some(nearest), _) => format!("; did you mean {nearest}?"),
-            (None, Some(path)) => format!("; it belongs to {path}"),
-            (None, None) => String::new(),
+        let schemas = self.schemas;
+        let message = || {
+            let hint = match (schemas.object(of).nearest(name), schemas.path_to(of, name)) {
+                (Some(nearest), _) => format!("; did you mean {nearest}?"),
+                (None, Some(path)) => format!("; it belongs to {path}"),
+                (None, None) => String::new(),
+            };
+            format!("the schema has no field {}{hint}", quoted(name))
         };
-        let at = Pointer::Key(&self.at, name);
-        let message = format!("the schema has no field {}{hint}", quoted(name));
-        self.faults.add(Reason::UnknownField, at, message);
+        self.faults.add_with(Reason::UnknownField, Pointer::Key(&self.at, name), message);
     }
 }
 

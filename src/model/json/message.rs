@@ -17,6 +17,7 @@ pub(crate) fn message(error: &impl Display) -> String {
     let expected = match expected {
         "i32" => "a 32-bit integer",
         "i64" => "an integer",
+        "usize" => "a number from 0",
         "map" | "a map" => "an object",
         "sequence" | "a sequence" => "a list",
         e if e.starts_with("struct ") => "an object",

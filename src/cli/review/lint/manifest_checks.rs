@@ -49,7 +49,7 @@ fn add_claims(objects: &mut [ReviewedObject<'_>]) {
 
 fn add_to(object: &mut ReviewedObject<'_>) {
     let at = FileObject::of(object.file, &object.document, &object.key);
-    let Validation { mut findings, has_schema } = validation::check(&object.document.raw, &object.key);
+    let Validation { mut findings, more, has_schema } = validation::check(&object.document.raw, &object.key);
     if object.is_recorded() {
         // The cluster may be of a release that has the version.
         findings.retain(|f| f.code != Reason::UnknownKind);
@@ -68,8 +68,10 @@ fn add_to(object: &mut ReviewedObject<'_>) {
     });
     // What cannot be decoded, or only as another value, is reported in the words of the schema.
     let of_decoder = [Reason::InvalidObject, Reason::InvalidPort, Reason::InvalidName].map(FindingCode::Reason);
+    let is_counted = |f: &FileFinding<'_>| more.iter().any(|of_code| f.code == FindingCode::Reason(of_code.code));
     object.input_findings.retain(|f| {
-        !of_decoder.contains(&f.code) || f.field.is_empty() || found.iter().all(|other| other.field != f.field)
+        let is_repeated = || is_counted(f) || found.iter().any(|other| other.field == f.field);
+        !of_decoder.contains(&f.code) || f.field.is_empty() || !is_repeated()
     });
     for finding in found {
         // An error says more than a warning about its field.
@@ -78,6 +80,7 @@ fn add_to(object: &mut ReviewedObject<'_>) {
             object.input_findings.push(finding);
         }
     }
+    object.input_findings.extend(more.iter().map(|f| FileFinding::of_input(at, f)));
 }
 
 /// The names and ports of objects of a cluster may date from another release: they are warnings. An API server refuses

@@ -15,7 +15,7 @@ use crate::{
         input_texts::InputTexts,
         messages,
         review::{
-            file_finding::{FileFinding, FileObject},
+            file_finding::{FileFinding, FileObject, FindingCode},
             reviewed_input::ReviewedInput,
             reviewed_object::ReviewedObject,
             suppression::Suppression,
@@ -25,7 +25,10 @@ use crate::{
         phrase::counted,
         reason::{Finding, Reason, Severity},
     },
-    lint::{Baseline, FindingKey, IGNORE_ANNOTATION, WaiverFault, Waivers, annotation_waivers},
+    lint::{
+        AnnotationWaivers, Baseline, FindingKey, IGNORE_ANNOTATION, LintFileFault, WaiverFault, Waivers,
+        annotation_waivers,
+    },
     model::json::pointer::Pointer,
 };
 
@@ -64,19 +67,17 @@ impl SuppressionArgs {
     pub(super) fn read(&self) -> anyhow::Result<Suppressions> {
         let mut all = Suppressions::default();
         if let Some(path) = &self.baseline {
-            let read = |json: &str| Baseline::read(json).map_err(|message| (String::new(), message));
-            all.baseline = parse(path, read)?;
+            all.baseline = parse(path, Baseline::read)?;
         }
         if let Some(path) = &self.waivers {
-            let read = |json: &str| Waivers::read(json, is_code).map_err(|fault| (fault.pointer, fault.message));
-            all.waivers = parse(path, read)?;
+            all.waivers = parse(path, |json| Waivers::read(json, is_code))?;
         }
         Ok(all)
     }
 }
 
-/// Reads a file with one document. `read` gives the JSON pointer to a fault, and what it is.
-fn parse<T>(path: &Path, read: impl Fn(&str) -> Result<T, (String, String)>) -> anyhow::Result<T> {
+/// Reads a file with one document.
+fn parse<T>(path: &Path, read: impl Fn(&str) -> Result<T, LintFileFault>) -> anyhow::Result<T> {
     let texts = InputTexts::read(&[path.to_owned()])?;
     let (files, complete) = texts.files();
     let name = path.display();
@@ -85,7 +86,9 @@ fn parse<T>(path: &Path, read: impl Fn(&str) -> Result<T, (String, String)>) -> 
     let (Some(document), None) = (documents.next(), documents.next()) else {
         anyhow::bail!("{name}: has more than one document");
     };
-    read(document.raw.get()).map_err(|(pointer, why)| anyhow::anyhow!("{name}:{}: {why}", document.line_of(&pointer)))
+    read(document.raw.get()).map_err(|LintFileFault { pointer, message }| {
+        anyhow::anyhow!("{name}:{}: {message}", document.line_of(&pointer))
+    })
 }
 
 fn is_code(code: &str) -> bool {
@@ -101,7 +104,7 @@ impl Suppressions {
     pub(super) fn apply<'a>(mut self, input: &mut ReviewedInput<'a>) -> Vec<SuppressedFinding<'a>> {
         let mut suppressed = Vec::new();
         for object in &mut input.objects {
-            let (mut waivers, faults) = annotation_waivers(&object.document.raw, is_code);
+            let AnnotationWaivers { mut waivers, faults, more } = annotation_waivers(&object.document.raw, is_code);
             let mut suppression = |finding: &FileFinding<'_>| {
                 let key = key(finding);
                 if let Some(reason) = waivers.reason(&key) {
@@ -120,8 +123,7 @@ impl Suppressions {
                     }
                 }
             }
-            let unused: Vec<String> = waivers.unused().map(|w| w.code.clone()).collect();
-            report(object, &faults, &unused);
+            report(object, &faults, more, &waivers);
         }
         self.warn_of_unused(&input.objects.iter().map(|o| o.file).collect());
         suppressed
@@ -143,18 +145,28 @@ impl Suppressions {
     }
 }
 
-/// Adds findings about the waivers in the annotation of an object.
-fn report(object: &mut ReviewedObject<'_>, faults: &[WaiverFault], unused: &[String]) {
-    let (metadata, root) = (Pointer::At("/metadata/annotations"), object.key.clone());
-    let at = Pointer::Key(&metadata, IGNORE_ANNOTATION).to_string();
-    let wrong = faults.iter().map(|fault| (Reason::InvalidWaiver, fault.to_string()));
-    let idle = unused.iter().map(|code| (Reason::UnusedWaiver, format!("the object has no finding {code}")));
-    let place = FileObject::of(object.file, &object.document, &object.key);
-    let found = wrong.chain(idle).map(|(code, message)| {
-        let finding = Finding { pointer: Some(at.clone()), ..Finding::new(code, root.clone(), message) };
-        FileFinding::of_workloads(place, &finding)
-    });
-    object.input_findings.extend(found.collect::<Vec<_>>());
+/// Adds findings about the waivers in the annotation of an object: about those that are wrong, the first by themselves, and
+/// about those without use.
+fn report(object: &mut ReviewedObject<'_>, faults: &[WaiverFault], more: usize, waivers: &Waivers) {
+    let wrong = faults.iter().map(ToString::to_string);
+    let wrong = wrong.chain((more > 0).then(|| format!("and {} that cannot hold", counted(more, "more waiver"))));
+    let idle = waivers.unused().map(|w| format!("the object has no finding {}", w.code));
+    let wrong = wrong.map(|message| (Reason::InvalidWaiver, message));
+    let mut found = wrong.chain(idle.map(|message| (Reason::UnusedWaiver, message))).peekable();
+    if found.peek().is_none() {
+        return;
+    }
+    // All have one place, which takes a pass over the object to find.
+    let annotations = Pointer::At("/metadata/annotations");
+    let pointer = Some(Pointer::Key(&annotations, IGNORE_ANNOTATION).to_string());
+    let finding = Finding { pointer, ..Finding::new(Reason::InvalidWaiver, object.key.clone(), String::new()) };
+    let place = FileFinding::of_workloads(FileObject::of(object.file, &object.document, &object.key), &finding);
+    object.input_findings.extend(found.map(|(code, message)| FileFinding {
+        code: FindingCode::Reason(code),
+        severity: code.severity(),
+        message,
+        ..place.clone()
+    }));
 }
 
 /// Writes the errors and warnings of a run as a baseline. Returns their number.

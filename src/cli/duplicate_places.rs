@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{input_paths, input_paths::is_stdin};
+use super::input_paths;
 use crate::{
     decode::{self, Source},
     engine::reason::Reason,
@@ -17,11 +17,11 @@ use crate::{
 const MAX_BYTES: usize = 64 << 20;
 
 /// Adds the places of duplicate objects to the findings about them. Objects are not read with their lines, which would
-/// take memory for every object: the files are read once more, if there are duplicates. Standard input cannot be.
+/// take memory for every object: the files are read once more, if there are duplicates. Standard input and pipes cannot be.
 pub(super) fn name(index: &mut Index<'_>, files: &[PathBuf], namespace: &str) {
     let duplicates = index.problems().iter().filter(|p| p.code == Reason::DuplicateObject);
     let wanted: BTreeSet<ObjectKey> = duplicates.map(|p| p.object.clone()).collect();
-    if wanted.is_empty() || files.iter().any(|file| is_stdin(file)) {
+    if wanted.is_empty() || !files.iter().all(|file| file.is_file()) {
         return;
     }
     let mut places: BTreeMap<ObjectKey, Vec<String>> = BTreeMap::new();

@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, anyhow, ensure};
 
 use super::{messages, suggestion::nearest};
+use crate::lint::{Skip, is_kustomization};
 
 /// The files that the arguments name, with directories replaced by the files in them.
 #[derive(Debug, Default)]
@@ -52,9 +53,9 @@ impl ExpandedPaths {
             }
             if entry.file_type().with_context(context)?.is_dir() {
                 self.walk(&path)?;
-            } else if has_known_extension(&path) && path.is_file() {
+            } else if is_read(&path) && path.is_file() {
                 self.files.push(path);
-            } else if has_known_extension(&path) && !path.is_dir() {
+            } else if is_read(&path) && !path.is_dir() {
                 self.special.push(path);
             }
         }
@@ -62,9 +63,19 @@ impl ExpandedPaths {
     }
 }
 
-/// The files that the arguments name, without those that cannot be read.
+/// The files that the arguments name. Warns of what directories have that cannot be read as a file.
 pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    Ok(ExpandedPaths::of(paths)?.files)
+    let ExpandedPaths { mut files, special } = ExpandedPaths::of(paths)?;
+    files.retain(|file| has_known_extension(file) || paths.contains(file));
+    for path in special {
+        messages::warning(&format!("{}: not read: {}", path.display(), Skip::SpecialFile.word()));
+    }
+    Ok(files)
+}
+
+/// Whether a file of a directory may hold manifests, or is a kustomization, which says more of them.
+fn is_read(path: &Path) -> bool {
+    has_known_extension(path) || path.file_name().and_then(|n| n.to_str()).is_some_and(is_kustomization)
 }
 
 /// Whether the name of a file says that it holds manifests.
@@ -79,7 +90,8 @@ pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Opens a file or standard input, and returns its name for messages.
+/// Opens a file or standard input, and returns its name for messages. A named pipe, as shells make one for `<(command)`, is
+/// read once, when somebody writes to it.
 pub(super) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read + Send>)> {
     if is_stdin(path) {
         let stdin = io::stdin();

@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -13,8 +12,8 @@ use super::{
     input_texts::InputFile,
 };
 use crate::{
-    decode::{self, BrokenDocument, DecodeError, Document, Source},
-    lint::{Kustomizations, Skip, has_template_action, without_placeholders},
+    decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, Source},
+    lint::{Kustomizations, KustomizedLabels, Skip, has_template_action, without_comments, without_placeholders},
 };
 
 /// The texts of all files, as JSON with the same line numbers.
@@ -28,8 +27,8 @@ struct ManifestText {
     json: String,
     /// What of the file cannot be read, and why.
     errors: Vec<UnreadablePlace>,
-    /// The lines of documents that are templates.
-    templates: Vec<usize>,
+    /// The lines of documents that are not manifests, and what they are.
+    skipped: Vec<(usize, Skip)>,
     /// Whether the file was given by name: then it is meant to be a manifest.
     named: bool,
 }
@@ -91,6 +90,10 @@ pub(super) struct UnreadablePlace {
 }
 
 impl UnreadablePlace {
+    fn whole(why: String) -> Self {
+        Self { line: 1, column: None, why }
+    }
+
     fn of(error: &DecodeError) -> Self {
         Self { line: error.line, column: Some(error.column), why: error.reason.to_string() }
     }
@@ -127,13 +130,12 @@ impl ManifestTexts {
         let mut kustomizations = Kustomizations::default();
         for text in &self.texts {
             let (documents, error) = decode::readable_documents(&text.json, &Source::file(&text.name));
-            if error.is_some()
-                && let Some(why) = foreign(&text.json, text.named)
-            {
-                manifests.skip(&text.name, None, why);
-                continue;
+            text.skipped.iter().for_each(|(line, why)| manifests.skip(&text.name, Some(*line), *why));
+            let why = error.as_ref().and_then(|_| foreign(&text.json, text.named));
+            if let (Some(why), Some(error)) = (why, &error) {
+                manifests.skip(&text.name, (!documents.is_empty()).then_some(error.line), why);
             }
-            text.templates.iter().for_each(|line| manifests.skip(&text.name, Some(*line), Skip::Template));
+            let error = error.filter(|_| why.is_none());
             let errors = text.errors.iter().cloned().chain(error.as_ref().map(UnreadablePlace::of));
             manifests.unreadable.extend(errors.map(|place| UnreadableFile { file: &text.name, place }));
             for document in &documents {
@@ -141,6 +143,7 @@ impl ManifestTexts {
             }
             manifests.files.push(InputFile { name: &text.name, documents });
         }
+        let labels = KustomizedLabels::of(&kustomizations);
         let files = std::mem::take(&mut manifests.files);
         for InputFile { name, documents } in files {
             let mut checked = Vec::with_capacity(documents.len());
@@ -148,7 +151,10 @@ impl ManifestTexts {
             for document in documents {
                 match skip(name, &document, &kustomizations) {
                     Some(why) => manifests.skip(name, (!is_one).then_some(document.line), why),
-                    None => checked.push(document),
+                    None => match labels.add_to(name, &document.raw) {
+                        Some(labelled) => checked.push(document.with_text(labelled)),
+                        None => checked.push(document),
+                    },
                 }
             }
             manifests.files.push(InputFile { name, documents: checked });
@@ -168,64 +174,53 @@ fn skip(file: &str, document: &Document<'_>, kustomizations: &Kustomizations) ->
 }
 
 fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
-    let unread = |name: String, why: String| {
-        let errors = vec![UnreadablePlace { line: 1, column: None, why }];
-        Ok(ReadFile::Text(ManifestText { name, json: String::new(), errors, templates: Vec::new(), named: true }))
+    let unread = |name: String, place: UnreadablePlace| {
+        Ok(ReadFile::Text(ManifestText { name, json: String::new(), errors: vec![place], skipped: Vec::new(), named }))
     };
-    let (name, mut input) = match open(path.strip_prefix(".").unwrap_or(path)) {
+    let (name, input) = match open(path.strip_prefix(".").unwrap_or(path)) {
         Ok(opened) => opened,
-        Err(error) => return unread(path.display().to_string(), format!("{error:#}")),
+        Err(error) => return unread(path.display().to_string(), UnreadablePlace::whole(format!("{error:#}"))),
     };
-    let mut bytes = Vec::new();
-    if let Err(error) = input.read_to_end(&mut bytes) {
-        return unread(name, error.to_string());
-    }
-    let whole = |why| Ok(ReadFile::Skipped(SkippedFile::whole(name.clone(), why)));
-    let (json, broken) = match decode::readable_text(bytes.as_slice(), &Source::file(&name)) {
+    let (json, broken) = match decode::readable_text(input, &Source::file(&name)) {
         Ok(read) => read,
-        Err(error) => {
-            if let Some(why) = foreign(&String::from_utf8_lossy(&bytes), named) {
-                return whole(why);
-            }
-            let errors = vec![UnreadablePlace::of(&error)];
-            return Ok(ReadFile::Text(ManifestText {
-                name,
-                json: String::new(),
-                errors,
-                templates: Vec::new(),
-                named,
-            }));
+        Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
+            return unread(name, UnreadablePlace::whole(error.to_string()));
         }
+        Err(error) => return unread(name, UnreadablePlace::of(&error)),
     };
+    let whole = |why| Ok(ReadFile::Skipped(SkippedFile::whole(name.clone(), why)));
     let is_empty = json.trim_ascii().is_empty();
     if broken.is_empty() && is_empty {
         ensure!(!is_stdin(path), "{name}: is empty");
         return whole(Skip::Empty);
     }
-    let (mut errors, mut templates) = (Vec::new(), Vec::new());
+    let (mut errors, mut skipped) = (Vec::new(), Vec::new());
     for BrokenDocument { error, text } in broken {
-        if is_template_text(&text) {
-            templates.push(error.line);
-        } else {
-            errors.push(UnreadablePlace::of(&error));
+        match foreign(&text, named) {
+            Some(why) => skipped.push((error.line, why)),
+            None => errors.push(UnreadablePlace::of(&error)),
         }
     }
-    if is_empty && errors.is_empty() {
-        return whole(Skip::Template);
+    if let ([(_, why), ..], true, true) = (skipped.as_slice(), is_empty, errors.is_empty()) {
+        return whole(*why);
     }
-    if !errors.is_empty() && !named && !contains(&bytes, b"apiVersion") {
-        return whole(Skip::NotManifest);
-    }
-    Ok(ReadFile::Text(ManifestText { name, json, errors, templates, named }))
+    Ok(ReadFile::Text(ManifestText { name, json, errors, skipped, named }))
 }
 
-/// What text that is neither YAML nor JSON is, if it is not meant as a manifest: a template, a configuration file with
-/// comments in JSON, or YAML with types of another program.
+/// What text that is neither YAML nor JSON is, if it is not a broken manifest: a template, or, in a directory, the
+/// configuration of another program, which has comments in JSON.
 fn foreign(text: &str, named: bool) -> Option<Skip> {
     if is_template_text(text) {
         return Some(Skip::Template);
     }
-    (!named && !text.contains("apiVersion")).then_some(Skip::NotManifest)
+    let has_type = |json: &str| decode::documents(json, &Source::file("")).map(|all| all.iter().any(is_typed)).ok();
+    let is_other = || without_comments(text).and_then(|json| has_type(&json)) == Some(false);
+    (!named && is_other()).then_some(Skip::NotManifest)
+}
+
+/// Whether a document says what it is.
+fn is_typed(document: &Document<'_>) -> bool {
+    Skip::of_document("", &document.raw) != Some(Skip::NotManifest)
 }
 
 /// Whether text that is not YAML is a template.
@@ -239,8 +234,4 @@ fn is_yaml_without_placeholders(text: &str) -> bool {
         let source = Source::file("");
         decode::text(text.as_bytes(), &source).is_ok_and(|json| decode::documents(&json, &source).is_ok())
     })
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }

@@ -1,7 +1,7 @@
-//! Kustomizations: which files of their directories are patches, and thus parts of manifests.
+//! Kustomizations: which files of their directories are patches, and thus parts of manifests, and which labels they add.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Component, Path, PathBuf},
 };
 
@@ -11,10 +11,39 @@ use serde_json::{Value, value::RawValue};
 #[derive(Clone, Debug, Default)]
 pub struct Kustomizations {
     patches: BTreeSet<PathBuf>,
+    by_folder: BTreeMap<PathBuf, Kustomization>,
+}
+
+/// A kustomization: what it lists, and the labels that it adds.
+#[derive(Clone, Debug)]
+pub(super) struct Kustomization {
+    /// Files, and folders of other kustomizations.
+    pub(super) resources: Vec<PathBuf>,
+    /// Folders of components, which also change the resources.
+    pub(super) components: Vec<PathBuf>,
+    pub(super) labels: Vec<LabelEntry>,
+}
+
+/// Labels that a kustomization adds.
+#[derive(Clone, Debug)]
+pub(super) struct LabelEntry {
+    pub(super) scope: LabelScope,
+    pub(super) pairs: BTreeMap<String, String>,
+}
+
+/// What gets the labels: each of these, and those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LabelScope {
+    /// The objects.
+    Objects,
+    /// The templates in them.
+    Templates,
+    /// The selectors in them.
+    Selectors,
 }
 
 /// Whether kustomize reads a file of this name.
-pub(super) fn is_kustomization(name: &str) -> bool {
+pub fn is_kustomization(name: &str) -> bool {
     ["kustomization.yaml", "kustomization.yml", "Kustomization"].contains(&name)
 }
 
@@ -37,6 +66,25 @@ impl Kustomizations {
             .chain(plain("patchesStrategicMerge"))
             .chain(plain("configurations"));
         self.patches.extend(named.map(|patch| normal(&folder.join(patch))));
+        let path_of = |name: &str| normal(&folder.join(name));
+        let common = LabelEntry { scope: LabelScope::Selectors, pairs: pairs(&kustomization["commonLabels"]) };
+        let labels = list("labels").iter().map(LabelEntry::read).chain([common]);
+        let kustomization = Kustomization {
+            resources: plain("resources").chain(plain("bases")).map(path_of).collect(),
+            components: plain("components").map(path_of).collect(),
+            labels: labels.filter(|entry| !entry.pairs.is_empty()).collect(),
+        };
+        self.by_folder.insert(normal(folder), kustomization);
+    }
+
+    /// The folders that have a kustomization.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.by_folder.keys().map(PathBuf::as_path)
+    }
+
+    /// The kustomization in a folder.
+    pub(super) fn get(&self, folder: &Path) -> Option<&Kustomization> {
+        self.by_folder.get(folder)
     }
 
     /// Whether the file is a patch.
@@ -45,8 +93,26 @@ impl Kustomizations {
     }
 }
 
+impl LabelEntry {
+    /// Reads an element of the field `labels`.
+    fn read(entry: &Value) -> Self {
+        let is_set = |field: &str| entry[field].as_bool() == Some(true);
+        let scope = match (is_set("includeSelectors"), is_set("includeTemplates")) {
+            (true, _) => LabelScope::Selectors,
+            (false, true) => LabelScope::Templates,
+            (false, false) => LabelScope::Objects,
+        };
+        Self { scope, pairs: pairs(&entry["pairs"]) }
+    }
+}
+
+fn pairs(map: &Value) -> BTreeMap<String, String> {
+    let pairs = map.as_object().into_iter().flatten();
+    pairs.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+}
+
 /// A path without `.` and `..`.
-fn normal(path: &Path) -> PathBuf {
+pub(super) fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

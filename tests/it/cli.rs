@@ -9,6 +9,8 @@ mod hand_written;
 mod input;
 mod lint;
 mod lint_faults;
+mod lint_input;
+mod lint_kustomize;
 mod lint_yaml;
 #[cfg(feature = "shell")]
 mod live;

@@ -44,7 +44,7 @@ use suppressions::{SuppressedFinding, SuppressionArgs, write_baseline};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 no errors, 1 there is an error (or a warning, with --warnings-as-errors), 2 usage error, or a \
-                  file that is neither JSON nor YAML, which is a finding as well."
+                  document that is neither JSON nor YAML, which is a finding as well."
 )]
 pub(in crate::cli) struct LintArgs {
     #[command(flatten)]

@@ -1,0 +1,279 @@
+//! The labels that kustomizations add to the objects of a directory, and through them to selectors and pod templates.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use serde_json::value::RawValue;
+
+use super::{
+    kustomization::{Kustomizations, LabelEntry, LabelScope, normal},
+    label_text::with_labels,
+};
+use crate::model::json::raw::JsonMembers;
+
+/// Most labels of all files together. Thousands of kustomizations could name each other, and each of them files.
+const MAX_LABELS: usize = 1 << 20;
+
+/// The labels of each file.
+///
+/// Overlays often give one label several values, such as `env: dev` and `env: prod`, and share the files of a base. What
+/// they make of it is not checked one by one: such values are taken for the same, so that what fits in each of them fits
+/// here.
+#[derive(Debug, Default)]
+pub struct KustomizedLabels<'k> {
+    of_file: BTreeMap<PathBuf, LabelsByScope<'k>>,
+}
+
+/// Labels, by what gets them at least.
+type LabelsByScope<'k> = BTreeMap<LabelScope, BTreeMap<&'k str, &'k str>>;
+
+impl<'k> KustomizedLabels<'k> {
+    /// The labels that these kustomizations add.
+    pub fn of(kustomizations: &'k Kustomizations) -> Self {
+        let mut entries_of: BTreeMap<PathBuf, Vec<&LabelEntry>> = BTreeMap::new();
+        let mut room = MAX_LABELS;
+        for folder in kustomizations.folders() {
+            let entries = entries(kustomizations, folder);
+            if entries.is_empty() {
+                continue;
+            }
+            for file in files(kustomizations, folder) {
+                let Some(left) = room.checked_sub(entries.len()) else { break };
+                room = left;
+                entries_of.entry(file.clone()).or_default().extend(&entries);
+            }
+        }
+        let mut values = EqualValues::default();
+        for entries in entries_of.values() {
+            values.join(entries);
+        }
+        let mut by_scope = |entries: Vec<&'k LabelEntry>| {
+            let mut labels: LabelsByScope<'_> = BTreeMap::new();
+            for LabelEntry { scope, pairs } in entries {
+                let pairs = pairs.iter().map(|(key, value)| (key.as_str(), values.first(key, value)));
+                labels.entry(*scope).or_default().extend(pairs);
+            }
+            labels
+        };
+        Self { of_file: entries_of.into_iter().map(|(file, entries)| (file, by_scope(entries))).collect() }
+    }
+
+    /// An object of the file with the labels, in the same lines; `None` if it gets none.
+    pub fn add_to(&self, file: &str, object: &RawValue) -> Option<Box<RawValue>> {
+        if self.of_file.is_empty() {
+            return None;
+        }
+        let labels = self.of_file.get(&normal(Path::new(file)))?;
+        let kind = JsonMembers::read(object).ok()?.text("kind").into_owned();
+        let mut text = Cow::Borrowed(object.get());
+        for (scope, labels) in labels {
+            for (path, create) in fields(*scope, &kind) {
+                if let Some(changed) = with_labels(&text, path, create, labels) {
+                    text = Cow::Owned(changed);
+                }
+            }
+        }
+        match text {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(text) => RawValue::from_string(text).ok(),
+        }
+    }
+}
+
+/// The maps of labels that kustomize changes in objects of a kind, and whether it adds one that is missing.
+fn fields(scope: LabelScope, kind: &str) -> impl Iterator<Item = (&'static [&'static str], bool)> {
+    const SELECTOR: &[&str] = &["spec", "selector", "matchLabels"];
+    const TEMPLATE: &[&str] = &["spec", "template", "metadata", "labels"];
+    let (selector, template) = match kind {
+        "Service" => (Some((&["spec", "selector"][..], true)), None),
+        "ReplicationController" => (Some((&["spec", "selector"][..], true)), Some((TEMPLATE, true))),
+        "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet" => (Some((SELECTOR, true)), Some((TEMPLATE, true))),
+        // An API server makes the selector of a Job.
+        "Job" => (Some((SELECTOR, false)), Some((TEMPLATE, true))),
+        "CronJob" => (
+            Some((&["spec", "jobTemplate", "spec", "selector", "matchLabels"][..], false)),
+            Some((&["spec", "jobTemplate", "spec", "template", "metadata", "labels"][..], true)),
+        ),
+        _ => (None, None),
+    };
+    let of_metadata = (&["metadata", "labels"][..], true);
+    let template = template.filter(|_| scope >= LabelScope::Templates);
+    let selector = selector.filter(|_| scope >= LabelScope::Selectors);
+    std::iter::once(of_metadata).chain(template).chain(selector)
+}
+
+/// The labels of the kustomization in a folder, and of its components, which change the same objects.
+fn entries<'k>(all: &'k Kustomizations, folder: &'k Path) -> Vec<&'k LabelEntry> {
+    let (mut entries, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![folder]);
+    while let Some(folder) = open.pop() {
+        let Some(kustomization) = all.get(folder).filter(|_| seen.insert(folder)) else { continue };
+        entries.extend(&kustomization.labels);
+        open.extend(kustomization.components.iter().map(PathBuf::as_path));
+    }
+    entries
+}
+
+/// The files of the kustomization in a folder, and of those that it names.
+fn files<'k>(all: &'k Kustomizations, folder: &'k Path) -> BTreeSet<&'k PathBuf> {
+    let (mut files, mut seen, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![folder]);
+    while let Some(folder) = open.pop() {
+        let Some(kustomization) = all.get(folder).filter(|_| seen.insert(folder)) else { continue };
+        for path in kustomization.resources.iter().chain(&kustomization.components) {
+            if all.get(path).is_some() {
+                open.push(path);
+            } else {
+                files.insert(path);
+            }
+        }
+    }
+    files
+}
+
+/// Values of a label that kustomizations give to the same file, and the first of them, which stands for all.
+#[derive(Debug, Default)]
+struct EqualValues<'k> {
+    places: BTreeMap<(&'k str, &'k str), usize>,
+    /// The values in order of their places, each with the place of an equal one; the first of them has its own.
+    values: Vec<(&'k str, usize)>,
+}
+
+impl<'k> EqualValues<'k> {
+    /// Takes the values of each label of a file for equal.
+    fn join(&mut self, entries: &[&'k LabelEntry]) {
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        for (key, value) in entries.iter().flat_map(|entry| &entry.pairs) {
+            let place = self.place(key, value);
+            let place = self.root(place);
+            let other = *first.entry(key).or_insert(place);
+            let other = self.root(other);
+            self.values[place.max(other)].1 = place.min(other);
+        }
+    }
+
+    fn place(&mut self, key: &'k str, value: &'k str) -> usize {
+        let next = self.values.len();
+        let place = *self.places.entry((key, value)).or_insert(next);
+        if place == next {
+            self.values.push((value, next));
+        }
+        place
+    }
+
+    /// The place of the first value that is equal to one.
+    fn root(&mut self, mut place: usize) -> usize {
+        while self.values[place].1 != place {
+            // Halves the way for the next search.
+            self.values[place].1 = self.values[self.values[place].1].1;
+            place = self.values[place].1;
+        }
+        place
+    }
+
+    /// The first value that is equal to one.
+    fn first(&mut self, key: &'k str, value: &'k str) -> &'k str {
+        let place = self.place(key, value);
+        let root = self.root(place);
+        self.values[root].0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn kustomizations(all: &[(&str, Value)]) -> Kustomizations {
+        let mut kustomizations = Kustomizations::default();
+        for (folder, content) in all {
+            let raw = serde_json::value::to_raw_value(content).unwrap();
+            kustomizations.add(&format!("{folder}/kustomization.yaml"), &raw);
+        }
+        kustomizations
+    }
+
+    /// As `kubectl kustomize` writes them.
+    #[test]
+    fn kinds_get_labels_where_kustomize_adds_them() {
+        let template = json!({ "metadata": { "labels": { "a": "b" } } });
+        let empty = json!({ "spec": {} });
+        let selectors = json!({ "commonLabels": { "a": "b" }, "resources": ["x.yaml"] });
+        let of = |more: Value| {
+            let mut entry = json!({ "pairs": { "a": "b" } });
+            entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({ "labels": [entry], "resources": ["x.yaml"] })
+        };
+        let of_set = json!({ "selector": { "matchLabels": { "a": "b" } }, "template": template });
+        let with_selector = json!({ "spec": { "selector": { "matchLabels": { "x": "y" } } } });
+        for (kustomization, kind, object, want) in [
+            (&selectors, "Service", &empty, json!({ "selector": { "a": "b" } })),
+            (&of(json!({ "includeSelectors": true })), "Service", &empty, json!({ "selector": { "a": "b" } })),
+            (&of(json!({ "includeTemplates": true })), "Service", &empty, json!({})),
+            (&of(json!({})), "Service", &empty, json!({})),
+            (&selectors, "Deployment", &empty, of_set.clone()),
+            (&selectors, "ReplicaSet", &empty, of_set.clone()),
+            (&selectors, "DaemonSet", &empty, of_set.clone()),
+            (&selectors, "StatefulSet", &empty, of_set),
+            (&of(json!({ "includeTemplates": true })), "Deployment", &empty, json!({ "template": template })),
+            (&of(json!({})), "Deployment", &empty, json!({})),
+            (&selectors, "ReplicationController", &empty, json!({ "selector": { "a": "b" }, "template": template })),
+            (&selectors, "Job", &empty, json!({ "template": template })),
+            (
+                &selectors,
+                "Job",
+                &with_selector,
+                json!({ "selector": { "matchLabels": { "a": "b", "x": "y" } }, "template": template }),
+            ),
+            (&selectors, "CronJob", &empty, json!({ "jobTemplate": { "spec": { "template": template } } })),
+            (&selectors, "Pod", &empty, json!({})),
+            (&selectors, "Rollout", &empty, json!({})),
+        ] {
+            let mut object = object.clone();
+            object["kind"] = json!(kind);
+            let raw = serde_json::value::to_raw_value(&object).unwrap();
+            let kustomizations = kustomizations(&[("k", kustomization.clone())]);
+            let labelled = KustomizedLabels::of(&kustomizations).add_to("k/x.yaml", &raw).unwrap();
+            let labelled: Value = serde_json::from_str(labelled.get()).unwrap();
+            let got = (&labelled["spec"], &labelled["metadata"]["labels"]);
+            assert_eq!(got, (&want, &json!({ "a": "b" })), "{kind} {kustomization}");
+        }
+    }
+
+    #[test]
+    fn labels_reach_the_files_of_bases_and_components() {
+        let labels = |resources: Value, labels: Value| json!({ "resources": resources, "commonLabels": labels });
+        let kustomizations = kustomizations(&[
+            ("base", json!({ "resources": ["./web.yaml"] })),
+            ("dev", labels(json!(["../base", "dev.yaml"]), json!({ "env": "dev", "app": "web" }))),
+            (
+                "prod",
+                json!({ "bases": ["../base/"], "resources": ["prod.yaml"], "components": ["../tls"], "commonLabels": { "env": "prod" } }),
+            ),
+            (
+                "tls",
+                json!({ "kind": "Component", "resources": ["tls.yaml"], "labels": [{ "pairs": { "tls": "on" }, "includeSelectors": true }] }),
+            ),
+            ("other", labels(json!(["other.yaml", "../other"]), json!({ "env": "test" }))),
+            ("none", json!({ "resources": ["none.yaml"] })),
+        ]);
+        let labels = KustomizedLabels::of(&kustomizations);
+        let raw = serde_json::value::to_raw_value(&json!({ "kind": "Service" })).unwrap();
+        for (file, want) in [
+            // `env` has two values: the first stands for both, wherever one of them is given.
+            ("base/web.yaml", json!({ "app": "web", "env": "dev", "tls": "on" })),
+            ("./dev/dev.yaml", json!({ "app": "web", "env": "dev" })),
+            ("prod/prod.yaml", json!({ "env": "dev", "tls": "on" })),
+            ("tls/tls.yaml", json!({ "env": "dev", "tls": "on" })),
+            // Nothing is in both.
+            ("other/other.yaml", json!({ "env": "test" })),
+            ("none/none.yaml", Value::Null),
+        ] {
+            let labelled = labels.add_to(file, &raw);
+            let labelled: Value = labelled.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).unwrap());
+            assert_eq!(labelled["spec"]["selector"], want, "{file}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! `roster lint` of directories with kustomizations that add labels.
+
+use super::lint::{directory, findings, lint};
+
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec: {containers: [{name: web, image: web, ports: [{name: http, containerPort: 8080}]}]}
+";
+
+const SERVICE: &str = "\
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  ports: [{name: http, port: 80, targetPort: http}]
+";
+
+/// With labels in its template, and the selector of the Service.
+fn labelled(text: &str) -> String {
+    let selector = "  selector: {app: web}\n";
+    match text {
+        SERVICE => format!("{text}{selector}"),
+        text => {
+            text.replace("    spec:", "    metadata: {labels: {app: web}}\n    spec:")
+                + "  selector: {matchLabels: {app: web}}\n"
+        }
+    }
+}
+
+const BASE: (&str, &str) = ("base/deployment.yaml", DEPLOYMENT);
+const BASE_SERVICE: (&str, &str) = ("base/service.yaml", SERVICE);
+const MISSING: &str = "base/deployment.yaml:5 error missing-field";
+
+/// A kustomization of the base with further fields.
+fn of(labels: &str) -> String {
+    format!("resources: [deployment.yaml, service.yaml]\n{labels}\n")
+}
+
+fn check(name: &str, files: &[(&str, &str)], want: &[&str]) {
+    let folder = directory(files);
+    let ran = lint(folder.path(), &[]);
+    assert_eq!(findings(&ran, folder.path()), want, "{name}: {}", ran.out);
+}
+
+#[test]
+fn labels_of_kustomizations_reach_selectors_and_templates() {
+    let (base, service) = (BASE, BASE_SERVICE);
+    let selectors = of("labels: [{pairs: {app: web}, includeSelectors: true}]");
+    let plain = of("");
+    for (name, files, want) in [
+        ("commonLabels", vec![base, service, ("base/kustomization.yaml", &*of("commonLabels: {app: web}"))], &[][..]),
+        ("includeSelectors", vec![base, service, ("base/kustomization.yaml", &*selectors)], &[]),
+        ("another name of the file", vec![base, service, ("base/Kustomization", &*selectors)], &[]),
+        (
+            "labels without selectors",
+            vec![base, service, ("base/kustomization.yaml", &*of("labels: [{pairs: {app: web}}]"))],
+            &[MISSING],
+        ),
+        (
+            "labels of an overlay",
+            vec![
+                base,
+                service,
+                ("base/kustomization.yaml", &*plain),
+                ("prod/kustomization.yaml", "resources: [../base]\ncommonLabels: {app: web, env: prod}\n"),
+            ],
+            &[],
+        ),
+        (
+            "labels of a component",
+            vec![
+                base,
+                service,
+                ("base/kustomization.yaml", &*plain),
+                ("prod/kustomization.yaml", "resources: [../base]\ncomponents: [../names]\n"),
+                (
+                    "names/kustomization.yaml",
+                    "kind: Component\nlabels: [{pairs: {app: web}, includeSelectors: true}]\n",
+                ),
+            ],
+            &[],
+        ),
+        (
+            "labels of another base",
+            vec![base, service, ("base/kustomization.yaml", &*plain), ("other/kustomization.yaml", &*selectors)],
+            &[MISSING],
+        ),
+        (
+            "a wrong port",
+            vec![
+                base,
+                ("base/service.yaml", &*SERVICE.replace("targetPort: http", "targetPort: htpp")),
+                ("base/kustomization.yaml", &*selectors),
+            ],
+            &["base/service.yaml:5 error named-port-missing"],
+        ),
+        (
+            "a wrong selector",
+            vec![
+                base,
+                ("base/service.yaml", &*format!("{SERVICE}  selector:\n    tier: front\n")),
+                ("base/kustomization.yaml", &*selectors),
+            ],
+            &["base/service.yaml:7 warning selector-matches-no-template"],
+        ),
+        (
+            "an unknown field",
+            vec![
+                base,
+                ("base/service.yaml", &*format!("{SERVICE}  selectors: {{a: b}}\n")),
+                ("base/kustomization.yaml", &*selectors),
+            ],
+            &["base/service.yaml:6 error unknown-field"],
+        ),
+    ] {
+        check(name, &files, want);
+    }
+}
+
+#[test]
+fn overlays_fit_their_bases() {
+    let plain = of("");
+    for (name, files, want) in [
+        // Services of an overlay select workloads of the base, whatever the other overlay gives them.
+        (
+            "two overlays",
+            vec![
+                ("base/deployment.yaml", &*labelled(DEPLOYMENT)),
+                ("base/service.yaml", &*labelled(SERVICE)),
+                ("base/kustomization.yaml", &*plain),
+                ("dev/kustomization.yaml", "resources: [../base, debug.yaml]\ncommonLabels: {env: dev}\n"),
+                ("dev/debug.yaml", &*labelled(SERVICE).replace("name: web}", "name: debug}")),
+                ("prod/kustomization.yaml", "resources: [../base, public.yaml]\ncommonLabels: {env: prod}\n"),
+                ("prod/public.yaml", &*labelled(SERVICE).replace("name: web}", "name: public}")),
+            ],
+            &[][..],
+        ),
+        (
+            "templates only",
+            vec![
+                ("base/deployment.yaml", &*format!("{DEPLOYMENT}  selector: {{matchLabels: {{app: web}}}}\n")),
+                ("base/service.yaml", &*labelled(SERVICE)),
+                ("base/kustomization.yaml", &*of("labels: [{pairs: {app: web}, includeTemplates: true}]")),
+            ],
+            &[],
+        ),
+        (
+            "an overlay without labels",
+            vec![
+                BASE,
+                BASE_SERVICE,
+                ("base/kustomization.yaml", &*plain),
+                ("prod/kustomization.yaml", "resources: [../base]\n"),
+            ],
+            &[MISSING],
+        ),
+    ] {
+        check(name, &files, want);
+    }
+}

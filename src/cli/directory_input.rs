@@ -12,9 +12,10 @@ use super::{
     input_texts::InputFile,
     manifest_texts::{ManifestTexts, Manifests, SkippedFile},
     messages,
+    refused_objects::{self, Refusals},
 };
 use crate::{
-    decode::{self, Source},
+    decode::{self, Document, Source},
     engine::reason::{Finding, Reason},
     inventory::Inventory,
     lint::{Skip, scopes},
@@ -32,6 +33,16 @@ pub(super) struct InputFiles {
     pub(super) objects: Vec<PathBuf>,
 }
 
+/// The objects of directories, when they are read.
+pub(super) struct FoundObjects {
+    /// The files that have objects.
+    pub(super) files: Vec<PathBuf>,
+    /// Why others cannot be read.
+    pub(super) unread: Vec<String>,
+    /// What an API server would refuse of those that get labels from a kustomization.
+    pub(super) refusals: Refusals,
+}
+
 impl InputFiles {
     /// The files that `paths` name.
     pub(super) fn of(paths: &[PathBuf]) -> anyhow::Result<Self> {
@@ -42,13 +53,12 @@ impl InputFiles {
         Ok(Self { found: ExpandedPaths { files: found, special }, objects })
     }
 
-    /// Reads the manifests of directories, without other files and patches, which are counted. Returns the files that have
-    /// objects, and why others cannot be read.
+    /// Reads the manifests of directories, without other files and patches, which are counted.
     pub(super) fn read_found(
         &mut self,
         defaults: Defaults<'_>,
         inventory: &mut Inventory,
-    ) -> anyhow::Result<(Vec<PathBuf>, Vec<String>)> {
+    ) -> anyhow::Result<FoundObjects> {
         let texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false)?;
         let Manifests { files, skipped, unreadable } = texts.manifests();
         let failed: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
@@ -56,13 +66,18 @@ impl InputFiles {
             messages::error(&anyhow!("{why}"));
         }
         refuse_several_clusters(&files)?;
+        let mut refusals = Refusals::new();
         for InputFile { name, documents } in &files {
             let source = Source { defaults, ..Source::file(name) };
             decode::objects(documents, &source, inventory, |_, _| {})?;
+            if documents.iter().any(Document::is_changed) {
+                refusals.insert(PathBuf::from(name), refused_objects::of_documents(documents));
+            }
         }
         inventory.problems.extend(not_read(&skipped));
         let with_objects = files.iter().filter(|file| !file.documents.is_empty());
-        Ok((with_objects.map(|file| PathBuf::from(file.name)).collect(), failed))
+        let files = with_objects.map(|file| PathBuf::from(file.name)).collect();
+        Ok(FoundObjects { files, unread: failed, refusals })
     }
 }
 

@@ -11,12 +11,12 @@ use clap::Args;
 use super::{
     cluster_args::{self, ClusterArgs},
     defaults_args::DefaultsArgs,
-    directory_input::InputFiles,
+    directory_input::{FoundObjects, InputFiles},
     duplicate_places,
     input_paths::open,
     messages,
     progress_line::ProgressLine,
-    refused_objects,
+    refused_objects::{self, Refusals},
     service_choice::{ChoiceArgs, ServiceChoice},
 };
 use crate::{
@@ -91,6 +91,8 @@ pub(super) struct InputObjects {
     is_part: bool,
     /// The files that were read, and the namespace of their objects that name none.
     files: Vec<PathBuf>,
+    /// What an API server would refuse of those that get labels from a kustomization.
+    refusals: Refusals,
     namespace: String,
     /// The release of the live cluster, if a cluster was read.
     pub(super) release: Option<Minor>,
@@ -101,7 +103,7 @@ pub(super) struct InputObjects {
 impl InputObjects {
     /// Reports the objects that an API server would refuse.
     pub(super) fn report_refused(&mut self) {
-        let refused = refused_objects::finding(&self.files, &self.namespace, &self.inventory.problems);
+        let refused = refused_objects::finding(&self.files, &self.refusals, &self.namespace, &self.inventory.problems);
         self.inventory.problems.extend(refused);
     }
 
@@ -146,6 +148,7 @@ impl InputArgs {
             complete: true,
             is_part,
             files: Vec::new(),
+            refusals: Refusals::new(),
             namespace: self.namespace().unwrap_or(DEFAULT_NAMESPACE).to_owned(),
             release: None,
             choice,
@@ -161,7 +164,8 @@ impl InputArgs {
         let defaults = self.defaults.with_namespace(self.namespace().unwrap_or_default());
         let mut failed = Vec::new();
         let mut input = InputFiles::of(files)?;
-        let (found, unread) = input.read_found(defaults, &mut objects.inventory)?;
+        let FoundObjects { files: found, unread, refusals } = input.read_found(defaults, &mut objects.inventory)?;
+        objects.refusals = refusals;
         objects.inventory.problems.extend(unread.into_iter().map(|why| unread_file("", why)));
         for path in &input.objects {
             if let Err(error) = read_one(path, defaults, &mut objects.inventory, progress) {

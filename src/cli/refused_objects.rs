@@ -1,16 +1,13 @@
 //! Objects that can be read, and that an API server would refuse all the same.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
-use super::{
-    duplicate_places::placed,
-    input_paths::{is_stdin, open},
-};
+use super::{duplicate_places::placed, input_paths::open};
 use crate::{
-    decode::{self, Source},
+    decode::{self, Document, Source},
     engine::{
         phrase::counted,
         reason::{Finding, Reason, Severity},
@@ -29,13 +26,13 @@ const MAX_BYTES: u64 = 4 << 20;
 /// A finding with the number of objects in `files` that an API server would refuse, and the first of them; `None` if there
 /// is none, or only some about which `known` has findings. An answer about them must not look as if all were well.
 ///
-/// The objects are not read as texts: files of manifests are read once more. Standard input cannot be. `namespace` is that of
-/// objects that name none.
-pub(super) fn finding(files: &[PathBuf], namespace: &str, known: &Findings) -> Option<Finding> {
+/// The objects are not read as texts: files of manifests are read once more, but those whose refusals are known. Standard input
+/// and pipes cannot be. `namespace` is that of objects that name none.
+pub(super) fn finding(files: &[PathBuf], refusals: &Refusals, namespace: &str, known: &Findings) -> Option<Finding> {
     let known: BTreeSet<&ObjectKey> = known.iter().filter(|f| is_refusal(f)).map(|f| &f.object).collect();
-    let is_manifest = |path: &&PathBuf| !is_stdin(path) && path.metadata().is_ok_and(|file| file.len() <= MAX_BYTES);
-    let of_file = |path: &PathBuf| refused_of(path, namespace, &known);
-    let refused: Vec<Finding> = files.iter().filter(is_manifest).flat_map(of_file).collect();
+    let all_of = |path: &PathBuf| refusals.get(path).cloned().unwrap_or_else(|| of_file(path));
+    let is_known = |finding: &Finding| known.contains(&placed(finding.object.clone(), namespace));
+    let refused: Vec<Finding> = files.iter().flat_map(all_of).filter(|f| !is_known(f)).collect();
     let first = refused.first()?;
     let at = first.pointer.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
     let objects = match refused.len() {
@@ -46,25 +43,31 @@ pub(super) fn finding(files: &[PathBuf], namespace: &str, known: &Findings) -> O
     Some(Finding::new(Reason::RefusedObjects, ObjectKey::default(), message))
 }
 
+/// The refusals of the objects of some files.
+pub(super) type Refusals = BTreeMap<PathBuf, Vec<Finding>>;
+
+/// The first refusal of each object.
+pub(super) fn of_documents(documents: &[Document<'_>]) -> Vec<Finding> {
+    let refusal = |document: &Document<'_>| {
+        // The cluster that it comes from has accepted it.
+        if PathEnd::of(document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2 {
+            return None;
+        }
+        validation::check(&document.raw, &object_key(&document.raw)).findings.into_iter().find(is_refusal)
+    };
+    documents.iter().filter_map(refusal).collect()
+}
+
 /// The first refusal of each object of a file.
-fn refused_of(path: &Path, namespace: &str, known: &BTreeSet<&ObjectKey>) -> Vec<Finding> {
+fn of_file(path: &Path) -> Vec<Finding> {
+    let is_manifest = path.metadata().is_ok_and(|file| file.is_file() && file.len() <= MAX_BYTES);
     let read = || {
         let (name, input) = open(path).ok()?;
         let source = Source::file(&name);
         let json = decode::text(input, &source).ok()?;
-        let documents = decode::documents(&json, &source).ok()?;
-        let refusal = |document: &decode::Document<'_>| {
-            let key = object_key(&document.raw);
-            // The cluster that it comes from has accepted it.
-            let is_recorded = PathEnd::of(document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2;
-            if is_recorded || known.contains(&placed(key.clone(), namespace)) {
-                return None;
-            }
-            validation::check(&document.raw, &key).findings.into_iter().find(is_refusal)
-        };
-        Some(documents.iter().filter_map(refusal).collect())
+        Some(of_documents(&decode::documents(&json, &source).ok()?))
     };
-    read().unwrap_or_default()
+    if is_manifest { read().unwrap_or_default() } else { Vec::new() }
 }
 
 /// Whether an API server refuses an object with this finding.

@@ -66,6 +66,11 @@ impl<'a> Document<'a> {
         Self { raw: Cow::Owned(raw), ..self }
     }
 
+    /// Whether the text was replaced; see [`with_text`](Self::with_text).
+    pub fn is_changed(&self) -> bool {
+        self.has_lines && matches!(self.raw, Cow::Owned(_))
+    }
+
     /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the
     /// object that should contain it.
     pub fn line_of(&self, field: &str) -> usize {
@@ -75,9 +80,8 @@ impl<'a> Document<'a> {
     /// The line of a field, as of [`line_of`](Self::line_of); and its column, from 1, if the whole object is on one line.
     pub fn place_of(&self, field: &str) -> (usize, Option<usize>) {
         let Position { line, column } = self.position_of(field);
-        // Labels that are added move what follows in the line.
-        let is_changed = self.has_lines && matches!(self.raw, Cow::Owned(_));
-        let on_one_line = !is_changed && !self.raw.get().contains('\n');
+        // What is added moves what follows in the line.
+        let on_one_line = !self.is_changed() && !self.raw.get().contains('\n');
         (line, on_one_line.then_some(column))
     }
 

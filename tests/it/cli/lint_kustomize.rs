@@ -1,6 +1,9 @@
 //! `roster lint` of directories with kustomizations that add labels.
 
-use super::lint::{directory, findings, lint};
+use super::{
+    lint::{directory, findings, lint},
+    roster,
+};
 
 const DEPLOYMENT: &str = "\
 apiVersion: apps/v1
@@ -160,5 +163,18 @@ fn overlays_fit_their_bases() {
         ),
     ] {
         check(name, &files, want);
+    }
+}
+
+/// `explain` reads directories in the same way.
+#[test]
+fn other_commands_know_the_labels() {
+    let folder = directory(&[BASE, BASE_SERVICE]);
+    for (labels, refused) in [("commonLabels", false), ("commonAnnotations", true)] {
+        let text = of(&format!("{labels}: {{app: web}}"));
+        std::fs::write(folder.path().join("base/kustomization.yaml"), text).unwrap();
+        let ran = roster(&["explain", folder.path().to_str().unwrap()]);
+        assert_eq!(ran.out.contains("refused"), refused, "{labels}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.out.contains("1 of 1"), !refused, "{labels}: {}{}", ran.out, ran.err);
     }
 }

@@ -44,7 +44,7 @@ pub use node::{Node, Nodes, Taint};
 pub use node_pool::NodePool;
 pub use pod::{ContainerPort, NotReadyDetail, Pod, PodPhase, PodReadiness};
 pub(crate) use pod::{RawContainerPort, RawSchedulingGate};
-pub use quantity::nano_value;
+pub use quantity::{nano_value, wide_nano_value};
 pub use resource::{Resource, ResourceReader, ResourceScope};
 pub(crate) use service::protocol_or_tcp;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};

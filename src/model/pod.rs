@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Labels, ObjectKey, ObjectRef, OwnerReference, PodIp, Resource, Text,
+    Labels, ObjectKey, ObjectRef, OwnerReference, PodIp, Resource, Text, protocol_or_tcp,
     wire::{Present, kind_of, nullable},
 };
 
@@ -218,9 +218,16 @@ pub(crate) struct RawContainerPort {
     protocol: Text,
     #[serde(deserialize_with = "nullable")]
     container_port: i32,
+    #[serde(rename = "hostIP", deserialize_with = "nullable")]
+    host_ip: Text,
 }
 
 impl RawContainerPort {
+    /// What it takes of the host in the network of the host: protocol, address and number.
+    pub(crate) fn of_host(&self) -> (&str, &str, i32) {
+        (protocol_or_tcp(&self.protocol), &self.host_ip, self.container_port)
+    }
+
     pub(crate) fn of_container(&self, sidecar: bool) -> ContainerPort {
         let (name, protocol) = (self.name.clone(), self.protocol.clone());
         ContainerPort { name, protocol, number: self.container_port, sidecar }

@@ -1,8 +1,14 @@
 //! `resource.Quantity` in exact billionths, which zone hints need for CPU.
 
-/// Billionths of a quantity such as `4`, `3920m`, `0.5`, `1e3` or `2Ki`, rounded up as upstream does; `None` if the text
-/// is not a quantity.
+/// Billionths of a quantity such as `4`, `3920m`, `0.5`, `1e3` or `2Ki`, rounded up as upstream does, at most
+/// [`i64::MAX`]; `None` if the text is not a quantity.
 pub fn nano_value(text: &str) -> Option<i64> {
+    let value = wide_nano_value(text)?;
+    Some(i64::try_from(value).unwrap_or(if value < 0 { -i64::MAX } else { i64::MAX }))
+}
+
+/// Billionths of a quantity, as [`nano_value`], also if they are more than an [`i64`] holds, as those of 16Gi are.
+pub fn wide_nano_value(text: &str) -> Option<i128> {
     let (negative, text) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -30,7 +36,6 @@ pub fn nano_value(text: &str) -> Option<i64> {
         // Rounds away from zero, as Quantity does.
         10i128.checked_pow(exponent.unsigned_abs()).map_or(1, |p| (mantissa + (p - 1)) / p)
     };
-    let scaled = i64::try_from(scaled).unwrap_or(i64::MAX);
     Some(if negative { -scaled } else { scaled })
 }
 

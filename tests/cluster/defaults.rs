@@ -132,8 +132,8 @@ fn odd_manifest(index: u64) -> Value {
     object
 }
 
-/// The collection in the namespace `default`; the object may not name one.
-fn path(object: &Value) -> String {
+/// The collection of an object, in the namespace `default` if it is in one: the object may not name it.
+pub(super) fn path(object: &Value) -> String {
     let of_group = |kind: &str| {
         let group = object["apiVersion"].as_str().unwrap();
         format!("/apis/{group}/namespaces/default/{}s", kind.to_lowercase())
@@ -142,6 +142,7 @@ fn path(object: &Value) -> String {
         kind if object["apiVersion"] != "v1" && kind != "EndpointSlice" => of_group(kind),
         "EndpointSlice" => "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices".to_owned(),
         "Endpoints" => "/api/v1/namespaces/default/endpoints".to_owned(),
+        "Node" => "/api/v1/nodes".to_owned(),
         kind => format!("/api/v1/namespaces/default/{}s", kind.to_lowercase()),
     }
 }

@@ -20,6 +20,7 @@ mod dry_run;
 mod edge;
 mod end_to_end;
 mod faults;
+mod fields;
 mod load;
 mod matrix;
 mod network;
@@ -40,6 +41,13 @@ mod parity {
     #[expect(dead_code, reason = "only the live comparison asks in an order of its own")]
     pub(crate) mod generator;
     pub(crate) mod rng;
+}
+
+/// Cases of single fields, and what `roster lint` says about many objects.
+#[path = "../fields"]
+mod fields_of_manifests {
+    pub(crate) mod cases;
+    pub(crate) mod linted;
 }
 
 use std::{

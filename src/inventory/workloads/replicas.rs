@@ -38,7 +38,7 @@ pub enum NoPods {
     NameTooLong,
     /// The name has a dot: an API server refuses the workload.
     NameHasDot,
-    /// Two containers have this port in the host network: an API server refuses every pod.
+    /// Its containers have this port twice in the host network: an API server refuses every pod.
     HostPortTwice(i32),
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for NoPods {
                 MAX_LABEL - REVISION_SUFFIX
             ),
             Self::NameHasDot => f.write_str("its name has a dot"),
-            Self::HostPortTwice(port) => write!(f, "two containers have the port {port} in the host network"),
+            Self::HostPortTwice(port) => write!(f, "its containers have the port {port} twice in the host network"),
         }
     }
 }
@@ -128,7 +128,7 @@ impl Workload {
         if !selects && !is_job {
             return Some(NoPods::SelectorDiffers);
         }
-        self.template.repeated_host_port().map(|port| NoPods::HostPortTwice(port.number))
+        self.template.repeated_host_port.map(NoPods::HostPortTwice)
     }
 }
 

@@ -5,9 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde::{Deserialize, Deserializer};
 
 use super::scheduling::{NodeTerm, Scheduling, Toleration};
-use crate::model::{
-    ContainerPort, Labels, RawContainerPort, RawSchedulingGate, TargetPort, Text, protocol_or_tcp, wire::nullable,
-};
+use crate::model::{ContainerPort, Labels, RawContainerPort, RawSchedulingGate, TargetPort, Text, wire::nullable};
 
 /// A pod template. Its name and namespace are ignored, as the controllers ignore them.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +26,9 @@ pub struct PodTemplate {
     pub unprobed: Vec<Text>,
     /// How many containers there are, without init containers.
     pub containers: usize,
+    /// A port that containers have twice in the network of the host. An API server refuses every such pod: it copies
+    /// `containerPort` to `hostPort`, in the pod and not in the template. Init containers may repeat a port.
+    pub repeated_host_port: Option<i32>,
     /// The first probe that can never succeed, because its container does not have the port.
     pub lost_probe: Option<Box<LostProbe>>,
 }
@@ -43,17 +44,6 @@ pub struct LostProbe {
     pub port: Text,
     /// The path of the probe in the pod spec, as of a JSON pointer.
     pub path: String,
-}
-
-impl PodTemplate {
-    /// A port that two containers listen on. With the host network, an API server refuses every such pod: it copies
-    /// `containerPort` to `hostPort`, in the pod and not in the template. Init containers may repeat a port.
-    pub fn repeated_host_port(&self) -> Option<&ContainerPort> {
-        let ports = self.ports.iter().filter(|p| !p.sidecar && self.host_network);
-        let key = |p: &ContainerPort| (p.number, protocol_or_tcp(&p.protocol).to_owned());
-        let mut seen = BTreeSet::new();
-        ports.into_iter().find(|p| !seen.insert(key(p)))
-    }
 }
 
 impl<'de> Deserialize<'de> for PodTemplate {
@@ -101,6 +91,14 @@ struct RawSpec {
     tolerations: Vec<Toleration>,
     #[serde(deserialize_with = "nullable")]
     scheduling_gates: Vec<RawSchedulingGate>,
+}
+
+impl RawSpec {
+    fn repeated_host_port(&self) -> Option<i32> {
+        let ports = self.containers.iter().flat_map(|c| &c.ports).filter(|_| self.host_network);
+        let mut seen = BTreeSet::new();
+        ports.map(RawContainerPort::of_host).find(|port| !seen.insert(*port)).map(|(_, _, number)| number)
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -181,6 +179,7 @@ impl From<RawTemplate> for PodTemplate {
     fn from(RawTemplate { metadata, spec }: RawTemplate) -> Self {
         let sidecars = spec.init_containers.iter().filter(|c| c.restart_policy == "Always").map(|c| (c, true));
         let containers = spec.containers.iter().map(|c| (c, false)).chain(sidecars);
+        let repeated_host_port = spec.repeated_host_port();
         Self {
             labels: metadata.labels,
             hostname: spec.hostname,
@@ -189,6 +188,7 @@ impl From<RawTemplate> for PodTemplate {
             ports: containers.flat_map(|(c, sidecar)| c.ports.iter().map(move |p| p.of_container(sidecar))).collect(),
             unprobed: spec.containers.iter().filter(|c| c.readiness_probe.is_none()).map(|c| c.name.clone()).collect(),
             containers: spec.containers.len(),
+            repeated_host_port,
             lost_probe: spec.containers.iter().enumerate().find_map(|(i, c)| c.lost_probe(i)).map(Box::new),
             scheduling: Scheduling {
                 node_name: spec.node_name,

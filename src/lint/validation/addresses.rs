@@ -67,6 +67,22 @@ pub(super) fn not_full_domain_name(text: &str) -> Option<&'static str> {
     }
 }
 
+/// Why a text is not a CIDR block such as `10.0.0.0/8`.
+pub(super) fn not_cidr(text: &str) -> Option<&'static str> {
+    const FORM: &str = "is not a CIDR block such as 10.0.0.0/8";
+    let Some((ip, length)) = text.split_once('/') else { return Some(FORM) };
+    let (Ok(ip), Ok(bits)) = (ip.parse::<IpAddr>(), length.parse::<u32>()) else { return Some(FORM) };
+    let (address, size) = match ip {
+        IpAddr::V4(ip) => (u128::from(ip.to_bits()), 32),
+        IpAddr::V6(ip) => (ip.to_bits(), 128),
+    };
+    if bits > size || length != bits.to_string() {
+        return Some(FORM);
+    }
+    let host_bits = 1_u128.checked_shl(size - bits).map_or(u128::MAX, |bit| bit - 1);
+    (address & host_bits != 0).then_some("has bits beyond the length of its prefix")
+}
+
 fn not_address(text: &str) -> &'static str {
     if parse_lenient(text).is_some() { "a number in it has leading zeros" } else { "it is not an IP address" }
 }

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::{
     addresses::{not_full_domain_name, not_slice_address},
     faults::{Faults, quoted},
     field::{Field, FieldRules, PROTOCOLS, Presence, Rule, check_fields},
     values::not_label_value,
 };
-use crate::model::{Family, json::pointer::Pointer};
+use crate::model::Family;
 
 const MOST_ENDPOINTS: usize = 1000;
 const MOST_ADDRESSES: usize = 100;
@@ -30,18 +28,17 @@ const PORT: &FieldRules = &[
 ];
 
 /// Checks endpoints and ports.
-pub(super) fn check(object: &Value, faults: &mut Faults<'_>) {
-    let root = Field::new(object, Pointer::At(""));
-    check_fields(&root, SLICE, faults);
-    let address_type = root.key("addressType").text();
-    let endpoints = root.key("endpoints");
+pub(super) fn check(object: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    check_fields(object, SLICE, faults);
+    let address_type = object.key("addressType").text();
+    let endpoints = object.key("endpoints");
     endpoints.check_len(MOST_ENDPOINTS, "endpoints", faults);
     for endpoint in endpoints.items() {
         check_addresses(&endpoint.key("addresses"), address_type, faults);
         check_fields(&endpoint, ENDPOINT, faults);
         check_hints(&endpoint.key("hints"), faults);
     }
-    check_ports(&root.key("ports"), faults);
+    check_ports(&object.key("ports"), faults);
 }
 
 fn check_addresses(addresses: &Field<'_, '_>, address_type: &str, faults: &mut Faults<'_>) {

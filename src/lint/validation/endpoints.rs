@@ -1,13 +1,10 @@
 //! What an API server refuses of Endpoints.
 
-use serde_json::Value;
-
 use super::{
     addresses::not_endpoint_address,
     faults::{Faults, quoted},
     field::{Field, FieldRules, PROTOCOLS, Presence, Rule, check_fields},
 };
-use crate::model::json::pointer::Pointer;
 
 const ADDRESS: &FieldRules =
     &[("hostname", Presence::Optional, Rule::Label), ("nodeName", Presence::Nullable, Rule::Subdomain)];
@@ -20,9 +17,8 @@ const PORT: &FieldRules = &[
 ];
 
 /// Checks the subsets.
-pub(super) fn check(object: &Value, faults: &mut Faults<'_>) {
-    let root = Field::new(object, Pointer::At(""));
-    for subset in root.key("subsets").items() {
+pub(super) fn check(object: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    for subset in object.key("subsets").items() {
         check_addresses(&subset, faults);
         check_ports(&subset.key("ports"), faults);
     }

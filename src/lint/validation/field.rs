@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     engine::reason::Reason,
-    model::{dns, json::pointer::Pointer},
+    model::{dns, json::pointer::Pointer, wide_nano_value},
 };
 
 /// A value and its place. A value of another type than the reader expects counts as missing: the schema reports it.
@@ -49,9 +49,11 @@ impl<'v, 'p> Field<'v, 'p> {
         self.value.as_array().map_or(0, Vec::len)
     }
 
-    /// Whether it is missing or null, or an empty list.
+    /// Whether it is missing or null, or an empty list or object.
     pub(super) fn is_empty(&self) -> bool {
-        self.value.is_null() || self.value.as_array().is_some_and(Vec::is_empty)
+        self.value.is_null()
+            || self.value.as_array().is_some_and(Vec::is_empty)
+            || self.value.as_object().is_some_and(serde_json::Map::is_empty)
     }
 
     /// Whether it is neither missing nor null.
@@ -75,6 +77,11 @@ impl<'v, 'p> Field<'v, 'p> {
     /// The text, if it is one.
     pub(super) fn as_text(&self) -> Option<&'v str> {
         self.value.as_str()
+    }
+
+    /// The value of a quantity, in billionths. The schema reports what is not one.
+    pub(super) fn quantity(&self) -> Option<i128> {
+        wide_nano_value(&self.plain()).filter(|_| self.is_set())
     }
 
     pub(super) fn number(&self) -> Option<i64> {
@@ -131,12 +138,16 @@ pub(super) enum Rule {
     Subdomain,
     /// A name as keys of labels are.
     QualifiedName,
+    /// A text that can be a step of a path: not `.`, `..`, and without `/` and `%`.
+    PathSegment,
     /// One of a few words.
     OneOf(&'static [&'static str]),
     /// A number from the first to the last.
     Range(i64, i64),
 }
 
+/// A number that is 0 or more.
+pub(super) const NOT_NEGATIVE: Rule = Rule::Range(0, i64::MAX);
 pub(super) const PROTOCOLS: Rule = Rule::OneOf(&["TCP", "UDP", "SCTP"]);
 
 /// Fields of an object: name, presence, and what the value may be.
@@ -179,6 +190,9 @@ impl Rule {
                 Some("is not a DNS subdomain: lower case letters, digits, '-' and '.'".to_owned())
             }
             Self::QualifiedName => not_qualified(text).map(|why| format!("is not a qualified name: {why}")),
+            Self::PathSegment if matches!(text, "." | "..") || text.contains(['/', '%']) => {
+                Some("is not a name: '.', '..', '/' and '%' are not allowed".to_owned())
+            }
             Self::OneOf(words) if !words.contains(&text) => Some(not_one_of(words)),
             _ => None,
         }

@@ -1,12 +1,11 @@
 //! The metrics of a HorizontalPodAutoscaler.
 
-use serde_json::Value;
-
 use super::{
+    autoscaler::check_described,
     faults::Faults,
     field::{Field, Presence, Rule},
+    pod::check_resource_name,
 };
-use crate::model::json::pointer::Pointer;
 
 /// The types of metrics, each with the field that describes it.
 const SOURCES: [(&str, &str); 5] = [
@@ -17,21 +16,18 @@ const SOURCES: [(&str, &str); 5] = [
     ("Resource", "resource"),
 ];
 const TYPES: Rule = Rule::OneOf(&["ContainerResource", "External", "Object", "Pods", "Resource"]);
+const TARGETS: Rule = Rule::OneOf(&["Utilization", "Value", "AverageValue"]);
 
-/// Checks the metrics and the target of an autoscaler.
-pub(super) fn check(object: &Value, faults: &mut Faults<'_>) {
-    let root = Field::new(object, Pointer::At(""));
-    let spec = root.key("spec");
-    for metric in spec.key("metrics").items() {
+/// Checks the metrics of an autoscaler.
+pub(super) fn check(metrics: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    for metric in metrics.items() {
         check_metric(&metric, faults);
     }
-    let target = spec.key("scaleTargetRef");
-    for name in ["kind", "name"] {
-        let field = target.key(name);
-        if field.as_text() == Some("") {
-            field.require("it must not be empty", faults);
-        }
-    }
+}
+
+/// Whether these metrics exist without pods, so that an autoscaler can scale up from 0.
+pub(super) fn can_wake(metrics: &Field<'_, '_>) -> bool {
+    metrics.items().any(|metric| matches!(metric.key("type").text(), "Object" | "External"))
 }
 
 fn check_metric(metric: &Field<'_, '_>, faults: &mut Faults<'_>) {
@@ -48,15 +44,46 @@ fn check_metric(metric: &Field<'_, '_>, faults: &mut Faults<'_>) {
             other.refuse(format!("a metric of type {} cannot have it", kind.text()), faults);
         }
     }
-    if let "resource" | "containerResource" = *wanted {
+    check_source(&source, wanted, faults);
+}
+
+fn check_source(source: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
+    let target = source.key("target");
+    check_target(&target, faults);
+    let [value, average, utilization] =
+        ["value", "averageValue", "averageUtilization"].map(|name| target.key(name).is_set());
+    if let "object" | "external" | "pods" = kind {
+        let metric = source.key("metric");
+        Rule::PathSegment.check(&metric.key("name"), Presence::Required, faults);
+    } else {
         Rule::Text.check(&source.key("name"), Presence::Required, faults);
-        let target = source.key("target");
-        let kind = target.key("type");
-        Rule::OneOf(&["Utilization", "Value", "AverageValue"]).check(&kind, Presence::Required, faults);
-        let utilization = target.key("averageUtilization");
-        Rule::Range(1, i64::MAX).check(&utilization, Presence::Optional, faults);
-        if utilization.is_set() == target.key("averageValue").is_set() {
-            target.refuse("it needs either averageUtilization or averageValue", faults);
+    }
+    match kind {
+        "object" => check_described(&source.key("describedObject"), faults),
+        "containerResource" => {
+            Rule::Label.check(&source.key("container"), Presence::Required, faults);
+            check_resource_name(source.key("name").text(), &source.key("name"), faults);
+        }
+        _ => {}
+    }
+    let lacking = match kind {
+        "object" if !value && !average => "it needs value or averageValue",
+        "external" if value == average => "it needs either value or averageValue",
+        "pods" if !average => "it needs averageValue",
+        "resource" | "containerResource" if utilization == average => {
+            "it needs either averageUtilization or averageValue"
+        }
+        _ => return,
+    };
+    target.refuse(lacking, faults);
+}
+
+fn check_target(target: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    TARGETS.check(&target.key("type"), Presence::Required, faults);
+    Rule::Range(1, i64::MAX).check(&target.key("averageUtilization"), Presence::Optional, faults);
+    for field in ["value", "averageValue"].map(|name| target.key(name)) {
+        if field.quantity().is_some_and(|value| value <= 0) {
+            field.refuse(format!("{} is not more than 0", field.plain()), faults);
         }
     }
 }

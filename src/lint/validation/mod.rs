@@ -4,7 +4,9 @@
 //! object ─► object_type   (api_kinds: what Kubernetes has)
 //!        ─► schema_walk   (fields.json.gz: names and types of Kubernetes' published schemas)         ─┐
 //!        ─► object_meta, owners   (names, labels, owners and finalizers)                             ─┤
-//!        ─► service, endpoints, endpoint_slice, workload_spec, pod_spec, pod  (values, by the kind)  ─┴─► findings
+//!        ─► service…, endpoints, endpoint_slice, node, workload_spec, pod_spec  (values, by the kind) ─┴─► findings
+//!           workload_spec ─► rollout, job, cron_job, autoscaler, volume_claim
+//!           pod_spec ─► pod
 //! ```
 //!
 //! The fields are checked of kinds that Roster reads, in the versions of the newest release. A field of an older or newer
@@ -12,23 +14,33 @@
 
 mod addresses;
 mod api_kinds;
+mod autoscaler;
 mod claims;
 mod cron;
+mod cron_job;
 mod endpoint_slice;
 mod endpoints;
 mod faults;
 mod field;
+mod job;
+mod job_policies;
+mod labels;
 mod metrics;
+mod node;
 mod object_meta;
 mod object_type;
 mod owners;
 mod pod;
 mod pod_spec;
+mod rollout;
+mod scaling_behavior;
 mod schema;
 mod schema_walk;
 mod service;
 mod service_addresses;
+mod service_annotations;
 mod values;
+mod volume_claim;
 mod workload_spec;
 
 use serde_json::value::RawValue;
@@ -39,6 +51,7 @@ use crate::{
 };
 pub use claims::{Claim, claims};
 use faults::Faults;
+use field::Field;
 pub use schema::Schemas;
 
 /// Most errors about one object, and most warnings.
@@ -63,33 +76,33 @@ pub fn check(object: &RawValue, key: &ObjectKey) -> Validation {
     let root = object_type::check(object, &meta, schemas, &mut faults);
     if let Some(root) = root {
         schema_walk::walk(object, schemas, root, &mut faults);
-        object_meta::check(object, &meta.kind, &mut faults);
-        check_kind(object, &meta, &mut faults);
+        if let Ok(value) = serde_json::from_str(object.get()) {
+            check_values(&Field::new(&value, Pointer::At("")), &meta.kind, &mut faults);
+        }
     }
     let (findings, more) = faults.into_findings();
     Validation { findings, more, has_schema: root.is_some() }
 }
 
-/// Checks the values that only objects of this kind have.
-fn check_kind(object: &RawValue, meta: &values::TypeMeta, faults: &mut Faults<'_>) {
-    let kind = meta.kind.as_str();
-    let Ok(value) = serde_json::from_str(object.get()) else { return };
-    owners::check(&value, kind, faults);
-    if kind == "Service" {
-        let Some(spec) = service::ServiceSpec::read(object) else { return };
-        let root = Pointer::At("/spec");
-        service::check(&spec, &root, faults);
-        return service_addresses::check(&spec, &root, faults);
-    }
+/// Checks the values of an object of the kind.
+fn check_values(object: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
+    object_meta::check(&object.key("metadata"), kind, faults);
+    owners::check(object, kind, faults);
     match kind {
-        "Endpoints" => endpoints::check(&value, faults),
-        "EndpointSlice" => endpoint_slice::check(&value, faults),
+        "Service" => {
+            let (root, field) = (Pointer::At("/spec"), object.key("spec"));
+            let spec = field.read();
+            service::check(&spec, &root, faults);
+            service_addresses::check(&spec, &root, faults);
+            service_annotations::check(object, faults);
+            labels::check_labels(&field.key("selector"), faults);
+        }
+        "Endpoints" => endpoints::check(object, faults),
+        "EndpointSlice" => endpoint_slice::check(object, faults),
+        "Node" => node::check(object, faults),
         _ => {
-            pod_spec::check(&value, kind, faults);
+            pod_spec::check(object, kind, faults);
             workload_spec::check(object, kind, faults);
-            if kind == "HorizontalPodAutoscaler" && meta.api_version == "autoscaling/v2" {
-                metrics::check(&value, faults);
-            }
         }
     }
 }

@@ -2,22 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::{
     faults::{Faults, quoted},
     field::Field,
     values::not_qualified,
 };
-use crate::model::{dns, json::pointer::Pointer};
+use crate::model::dns;
 
 /// Finalizers whose names do not have a domain.
 const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 /// Checks these fields of an object of the kind.
-pub(super) fn check(object: &Value, kind: &str, faults: &mut Faults<'_>) {
-    let root = Field::new(object, Pointer::At(""));
-    let metadata = root.key("metadata");
+pub(super) fn check(object: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
+    let metadata = object.key("metadata");
     check_prefix(&metadata.key("generateName"), kind, faults);
     check_owners(&metadata.key("ownerReferences"), faults);
     check_finalizers(&metadata.key("finalizers"), faults);
@@ -51,6 +48,9 @@ fn check_owners(owners: &Field<'_, '_>, faults: &mut Faults<'_>) {
             if field.as_text() == Some("") {
                 field.require("it must not be empty", faults);
             }
+        }
+        if version.text() == "v1" && owner.key("kind").text() == "Event" {
+            owner.key("kind").refuse("an Event cannot own objects", faults);
         }
         controllers += usize::from(owner.key("controller").is_true());
     }

@@ -1,27 +1,29 @@
 //! What an API server refuses of the Pods and pod templates of an object.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
+use std::collections::BTreeSet;
 
 use super::{
     faults::Faults,
-    field::{Field, Presence, Rule},
-    object_meta::{Metadata, check_labels, check_map},
+    field::{Field, NOT_NEGATIVE, Presence, Rule},
+    labels::{check_annotations, check_labels, check_selector},
     pod::{self, PodPlace},
 };
-use crate::{engine::reason::Reason, model::json::pointer::Pointer};
+use crate::engine::reason::Reason;
 
 const ANY: &[&str] = &["Always", "OnFailure", "Never"];
 const ALWAYS: &[&str] = &["Always"];
 const OF_JOBS: &[&str] = &["OnFailure", "Never"];
 
 /// Checks the pod or the pod template of an object, if its kind has one.
-pub(super) fn check(object: &Value, kind: &str, faults: &mut Faults<'_>) {
-    let root = Field::new(object, Pointer::At(""));
-    let spec = root.key("spec");
+pub(super) fn check(object: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
+    let spec = object.key("spec");
     let policies = match kind {
         "Pod" => {
+            let metadata = object.key("metadata");
+            pod::check_annotations(&metadata.key("annotations"), &spec, faults);
+            if !spec.is_set() {
+                return spec.require("the Pod has no spec", faults);
+            }
             check_restart_policy(&spec, ANY, faults);
             return check_pod(&spec, PodPlace::Pod, &BTreeSet::new(), faults);
         }
@@ -29,18 +31,25 @@ pub(super) fn check(object: &Value, kind: &str, faults: &mut Faults<'_>) {
         "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet" | "DaemonSet" => ALWAYS,
         _ => return,
     };
-    Rule::Range(0, i64::MAX).check(&spec.key("replicas"), Presence::Optional, faults);
-    check_selector(&spec.key("selector"), faults);
+    if kind == "Job" && !spec.is_set() {
+        return spec.require("the Job has no spec", faults);
+    }
+    NOT_NEGATIVE.check(&spec.key("replicas"), Presence::Optional, faults);
     let job_template = spec.key("jobTemplate");
     let job = job_template.key("spec");
     let template = if kind == "CronJob" { job.key("template") } else { spec.key("template") };
+    if policies == ALWAYS {
+        check_pod_selector(&spec.key("selector"), kind, &template, faults);
+    }
     // The schema reports a template that is missing.
     if !template.is_set() {
         return;
     }
-    let metadata = template.key("metadata");
-    check_labels(&metadata.read::<Metadata>(), &metadata.at, faults);
-    let pod = template.key("spec");
+    let (metadata, pod) = (template.key("metadata"), template.key("spec"));
+    check_labels(&metadata.key("labels"), faults);
+    let annotations = metadata.key("annotations");
+    check_annotations(&annotations, faults);
+    pod::check_annotations(&annotations, &pod, faults);
     if !pod.is_set() {
         return pod.require("the template has no spec", faults);
     }
@@ -49,7 +58,8 @@ pub(super) fn check(object: &Value, kind: &str, faults: &mut Faults<'_>) {
     if policies == ALWAYS && deadline.is_set() {
         deadline.refuse(format!("the pods of a {kind} cannot have it"), faults);
     }
-    check_pod(&pod, PodPlace::Template, &claims(&spec), faults);
+    let place = if kind == "StatefulSet" { PodPlace::StatefulSet } else { PodPlace::Template };
+    check_pod(&pod, place, &claims(&spec), faults);
 }
 
 fn check_pod(spec: &Field<'_, '_>, place: PodPlace, claims: &BTreeSet<&str>, faults: &mut Faults<'_>) {
@@ -70,12 +80,22 @@ fn check_restart_policy(spec: &Field<'_, '_>, policies: &'static [&'static str],
     }
 }
 
-/// A selector with `matchLabels`, or the plain one of a ReplicationController.
-fn check_selector(selector: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    let labels = selector.key("matchLabels");
-    let is_plain = !labels.is_set() && !selector.key("matchExpressions").is_set();
-    let labels = if is_plain { selector } else { &labels };
-    check_map(&labels.read::<BTreeMap<String, Value>>(), &labels.at, faults);
+/// A selector with `matchLabels`, or the plain one of a `ReplicationController`, for which an API server takes the
+/// labels of the template if it is empty. The schema reports a selector that is missing.
+fn check_pod_selector(selector: &Field<'_, '_>, kind: &str, template: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    if kind == "ReplicationController" {
+        check_labels(selector, faults);
+        let metadata = template.key("metadata");
+        if selector.is_empty() && metadata.key("labels").is_empty() {
+            selector.require("it is empty, and so are the labels of the template", faults);
+        }
+        return;
+    }
+    check_selector(selector, faults);
+    let parts = ["matchLabels", "matchExpressions"].map(|name| selector.key(name));
+    if selector.is_set() && parts.iter().all(Field::is_empty) {
+        selector.refuse(format!("the selector of a {kind} cannot be empty"), faults);
+    }
 }
 
 /// The names of the volumes that a StatefulSet adds to its pods.

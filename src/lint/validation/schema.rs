@@ -20,6 +20,18 @@ pub struct Schemas {
     types: Vec<ObjectType>,
 }
 
+/// Fields that the schemas require, and an API server does not: it takes a missing value for 0 or for an empty one.
+const NOT_REQUIRED: [(&str, &str); 8] = [
+    ("batch.v1.PodFailurePolicy", "rules"),
+    ("core.v1.HTTPHeader", "value"),
+    ("core.v1.ISCSIVolumeSource", "lun"),
+    ("core.v1.PreferredSchedulingTerm", "preference"),
+    ("core.v1.ScaleIOVolumeSource", "secretRef"),
+    ("core.v1.SleepAction", "seconds"),
+    ("core.v1.Sysctl", "value"),
+    ("discovery.v1.ForZone", "name"),
+];
+
 /// The place of a type among all types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypeId(usize);
@@ -80,16 +92,17 @@ impl Schemas {
     fn read(text: &str) -> Option<Self> {
         let file: SchemaFile = serde_json::from_str(text).ok()?;
         let ids: BTreeMap<&str, TypeId> = file.types.keys().enumerate().map(|(i, n)| (n.as_str(), TypeId(i))).collect();
-        let field = |(name, value): (&String, &String)| {
-            let (name, required) = name.strip_suffix('!').map_or((name.as_str(), false), |name| (name, true));
+        let field = |object: &str, name: &str, value: &str| {
+            let (name, required) = name.strip_suffix('!').map_or((name, false), |name| (name, true));
+            let required = required && !NOT_REQUIRED.contains(&(object, name));
             Some(Field { name: name.to_owned(), required, value: ValueType::read(value, &ids)? })
         };
-        let object = |fields: &BTreeMap<String, String>| {
-            let mut fields = fields.iter().map(field).collect::<Option<Vec<Field>>>()?;
+        let object = |(name, fields): (&String, &BTreeMap<String, String>)| {
+            let mut fields = fields.iter().map(|(f, value)| field(name, f, value)).collect::<Option<Vec<Field>>>()?;
             fields.sort_by(|a, b| a.name.cmp(&b.name));
             Some(ObjectType { fields })
         };
-        let types = file.types.values().map(object).collect::<Option<_>>()?;
+        let types = file.types.iter().map(object).collect::<Option<_>>()?;
         let kind = |(kind, name): (&String, &String)| Some((kind.clone(), *ids.get(name.as_str())?));
         let kinds = file.kinds.iter().map(kind).collect::<Option<_>>()?;
         Some(Self { kinds, types })

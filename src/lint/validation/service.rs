@@ -3,24 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
 use super::{
     faults::{Faults, quoted},
-    object_meta::check_map,
     values::{is_port, lenient, not_port_name, not_qualified, one_of, one_of_given},
 };
 use crate::{
     engine::reason::Reason,
     model::{dns, json::pointer::Pointer},
 };
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Manifest {
-    #[serde(deserialize_with = "lenient")]
-    spec: ServiceSpec,
-}
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -104,11 +96,6 @@ impl ServicePortSpec {
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 
 impl ServiceSpec {
-    /// The spec of a Service; `None` if it is not an object.
-    pub(super) fn read(object: &RawValue) -> Option<Self> {
-        serde_json::from_str::<Manifest>(object.get()).ok().map(|manifest| manifest.spec)
-    }
-
     /// The type, with its default.
     fn kind(&self) -> &str {
         if self.kind.is_empty() { "ClusterIP" } else { &self.kind }
@@ -120,7 +107,6 @@ pub(super) fn check(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<
     check_words(spec, root, faults);
     check_type(spec, root, faults);
     check_affinity(spec, root, faults);
-    check_map(&spec.selector, &Pointer::Key(root, "selector"), faults);
     check_ports(spec, &Pointer::Key(root, "ports"), faults);
 }
 
@@ -184,9 +170,24 @@ fn check_type(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     if let Some(why) = spec.load_balancer_class.as_ref().and_then(Value::as_str).and_then(not_qualified) {
         refuse("loadBalancerClass", format!("it is not the name of a class: {why}"));
     }
-    if spec.health_check_node_port != 0 && !(is_balanced && spec.external_traffic_policy == "Local") {
-        let message = "it is for type LoadBalancer with externalTrafficPolicy: Local".to_owned();
-        refuse("healthCheckNodePort", message);
+    let has_health_check = is_balanced && spec.external_traffic_policy == "Local";
+    match spec.health_check_node_port {
+        0 => {}
+        _ if !has_health_check => {
+            let message = "it is for type LoadBalancer with externalTrafficPolicy: Local".to_owned();
+            refuse("healthCheckNodePort", message);
+        }
+        port => check_node_port(port, Pointer::Key(root, "healthCheckNodePort"), faults),
+    }
+}
+
+/// A number that no port has is refused by every API server; whether one is in the range of node ports depends on it.
+fn check_node_port(port: i64, at: Pointer<'_>, faults: &mut Faults<'_>) {
+    if !is_port(port) {
+        faults.add(Reason::InvalidPort, at, format!("port {port} is not from 1 to 65535"));
+    } else if !NODE_PORTS.contains(&port) {
+        let message = format!("{port} is not from 30000 to 32767, the default range of node ports");
+        faults.warn(Reason::InvalidValue, at, message);
     }
 }
 
@@ -202,6 +203,7 @@ fn check_external_name(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faul
     }
     for (field, is_set) in [
         ("clusterIP", !spec.cluster_ip.is_empty()),
+        ("clusterIPs", !spec.cluster_ips.is_empty()),
         ("ipFamilies", !spec.ip_families.is_empty()),
         ("ipFamilyPolicy", spec.ip_family_policy.as_deref().is_some_and(|policy| !policy.is_empty())),
     ] {
@@ -252,10 +254,12 @@ fn check_ports(spec: &ServiceSpec, list: &Pointer<'_>, faults: &mut Faults<'_>) 
             if kind == "ClusterIP" {
                 let message = "a Service of type ClusterIP has no node ports: set type NodePort or LoadBalancer, or remove nodePort";
                 faults.add(Reason::InvalidValue, field, message);
-            } else if !NODE_PORTS.contains(&port.node_port) {
-                let message = format!("{} is not from 30000 to 32767, the default range of node ports", port.node_port);
-                faults.warn(Reason::InvalidValue, field, message);
-            } else if !node_ports.insert((port.protocol(), port.node_port)) {
+                continue;
+            }
+            if kind != "ExternalName" {
+                check_node_port(port.node_port, field, faults);
+            }
+            if !node_ports.insert((port.protocol(), port.node_port)) {
                 let message = format!("the node port {}/{} is repeated", port.node_port, port.protocol());
                 faults.add(Reason::InvalidValue, field, message);
             }

@@ -3,21 +3,22 @@
 use std::{collections::BTreeSet, net::IpAddr};
 
 use super::{
+    addresses::not_cidr,
     faults::{Faults, quoted},
     service::ServiceSpec,
-    values::one_of,
+    values::one_of_given,
 };
 use crate::{engine::reason::Reason, model::json::pointer::Pointer};
 
 /// Checks the fields of `spec`, which is at `root`, that have addresses or families.
 pub(super) fn check(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
     check_external_ips(spec, &Pointer::Key(root, "externalIPs"), faults);
+    check_source_ranges(spec, &Pointer::Key(root, "loadBalancerSourceRanges"), faults);
     if spec.kind == "ExternalName" {
         return;
     }
     check_families(spec, root, faults);
     check_cluster_ips(spec, root, faults);
-    check_source_ranges(spec, &Pointer::Key(root, "loadBalancerSourceRanges"), faults);
 }
 
 fn check_external_ips(spec: &ServiceSpec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
@@ -49,7 +50,7 @@ fn check_families(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_
     let mut seen = BTreeSet::new();
     for (i, family) in spec.ip_families.iter().enumerate() {
         let at = Pointer::Index(&list, i);
-        one_of(family, &["IPv4", "IPv6"], at, faults);
+        one_of_given(Some(family), &["IPv4", "IPv6"], at, faults);
         if !seen.insert(family) {
             faults.add(Reason::InvalidValue, at, format!("the family {} is repeated", quoted(family)));
         }
@@ -76,6 +77,7 @@ fn check_families(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_
 }
 
 fn check_cluster_ips(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {
+    let list = Pointer::Key(root, "clusterIPs");
     let mut refuse = |field, message| faults.add(Reason::InvalidValue, Pointer::Key(root, field), message);
     if let Some(first) = spec.cluster_ips.first() {
         if spec.cluster_ip.is_empty() {
@@ -87,36 +89,39 @@ fn check_cluster_ips(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults
             refuse("clusterIPs", "None cannot stand beside addresses".to_owned());
         }
     }
-    let family = spec.cluster_ip.parse::<IpAddr>().ok().map(|ip| if ip.is_ipv4() { "IPv4" } else { "IPv6" });
-    if let (Some(family), Some(first)) = (family, spec.ip_families.first())
+    let families: Vec<Option<&str>> = spec.cluster_ips.iter().map(|ip| family_of(ip)).collect();
+    if spec.cluster_ips.len() > 2 || matches!(families[..], [Some(one), Some(other)] if one == other) {
+        refuse("clusterIPs", "a Service has at most one address of each IP family".to_owned());
+    }
+    if let (Some(family), Some(first)) = (family_of(&spec.cluster_ip), spec.ip_families.first())
         && family != first
     {
         refuse("clusterIP", format!("it is an {family} address, and the first of ipFamilies is {}", quoted(first)));
     }
-}
-
-fn check_source_ranges(spec: &ServiceSpec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
-    for (i, range) in spec.load_balancer_source_ranges.iter().enumerate() {
-        if let Some(why) = not_range(range.trim()) {
-            faults.add(Reason::InvalidValue, Pointer::Index(list, i), format!("{} {why}", quoted(range)));
+    for (i, ip) in spec.cluster_ips.iter().enumerate().filter(|(i, ip)| *i > 0 || ip.as_str() != "None") {
+        let at = Pointer::Index(&list, i);
+        match (family_of(ip), spec.ip_families.get(i)) {
+            (None, _) => faults.add(Reason::InvalidValue, at, format!("{} is not an IP address", quoted(ip))),
+            (Some(family), Some(wanted)) if family != wanted => {
+                let message = format!("it is an {family} address, and that of ipFamilies is {}", quoted(wanted));
+                faults.add(Reason::InvalidValue, at, message);
+            }
+            _ => {}
         }
     }
 }
 
-/// Why a text is not a CIDR block such as `10.0.0.0/8`.
-fn not_range(text: &str) -> Option<&'static str> {
-    const FORM: &str = "is not a CIDR block such as 10.0.0.0/8";
-    let Some((ip, length)) = text.split_once('/') else { return Some(FORM) };
-    let (Ok(ip), Ok(bits)) = (ip.parse::<IpAddr>(), length.parse::<u32>()) else { return Some(FORM) };
-    let (address, size) = match ip {
-        IpAddr::V4(ip) => (u128::from(ip.to_bits()), 32),
-        IpAddr::V6(ip) => (ip.to_bits(), 128),
-    };
-    if bits > size || length != bits.to_string() {
-        return Some(FORM);
+/// The family of an address; `None` if it is not one.
+fn family_of(ip: &str) -> Option<&'static str> {
+    ip.parse::<IpAddr>().ok().map(|ip| if ip.is_ipv4() { "IPv4" } else { "IPv6" })
+}
+
+fn check_source_ranges(spec: &ServiceSpec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
+    for (i, range) in spec.load_balancer_source_ranges.iter().enumerate() {
+        if let Some(why) = not_cidr(range.trim()) {
+            faults.add(Reason::InvalidValue, Pointer::Index(list, i), format!("{} {why}", quoted(range)));
+        }
     }
-    let host_bits = 1_u128.checked_shl(size - bits).map_or(u128::MAX, |bit| bit - 1);
-    (address & host_bits != 0).then_some("has bits beyond the length of its prefix")
 }
 
 #[cfg(test)]
@@ -150,7 +155,7 @@ mod tests {
             ("10.0.0.0/33", false, false),
             ("", false, false),
         ] {
-            assert_eq!((not_external(text).is_none(), not_range(text).is_none()), (is_address, is_range), "{text:?}");
+            assert_eq!((not_external(text).is_none(), not_cidr(text).is_none()), (is_address, is_range), "{text:?}");
         }
     }
 }

@@ -284,7 +284,8 @@ fn templates_are_checked_as_pods_are() {
             json!({ "name": "web", "image": "web", "volumeMounts": [{ "name": mount, "mountPath": "/data" }] });
         json!({ "metadata": { "labels": { "app": "web" } }, "spec": { "containers": [container] } })
     };
-    let claims = json!([{ "metadata": { "name": "data" }, "spec": {} }]);
+    let claim = json!({ "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } });
+    let claims = json!([{ "metadata": { "name": "data" }, "spec": claim }]);
     let missing = "spec.template.spec.containers[0].volumeMounts[0].name";
     for (kind, mount, want) in
         [("StatefulSet", "data", &[][..]), ("StatefulSet", "date", &[missing]), ("Deployment", "data", &[missing])]

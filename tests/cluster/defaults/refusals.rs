@@ -1,11 +1,11 @@
 //! What an API server refuses, `roster lint` refuses as well, and nothing else.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::NODE;
-use crate::{api::Told, roster};
+use crate::{api::Told, fields_of_manifests::linted, roster};
 
 /// Refusals that depend on the state or the settings of a cluster, as the messages of an API server name them.
 const OF_THE_CLUSTER: &[&str] = &[
@@ -58,7 +58,7 @@ impl Refusals {
 
     /// Compares all with the findings of `roster lint`; prints the numbers, and gives what differs.
     pub(super) fn compare(&self, families: &str) -> Vec<String> {
-        let errors = errors(&self.sent, families);
+        let errors = linted::errors(roster(), self.sent.iter().map(|(sent, _)| sent), NODE, families);
         let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
         let mut differences = Vec::new();
         for (index, (sent, refused)) in self.sent.iter().enumerate() {
@@ -95,27 +95,4 @@ impl Refusals {
         }
         differences
     }
-}
-
-/// The errors of `roster lint` about each manifest. Each is in a directory with a Node of one name, which makes the
-/// directories clusters of their own.
-fn errors(sent: &[(Value, Option<String>)], families: &str) -> BTreeMap<usize, Vec<Value>> {
-    let folder = tempfile::tempdir().unwrap();
-    let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": NODE } }).to_string();
-    for (index, (object, _)) in sent.iter().enumerate() {
-        let of_object = folder.path().join(index.to_string());
-        fs::create_dir(&of_object).unwrap();
-        fs::write(of_object.join("node.json"), &node).unwrap();
-        fs::write(of_object.join("object.json"), object.to_string()).unwrap();
-    }
-    let output =
-        roster().arg("lint").arg(folder.path()).args(["-o", "json", "--ip-families", families]).output().unwrap();
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let mut errors: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
-    for finding in document["items"].as_array().unwrap().iter().filter(|f| f["severity"] == "error") {
-        let file = std::path::Path::new(finding["file"].as_str().unwrap());
-        let index = file.parent().and_then(|folder| folder.file_name()?.to_str()?.parse().ok()).unwrap();
-        errors.entry(index).or_default().push(finding.clone());
-    }
-    errors
 }

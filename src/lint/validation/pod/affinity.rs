@@ -1,9 +1,9 @@
 //! The affinity of a pod to nodes and to other pods.
 
 use crate::lint::validation::{
-    faults::{Faults, quoted},
+    faults::Faults,
     field::{Field, Presence, Rule},
-    values::not_label_value,
+    labels::{check_expression, check_selector, check_value},
 };
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -35,20 +35,9 @@ fn check_nodes(affinity: &Field<'_, '_>, faults: &mut Faults<'_>) {
 /// Values of preferred terms are not checked.
 fn check_term(term: &Field<'_, '_>, is_required: bool, faults: &mut Faults<'_>) {
     for expression in term.key("matchExpressions").items() {
-        Rule::QualifiedName.check(&expression.key("key"), Presence::Required, faults);
-        let values = expression.key("values");
-        let operator = expression.key("operator");
-        match operator.text() {
-            "In" | "NotIn" if values.is_empty() => values.require("the operator needs values", faults),
-            "Exists" | "DoesNotExist" if !values.is_empty() => values.refuse("the operator takes no values", faults),
-            "Gt" | "Lt" if values.len() != 1 => values.refuse("the operator takes one value", faults),
-            "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-            other => operator.refuse(format!("{} is not an operator of node selectors", quoted(other)), faults),
-        }
-        for value in values.items().filter(|_| is_required) {
-            if let Some(why) = not_label_value(value.text()) {
-                value.refuse(format!("{} is not the value of a label: {why}", quoted(value.text())), faults);
-            }
+        check_expression(&expression, true, faults);
+        for value in expression.key("values").items().filter(|_| is_required) {
+            check_value(&value, faults);
         }
     }
     for field in term.key("matchFields").items() {
@@ -78,5 +67,33 @@ fn check_pod_term(term: &Field<'_, '_>, faults: &mut Faults<'_>) {
     Rule::QualifiedName.check(&term.key("topologyKey"), Presence::Required, faults);
     for namespace in term.key("namespaces").items() {
         Rule::Label.check(&namespace, Presence::Required, faults);
+    }
+    check_selector(&term.key("namespaceSelector"), faults);
+    check_label_keys(term, faults);
+}
+
+/// Checks the selector of pods of a term or of a spread constraint, and the keys whose values are those of the pod itself.
+pub(super) fn check_label_keys(of: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let selector = of.key("labelSelector");
+    check_selector(&selector, faults);
+    let (same, other) = (of.key("matchLabelKeys"), of.key("mismatchLabelKeys"));
+    for keys in [&same, &other] {
+        if !keys.is_empty() && !selector.is_set() {
+            keys.refuse("it needs a labelSelector", faults);
+        }
+        for key in keys.items() {
+            Rule::QualifiedName.check(&key, Presence::Required, faults);
+        }
+    }
+    let labels = selector.key("matchLabels");
+    let expressions = selector.key("matchExpressions");
+    for key in same.items() {
+        let of_labels = labels.entries().filter(|(name, _)| *name == key.text()).count();
+        if of_labels + expressions.items().filter(|e| e.key("key").text() == key.text()).count() > 1 {
+            key.refuse("the labelSelector has it twice", faults);
+        }
+        if other.items().any(|other| other.text() == key.text()) {
+            key.refuse("it is in mismatchLabelKeys, too", faults);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The environment of a container.
 
+use super::{paths::check_backsteps, volumes::Volumes};
 use crate::lint::validation::{
     faults::{Faults, quoted},
     field::{Field, Presence, Rule},
@@ -10,10 +11,12 @@ use crate::lint::validation::{
 const SOURCES: [&str; 5] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
 
 /// The fields of a pod that a variable may have, besides single labels and annotations.
-const POD_FIELDS: [&str; 9] = [
+const POD_FIELDS: [&str; 10] = [
     "metadata.name",
     "metadata.namespace",
     "metadata.uid",
+    // An older name of the next.
+    "spec.host",
     "spec.nodeName",
     "spec.serviceAccountName",
     "status.hostIP",
@@ -24,7 +27,8 @@ const POD_FIELDS: [&str; 9] = [
 
 const RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-pub(super) fn check(container: &Field<'_, '_>, faults: &mut Faults<'_>) {
+/// Checks the variables of a container of a pod with these volumes.
+pub(super) fn check(container: &Field<'_, '_>, volumes: &Volumes<'_>, faults: &mut Faults<'_>) {
     for variable in container.key("env").items() {
         let name = variable.key("name");
         Rule::Text.check(&name, Presence::Required, faults);
@@ -32,6 +36,7 @@ pub(super) fn check(container: &Field<'_, '_>, faults: &mut Faults<'_>) {
         let from = variable.key("valueFrom");
         if from.is_set() {
             check_source(&from, &variable.key("value"), faults);
+            check_file_key(&from.key("fileKeyRef"), volumes, faults);
         }
     }
     for all in container.key("envFrom").items() {
@@ -57,12 +62,13 @@ fn check_source(from: &Field<'_, '_>, value: &Field<'_, '_>, faults: &mut Faults
     if !value.text().is_empty() {
         from.refuse("it cannot be set beside value", faults);
     }
-    let [pod, resource, config_map, secret, file] = sources;
+    let [pod, resource, config_map, secret, _] = sources;
     if pod.is_set() {
-        check_pod_field(&pod.key("fieldPath"), faults);
+        check_pod_field(&pod.key("fieldPath"), &POD_FIELDS, faults);
+        Rule::OneOf(&["v1"]).check(&pod.key("apiVersion"), Presence::Optional, faults);
     }
     if resource.is_set() {
-        check_resource(&resource.key("resource"), faults);
+        check_resource(&resource, faults);
     }
     for source in [config_map, secret].iter().filter(|source| source.is_set()) {
         Rule::Subdomain.check(&source.key("name"), Presence::Required, faults);
@@ -72,8 +78,23 @@ fn check_source(from: &Field<'_, '_>, value: &Field<'_, '_>, faults: &mut Faults
             key.refuse(format!("{} is not a key: letters, digits, '-', '_' and '.'", quoted(key.text())), faults);
         }
     }
-    if file.is_set() {
-        Rule::Label.check(&file.key("volumeName"), Presence::Required, faults);
+}
+
+/// A variable from a file, which an init container has written into a volume.
+fn check_file_key(file: &Field<'_, '_>, volumes: &Volumes<'_>, faults: &mut Faults<'_>) {
+    if !file.is_set() {
+        return;
+    }
+    let (key, volume, path) = (file.key("key"), file.key("volumeName"), file.key("path"));
+    Rule::Text.check(&key, Presence::Required, faults);
+    check_name(&key, faults);
+    Rule::Label.check(&volume, Presence::Required, faults);
+    Rule::Text.check(&path, Presence::Required, faults);
+    check_backsteps(&path, faults);
+    match volumes.get(volume.text()) {
+        Some(&"emptyDir") => {}
+        Some(_) => volume.refuse(format!("the volume {} is not an emptyDir", quoted(volume.text())), faults),
+        None => volume.refuse(format!("the pod has no volume {}", quoted(volume.text())), faults),
     }
 }
 
@@ -86,7 +107,8 @@ fn check_one(of: &Field<'_, '_>, sources: &[Field<'_, '_>], faults: &mut Faults<
     }
 }
 
-fn check_pod_field(path: &Field<'_, '_>, faults: &mut Faults<'_>) {
+/// Checks the path of a field of the pod: one of `fields`, a label or an annotation.
+pub(super) fn check_pod_field(path: &Field<'_, '_>, fields: &[&str], faults: &mut Faults<'_>) {
     let text = path.text();
     let of_map = text.strip_suffix("']").and_then(|text| {
         let (key, is_label) = match text.strip_prefix("metadata.labels['") {
@@ -96,17 +118,32 @@ fn check_pod_field(path: &Field<'_, '_>, faults: &mut Faults<'_>) {
         };
         not_qualified(&key).is_none().then_some(is_label)
     });
-    if !POD_FIELDS.contains(&text) && of_map.is_none() {
-        path.refuse(format!("{} is not a field of the pod that a variable can have", quoted(text)), faults);
+    if !fields.contains(&text) && of_map.is_none() {
+        path.refuse(format!("{} is not a field of the pod that can be had here", quoted(text)), faults);
     }
 }
 
-fn check_resource(resource: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    let of = |text: &str| {
-        let name = text.strip_prefix("limits.").or_else(|| text.strip_prefix("requests."))?;
-        (RESOURCES.contains(&name) || name.starts_with("hugepages-")).then_some(())
+/// Checks a request or limit of a container, and the unit in which it is counted.
+pub(super) fn check_resource(reference: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let (resource, divisor) = (reference.key("resource"), reference.key("divisor"));
+    let text = resource.text();
+    let name = text.strip_prefix("limits.").or_else(|| text.strip_prefix("requests."));
+    let Some(name) = name.filter(|name| RESOURCES.contains(name) || name.starts_with("hugepages-")) else {
+        return resource.refuse(format!("{} is not a resource of a container", quoted(text)), faults);
     };
-    if of(resource.text()).is_none() {
-        resource.refuse(format!("{} is not a resource of a container", quoted(resource.text())), faults);
+    let is_unit = if name == "cpu" { is_cpu_unit } else { is_byte_unit };
+    if divisor.quantity().is_some_and(|value| value != 0 && !is_unit(value, divisor.plain().ends_with('i'))) {
+        divisor.refuse(format!("{} is not a unit of {name}, such as 1", divisor.plain()), faults);
     }
+}
+
+/// 1 and 1m, in billionths.
+fn is_cpu_unit(value: i128, _: bool) -> bool {
+    matches!(value, 1_000_000 | 1_000_000_000)
+}
+
+/// 1, 1k and so on to 1E, or 1Ki to 1Ei, in billionths.
+fn is_byte_unit(value: i128, is_binary: bool) -> bool {
+    let base: i128 = if is_binary { 1024 } else { 1000 };
+    (0..=6).any(|power| value == base.pow(power) * 1_000_000_000)
 }

@@ -1,21 +1,34 @@
 //! What an API server refuses of the spec of a pod, in a Pod or in a template.
 //!
 //! ```text
-//! spec ─► fields of the pod, dns, scheduling
-//!      ─► volumes ─► containers ─► container_ports, environment, probes, resources
+//! spec ─► fields of the pod, dns, scheduling, affinity, security, os, resource_claims
+//!      ─► volumes ─► projected
+//!      ─► containers ─► container_ports, environment, mounts, probes, resources, resize_policy, restart_rules, security
+//! annotations ─► annotations
 //! ```
 
 mod affinity;
+mod annotations;
 mod container_ports;
 mod containers;
 mod dns;
 mod environment;
+mod mounts;
+mod os;
 mod paths;
 mod place;
 mod probes;
+mod profiles;
+mod projected;
+mod resize_policy;
+mod resource_claims;
 mod resources;
+mod restart_rules;
 mod scheduling;
+mod security;
+mod sysctls;
 mod volumes;
+mod windows;
 
 use std::collections::BTreeSet;
 
@@ -23,50 +36,55 @@ use super::{
     addresses::check_ip,
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},
-    values::{not_label_value, not_qualified},
+    labels::check_labels,
 };
+pub(super) use annotations::check as check_annotations;
 pub(super) use place::PodPlace;
+pub(super) use resources::check_name as check_resource_name;
 
 const POD: &FieldRules = &[
-    ("hostname", Presence::Optional, Rule::Label),
-    ("subdomain", Presence::Optional, Rule::Label),
     ("nodeName", Presence::Optional, Rule::Subdomain),
     ("serviceAccountName", Presence::Optional, Rule::Subdomain),
     ("priorityClassName", Presence::Optional, Rule::Subdomain),
     ("runtimeClassName", Presence::Nullable, Rule::Subdomain),
     ("dnsPolicy", Presence::Optional, Rule::OneOf(&["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"])),
-    ("preemptionPolicy", Presence::Optional, Rule::OneOf(&["PreemptLowerPriority", "Never"])),
+    ("preemptionPolicy", Presence::Nullable, Rule::OneOf(&["PreemptLowerPriority", "Never"])),
     ("activeDeadlineSeconds", Presence::Optional, Rule::Range(1, i32::MAX as i64)),
 ];
 
-const SECURITY: &FieldRules = &[
-    ("runAsUser", Presence::Optional, Rule::Range(0, i32::MAX as i64)),
-    ("runAsGroup", Presence::Optional, Rule::Range(0, i32::MAX as i64)),
-    ("fsGroup", Presence::Optional, Rule::Range(0, i32::MAX as i64)),
-    ("fsGroupChangePolicy", Presence::Nullable, Rule::OneOf(&["OnRootMismatch", "Always"])),
-];
+/// Names that the controller of a StatefulSet sets, so that those in its template are ignored.
+const IDENTITY: &FieldRules =
+    &[("hostname", Presence::Optional, Rule::Label), ("subdomain", Presence::Optional, Rule::Label)];
 
 /// Checks a spec. `claims` are the names of the volumes that the controller of the pod adds.
 pub(super) fn check(spec: &Field<'_, '_>, place: PodPlace, claims: &BTreeSet<&str>, faults: &mut Faults<'_>) {
     check_fields(spec, POD, faults);
-    check_fields(&spec.key("securityContext"), SECURITY, faults);
-    if place == PodPlace::Pod {
-        let ephemeral = spec.key("ephemeralContainers");
-        if !ephemeral.is_empty() {
-            ephemeral.refuse("it is set later, on a running pod", faults);
-        }
+    if place != PodPlace::StatefulSet {
+        check_fields(spec, IDENTITY, faults);
+    }
+    let ephemeral = spec.key("ephemeralContainers");
+    if !ephemeral.is_empty() {
+        ephemeral.refuse("it is set later, on a running pod", faults);
+    }
+    // The older name of serviceAccountName.
+    if spec.key("serviceAccountName").text().is_empty() {
+        Rule::Subdomain.check(&spec.key("serviceAccount"), Presence::Optional, faults);
     }
     check_hostname_override(spec, faults);
     check_namespaces(spec, faults);
     check_labels(&spec.key("nodeSelector"), faults);
     check_gates(spec, place, faults);
     check_host_aliases(&spec.key("hostAliases"), faults);
+    security::check_pod(spec, faults);
+    os::check(spec, faults);
     dns::check(spec, faults);
     scheduling::check(spec, faults);
     affinity::check(&spec.key("affinity"), faults);
-    let mut volumes = volumes::check(&spec.key("volumes"), faults);
-    volumes.extend(claims);
-    containers::check(spec, place, &volumes, faults);
+    let resource_claims = resource_claims::check(&spec.key("resourceClaims"), faults);
+    resources::check_overhead(&spec.key("overhead"), faults);
+    resources::check_pod(spec, faults);
+    let volumes = volumes::check(&spec.key("volumes"), claims, faults);
+    containers::check(spec, place, &volumes, &resource_claims, faults);
 }
 
 fn check_hostname_override(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
@@ -97,17 +115,6 @@ fn check_namespaces(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     for of_host in [pid, ipc, network] {
         if users.is_false() && of_host.is_true() {
             of_host.refuse("it cannot be set beside hostUsers: false", faults);
-        }
-    }
-}
-
-/// Checks labels that a node is to have.
-fn check_labels(labels: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    for (key, value) in labels.entries() {
-        if let Some(why) = not_qualified(key) {
-            value.refuse(format!("{} is not the key of a label: {why}", quoted(key)), faults);
-        } else if let Some(why) = not_label_value(value.text()) {
-            value.refuse(format!("{} is not the value of a label: {why}", quoted(value.text())), faults);
         }
     }
 }

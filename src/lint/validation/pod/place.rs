@@ -7,4 +7,6 @@ pub(in crate::lint::validation) enum PodPlace {
     Pod,
     /// In the template of a workload.
     Template,
+    /// In the template of a StatefulSet, which sets hostname and subdomain of its pods, and replaces volumes.
+    StatefulSet,
 }

@@ -1,10 +1,11 @@
 //! Probes and lifecycle handlers of a container.
 
+use super::place::PodPlace;
 use crate::{
     engine::reason::Reason,
     lint::validation::{
         faults::{Faults, quoted},
-        field::{Field, FieldRules, Presence, Rule, check_fields},
+        field::{Field, FieldRules, NOT_NEGATIVE, Presence, Rule, check_fields},
         values::{is_port, not_port_name},
     },
 };
@@ -22,12 +23,11 @@ const PROBE: &FieldRules = &[
     ("terminationGracePeriodSeconds", Presence::Optional, Rule::Range(1, i64::MAX)),
 ];
 
-const NOT_NEGATIVE: Rule = Rule::Range(0, i64::MAX);
 /// How long a pod has to end, unless it says otherwise.
 const GRACE_SECONDS: i64 = 30;
 
 /// Checks the probes and the lifecycle of a container of a pod with this spec.
-pub(super) fn check(container: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
+pub(super) fn check(container: &Field<'_, '_>, spec: &Field<'_, '_>, place: PodPlace, faults: &mut Faults<'_>) {
     for name in PROBES {
         let probe = container.key(name);
         if probe.is_set() {
@@ -36,6 +36,8 @@ pub(super) fn check(container: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &mu
     }
     let lifecycle = container.key("lifecycle");
     let grace = spec.key("terminationGracePeriodSeconds").number().unwrap_or(GRACE_SECONDS);
+    // An API server stores a negative one as 1, in a Pod only.
+    let grace = if grace < 0 && place == PodPlace::Pod { 1 } else { grace };
     for name in ["postStart", "preStop"] {
         let handler = lifecycle.key(name);
         if handler.is_set() {
@@ -85,7 +87,7 @@ fn check_handler(handler: &Field<'_, '_>, kinds: [&'static str; 4], faults: &mut
     for header in http.key("httpHeaders").items() {
         let name = header.key("name");
         Rule::Text.check(&name, Presence::Required, faults);
-        if !name.text().bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)) {
+        if !name.text().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
             name.refuse(format!("{} is not the name of a header", quoted(name.text())), faults);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::affinity::check_label_keys;
 use crate::lint::validation::{
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},
@@ -30,6 +31,7 @@ pub(super) fn check(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let mut seen = BTreeSet::new();
     for spread in spec.key("topologySpreadConstraints").items() {
         check_fields(&spread, SPREAD, faults);
+        check_label_keys(&spread, faults);
         let (key, action) = (spread.key("topologyKey"), spread.key("whenUnsatisfiable"));
         if !seen.insert((key.text(), action.text())) {
             key.refuse("there is another constraint with this topologyKey and whenUnsatisfiable", faults);

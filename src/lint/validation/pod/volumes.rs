@@ -1,110 +1,174 @@
-//! The volumes of a pod, and where containers mount them.
+//! The volumes of a pod.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::paths::{check_backsteps, check_relative};
-use crate::lint::validation::{
-    faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+use super::{
+    paths::{check_backsteps, check_descending, check_file},
+    projected,
+};
+use crate::{
+    lint::validation::{
+        faults::{Faults, quoted},
+        field::{Field, FieldRules, Presence, Rule, check_fields},
+        labels, volume_claim,
+    },
+    model::dns,
 };
 
-const MODE: Rule = Rule::Range(0, 0o777);
+/// The volumes of a pod: names and sources.
+pub(super) type Volumes<'v> = BTreeMap<&'v str, &'v str>;
 
-/// The fields of each source that must have a value.
+/// The source of a volume without one.
+const EMPTY: &str = "emptyDir";
+const CLAIM: &str = "persistentVolumeClaim";
+
+const MODE: Rule = Rule::Range(0, 0o777);
+const PARTITION: Rule = Rule::Range(0, 255);
+const MOST_DRIVER_CHARACTERS: usize = 63;
+
+/// The sources in the order in which an API server reads them, each with the fields that must have a value: it refuses
+/// the sources after the first.
 const SOURCES: &[(&str, &FieldRules)] = &[
+    (EMPTY, &[]),
     ("hostPath", &[("path", Presence::Required, Rule::Text), ("type", Presence::Optional, HOST_PATH_TYPE)]),
+    ("gitRepo", &[("repository", Presence::Required, Rule::Text)]),
+    ("gcePersistentDisk", &[("pdName", Presence::Required, Rule::Text), ("partition", Presence::Optional, PARTITION)]),
+    (
+        "awsElasticBlockStore",
+        &[("volumeID", Presence::Required, Rule::Text), ("partition", Presence::Optional, PARTITION)],
+    ),
     ("secret", &[("secretName", Presence::Required, Rule::Text), ("defaultMode", Presence::Optional, MODE)]),
-    ("configMap", &[("name", Presence::Required, Rule::Text), ("defaultMode", Presence::Optional, MODE)]),
-    ("projected", &[("defaultMode", Presence::Optional, MODE)]),
-    ("downwardAPI", &[("defaultMode", Presence::Optional, MODE)]),
-    ("persistentVolumeClaim", &[("claimName", Presence::Required, Rule::Text)]),
     ("nfs", &[("server", Presence::Required, Rule::Text), ("path", Presence::Required, Rule::Text)]),
+    (
+        "iscsi",
+        &[
+            ("targetPortal", Presence::Required, Rule::Text),
+            ("iqn", Presence::Required, Rule::Text),
+            ("lun", Presence::Optional, PARTITION),
+        ],
+    ),
+    ("glusterfs", &[("endpoints", Presence::Required, Rule::Text), ("path", Presence::Required, Rule::Text)]),
+    ("flocker", &[]),
+    (CLAIM, &[("claimName", Presence::Required, Rule::Text)]),
+    ("rbd", &[("image", Presence::Required, Rule::Text)]),
+    ("cinder", &[("volumeID", Presence::Required, Rule::Text)]),
+    ("cephfs", &[]),
+    ("quobyte", &[("registry", Presence::Required, Rule::Text), ("volume", Presence::Required, Rule::Text)]),
+    ("downwardAPI", &[("defaultMode", Presence::Optional, MODE)]),
+    ("fc", &[]),
+    ("flexVolume", &[("driver", Presence::Required, Rule::Text)]),
+    ("configMap", &[("name", Presence::Required, Rule::Text), ("defaultMode", Presence::Optional, MODE)]),
+    ("azureFile", &[("secretName", Presence::Required, Rule::Text), ("shareName", Presence::Required, Rule::Text)]),
+    ("vsphereVolume", &[("volumePath", Presence::Required, Rule::Text)]),
+    ("photonPersistentDisk", &[("pdID", Presence::Required, Rule::Text)]),
+    ("portworxVolume", &[("volumeID", Presence::Required, Rule::Text)]),
+    ("azureDisk", &[("diskName", Presence::Required, Rule::Text), ("diskURI", Presence::Required, Rule::Text)]),
+    ("storageos", &[]),
+    ("projected", &[("defaultMode", Presence::Optional, MODE)]),
+    ("scaleIO", &[("gateway", Presence::Required, Rule::Text), ("system", Presence::Required, Rule::Text)]),
     ("csi", &[("driver", Presence::Required, Rule::Text)]),
     ("ephemeral", &[]),
+    ("image", &[("pullPolicy", Presence::Optional, Rule::OneOf(&["Always", "IfNotPresent", "Never"]))]),
 ];
 
 const HOST_PATH_TYPE: Rule =
     Rule::OneOf(&["DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"]);
 
-const MOUNT: &FieldRules = &[
-    ("mountPath", Presence::Required, Rule::Text),
-    ("mountPropagation", Presence::Nullable, Rule::OneOf(&["None", "HostToContainer", "Bidirectional"])),
-];
-
-/// Checks the volumes of a pod; their names.
-pub(super) fn check<'v>(volumes: &Field<'v, '_>, faults: &mut Faults<'_>) -> BTreeSet<&'v str> {
-    let mut names = BTreeSet::new();
-    for volume in volumes.items() {
+/// Checks the volumes of a pod; their sources. Those with the names of `claims` are replaced by the controller.
+pub(super) fn check<'v>(volumes: &Field<'v, '_>, claims: &BTreeSet<&'v str>, faults: &mut Faults<'_>) -> Volumes<'v> {
+    let mut all: Volumes<'v> = claims.iter().map(|name| (*name, CLAIM)).collect();
+    for volume in volumes.items().filter(|volume| !claims.contains(volume.key("name").text())) {
         let name = volume.key("name");
         Rule::Label.check(&name, Presence::Required, faults);
-        if !names.insert(name.text()) {
+        let source = check_source(&volume, faults);
+        if all.insert(name.text(), source).is_some() {
             name.refuse(format!("the volume name {} is repeated", quoted(name.text())), faults);
         }
-        check_source(&volume, faults);
     }
-    names
+    all
 }
 
-fn check_source(volume: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    // Without a source, it is an emptyDir.
-    let sources = volume.entries().filter(|(name, source)| *name != "name" && source.is_set());
-    for (_, more) in sources.skip(1) {
-        more.refuse("a volume has one source only", faults);
+/// Checks the source of a volume; its name.
+fn check_source(volume: &Field<'_, '_>, faults: &mut Faults<'_>) -> &'static str {
+    let mut given = SOURCES.iter().filter(|(name, _)| volume.key(name).is_set());
+    let Some((name, rules)) = given.next() else { return EMPTY };
+    for (more, _) in given {
+        volume.key(more).refuse(format!("a volume has one source only, and this one has {name}"), faults);
     }
-    for (name, rules) in SOURCES {
-        let source = volume.key(name);
-        if source.is_set() {
-            check_fields(&source, rules, faults);
-            check_items(&source.key("items"), *name != "downwardAPI", faults);
+    let source = volume.key(name);
+    check_fields(&source, rules, faults);
+    match *name {
+        EMPTY => check_not_negative(&source.key("sizeLimit"), faults),
+        "hostPath" => check_backsteps(&source.key("path"), faults),
+        "gitRepo" => check_descending(&source.key("directory"), faults),
+        "nfs" => check_absolute(&source.key("path"), faults),
+        "secret" | "configMap" => check_items(&source.key("items"), faults),
+        "downwardAPI" => projected::check_downward(&source.key("items"), faults),
+        "projected" => projected::check(&source, faults),
+        "csi" => check_driver(&source, faults),
+        "ephemeral" => check_ephemeral(&source.key("volumeClaimTemplate"), faults),
+        "image" => Rule::Text.check(&source.key("reference"), Presence::Required, faults),
+        "rbd" | "cephfs" if source.key("monitors").is_empty() => {
+            source.key("monitors").require("it needs a monitor", faults);
+        }
+        _ => {}
+    }
+    name
+}
+
+fn check_not_negative(quantity: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    if quantity.quantity().is_some_and(|value| value < 0) {
+        quantity.refuse(format!("{} is negative", quantity.plain()), faults);
+    }
+}
+
+fn check_absolute(path: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    if !path.text().is_empty() && !path.text().starts_with('/') {
+        path.refuse("the path must be absolute", faults);
+    }
+}
+
+fn check_driver(source: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let driver = source.key("driver");
+    let name = driver.text().to_ascii_lowercase();
+    if name.len() > MOST_DRIVER_CHARACTERS || !(name.is_empty() || dns::is_subdomain(name.as_bytes())) {
+        driver.refuse(format!("{} is not the name of a CSI driver", quoted(driver.text())), faults);
+    }
+    let secret = source.key("nodePublishSecretRef");
+    if secret.is_set() {
+        Rule::Subdomain.check(&secret.key("name"), Presence::Required, faults);
+    }
+}
+
+/// Checks the claim that is made with the pod, which has labels and annotations only.
+fn check_ephemeral(template: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    if !template.is_set() {
+        return template.require("an ephemeral volume needs it", faults);
+    }
+    let metadata = template.key("metadata");
+    labels::check_labels(&metadata.key("labels"), faults);
+    labels::check_annotations(&metadata.key("annotations"), faults);
+    for (name, field) in metadata.entries() {
+        let is_given = field.is_set() && !field.is_empty() && field.as_text() != Some("");
+        if is_given && !matches!(name, "labels" | "annotations" | "creationTimestamp") {
+            field.refuse("the claim of a pod has labels and annotations only", faults);
         }
     }
-    let host_path = volume.key("hostPath");
-    check_backsteps(&host_path.key("path"), faults);
+    volume_claim::check(&template.key("spec"), faults);
 }
 
-/// Checks which keys are to be files of the volume.
-fn check_items(items: &Field<'_, '_>, has_keys: bool, faults: &mut Faults<'_>) {
+/// Checks which keys of a Secret or `ConfigMap` are to be files of the volume.
+pub(super) fn check_items(items: &Field<'_, '_>, faults: &mut Faults<'_>) {
     for item in items.items() {
-        let path = item.key("path");
-        Rule::Text.check(&path, Presence::Required, faults);
-        check_relative(&path, faults);
-        MODE.check(&item.key("mode"), Presence::Optional, faults);
-        if has_keys {
-            Rule::Text.check(&item.key("key"), Presence::Required, faults);
-        }
+        Rule::Text.check(&item.key("key"), Presence::Required, faults);
+        check_item_path(&item, faults);
     }
 }
 
-/// Checks what a container mounts of these volumes.
-pub(super) fn check_mounts(container: &Field<'_, '_>, volumes: &BTreeSet<&str>, faults: &mut Faults<'_>) {
-    let mut paths = BTreeSet::new();
-    for mount in container.key("volumeMounts").items() {
-        check_fields(&mount, MOUNT, faults);
-        check_name(&mount.key("name"), volumes, faults);
-        let path = mount.key("mountPath");
-        if !path.text().is_empty() && !paths.insert(path.text()) {
-            path.refuse(format!("the container mounts another volume at {}", quoted(path.text())), faults);
-        }
-        let (sub_path, expression) = (mount.key("subPath"), mount.key("subPathExpr"));
-        check_relative(&sub_path, faults);
-        check_relative(&expression, faults);
-        if !sub_path.text().is_empty() && !expression.text().is_empty() {
-            expression.refuse("it cannot be set beside subPath", faults);
-        }
-        let privileged = container.key("securityContext");
-        if mount.key("mountPropagation").text() == "Bidirectional" && !privileged.key("privileged").is_true() {
-            mount.key("mountPropagation").refuse("Bidirectional is for privileged containers", faults);
-        }
-    }
-    for device in container.key("volumeDevices").items() {
-        check_name(&device.key("name"), volumes, faults);
-        Rule::Text.check(&device.key("devicePath"), Presence::Required, faults);
-    }
-}
-
-fn check_name(name: &Field<'_, '_>, volumes: &BTreeSet<&str>, faults: &mut Faults<'_>) {
-    Rule::Text.check(name, Presence::Required, faults);
-    if name.as_text().is_some_and(|name| !volumes.contains(name)) {
-        name.refuse(format!("the pod has no volume {}", quoted(name.text())), faults);
-    }
+/// Checks a file of the volume, wherever its text comes from.
+pub(super) fn check_item_path(item: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let path = item.key("path");
+    Rule::Text.check(&path, Presence::Required, faults);
+    check_file(&path, faults);
+    MODE.check(&item.key("mode"), Presence::Optional, faults);
 }

@@ -1,0 +1,130 @@
+//! Volumes that consist of files from several sources.
+
+use std::collections::BTreeSet;
+
+use super::{
+    environment::{check_pod_field, check_resource},
+    paths::check_file,
+    volumes::{check_item_path, check_items},
+};
+use crate::lint::validation::{
+    faults::{Faults, quoted},
+    field::{Field, Presence, Rule},
+    labels,
+};
+
+/// Where the files of a projected volume come from.
+const SOURCES: [&str; 6] =
+    ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"];
+
+/// How long a token is valid, in seconds.
+const TOKEN_SECONDS: Rule = Rule::Range(600, 1 << 32);
+const KEY_TYPES: Rule = Rule::OneOf(&["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"]);
+
+/// The fields of a pod that a file may have, besides its labels and annotations.
+const POD_FIELDS: [&str; 5] =
+    ["metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels", "metadata.annotations"];
+
+/// Checks the sources of a projected volume.
+pub(super) fn check(volume: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let mut paths = BTreeSet::new();
+    for source in volume.key("sources").items() {
+        let given = SOURCES.iter().filter(|name| source.key(name).is_set()).count();
+        if given > 1 {
+            source.refuse("it has more than one source", faults);
+        }
+        for name in ["secret", "configMap"] {
+            let of = source.key(name);
+            if of.is_set() {
+                Rule::Text.check(&of.key("name"), Presence::Required, faults);
+                check_items(&of.key("items"), faults);
+                check_repeated(&of.key("items"), &mut paths, faults);
+            }
+        }
+        let downward = source.key("downwardAPI");
+        check_downward(&downward.key("items"), faults);
+        check_repeated(&downward.key("items"), &mut paths, faults);
+        check_token(&source.key("serviceAccountToken"), faults);
+        check_bundle(&source.key("clusterTrustBundle"), &mut paths, faults);
+        check_certificate(&source.key("podCertificate"), &mut paths, faults);
+    }
+}
+
+fn check_repeated<'v>(items: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, faults: &mut Faults<'_>) {
+    for item in items.items() {
+        check_unique(&item.key("path"), paths, faults);
+    }
+}
+
+fn check_unique<'v>(path: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, faults: &mut Faults<'_>) {
+    if !path.text().is_empty() && !paths.insert(path.text()) {
+        path.refuse(format!("the path {} is repeated", quoted(path.text())), faults);
+    }
+}
+
+/// Checks files with fields of the pod.
+pub(super) fn check_downward(items: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    for item in items.items() {
+        check_item_path(&item, faults);
+        let (field, resource) = (item.key("fieldRef"), item.key("resourceFieldRef"));
+        match (field.is_set(), resource.is_set()) {
+            (true, true) => item.refuse("it has both fieldRef and resourceFieldRef", faults),
+            (false, false) => item.require("it needs fieldRef or resourceFieldRef", faults),
+            (true, false) => check_pod_field(&field.key("fieldPath"), &POD_FIELDS, faults),
+            (false, true) => {
+                Rule::Text.check(&resource.key("containerName"), Presence::Required, faults);
+                check_resource(&resource, faults);
+            }
+        }
+    }
+}
+
+/// An API server fills in how long a token is valid.
+fn check_token(token: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    if token.is_set() {
+        TOKEN_SECONDS.check(&token.key("expirationSeconds"), Presence::Optional, faults);
+        let path = token.key("path");
+        Rule::Text.check(&path, Presence::Required, faults);
+        check_file(&path, faults);
+    }
+}
+
+fn check_bundle<'v>(bundle: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, faults: &mut Faults<'_>) {
+    if !bundle.is_set() {
+        return;
+    }
+    let (name, signer) = (bundle.key("name"), bundle.key("signerName"));
+    let selector = bundle.key("labelSelector");
+    match (name.is_set(), signer.is_set()) {
+        (true, true) => bundle.refuse("it has both name and signerName", faults),
+        (false, false) => bundle.require("it needs name or signerName", faults),
+        (true, false) if selector.is_set() => selector.refuse("it needs signerName instead of name", faults),
+        _ => {}
+    }
+    for field in [&name, &signer].into_iter().filter(|field| field.as_text() == Some("")) {
+        field.require("it must not be empty", faults);
+    }
+    labels::check_selector(&selector, faults);
+    let path = bundle.key("path");
+    Rule::Text.check(&path, Presence::Required, faults);
+    check_file(&path, faults);
+    check_unique(&path, paths, faults);
+}
+
+fn check_certificate<'v>(certificate: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, faults: &mut Faults<'_>) {
+    if !certificate.is_set() {
+        return;
+    }
+    Rule::Text.check(&certificate.key("signerName"), Presence::Required, faults);
+    KEY_TYPES.check(&certificate.key("keyType"), Presence::Required, faults);
+    let seconds = certificate.key("maxExpirationSeconds");
+    Rule::Range(3600, i64::MAX).check(&seconds, Presence::Optional, faults);
+    let files = ["credentialBundlePath", "keyPath", "certificateChainPath"].map(|name| certificate.key(name));
+    if files.iter().all(|path| path.text().is_empty()) {
+        certificate.require("it needs a path for the certificate or the key", faults);
+    }
+    for path in &files {
+        check_file(path, faults);
+        check_unique(path, paths, faults);
+    }
+}

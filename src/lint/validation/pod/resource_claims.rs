@@ -1,0 +1,52 @@
+//! Devices that a pod claims.
+
+use std::collections::BTreeSet;
+
+use crate::lint::validation::{
+    faults::{Faults, quoted},
+    field::{Field, FieldRules, Presence, Rule, check_fields},
+};
+
+const CLAIM: &FieldRules = &[
+    ("name", Presence::Required, Rule::Label),
+    ("resourceClaimName", Presence::Nullable, Rule::Subdomain),
+    ("resourceClaimTemplateName", Presence::Nullable, Rule::Subdomain),
+];
+
+/// Checks the claims of a pod; their names.
+pub(super) fn check<'v>(claims: &Field<'v, '_>, faults: &mut Faults<'_>) -> BTreeSet<&'v str> {
+    let mut names = BTreeSet::new();
+    for claim in claims.items() {
+        check_fields(&claim, CLAIM, faults);
+        let name = claim.key("name");
+        if !names.insert(name.text()) {
+            name.refuse(format!("the claim {} is repeated", quoted(name.text())), faults);
+        }
+        let sources = ["resourceClaimName", "resourceClaimTemplateName"].map(|name| claim.key(name).is_set());
+        if sources[0] == sources[1] {
+            claim.refuse("it needs either resourceClaimName or resourceClaimTemplateName", faults);
+        }
+    }
+    names
+}
+
+/// Checks what a container uses of the claims with these names.
+pub(super) fn check_uses<'v>(uses: &Field<'v, '_>, names: &BTreeSet<&'v str>, faults: &mut Faults<'_>) {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for claim in uses.items() {
+        let (name, request) = (claim.key("name"), claim.key("request"));
+        Rule::Text.check(&name, Presence::Required, faults);
+        Rule::Label.check(&request, Presence::Optional, faults);
+        let used = (name.text(), request.text());
+        // A claim is used as a whole, or request by request.
+        let repeats =
+            |other: &(&str, &str)| other.0 == used.0 && (other.1.is_empty() || used.1.is_empty() || other.1 == used.1);
+        if seen.iter().any(repeats) {
+            claim.refuse(format!("the claim {} is repeated", quoted(name.text())), faults);
+        }
+        seen.push(used);
+        if !name.text().is_empty() && !names.contains(name.text()) {
+            name.refuse(format!("the pod has no resource claim {}", quoted(name.text())), faults);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The security settings of pods and containers.
+
+use super::{profiles, sysctls, windows};
+use crate::lint::validation::{
+    faults::Faults,
+    field::{Field, FieldRules, Presence, Rule, check_fields},
+};
+
+/// The number of a user or of a group.
+const ID: Rule = Rule::Range(0, i32::MAX as i64);
+
+const POD: &FieldRules = &[
+    ("runAsUser", Presence::Optional, ID),
+    ("runAsGroup", Presence::Optional, ID),
+    ("fsGroup", Presence::Optional, ID),
+    ("fsGroupChangePolicy", Presence::Nullable, Rule::OneOf(&["OnRootMismatch", "Always"])),
+    ("supplementalGroupsPolicy", Presence::Nullable, Rule::OneOf(&["Merge", "Strict"])),
+    ("seLinuxChangePolicy", Presence::Nullable, Rule::OneOf(&["Recursive", "MountOption"])),
+];
+
+const CONTAINER: &FieldRules = &[
+    ("runAsUser", Presence::Optional, ID),
+    ("runAsGroup", Presence::Optional, ID),
+    ("procMount", Presence::Nullable, Rule::OneOf(&["Default", "Unmasked"])),
+];
+
+/// Checks the security context of a pod with this spec.
+pub(super) fn check_pod(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let security = spec.key("securityContext");
+    check_fields(&security, POD, faults);
+    for group in security.key("supplementalGroups").items() {
+        ID.check(&group, Presence::Optional, faults);
+    }
+    sysctls::check(&security.key("sysctls"), spec, faults);
+    profiles::check(&security, faults);
+    windows::check(spec, faults);
+}
+
+/// Checks the security context of a container of a pod with this spec.
+pub(super) fn check_container(container: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let security = container.key("securityContext");
+    check_fields(&security, CONTAINER, faults);
+    profiles::check(&security, faults);
+    windows::check_options(&security.key("windowsOptions"), faults);
+    let mounts = security.key("procMount");
+    if mounts.text() == "Unmasked" && !spec.key("hostUsers").is_false() {
+        mounts.refuse("Unmasked needs hostUsers: false in the pod", faults);
+    }
+    let escalation = security.key("allowPrivilegeEscalation");
+    if !escalation.is_false() {
+        return;
+    }
+    if security.key("privileged").is_true() {
+        escalation.refuse("a privileged container can escalate its privileges", faults);
+    }
+    let capabilities = security.key("capabilities");
+    if capabilities.key("add").items().any(|capability| capability.text() == "CAP_SYS_ADMIN") {
+        escalation.refuse("a container with CAP_SYS_ADMIN can escalate its privileges", faults);
+    }
+}

@@ -7,10 +7,13 @@ use super::{
     paths::check_file,
     volumes::{check_item_path, check_items},
 };
-use crate::lint::validation::{
-    faults::{Faults, quoted},
-    field::{Field, Presence, Rule},
-    labels,
+use crate::{
+    lint::validation::{
+        faults::{Faults, quoted},
+        field::{Field, Presence, Rule},
+        labels,
+    },
+    model::dns,
 };
 
 /// Where the files of a projected volume come from.
@@ -101,8 +104,11 @@ fn check_bundle<'v>(bundle: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, fault
         (true, false) if selector.is_set() => selector.refuse("it needs signerName instead of name", faults),
         _ => {}
     }
-    for field in [&name, &signer].into_iter().filter(|field| field.as_text() == Some("")) {
-        field.require("it must not be empty", faults);
+    if name.as_text() == Some("") {
+        name.require("it must not be empty", faults);
+    }
+    if signer.is_set() {
+        check_signer(&signer, faults);
     }
     labels::check_selector(&selector, faults);
     let path = bundle.key("path");
@@ -111,11 +117,21 @@ fn check_bundle<'v>(bundle: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, fault
     check_unique(&path, paths, faults);
 }
 
+/// The name of a signer of certificates, as `example.com/signer`.
+fn check_signer(name: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let are_labels = |text: &str| text.split('.').all(|label| dns::is_label(label.as_bytes()));
+    let is_domain = |text: &str| text.len() <= dns::MAX_SUBDOMAIN && text.contains('.') && are_labels(text);
+    let is_path = |text: &str| text.split('.').all(|part| dns::is_subdomain(part.as_bytes()));
+    if !name.text().split_once('/').is_some_and(|(domain, path)| is_domain(domain) && is_path(path)) {
+        name.refuse(format!("{} is not the name of a signer such as example.com/signer", quoted(name.text())), faults);
+    }
+}
+
 fn check_certificate<'v>(certificate: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, faults: &mut Faults<'_>) {
     if !certificate.is_set() {
         return;
     }
-    Rule::Text.check(&certificate.key("signerName"), Presence::Required, faults);
+    check_signer(&certificate.key("signerName"), faults);
     KEY_TYPES.check(&certificate.key("keyType"), Presence::Required, faults);
     let seconds = certificate.key("maxExpirationSeconds");
     Rule::Range(3600, i64::MAX).check(&seconds, Presence::Optional, faults);

@@ -42,6 +42,7 @@ pub(super) fn check_pod(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     if claims.is_set() {
         claims.refuse("it is for containers only", faults);
     }
+    check_sums(spec, &resources.key("requests"), faults);
     let limits = resources.key("limits");
     for container in spec.key("containers").items() {
         let of_container = container.key("resources");
@@ -50,6 +51,22 @@ pub(super) fn check_pod(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
             if limit.quantity().zip(most.quantity()).is_some_and(|(limit, most)| limit > most) {
                 limit.refuse(format!("{} is more than the limit of the pod, {}", limit.plain(), most.plain()), faults);
             }
+        }
+    }
+}
+
+/// The requests of a pod cover those of the containers that run at the same time.
+fn check_sums(spec: &Field<'_, '_>, requests: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let (containers, init) = (spec.key("containers"), spec.key("initContainers"));
+    for (name, request) in requests.entries() {
+        let of_container = |container: &Field<'_, '_>| {
+            let resources = container.key("resources");
+            resources.key("requests").key(name).quantity().unwrap_or(0)
+        };
+        let sidecars = init.items().filter(|container| container.key("restartPolicy").text() == "Always");
+        let sum: i128 = containers.items().chain(sidecars).map(|container| of_container(&container)).sum();
+        if request.quantity().is_some_and(|request| request < sum) {
+            request.refuse(format!("{} is less than the sum of its containers", request.plain()), faults);
         }
     }
 }

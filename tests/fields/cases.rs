@@ -98,26 +98,23 @@ fn repeated(value: &Value) -> Value {
 }
 
 /// Sets the value at a pointer, and makes the objects and elements on the way.
-fn set(object: &mut Value, pointer: &str, value: Value) {
+pub(crate) fn set(object: &mut Value, pointer: &str, value: Value) {
     let mut at = object;
     for step in steps(pointer) {
-        at = match step.parse::<usize>() {
-            Ok(index) => {
-                if !at.is_array() {
-                    *at = json!([]);
-                }
-                let list = at.as_array_mut().unwrap();
-                while list.len() <= index {
-                    list.push(json!({}));
-                }
-                &mut list[index]
+        at = if let Ok(index) = step.parse::<usize>() {
+            if !at.is_array() {
+                *at = json!([]);
             }
-            Err(_) => {
-                if !at.is_object() {
-                    *at = json!({});
-                }
-                &mut at[&*step]
+            let list = at.as_array_mut().unwrap();
+            while list.len() <= index {
+                list.push(json!({}));
             }
+            &mut list[index]
+        } else {
+            if !at.is_object() {
+                *at = json!({});
+            }
+            &mut at[&*step]
         };
     }
     *at = value;

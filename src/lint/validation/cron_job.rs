@@ -26,7 +26,12 @@ pub(super) fn check(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
         zone.refuse(message, faults);
     }
     let template = spec.key("jobTemplate");
-    check_job(&template.key("spec"), faults);
+    let job = template.key("spec");
+    // The schema reports a template that is missing.
+    if template.is_set() && !job.is_set() {
+        return job.require("the template has no spec", faults);
+    }
+    check_job(&job, faults);
 }
 
 fn check_job(job: &Field<'_, '_>, faults: &mut Faults<'_>) {

@@ -78,11 +78,10 @@ fn share(field: &Field<'_, '_>) -> Option<i64> {
 /// Reports a value that is neither a number of pods nor a percentage up to `most`.
 fn check_share(field: &Field<'_, '_>, most: i64, faults: &mut Faults<'_>) {
     match (share(field), field.as_text()) {
-        // The schema reports other types.
-        (None, None) => {}
         (None, Some(_)) => field.refuse("it is neither a number nor a percentage such as 25%", faults),
         (Some(share), _) if share < 0 => field.refuse("it is negative", faults),
         (Some(share), Some(_)) if share > most => field.refuse(format!("it is more than {most}%"), faults),
-        (Some(_), _) => {}
+        // The schema reports other types.
+        _ => {}
     }
 }

@@ -1,4 +1,4 @@
-//! What an API server refuses of the spec of a PersistentVolumeClaim, in a template.
+//! What an API server refuses of the spec of a `PersistentVolumeClaim`, in a template.
 
 use super::{
     faults::{Faults, quoted},

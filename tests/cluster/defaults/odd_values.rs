@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::parity::rng::Rng;
+use crate::{fields_of_manifests::cases::set, parity::rng::Rng};
 
 /// Puts one or two odd values into a manifest.
 pub(super) fn make_odd(object: &mut Value, rng: &mut Rng) {
@@ -17,29 +17,6 @@ pub(super) fn make_odd(object: &mut Value, rng: &mut Rng) {
         let (pointer, values) = &all[rng.below(all.len())];
         set(object, pointer, values[rng.below(values.len())].clone());
     }
-}
-
-/// Sets the value at a pointer, and makes the objects and first elements on the way.
-pub(super) fn set(object: &mut Value, pointer: &str, value: Value) {
-    let mut at = object;
-    for step in pointer.split('/').skip(1) {
-        at = if let Ok(index) = step.parse::<usize>() {
-            if !at.is_array() {
-                *at = json!([]);
-            }
-            let list = at.as_array_mut().unwrap();
-            while list.len() <= index {
-                list.push(json!({}));
-            }
-            &mut list[index]
-        } else {
-            if !at.is_object() {
-                *at = json!({});
-            }
-            &mut at[step]
-        };
-    }
-    *at = value;
 }
 
 /// Pointers to fields, and values for each.

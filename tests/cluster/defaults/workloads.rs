@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::odd_values::{Values, metadata, names, set};
-use crate::parity::rng::Rng;
+use super::odd_values::{Values, metadata, names};
+use crate::{fields_of_manifests::cases::set, parity::rng::Rng};
 
 const KINDS: [&str; 7] =
     ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "HorizontalPodAutoscaler"];

@@ -1,4 +1,4 @@
-//! The seccomp and AppArmor profiles of pods and containers.
+//! The seccomp and `AppArmor` profiles of pods and containers.
 
 use super::paths::check_descending;
 use crate::lint::validation::{

@@ -106,7 +106,7 @@ fn plain(path: &str) -> String {
     for (i, part) in path.split('[').enumerate() {
         let (inner, rest) = if i == 0 { ("", part) } else { part.split_once(']').unwrap_or((part, "")) };
         if !inner.is_empty() {
-            out += &format!(".{}", inner.trim_matches('"'));
+            out.extend([".", inner.trim_matches('"')]);
         }
         out += rest;
     }

@@ -24,6 +24,7 @@ pub(super) fn check(object: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>)
             if !spec.is_set() {
                 return spec.require("the Pod has no spec", faults);
             }
+            pod::check_own_labels(&spec, &metadata.key("labels"), faults);
             check_restart_policy(&spec, ANY, faults);
             return check_pod(&spec, PodPlace::Pod, &BTreeSet::new(), faults);
         }

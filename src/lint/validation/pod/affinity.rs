@@ -97,3 +97,35 @@ pub(super) fn check_label_keys(of: &Field<'_, '_>, faults: &mut Faults<'_>) {
         }
     }
 }
+
+/// Checks the keys of the terms of a Pod with these labels: an API server adds an expression for each label that the Pod
+/// has, so that the selector may not have it already.
+pub(in crate::lint::validation) fn check_own_labels(
+    spec: &Field<'_, '_>,
+    labels: &Field<'_, '_>,
+    faults: &mut Faults<'_>,
+) {
+    for constraint in spec.key("topologySpreadConstraints").items() {
+        check_own_keys(&constraint, labels, faults);
+    }
+    let affinity = spec.key("affinity");
+    for of_pods in ["podAffinity", "podAntiAffinity"].map(|name| affinity.key(name)) {
+        for term in of_pods.key(REQUIRED).items() {
+            check_own_keys(&term, labels, faults);
+        }
+        for preferred in of_pods.key(PREFERRED).items() {
+            check_own_keys(&preferred.key("podAffinityTerm"), labels, faults);
+        }
+    }
+}
+
+fn check_own_keys(term: &Field<'_, '_>, labels: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let selector = term.key("labelSelector");
+    let (equal, expressions) = (selector.key("matchLabels"), selector.key("matchExpressions"));
+    for key in term.key("matchLabelKeys").items().filter(|key| labels.key(key.text()).is_set()) {
+        let name = key.text();
+        if equal.key(name).is_set() || expressions.items().any(|e| e.key("key").text() == name) {
+            key.refuse("the labelSelector has it already, and the Pod has this label", faults);
+        }
+    }
+}

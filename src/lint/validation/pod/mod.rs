@@ -38,6 +38,7 @@ use super::{
     field::{Field, FieldRules, Presence, Rule, check_fields},
     labels::check_labels,
 };
+pub(super) use affinity::check_own_labels;
 pub(super) use annotations::check as check_annotations;
 pub(super) use place::PodPlace;
 pub(super) use resources::check_name as check_resource_name;

@@ -43,12 +43,8 @@ mod parity {
     pub(crate) mod rng;
 }
 
-/// Cases of single fields, and what `roster lint` says about many objects.
-#[path = "../fields"]
-mod fields_of_manifests {
-    pub(crate) mod cases;
-    pub(crate) mod linted;
-}
+#[path = "../fields/mod.rs"]
+mod fields_of_manifests;
 
 use std::{
     io::{Read, Write},

@@ -6,14 +6,10 @@ mod cli;
 mod documents;
 #[cfg(feature = "decode")]
 mod examples;
-/// Cases of single fields, and what `roster lint` says about many objects.
 #[cfg(feature = "shell")]
-#[path = "../fields"]
+#[path = "../fields/mod.rs"]
 #[expect(dead_code, reason = "only the cluster tests compare with an API server")]
-mod field_cases {
-    pub(crate) mod cases;
-    pub(crate) mod linted;
-}
+mod field_cases;
 #[cfg(feature = "shell")]
 mod fields;
 mod generated;

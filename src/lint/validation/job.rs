@@ -3,7 +3,9 @@
 use super::{
     faults::{Faults, quoted},
     field::{Field, FieldRules, NOT_NEGATIVE, Presence, Rule, check_fields},
-    job_policies, labels,
+    job_policies,
+    job_policies::is_indexed,
+    labels,
 };
 use crate::{engine::reason::Reason, model::dns};
 
@@ -46,10 +48,6 @@ pub(super) fn check(spec: &Field<'_, '_>, of_cron_job: bool, faults: &mut Faults
         spec.key("backoffLimitPerIndex").require("maxFailedIndexes needs it", faults);
     }
     job_policies::check(spec, completions(spec, of_cron_job), faults);
-}
-
-pub(super) fn is_indexed(spec: &Field<'_, '_>) -> bool {
-    spec.key("completionMode").text() == "Indexed"
 }
 
 /// The completions. An API server fills in 1 for a Job that has no parallelism either.

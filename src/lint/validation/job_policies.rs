@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::{
     faults::{Faults, quoted},
     field::{Field, NOT_NEGATIVE, Presence, Rule},
-    job::is_indexed,
 };
 
 const MOST_RULES: usize = 20;
@@ -26,6 +25,11 @@ pub(super) fn check(spec: &Field<'_, '_>, completions: Option<i64>, faults: &mut
     if success.is_set() && is_indexed(spec) {
         check_success(&success, completions.unwrap_or(0), faults);
     }
+}
+
+/// Whether each pod of a Job has an index.
+pub(super) fn is_indexed(spec: &Field<'_, '_>) -> bool {
+    spec.key("completionMode").text() == "Indexed"
 }
 
 fn check_failure(policy: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &mut Faults<'_>) {

@@ -1,9 +1,9 @@
 //! The metrics of a HorizontalPodAutoscaler.
 
 use super::{
-    autoscaler::check_described,
     faults::Faults,
     field::{Field, Presence, Rule},
+    object_reference::check_described,
     pod::check_resource_name,
 };
 

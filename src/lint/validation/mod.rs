@@ -28,6 +28,7 @@ mod labels;
 mod metrics;
 mod node;
 mod object_meta;
+mod object_reference;
 mod object_type;
 mod owners;
 mod pod;

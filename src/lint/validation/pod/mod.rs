@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! spec ─► fields of the pod, dns, scheduling, affinity, security, os, resource_claims
-//!      ─► volumes ─► projected
+//!      ─► volumes ─► projected, volume_files
 //!      ─► containers ─► container_ports, environment, mounts, probes, resources, resize_policy, restart_rules, security
 //! annotations ─► annotations
 //! ```
@@ -13,6 +13,7 @@ mod container_ports;
 mod containers;
 mod dns;
 mod environment;
+mod field_refs;
 mod mounts;
 mod os;
 mod paths;
@@ -27,6 +28,7 @@ mod restart_rules;
 mod scheduling;
 mod security;
 mod sysctls;
+mod volume_files;
 mod volumes;
 mod windows;
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    environment::{check_pod_field, check_resource},
     paths::check_file,
-    volumes::{check_item_path, check_items},
+    volume_files::{check_downward, check_items},
 };
 use crate::{
     lint::validation::{
@@ -23,10 +22,6 @@ const SOURCES: [&str; 6] =
 /// How long a token is valid, in seconds.
 const TOKEN_SECONDS: Rule = Rule::Range(600, 1 << 32);
 const KEY_TYPES: Rule = Rule::OneOf(&["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"]);
-
-/// The fields of a pod that a file may have, besides its labels and annotations.
-const POD_FIELDS: [&str; 5] =
-    ["metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels", "metadata.annotations"];
 
 /// Checks the sources of a projected volume.
 pub(super) fn check(volume: &Field<'_, '_>, faults: &mut Faults<'_>) {
@@ -62,23 +57,6 @@ fn check_repeated<'v>(items: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, faul
 fn check_unique<'v>(path: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, faults: &mut Faults<'_>) {
     if !path.text().is_empty() && !paths.insert(path.text()) {
         path.refuse(format!("the path {} is repeated", quoted(path.text())), faults);
-    }
-}
-
-/// Checks files with fields of the pod.
-pub(super) fn check_downward(items: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    for item in items.items() {
-        check_item_path(&item, faults);
-        let (field, resource) = (item.key("fieldRef"), item.key("resourceFieldRef"));
-        match (field.is_set(), resource.is_set()) {
-            (true, true) => item.refuse("it has both fieldRef and resourceFieldRef", faults),
-            (false, false) => item.require("it needs fieldRef or resourceFieldRef", faults),
-            (true, false) => check_pod_field(&field.key("fieldPath"), &POD_FIELDS, faults),
-            (false, true) => {
-                Rule::Text.check(&resource.key("containerName"), Presence::Required, faults);
-                check_resource(&resource, faults);
-            }
-        }
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    paths::{check_backsteps, check_descending, check_file},
+    paths::{check_backsteps, check_descending},
     projected,
+    volume_files::{MODE, check_downward, check_items},
 };
 use crate::{
     lint::validation::{
@@ -22,7 +23,6 @@ pub(super) type Volumes<'v> = BTreeMap<&'v str, &'v str>;
 const EMPTY: &str = "emptyDir";
 const CLAIM: &str = "persistentVolumeClaim";
 
-const MODE: Rule = Rule::Range(0, 0o777);
 const PARTITION: Rule = Rule::Range(0, 255);
 const MOST_DRIVER_CHARACTERS: usize = 63;
 
@@ -103,7 +103,7 @@ fn check_source(volume: &Field<'_, '_>, faults: &mut Faults<'_>) -> &'static str
         "gitRepo" => check_descending(&source.key("directory"), faults),
         "nfs" => check_absolute(&source.key("path"), faults),
         "secret" | "configMap" => check_items(&source.key("items"), faults),
-        "downwardAPI" => projected::check_downward(&source.key("items"), faults),
+        "downwardAPI" => check_downward(&source.key("items"), faults),
         "projected" => projected::check(&source, faults),
         "csi" => check_driver(&source, faults),
         "ephemeral" => check_ephemeral(&source.key("volumeClaimTemplate"), faults),
@@ -155,20 +155,4 @@ fn check_ephemeral(template: &Field<'_, '_>, faults: &mut Faults<'_>) {
         }
     }
     volume_claim::check(&template.key("spec"), faults);
-}
-
-/// Checks which keys of a Secret or `ConfigMap` are to be files of the volume.
-pub(super) fn check_items(items: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    for item in items.items() {
-        Rule::Text.check(&item.key("key"), Presence::Required, faults);
-        check_item_path(&item, faults);
-    }
-}
-
-/// Checks a file of the volume, wherever its text comes from.
-pub(super) fn check_item_path(item: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    let path = item.key("path");
-    Rule::Text.check(&path, Presence::Required, faults);
-    check_file(&path, faults);
-    MODE.check(&item.key("mode"), Presence::Optional, faults);
 }

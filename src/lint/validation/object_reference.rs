@@ -1,0 +1,35 @@
+//! References of a HorizontalPodAutoscaler to other objects: what it scales, and what its metrics describe.
+
+use super::{
+    faults::{Faults, quoted},
+    field::{Field, FieldRules, Presence, Rule, check_fields},
+};
+
+const REFERENCE: &FieldRules =
+    &[("kind", Presence::Required, Rule::PathSegment), ("name", Presence::Required, Rule::PathSegment)];
+
+/// Checks the object that is scaled.
+pub(super) fn check_scaled(reference: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    check_fields(reference, REFERENCE, faults);
+    check_version(reference, reference.key("kind").text() != "ReplicationController", faults);
+}
+
+/// Checks the object that a metric describes.
+pub(super) fn check_described(reference: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    check_fields(reference, REFERENCE, faults);
+    check_version(reference, false, faults);
+}
+
+/// The `apiVersion` of a reference. Kinds that can be scaled are in API groups, apart from one.
+fn check_version(reference: &Field<'_, '_>, needs_group: bool, faults: &mut Faults<'_>) {
+    let version = reference.key("apiVersion");
+    let text = version.text();
+    let group = text.split_once('/').map_or("", |(group, _)| group);
+    if text.matches('/').count() > 1 {
+        version.refuse(format!("{} is not an apiVersion such as apps/v1", quoted(text)), faults);
+    } else if needs_group && text.is_empty() {
+        version.require("it is needed to find the object, such as apps/v1 for a Deployment", faults);
+    } else if needs_group && group.is_empty() {
+        version.refuse(format!("{} has no API group; that of a Deployment is apps/v1", quoted(text)), faults);
+    }
+}

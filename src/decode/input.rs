@@ -6,6 +6,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::{
     error::{DecodeError, DecodeReason, OverLimit},
+    fill::fill,
     position::Position,
     source::{InputFormat, Source},
     utf16::{Utf16Reader, byte_order},
@@ -68,20 +69,6 @@ pub(super) fn peek<R: Read>(mut input: R, count: usize) -> (Vec<u8>, PeekedReade
     let (got, failed) = fill(&mut input, &mut start);
     start.truncate(got);
     (start.clone(), io::Cursor::new(start).chain(FailOnce(failed)).chain(input))
-}
-
-/// Reads until the buffer is full or the input ends or fails. Returns the number of bytes and the error.
-pub(super) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
-    let mut got = 0;
-    while got < buffer.len() {
-        match input.read(&mut buffer[got..]) {
-            Ok(0) => break,
-            Ok(n) => got += n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return (got, Some(e)),
-        }
-    }
-    (got, None)
 }
 
 /// A reader that fails once, if it has an error, and is empty otherwise.

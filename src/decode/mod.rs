@@ -14,6 +14,7 @@ mod budget;
 mod custom_kinds;
 mod documents;
 mod error;
+mod fill;
 mod input;
 mod kind;
 mod memory_account;
@@ -62,7 +63,7 @@ pub fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) 
     }
     if start.starts_with(BYTE_ORDER_MARK) {
         // The mark is not JSON, but harmless. The bytes are buffered: this cannot fail.
-        let _ = input::fill(&mut input, &mut [0; BYTE_ORDER_MARK.len()]);
+        let _ = fill::fill(&mut input, &mut [0; BYTE_ORDER_MARK.len()]);
     }
     stream::read(input, source, into)
 }

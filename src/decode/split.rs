@@ -9,7 +9,7 @@ use std::{collections::HashMap, io::Read};
 use super::{
     budget::MemoryPool,
     error::{DecodeError, DecodeReason, read_error},
-    input::fill,
+    fill::fill,
     kind::TypeMeta,
     position::Position,
     scan::Scan,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::input::fill;
+use super::fill::fill;
 
 /// The byte order, if an input that begins with these bytes is UTF-16.
 pub(super) fn byte_order(start: &[u8]) -> Option<ByteOrder> {

@@ -133,7 +133,7 @@ fn pipes_are_read_by_name_and_skipped_in_directories() {
         let ran = roster_with(&[args, &["/dev/stdin"]].concat(), &[], &text);
         assert!(ran.code <= 1 && ran.out.contains("web"), "{args:?}: {}{}", ran.out, ran.err);
     }
-    // An object that is there twice has no lines: a pipe is not read a second time.
+    // A repeated object has no lines: a pipe is not read a second time.
     let twice = format!("{text}---\n{text}");
     let ran = roster_with(&["plan", "/dev/stdin"], &[], &twice);
     assert!(ran.code <= 1 && ran.out.contains("duplicate-object"), "{}{}", ran.out, ran.err);

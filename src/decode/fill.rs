@@ -1,0 +1,17 @@
+//! Reads as much as a buffer can hold.
+
+use std::io::{self, Read};
+
+/// Reads until the buffer is full or the input ends or fails. Returns the number of bytes and the error.
+pub(super) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
+    let mut got = 0;
+    while got < buffer.len() {
+        match input.read(&mut buffer[got..]) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return (got, Some(e)),
+        }
+    }
+    (got, None)
+}

@@ -163,7 +163,7 @@ fn devices_are_refused_at_once() {
 #[test]
 fn many_findings_are_counted_and_errors_come_first() {
     let ports = |number: fn(usize) -> usize, count: usize| {
-        let port = |i: usize| format!("  - {{name: p{i}, port: {}, nodePort: 80}}\n", number(i));
+        let port = |i: usize| format!("  - {{name: p{i}, port: {}, nodePort: {}}}\n", number(i), 1 + i);
         (0..count).map(port).collect::<String>()
     };
     let text = |ports: &str, more: &str| {
@@ -195,14 +195,14 @@ fn many_findings_are_counted_and_errors_come_first() {
 
 #[test]
 fn annotations_and_baselines_of_any_size_are_read() {
-    let waivers = "no-replicas=x;nope=y;".repeat(20_000);
+    let waivers = "no-replicas=x;nope=y;".repeat(10_000);
     let annotated = service("web", "port: 80")
         .replace("  name: web\n", &format!("  name: web\n  annotations:\n    roster.dev/ignore: {waivers}\n"));
     let folder = directory(&[("web.yaml", DEPLOYMENT), ("a.yaml", &annotated)]);
     let start = Instant::now();
     let ran = lint(folder.path(), &[]);
     assert_eq!((findings(&ran, folder.path()).len(), ran.code), (21, 0), "{}", ran.out);
-    assert!(ran.out.contains("and 39979 more waivers that cannot hold"), "{}", ran.out);
+    assert!(ran.out.contains("and 19979 more waivers that cannot hold"), "{}", ran.out);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 
     let baseline = |version: &str, count: &str| {

@@ -1,29 +1,88 @@
-//! The service account of the webhook and its roles, from its permissions.
+//! A service account and its roles, from the permissions of a server.
 
 use serde_json::{Value, json};
 
-use super::names::{NAME, NAMESPACE, cluster_meta, meta};
 use crate::model::permission::Permission;
 
-/// The account, and its roles with their bindings.
-pub(super) fn all(permissions: &[Permission]) -> Vec<Value> {
-    vec![account(), cluster_role(permissions), cluster_role_binding(), role(permissions), role_binding()]
+/// The API group of roles.
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// A service account. Its roles have its name.
+pub(super) struct Account {
+    pub(super) name: &'static str,
+    pub(super) namespace: &'static str,
+    pub(super) labels: fn() -> Value,
 }
 
-fn account() -> Value {
-    json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(NAME) })
+impl Account {
+    /// The account, and its roles with their bindings.
+    pub(super) fn all(&self, permissions: &[Permission]) -> Vec<Value> {
+        let mut all = self.cluster_wide(permissions);
+        all.extend([self.role(permissions), self.role_binding()]);
+        all
+    }
+
+    /// The account, and its role in the whole cluster.
+    pub(super) fn cluster_wide(&self, permissions: &[Permission]) -> Vec<Value> {
+        vec![self.account(), self.cluster_role(permissions), self.cluster_role_binding()]
+    }
+
+    fn account(&self) -> Value {
+        json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": self.meta() })
+    }
+
+    fn cluster_role(&self, permissions: &[Permission]) -> Value {
+        json!({
+            "apiVersion": format!("{GROUP}/v1"),
+            "kind": "ClusterRole",
+            "metadata": self.cluster_meta(),
+            "rules": rules(permissions, false),
+        })
+    }
+
+    fn cluster_role_binding(&self) -> Value {
+        json!({
+            "apiVersion": format!("{GROUP}/v1"),
+            "kind": "ClusterRoleBinding",
+            "metadata": self.cluster_meta(),
+            "roleRef": { "apiGroup": GROUP, "kind": "ClusterRole", "name": self.name },
+            "subjects": [self.subject()],
+        })
+    }
+
+    fn role(&self, permissions: &[Permission]) -> Value {
+        json!({
+            "apiVersion": format!("{GROUP}/v1"),
+            "kind": "Role",
+            "metadata": self.meta(),
+            "rules": rules(permissions, true),
+        })
+    }
+
+    fn role_binding(&self) -> Value {
+        json!({
+            "apiVersion": format!("{GROUP}/v1"),
+            "kind": "RoleBinding",
+            "metadata": self.meta(),
+            "roleRef": { "apiGroup": GROUP, "kind": "Role", "name": self.name },
+            "subjects": [self.subject()],
+        })
+    }
+
+    fn subject(&self) -> Value {
+        json!({ "kind": "ServiceAccount", "name": self.name, "namespace": self.namespace })
+    }
+
+    fn meta(&self) -> Value {
+        json!({ "name": self.name, "namespace": self.namespace, "labels": (self.labels)() })
+    }
+
+    fn cluster_meta(&self) -> Value {
+        json!({ "name": self.name, "labels": (self.labels)() })
+    }
 }
 
-fn cluster_role(permissions: &[Permission]) -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": cluster_meta(NAME),
-        "rules": rules(permissions, false),
-    })
-}
-
-/// The rules of the permissions in the whole cluster, or in the namespace of Roster.
+/// The rules of the permissions in the whole cluster, or in the namespace of the account.
 fn rules(permissions: &[Permission], in_namespace: bool) -> Vec<Value> {
     let rule = |permission: &Permission| {
         let Permission { group, resources, names, verbs, .. } = permission;
@@ -34,33 +93,4 @@ fn rules(permissions: &[Permission], in_namespace: bool) -> Vec<Value> {
         rule
     };
     permissions.iter().filter(|p| p.in_namespace == in_namespace).map(rule).collect()
-}
-
-fn cluster_role_binding() -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": cluster_meta(NAME),
-        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME },
-        "subjects": [{ "kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE }],
-    })
-}
-
-fn role(permissions: &[Permission]) -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": meta(NAME),
-        "rules": rules(permissions, true),
-    })
-}
-
-fn role_binding() -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": meta(NAME),
-        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME },
-        "subjects": [{ "kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE }],
-    })
 }

@@ -6,10 +6,12 @@
 //! manifests/overlays/dev    one replica, debug logs
 //! manifests/overlays/cert-manager   certificates from cert-manager
 //! manifests/overlays/static webhook configurations as files of the API server (KEP-5793)
+//! manifests/edge            the node proxy on each node
 //! ```
 
 mod access;
 mod account_policy;
+mod edge;
 mod manifest_file;
 mod names;
 mod network;
@@ -21,14 +23,25 @@ pub use manifest_file::ManifestFile;
 
 use serde_json::json;
 
+use self::access::Account;
 use crate::model::permission::Permission;
 
-/// All manifests, for a webhook that needs these permissions.
-pub fn files(permissions: &[Permission]) -> Vec<ManifestFile> {
+/// What the servers of an installation may do.
+#[derive(Clone, Debug)]
+pub struct ServerPermissions {
+    /// The webhook.
+    pub webhook: Vec<Permission>,
+    /// The node proxy.
+    pub edge: Vec<Permission>,
+}
+
+/// All manifests, for servers that need these permissions.
+pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
+    let account = Account { name: names::NAME, namespace: names::NAMESPACE, labels: names::labels };
     let mut all = vec![
         ManifestFile::new("base/namespace.yaml", vec![workload::namespace()]),
         ManifestFile::new("base/crd.yaml", vec![webhooks::crd()]),
-        ManifestFile::new("base/rbac.yaml", access::all(permissions)),
+        ManifestFile::new("base/rbac.yaml", account.all(&permissions.webhook)),
         ManifestFile::new("base/deployment.yaml", vec![workload::deployment(), workload::disruption_budget()]),
         ManifestFile::new("base/service.yaml", vec![workload::service(), network::network_policy()]),
         ManifestFile::new("base/account-policy.yaml", account_policy::all()),
@@ -43,5 +56,6 @@ pub fn files(permissions: &[Permission]) -> Vec<ManifestFile> {
     });
     all.push(ManifestFile::new("base/kustomization.yaml", vec![kustomization]));
     all.extend(overlays::all());
+    all.extend(edge::all(&permissions.edge));
     all
 }

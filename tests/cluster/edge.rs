@@ -23,7 +23,9 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::{api::ApiServer, assets, control_plane::ControlPlane, get, roster, start_without_controllers, wait};
+use super::{
+    api::ApiServer, assets, control_plane::ControlPlane, get, kubectl, roster, start_without_controllers, wait,
+};
 
 /// The node of the proxy.
 const NODE: &str = "edge-1";
@@ -244,6 +246,22 @@ fn client(runtime: &Runtime, kubeconfig: &Path) -> Client {
     })
 }
 
+/// Installs `manifests/edge`, and writes a kubeconfig of its service account.
+fn with_its_own_role(plane: &ControlPlane, dir: &Path) -> PathBuf {
+    let files = roster::deploy::files(&roster::servers::permissions()).into_iter();
+    let of_edge = files.filter(|f| f.path.starts_with("edge/") && !f.path.ends_with("kustomization.yaml"));
+    let list =
+        json!({ "apiVersion": "v1", "kind": "List", "items": of_edge.flat_map(|f| f.documents).collect::<Vec<_>>() });
+    let (is_created, text) = kubectl(plane, "create -f -", &list.to_string());
+    assert!(is_created, "{text}");
+    let (_, token) = kubectl(plane, "create token roster-edge --namespace roster-edge", "");
+    let mut config: Value = serde_saphyr::from_str(&fs::read_to_string(plane.kubeconfig()).unwrap()).unwrap();
+    config["users"][0]["user"]["token"] = token.trim().into();
+    let path = dir.join("account.kubeconfig");
+    fs::write(&path, config.to_string()).unwrap();
+    path
+}
+
 #[test]
 #[ignore = "needs the programs of a control plane: cargo xtask test cluster"]
 fn clients_follow_the_pruned_slices() {
@@ -260,7 +278,7 @@ fn clients_follow_the_pruned_slices() {
     ] {
         assert_eq!(direct.create(&object, "", false).status, 201, "{object}");
     }
-    let mut edge = Edge::start(&plane, dir.path());
+    let mut edge = Edge::start_from(&with_its_own_role(&plane, dir.path()), dir.path(), &[]);
     let kubeconfig = edge.kubeconfig(&plane);
     let runtime = Runtime::new().unwrap();
     let of_edge = || client(&runtime, &kubeconfig);

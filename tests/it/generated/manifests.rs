@@ -2,12 +2,12 @@
 
 use roster::{
     deploy::{self, ManifestFile},
-    servers::webhook,
+    servers,
 };
 
 /// The files below `manifests/`.
 pub(super) fn files() -> Vec<(String, String)> {
-    deploy::files(&webhook::permissions())
+    deploy::files(&servers::permissions())
         .into_iter()
         .map(|file| (format!("manifests/{}", file.path), text(&file)))
         .collect()

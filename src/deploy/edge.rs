@@ -1,0 +1,142 @@
+//! The node proxy on each node: a `DaemonSet`, and the role of its service account.
+
+use serde_json::{Value, json};
+
+use super::{
+    access::Account,
+    manifest_file::ManifestFile,
+    names::{IMAGE, NAME},
+};
+use crate::model::permission::Permission;
+
+/// The namespace, and the name of everything in it.
+const EDGE: &str = "roster-edge";
+/// The Secret with the certificate of the proxies, for 127.0.0.1.
+const TLS: &str = "roster-edge-tls";
+/// Ports of the host, on loopback only.
+const PORT: u16 = 51006;
+const ADMIN_PORT: u16 = 51007;
+
+/// All manifests of the node proxy, which needs these permissions.
+pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
+    let account = Account { name: EDGE, namespace: EDGE, labels };
+    let mut rbac = vec![namespace()];
+    rbac.extend(account.cluster_wide(permissions));
+    let kustomization = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": ["rbac.yaml", "daemonset.yaml"],
+        // An address that every node reaches without kube-proxy.
+        "configMapGenerator": [{
+            "name": EDGE,
+            "namespace": EDGE,
+            "literals": ["host=api.example.com", "port=6443"],
+        }],
+        "images": [{ "name": IMAGE, "newTag": env!("CARGO_PKG_VERSION") }],
+    });
+    vec![
+        ManifestFile::new("edge/rbac.yaml", rbac),
+        ManifestFile::new("edge/daemonset.yaml", vec![daemon_set()]),
+        ManifestFile::new("edge/kustomization.yaml", vec![kustomization]),
+    ]
+}
+
+fn labels() -> Value {
+    json!({ "app.kubernetes.io/name": EDGE, "app.kubernetes.io/part-of": NAME })
+}
+
+/// The network of the host is not allowed by a stricter level.
+fn namespace() -> Value {
+    let mut labels = labels();
+    labels["pod-security.kubernetes.io/enforce"] = "privileged".into();
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": EDGE, "labels": labels } })
+}
+
+fn daemon_set() -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": { "name": EDGE, "namespace": EDGE, "labels": labels() },
+        "spec": {
+            "selector": { "matchLabels": { "app.kubernetes.io/name": EDGE } },
+            // Two proxies cannot listen on the same port of a node. Meanwhile kube-proxy keeps its rules.
+            "updateStrategy": { "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": "10%" } },
+            "template": { "metadata": { "labels": labels() }, "spec": pod() },
+        },
+    })
+}
+
+fn pod() -> Value {
+    json!({
+        "serviceAccountName": EDGE,
+        "priorityClassName": "system-node-critical",
+        "enableServiceLinks": false,
+        // The clients are on the host, and the proxy must work before there are Services.
+        "hostNetwork": true,
+        "dnsPolicy": "Default",
+        "tolerations": [{ "operator": "Exists" }],
+        "terminationGracePeriodSeconds": 30,
+        "securityContext": {
+            "runAsNonRoot": true,
+            "runAsUser": 65532,
+            "runAsGroup": 65532,
+            "fsGroup": 65532,
+            "seccompProfile": { "type": "RuntimeDefault" },
+        },
+        "containers": [container()],
+        "volumes": [
+            { "name": "tls", "secret": { "secretName": TLS, "defaultMode": 0o440 } },
+            // It outlives restarts of the container and of the node, but not the pod.
+            { "name": "state", "emptyDir": { "sizeLimit": "512Mi" } },
+        ],
+    })
+}
+
+fn container() -> Value {
+    let probe = |path: &str, period: u32, failures: u32| {
+        json!({
+            "httpGet": { "host": "127.0.0.1", "path": path, "port": ADMIN_PORT },
+            "periodSeconds": period,
+            "timeoutSeconds": 2,
+            "failureThreshold": failures,
+        })
+    };
+    let from_config = |name: &str, key: &str| json!({ "name": name, "valueFrom": { "configMapKeyRef": { "name": EDGE, "key": key } } });
+    json!({
+        "name": "edge",
+        "image": IMAGE,
+        "args": [
+            "edge",
+            "--scheme=superedge",
+            format!("--listen=127.0.0.1:{PORT}"),
+            format!("--admin-listen=127.0.0.1:{ADMIN_PORT}"),
+            "--tls-cert-file=/etc/roster/tls.crt",
+            "--tls-private-key-file=/etc/roster/tls.key",
+            "--state-file=/var/lib/roster/edge.state",
+            "--log-format=json",
+        ],
+        "env": [
+            { "name": "NODE_NAME", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } },
+            // The address of the Service `kubernetes` works only after kube-proxy, which waits for this proxy.
+            from_config("KUBERNETES_SERVICE_HOST", "host"),
+            from_config("KUBERNETES_SERVICE_PORT", "port"),
+        ],
+        "startupProbe": probe("/livez", 1, 60),
+        // Without the API server it is ready from its saved state.
+        "readinessProbe": probe("/readyz", 5, 1),
+        "livenessProbe": probe("/livez", 10, 3),
+        "resources": {
+            "requests": { "cpu": "20m", "memory": "64Mi" },
+            "limits": { "memory": "512Mi" },
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "readOnlyRootFilesystem": true,
+            "capabilities": { "drop": ["ALL"] },
+        },
+        "volumeMounts": [
+            { "name": "tls", "mountPath": "/etc/roster", "readOnly": true },
+            { "name": "state", "mountPath": "/var/lib/roster" },
+        ],
+    })
+}

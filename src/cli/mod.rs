@@ -4,6 +4,8 @@
 //! input (`input_*`, `directory_input`, `manifest_texts`, `duplicate_places`, `cluster_args`, `service_choice`), output
 //! (`output`, `table`, `column_layout`, `style`, `printable`, `exact_json`, `xml_text`, `findings_report`), messages.
 
+pub use self::server_permissions::server_permissions;
+
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -39,6 +41,7 @@ mod refused_objects;
 mod review;
 mod scheme_arg;
 pub mod serve;
+mod server_permissions;
 mod service_choice;
 mod style;
 mod suggestion;

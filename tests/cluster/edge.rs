@@ -248,7 +248,7 @@ fn client(runtime: &Runtime, kubeconfig: &Path) -> Client {
 
 /// Installs `manifests/edge`, and writes a kubeconfig of its service account.
 fn with_its_own_role(plane: &ControlPlane, dir: &Path) -> PathBuf {
-    let files = roster::deploy::files(&roster::servers::permissions()).into_iter();
+    let files = roster::deploy::files(&roster::cli::server_permissions()).into_iter();
     let of_edge = files.filter(|f| f.path.starts_with("edge/") && !f.path.ends_with("kustomization.yaml"));
     let list =
         json!({ "apiVersion": "v1", "kind": "List", "items": of_edge.flat_map(|f| f.documents).collect::<Vec<_>>() });

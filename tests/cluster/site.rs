@@ -248,7 +248,7 @@ fn twice(webhook: &Value, bundle: &str) -> [Value; 2] {
 /// All of `manifests/base`.
 fn documents() -> Vec<Value> {
     let base =
-        roster::deploy::files(&roster::servers::permissions()).into_iter().filter(|f| f.path.starts_with("base/"));
+        roster::deploy::files(&roster::cli::server_permissions()).into_iter().filter(|f| f.path.starts_with("base/"));
     base.filter(|f| !f.path.ends_with("kustomization.yaml")).flat_map(|f| f.documents).collect()
 }
 

@@ -18,7 +18,7 @@ const ADDRESS: &str = "127.0.0.1:9443";
 
 /// Writes the files below `dir`, for this webhook: its address, its CA, and the folder are an installation's own.
 fn install(dir: &Path, server: &Webhook) -> String {
-    for file in roster::deploy::files(&roster::servers::permissions()) {
+    for file in roster::deploy::files(&roster::cli::server_permissions()) {
         let Some(path) = file.path.strip_prefix("overlays/static/") else { continue };
         let documents: Vec<String> = file.documents.into_iter().map(|d| here(d, dir, server).to_string()).collect();
         let path = dir.join(path);

@@ -19,7 +19,7 @@ const CONFIGURATIONS: [&str; 2] = ["mutatingwebhookconfiguration", "validatingwe
 /// others let pass. One of somebody else is beside them.
 fn configurations() -> String {
     let mut items = Vec::new();
-    let files = roster::deploy::files(&roster::servers::permissions());
+    let files = roster::deploy::files(&roster::cli::server_permissions());
     let documents = files.iter().filter(|f| f.path == "base/webhooks.yaml").flat_map(|f| &f.documents);
     for mut document in documents.cloned() {
         for (i, webhook) in document["webhooks"].as_array_mut().unwrap().iter_mut().enumerate() {

@@ -113,7 +113,7 @@ pub(super) fn manifests(webhook: &str, bundle: &str) -> String {
 
 /// All of `manifests/base`, as a list.
 pub(super) fn base() -> Value {
-    let files = roster::deploy::files(&roster::servers::permissions()).into_iter();
+    let files = roster::deploy::files(&roster::cli::server_permissions()).into_iter();
     let base = files.filter(|f| f.path.starts_with("base/") && !f.path.ends_with("kustomization.yaml"));
     let documents: Vec<Value> = base.flat_map(|f| f.documents).collect();
     json!({ "apiVersion": "v1", "kind": "List", "items": documents })

@@ -25,10 +25,13 @@ pub(crate) struct Arguments {
     /// Then write the smallest inputs that reach as much to fuzz/corpus/, to be committed
     #[arg(long)]
     keep: bool,
-    /// Only these targets
+    /// Only these targets. Those of the servers (edge_…) run only if they are named: with coverage, the whole program takes
+    /// minutes to build
     targets: Vec<String>,
 }
 
+/// What the names of targets begin with that need the whole program.
+const OF_SERVERS: &str = "edge_";
 /// How long each target runs in continuous integration.
 const SECONDS: u32 = 20;
 
@@ -68,14 +71,16 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
     for name in &arguments.targets {
         ensure!(known.contains(name), "unknown fuzz target {name}; the targets are {}", known.join(", "));
     }
-    let wanted = if arguments.targets.is_empty() { &known } else { &arguments.targets };
+    let of_core: Vec<String> = known.iter().filter(|name| !name.starts_with(OF_SERVERS)).cloned().collect();
+    let wanted = if arguments.targets.is_empty() { &of_core } else { &arguments.targets };
+    let with_servers = wanted.iter().any(|name| name.starts_with(OF_SERVERS));
     let name = format!("fuzz, {} s each: {}", arguments.seconds, wanted.join(", "));
     steps.run(name, || {
         if !has("c++") && !has("clang++") {
             // libFuzzer is written in C++; nothing else here is.
             return Ok(Outcome::Skipped("there is no C++ compiler for libFuzzer: apt-get install g++".to_owned()));
         }
-        let built = build()?;
+        let built = build(with_servers)?;
         together(wanted, |name| {
             let target = FuzzTarget::new(&built, name)?;
             let line = target.run(arguments.seconds)?;
@@ -99,7 +104,7 @@ fn targets() -> Result<Vec<String>> {
 }
 
 /// Builds all targets, and returns the folder of their programs.
-fn build() -> Result<PathBuf> {
+fn build(with_servers: bool) -> Result<PathBuf> {
     let version = capture("rustc", "-vV")?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc names no host")?;
     let target = paths::target().join("fuzz");
@@ -107,6 +112,7 @@ fn build() -> Result<PathBuf> {
     run_with(
         cargo()
             .args(["build", "--quiet", "--locked", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", host])
+            .args(with_servers.then_some("--features=edge"))
             .env("CARGO_TARGET_DIR", &target)
             .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\u{1f}"))
             .env_remove("RUSTFLAGS"),

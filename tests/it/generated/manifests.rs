@@ -1,13 +1,13 @@
 //! `manifests/`: what `roster::deploy` says, as YAML.
 
 use roster::{
+    cli,
     deploy::{self, ManifestFile},
-    servers,
 };
 
 /// The files below `manifests/`.
 pub(super) fn files() -> Vec<(String, String)> {
-    deploy::files(&servers::permissions())
+    deploy::files(&cli::server_permissions())
         .into_iter()
         .map(|file| (format!("manifests/{}", file.path), text(&file)))
         .collect()

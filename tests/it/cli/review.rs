@@ -484,9 +484,9 @@ spec:
   ports:
   - port: http
 ---
-apiVersion: v1
-kind: Pod
-metadata: {generateName: web-}
+{apiVersion: v1, kind: Pod,
+  metadata: {generateName: web-},
+  spec: {containers: [{name: web, image: web}]}}
 ---
 apiVersion: v1
 kind: Service

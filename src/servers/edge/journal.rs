@@ -7,6 +7,8 @@ use super::{state_files::StateFiles, state_record::StateRecord};
 /// The least size of a journal, in bytes, that is worth a snapshot. The disks of edge nodes wear out: a larger state waits for
 /// a larger journal.
 const WORTHWHILE: u64 = 4 << 20;
+/// About how many bytes are written at once.
+const PIECE: usize = 1 << 20;
 /// How many journals there may be: each start begins one.
 const MOST_JOURNALS: u64 = 4;
 
@@ -40,18 +42,25 @@ impl Journal {
         if self.is_broken || records.is_empty() {
             return;
         }
-        let mut text = String::new();
-        for record in records {
-            record.write(&mut text);
+        if let Err(error) = self.write_all(records) {
+            tracing::error!(path = %self.files.journal(self.generation).display(), %error, "the state cannot be saved");
+            self.is_broken = true;
+            self.file = None;
         }
-        match self.write(text.as_bytes()) {
-            Ok(()) => self.size += text.len() as u64,
-            Err(error) => {
-                tracing::error!(path = %self.files.journal(self.generation).display(), %error, "the state cannot be saved");
-                self.is_broken = true;
-                self.file = None;
+    }
+
+    /// Writes records piece by piece: a first list may have a hundred megabytes.
+    fn write_all(&mut self, records: &[StateRecord]) -> std::io::Result<()> {
+        let mut text = String::new();
+        for (number, record) in records.iter().enumerate() {
+            record.write(&mut text);
+            if text.len() >= PIECE || number + 1 == records.len() {
+                self.write(text.as_bytes())?;
+                self.size += text.len() as u64;
+                text.clear();
             }
         }
+        Ok(())
     }
 
     fn write(&mut self, text: &[u8]) -> std::io::Result<()> {

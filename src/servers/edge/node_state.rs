@@ -337,6 +337,10 @@ impl NodeState {
 
     /// The labels of a node change, or it comes or goes.
     fn node_changed(&self, node: &Text, before: Option<&Labels>, after: Option<&Labels>, affected: &mut Affected) {
+        if !self.awaited.is_empty() {
+            // With the last list, everything is decided about.
+            return;
+        }
         let is_own = *node == self.around.node;
         let none = Labels::default();
         let readers = if is_own && (before.is_none() || after.is_none()) {

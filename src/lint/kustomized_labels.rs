@@ -14,8 +14,9 @@ use super::{
 };
 use crate::model::json::raw::JsonMembers;
 
-/// Most labels of all files together. Thousands of kustomizations could name each other, and each of them files.
-const MAX_LABELS: usize = 1 << 20;
+/// Most labels of all files together, and kustomizations that are looked at for all others. Thousands of them could name each
+/// other, and each of them files.
+const MOST: usize = 1 << 18;
 
 /// The labels of each file.
 ///
@@ -34,13 +35,13 @@ impl<'k> KustomizedLabels<'k> {
     /// The labels that these kustomizations add.
     pub fn of(kustomizations: &'k Kustomizations) -> Self {
         let mut entries_of: BTreeMap<PathBuf, Vec<&LabelEntry>> = BTreeMap::new();
-        let mut room = MAX_LABELS;
+        let mut room = MOST;
         for folder in kustomizations.folders() {
-            let entries = entries(kustomizations, folder);
+            let entries = entries(kustomizations, folder, &mut room);
             if entries.is_empty() {
                 continue;
             }
-            for file in files(kustomizations, folder) {
+            for file in files(kustomizations, folder, &mut room) {
                 let Some(left) = room.checked_sub(entries.len()) else { break };
                 room = left;
                 entries_of.entry(file.clone()).or_default().extend(&entries);
@@ -106,10 +107,12 @@ fn fields(scope: LabelScope, kind: &str) -> impl Iterator<Item = (&'static [&'st
 }
 
 /// The labels of the kustomization in a folder, and of its components, which change the same objects.
-fn entries<'k>(all: &'k Kustomizations, folder: &'k Path) -> Vec<&'k LabelEntry> {
+fn entries<'k>(all: &'k Kustomizations, folder: &'k Path, room: &mut usize) -> Vec<&'k LabelEntry> {
     let (mut entries, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![folder]);
     while let Some(folder) = open.pop() {
         let Some(kustomization) = all.get(folder).filter(|_| seen.insert(folder)) else { continue };
+        let Some(left) = room.checked_sub(1) else { break };
+        *room = left;
         entries.extend(&kustomization.labels);
         open.extend(kustomization.components.iter().map(PathBuf::as_path));
     }
@@ -117,10 +120,12 @@ fn entries<'k>(all: &'k Kustomizations, folder: &'k Path) -> Vec<&'k LabelEntry>
 }
 
 /// The files of the kustomization in a folder, and of those that it names.
-fn files<'k>(all: &'k Kustomizations, folder: &'k Path) -> BTreeSet<&'k PathBuf> {
+fn files<'k>(all: &'k Kustomizations, folder: &'k Path, room: &mut usize) -> BTreeSet<&'k PathBuf> {
     let (mut files, mut seen, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![folder]);
     while let Some(folder) = open.pop() {
         let Some(kustomization) = all.get(folder).filter(|_| seen.insert(folder)) else { continue };
+        let Some(left) = room.checked_sub(1) else { break };
+        *room = left;
         for path in kustomization.resources.iter().chain(&kustomization.components) {
             if all.get(path).is_some() {
                 open.push(path);

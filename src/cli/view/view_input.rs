@@ -24,7 +24,7 @@ pub(in crate::cli) struct ViewInput<'a> {
     pub(in crate::cli) nodes: Nodes,
     /// Whether Nodes were read, so that a name that is not among them is a mistake.
     pub(in crate::cli) knows_nodes: bool,
-    /// Of namespaces without slices, those that the controllers would write, for each entry of the index.
+    /// Of Services without slices, those that the controllers would write, for each entry of the index.
     planned: Vec<Option<Vec<EndpointSlice>>>,
     /// Whether there are no slices at all.
     has_no_slices: bool,
@@ -36,21 +36,22 @@ impl<'a> ViewInput<'a> {
     pub(in crate::cli) fn new(inventory: &Inventory, index: &'a Index<'a>, options: &Options) -> Self {
         let knows_nodes = index.knows_nodes();
         let nodes = if knows_nodes { index.nodes().clone() } else { named_nodes(inventory, index) };
-        let with_slices: BTreeSet<&Text> = inventory.slices.iter().map(|slice| &slice.meta.namespace).collect();
-        let has_no_slices = with_slices.is_empty();
+        let has_no_slices = inventory.slices.is_empty();
+        let selects = |entry: &Entry<'_>| entry.service.is_some_and(|service| service.selector.is_some());
+        // Its controller writes at least one slice for each Service with a selector: the input has another part of the cluster.
+        let is_without_its_own =
+            |entry: &Entry<'_>| index.is_part() && selects(entry) && index.state(entry).slices.is_empty();
         // What a whole cluster does not have does not exist; one without any slices has no controller.
-        let lacks_slices = |entry: &Entry<'_>| {
-            !inventory.pods.is_empty() && (has_no_slices || (index.is_part() && !with_slices.contains(entry.namespace)))
-        };
+        let lacks_slices =
+            |entry: &Entry<'_>| !inventory.pods.is_empty() && (has_no_slices || is_without_its_own(entry));
         let of_manifests = ServiceFindings::new(index);
         let is_hidden = |entry: &&Entry<'_>| {
             let state = index.state(entry);
-            let selects = entry.service.is_some_and(|service| service.selector.is_some());
             let lacks_pods = || {
                 index.unknown_of(entry.namespace).hides_pods_of(&state)
                     || (selected_pods(&state).is_empty() && of_manifests.may_have_other_pods(entry))
             };
-            index.is_part() && selects && !with_slices.contains(entry.namespace) && lacks_pods()
+            is_without_its_own(entry) && lacks_pods()
         };
         let hidden = index.entries().iter().filter(is_hidden).map(|entry| (entry.namespace, entry.name)).collect();
         let planned = slices_of_plans(index, options, lacks_slices);
@@ -87,24 +88,20 @@ impl<'a> ViewInput<'a> {
             let key = ObjectKey { kind: Text::new_static(kind), ..ObjectKey::default() };
             findings.push(Finding::new(code, key, message));
         };
-        let mut planned: Vec<&str> = self
-            .index
-            .entries()
-            .iter()
-            .zip(&self.planned)
-            .filter_map(|(entry, planned)| planned.as_ref().map(|_| entry.namespace.as_str()))
-            .collect();
-        planned.dedup();
-        if !planned.is_empty() {
-            let absent = absent("EndpointSlices", if self.has_no_slices { &[] } else { &planned });
+        let entries = self.index.entries().iter().zip(&self.planned);
+        let planned: Vec<&Entry<'_>> = entries.filter_map(|(entry, planned)| planned.as_ref().map(|_| entry)).collect();
+        if let Some(first) = planned.first() {
+            let absent = if self.has_no_slices {
+                absent("EndpointSlices", &[])
+            } else {
+                let others = others(planned.len() - 1);
+                format!("no EndpointSlices of {}/{}{others} in the input", first.namespace, first.name)
+            };
             let message = format!("{absent}; assumed: what the controllers would write");
             add(Reason::Assumed, "EndpointSlice", &message);
         }
         if let Some((namespace, name)) = self.hidden.first() {
-            let others = match self.hidden.len() - 1 {
-                0 => String::new(),
-                n => format!(" and {}", counted(n, "other Service")),
-            };
+            let others = others(self.hidden.len() - 1);
             let message =
                 format!("the input has no pods of {namespace}/{name}{others}: not checked which endpoints nodes use");
             add(Reason::NotChecked, "Service", &message);
@@ -116,6 +113,11 @@ impl<'a> ViewInput<'a> {
         }
         findings
     }
+}
+
+/// How many Services there are besides the one that is named.
+fn others(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" and {}", counted(count, "other Service")) }
 }
 
 /// The slices that the controllers would write, with names, for the entries that lack slices.

@@ -84,6 +84,7 @@ pub fn assume(known: &KnownObjects<'_>) -> AssumedObjects {
     let mut maker = PodMaker {
         addresses: Addresses::new(known.families),
         max_pods: known.max_pods.min(MAX_PODS),
+        numbers: BTreeMap::new(),
         names: known.pods.iter().map(|p| (p.namespace().clone(), p.name().clone())).collect(),
     };
     for place in workloads {

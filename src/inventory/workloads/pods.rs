@@ -1,6 +1,9 @@
 //! The pods of one workload.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use smol_str::format_smolstr;
 
@@ -43,6 +46,8 @@ pub(super) struct PodMaker {
     pub(super) addresses: Addresses,
     /// Namespaces and names of all pods.
     pub(super) names: BTreeSet<(Text, Text)>,
+    /// The last number of each namespace and prefix of generated names: those before it are taken.
+    pub(super) numbers: BTreeMap<(Text, Text), u32>,
     /// Most pods of all workloads.
     pub(super) max_pods: usize,
 }
@@ -101,13 +106,13 @@ impl PodMaker {
             PodName::Generated(prefix) => prefix,
         };
         let marker = if prefix.ends_with(&format!("{ASSUMED}-")) { "" } else { "assumed-" };
-        let mut number = 1_u32;
+        let number = self.numbers.entry((namespace.clone(), prefix.clone())).or_default();
         loop {
+            *number += 1;
             let name = format_smolstr!("{prefix}{marker}{number}");
             if self.names.insert((namespace.clone(), name.clone())) {
                 return name;
             }
-            number += 1;
         }
     }
 }

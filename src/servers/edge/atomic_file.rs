@@ -33,7 +33,10 @@ pub(super) fn write_with<T>(path: &Path, fill: impl FnOnce(&mut BufWriter<File>)
         }
     };
     fs::rename(&next, path)?;
-    sync_folder(path)?;
+    // The file is in its place, whatever becomes of it without power.
+    if let Err(error) = sync_folder(path) {
+        tracing::warn!(path = %path.display(), %error, "a folder cannot be synced");
+    }
     Ok(filled)
 }
 

@@ -20,80 +20,79 @@ pub(super) struct Journal {
     /// The generation of the snapshot.
     base: u64,
     generation: u64,
-    /// Opened by the first record.
+    /// `None`: the journal is broken.
     file: Option<File>,
     size: u64,
     /// The size of the last snapshot.
     snapshot: u64,
-    /// A record is missing: what follows it does not fit, until there is a snapshot.
-    is_broken: bool,
-    /// A journal before this one is broken.
+    /// A journal before this one lacks changes: this one is of use with its snapshot only.
     follows_gap: bool,
 }
 
 impl Journal {
-    /// A journal after the snapshot of generation `base`. `is_broken`: what the files have is damaged.
-    pub(super) fn new(files: StateFiles, base: u64, generation: u64, is_broken: bool) -> Self {
-        Self { files, base, generation, file: None, size: 0, snapshot: 0, is_broken, follows_gap: false }
+    /// A journal after the snapshot of generation `base`. `is_damaged`: so are the files before it.
+    pub(super) fn new(files: StateFiles, base: u64, generation: u64, is_damaged: bool) -> Self {
+        let mut journal = Self { files, base, generation, file: None, size: 0, snapshot: 0, follows_gap: is_damaged };
+        if !is_damaged {
+            journal.open();
+        }
+        journal
+    }
+
+    /// Begins the file. Each generation has one, so that one that is missing is noticed.
+    fn open(&mut self) {
+        match self.files.begin_journal(self.generation) {
+            Ok(file) => self.file = Some(file),
+            Err(error) => self.fail(&error),
+        }
+        self.size = 0;
+    }
+
+    /// A change cannot be written: the journal is of no use any more, until there is a snapshot.
+    fn fail(&mut self, error: &std::io::Error) {
+        tracing::error!(path = %self.files.journal(self.generation).display(), %error, "the state cannot be saved");
+        self.file = None;
+        self.files.mark_gap(self.generation);
     }
 
     /// Appends records. A write that fails is logged, once until the next snapshot.
     pub(super) fn append(&mut self, records: &[StateRecord]) {
-        if self.is_broken || records.is_empty() {
-            return;
-        }
-        if let Err(error) = self.write_all(records) {
-            tracing::error!(path = %self.files.journal(self.generation).display(), %error, "the state cannot be saved");
-            self.is_broken = true;
-            self.file = None;
-        }
-    }
-
-    /// Writes records piece by piece: a first list may have a hundred megabytes.
-    fn write_all(&mut self, records: &[StateRecord]) -> std::io::Result<()> {
         let mut text = String::new();
         for (number, record) in records.iter().enumerate() {
+            let Some(file) = &mut self.file else { return };
             record.write(&mut text);
-            if text.len() >= PIECE || number + 1 == records.len() {
-                self.write(text.as_bytes())?;
-                self.size += text.len() as u64;
-                text.clear();
+            // A first list may have a hundred megabytes.
+            if text.len() < PIECE && number + 1 < records.len() {
+                continue;
             }
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, text: &[u8]) -> std::io::Result<()> {
-        if self.file.is_none() {
-            self.file = Some(self.files.begin_journal(self.generation)?);
-        }
-        match &mut self.file {
-            Some(file) => file.write_all(text),
-            None => Ok(()),
+            match file.write_all(text.as_bytes()) {
+                Ok(()) => self.size += text.len() as u64,
+                Err(error) => self.fail(&error),
+            }
+            text.clear();
         }
     }
 
     /// Whether a snapshot should be written.
     pub(super) fn is_snapshot_due(&self) -> bool {
-        self.is_broken || self.size > WORTHWHILE.max(self.snapshot) || self.generation - self.base >= MOST_JOURNALS
+        self.file.is_none() || self.size > WORTHWHILE.max(self.snapshot) || self.generation - self.base >= MOST_JOURNALS
     }
 
     /// Begins the journal after the next snapshot, and returns its generation.
     pub(super) fn rotate(&mut self) -> u64 {
+        self.follows_gap |= self.file.is_none();
+        self.file = None;
         self.generation += 1;
-        self.follows_gap = std::mem::take(&mut self.is_broken);
-        (self.file, self.size) = (None, 0);
+        self.open();
         self.generation
     }
 
     /// The snapshot of this generation was written, with this size; or it was not.
     pub(super) fn end_snapshot(&mut self, size: Option<u64>) {
         match size {
-            Some(size) => (self.base, self.snapshot) = (self.generation, size),
-            None if self.follows_gap => {
-                (self.is_broken, self.file) = (true, None);
-                self.files.remove_journal(self.generation);
-            }
+            Some(size) => (self.base, self.snapshot, self.follows_gap) = (self.generation, size, false),
+            // Nothing can follow the gap but a snapshot.
+            None if self.follows_gap => self.file = None,
             None => {}
         }
     }

@@ -57,6 +57,7 @@ mod served_object;
 mod state_files;
 #[cfg(test)]
 mod state_files_tests;
+mod state_lock;
 mod state_record;
 mod target;
 #[cfg(test)]

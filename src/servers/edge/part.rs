@@ -17,6 +17,7 @@ use super::{
     persistence::Persistence,
     proxy::Proxy,
     reachability,
+    state_lock::StateLock,
     upstream_sink::UpstreamSink,
     version_file::VersionFile,
     versions::{Reservation, Versions},
@@ -56,6 +57,8 @@ pub async fn part(
     let client = kube::Client::try_from(config).with_context(|| format!("the client of {address}"))?;
 
     let (node, scheme) = (options.node.clone(), options.scheme);
+    // Before anything of the state is read.
+    let lock = options.state_file.as_deref().map(StateLock::take).transpose()?.flatten();
     let cache =
         Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme, options.key_order), versions(options, clock)));
     let (metrics, slots) = (EdgeMetrics::default(), WatchSlots::default());
@@ -64,7 +67,7 @@ pub async fn part(
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
     let access = Arc::new(AccessReviews::new(api.clone()));
     if let Some(path) = &options.state_file {
-        let saved = Persistence::load(path, &node, clock.clone(), cache.clone(), access.clone());
+        let saved = Persistence::load(path, lock, &node, clock.clone(), cache.clone(), access.clone());
         tasks.endless("the saving of the state", saved.run());
     }
     if let Some(source) = &options.local_pods {

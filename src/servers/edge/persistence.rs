@@ -10,6 +10,7 @@ use super::{
     edge_cache::EdgeCache,
     journal::Journal,
     state_files::{LoadedState, StateFiles},
+    state_lock::StateLock,
     state_record::StateRecord,
 };
 use crate::{model::Text, runtime::clock::Clock};
@@ -18,6 +19,8 @@ use crate::{model::Text, runtime::clock::Clock};
 const PAUSE: Duration = Duration::from_secs(10);
 /// The shortest: a client may make many permissions.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
+/// The pause after a snapshot that could not be written.
+const RETRY: Duration = Duration::from_mins(1);
 /// A permission is saved again when it was renewed so much later, in seconds.
 const RENEWED: u64 = 3600;
 
@@ -25,6 +28,8 @@ const RENEWED: u64 = 3600;
 #[derive(Debug)]
 pub(super) struct Persistence {
     files: StateFiles,
+    #[expect(dead_code, reason = "held, never read")]
+    lock: Option<StateLock>,
     clock: Clock,
     cache: Arc<EdgeCache>,
     access: Arc<AccessReviews>,
@@ -37,6 +42,7 @@ impl Persistence {
     /// cannot be used, the lists of the API server do.
     pub(super) fn load(
         state_file: &Path,
+        lock: Option<StateLock>,
         node: &Text,
         clock: Clock,
         cache: Arc<EdgeCache>,
@@ -47,7 +53,7 @@ impl Persistence {
         if let Some(damage) = &damage {
             tracing::error!(damage, "the saved state cannot be used from there on");
         }
-        let mut persistence = Self { files, clock, cache, access, permissions: BTreeMap::new() };
+        let mut persistence = Self { files, lock, clock, cache, access, permissions: BTreeMap::new() };
         if let Some(mut state) = state {
             tracing::info!(path = %state_file.display(), objects = state.len(), "started from the saved state");
             persistence.permissions = std::mem::take(&mut state.permissions);
@@ -75,9 +81,6 @@ impl Persistence {
     }
 
     async fn save(&mut self) {
-        if self.cache.synced().is_err() {
-            return;
-        }
         self.record_permissions();
         let Some((generation, mut records)) = self.cache.begin_snapshot() else { return };
         records.extend(access_records(&self.permissions));
@@ -87,7 +90,12 @@ impl Persistence {
         if let Err(error) = &size {
             tracing::error!(%error, "the snapshot of the state cannot be written");
         }
+        let is_written = size.is_ok();
         self.cache.end_snapshot(size.ok());
+        if !is_written {
+            // Each attempt writes all of it.
+            sleep(RETRY).await;
+        }
     }
 
     fn record_permissions(&mut self) {

@@ -1,7 +1,7 @@
 //! The files from which a node proxy starts again: a snapshot, and journals of what changed since.
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Write},
@@ -16,7 +16,8 @@ use super::{
 };
 
 /// Where the state is. Beside `PATH`, `PATH.objects` is the snapshot of some generation, and `PATH.journal.N` has what changed
-/// since the snapshot of generation N. A snapshot begins a journal before it is written, so that there may be several.
+/// since the snapshot of generation N. A snapshot begins a journal before it is written, so that there may be several. Where
+/// `PATH.journal.N.gap` exists, changes are missing after that journal: they could not be written.
 #[derive(Clone, Debug)]
 pub(super) struct StateFiles {
     path: PathBuf,
@@ -47,6 +48,8 @@ enum FileDamage {
     Cut,
     #[error("it is missing")]
     Missing,
+    #[error("changes after it could not be saved")]
+    Gap,
     #[error("it is of another node")]
     OtherNode,
 }
@@ -82,17 +85,21 @@ impl StateFiles {
         self.beside(&format!(".journal.{generation}"))
     }
 
-    /// The journals that exist.
-    fn journals(&self) -> io::Result<BTreeMap<u64, PathBuf>> {
+    /// The mark that changes are missing after a journal.
+    fn gap(&self, generation: u64) -> PathBuf {
+        self.beside(&format!(".journal.{generation}.gap"))
+    }
+
+    /// The generations of the journals that exist, or of which only the mark of a gap does.
+    fn journals(&self) -> io::Result<BTreeSet<u64>> {
         let prefix = self.beside(".journal.").file_name().map(OsString::from).unwrap_or_default();
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut found = BTreeMap::new();
+        let mut found = BTreeSet::new();
         for entry in fs::read_dir(folder)? {
             let name = entry?.file_name();
             let number = name.to_str().zip(prefix.to_str()).and_then(|(name, prefix)| name.strip_prefix(prefix));
-            if let Some(generation) = number.and_then(|number| number.parse().ok()) {
-                found.insert(generation, self.journal(generation));
-            }
+            let number = number.map(|number| number.strip_suffix(".gap").unwrap_or(number));
+            found.extend(number.and_then(|number| number.parse::<u64>().ok()));
         }
         Ok(found)
     }
@@ -104,11 +111,11 @@ impl StateFiles {
         let mut state = SavedState::default();
         let snapshot = self.read(&self.snapshot(), &mut state);
         let base = snapshot.as_ref().map_or(0, |content| content.generation);
-        let next = journals.keys().next_back().map_or(base, |last| last + 1).max(base);
+        let next = journals.last().map_or(base, |last| last + 1).max(base);
         let mut loaded = LoadedState { base, next, ..LoadedState::default() };
         match &snapshot {
             None if journals.is_empty() => return loaded,
-            None if !journals.contains_key(&0) => {
+            None if !journals.contains(&0) => {
                 loaded.damage = Some(message(&self.snapshot(), &FileDamage::Missing));
                 return loaded;
             }
@@ -122,14 +129,15 @@ impl StateFiles {
             let path = self.journal(generation);
             let content = self.read(&path, &mut state);
             loaded.damage = match content {
+                _ if self.gap(generation).exists() => Some(message(&path, &FileDamage::Gap)),
                 // What it had is lost; what came after it does not fit.
-                None if generation > base => Some(message(&path, &FileDamage::Missing)),
+                None => Some(message(&path, &FileDamage::Missing)),
                 Some(FileContent { damage: Some(damage), size, .. }) => {
                     let is_last = generation + 1 == next;
                     let is_repaired = is_last && matches!(damage, FileDamage::Cut) && cut(&path, size).is_ok();
                     (!is_repaired).then(|| message(&path, &damage))
                 }
-                _ => None,
+                Some(_) => None,
             };
             if loaded.damage.is_some() {
                 break;
@@ -202,25 +210,33 @@ impl StateFiles {
             }
             Ok(size)
         })?;
-        for (_, path) in self.journals()?.range(..generation) {
-            fs::remove_file(path)?;
-        }
+        self.journals().unwrap_or_default().range(..generation).for_each(|old| self.remove_journal(*old));
         Ok(size)
     }
 
     /// Begins a journal.
     pub(super) fn begin_journal(&self, generation: u64) -> io::Result<File> {
         let path = self.journal(generation);
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
         let mut head = String::new();
         StateRecord::Head { generation, node: self.node.clone() }.write(&mut head);
         file.write_all(head.as_bytes())?;
         Ok(file)
     }
 
+    /// Marks that changes are missing after a journal. A full disk mostly has room for a name; if not, the journal goes.
+    pub(super) fn mark_gap(&self, generation: u64) {
+        let marked = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(self.gap(generation));
+        if marked.is_err() {
+            let _ = fs::remove_file(self.journal(generation));
+        }
+    }
+
     /// Removes a journal, as far as that is possible.
     pub(super) fn remove_journal(&self, generation: u64) {
-        let _ = fs::remove_file(self.journal(generation));
+        for path in [self.journal(generation), self.gap(generation)] {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 

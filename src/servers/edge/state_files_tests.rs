@@ -152,33 +152,50 @@ fn what_follows_damage_is_not_used() {
 }
 
 #[test]
-fn a_change_that_cannot_be_written_makes_a_snapshot_due() {
+fn a_change_that_cannot_be_written_leaves_a_gap_until_the_next_snapshot() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let mut journal = begin(dir);
     journal.append(&[LISTED, put("a", "1")]);
     assert!(!journal.is_snapshot_due());
     // A folder in place of the next journal: it cannot be written.
-    let generation = journal.rotate();
-    let blocked = files(dir).journal(generation);
+    let blocked = files(dir).journal(1);
     fs::create_dir(&blocked).unwrap();
+    assert_eq!(journal.rotate(), 1);
     journal.append(&[put("b", "1")]);
     assert!(journal.is_snapshot_due());
     fs::remove_dir(&blocked).unwrap();
     journal.append(&[put("c", "1")]);
-    assert_eq!(load(dir), (some(&["a=1"]), false), "nothing follows what is missing");
+    assert_eq!(load(dir), (some(&["a=1"]), true), "what is missing is noticed");
     // The snapshot fails: what came after its begin does not fit either.
     journal.rotate();
     journal.append(&[put("d", "1")]);
     journal.end_snapshot(None);
     assert!(journal.is_snapshot_due());
-    assert_eq!(load(dir).0, some(&["a=1"]));
+    assert_eq!(load(dir), (some(&["a=1"]), true));
     let generation = journal.rotate();
     journal.append(&[put("e", "1")]);
     let all = [put("a", "1"), put("b", "1"), put("c", "1"), put("d", "1"), LISTED];
     journal.end_snapshot(files(dir).write_snapshot(generation, all).ok());
     assert!(!journal.is_snapshot_due());
     assert_eq!(load(dir), (some(&["a=1", "b=1", "c=1", "d=1", "e=1"]), false));
+    let left: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "the snapshot and one journal: {left:?}");
+}
+
+#[test]
+fn journals_without_changes_leave_no_gap() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut journal = begin(dir);
+    journal.append(&[LISTED, put("a", "1")]);
+    // Snapshots that fail, with nothing to lose.
+    for _ in 0..3 {
+        journal.rotate();
+        journal.end_snapshot(None);
+    }
+    journal.append(&[put("b", "1")]);
+    assert_eq!(load(dir), (some(&["a=1", "b=1"]), false));
 }
 
 #[test]

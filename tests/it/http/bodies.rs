@@ -54,6 +54,13 @@ impl Slow {
     async fn send(&self, bytes: usize) {
         // Refused requests use no more memory.
         let _ = self.body.unbounded_send(Ok(vec![b' '; bytes].into()));
+        // On a busy machine, threads of the server take their time; it may also not read on at all.
+        for _ in 0..100_000 {
+            if self.body.is_empty() || self.body.is_closed() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
         settle().await;
     }
 }

@@ -11,7 +11,25 @@ pub(super) fn letters(a: &str, b: &str) -> usize {
     letters_below(a, b, usize::MAX).unwrap_or(LONGEST)
 }
 
-/// The same, if it is below a limit.
+/// Whether one text is probably the other one, mistyped: a letter or two differ, or, in a short text, one, or two have changed
+/// places. `web` and `db` are two words.
+pub(super) fn may_be_mistyped(a: &str, b: &str) -> bool {
+    /// The longest text in which two other letters make another word.
+    const SHORT: usize = 4;
+    let longest = a.len().max(b.len());
+    let sorted = |text: &str| {
+        let mut bytes: SmallVec<[u8; 32]> = text.bytes().collect();
+        bytes.sort_unstable();
+        bytes
+    };
+    match letters_below(a, b, 3) {
+        Some(0 | 1) => longest > 1,
+        Some(_) => longest > SHORT || sorted(a) == sorted(b),
+        None => false,
+    }
+}
+
+/// [`letters`], if they are below a limit.
 pub(super) fn letters_below(a: &str, b: &str, limit: usize) -> Option<usize> {
     if a.len().max(b.len()) > LONGEST {
         return (LONGEST < limit).then_some(LONGEST);
@@ -44,4 +62,28 @@ fn without_common_ends<'t>(a: &'t [u8], b: &'t [u8]) -> (&'t [u8], &'t [u8]) {
     let (a, b) = (&a[begin..], &b[begin..]);
     let end = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
     (&a[..a.len() - end], &b[..b.len() - end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistyped_text_is_almost_the_right_one() {
+        for (a, b, want) in [
+            ("wbe", "web", true),
+            ("web", "we", true),
+            ("web", "webs", true),
+            ("web", "db", false),
+            ("api", "app", true),
+            ("api", "web", false),
+            ("cache", "chace", true),
+            ("frontend", "frontent", true),
+            ("frontend", "backend", false),
+            ("a", "b", false),
+            ("", "ab", false),
+        ] {
+            assert_eq!((may_be_mistyped(a, b), may_be_mistyped(b, a)), (want, want), "{a} {b}");
+        }
+    }
 }

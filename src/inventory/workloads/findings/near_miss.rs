@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    letters::{letters, letters_below},
+    letters::{letters, letters_below, may_be_mistyped},
     matching::Candidate,
 };
 use crate::{
@@ -118,7 +118,10 @@ impl<'a> NearMiss<'a> {
     pub(super) fn is_typo(&self) -> bool {
         let [(key, value)] = self.differing.as_slice() else { return false };
         let labels = self.candidate.labels();
-        if labels.contains_key(key) { self.distance <= 2 } else { almost_key(labels, key, value).is_some() }
+        match labels.get(key) {
+            Some(other) => may_be_mistyped(value, other),
+            None => almost_key(labels, key, value).is_some(),
+        }
     }
 
     /// Whether the pods may get the missing labels while they run, as programs mark the leader of a group: they have the
@@ -154,5 +157,5 @@ impl<'a> NearMiss<'a> {
 
 /// The key under which the labels have `value`, if it is `key` but for a letter or two.
 fn almost_key<'a>(labels: &'a Labels, key: &str, value: &Text) -> Option<&'a Text> {
-    labels.iter().find(|(k, v)| *v == value && letters(key, k) <= 2).map(|(k, _)| k)
+    labels.iter().find(|(k, v)| *v == value && may_be_mistyped(key, k)).map(|(k, _)| k)
 }

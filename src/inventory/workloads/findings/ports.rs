@@ -5,7 +5,7 @@ use std::{
     fmt::Write,
 };
 
-use super::{letters::letters, listing::list, manifests::WorkloadOutcome, matching::workload_name};
+use super::{letters::may_be_mistyped, listing::list, manifests::WorkloadOutcome, matching::workload_name};
 use crate::{
     engine::reason::{Finding, Reason, Severity},
     inventory::workloads::workload::Workload,
@@ -157,7 +157,7 @@ fn lacking(name: &Text, protocol: &str, workload: &Workload) -> PortFault {
     let ports = &workload.template.ports;
     let other = ports.iter().find(|p| p.name == *name).map(|p| protocol_or_tcp(&p.protocol));
     let fault = missing(name, protocol, &workload_name(workload), other, &names(ports.iter()));
-    let is_typo = |p: &ContainerPort| !p.name.is_empty() && p.name != *name && letters(&p.name, name) <= 2;
+    let is_typo = |p: &ContainerPort| !p.name.is_empty() && p.name != *name && may_be_mistyped(&p.name, name);
     let severity = if ports.iter().take(COMPARED).any(is_typo) { Severity::Warning } else { Severity::Info };
     PortFault { severity, message: format!("{}; other workloads behind the Service have it", fault.message), ..fault }
 }

@@ -43,8 +43,8 @@ pub(super) use view_input::ViewInput;
 /// hints and terminating endpoints count as kube-proxy 1.37 treats them; with --scheme, kube-proxy sees what SuperEdge's
 /// application-grid-wrapper or OpenYurt's yurthub leaves.
 ///
-/// Reads Services, EndpointSlices and Nodes (for OpenYurt also `NodePool` objects). Without slices, those that the controllers would write are
-/// viewed.
+/// Reads Services, EndpointSlices and Nodes (for OpenYurt also `NodePool` objects). Of a Service with a selector and no slices,
+/// those that the controllers would write are viewed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 the node serves all Services, 1 there are warnings or errors, 2 usage error or unreadable input."

@@ -242,3 +242,33 @@ fn pods_that_something_else_makes_are_not_missing() {
     let whole = roster_with(&["view", "-f", "-", "--all-nodes", "--complete"], &[], &input);
     assert!(whole.code == 1 && whole.out.contains("2 pairs of a node and a Service"), "{}", whole.out);
 }
+
+#[test]
+fn a_slice_of_one_service_does_not_make_the_others_lack_theirs() {
+    let web = |label: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: Service\nmetadata: {{name: web}}\n\
+             spec: {{selector: {{app: {label}}}, ports: [{{port: 80}}]}}\n"
+        )
+    };
+    let rest = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  \
+                selector: {matchLabels: {app: web}}\n  template: {metadata: {labels: {app: web}}, spec: {containers: \
+                [{name: c, image: i}]}}\n\
+                ---\napiVersion: v1\nkind: Service\nmetadata: {name: legacy}\nspec: {ports: [{port: 80}]}\n\
+                ---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\naddressType: IPv4\n\
+                metadata: {name: legacy-1, labels: {kubernetes.io/service-name: legacy}}\n\
+                ports: [{port: 80}]\nendpoints: [{addresses: [192.0.2.1]}]\n";
+    let ran = roster_with(&["view", "-f", "-", "--all-nodes", "-o", "wide"], &[], &(web("web") + rest));
+    let assumed = "no EndpointSlices of default/web in the input; assumed: what the controllers would write";
+    assert_eq!(ran.code, 0, "{}", ran.out);
+    assert!(ran.out.contains(assumed) && !ran.out.contains("rejected"), "{}", ran.out);
+    // A label that is mistyped takes its endpoints from all nodes.
+    let dir = tempfile::tempdir().unwrap();
+    let paths = ["web", "wbe"].map(|label| {
+        let path = dir.path().join(format!("{label}.yaml"));
+        std::fs::write(&path, web(label) + rest).unwrap();
+        path.display().to_string()
+    });
+    let ran = roster(&["view", "--diff", &paths[0], &paths[1]]);
+    assert!(ran.code == 1 && ran.out.contains("default/web"), "{} {}", ran.code, ran.out);
+}

@@ -399,6 +399,15 @@ fn other_namespaces_and_labels_of_running_pods_are_considered() {
     let leader = || json!({"app": "web", "role": "leader"});
     for (given, want) in [
         (&[("Service", "shop", web()), ("Deployment", "back", web())][..], &["Warning other-namespace n0"][..]),
+        // `web` is another word than `db`, and not that mistyped.
+        (
+            &[
+                ("Service", "shop", json!({"app": "db"})),
+                ("Deployment", "back", json!({"app": "db"})),
+                ("Deployment", "shop", web()),
+            ],
+            &["Warning other-namespace n0"],
+        ),
         // One of the two does not name its namespace.
         (&[("Service", "shop", web()), ("Deployment", "default", web())], &["Info other-namespace n0"]),
         (&[("Service", "default", web()), ("Deployment", "back", web())], &["Info other-namespace n0"]),

@@ -86,13 +86,16 @@ pub(crate) fn short_attacks(steps: &mut Steps) {
     });
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn cargo_test() -> Result<Outcome> {
     let mut tally = Tally::default();
     let mut command = cargo();
     command.args("test --workspace --no-fail-fast".split(' '));
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        command.env("RUST_TEST_THREADS", (THREADS * cores).to_string());
+        command.env("RUST_TEST_THREADS", (THREADS * cores()).to_string());
     }
     let well = watch(&mut command, |line| {
         if let Some(more) = result_line(line) {
@@ -145,6 +148,9 @@ fn cluster() -> Result<Outcome> {
     for tests in ["--skip faults:: --skip defaults:: --skip attacked::", "faults:: defaults::"] {
         let mut command = Command::new(&program);
         command.arg("--ignored").args(tests.split(' '));
+        if std::env::var_os("RUST_TEST_THREADS").is_none() {
+            command.env("RUST_TEST_THREADS", (cores() + 1).to_string());
+        }
         let output = with_control_plane(&mut command)?.output().context("starting the cluster tests")?;
         let text = String::from_utf8_lossy(&output.stdout);
         print!("{text}{}", String::from_utf8_lossy(&output.stderr));

@@ -20,6 +20,7 @@ mod oracle;
 mod parity;
 mod paths;
 mod phrases;
+mod process;
 mod server;
 mod soak;
 mod steps;

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,11 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::command::run;
 use crate::paths;
+use crate::process::Process;
 
 /// A server on a loopback port of its own.
 pub(crate) struct Server {
-    child: Child,
+    process: Process,
     address: SocketAddr,
 }
 
@@ -32,10 +33,10 @@ impl Server {
             .with_context(|| format!("starting {}", program.display()))?;
         let log = child.stderr.take().context("the server has no standard error")?;
         let log = thread::spawn(move || tail(log));
-        let mut server = Self { child, address };
+        let mut server = Self { process: Process::new(child), address };
         let began = Instant::now();
         while !is_ready(&server.address) {
-            if let Some(status) = server.child.try_wait()? {
+            if let Some(status) = server.process.exit_status()? {
                 let log = log.join().unwrap_or_default();
                 bail!("roster serve ended with {status}:\n{log}");
             }
@@ -62,14 +63,6 @@ pub(crate) fn is_ready(address: &SocketAddr) -> bool {
         Ok(answer)
     };
     get().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The process may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// A free loopback address. It was bound and released, for a server that binds it a moment later.

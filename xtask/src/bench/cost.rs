@@ -4,7 +4,7 @@ mod latency;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,10 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use super::Goals;
-use super::webhook::roster_program;
 use crate::cluster::{ControlPlane, Setup, assets_folder};
+use crate::command::release_program;
 use crate::paths;
+use crate::process::Process;
 use crate::server::free_address;
 use latency::CreateLatencies;
 
@@ -94,13 +95,14 @@ fn turn(plane: &ControlPlane, annotated: bool) -> Result<()> {
 
 /// A running webhook that watches the cluster.
 struct Roster {
-    child: Child,
+    #[expect(dead_code, reason = "held, never read")]
+    process: Process,
     configurations: String,
 }
 
 impl Roster {
     fn start(plane: &ControlPlane, folder: &Path) -> Result<Self> {
-        let program = roster_program()?;
+        let program = release_program()?;
         let made = Command::new(&program).args(["certs", "dev", "--dir"]).arg(folder).output()?;
         ensure!(made.status.success(), "roster certs dev: {}", String::from_utf8_lossy(&made.stderr));
         let (address, admin) = (free_address()?.to_string(), free_address()?.to_string());
@@ -110,9 +112,10 @@ impl Roster {
         command.arg("--tls-private-key-file").arg(folder.join("tls.key"));
         // It watches policies: their definition is there before it.
         plane.kubectl_with("apply -f manifests/base/crd.yaml", "")?;
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("starting roster")?;
+        let process =
+            Process::new(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("starting roster")?);
         let bundle = BASE64_STANDARD.encode(fs::read(folder.join("ca.crt"))?);
-        Ok(Self { child, configurations: configurations(plane, &address, &bundle)? })
+        Ok(Self { process, configurations: configurations(plane, &address, &bundle)? })
     }
 
     /// Creates or deletes the webhook configurations, and waits until the API server uses them.
@@ -133,14 +136,6 @@ impl Roster {
             ensure!(Instant::now() < until, "the API server does not use the configurations");
             sleep(Duration::from_millis(100));
         }
-    }
-}
-
-impl Drop for Roster {
-    fn drop(&mut self) {
-        // The process may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -2,17 +2,19 @@
 //! lists the objects of a file and then has no events.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
 use super::api_server::{ApiServer, ListedObjects};
-use super::webhook::{certificate, roster_program};
+use super::webhook::certificate;
 use super::{Goals, cluster, memory_of};
+use crate::command::release_program;
 use crate::paths;
+use crate::process::Process;
 use crate::server::{free_address, is_ready};
 
 /// How long a replica may take to read the cluster.
@@ -30,7 +32,7 @@ pub(super) fn run_watch(services: usize, rounds: usize, beside: Option<&Path>, g
     fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
     let kubeconfig = folder.join("kubeconfig");
     fs::write(&kubeconfig, api.kubeconfig())?;
-    let mut programs = vec![(roster_program()?, Vec::new())];
+    let mut programs = vec![(release_program()?, Vec::new())];
     programs.extend(beside.map(|path| (path.to_owned(), Vec::new())));
     for _ in 0..rounds {
         for (program, runs) in &mut programs {
@@ -76,18 +78,16 @@ impl Run {
         command.arg("--tls-private-key-file").arg(folder.join("tls.key"));
         let began = Instant::now();
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let mut webhook = Webhook(child.with_context(|| format!("starting {}", program.display()))?);
+        let mut webhook = Process::new(child.with_context(|| format!("starting {}", program.display()))?);
         while !is_ready(&admin) {
-            ensure!(webhook.0.try_wait()?.is_none(), "{} has ended", program.display());
+            ensure!(webhook.exit_status()?.is_none(), "{} has ended", program.display());
             ensure!(began.elapsed() < Duration::from_secs(SECONDS), "the copy is not synced after {SECONDS} s");
             sleep(Duration::from_millis(10));
         }
         let millis = u64::try_from(began.elapsed().as_millis())?;
         sleep(SETTLED);
-        let proc = PathBuf::from(format!("/proc/{}", webhook.0.id()));
-        let status = fs::read_to_string(proc.join("status")).context("reading /proc")?;
-        let cpu =
-            cpu_millis(&fs::read_to_string(proc.join("stat")).context("reading /proc")?).context("no CPU time")?;
+        let status = webhook.proc_file("status")?;
+        let cpu = cpu_millis(&webhook.proc_file("stat")?).context("no CPU time")?;
         let of = |key| memory_of(&status, key).with_context(|| format!("/proc has no {key}"));
         Ok(Self { millis, cpu, memory: of("VmRSS:")?, peak: of("VmHWM:")? })
     }
@@ -98,15 +98,4 @@ fn cpu_millis(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit(')').next()?.split_whitespace().skip(11);
     let mut ticks = || fields.next()?.parse::<u64>().ok();
     Some((ticks()? + ticks()?) * 10)
-}
-
-/// A running webhook, which ends when the value is dropped.
-struct Webhook(Child);
-
-impl Drop for Webhook {
-    fn drop(&mut self) {
-        // The process may have ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

@@ -16,7 +16,7 @@ use crate::command::run;
 use crate::paths;
 use bodies::Body;
 use servers::Server;
-pub(super) use servers::{certificate, roster_program};
+pub(super) use servers::certificate;
 
 /// Number of persistent connections.
 const CONNECTIONS: &str = "16";

@@ -7,7 +7,7 @@ mod watchers;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use super::api_server::ApiServer;
 use super::{Goals, memory_of};
 use crate::command::release_program;
 use crate::paths;
+use crate::process::Process;
 use crate::server::{free_address, is_ready};
 use objects::{MOVING, OWN, SERVICES, SLICES_OF_NODE, node, node_name};
 use watchers::Watchers;
@@ -34,7 +35,7 @@ const LABEL: u128 = 50;
 
 /// A running proxy.
 struct Edge {
-    child: Child,
+    process: Process,
     address: SocketAddr,
 }
 
@@ -46,13 +47,13 @@ impl Edge {
         command.args(["--listen", &address.to_string(), "--kubeconfig"]).arg(folder.join("kubeconfig"));
         command.arg("--state-file").arg(folder.join("edge.state"));
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("starting the proxy")?;
-        Ok(Self { child, address })
+        Ok(Self { process: Process::new(child), address })
     }
 
     fn wait_until_ready(&mut self) -> Result<()> {
         let began = Instant::now();
         while !is_ready(&self.address) {
-            ensure!(self.child.try_wait()?.is_none(), "the proxy has ended");
+            ensure!(self.process.exit_status()?.is_none(), "the proxy has ended");
             ensure!(began.elapsed() < LIMIT, "the proxy is not ready after {} s", LIMIT.as_secs());
             sleep(Duration::from_millis(5));
         }
@@ -61,16 +62,8 @@ impl Edge {
 
     /// Megabytes.
     fn memory(&self, key: &str) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).context("reading /proc")?;
+        let status = self.process.proc_file("status")?;
         memory_of(&status, key).with_context(|| format!("/proc has no {key}"))
-    }
-}
-
-impl Drop for Edge {
-    fn drop(&mut self) {
-        // The process may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

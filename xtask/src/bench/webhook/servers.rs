@@ -3,20 +3,21 @@
 use std::fs;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::bench::memory_of;
-use crate::command::run;
+use crate::command::release_program;
+use crate::process::Process;
 use crate::server::free_address;
 use crate::{oracle, paths};
 
 /// A running webhook, which ends when the value is dropped.
 pub(super) struct Server {
-    child: Child,
+    process: Process,
     address: String,
 }
 
@@ -24,7 +25,7 @@ impl Server {
     /// Roster with the release profile.
     pub(super) fn roster(folder: &Path) -> Result<Self> {
         let (address, admin) = (free_address()?.to_string(), free_address()?.to_string());
-        let mut command = Command::new(roster_program()?);
+        let mut command = Command::new(release_program()?);
         command.args(["serve", "--webhook-listen", &address, "--admin-listen", &admin]);
         command
             .arg("--tls-cert-file")
@@ -49,7 +50,7 @@ impl Server {
 
     /// Memory in megabytes: now, and the peak.
     pub(super) fn memory(&self) -> Result<(u64, u64)> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).context("reading /proc")?;
+        let status = self.process.proc_file("status")?;
         let of = |key| memory_of(&status, key);
         of("VmRSS:").zip(of("VmHWM:")).context("/proc does not tell how much memory it has")
     }
@@ -57,10 +58,10 @@ impl Server {
     fn start(mut command: Command, address: String) -> Result<Self> {
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let name = command.get_program().to_string_lossy().into_owned();
-        let mut server = Self { child: child.with_context(|| format!("starting {name}"))?, address };
+        let mut server = Self { process: Process::new(child.with_context(|| format!("starting {name}"))?), address };
         let began = Instant::now();
         while TcpStream::connect(&server.address).is_err() {
-            ensure!(server.child.try_wait()?.is_none(), "{name} has ended");
+            ensure!(server.process.exit_status()?.is_none(), "{name} has ended");
             ensure!(began.elapsed() < Duration::from_secs(30), "{name} does not listen after 30 s");
             sleep(Duration::from_millis(50));
         }
@@ -68,24 +69,11 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The process may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-pub(in crate::bench) fn roster_program() -> Result<PathBuf> {
-    run("cargo", "build --quiet --release --bin roster")?;
-    Ok(paths::target().join("release/roster"))
-}
-
 /// `tls.crt` and `tls.key` in `folder`, created by the first call.
 pub(in crate::bench) fn certificate(folder: &Path) -> Result<PathBuf> {
     let file = folder.join("tls.crt");
     if !file.exists() {
-        let made = Command::new(roster_program()?).args(["certs", "dev", "--dir"]).arg(folder).output()?;
+        let made = Command::new(release_program()?).args(["certs", "dev", "--dir"]).arg(folder).output()?;
         ensure!(made.status.success(), "roster certs dev: {}", String::from_utf8_lossy(&made.stderr));
     }
     Ok(file)

@@ -8,65 +8,39 @@ use crate::model::permission::Permission;
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// A service account. Its roles have its name.
-pub(super) struct Account {
+pub(super) struct ServiceAccount {
     pub(super) name: &'static str,
     pub(super) namespace: &'static str,
     pub(super) labels: fn() -> Value,
 }
 
-impl Account {
+impl ServiceAccount {
     /// The account, and its roles with their bindings.
     pub(super) fn all(&self, permissions: &[Permission]) -> Vec<Value> {
         let mut all = self.cluster_wide(permissions);
-        all.extend([self.role(permissions), self.role_binding()]);
+        all.extend(self.bound_role("", &self.meta(), &rules(permissions, true)));
         all
     }
 
     /// The account, and its role in the whole cluster.
     pub(super) fn cluster_wide(&self, permissions: &[Permission]) -> Vec<Value> {
-        vec![self.account(), self.cluster_role(permissions), self.cluster_role_binding()]
+        let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": self.meta() });
+        let role = self.bound_role("Cluster", &self.cluster_meta(), &rules(permissions, false));
+        [account].into_iter().chain(role).collect()
     }
 
-    fn account(&self) -> Value {
-        json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": self.meta() })
-    }
-
-    fn cluster_role(&self, permissions: &[Permission]) -> Value {
-        json!({
-            "apiVersion": format!("{GROUP}/v1"),
-            "kind": "ClusterRole",
-            "metadata": self.cluster_meta(),
-            "rules": rules(permissions, false),
-        })
-    }
-
-    fn cluster_role_binding(&self) -> Value {
-        json!({
-            "apiVersion": format!("{GROUP}/v1"),
-            "kind": "ClusterRoleBinding",
-            "metadata": self.cluster_meta(),
-            "roleRef": { "apiGroup": GROUP, "kind": "ClusterRole", "name": self.name },
+    /// A role and its binding. `scope` is what their kinds begin with.
+    fn bound_role(&self, scope: &str, meta: &Value, rules: &[Value]) -> [Value; 2] {
+        let kind = format!("{scope}Role");
+        let version = format!("{GROUP}/v1");
+        let binding = json!({
+            "apiVersion": version,
+            "kind": format!("{kind}Binding"),
+            "metadata": meta,
+            "roleRef": { "apiGroup": GROUP, "kind": kind, "name": self.name },
             "subjects": [self.subject()],
-        })
-    }
-
-    fn role(&self, permissions: &[Permission]) -> Value {
-        json!({
-            "apiVersion": format!("{GROUP}/v1"),
-            "kind": "Role",
-            "metadata": self.meta(),
-            "rules": rules(permissions, true),
-        })
-    }
-
-    fn role_binding(&self) -> Value {
-        json!({
-            "apiVersion": format!("{GROUP}/v1"),
-            "kind": "RoleBinding",
-            "metadata": self.meta(),
-            "roleRef": { "apiGroup": GROUP, "kind": "Role", "name": self.name },
-            "subjects": [self.subject()],
-        })
+        });
+        [json!({ "apiVersion": version, "kind": kind, "metadata": meta, "rules": rules }), binding]
     }
 
     fn subject(&self) -> Value {

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    access::Account,
+    access::ServiceAccount,
+    hardening,
     manifest_file::ManifestFile,
     names::{IMAGE, NAME},
 };
@@ -19,7 +20,7 @@ const ADMIN_PORT: u16 = 51007;
 
 /// All manifests of the node proxy, which needs these permissions.
 pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
-    let account = Account { name: EDGE, namespace: EDGE, labels };
+    let account = ServiceAccount { name: EDGE, namespace: EDGE, labels };
     let mut rbac = vec![namespace()];
     rbac.extend(account.cluster_wide(permissions));
     let kustomization = json!({
@@ -76,13 +77,7 @@ fn pod() -> Value {
         "dnsPolicy": "Default",
         "tolerations": [{ "operator": "Exists" }],
         "terminationGracePeriodSeconds": 30,
-        "securityContext": {
-            "runAsNonRoot": true,
-            "runAsUser": 65532,
-            "runAsGroup": 65532,
-            "fsGroup": 65532,
-            "seccompProfile": { "type": "RuntimeDefault" },
-        },
+        "securityContext": hardening::pod_with_files(),
         "containers": [container()],
         "volumes": [
             { "name": "tls", "secret": { "secretName": TLS, "defaultMode": 0o440 } },
@@ -94,12 +89,7 @@ fn pod() -> Value {
 
 fn container() -> Value {
     let probe = |path: &str, period: u32, failures: u32| {
-        json!({
-            "httpGet": { "host": "127.0.0.1", "path": path, "port": ADMIN_PORT },
-            "periodSeconds": period,
-            "timeoutSeconds": 2,
-            "failureThreshold": failures,
-        })
+        hardening::probe(json!({ "host": "127.0.0.1", "port": ADMIN_PORT }), path, period, failures)
     };
     let from_config = |name: &str, key: &str| json!({ "name": name, "valueFrom": { "configMapKeyRef": { "name": EDGE, "key": key } } });
     json!({
@@ -129,11 +119,7 @@ fn container() -> Value {
             "requests": { "cpu": "20m", "memory": "64Mi" },
             "limits": { "memory": "512Mi" },
         },
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "readOnlyRootFilesystem": true,
-            "capabilities": { "drop": ["ALL"] },
-        },
+        "securityContext": hardening::container(),
         "volumeMounts": [
             { "name": "tls", "mountPath": "/etc/roster", "readOnly": true },
             { "name": "state", "mountPath": "/var/lib/roster" },

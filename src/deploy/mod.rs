@@ -12,6 +12,7 @@
 mod access;
 mod account_policy;
 mod edge;
+mod hardening;
 mod manifest_file;
 mod names;
 mod network;
@@ -23,7 +24,7 @@ pub use manifest_file::ManifestFile;
 
 use serde_json::json;
 
-use self::access::Account;
+use self::access::ServiceAccount;
 use crate::model::permission::Permission;
 
 /// What the servers of an installation may do.
@@ -37,7 +38,7 @@ pub struct ServerPermissions {
 
 /// All manifests, for servers that need these permissions.
 pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
-    let account = Account { name: names::NAME, namespace: names::NAMESPACE, labels: names::labels };
+    let account = ServiceAccount { name: names::NAME, namespace: names::NAMESPACE, labels: names::labels };
     let mut all = vec![
         ManifestFile::new("base/namespace.yaml", vec![workload::namespace()]),
         ManifestFile::new("base/crd.yaml", vec![webhooks::crd()]),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::hardening;
 use super::names::{ADMIN_PORT, IMAGE, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT, labels, meta};
 
 /// How long a pod still answers after it is asked to stop, until kube-proxy and API servers have noticed.
@@ -39,12 +40,7 @@ fn pod() -> Value {
         "priorityClassName": "system-cluster-critical",
         "terminationGracePeriodSeconds": PRE_STOP_SECONDS + GRACE_SECONDS,
         "enableServiceLinks": false,
-        "securityContext": {
-            "runAsNonRoot": true,
-            "runAsUser": 65532,
-            "runAsGroup": 65532,
-            "seccompProfile": { "type": "RuntimeDefault" },
-        },
+        "securityContext": hardening::pod(),
         "topologySpreadConstraints": [spread("kubernetes.io/hostname"), spread("topology.kubernetes.io/zone")],
         "containers": [container()],
     })
@@ -62,14 +58,8 @@ fn spread(key: &str) -> Value {
 }
 
 fn container() -> Value {
-    let probe = |path: &str, period: u32, failures: u32| {
-        json!({
-            "httpGet": { "path": path, "port": "admin" },
-            "periodSeconds": period,
-            "timeoutSeconds": 2,
-            "failureThreshold": failures,
-        })
-    };
+    let probe =
+        |path: &str, period: u32, failures: u32| hardening::probe(json!({ "port": "admin" }), path, period, failures);
     json!({
         "name": NAME,
         "image": IMAGE,
@@ -97,11 +87,7 @@ fn container() -> Value {
             "requests": { "cpu": "50m", "memory": "64Mi" },
             "limits": { "memory": "512Mi" },
         },
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "readOnlyRootFilesystem": true,
-            "capabilities": { "drop": ["ALL"] },
-        },
+        "securityContext": hardening::container(),
     })
 }
 

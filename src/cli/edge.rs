@@ -24,7 +24,7 @@ use crate::{
         net::{Health, Server, ServerOptions, Socket, signals},
         telemetry::logs,
     },
-    servers::edge::{self, EdgeOptions, EdgeScheme, EdgeTls, NodeHealthOptions, PolledSource, PolledUrl},
+    servers::edge::{self, EdgeOptions, EdgeScheme, EdgeTls, NodeHealthOptions, PolledSource, PolledTrust, PolledUrl},
 };
 
 /// How long an idle thread waits for work.
@@ -159,14 +159,13 @@ impl EdgeArgs {
     /// Where the pods of the node are.
     fn local_pods(&self) -> anyhow::Result<Option<PolledSource>> {
         let Some(text) = &self.local_pods else { return Ok(None) };
-        let url = PolledUrl {
-            url: Uri::default(),
+        let trust = PolledTrust {
             ca: self.kubelet_ca_file.clone(),
             skips_verification: self.kubelet_insecure_skip_tls_verify,
             client_certificate: self.kubelet_client_certificate.clone().zip(self.kubelet_client_key.clone()),
             token_file: self.kubelet_token_file.clone(),
         };
-        polled_source("--local-pods", text, url).map(Some)
+        polled_source("--local-pods", text, trust).map(Some)
     }
 
     /// Where the health of nodes is.
@@ -175,14 +174,7 @@ impl EdgeArgs {
         if self.scheme != SchemeArg::Superedge {
             bail!("--node-health: only the scheme superedge reads the health of nodes");
         }
-        let url = PolledUrl {
-            url: Uri::default(),
-            ca: None,
-            skips_verification: false,
-            client_certificate: None,
-            token_file: None,
-        };
-        let source = polled_source("--node-health", text, url)?;
+        let source = polled_source("--node-health", text, PolledTrust::default())?;
         Ok(Some(NodeHealthOptions { source, ttl: Duration::from_secs(self.node_health_ttl.into()) }))
     }
 
@@ -202,8 +194,8 @@ impl EdgeArgs {
     }
 }
 
-/// A file, or a URL with the credentials of `options`. What it says decides where traffic goes, so nobody on the way may change it.
-fn polled_source(flag: &str, text: &str, options: PolledUrl) -> anyhow::Result<PolledSource> {
+/// A file, or a server that is reached with this trust. What it says decides where traffic goes, so nobody on the way may change it.
+fn polled_source(flag: &str, text: &str, trust: PolledTrust) -> anyhow::Result<PolledSource> {
     if !["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)) {
         return Ok(PolledSource::File(text.into()));
     }
@@ -211,10 +203,10 @@ fn polled_source(flag: &str, text: &str, options: PolledUrl) -> anyhow::Result<P
     let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let is_loopback = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
     let is_plain = url.scheme_str() == Some("http");
-    if !is_loopback && (is_plain || options.skips_verification) {
+    if !is_loopback && (is_plain || trust.skips_verification) {
         bail!("{flag}: {host} is not a loopback address: anybody on the way could change what it answers");
     }
-    Ok(PolledSource::Url(PolledUrl { url, ..options }))
+    Ok(PolledSource::Url(PolledUrl { url, trust }))
 }
 
 #[cfg(test)]

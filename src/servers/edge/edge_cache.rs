@@ -61,17 +61,17 @@ impl EdgeCache {
 
     /// Takes the pods of the own node.
     pub(super) fn set_local_pods(&self, pods: Vec<Pod>) {
-        self.update(|node| NodeChanges { served: node.set_local_pods(pods), held: Vec::new() });
+        self.serve(|node| node.set_local_pods(pods));
     }
 
     /// Says when the pods of the own node count.
     pub(super) fn set_overlay(&self, phase: OverlayPhase) {
-        self.update(|node| NodeChanges { served: node.set_overlay(phase), held: Vec::new() });
+        self.serve(|node| node.set_overlay(phase));
     }
 
     /// Takes the health of nodes, if it is known.
     pub(super) fn set_node_health(&self, health: Option<NodeHealth>) {
-        self.update(|node| NodeChanges { served: node.set_node_health(health), held: Vec::new() });
+        self.serve(|node| node.set_node_health(health));
     }
 
     /// From now on, what changes is in the journal before clients see it.
@@ -103,6 +103,11 @@ impl EdgeCache {
     /// The number of Services whose endpoints on the own node differ from what the API server last had.
     pub(super) fn differing(&self) -> usize {
         self.read().node.differing()
+    }
+
+    /// Changes what clients see, and nothing that is held.
+    fn serve(&self, change: impl FnOnce(&mut NodeState) -> Vec<ServedChange>) {
+        self.update(|node| NodeChanges { served: change(node), ..NodeChanges::default() });
     }
 
     fn update(&self, change: impl FnOnce(&mut NodeState) -> NodeChanges) {

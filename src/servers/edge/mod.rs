@@ -74,5 +74,5 @@ pub use node_health::NodeHealthOptions;
 pub use options::{EdgeOptions, EdgeTls};
 pub use part::part;
 pub use permissions::permissions;
-pub use polled_source::{PolledSource, PolledUrl};
+pub use polled_source::{PolledSource, PolledTrust, PolledUrl};
 pub use scheme::EdgeScheme;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     node_state::NodeState,
-    node_state_tests::{OWN, REGION, Tested, node, service, slice},
+    node_state_tests::{OWN, REGION, TestedNode, node, service, slice},
     scheme::EdgeScheme,
 };
 use crate::{engine::view::KeyOrder, model::Resource};
@@ -21,7 +21,7 @@ fn a15_t6_t7_t8_unhealthy_nodes_lose_their_endpoints_unless_no_others_are_left()
         slice("web-1", "web", &endpoints),
         slice("plain-1", "plain", &endpoints),
     ];
-    let mut tested = Tested::new(EdgeScheme::SuperEdge, &objects);
+    let mut tested = TestedNode::new(EdgeScheme::SuperEdge, &objects);
     for (health, web, plain, decided) in [
         (&[][..], &["10.0.0.1", "10.0.0.2"][..], &["10.0.0.1", "10.0.0.2", "10.0.0.3"][..], 0),
         (&[("node-2", false)], &["10.0.0.1"], &["10.0.0.1", "10.0.0.3"], 2),
@@ -58,7 +58,7 @@ fn keys_in_order_fall_back_to_all_endpoints() {
         slice("web-1", "web", &endpoints),
     ];
     let state = NodeState::new(OWN.into(), EdgeScheme::SuperEdge, KeyOrder::Ordered);
-    let mut tested = Tested::of(state, EdgeScheme::SuperEdge, &objects);
+    let mut tested = TestedNode::of(state, EdgeScheme::SuperEdge, &objects);
     for (annotation, want) in [
         (r#"["zone","region"]"#, &["10.0.0.2"][..]),
         (r#"["zone"]"#, &["10.0.0.2", "10.0.0.3"]),

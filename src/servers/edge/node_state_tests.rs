@@ -19,7 +19,7 @@ pub(super) const OWN: &str = "hostname";
 const START: u64 = 1000;
 
 /// A state with caches behind it, as the server has them.
-pub(super) struct Tested {
+pub(super) struct TestedNode {
     state: NodeState,
     caches: BTreeMap<Resource, WatchCache>,
     versions: Versions,
@@ -28,7 +28,7 @@ pub(super) struct Tested {
     pub(super) decisions: usize,
 }
 
-impl Tested {
+impl TestedNode {
     /// A state for which all resources were listed, as they are here.
     pub(super) fn new(scheme: EdgeScheme, objects: &[Value]) -> Self {
         Self::of(NodeState::new(OWN.into(), scheme, KeyOrder::AnyKey), scheme, objects)
@@ -149,8 +149,8 @@ pub(super) fn slice(name: &str, service: &str, endpoints: &[(&str, &str)]) -> Va
 pub(super) const REGION: &[(&str, &str)] = &[("topologyKeys", r#"["region"]"#)];
 
 /// The fixture of A14: two Services, with endpoints on three nodes in two regions.
-fn regions() -> Tested {
-    Tested::new(
+fn regions() -> TestedNode {
+    TestedNode::new(
         EdgeScheme::SuperEdge,
         &[
             node(OWN, &[("region", "1")]),
@@ -233,7 +233,7 @@ fn a14_a_node_and_a_service_are_deleted() {
 fn a15_t1_a_slice_belongs_to_the_service_of_its_label() {
     let on_both = [("10.0.0.1", OWN), ("10.0.0.2", "node-2")];
     let long = "a-name-that-is-cut-because-it-has-fifty-eight-characters-xy";
-    let tested = Tested::new(
+    let tested = TestedNode::new(
         EdgeScheme::SuperEdge,
         &[
             node(OWN, &[("region", "1")]),
@@ -301,7 +301,7 @@ fn a15_t13_a_node_label_touches_the_services_whose_keys_it_meets() {
         objects.push(service(&name, &[("topologyKeys", keys)]));
         objects.push(slice(&format!("{name}-1"), &name, &[("10.0.0.1", if i < 10 { "a" } else { "b" })]));
     }
-    let mut tested = Tested::new(EdgeScheme::SuperEdge, &objects);
+    let mut tested = TestedNode::new(EdgeScheme::SuperEdge, &objects);
     tested.events();
     for (change, decisions, events) in [
         // The five Services with this key and an endpoint on the node.
@@ -332,7 +332,7 @@ fn a15_l3_what_a_list_does_not_have_was_deleted() {
 
 #[test]
 fn endpoints_without_a_node_and_empty_slices_are_cases() {
-    let tested = Tested::new(
+    let tested = TestedNode::new(
         EdgeScheme::SuperEdge,
         &[
             node(OWN, &[("region", "1")]),
@@ -350,7 +350,7 @@ fn endpoints_without_a_node_and_empty_slices_are_cases() {
 
 #[test]
 fn a_slice_that_changes_its_service_is_decided_about_anew() {
-    let mut tested = Tested::new(
+    let mut tested = TestedNode::new(
         EdgeScheme::SuperEdge,
         &[
             node(OWN, &[("region", "1")]),
@@ -377,7 +377,7 @@ fn a_slice_that_changes_its_service_is_decided_about_anew() {
 fn openyurt_follows_the_pool_of_the_node() {
     let pool = |name: &str, nodes: &[&str]| json!({ "kind": "NodePool", "metadata": { "name": name }, "status": { "nodes": nodes } });
     let in_pool = |name: &str| node(OWN, &[("apps.openyurt.io/nodepool", name)]);
-    let mut tested = Tested::new(
+    let mut tested = TestedNode::new(
         EdgeScheme::OpenYurt,
         &[
             in_pool("p"),
@@ -409,7 +409,7 @@ fn openyurt_hides_services_of_other_pools() {
         object
     };
     let in_pool = |name: &str| node(OWN, &[("apps.openyurt.io/nodepool", name)]);
-    let mut tested = Tested::new(EdgeScheme::OpenYurt, &[in_pool("p"), node_port("p")]);
+    let mut tested = TestedNode::new(EdgeScheme::OpenYurt, &[in_pool("p"), node_port("p")]);
     tested.events();
     let mut rows = Vec::new();
     for change in [node_port("q"), node_port("q,p"), in_pool("z"), in_pool("q")] {
@@ -422,7 +422,7 @@ fn openyurt_hides_services_of_other_pools() {
 
 #[test]
 fn kube_proxy_sees_everything() {
-    let mut tested = Tested::new(
+    let mut tested = TestedNode::new(
         EdgeScheme::KubeProxy,
         &[node(OWN, &[]), service("web", REGION), slice("web-1", "web", &[("10.0.0.1", "b"), ("10.0.0.2", "")])],
     );

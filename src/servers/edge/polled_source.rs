@@ -38,11 +38,18 @@ pub enum PolledSource {
     Url(PolledUrl),
 }
 
-/// How a server is reached.
+/// A server, and how it is reached.
 #[derive(Clone, Debug)]
 pub struct PolledUrl {
     /// The URL, such as `https://127.0.0.1:10250/pods`.
     pub url: Uri,
+    /// Whom the proxy trusts there, and who it is.
+    pub trust: PolledTrust,
+}
+
+/// How a server and its client know each other. By default the server is verified, and the client is nobody.
+#[derive(Clone, Debug, Default)]
+pub struct PolledTrust {
     /// The CA of its certificate in PEM.
     pub ca: Option<PathBuf>,
     /// Whether its certificate is not verified: by default a kubelet signs its own.
@@ -116,14 +123,14 @@ impl PolledUrl {
         let authority = self.url.authority().context("the URL has no host")?;
         let cluster = Cluster {
             server: Some(format!("{}://{authority}", self.url.scheme_str().unwrap_or("https"))),
-            insecure_skip_tls_verify: Some(self.skips_verification),
-            certificate_authority: self.ca.as_ref().map(path),
+            insecure_skip_tls_verify: Some(self.trust.skips_verification),
+            certificate_authority: self.trust.ca.as_ref().map(path),
             ..Cluster::default()
         };
         let user = AuthInfo {
-            client_certificate: self.client_certificate.as_ref().map(|(certificate, _)| path(certificate)),
-            client_key: self.client_certificate.as_ref().map(|(_, key)| path(key)),
-            token_file: self.token_file.as_ref().map(path),
+            client_certificate: self.trust.client_certificate.as_ref().map(|(certificate, _)| path(certificate)),
+            client_key: self.trust.client_certificate.as_ref().map(|(_, key)| path(key)),
+            token_file: self.trust.token_file.as_ref().map(path),
             ..AuthInfo::default()
         };
         let context =

@@ -38,6 +38,24 @@ pub(crate) fn absent(kinds: &str, namespaces: &[&str]) -> String {
     }
 }
 
+/// `a`, `a or b`, `a, b or c`: names of which one is meant.
+pub(crate) fn any_of(names: &[impl AsRef<str>]) -> String {
+    joined(names, "or")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn all_of(names: &[impl AsRef<str>]) -> String {
+    joined(names, "and")
+}
+
+fn joined(names: &[impl AsRef<str>], word: &str) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        Some((last, others @ [_, ..])) => format!("{} {word} {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 /// The first 64 characters of a text from the input, which messages may repeat for every pod and port.
 pub(crate) fn clip(text: &str) -> &str {
     match text.char_indices().nth(64) {
@@ -49,6 +67,13 @@ pub(crate) fn clip(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn alternatives_are_named() {
+        for (names, want) in [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a or b"), (&["a", "b", "c"], "a, b or c")] {
+            assert_eq!(any_of(names), want);
+        }
+    }
 
     #[test]
     fn a_few_namespaces_are_named() {

@@ -4,7 +4,7 @@
 //! `cargo xtask openapi` writes it, and a test compares it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet},
     io::Read,
     sync::LazyLock,
 };
@@ -117,30 +117,32 @@ impl Schemas {
         &self.types[id.0]
     }
 
-    /// The path from a type to the nearest field of this name below it: `template.spec.containers`.
-    pub(super) fn path_to(&self, from: TypeId, name: &str) -> Option<String> {
+    /// The paths from a type to the nearest fields of this name below it, of those with the fewest steps:
+    /// `template.spec.containers`.
+    pub(super) fn paths_to(&self, from: TypeId, name: &str) -> Vec<String> {
         let mut seen = BTreeSet::from([from]);
-        let mut queue = VecDeque::from([(from, String::new())]);
-        while let Some((id, path)) = queue.pop_front() {
-            for field in &self.object(id).fields {
-                if field.name == name && !path.is_empty() {
-                    return Some(format!("{path}.{name}"));
-                }
-                let (object, suffix) = match &field.value {
-                    ValueType::Object(object) => (*object, ""),
-                    ValueType::List(item) => match **item {
-                        ValueType::Object(object) => (object, "[]"),
-                        _ => continue,
-                    },
-                    _ => continue,
-                };
-                if seen.insert(object) {
-                    let dot = if path.is_empty() { "" } else { "." };
-                    queue.push_back((object, format!("{path}{dot}{}{suffix}", field.name)));
+        let mut level = vec![(from, String::new())];
+        while !level.is_empty() {
+            let (mut found, mut below) = (Vec::new(), Vec::new());
+            for (id, path) in level {
+                let prefix = if path.is_empty() { path } else { format!("{path}.") };
+                for field in &self.object(id).fields {
+                    if field.name == name && !prefix.is_empty() {
+                        found.push(format!("{prefix}{name}"));
+                    }
+                    if let Some((object, suffix)) = field.value.object()
+                        && seen.insert(object)
+                    {
+                        below.push((object, format!("{prefix}{}{suffix}", field.name)));
+                    }
                 }
             }
+            if !found.is_empty() {
+                return found;
+            }
+            level = below;
         }
-        None
+        Vec::new()
     }
 }
 
@@ -161,6 +163,18 @@ impl ObjectType {
 }
 
 impl ValueType {
+    /// The type of the objects that this is or lists, and what the path of such an object adds to that of the field.
+    fn object(&self) -> Option<(TypeId, &'static str)> {
+        match self {
+            Self::Object(object) => Some((*object, "")),
+            Self::List(item) => match **item {
+                Self::Object(object) => Some((object, "[]")),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn read(text: &str, ids: &BTreeMap<&str, TypeId>) -> Option<Self> {
         Some(match text {
             "string" => Self::Text,
@@ -234,8 +248,14 @@ mod tests {
         let deployment = schemas.of_kind("apps/v1", "Deployment").unwrap();
         let (_, spec) = schemas.object(deployment).field("spec").unwrap();
         let ValueType::Object(spec) = spec.value else { panic!() };
-        assert_eq!(schemas.path_to(spec, "containers").as_deref(), Some("template.spec.containers"));
-        assert_eq!(schemas.path_to(spec, "unheardOf"), None);
+        let probe = |name| format!("template.spec.containers[].{name}.initialDelaySeconds");
+        for (name, want) in [
+            ("containers", vec!["template.spec.containers".to_owned()]),
+            ("initialDelaySeconds", vec![probe("livenessProbe")]),
+            ("unheardOf", vec![]),
+        ] {
+            assert_eq!(schemas.paths_to(spec, name), want, "{name}");
+        }
         let spec = schemas.object(spec);
         let required: Vec<&str> = spec.fields.iter().filter(|f| f.required).map(|f| f.name.as_str()).collect();
         assert_eq!(required, ["selector", "template"]);

@@ -13,7 +13,7 @@ use super::{
     schema::{ObjectType, Schemas, TypeId, ValueType},
 };
 use crate::{
-    engine::reason::Reason,
+    engine::{phrase::any_of, reason::Reason},
     model::{
         json::{message::shortened, pointer::Pointer},
         nano_value,
@@ -26,6 +26,9 @@ pub(super) fn walk(object: &RawValue, schemas: &Schemas, root: TypeId, faults: &
     // Text that is not JSON is reported where it is decoded.
     let _ = expected.deserialize(&mut serde_json::Deserializer::from_str(object.get()));
 }
+
+/// Most places that are named as those where a field belongs.
+const MAX_PLACES: usize = 3;
 
 /// A value and its type in the schema.
 struct Expected<'s, 'p, 'f, 'k> {
@@ -56,10 +59,13 @@ impl Expected<'_, '_, '_, '_> {
     fn unknown_field(&mut self, of: TypeId, name: &str) {
         let schemas = self.schemas;
         let message = || {
-            let hint = match (schemas.object(of).nearest(name), schemas.path_to(of, name)) {
+            let hint = match (schemas.object(of).nearest(name), &schemas.paths_to(of, name)[..]) {
                 (Some(nearest), _) => format!("; did you mean {nearest}?"),
-                (None, Some(path)) => format!("; it belongs to {path}"),
-                (None, None) => String::new(),
+                (None, []) => String::new(),
+                (None, paths @ [first, ..]) => {
+                    let places = if paths.len() <= MAX_PLACES { any_of(paths) } else { first.clone() };
+                    format!("; it belongs to {places}")
+                }
             };
             format!("the schema has no field {}{hint}", quoted(name))
         };
@@ -196,5 +202,41 @@ impl fmt::Display for ValueType {
             Self::List(_) => "a list",
             Self::Map(_) | Self::Object(_) => "an object",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{json, value::to_raw_value};
+
+    use super::{Faults, Schemas, walk};
+    use crate::{engine::reason::Finding, model::ObjectKey};
+
+    #[test]
+    fn a_field_in_another_place_is_named_with_its_places() {
+        for (container, want) in [
+            (
+                json!({ "readinessProbe": { "port": 8080 } }),
+                &["the schema has no field \"port\"; it belongs to grpc.port, httpGet.port or tcpSocket.port"][..],
+            ),
+            (
+                json!({ "livenessProbe": { "path": "/", "initialDelaySecond": 1 } }),
+                &[
+                    "the schema has no field \"initialDelaySecond\"; did you mean initialDelaySeconds?",
+                    "the schema has no field \"path\"; it belongs to httpGet.path",
+                ],
+            ),
+            (json!({ "limits": {} }), &["the schema has no field \"limits\"; it belongs to resources.limits"]),
+            (json!({ "unheardOf": 1 }), &["the schema has no field \"unheardOf\""]),
+        ] {
+            let mut container = container;
+            container["name"] = "web".into();
+            let pod = json!({ "apiVersion": "v1", "kind": "Pod", "spec": { "containers": [container] } });
+            let (schemas, key) = (Schemas::published(), ObjectKey::default());
+            let mut faults = Faults::new(&key, 10);
+            walk(&to_raw_value(&pod).unwrap(), schemas, schemas.of_kind("v1", "Pod").unwrap(), &mut faults);
+            let messages: Vec<String> = faults.into_findings().0.into_iter().map(|f: Finding| f.message).collect();
+            assert_eq!(messages, want, "{container}");
+        }
     }
 }

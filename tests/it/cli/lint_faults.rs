@@ -172,10 +172,40 @@ fn types_that_kubernetes_does_not_have_are_found() {
         "apiVersion: v1\nkind: List\nitem: []\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n",
     );
     assert!(
-        ran.out.contains("did you mean items?") && ran.out.ends_with("; not checked: 1 object of other kinds\n"),
+        ran.out.contains("did you mean items?")
+            && ran.out.ends_with("; not checked: 1 object of other kinds (Secret)\n"),
         "{}",
         ran.out
     );
+}
+
+#[test]
+fn kinds_that_are_not_checked_are_named() {
+    let many: Vec<String> = (0..10).map(|i| format!("v1 Kind{i}")).collect();
+    for (metas, want) in [
+        (vec!["v1 Service"], "1 document: 0 errors, 0 warnings"),
+        (
+            vec!["policy/v1 PodDisruptionBudget", "networking.k8s.io/v1 Ingress", "networking.k8s.io/v1 Ingress"],
+            "3 documents: 0 errors, 0 warnings; not checked: 3 objects of other kinds (Ingress, PodDisruptionBudget)",
+        ),
+        (
+            vec!["serving.knative.dev/v1 Service"],
+            "1 document: 0 errors, 0 warnings; not checked: 1 object of other kinds (Service of serving.knative.dev)",
+        ),
+        (
+            many.iter().map(String::as_str).collect(),
+            "not checked: 10 objects of other kinds (Kind0, Kind1, Kind2, Kind3, Kind4, Kind5, Kind6, Kind7, and 2 more kinds)",
+        ),
+    ] {
+        let documents = metas.iter().enumerate().map(|(i, meta)| {
+            let (api_version, kind) = meta.split_once(' ').unwrap();
+            let spec = "spec: {clusterIP: None, ports: [{port: 80}]}";
+            format!("apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a{i}}}\n{spec}\n")
+        });
+        let ran = roster_with(&["lint", "-"], &[], &documents.collect::<Vec<_>>().join("---\n"));
+        let summary = ran.out.lines().last().unwrap_or_default().split(" (1 info").next().unwrap_or_default();
+        assert!(summary.ends_with(want), "{metas:?}: {summary}");
+    }
 }
 
 /// A fault in one field hides none in another, and has one code.

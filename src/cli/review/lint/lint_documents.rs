@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::suppressions::SuppressedFinding;
 use crate::{
-    cli::{manifest_texts::SkippedFile, review::file_finding::FileFinding},
+    cli::{manifest_texts::SkippedFile, printable::printable, review::file_finding::FileFinding},
     engine::{phrase::counted, reason::Severity},
     lint::Skip,
 };
@@ -20,11 +20,24 @@ pub(super) struct LintDocument<'a> {
     pub(super) summary: &'a LintSummary,
 }
 
-/// How many documents there are, and how many of them are of kinds that Roster checks.
-#[derive(Clone, Copy)]
+/// Most kinds that the summary names.
+const MAX_KINDS: usize = 8;
+
+/// How many documents there are, and how many of them are of kinds that Roster does not check.
+#[derive(Default)]
 pub(super) struct DocumentCounts {
-    pub(super) all: usize,
-    pub(super) checked: usize,
+    all: usize,
+    unchecked: BTreeMap<String, usize>,
+}
+
+impl DocumentCounts {
+    /// Counts a document; `unchecked` is its kind, if Roster does not check that.
+    pub(super) fn add(&mut self, unchecked: Option<String>) {
+        self.all += 1;
+        if let Some(kind) = unchecked {
+            *self.unchecked.entry(kind).or_default() += 1;
+        }
+    }
 }
 
 /// How many documents were checked, and how many findings they have.
@@ -41,6 +54,9 @@ pub(super) struct LintSummary {
     /// How many of the documents are of kinds that Roster does not check.
     #[serde(skip_serializing_if = "is_zero")]
     other_kinds: usize,
+    /// The same for each of these kinds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unchecked_kinds: BTreeMap<String, usize>,
     /// How many documents were not checked, by what they are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     skipped: BTreeMap<Skip, usize>,
@@ -69,8 +85,9 @@ impl LintSummary {
         for file in skipped_files {
             *skipped.entry(file.why).or_default() += 1;
         }
-        let other_kinds = documents.all - documents.checked;
-        Self { documents: documents.all, errors, warnings, infos, suppressed, other_kinds, skipped }
+        let DocumentCounts { all: documents, unchecked: unchecked_kinds } = documents;
+        let other_kinds = unchecked_kinds.values().sum();
+        Self { documents, errors, warnings, infos, suppressed, other_kinds, unchecked_kinds, skipped }
     }
 
     /// The summary as a sentence.
@@ -80,13 +97,24 @@ impl LintSummary {
         if self.suppressed > 0 {
             text = format!("{text}, {} suppressed", self.suppressed);
         }
-        let other_kinds =
-            (self.other_kinds > 0).then(|| format!("{} of other kinds", counted(self.other_kinds, "object")));
+        let other_kinds = (self.other_kinds > 0)
+            .then(|| format!("{} of other kinds ({})", counted(self.other_kinds, "object"), self.named_kinds()));
         let skipped = self.skipped.iter().map(|(why, count)| why.counted(*count));
         let unchecked: Vec<String> = other_kinds.into_iter().chain(skipped).collect();
         if !unchecked.is_empty() {
             text = format!("{text}; not checked: {}", unchecked.join(", "));
         }
         text
+    }
+
+    /// The kinds that are not checked.
+    fn named_kinds(&self) -> String {
+        let names = self.unchecked_kinds.keys().take(MAX_KINDS);
+        let mut names: Vec<String> = names.map(|name| printable(name).into_owned()).collect();
+        let more = self.unchecked_kinds.len().saturating_sub(MAX_KINDS);
+        if more > 0 {
+            names.push(format!("and {}", counted(more, "more kind")));
+        }
+        names.join(", ")
     }
 }

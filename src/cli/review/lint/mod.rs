@@ -27,7 +27,7 @@ use crate::{
         output::{Output, OutputFormat},
     },
     engine::{
-        phrase::counted,
+        phrase::{clip, counted},
         reason::{Reason, Severity},
     },
     model::installed::POLICY_KIND,
@@ -139,6 +139,13 @@ impl LintArgs {
     }
 }
 
+/// The kind of an object, with its group if it is not one of Kubernetes' own: other groups may have a kind of the same name.
+fn kind_of(object: &ReviewedObject<'_>) -> String {
+    let (kind, group) = (clip(&object.key.kind), object.api_group());
+    let is_custom = group.contains('.') && !group.ends_with(".k8s.io");
+    if is_custom { format!("{kind} of {}", clip(&group)) } else { kind.to_owned() }
+}
+
 /// Whether the table for people has a finding: it matters, or it says that something that matters was not checked.
 fn is_listed(finding: &FileFinding<'_>) -> bool {
     finding.severity > Severity::Info || finding.code == FindingCode::Reason(Reason::SelectorNotChecked)
@@ -165,12 +172,14 @@ impl<'a> LintResult<'a> {
     }
 
     fn summary(&self) -> LintSummary {
-        let is_checked = |o: &&ReviewedObject<'_>| {
+        let is_checked = |o: &ReviewedObject<'_>| {
             let is_reported = || o.input_findings.iter().any(|f| f.severity == Severity::Error);
             o.has_schema || o.answer.is_some() || o.key.kind == POLICY_KIND || is_reported()
         };
-        let checked = self.input.objects.iter().filter(is_checked).count();
-        let documents = DocumentCounts { all: self.input.objects.len(), checked };
+        let mut documents = DocumentCounts::default();
+        for object in &self.input.objects {
+            documents.add((!is_checked(object)).then(|| kind_of(object)));
+        }
         LintSummary::of(documents, self.findings(), self.suppressed.len(), &self.skipped)
     }
 }

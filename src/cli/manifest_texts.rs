@@ -141,6 +141,7 @@ impl ManifestTexts {
             for document in &documents {
                 kustomizations.add(&text.name, &document.raw);
             }
+            let documents = documents.into_iter().map(Document::with_single_keys).collect();
             manifests.files.push(InputFile { name: &text.name, documents });
         }
         let labels = KustomizedLabels::of(&kustomizations);

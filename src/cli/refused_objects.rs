@@ -65,7 +65,8 @@ fn of_file(path: &Path) -> Vec<Finding> {
         let (name, input) = open(path).ok()?;
         let source = Source::file(&name);
         let json = decode::text(input, &source).ok()?;
-        Some(of_documents(&decode::documents(&json, &source).ok()?))
+        let documents = decode::documents(&json, &source).ok()?;
+        Some(of_documents(&documents.into_iter().map(Document::with_single_keys).collect::<Vec<_>>()))
     };
     if is_manifest { read().unwrap_or_default() } else { Vec::new() }
 }

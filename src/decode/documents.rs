@@ -13,11 +13,12 @@ use serde_json::value::RawValue;
 use super::{
     budget::MemoryPool,
     error::{DecodeError, DecodeReason, read_error},
-    input::{self, BYTE_ORDER_MARK, is_json},
+    input::{self, BYTE_ORDER_MARK, PeekedText},
     kind::TypeMeta,
-    object::{self, DecodeContext, ObjectPlace},
+    object::{DecodeContext, ObjectPlace},
     position::Position,
-    source::Source,
+    repeated_keys,
+    source::{Source, TextFormat},
     yaml::{BrokenDocument, documents_as_json, yaml_as_json},
 };
 use crate::{
@@ -31,6 +32,7 @@ use crate::{
             message::message,
             pointer::{Pointer, steps},
             raw::{JsonMembers, JsonNode},
+            single_keys::SingleKeys,
         },
     },
 };
@@ -50,6 +52,10 @@ pub struct Document<'a> {
     at: Position,
     /// Whether its text has the lines of the input.
     has_lines: bool,
+    /// Whether fields were added to its text, which moves what follows in their lines.
+    is_changed: bool,
+    /// What it was read as, if it repeated keys: without what these replace.
+    single: Option<Box<SingleKeys>>,
 }
 
 impl<'a> Document<'a> {
@@ -57,18 +63,28 @@ impl<'a> Document<'a> {
     pub fn within(text: &str, raw: &'a RawValue) -> Self {
         let start = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
         let at = Position::START.after(text.as_bytes().get(..start).unwrap_or_default());
-        Self { raw: Cow::Borrowed(raw), line: at.line, at, has_lines: true }
+        Self { raw: Cow::Borrowed(raw), line: at.line, at, has_lines: true, is_changed: false, single: None }
     }
 
     /// The same object with another text, of which each part is in the line that it has in the text so far.
     #[must_use]
     pub fn with_text(self, raw: Box<RawValue>) -> Self {
-        Self { raw: Cow::Owned(raw), ..self }
+        Self { raw: Cow::Owned(raw), is_changed: self.has_lines, ..self }
+    }
+
+    /// The same object without what later keys of the same name replace. [`objects`] reports these keys.
+    #[must_use]
+    pub fn with_single_keys(self) -> Self {
+        let Some(single) = SingleKeys::of(self.raw.get()) else { return self };
+        match RawValue::from_string(single.text.clone()) {
+            Ok(raw) => Self { raw: Cow::Owned(raw), single: Some(Box::new(single)), ..self },
+            Err(_) => self,
+        }
     }
 
     /// Whether the text was replaced; see [`with_text`](Self::with_text).
     pub fn is_changed(&self) -> bool {
-        self.has_lines && matches!(self.raw, Cow::Owned(_))
+        self.is_changed
     }
 
     /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the
@@ -80,8 +96,7 @@ impl<'a> Document<'a> {
     /// The line of a field, as of [`line_of`](Self::line_of); and its column, from 1, if the whole object is on one line.
     pub fn place_of(&self, field: &str) -> (usize, Option<usize>) {
         let Position { line, column } = self.position_of(field);
-        // What is added moves what follows in the line.
-        let on_one_line = !self.is_changed() && !self.raw.get().contains('\n');
+        let on_one_line = !self.is_changed && !self.raw.get().contains('\n');
         (line, on_one_line.then_some(column))
     }
 
@@ -135,7 +150,11 @@ pub fn objects(
             pointer: Pointer::At(""),
             defaults: source.defaults,
         };
-        object::add(text, &TypeMeta::of(text, true), place, &mut context, &mut one)?;
+        let meta = TypeMeta::of(text, true);
+        if let Some(single) = &document.single {
+            repeated_keys::report(single, &meta.kind, place, &context.budget, &mut one.problems)?;
+        }
+        repeated_keys::add(text, &meta, place, &mut context, &mut one)?;
         each(index, &one.problems);
         into.merge(std::mem::replace(&mut one, into.sibling()));
     }
@@ -169,10 +188,10 @@ enum InputText {
 
 fn whole_text(input: impl Read + Send, source: &Source<'_>) -> Result<InputText, DecodeError> {
     let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
-    let (start, input) = input::peek_text(input::open(input, source.max_bytes), source)?;
-    let json = is_json(&start, source.format);
+    let PeekedText { format, reader, .. } = input::peek_text(input::open(input, source.max_bytes), source)?;
+    let json = format == TextFormat::Json;
     let mut bytes = Vec::new();
-    if let Err(e) = input.take(limit.saturating_add(1)).read_to_end(&mut bytes) {
+    if let Err(e) = reader.take(limit.saturating_add(1)).read_to_end(&mut bytes) {
         return Err(read_error(e, Position::START.after(&bytes), source.name));
     }
     if bytes.len() > source.max_object_bytes {
@@ -235,7 +254,7 @@ impl<'a> Documents<'a, '_> {
         let raw = if of.kind.is_empty() { with_type(raw, meta) } else { Cow::Borrowed(raw) };
         // The type from a list is not in the text of the object.
         let has_lines = matches!(raw, Cow::Borrowed(_));
-        self.list.push(Document { raw, line: at.line, at, has_lines });
+        self.list.push(Document { raw, line: at.line, at, has_lines, is_changed: false, single: None });
         Ok(())
     }
 

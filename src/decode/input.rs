@@ -3,14 +3,27 @@
 use std::io::{self, Read};
 
 use flate2::read::MultiGzDecoder;
+use serde::de::IgnoredAny;
 
 use super::{
     error::{DecodeError, DecodeReason, OverLimit},
     fill::fill,
     position::Position,
-    source::{InputFormat, Source},
+    source::{InputFormat, Source, TextFormat},
     utf16::{Utf16Reader, byte_order},
+    value::offset_of,
+    yaml::yaml_as_json,
 };
+use crate::model::json::message::message;
+
+/// An input that is text.
+pub(super) struct PeekedText<R> {
+    pub(super) format: TextFormat,
+    /// Whether it begins with a byte order mark.
+    pub(super) has_mark: bool,
+    /// The whole of it.
+    pub(super) reader: PeekedReader<R>,
+}
 
 /// An input whose first bytes were peeked.
 pub(super) type PeekedReader<R> = io::Chain<io::Chain<io::Cursor<Vec<u8>>, FailOnce>, R>;
@@ -37,26 +50,32 @@ fn limited<'a, R: Read + Send + 'a>(input: R, limit: Option<u64>) -> Box<dyn Rea
     }
 }
 
-/// How much of an input shows whether it is text, and of which format.
+/// How much of an input shows whether it is text.
 const START: usize = 512;
 
-/// The start of an input, and the whole input. An error means that it is not text: a device or an archive is not read to its
-/// end. What begins as JSON is read as far as it is JSON.
-pub(super) fn peek_text<R: Read>(input: R, source: &Source<'_>) -> Result<(Vec<u8>, PeekedReader<R>), DecodeError> {
-    let (start, input) = peek(input, START);
-    if is_json(&start, source.format) {
-        return Ok((start, input));
+/// How much of an input shows its format: what people write is seldom longer.
+const PEEKED: usize = 64 << 10;
+
+/// The format of an input, and the whole input. An error means that it is not text: a device or an archive is not read to
+/// its end. What begins as JSON is read as far as it is JSON.
+pub(super) fn peek_text<R: Read>(input: R, source: &Source<'_>) -> Result<PeekedText<R>, DecodeError> {
+    let (start, reader) = peek(input, PEEKED);
+    let format = format_of(&start, start.len() < PEEKED, source);
+    let text = PeekedText { format, has_mark: start.starts_with(BYTE_ORDER_MARK), reader };
+    if format == TextFormat::Json {
+        return Ok(text);
     }
+    let start = &start[..start.len().min(START)];
     let why = |at: usize, why: &str| {
         Err(Position::START.after(&start[..at]).error(source.name, DecodeReason::Yaml(why.to_owned())))
     };
     if let Some(at) = start.iter().position(|byte| *byte == 0) {
         return why(at, "it has a NUL character; UTF-16 needs a byte order mark");
     }
-    match std::str::from_utf8(&start) {
+    match std::str::from_utf8(start) {
         // The last character may be incomplete.
         Err(error) if error.error_len().is_some() => why(error.valid_up_to(), NOT_UTF8),
-        _ => Ok((start, input)),
+        _ => Ok(text),
     }
 }
 
@@ -105,17 +124,60 @@ impl<R: Read> Read for LimitedReader<R> {
 /// The UTF-8 byte order mark.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether the text after `start` is JSON. A template often begins with `{{` or `{%`, and JSON never does.
-pub(super) fn is_json(start: &[u8], format: InputFormat) -> bool {
-    let text = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start();
-    match format {
+/// The format of a text that begins with `start`. `whole` says that there is no more.
+///
+/// Flow style begins as JSON does. kubectl takes all for YAML that is not JSON: so does this where the first fault of the JSON
+/// is one that only YAML has, if the name of the text says that it is YAML, or if it can be read as YAML.
+pub(super) fn format_of(start: &[u8], whole: bool, source: &Source<'_>) -> TextFormat {
+    let is_json = match source.format {
         InputFormat::Json => true,
         InputFormat::Yaml => false,
-        InputFormat::Auto => match text {
-            [b'{', b'{' | b'%', ..] => false,
-            start => matches!(start, [b'{' | b'[', ..]),
-        },
+        InputFormat::Auto => begins_as_json(start) && !is_flow_style(start, whole, source.name),
+    };
+    if is_json { TextFormat::Json } else { TextFormat::Yaml }
+}
+
+/// Whether a text begins with a bracket. A template often begins with `{{` or `{%`, and JSON never does.
+fn begins_as_json(start: &[u8]) -> bool {
+    match without_mark(start).trim_ascii_start() {
+        [b'{', b'{' | b'%', ..] => false,
+        start => matches!(start, [b'{' | b'[', ..]),
     }
+}
+
+/// Whether a text that begins with a bracket is YAML.
+fn is_flow_style(start: &[u8], whole: bool, name: &str) -> bool {
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    // What is wrong with JSON is reported in its words.
+    if name.ends_with(".json") {
+        return false;
+    }
+    // The last character may be incomplete.
+    let valid = std::str::from_utf8(start).or_else(|error| match error.error_len() {
+        None => std::str::from_utf8(&start[..error.valid_up_to()]),
+        Some(_) => Err(error),
+    });
+    let Ok(text) = valid else { return false };
+    let is_named_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+    !text.contains('\0')
+        && has_yaml(text.strip_prefix('\u{feff}').unwrap_or(text))
+        && (is_named_yaml || whole && yaml_as_json(text, name).is_ok())
+}
+
+/// Whether the first fault of values that follow each other as JSON is a key without quotes or in single ones; or a line of
+/// YAML between them, a separator or a comment. JSON with other faults is more likely to be broken.
+fn has_yaml(text: &str) -> bool {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let Some(error) = values.find_map(Result::err) else { return false };
+    let at = offset_of(&error, text);
+    let is_key = message(&error) == "key must be a string"
+        && text.as_bytes().get(at).is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'\'');
+    let between = text.get(values.byte_offset()..).unwrap_or_default().trim_ascii_start();
+    is_key || between.starts_with("---") || between.starts_with('#')
+}
+
+fn without_mark(start: &[u8]) -> &[u8] {
+    start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start)
 }
 
 #[cfg(test)]
@@ -124,18 +186,45 @@ mod tests {
 
     #[test]
     fn the_start_shows_the_format() {
-        for (start, want) in [
-            (&b"{}"[..], true),
-            (b" \n[", true),
-            (b"\xef\xbb\xbf{ \"a\"", true),
-            (b"{\"{{\": 1}", true),
-            (b"{{- if .Values.web }}", false),
-            (b"\xef\xbb\xbf {% if web %}", false),
-            (b"{", true),
-            (b"a: {}", false),
-            (b"", false),
+        use TextFormat::{Json, Yaml};
+        for (name, start, want) in [
+            ("f", "{}", Json),
+            ("f", " \n[", Json),
+            ("f", "\u{feff}{ \"a\"", Json),
+            ("f", "{\"{{\": 1}", Json),
+            ("f", "{{- if .Values.web }}", Yaml),
+            ("f", "\u{feff} {% if web %}", Yaml),
+            ("f", "{", Json),
+            ("f", "a: {}", Yaml),
+            ("f", "", Yaml),
+            // Flow style.
+            ("f", "{a: 1}", Yaml),
+            ("f", "\u{feff}{a: 1}", Yaml),
+            ("f", "{\"a\": [{b: 1}]}\n", Yaml),
+            ("f", "[{a: 1},]", Yaml),
+            ("f", "{\"a\": 1}\n---\n{\"a\": 2}\n", Yaml),
+            ("f", "{\"a\": 1} # one\n", Yaml),
+            ("f", "{\"a\": 1}{\"a\": 2}", Json),
+            ("f", "{'a': 1}", Yaml),
+            // Broken JSON, which YAML would read as something else.
+            ("f.yaml", "{\"a\": 1,\n 5}", Json),
+            ("f.yaml", "{ // a\n\"a\": 1}", Json),
+            ("f.yaml", "{\"a\": tru}", Json),
+            ("f.yaml", "[{\"a\": 1},]", Json),
+            // Neither: the name says which error is of use.
+            ("f", "{a: [1}", Json),
+            ("f.yaml", "{a: [1}", Yaml),
+            ("f.yml.gz", "{a: [1}", Yaml),
+            ("f.json", "{a: 1}", Json),
+            ("f.json.gz", "{a: 1}", Json),
+            ("f.yaml", "{\"a\": [1", Json),
+            ("f.yaml", "{a\0", Json),
         ] {
-            assert_eq!(is_json(start, InputFormat::Auto), want, "{:?}", String::from_utf8_lossy(start));
+            assert_eq!(format_of(start.as_bytes(), true, &Source::file(name)), want, "{name} {start:?}");
+        }
+        let long = format!("{{\"a\": {}", "1".repeat(PEEKED));
+        for (name, start, want) in [("f", &long[..PEEKED], Json), ("f", "{a: 1", Json), ("f.yaml", "{a: 1", Yaml)] {
+            assert_eq!(format_of(start.as_bytes(), false, &Source::file(name)), want, "{name}");
         }
     }
 
@@ -152,9 +241,9 @@ mod tests {
             (b"a\xff", Some("f:1:2: not YAML: not UTF-8")),
         ] {
             let read = peek_text(bytes, &source);
-            let all = read.map(|(_, mut input)| {
+            let all = read.map(|PeekedText { mut reader, .. }| {
                 let mut all = Vec::new();
-                input.read_to_end(&mut all).map(|_| all).unwrap()
+                reader.read_to_end(&mut all).map(|_| all).unwrap()
             });
             assert_eq!(all.map_err(|e| e.to_string()), want.map_or(Ok(bytes.to_vec()), |why| Err(why.to_owned())));
         }

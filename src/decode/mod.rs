@@ -20,6 +20,7 @@ mod kind;
 mod memory_account;
 mod object;
 mod position;
+mod repeated_keys;
 pub mod request;
 mod scan;
 mod source;
@@ -30,6 +31,8 @@ mod strict;
 mod tests;
 mod utf16;
 mod value;
+#[cfg(test)]
+mod written_tests;
 mod yaml;
 
 use std::io::Read;
@@ -41,14 +44,15 @@ pub use source::{InputFormat, Source};
 pub use yaml::{BrokenDocument, yaml_as_json};
 
 use crate::inventory::Inventory;
-use input::BYTE_ORDER_MARK;
+use input::{BYTE_ORDER_MARK, PeekedText};
+use source::TextFormat;
 
 /// Reads all objects of a text without a byte order mark into `into`, as [`read`] does. The limits of its length do not apply.
 pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
-    if input::is_json(text.as_bytes(), source.format) {
-        return stream::read(text.as_bytes(), source, into);
+    match input::format_of(text.as_bytes(), true, source) {
+        format @ TextFormat::Json => stream::read(text.as_bytes(), format, source, into),
+        format @ TextFormat::Yaml => stream::read(yaml::YamlAsJson::new(text), format, source, into),
     }
-    stream::read(yaml::YamlAsJson::new(text), source, into)
 }
 
 /// Reads all objects of `input` into `into`.
@@ -57,13 +61,13 @@ pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Resul
 /// early or is not well-formed: the objects before it stay.
 pub fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     let input = input::open(input, source.max_bytes);
-    let (start, mut input) = input::peek_text(input, source)?;
-    if !input::is_json(&start, source.format) {
-        return yaml::read(&mut input, source, into);
+    let PeekedText { format, has_mark, mut reader } = input::peek_text(input, source)?;
+    if format == TextFormat::Yaml {
+        return yaml::read(&mut reader, source, into);
     }
-    if start.starts_with(BYTE_ORDER_MARK) {
+    if has_mark {
         // The mark is not JSON, but harmless. The bytes are buffered: this cannot fail.
-        let _ = fill::fill(&mut input, &mut [0; BYTE_ORDER_MARK.len()]);
+        let _ = fill::fill(&mut reader, &mut [0; BYTE_ORDER_MARK.len()]);
     }
-    stream::read(input, source, into)
+    stream::read(reader, format, source, into)
 }

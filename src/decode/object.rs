@@ -17,7 +17,7 @@ use crate::model::json::pointer::Pointer;
 use crate::{
     engine::reason::{Finding, Reason},
     inventory::{
-        AnyObject, Interner, Inventory, Targets, check,
+        AnyObject, Findings, Interner, Inventory, Targets, check,
         workloads::{Autoscaler, Workload},
     },
     model::{
@@ -80,10 +80,7 @@ pub(super) fn add(
         add_topology(&mut reading, text, place, context)?;
     }
     for fault in reading.faults {
-        // It names keys, which may have any length. There are few of them, and a short one is not worth counting.
-        let kept = context.budget.keep(fault.pointer.len().saturating_sub(1 << 10));
-        kept.map_err(|reason| (place.at)().error(place.input, reason))?;
-        into.problems.add(fault.reason.severity(), || problem(fault, text, &meta.kind, place));
+        report(fault, text, &meta.kind, place, &context.budget, &mut into.problems)?;
     }
     let DecodeContext { interner, budget } = context;
     let kept = if let Some(object) = reading.value {
@@ -94,6 +91,22 @@ pub(super) fn add(
         budget.settle(before, || Some(recorded))
     };
     kept.map_err(|reason| (place.at)().error(place.input, reason))
+}
+
+/// Adds the finding about a fault of the object in `text`.
+pub(super) fn report(
+    fault: FieldFault,
+    text: &str,
+    kind: &str,
+    place: ObjectPlace<'_>,
+    budget: &Budget<'_>,
+    into: &mut Findings,
+) -> Result<(), DecodeError> {
+    // It names keys, which may have any length. There are few of them, and a short one is not worth counting.
+    let kept = budget.keep(fault.pointer.len().saturating_sub(1 << 10));
+    kept.map_err(|reason| (place.at)().error(place.input, reason))?;
+    into.add(fault.reason.severity(), || problem(fault, text, kind, place));
+    Ok(())
 }
 
 /// Records the Service of an object that cannot be read. Returns the memory that the record takes.

@@ -31,12 +31,19 @@ pub struct Source<'a> {
 /// The format of an input. Gzip is recognized in each of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputFormat {
-    /// JSON if it begins with `{` or `[`, else YAML.
+    /// JSON if it begins with `{` or `[` and is not YAML in flow style, else YAML.
     #[default]
     Auto,
     /// JSON, one value or several.
     Json,
     /// YAML, one document or several.
+    Yaml,
+}
+
+/// The format that a text has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextFormat {
+    Json,
     Yaml,
 }
 

@@ -141,6 +141,11 @@ impl<'n, R: Read> Splitter<'n, R> {
         self.ended && self.failed.is_none() && self.carry.is_empty()
     }
 
+    /// Whether the input has no more than what was read so far.
+    pub(super) fn is_read(&self) -> bool {
+        self.ended
+    }
+
     /// The type of the items of a document, if it follows the items.
     pub(super) fn late_kind(&self, document: usize) -> Option<&TypeMeta> {
         self.late.get(&document)

@@ -18,7 +18,8 @@ use super::{
     kind::{InputKind, TypeMeta},
     object::{self, DecodeContext, ObjectPlace},
     position::Position,
-    source::Source,
+    repeated_keys,
+    source::{Source, TextFormat},
     split::{Batch, Item, Splitter},
 };
 use crate::{
@@ -44,14 +45,25 @@ struct HeldObject {
     index: Option<usize>,
 }
 
-/// Reads all objects of a JSON input.
-pub(super) fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
+/// Reads all objects of a JSON input, which may be written in another format.
+pub(super) fn read(
+    input: impl Read + Send,
+    format: TextFormat,
+    source: &Source<'_>,
+    into: &mut Inventory,
+) -> Result<(), DecodeError> {
     let memory = MemoryPool::of(source);
     let mut splitter = Splitter::new(input, source.name, Position::START, source.max_object_bytes, &memory);
     let mut batch = Batch::default();
-    let common = Common { source, targets: into.targets(), objects: AtomicUsize::new(0), memory: &memory };
-    let mut worker = Worker::new(&common);
     let more = splitter.next(&mut batch)?;
+    let common = Common {
+        source,
+        targets: into.targets(),
+        objects: AtomicUsize::new(0),
+        memory: &memory,
+        written: format == TextFormat::Yaml || splitter.is_read(),
+    };
+    let mut worker = Worker::new(&common);
     let mut parts = vec![worker.parse(&batch, 0)];
     if more && !splitter.ended() && parts[0].failed.is_none() {
         let shared = Mutex::new((1, splitter));
@@ -139,6 +151,8 @@ struct Common<'s> {
     objects: AtomicUsize,
     /// Their memory.
     memory: &'s MemoryPool<'s>,
+    /// Whether somebody may have written the text: programs print JSON, and much of it, in which no key is repeated.
+    written: bool,
 }
 
 /// Parses batches, and interns the values that objects share.
@@ -214,7 +228,7 @@ impl<'s> Worker<'s> {
             };
             match kind_of(text, item) {
                 Some(meta) if meta.kind() != InputKind::List || item.index.is_none() => {
-                    object::add(text, &meta, place, &mut self.context, into)?;
+                    self.add(text, &meta, place, into)?;
                     continue;
                 }
                 Some(meta) => self.nested(text, &meta, place, outer.map_or(1, |o| o.depth + 1), into)?,
@@ -276,9 +290,21 @@ impl<'s> Worker<'s> {
                 pointer,
                 defaults: self.common.source.defaults,
             };
-            object::add(&text, &meta, place, &mut self.context, into)?;
+            self.add(&text, &meta, place, into)?;
         }
         Ok(())
+    }
+
+    /// Reads an object.
+    fn add(
+        &mut self,
+        text: &str,
+        meta: &TypeMeta,
+        place: ObjectPlace<'_>,
+        into: &mut Inventory,
+    ) -> Result<(), DecodeError> {
+        let add = if self.common.written { repeated_keys::add } else { object::add };
+        add(text, meta, place, &mut self.context, into)
     }
 }
 

@@ -10,7 +10,7 @@ use super::*;
 use crate::{inventory::Inventory, model::defaults::Defaults};
 
 /// The keys of the objects, each finding as `code pointer message`, and the error.
-fn outcome(input: impl Read + Send, source: &Source<'_>) -> (Vec<String>, Vec<String>, Option<String>) {
+pub(super) fn outcome(input: impl Read + Send, source: &Source<'_>) -> (Vec<String>, Vec<String>, Option<String>) {
     let mut inventory = Inventory::default();
     let error = read(input, source, &mut inventory).err().map(|e| e.to_string());
     let key = |k: crate::model::ObjectKey| k.to_string();
@@ -27,7 +27,7 @@ fn outcome(input: impl Read + Send, source: &Source<'_>) -> (Vec<String>, Vec<St
     (objects, problems.collect(), error)
 }
 
-fn one_thread() -> Source<'static> {
+pub(super) fn one_thread() -> Source<'static> {
     Source { threads: NonZeroUsize::MIN, defaults: Defaults::NEVER, ..Source::file("in") }
 }
 
@@ -51,7 +51,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Checks that the result is the same at once, byte by byte and compressed.
 #[track_caller]
-fn check(input: impl AsRef<[u8]>, objects: &[&str], problems: &[&str], error: Option<&str>) {
+pub(super) fn check(input: impl AsRef<[u8]>, objects: &[&str], problems: &[&str], error: Option<&str>) {
     let input = input.as_ref();
     let got = outcome(input, &one_thread());
     let want = (
@@ -65,8 +65,8 @@ fn check(input: impl AsRef<[u8]>, objects: &[&str], problems: &[&str], error: Op
     assert_eq!(outcome(&*gzip(input), &one_thread()), want, "gzip: {shown}");
 }
 
-const A: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"n"}}"#;
-const B: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b","namespace":"n"}}"#;
+pub(super) const A: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"n"}}"#;
+pub(super) const B: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b","namespace":"n"}}"#;
 
 #[test]
 fn every_output_format_of_kubectl_is_read() {
@@ -221,15 +221,16 @@ fn the_last_of_equal_names_and_keys_counts() {
         r#"{"kind":"Pod","metadata":{"name":"a","name":"b","x":1,"x":2},"kind":"Pod"}"#,
         &["Pod b"],
         &[
-            "duplicate-key /kind in:1:69: kind is repeated; the last one counts",
-            "duplicate-key /metadata/name in:1:45: name is repeated; the last one counts",
+            "duplicate-key /metadata/name in:1:38: name is repeated; the last one counts",
+            "duplicate-key /metadata/x in:1:55: x is repeated; the last one counts",
+            "duplicate-key /kind in:1:62: kind is repeated; the last one counts",
         ],
         None,
     );
     check(
         "kind: Pod\nmetadata:\n  name: a\n  name: b\n",
         &["Pod b"],
-        &["duplicate-key /metadata/name in:4:10: name is repeated; the last one counts"],
+        &["duplicate-key /metadata/name in:4:3: name is repeated; the last one counts"],
         None,
     );
     // A fault does not hide another one.
@@ -237,7 +238,7 @@ fn the_last_of_equal_names_and_keys_counts() {
         "kind: Pod\nmetadata: {name: a}\n---\nkind: Service\nmetadata:\n  name: b\n  name: c\nspec:\n  ports: 80\n",
         &["Pod a"],
         &[
-            "duplicate-key /metadata/name in:7:10 (document 2): name is repeated; the last one counts",
+            "duplicate-key /metadata/name in:7:3 (document 2): name is repeated; the last one counts",
             "invalid-object /spec/ports in:9:12 (document 2): invalid type: integer `80`, expected a list",
         ],
         None,

@@ -19,6 +19,7 @@ use super::{
 use crate::engine::reason::Reason;
 use crate::model::json::message::message;
 use crate::model::json::pointer::Pointer;
+use crate::model::json::raw::text_of;
 
 /// A field that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,13 +102,13 @@ impl<'de> PassFaults<'de> {
         }
     }
 
-    fn note_repeated(&self, at: Pointer<'_>, name: &str, value: &RawValue) {
+    fn note_repeated(&self, at: Pointer<'_>, name: &str, key: &RawValue) {
         let mut repeated = self.repeated.borrow_mut();
         if repeated.len() < MAX_REPEATED {
             repeated.push(FieldFault {
                 reason: Reason::DuplicateKey,
                 pointer: Pointer::Key(&at, name).to_string(),
-                offset: self.offset(value.get()),
+                offset: self.offset(key.get()),
                 why: format!("{name} is repeated; the last one counts"),
             });
         }
@@ -225,14 +226,15 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for StructVisitor<'de, '_, V> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<V::Value, A::Error> {
         let Self { of, fields, visitor } = self;
         let mut found: Vec<Option<&'de RawValue>> = vec![None; fields.len()];
-        while let Some(key) = map.next_key::<OwnedKey>()? {
-            let Some(i) = fields.iter().position(|f| *f == key.0) else {
+        while let Some(key) = map.next_key::<&'de RawValue>()? {
+            let name = text_of(key).unwrap_or_default();
+            let Some(i) = fields.iter().position(|f| *f == name) else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
             let value: &RawValue = map.next_value()?;
             if found[i].replace(value).is_some() {
-                of.faults_found.note_repeated(of.at, fields[i], value);
+                of.faults_found.note_repeated(of.at, fields[i], key);
             }
         }
         let left = fields.iter().zip(found).filter_map(|(name, value)| Some((*name, value?)));
@@ -356,20 +358,20 @@ mod tests {
                 r#" {"metadata":{"name":"a","x":1,"name":"b"},"metadata":null,"metadata":{"name":"c"}}"#,
                 Some("c"),
                 vec![
-                    "/x/metadata 54 metadata is repeated; the last one counts",
-                    "/x/metadata 70 metadata is repeated; the last one counts",
+                    "/x/metadata 43 metadata is repeated; the last one counts",
+                    "/x/metadata 59 metadata is repeated; the last one counts",
                 ],
             ),
             (
                 r#"{"metadata":{"name":"a","name":"b"}}"#,
                 Some("b"),
-                vec!["/x/metadata/name 31 name is repeated; the last one counts"],
+                vec!["/x/metadata/name 24 name is repeated; the last one counts"],
             ),
             (
                 r#"{"metadata":{"name":"a","name":"b"},"spec":{"ports":[{"port":1},{"port":"1"}]}}"#,
                 None,
                 vec![
-                    "/x/metadata/name 31 name is repeated; the last one counts",
+                    "/x/metadata/name 24 name is repeated; the last one counts",
                     "/x/spec/ports/1/port 72 invalid type: string \"1\", expected a 32-bit integer",
                 ],
             ),

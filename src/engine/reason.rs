@@ -275,6 +275,8 @@ code_table! {
     NotChecked("not-checked", Info, "Add the objects of that kind to the input; or add --complete if the input is the whole cluster.");
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");
+    /// An object of YAML begins within another one: a line `---` between them is missing. Readers take both for one object; of fields that both have, kubectl sends the last.
+    MissingSeparator("missing-separator", Error, "Write a line with `---` before the object that begins there.");
     /// There is another object of this kind, namespace and name; the last one counts.
     DuplicateObject("duplicate-object", Warning, "Write each object once.");
     /// Endpoints of another name or namespace than the Service's were sent as its own; they are left out.

@@ -1,6 +1,6 @@
 //! One object of the input, with the answer and the findings.
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use super::file_finding::{FileFinding, FileObject, FindingCode, FindingEffect};
 use crate::{
@@ -80,19 +80,12 @@ impl<'a> ReviewedObject<'a> {
         PathEnd::of(self.document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2
     }
 
-    /// The object without the fields that later ones of the same name replace, if it has such fields: kubectl drops them
-    /// before it sends the object.
-    fn with_single_keys(&self) -> Option<Box<RawValue>> {
-        let repeats = |f: &FileFinding<'_>| f.code == FindingCode::Reason(Reason::DuplicateKey);
-        if !self.input_findings.iter().any(repeats) {
-            return None;
-        }
-        let object: serde_json::Value = serde_json::from_str(self.document.raw.get()).ok()?;
-        to_raw_value(&object).ok()
+    /// Whether another object begins within it, without `---` between them.
+    pub(super) fn is_mixture(&self) -> bool {
+        self.input_findings.iter().any(|f| f.code == FindingCode::Reason(Reason::MissingSeparator))
     }
 
-    /// Asks the rules. `manifests`: an object from a cluster is stored there as it is, and of a field that is written twice
-    /// the last one counts; else, the object is what a webhook gets, and refuses if a field is there twice.
+    /// Asks the rules. `manifests`: an object from a cluster is stored there as it is.
     pub(super) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>, manifests: bool) {
         let old = old.or_else(|| (manifests && self.is_recorded()).then_some(&*self.document.raw));
         let recorded = self.key.kind == "AdmissionReview";
@@ -102,8 +95,7 @@ impl<'a> ReviewedObject<'a> {
                 answer
             })
         } else {
-            let single = if manifests { self.with_single_keys() } else { None };
-            reviewer.object(single.as_deref().unwrap_or(&self.document.raw), old)
+            reviewer.object(&self.document.raw, old)
         };
         let root = if recorded { "request.object" } else { "" };
         let at = FileObject { root, ..FileObject::of(self.file, &self.document, &self.key) };

@@ -26,7 +26,7 @@ use memchr::memmem;
 use super::{
     error::{DecodeError, DecodeReason, YamlError, read_error},
     position::Position,
-    source::Source,
+    source::{Source, TextFormat},
     stream,
 };
 use crate::inventory::Inventory;
@@ -53,7 +53,7 @@ pub(super) fn read(input: &mut impl Read, source: &Source<'_>, into: &mut Invent
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
         at.error(source.name, DecodeReason::Yaml("not UTF-8".to_owned()))
     })?;
-    stream::read(YamlAsJson::new(&yaml), source, into).map_err(|e| tab::located(e, &yaml))
+    stream::read(YamlAsJson::new(&yaml), TextFormat::Yaml, source, into).map_err(|e| tab::located(e, &yaml))
 }
 
 /// Converts YAML to JSON with every token in its line. Several documents follow each other.

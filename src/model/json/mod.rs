@@ -5,3 +5,4 @@ pub mod patch;
 pub(crate) mod path;
 pub mod pointer;
 pub mod raw;
+pub(crate) mod single_keys;

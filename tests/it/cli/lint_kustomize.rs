@@ -53,10 +53,14 @@ fn check(name: &str, files: &[(&str, &str)], want: &[&str]) {
 fn labels_of_kustomizations_reach_selectors_and_templates() {
     let (base, service) = (BASE, BASE_SERVICE);
     let selectors = of("labels: [{pairs: {app: web}, includeSelectors: true}]");
+    let flow = format!("{{{}}}\n", selectors.trim_end().replace('\n', ", "));
+    let json = r#"{"resources": ["deployment.yaml", "service.yaml"], "commonLabels": {"app": "web"}}"#.to_owned();
     let plain = of("");
     for (name, files, want) in [
         ("commonLabels", vec![base, service, ("base/kustomization.yaml", &*of("commonLabels: {app: web}"))], &[][..]),
         ("includeSelectors", vec![base, service, ("base/kustomization.yaml", &*selectors)], &[]),
+        ("flow style", vec![base, service, ("base/kustomization.yaml", &*flow)], &[]),
+        ("flow style of JSON", vec![base, service, ("base/kustomization.yaml", &*json)], &[]),
         ("another name of the file", vec![base, service, ("base/Kustomization", &*selectors)], &[]),
         (
             "labels without selectors",

@@ -70,6 +70,62 @@ fn placeholders_are_not_mistakes() {
     assert_eq!(findings(&lint(broken.path(), &[]), broken.path()), ["a.yaml:3 error invalid-object"]);
 }
 
+/// kubectl sends the last of equal keys. The rule is the same for every kind, and in every part of an object.
+#[test]
+fn a_repeated_key_is_reported_where_it_is_written_again() {
+    let ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\n";
+    let data = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\ndata:\n  a: b\n";
+    let web = service("web", "port: 80");
+    for (name, text, want) in [
+        ("a Service", web.replace("kind: Service\n", "kind: Service\nkind: Service\n"), "3 warning duplicate-key"),
+        ("a Deployment", DEPLOYMENT.replace("spec:\n", "metadata: {name: web}\nspec:\n"), "4 warning duplicate-key"),
+        ("an image", DEPLOYMENT.replace("image: web", "image: a, image: web"), "8 warning duplicate-key"),
+        (
+            "a label",
+            DEPLOYMENT.replace("matchLabels: {app: web", "matchLabels: {app: wbe, app: web"),
+            "5 warning duplicate-key",
+        ),
+        ("a kind that is not checked", format!("{ingress}metadata:\n  name: other\n"), "4 warning duplicate-key"),
+        ("data", format!("{data}  a: c\n"), "7 warning duplicate-key"),
+        ("another document", format!("{data}{ingress}"), "7 error missing-separator"),
+        ("two other documents", format!("{data}{ingress}{web}"), "7 error missing-separator"),
+    ] {
+        let folder = directory(&[("a.yaml", &text)]);
+        let ran = lint(folder.path(), &[]);
+        let found = findings(&ran, folder.path());
+        let of_keys: Vec<&String> =
+            found.iter().filter(|f| f.ends_with("duplicate-key") || f.ends_with("missing-separator")).collect();
+        let has_others = found.iter().any(|f| f.contains(" error ") && !f.ends_with("missing-separator"));
+        assert_eq!((of_keys, has_others), (vec![&format!("a.yaml:{want}")], false), "{name}: {}", ran.out);
+    }
+}
+
+/// `lint` and `explain` take the same one of two, and report it at the same line.
+#[test]
+fn all_commands_take_the_last_of_equal_keys() {
+    let web = service("web", "port: 80");
+    let renamed = |names: &str| web.replace("  name: web\n", names);
+    for (text, name, line, message) in [
+        (
+            format!("{DEPLOYMENT}---\n{}", renamed("  name: api\n  name: web\n")),
+            "web",
+            14,
+            "name is repeated; the last one counts",
+        ),
+        (format!("{web}{}", renamed("  name: other\n")), "other", 10, "two documents without --- between them?"),
+    ] {
+        let folder = directory(&[("a.yaml", &text)]);
+        let file = folder.path().join("a.yaml");
+        let file = file.to_str().unwrap();
+        for command in ["lint", "explain"] {
+            let ran = roster(&[command, file, "-o", "json"]);
+            assert!(ran.out.contains(message) && ran.out.contains(name), "{command}: {}", ran.out);
+            let place = if command == "lint" { format!("\"line\": {line},") } else { format!("a.yaml:{line}:") };
+            assert!(ran.out.contains(&place), "{command} {place}: {}", ran.out);
+        }
+    }
+}
+
 #[test]
 fn yaml_means_what_it_means_to_kubectl() {
     let web = service("web", "port: 80");

@@ -19,7 +19,11 @@ pub(super) fn add(input: &mut ReviewedInput<'_>) {
         object.rule_findings.iter_mut().for_each(FileFinding::set_not_applied);
         drop_pod_rules(object);
         object.input_findings.iter_mut().for_each(refuse);
-        add_to(object);
+        if object.is_mixture() {
+            drop_findings_of_mixture(object);
+        } else {
+            add_to(object);
+        }
     }
     add_claims(&mut input.objects);
 }
@@ -45,6 +49,13 @@ fn add_claims(objects: &mut [ReviewedObject<'_>]) {
             object.input_findings.push(found);
         }
     }
+}
+
+/// What does not fit the mixture of two objects is of no use, until they are apart.
+fn drop_findings_of_mixture(object: &mut ReviewedObject<'_>) {
+    let of_keys = [Reason::MissingSeparator, Reason::DuplicateKey].map(FindingCode::Reason);
+    object.input_findings.retain(|f| of_keys.contains(&f.code));
+    object.rule_findings.clear();
 }
 
 fn add_to(object: &mut ReviewedObject<'_>) {

@@ -1,0 +1,59 @@
+//! Input as people write it: flow style and repeated keys.
+
+use super::{
+    Source,
+    tests::{A, B, check, one_thread, outcome},
+};
+
+#[test]
+fn flow_style_is_yaml() {
+    let pod = "kind: Pod, metadata: {name: a, namespace: ns}";
+    for (text, objects) in [
+        (format!("{{{pod}}}"), vec!["Pod ns/a"]),
+        (format!("[{{{pod}}},{B},]"), vec!["Pod ns/a", "Pod n/b"]),
+        (format!("{A}\n---\n{B}\n"), vec!["Pod n/a", "Pod n/b"]),
+        (format!("{A}\n# the end\n"), vec!["Pod n/a"]),
+        (format!("{A}\n{B}\n"), vec!["Pod n/a", "Pod n/b"]),
+    ] {
+        check(&text, &objects, &[], None);
+    }
+    for (name, error) in [
+        ("in", "in:1:2: not JSON: expected a key in quotes"),
+        ("in.json", "in.json:1:2: not JSON: expected a key in quotes"),
+        ("in.yaml", "in.yaml:1:11: not YAML: while parsing a flow mapping, expected ',' or '}'"),
+    ] {
+        let got = outcome(&b"{kind: Pod]"[..], &Source { name, ..one_thread() });
+        assert_eq!(got.2.as_deref(), Some(error), "{name}");
+    }
+}
+
+#[test]
+fn of_repeated_keys_the_last_counts_for_every_kind() {
+    check(
+        "kind: Deployment\nkind: Pod\nmetadata: {name: a, labels: {x: y, x: z}}\n",
+        &["Pod a"],
+        &[
+            "duplicate-key /kind in:2:1: kind is repeated; the last one counts",
+            "duplicate-key /metadata/labels/x in:3:43: x is repeated; the last one counts",
+        ],
+        None,
+    );
+    check(
+        "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: b\n  a: c\n",
+        &[],
+        &[
+            "duplicate-key /data/a in:5:3: a is repeated; the last one counts",
+            "ignored-object - 1 ConfigMap is not read",
+        ],
+        None,
+    );
+    check(
+        "kind: Deployment\nmetadata: {name: a}\nspec: {replicas: many}\nkind: Pod\nmetadata:\n  name: b\n",
+        &["Pod b"],
+        &[
+            "missing-separator - in:4:1: two documents without --- between them? kind and metadata are repeated from here on; the \
+           last ones count",
+        ],
+        None,
+    );
+}

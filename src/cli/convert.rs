@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{
-    Args, ValueEnum,
+    Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use serde_json::value::RawValue;
@@ -13,7 +13,7 @@ use super::{
     input_texts::InputTexts,
     messages,
     outcome::Outcome,
-    output::OutputFormat,
+    output::command_formats,
     style::DIM,
     table::{Cell, Table},
 };
@@ -49,25 +49,15 @@ pub(super) struct ConvertArgs {
     output: ObjectFormat,
 }
 
-/// Output format of objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum ObjectFormat {
-    /// YAML documents.
-    #[default]
-    Yaml,
-    /// One JSON document: the object, or a List of several.
-    Json,
-    /// One line of JSON for each object.
-    Ndjson,
-}
-
-impl From<ObjectFormat> for OutputFormat {
-    fn from(form: ObjectFormat) -> Self {
-        match form {
-            ObjectFormat::Yaml => Self::Yaml,
-            ObjectFormat::Json => Self::Json,
-            ObjectFormat::Ndjson => Self::Ndjson,
-        }
+command_formats! {
+    /// Output format of objects.
+    ObjectFormat {
+        /// YAML documents.
+        Yaml => Yaml,
+        /// One JSON document: the object, or a List of several.
+        Json => Json,
+        /// One line of JSON for each object.
+        Ndjson => Ndjson,
     }
 }
 
@@ -91,7 +81,7 @@ impl ConvertArgs {
             messages::error(&anyhow::anyhow!("{place}{}: {}", failed.object, failed.why));
         }
         let items: Vec<&RawValue> = converted.items.iter().map(AsRef::as_ref).collect();
-        exact_json::print(&items, self.output.into())?;
+        exact_json::print(&items, self.output.document())?;
         report_losses(&converted)?;
         Ok(Outcome::of(complete, !converted.lost.is_empty()))
     }

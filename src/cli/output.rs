@@ -30,6 +30,36 @@ impl OutputFormat {
     }
 }
 
+/// Declares the output formats of a command, the default first, each with the format of the output as a whole.
+macro_rules! command_formats {
+    (
+        $(#[$about:meta])*
+        $name:ident {
+            $(#[$default_help:meta])* $default:ident => $default_format:ident,
+            $($(#[$help:meta])* $other:ident => $format:ident,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+        enum $name {
+            $(#[$default_help])*
+            #[default]
+            $default,
+            $($(#[$help])* $other,)*
+        }
+
+        impl $name {
+            fn document(self) -> $crate::cli::output::OutputFormat {
+                match self {
+                    Self::$default => $crate::cli::output::OutputFormat::$default_format,
+                    $(Self::$other => $crate::cli::output::OutputFormat::$format,)*
+                }
+            }
+        }
+    };
+}
+pub(super) use command_formats;
+
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Color {

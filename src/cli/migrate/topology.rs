@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io::Write};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
 use super::patches::ObjectPatch;
@@ -11,7 +11,7 @@ use crate::{
         findings_report::FindingsReport,
         input_objects::{InputArgs, InputObjects, ReleaseArgs},
         outcome::Outcome,
-        output::{ItemWriter, Output, OutputFormat},
+        output::{ItemWriter, Output, OutputFormat, command_formats},
         printable::printable,
         style::{BOLD, DIM, GREEN, RED, YELLOW},
         table::{Cell, Table},
@@ -62,30 +62,19 @@ pub(super) struct TopologyArgs {
     output: MigrationFormat,
 }
 
-/// Output format of a migration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum MigrationFormat {
-    /// For people: what becomes of each Service, and where traffic goes before and after.
-    #[default]
-    Table,
-    /// The same with all details.
-    Wide,
-    /// The patches in one JSON document.
-    Json,
-    /// The patches in one YAML document.
-    Yaml,
-    /// The commands of kubectl that apply the patches.
-    Kubectl,
-}
-
-impl MigrationFormat {
-    fn document(self) -> OutputFormat {
-        match self {
-            Self::Table | Self::Kubectl => OutputFormat::Table,
-            Self::Wide => OutputFormat::Wide,
-            Self::Json => OutputFormat::Json,
-            Self::Yaml => OutputFormat::Yaml,
-        }
+command_formats! {
+    /// Output format of a migration.
+    MigrationFormat {
+        /// For people: what becomes of each Service, and where traffic goes before and after.
+        Table => Table,
+        /// The same with all details.
+        Wide => Wide,
+        /// The patches in one JSON document.
+        Json => Json,
+        /// The patches in one YAML document.
+        Yaml => Yaml,
+        /// The commands of kubectl that apply the patches.
+        Kubectl => Table,
     }
 }
 

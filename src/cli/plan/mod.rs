@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use super::{
     input_objects::{InputArgs, ReleaseArgs},
     outcome::Outcome,
-    output::{Output, OutputFormat},
+    output::{Output, command_formats},
     progress_line::ProgressLine,
 };
 use crate::{
@@ -56,35 +56,23 @@ pub(super) struct PlanArgs {
     output: PlanFormat,
 }
 
-/// Output format of a plan.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum PlanFormat {
-    /// A table for people.
-    #[default]
-    Table,
-    /// A table with all details.
-    Wide,
-    /// One JSON document.
-    Json,
-    /// One YAML document.
-    Yaml,
-    /// One line of JSON for each Service, as soon as it is known.
-    Ndjson,
-    /// The namespace and name of each Service with changes.
-    Name,
-    /// The differences of the objects, as `kubectl diff` shows them.
-    Diff,
-}
-
-impl PlanFormat {
-    fn document(self) -> OutputFormat {
-        match self {
-            Self::Table | Self::Name | Self::Diff => OutputFormat::Table,
-            Self::Wide => OutputFormat::Wide,
-            Self::Json => OutputFormat::Json,
-            Self::Yaml => OutputFormat::Yaml,
-            Self::Ndjson => OutputFormat::Ndjson,
-        }
+command_formats! {
+    /// Output format of a plan.
+    PlanFormat {
+        /// A table for people.
+        Table => Table,
+        /// A table with all details.
+        Wide => Wide,
+        /// One JSON document.
+        Json => Json,
+        /// One YAML document.
+        Yaml => Yaml,
+        /// One line of JSON for each Service, as soon as it is known.
+        Ndjson => Ndjson,
+        /// The namespace and name of each Service with changes.
+        Name => Table,
+        /// The differences of the objects, as `kubectl diff` shows them.
+        Diff => Table,
     }
 }
 

@@ -15,13 +15,13 @@ mod view_input;
 use std::{io::Write, path::PathBuf};
 
 use anyhow::ensure;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use self::{matrix_run::MatrixRun, node_view::NodeRun};
 use super::{
     input_objects::{InputArgs, InputObjects, ReleaseArgs},
     outcome::Outcome,
-    output::{Output, OutputFormat},
+    output::{Output, OutputFormat, command_formats},
 };
 use crate::{
     engine::{
@@ -86,33 +86,21 @@ struct FromArgs {
     diff: Vec<PathBuf>,
 }
 
-/// Output format of a view.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum ViewFormat {
-    /// For people: one line for each of many Services, details of one.
-    #[default]
-    Table,
-    /// All details of all Services.
-    Wide,
-    /// One JSON document.
-    Json,
-    /// One YAML document.
-    Yaml,
-    /// One line of JSON for each Service, as soon as it is known.
-    Ndjson,
-    /// A picture of all nodes and Services.
-    Svg,
-}
-
-impl ViewFormat {
-    fn document(self) -> OutputFormat {
-        match self {
-            Self::Table | Self::Svg => OutputFormat::Table,
-            Self::Wide => OutputFormat::Wide,
-            Self::Json => OutputFormat::Json,
-            Self::Yaml => OutputFormat::Yaml,
-            Self::Ndjson => OutputFormat::Ndjson,
-        }
+command_formats! {
+    /// Output format of a view.
+    ViewFormat {
+        /// For people: one line for each of many Services, details of one.
+        Table => Table,
+        /// All details of all Services.
+        Wide => Wide,
+        /// One JSON document.
+        Json => Json,
+        /// One YAML document.
+        Yaml => Yaml,
+        /// One line of JSON for each Service, as soon as it is known.
+        Ndjson => Ndjson,
+        /// A picture of all nodes and Services.
+        Svg => Table,
     }
 }
 

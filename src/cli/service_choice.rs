@@ -8,7 +8,7 @@ use clap::Args;
 use super::{
     input_paths::{has_known_extension, is_stdin},
     messages,
-    suggestion::nearest,
+    suggestion::{did_you_mean, nearest},
 };
 use crate::{
     engine::reason::Reason,
@@ -51,6 +51,17 @@ struct ServiceName {
     typed: String,
     namespace: Option<String>,
     name: String,
+}
+
+/// No Service has the name.
+#[derive(Debug, thiserror::Error)]
+#[error("Service {typed} not found{place}{}", did_you_mean(.meant))]
+pub(super) struct ServiceNotFound {
+    /// As it was typed.
+    pub(super) typed: String,
+    place: String,
+    /// What may be meant.
+    pub(super) meant: Vec<String>,
 }
 
 impl ChoiceArgs {
@@ -152,8 +163,8 @@ impl ServiceChoice {
             bail!("Service {typed} not found{place}; {kind}/… is not a Service: for a pod, use --pod {pod}");
         }
         let meant = nearest(&service.name, index.entries(), |e: &&Entry<'_>| e.name.as_str());
-        let meant = meant.map(|e| format!("; did you mean {}/{}?", e.namespace, e.name)).unwrap_or_default();
-        bail!("Service {typed} not found{place}{meant}");
+        let meant = meant.map(|e| format!("{}/{}", e.namespace, e.name)).into_iter().collect();
+        Err(ServiceNotFound { typed: typed.clone(), place, meant }.into())
     }
 
     /// Where Services are looked for, if not everywhere.

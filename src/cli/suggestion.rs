@@ -1,5 +1,7 @@
 //! "Did you mean …?": the name that was most likely meant.
 
+use crate::engine::phrase::any_of;
+
 /// The candidate that is most like what was typed, if one is: a few letters differ, or one contains the other. `name`
 /// gives the text to compare.
 pub(super) fn nearest<T>(typed: &str, candidates: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Option<T> {
@@ -16,6 +18,11 @@ pub(super) fn nearest<T>(typed: &str, candidates: impl IntoIterator<Item = T>, n
         .filter_map(|c| like(&c).map(|distance| (distance, c)))
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| c)
+}
+
+/// `; did you mean a or b?`: the end of a message; empty if nothing is meant.
+pub(super) fn did_you_mean(names: &[impl AsRef<str>]) -> String {
+    if names.is_empty() { String::new() } else { format!("; did you mean {}?", any_of(names)) }
 }
 
 #[cfg(test)]

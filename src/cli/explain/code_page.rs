@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use anyhow::Error;
 use serde::Serialize;
 
 use crate::{
@@ -9,10 +10,11 @@ use crate::{
     cli::{
         column_layout::wrap,
         output::{ItemWriter, Output, OutputFormat},
+        service_choice::ServiceNotFound,
         style::BOLD,
         suggestion::nearest,
     },
-    engine::reason::Reason,
+    engine::{phrase::any_of, reason::Reason},
 };
 
 /// The examples of the rules, each below a heading with the code of its rule.
@@ -53,10 +55,40 @@ pub(super) fn of_all(texts: &[String]) -> Option<Vec<CodePage>> {
     (!pages.is_empty() && pages.iter().all(|p| !p.is_empty())).then(|| pages.concat())
 }
 
-/// The code that was most likely meant.
-pub(super) fn suggestion(text: &str) -> Option<&'static str> {
-    let codes = Reason::ALL.iter().map(|r| r.code()).chain(Rule::ALL.iter().map(|r| r.code()));
-    nearest(text, codes, |code| code)
+/// Most codes that are suggested.
+const MAX_SUGGESTED: usize = 3;
+
+/// The codes that were most likely meant: the one that is most like the text, or else those of which a few words are.
+pub(super) fn suggestions(text: &str) -> Vec<&'static str> {
+    let codes = || Reason::ALL.iter().map(|r| r.code()).chain(Rule::ALL.iter().map(|r| r.code()));
+    if let Some(code) = nearest(text, codes(), |code| code) {
+        return vec![code];
+    }
+    let parts: Vec<(String, &'static str)> = codes().flat_map(|code| parts_like(code, text)).collect();
+    let Some((part, _)) = nearest(text, &parts, |(part, _)| part) else { return Vec::new() };
+    let mut of_part: Vec<&'static str> = parts.iter().filter(|(of, _)| of == part).map(|(_, code)| *code).collect();
+    of_part.sort_unstable();
+    of_part.dedup();
+    of_part.truncate(MAX_SUGGESTED);
+    of_part
+}
+
+/// The parts of a code with as many words as the text.
+fn parts_like(code: &'static str, text: &str) -> Vec<(String, &'static str)> {
+    let words: Vec<&str> = code.split('-').collect();
+    words.windows(text.split('-').count()).map(|part| (part.join("-"), code)).collect()
+}
+
+/// Adds the codes that may be meant to an error about a Service that does not exist.
+pub(super) fn with_suggestions(error: Error) -> Error {
+    match error.downcast::<ServiceNotFound>() {
+        Ok(mut error) => {
+            let codes = suggestions(&error.typed);
+            error.meant.extend((!codes.is_empty()).then(|| format!("the code {}", any_of(&codes))));
+            error.into()
+        }
+        Err(error) => error,
+    }
 }
 
 /// The pages of a code: that of the reason and that of the rule.
@@ -205,6 +237,18 @@ superedge-topology-keys: rule, for Service; mode warn by default; enforce refuse
         }
         assert_eq!(of("selector-matches-nothing").len(), 2, "a reason and a rule");
         assert_eq!(of_all(&["ready".to_owned(), "web".to_owned()]), None);
-        assert_eq!(suggestion("named-port-mising"), Some("named-port-missing"));
+    }
+
+    #[test]
+    fn a_misspelt_code_is_recognized_by_a_part() {
+        for (text, want) in [
+            ("named-port-mising", &["named-port-missing"][..]),
+            ("port-mising", &["endpoint-port-missing", "named-port-missing", "probe-port-missing"]),
+            ("not-redy", &["not-ready"]),
+            ("no-such-code", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(suggestions(text), want, "{text}");
+        }
     }
 }

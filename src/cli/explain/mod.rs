@@ -13,14 +13,14 @@ mod service_overview;
 use std::{io::Write, sync::OnceLock};
 
 use anyhow::{bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{
     input_objects::{InputArgs, InputObjects, NOTHING_TO_READ, ReleaseArgs},
     messages,
     outcome::Outcome,
-    output::{Output, OutputFormat},
-    suggestion::nearest,
+    output::{Output, command_formats},
+    suggestion::{did_you_mean, nearest},
     view::{NodeView, SchemeArgs, ViewInput},
 };
 use crate::{
@@ -73,33 +73,21 @@ pub(super) struct ExplainArgs {
     output: ExplainFormat,
 }
 
-/// Output format of an explanation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum ExplainFormat {
-    /// For people: one line for each of many Services, details of one.
-    #[default]
-    Table,
-    /// All details of all Services.
-    Wide,
-    /// One JSON document.
-    Json,
-    /// One YAML document.
-    Yaml,
-    /// One line of JSON for each Service, as soon as it is known.
-    Ndjson,
-    /// The namespace and name of each Service.
-    Name,
-}
-
-impl ExplainFormat {
-    fn document(self) -> OutputFormat {
-        match self {
-            Self::Table | Self::Name => OutputFormat::Table,
-            Self::Wide => OutputFormat::Wide,
-            Self::Json => OutputFormat::Json,
-            Self::Yaml => OutputFormat::Yaml,
-            Self::Ndjson => OutputFormat::Ndjson,
-        }
+command_formats! {
+    /// Output format of an explanation.
+    ExplainFormat {
+        /// For people: one line for each of many Services, details of one.
+        Table => Table,
+        /// All details of all Services.
+        Wide => Wide,
+        /// One JSON document.
+        Json => Json,
+        /// One YAML document.
+        Yaml => Yaml,
+        /// One line of JSON for each Service, as soon as it is known.
+        Ndjson => Ndjson,
+        /// The namespace and name of each Service.
+        Name => Table,
     }
 }
 
@@ -114,7 +102,7 @@ impl ExplainArgs {
             return Ok(Outcome::Success);
         }
         if let Some(text) = codes.first().filter(|_| !plugin) {
-            let meant = code_page::suggestion(text).map(|code| format!("; did you mean {code}?")).unwrap_or_default();
+            let meant = did_you_mean(&code_page::suggestions(text));
             bail!("no such Service, file or code: {text}; {NOTHING_TO_READ}{meant}");
         }
         let mut objects = self.input.read(plugin)?;
@@ -124,7 +112,7 @@ impl ExplainArgs {
 
     fn explain(&self, objects: &InputObjects, format: ExplainFormat) -> anyhow::Result<Outcome> {
         let mut index = objects.index();
-        objects.choice.apply(&mut index)?;
+        objects.choice.apply(&mut index).map_err(code_page::with_suggestions)?;
         index.retain_known();
         let pods: Vec<&Pod> = objects.inventory.pods.iter().collect();
         let pod = self.pod.as_deref().map(|name| self.find(&pods, name)).transpose()?;
@@ -140,7 +128,8 @@ impl ExplainArgs {
         }
         let options = Options { compat: self.release.choose(objects), ..Options::default() };
         let settings = self.scheme.settings();
-        let input = self.node.as_ref().map(|_| ViewInput::new(&objects.inventory, &index, &options));
+        let input =
+            self.node.as_ref().map(|_| ViewInput::new(&objects.inventory, &index, &options, self.node.as_ref()));
         let cluster = input.as_ref().map(|i| i.cluster(settings.scheme(&objects.inventory), self.scheme.family()));
         let from = match (&self.node, &input, &cluster) {
             (Some(name), Some(input), Some(cluster)) => Some(NodeView::of(name, input, cluster, self.scheme.name())?),

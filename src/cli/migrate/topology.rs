@@ -84,7 +84,7 @@ impl TopologyArgs {
         let mut index = objects.index();
         objects.choice.apply(&mut index)?;
         let options = Options { compat: self.release.choose(&objects), ..Options::default() };
-        let input = ViewInput::new(&objects.inventory, &index, &options);
+        let input = ViewInput::new(&objects.inventory, &index, &options, None);
         let services = index.entries().iter().filter_map(|entry| entry.service);
         let migration = TopologyMigration::of(services, self.zone_key.clone(), options.compat);
         let zones = ZoneLabels::of(&input.nodes, migration.zone_key.as_ref().filter(|key| *key != names::ZONE));

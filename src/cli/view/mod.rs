@@ -137,8 +137,8 @@ impl ViewArgs {
     fn compare(&self, before: &InputObjects, after: &InputObjects) -> anyhow::Result<Outcome> {
         ensure!(self.output != ViewFormat::Svg, "-o svg shows all nodes: add --all-nodes instead of --diff");
         let (old_index, new_index) = (Self::index(before)?, Self::index(after)?);
-        let old = ViewInput::new(&before.inventory, &old_index, &self.options(before));
-        let new = ViewInput::new(&after.inventory, &new_index, &self.options(after));
+        let old = ViewInput::new(&before.inventory, &old_index, &self.options(before), None);
+        let new = ViewInput::new(&after.inventory, &new_index, &self.options(after), None);
         let settings = self.scheme.settings();
         let (old_scheme, new_scheme) = (settings.scheme(&before.inventory), settings.scheme(&after.inventory));
         let family = self.scheme.family();
@@ -153,7 +153,7 @@ impl ViewArgs {
         let index = Self::index(objects)?;
         let settings = self.scheme.settings();
         let scheme = settings.scheme(&objects.inventory);
-        let input = ViewInput::new(&objects.inventory, &index, &self.options(objects));
+        let input = ViewInput::new(&objects.inventory, &index, &self.options(objects), self.from.node.as_ref());
         let cluster = input.cluster(scheme, self.scheme.family());
         let (format, mut out) = self.output();
         let attention = match &self.from.node {

@@ -4,7 +4,7 @@ use anyhow::bail;
 
 use super::view_input::ViewInput;
 use crate::{
-    cli::{scheme_arg::SchemeArg, suggestion::nearest},
+    cli::scheme_arg::SchemeArg,
     engine::{
         phrase::counted,
         view::{ViewedCluster, Viewpoint},
@@ -45,16 +45,16 @@ impl<'a> NodeView<'a> {
     }
 }
 
-/// The Node that is named. A name that is not among the Nodes of the input is an error; where there are none, the node has
-/// no labels.
+/// The Node that is named. A name that the input does not have is an error; a node without a Node has no labels, and so does
+/// any if there are no Nodes.
 fn find<'a>(name: &Text, input: &'a ViewInput<'_>) -> anyhow::Result<Option<&'a Node>> {
     let found = input.nodes.get(name);
-    if found.is_some() || !input.knows_nodes {
+    if found.is_some() || !input.knows_nodes || input.has_on_node(name) {
         return Ok(found);
     }
-    let meant = nearest(name, input.nodes.iter(), |node| node.name.as_str());
+    let meant = input.node_like(name);
     let hint = match (meant, input.nodes.iter().next()) {
-        (Some(node), _) => format!("; did you mean {}?", node.name),
+        (Some(meant), _) => format!("; did you mean {meant}?"),
         (None, first) => {
             let such_as = first.map(|node| format!(", such as {}", node.name)).unwrap_or_default();
             format!("; the input has {}{such_as}", counted(input.nodes.iter().count(), "Node"))

@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    cli::suggestion::{did_you_mean, nearest},
     engine::{
         phrase::{absent, counted},
         plan::selected_pods,
@@ -20,6 +21,9 @@ use crate::{
 /// The objects of an input that views read, and what of them is assumed.
 pub(in crate::cli) struct ViewInput<'a> {
     index: &'a Index<'a>,
+    inventory: &'a Inventory,
+    /// The node from which Services are viewed; `None` for all.
+    node: Option<&'a Text>,
     /// All nodes, as far as they are known.
     pub(in crate::cli) nodes: Nodes,
     /// Whether Nodes were read, so that a name that is not among them is a mistake.
@@ -33,7 +37,13 @@ pub(in crate::cli) struct ViewInput<'a> {
 }
 
 impl<'a> ViewInput<'a> {
-    pub(in crate::cli) fn new(inventory: &Inventory, index: &'a Index<'a>, options: &Options) -> Self {
+    /// The input of views from `node`, or from all nodes.
+    pub(in crate::cli) fn new(
+        inventory: &'a Inventory,
+        index: &'a Index<'a>,
+        options: &Options,
+        node: Option<&'a Text>,
+    ) -> Self {
         let knows_nodes = index.knows_nodes();
         let nodes = if knows_nodes { index.nodes().clone() } else { named_nodes(inventory, index) };
         let has_no_slices = inventory.slices.is_empty();
@@ -55,7 +65,34 @@ impl<'a> ViewInput<'a> {
         };
         let hidden = index.entries().iter().filter(is_hidden).map(|entry| (entry.namespace, entry.name)).collect();
         let planned = slices_of_plans(index, options, lacks_slices);
-        Self { index, nodes, knows_nodes, planned, has_no_slices, hidden }
+        Self { index, inventory, node, nodes, knows_nodes, planned, has_no_slices, hidden }
+    }
+
+    /// Whether a pod or an endpoint is on the node of this name.
+    pub(in crate::cli) fn has_on_node(&self, name: &Text) -> bool {
+        let endpoints = || self.inventory.slices.iter().flat_map(|slice| &slice.endpoints);
+        self.inventory.pods.iter().any(|pod| pod.node_name == *name)
+            || endpoints().any(|endpoint| endpoint.node_name.as_ref() == Some(name))
+    }
+
+    /// The node whose name is most like this one, if one is.
+    pub(in crate::cli) fn node_like(&self, name: &str) -> Option<&Text> {
+        nearest(name, self.nodes.iter(), |node| node.name.as_str()).map(|node| &node.name)
+    }
+
+    /// What is not known of nodes.
+    fn unknown_of_nodes(&self) -> Option<String> {
+        let unknown = self.node.filter(|name| self.nodes.get(name).is_none());
+        if self.knows_nodes {
+            return unknown.map(|name| format!("no Node {name} in the input: its zone and its labels are not known"));
+        }
+        let unknown = unknown.filter(|name| !self.has_on_node(name)).map(|name| {
+            let meant = self.node_like(name).map(Text::as_str);
+            format!("; nothing is known of node {name}{}", did_you_mean(meant.as_slice()))
+        });
+        let unknown = unknown.unwrap_or_default();
+        let nodes = "nodes and their zones are known from endpoints only, other labels are not";
+        Some(format!("no Nodes in the input: {nodes}{unknown}"))
     }
 
     /// Whether the endpoints of an entry are known.
@@ -106,10 +143,8 @@ impl<'a> ViewInput<'a> {
                 format!("the input has no pods of {namespace}/{name}{others}: not checked which endpoints nodes use");
             add(Reason::NotChecked, "Service", &message);
         }
-        if !self.knows_nodes {
-            let message =
-                "no Nodes in the input: nodes and their zones are known from endpoints only, other labels are not";
-            add(Reason::NotChecked, "Node", message);
+        if let Some(message) = self.unknown_of_nodes() {
+            add(Reason::NotChecked, "Node", &message);
         }
         findings
     }

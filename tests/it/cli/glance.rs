@@ -196,6 +196,20 @@ What to do
 }
 
 #[test]
+fn a_misspelt_name_may_be_a_code_or_a_service() {
+    let codes = "endpoint-port-missing, named-port-missing or probe-port-missing?\n";
+    for (args, want) in [
+        (&["port-mising"][..], format!("; did you mean {codes}")),
+        (&[SHOP, "port-mising"], format!("Service port-mising not found; did you mean the code {codes}")),
+        (&[SHOP, "wbe"], "error: Service wbe not found; did you mean shop/web?\n".to_owned()),
+        (&[SHOP, "zzz"], "error: Service zzz not found\n".to_owned()),
+    ] {
+        let ran = roster(&[&["explain"], args].concat());
+        assert!(ran.code == 2 && ran.err.ends_with(&want), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
 fn a_plan_is_a_difference_of_objects() {
     let ran = roster(&["plan", SHOP, "-o", "diff", "--controller", "endpoints"]);
     let want = "\

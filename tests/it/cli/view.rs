@@ -219,6 +219,38 @@ fn what_cannot_be_viewed_is_reported() {
 }
 
 #[test]
+fn a_node_without_a_node_object_is_viewed_if_something_is_on_it() {
+    let cluster = |nodes: &str| {
+        let pod = |name: &str, node: &str, ip: &str| {
+            format!(
+                "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{app: web}}}}\nspec: {{nodeName: {node}, \
+                 containers: [{{name: c, image: i}}]}}\nstatus: {{podIP: {ip}, podIPs: [{{ip: {ip}}}], conditions: [{{type: \
+                 Ready, status: \"True\"}}]}}\n"
+            )
+        };
+        let service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {clusterIP: 10.0.0.1, selector: {app: \
+                       web}, ports: [{port: 80}]}\n";
+        [nodes, service, &pod("a", "edge-1", "10.1.0.1"), &pod("b", "edge-2", "10.1.0.2")].concat()
+    };
+    let node = "apiVersion: v1\nkind: Node\nmetadata: {name: edge-1, labels: {topology.kubernetes.io/zone: z}}\n";
+    let unknown = "other labels are not; nothing is known of node";
+    for (nodes, name, code, wanted, unwanted) in [
+        (node, "edge-1", 0, "node edge-1 (zone z)", "not known"),
+        (node, "edge-2", 0, "no Node edge-2 in the input: its zone and its labels are not known", "nothing"),
+        (node, "edgy-1", 2, "error: node edgy-1 not found; did you mean edge-1?\n", "web"),
+        ("", "edge-1", 0, "known from endpoints only, other labels are not", "nothing is known"),
+        ("", "edge-3", 0, &format!("{unknown} edge-3; did you mean edge-1?"), "node edge-1"),
+        ("", "zzz", 0, &format!("{unknown} zzz\n"), "did you mean"),
+    ] {
+        let ran = roster_with(&["view", "-f", "-", "--node", name, "-o", "wide"], &[], &cluster(nodes));
+        // A long message takes several lines.
+        let text = (ran.out + &ran.err).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(ran.code, code, "{name}: {text}");
+        assert!(text.contains(wanted.trim_end()) && !text.contains(unwanted), "{name}: {text}");
+    }
+}
+
+#[test]
 fn pods_that_something_else_makes_are_not_missing() {
     let service = |namespace: &str, name: &str| {
         format!(

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     engine::reason::Reason,
     inventory::{Entry, Index},
-    model::LabelSelector,
+    model::LabelQuery,
 };
 
 /// Arguments that choose Services.
@@ -33,7 +33,7 @@ pub(super) struct ChoiceArgs {
     /// Look only at Services with these labels: KEY=VALUE, KEY!=VALUE, KEY in (VALUE, …), KEY notin (VALUE, …), KEY or
     /// !KEY, separated by commas.
     #[arg(short = 'l', long, value_name = "LABELS")]
-    selector: Option<LabelSelector>,
+    selector: Option<LabelQuery>,
 }
 
 /// The Services that a run looks at.
@@ -41,7 +41,7 @@ pub(super) struct ChoiceArgs {
 pub(super) struct ServiceChoice {
     names: Vec<ServiceName>,
     namespace: Option<String>,
-    labels: Option<LabelSelector>,
+    labels: Option<LabelQuery>,
 }
 
 /// A Service, as a user names it.

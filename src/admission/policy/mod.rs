@@ -11,11 +11,11 @@ mod check;
 mod conversion;
 mod crd;
 mod policies;
+mod policy_selector;
 mod read;
 #[cfg(test)]
 mod round_trip;
 mod schema;
-mod selector;
 mod spec;
 mod status;
 #[cfg(test)]
@@ -26,8 +26,8 @@ pub(crate) use conversion::convert;
 pub use crd::crd;
 pub(crate) use policies::labels_of;
 pub use policies::{NamespaceLabels, Policies, PolicyTarget};
+pub use policy_selector::{LabelOperator, LabelRequirement, PolicySelector};
 pub use read::read;
-pub use selector::{LabelOperator, LabelRequirement, LabelSelector};
 pub use spec::{
     AddressRanges, CapacitySpec, EndpointPolicy, ExemptObject, Exemptions, PolicyMatch, PolicySpec, RuleMode, Selection,
 };

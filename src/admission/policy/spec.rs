@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::selector::LabelSelector;
+use super::policy_selector::PolicySelector;
 use crate::{
     admission::{Capacity, HostNetwork, Mode, Rule},
     model::{Cidr, ObjectMeta, Text, wildcard, wire::nullable},
@@ -71,7 +71,7 @@ pub struct Selection {
     #[serde(deserialize_with = "nullable")]
     pub names: Vec<Text>,
     /// These labels.
-    pub selector: Option<LabelSelector>,
+    pub selector: Option<PolicySelector>,
 }
 
 impl Selection {

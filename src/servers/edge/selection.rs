@@ -1,7 +1,7 @@
 //! Which objects of a resource a request is about.
 
 use super::{raw_object::ObjectName, served_object::ServedObject};
-use crate::model::{LabelSelector, Resource, Text};
+use crate::model::{LabelQuery, Resource, Text};
 
 /// Which objects of a resource a list or a watch is about: all conditions hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) struct Selection {
     pub(super) namespace: Option<Text>,
     /// What fields must be like.
     pub(super) fields: Vec<FieldTest>,
-    pub(super) labels: LabelSelector,
+    pub(super) labels: LabelQuery,
 }
 
 /// A condition on a field.

@@ -1,4 +1,4 @@
-//! `metav1.LabelSelector`.
+//! The label selector of a policy, in the form of `metav1.LabelSelector`.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use crate::model::{Labels, Text, wire::nullable};
 /// A selection by labels. The empty selector selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct LabelSelector {
+pub struct PolicySelector {
     /// Labels that must have these values.
     #[serde(deserialize_with = "nullable")]
     pub match_labels: Labels,
@@ -39,7 +39,7 @@ pub enum LabelOperator {
     DoesNotExist,
 }
 
-impl LabelSelector {
+impl PolicySelector {
     /// Whether an object is selected; `label` returns the value of one of its labels.
     pub(super) fn selects<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.match_labels.iter().all(|(k, v)| label(k) == Some(v))
@@ -87,7 +87,7 @@ mod tests {
             (r#"{"matchExpressions":[{"key":"b","operator":"Exists"}]}"#, true),
             (r#"{"matchExpressions":[{"key":"b","operator":"DoesNotExist","values":null}]}"#, false),
         ] {
-            let selector: LabelSelector = serde_json::from_str(selector).unwrap();
+            let selector: PolicySelector = serde_json::from_str(selector).unwrap();
             assert_eq!(selector.selects(|k| labels.get(k).map(Text::as_str)), want, "{selector:?}");
         }
     }

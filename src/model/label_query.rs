@@ -4,13 +4,13 @@ use std::str::FromStr;
 
 use super::{Labels, Text};
 
-/// What labels must be like: all of its requirements hold. The default has none, and selects everything.
+/// What labels must be like: all of its conditions hold. The default has none, and selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LabelSelector(Vec<Requirement>);
+pub struct LabelQuery(Vec<LabelCondition>);
 
-/// A requirement on one label.
+/// A condition on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Requirement {
+struct LabelCondition {
     key: Text,
     test: LabelTest,
 }
@@ -28,10 +28,10 @@ enum LabelTest {
     Missing,
 }
 
-impl LabelSelector {
-    /// Whether all requirements hold.
+impl LabelQuery {
+    /// Whether all conditions hold.
     pub fn matches(&self, labels: &Labels) -> bool {
-        self.0.iter().all(|Requirement { key, test }| match (test, labels.get(key)) {
+        self.0.iter().all(|LabelCondition { key, test }| match (test, labels.get(key)) {
             (LabelTest::In(values), found) => found.is_some_and(|value| values.contains(value)),
             (LabelTest::NotIn(values), found) => found.is_none_or(|value| !values.contains(value)),
             (LabelTest::Exists, found) => found.is_some(),
@@ -40,7 +40,7 @@ impl LabelSelector {
     }
 }
 
-impl FromStr for LabelSelector {
+impl FromStr for LabelQuery {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -48,13 +48,13 @@ impl FromStr for LabelSelector {
             .into_iter()
             .map(str::trim)
             .filter(|part| !part.is_empty())
-            .map(requirement)
+            .map(condition)
             .collect::<Result<_, _>>()
             .map(Self)
     }
 }
 
-/// The requirements, which commas outside of parentheses separate.
+/// The conditions, which commas outside of parentheses separate.
 fn split(text: &str) -> Vec<&str> {
     let mut within = false;
     text.split(move |c| {
@@ -64,7 +64,7 @@ fn split(text: &str) -> Vec<&str> {
     .collect()
 }
 
-fn requirement(text: &str) -> Result<Requirement, String> {
+fn condition(text: &str) -> Result<LabelCondition, String> {
     let (key, test) = if let Some((head, values)) = text.split_once('(') {
         let values = values.strip_suffix(')').ok_or_else(|| format!("{text:?} lacks its closing parenthesis"))?;
         let values = values.split(',').map(|value| Text::new(value.trim())).collect();
@@ -86,7 +86,7 @@ fn requirement(text: &str) -> Result<Requirement, String> {
     if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)) {
         return Err(format!("{key:?} is not the key of a label"));
     }
-    Ok(Requirement { key: Text::new(key), test })
+    Ok(LabelCondition { key: Text::new(key), test })
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
             ("empty=", true),
             ("app=", false),
         ] {
-            assert_eq!(selector.parse().map(|s: LabelSelector| s.matches(&labels)), Ok(want), "{selector}");
+            assert_eq!(selector.parse().map(|s: LabelQuery| s.matches(&labels)), Ok(want), "{selector}");
         }
     }
 
@@ -132,7 +132,7 @@ mod tests {
             ("a b=web", "\"a b\" is not the key of a label"),
             ("app>1", "\"app>1\" is not the key of a label"),
         ] {
-            assert_eq!(text.parse::<LabelSelector>(), Err(want.to_owned()), "{text}");
+            assert_eq!(text.parse::<LabelQuery>(), Err(want.to_owned()), "{text}");
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn convert<'a>(
         let mut out = Vec::with_capacity(list.len());
         for (index, endpoint) in list.into_iter().enumerate() {
             let members = JsonMembers::read(endpoint).map_err(|_| format!("endpoints[{index}] is not an object"))?;
-            let mut endpoint = RawEndpoint { index, members, report_loss: &mut *report_loss };
+            let mut endpoint = ConvertedEndpoint { index, members, report_loss: &mut *report_loss };
             match to {
                 SliceVersion::V1 => endpoint.upgrade()?,
                 SliceVersion::V1beta1 => endpoint.downgrade()?,
@@ -73,13 +73,13 @@ pub(crate) fn convert<'a>(
 }
 
 /// An endpoint on its way from one version to the other.
-struct RawEndpoint<'a, 'l, 'f> {
+struct ConvertedEndpoint<'a, 'l, 'f> {
     index: usize,
     members: JsonMembers<'a>,
     report_loss: &'l mut ReportLoss<'f>,
 }
 
-impl<'a> RawEndpoint<'a, '_, '_> {
+impl<'a> ConvertedEndpoint<'a, '_, '_> {
     /// `Convert_v1beta1_Endpoint_To_discovery_Endpoint`.
     fn upgrade(&mut self) -> Result<(), String> {
         for name in ["zone", "deprecatedTopology"] {

@@ -19,9 +19,9 @@ pub(super) struct EndpointSelection {
     replacement: Option<(Text, i32)>,
 }
 
-/// What is left of an object.
+/// Which endpoints of an object are served.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Remainder {
+pub(super) enum ServedEndpoints {
     /// All of it.
     #[default]
     All,
@@ -39,14 +39,14 @@ impl EndpointSelection {
         Self { resource, raw, removed: Vec::new(), replacement: None }
     }
 
-    /// What is left.
-    pub(super) fn remainder(self) -> Remainder {
+    /// The endpoints that are served.
+    pub(super) fn served(self) -> ServedEndpoints {
         match self.replacement {
-            Some(endpoint) if self.removed.first() == Some(&true) => Remainder::Nothing(Box::new(endpoint)),
-            Some(endpoint) => Remainder::Replaced(Box::new(endpoint)),
+            Some(endpoint) if self.removed.first() == Some(&true) => ServedEndpoints::Nothing(Box::new(endpoint)),
+            Some(endpoint) => ServedEndpoints::Replaced(Box::new(endpoint)),
             None => {
                 let removed: Box<[usize]> = (0..self.removed.len()).filter(|i| self.removed[*i]).collect();
-                if removed.is_empty() { Remainder::All } else { Remainder::Without(removed) }
+                if removed.is_empty() { ServedEndpoints::All } else { ServedEndpoints::Without(removed) }
             }
         }
     }

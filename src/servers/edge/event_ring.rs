@@ -20,13 +20,13 @@ pub(super) struct RingEvent {
 
 /// What a watch reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EventType {
+pub(super) enum WatchEventType {
     Added,
     Modified,
     Deleted,
 }
 
-impl EventType {
+impl WatchEventType {
     /// As it is written.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl EventType {
 /// An event as the watcher of a selection sees it.
 #[derive(Clone, Debug)]
 pub(super) struct SelectedEvent {
-    pub(super) kind: EventType,
+    pub(super) kind: WatchEventType,
     pub(super) version: u64,
     pub(super) object: Arc<ServedObject>,
 }
@@ -65,10 +65,10 @@ impl RingEvent {
         let matching =
             |object: &Option<Arc<ServedObject>>| object.clone().filter(|object| selection.matches(&self.name, object));
         let (kind, object) = match (matching(&self.before), matching(&self.after)) {
-            (None, Some(after)) => (EventType::Added, after),
-            (Some(_), Some(after)) => (EventType::Modified, after),
+            (None, Some(after)) => (WatchEventType::Added, after),
+            (Some(_), Some(after)) => (WatchEventType::Modified, after),
             // As kube-apiserver, the last state that matched.
-            (Some(before), None) => (EventType::Deleted, before),
+            (Some(before), None) => (WatchEventType::Deleted, before),
             (None, None) => return None,
         };
         Some(SelectedEvent { kind, version: self.version, object })

@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::{cached_resources::CACHED, edge_cache::EdgeCache, event_ring::EventType, watch_slots::WatchSlots};
+use super::{cached_resources::CACHED, edge_cache::EdgeCache, event_ring::WatchEventType, watch_slots::WatchSlots};
 use crate::{kube_api::WatchMetrics, model::Resource};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -42,7 +42,7 @@ impl EdgeMetrics {
     }
 
     /// Counts an event that was sent.
-    pub(super) fn sent(&self, resource: Resource, kind: EventType) {
+    pub(super) fn sent(&self, resource: Resource, kind: WatchEventType) {
         self.events.get_or_create(&EventLabels { kind: resource.plural(), r#type: kind.name() }).inc();
     }
 }

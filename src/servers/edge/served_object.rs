@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     endpoint_lists::EndpointLists,
-    endpoint_selection::{EndpointSelection, Remainder},
+    endpoint_selection::{EndpointSelection, ServedEndpoints},
     raw_object::{ObjectName, RawObject, ServiceFields},
 };
 use crate::model::{Labels, Resource};
@@ -20,19 +20,19 @@ const API_SERVER_PORT: &str = "https";
 pub(super) struct ServedObject {
     resource: Resource,
     raw: Arc<RawObject>,
-    remainder: Remainder,
+    served: ServedEndpoints,
 }
 
 impl ServedObject {
     /// The whole object.
     pub(super) fn whole(resource: Resource, raw: Arc<RawObject>) -> Self {
-        Self { resource, raw, remainder: Remainder::All }
+        Self { resource, raw, served: ServedEndpoints::All }
     }
 
     /// What is left of an object with endpoints.
     pub(super) fn of(selection: EndpointSelection) -> Self {
         let (resource, raw) = (selection.resource, selection.raw.clone());
-        Self { resource, raw, remainder: selection.remainder() }
+        Self { resource, raw, served: selection.served() }
     }
 
     pub(super) fn name(&self) -> ObjectName {
@@ -56,7 +56,7 @@ impl ServedObject {
     /// Whether clients see the same text.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let shares_text = Arc::ptr_eq(&self.raw, &other.raw) || self.raw.text == other.raw.text;
-        if shares_text && self.remainder == other.remainder {
+        if shares_text && self.served == other.served {
             return true;
         }
         let text = |object: &Self| {
@@ -76,14 +76,14 @@ impl ServedObject {
         let _ = write!(out, r#""resourceVersion":"{version}","#);
         let none = EndpointLists::default();
         let lists = self.raw.endpoints.as_ref().unwrap_or(&none);
-        match &self.remainder {
-            Remainder::All => out.extend_from_slice(&text[at..]),
-            Remainder::Without(removed) => write_without(&text[at..], at, lists, removed, out),
-            Remainder::Replaced(endpoint) => {
+        match &self.served {
+            ServedEndpoints::All => out.extend_from_slice(&text[at..]),
+            ServedEndpoints::Without(removed) => write_without(&text[at..], at, lists, removed, out),
+            ServedEndpoints::Replaced(endpoint) => {
                 out.extend_from_slice(&text[at..lists.tail_at]);
                 self.write_replacement(&endpoint.0, endpoint.1, true, out);
             }
-            Remainder::Nothing(endpoint) => {
+            ServedEndpoints::Nothing(endpoint) => {
                 out.extend_from_slice(&text[at..lists.tail_at]);
                 self.write_replacement(&endpoint.0, endpoint.1, false, out);
             }

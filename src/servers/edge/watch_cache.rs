@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::{
         model::Resource,
-        servers::edge::{event_ring::EventType, raw_object::RawObject, selection::FieldTest},
+        servers::edge::{event_ring::WatchEventType, raw_object::RawObject, selection::FieldTest},
     };
 
     const START: u64 = 100;
@@ -134,7 +134,7 @@ mod tests {
             self.cache.apply(ObjectName::new("n", name), None, &mut self.versions)
         }
 
-        fn events(&self, since: u64, selection: &Selection) -> Result<Vec<(EventType, u64, String)>, Expired> {
+        fn events(&self, since: u64, selection: &Selection) -> Result<Vec<(WatchEventType, u64, String)>, Expired> {
             let batch = self.cache.events_since(since, self.versions.current(), selection, usize::MAX)?;
             Ok(batch.events.iter().map(|e| (e.kind, e.version, e.object.name().name.to_string())).collect())
         }
@@ -160,7 +160,11 @@ mod tests {
         let a = || "a".to_owned();
         assert_eq!(
             all,
-            [(EventType::Added, 101, a()), (EventType::Modified, 102, a()), (EventType::Deleted, 103, a())]
+            [
+                (WatchEventType::Added, 101, a()),
+                (WatchEventType::Modified, 102, a()),
+                (WatchEventType::Deleted, 103, a())
+            ]
         );
     }
 
@@ -171,7 +175,11 @@ mod tests {
             tested.set("a", labels);
         }
         let a = || "a".to_owned();
-        let want = vec![(EventType::Added, 102, a()), (EventType::Modified, 103, a()), (EventType::Deleted, 104, a())];
+        let want = vec![
+            (WatchEventType::Added, 102, a()),
+            (WatchEventType::Modified, 103, a()),
+            (WatchEventType::Deleted, 104, a()),
+        ];
         assert_eq!(tested.events(START, &labelled("x=1")), Ok(want));
         let other = Selection { fields: FieldTest::read_all("metadata.name=b").unwrap(), ..Selection::default() };
         assert_eq!(tested.events(START, &other), Ok(Vec::new()));

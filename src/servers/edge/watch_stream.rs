@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{
     edge_cache::EdgeCache,
-    event_ring::EventType,
+    event_ring::WatchEventType,
     list_options::{ListOptions, WatchStart, expired, too_large},
     metrics::EdgeMetrics,
     read_response::PIECE,
@@ -173,8 +173,8 @@ impl WatchStream {
                 }
                 break;
             };
-            write_event(&mut text, EventType::Added, version, &object);
-            self.metrics.sent(self.resource, EventType::Added);
+            write_event(&mut text, WatchEventType::Added, version, &object);
+            self.metrics.sent(self.resource, WatchEventType::Added);
         }
         (!text.is_empty()).then(|| text.into())
     }
@@ -222,7 +222,7 @@ impl WatchStream {
     }
 }
 
-fn write_event(text: &mut Vec<u8>, kind: EventType, version: u64, object: &ServedObject) {
+fn write_event(text: &mut Vec<u8>, kind: WatchEventType, version: u64, object: &ServedObject) {
     let _ = write!(text, r#"{{"type":"{}","object":"#, kind.name());
     object.write(version, text);
     text.extend_from_slice(b"}\n");

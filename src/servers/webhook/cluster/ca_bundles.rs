@@ -30,12 +30,12 @@ pub(super) struct BundleObject {
     /// Its name.
     pub(super) name: String,
     /// The client configurations in it.
-    pub(super) callers: Vec<Caller>,
+    pub(super) callers: Vec<WebhookClientConfig>,
 }
 
 /// A client configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Caller {
+pub(super) struct WebhookClientConfig {
     /// The webhook's name; empty in a CRD, which has only one.
     pub(super) webhook: String,
     /// The name that the certificate must have.
@@ -96,8 +96,8 @@ impl BundleObject {
 }
 
 /// The client configurations of an object.
-fn callers(kind: Resource, object: &Value) -> Vec<Caller> {
-    let caller = |webhook: &str, config: &Value| Caller {
+fn callers(kind: Resource, object: &Value) -> Vec<WebhookClientConfig> {
+    let caller = |webhook: &str, config: &Value| WebhookClientConfig {
         webhook: webhook.to_owned(),
         server: server(config),
         bundle: config["caBundle"].as_str().and_then(|b| BASE64_STANDARD.decode(b).ok()).unwrap_or_default(),
@@ -153,7 +153,7 @@ mod tests {
             { "name": "b.roster.dev", "clientConfig": { "url": "https://[::1]:8443/validate", "caBundle": "Q0E=" } },
         ]});
         let callers = callers(Resource::ValidatingWebhookConfiguration, &found);
-        let caller = |webhook: &str, server: &str, bundle: &str| Caller {
+        let caller = |webhook: &str, server: &str, bundle: &str| WebhookClientConfig {
             webhook: webhook.to_owned(),
             server: server.to_owned(),
             bundle: bundle.as_bytes().to_vec(),

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    ca_bundles::{BundleObject, Caller, CallerNames},
+    ca_bundles::{BundleObject, CallerNames, WebhookClientConfig},
     certificate_manager::{CertificateManager, ManagerError, ManagerOptions, loses},
 };
 use crate::{
@@ -196,7 +196,7 @@ fn callers_that_accept_the_served_certificate_accept_the_next_one() {
         ("what is served has ended", vec![&long_ago.bundle], chain(&long_ago), &new, false),
         ("nobody accepts anything", vec![&String::new()], chain(&old), &new, false),
     ] {
-        let caller = |bundle: &&String| Caller {
+        let caller = |bundle: &&String| WebhookClientConfig {
             webhook: "a.roster.dev".to_owned(),
             server: NAME.to_owned(),
             bundle: bundle.as_bytes().to_vec(),

@@ -247,8 +247,8 @@ code_table! {
     PodsRefused("pods-refused", Error, "Correct what the message describes.");
     /// No node of the input has the labels that the pods ask for, without a taint that they do not tolerate.
     NoNodeFits("no-node-fits", Warning, "Compare nodeSelector, affinity and tolerations with the labels and taints of the nodes.");
-    /// The workloads of the input make more pods than Roster assumes: 100 000, or 10 000 in a request.
-    TooManyPods("too-many-pods", Warning, "Look at fewer workloads at a time.");
+    /// The workloads of the input make more pods than Roster assumes: 100 000, or 10 000 in a request; or 2 000 000, counted for each Service that may select them.
+    TooManyPods("too-many-pods", Warning, "Look at fewer workloads or Services at a time.");
     /// A StatefulSet has no governing Service, or one that is not among the manifests.
     GoverningServiceMissing("governing-service-missing", Warning, "Set serviceName to a headless Service that selects the pods.");
     /// The governing Service of a StatefulSet has a cluster IP, so that its pods have no names in DNS.
@@ -371,6 +371,11 @@ impl Finding {
     pub fn duplicate(object: ObjectKey) -> Self {
         let message = format!("{object} is present more than once; the last one counts");
         Self::new(Reason::DuplicateObject, object, message)
+    }
+
+    /// The pointer to the field; empty for the whole object.
+    pub fn at(&self) -> &str {
+        self.pointer.as_deref().unwrap_or_default()
     }
 }
 

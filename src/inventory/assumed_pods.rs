@@ -1,9 +1,12 @@
 //! Adds to an inventory the pods that the controllers of its workloads would make.
 
+use std::cmp::Reverse;
+
 use super::{
     assumed_counts::AssumedPodCounts,
+    findings::Findings,
     objects::Inventory,
-    workloads::{self, AssumedObjects, ComparedObjects, KnownObjects, WorkloadPods},
+    workloads::{self, ComparedObjects, KnownObjects, WorkloadPods},
 };
 use crate::{
     engine::reason::Finding,
@@ -13,7 +16,7 @@ use crate::{
 impl Inventory {
     /// What is wrong between the Services and the workloads; see [`workloads::findings`].
     pub fn workload_findings(&self, defaults: &Defaults<'_>) -> Vec<Finding> {
-        self.findings_of(&self.assumed_objects(defaults, &[], workloads::MAX_PODS), defaults)
+        self.findings_of(&workloads::outcomes(&self.known_objects(defaults, &[], workloads::MAX_PODS)), defaults)
     }
 
     /// Adds the pods that the controllers of the workloads would make, lets pods run that were never in a cluster, and adds
@@ -27,8 +30,12 @@ impl Inventory {
         if self.workloads.is_empty() && !has_written {
             return;
         }
-        let assumed = self.assumed_objects(defaults, zones, max_pods);
-        let findings = self.findings_of(&assumed, defaults);
+        let assumed = workloads::assume(&self.known_objects(defaults, zones, max_pods));
+        let mut findings = self.findings_of(&assumed.workloads, defaults);
+        if findings.len() > Findings::LIMIT {
+            // Those over the limit are only counted: not the warnings.
+            findings.sort_by_key(|f| Reverse(f.severity));
+        }
         let mut nodes = assumed.nodes;
         let mut written = Vec::new();
         if has_written {
@@ -51,14 +58,18 @@ impl Inventory {
             workloads: assumed.workloads.iter().map(|(_, outcome)| outcome).filter(has_pods).count(),
             nodes: nodes.len(),
         };
+        let is_unassumed =
+            |(place, outcome): &(usize, WorkloadPods)| matches!(outcome, WorkloadPods::TooMany(_)).then_some(*place);
+        self.unassumed = assumed.workloads.iter().filter_map(is_unassumed).collect();
         self.problems.extend(findings);
         self.pods.extend(assumed.pods.into_iter().map(|a| a.pod).chain(written));
         self.nodes.extend(nodes);
     }
 
-    fn assumed_objects(&self, defaults: &Defaults<'_>, zones: &[Text], max_pods: usize) -> AssumedObjects {
-        workloads::assume(&KnownObjects {
+    fn known_objects<'a>(&'a self, defaults: &Defaults<'_>, zones: &'a [Text], max_pods: usize) -> KnownObjects<'a> {
+        KnownObjects {
             workloads: &self.workloads,
+            services: &self.services,
             autoscalers: &self.autoscalers,
             pods: &self.pods,
             nodes: &self.nodes,
@@ -66,16 +77,16 @@ impl Inventory {
             families: defaults.families(),
             due: false,
             max_pods,
-        })
+        }
     }
 
-    fn findings_of(&self, assumed: &AssumedObjects, defaults: &Defaults<'_>) -> Vec<Finding> {
+    fn findings_of(&self, outcomes: &[(usize, WorkloadPods)], defaults: &Defaults<'_>) -> Vec<Finding> {
         workloads::findings(&ComparedObjects {
             services: &self.services,
             pods: &self.pods,
             workloads: &self.workloads,
             autoscalers: &self.autoscalers,
-            outcomes: &assumed.workloads,
+            outcomes,
             custom_resources: &self.custom_resources,
             assumed_namespace: defaults.namespace().unwrap_or_default(),
         })

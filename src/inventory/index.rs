@@ -11,6 +11,7 @@ use super::{
     objects::Inventory,
     table::{Row, Table},
     unknown_kinds::{UnknownByNamespace, assumed_nodes},
+    workloads::UnassumedWorkloads,
 };
 use crate::{
     engine::{
@@ -187,6 +188,11 @@ impl<'a> Index<'a> {
         // Pods mostly come namespace by namespace.
         let runs = self.inventory.pods_of_input().chunk_by(|a, b| a.namespace() == b.namespace());
         runs.filter_map(|run| run.first()).map(Pod::namespace).collect()
+    }
+
+    /// The workloads whose pods are not assumed because there are too many.
+    pub(super) fn unassumed_workloads(&self) -> UnassumedWorkloads<'a> {
+        self.inventory.unassumed.iter().map(|place| &self.inventory.workloads[*place]).collect()
     }
 
     /// Counts values that an API server refuses as errors.

@@ -103,6 +103,8 @@ pub struct Inventory {
     pub assumed: Assumptions,
     /// How many pods are assumed.
     pub assumed_pods: AssumedPodCounts,
+    /// The places of the workloads whose pods are not assumed because there are too many.
+    pub(super) unassumed: Vec<usize>,
     /// The references in the objects that were read, for those read later to share.
     targets: Arc<Targets>,
     /// The number of objects of each other kind.
@@ -207,6 +209,7 @@ impl Inventory {
             node_pools: self.node_pools.drain(..).collect(),
             custom_resources: std::mem::take(&mut self.custom_resources),
             assumed_pods: std::mem::take(&mut self.assumed_pods),
+            unassumed: std::mem::take(&mut self.unassumed),
             problems: std::mem::take(&mut self.problems),
             assumed: std::mem::take(&mut self.assumed),
             targets: Arc::clone(&self.targets),

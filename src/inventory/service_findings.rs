@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::index::{Entry, Index};
+use super::{
+    index::{Entry, Index},
+    workloads::UnassumedWorkloads,
+};
 use crate::{
     engine::{
         explain::{Cause, Explanation},
         reason::{Finding, Reason, Severity},
     },
-    model::Text,
+    model::{Service, Text},
 };
 
 /// Codes that say why the selector of a Service matches no pod, from the manifests of the workloads.
@@ -24,6 +27,7 @@ pub struct ServiceFindings<'a> {
     by_service: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Finding>>>,
     /// The namespaces that have pods in the input.
     with_pods: BTreeSet<&'a Text>,
+    unassumed: UnassumedWorkloads<'a>,
     /// Whether the input may be a part of a cluster.
     is_part: bool,
 }
@@ -31,7 +35,12 @@ pub struct ServiceFindings<'a> {
 impl<'a> ServiceFindings<'a> {
     /// The findings of `index`.
     pub fn new(index: &'a Index<'_>) -> Self {
-        let mut this = Self { is_part: index.is_part(), with_pods: index.namespaces_with_pods(), ..Self::default() };
+        let mut this = Self {
+            by_service: BTreeMap::new(),
+            with_pods: index.namespaces_with_pods(),
+            unassumed: index.unassumed_workloads(),
+            is_part: index.is_part(),
+        };
         for finding in index.problems().iter().filter(|f| f.object.kind == "Service") {
             let of_namespace = this.by_service.entry(&finding.object.namespace).or_default();
             of_namespace.entry(&finding.object.name).or_default().push(finding);
@@ -62,6 +71,9 @@ impl<'a> ServiceFindings<'a> {
             code => is_unmatched && OF_SELECTOR.contains(&code),
         };
         let mut causes: Vec<Cause> = self.of(entry).iter().filter(|f| says_why(f)).map(|f| cause(f)).collect();
+        if causes.is_empty() && is_unmatched {
+            causes.extend(self.too_many_pods(service));
+        }
         if causes.is_empty() && is_unmatched && self.may_have_other_pods(entry) {
             let detail = format!("nothing in the input makes its pods in namespace {}", entry.namespace);
             causes.push(Cause::new(Reason::NotChecked, detail));
@@ -70,6 +82,12 @@ impl<'a> ServiceFindings<'a> {
             explanation.reasons.retain(|c| !UNMATCHED.contains(&c.code) && c.code != Reason::NotChecked);
             explanation.reasons.splice(0..0, causes);
         }
+    }
+
+    /// Why the pods of a workload that a Service selects are not known. The workload has a warning.
+    fn too_many_pods(&self, service: &Service) -> Option<Cause> {
+        let detail = self.unassumed.selected_by(&service.meta.namespace, service.selector.as_ref()?)?;
+        Some(Cause { severity: Severity::Info, ..Cause::new(Reason::TooManyPods, detail) })
     }
 
     /// Whether something that is not in the input may make pods that a Service selects: the input has no pod of its
@@ -171,6 +189,12 @@ mod tests {
                 ],
             ),
             (
+                "too many pods",
+                vec![service("shop", &web()), deployment("shop", "web", 200_000)],
+                None,
+                vec!["info too-many-pods the pods of Deployment web are not assumed: they are too many"],
+            ),
+            (
                 "a typo",
                 vec![service("shop", &json!({ "app": "wed" })), deployment("shop", "web", 2)],
                 None,
@@ -183,7 +207,7 @@ mod tests {
                 "pods of something else",
                 vec![service("kube-system", &web()), deployment("shop", "api", 2)],
                 None,
-                vec!["info not-checked the input has no Pods of its namespace"],
+                vec!["info not-checked no Pods of its namespace in the input"],
             ),
             (
                 "a workload of another namespace",

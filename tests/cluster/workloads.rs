@@ -82,6 +82,7 @@ fn assumed(manifests: &[&Value], api: &ApiServer) -> Vec<String> {
     let nodes: Vec<Node> = serde_json::from_value(api.get("/api/v1/nodes").body["items"].clone()).unwrap();
     let known = KnownObjects {
         workloads: &workloads,
+        services: &[],
         autoscalers: &[],
         pods: &[],
         nodes: &nodes,

@@ -87,7 +87,8 @@ impl ServedTotals {
 
 /// Whether a Service has no pods, or none are known.
 fn without_pods(explanation: &Explanation) -> &'static str {
-    let unknown = explanation.reasons.iter().any(|cause| cause.code == Reason::NotChecked);
+    let is_unknown = |cause: &Cause| matches!(cause.code, Reason::NotChecked | Reason::TooManyPods);
+    let unknown = explanation.reasons.iter().any(is_unknown);
     if unknown { "pods not checked" } else { "no pods" }
 }
 

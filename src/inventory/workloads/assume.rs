@@ -9,18 +9,25 @@ use super::{
     pods::{AssumedPod, Place, PodMaker},
     replicas::{NoPods, PodNumber},
     scheduling::{NodeKnowledge, PlacedBy},
+    selecting_services::SelectingServices,
     workload::{Workload, WorkloadController},
 };
-use crate::model::{Node, OwnerReference, Pod, Resource, Text, defaults::ClusterFamilies};
+use crate::model::{Node, OwnerReference, Pod, Resource, Service, Text, defaults::ClusterFamilies};
 
 /// Most pods that can be assumed: more would not have addresses of their own, and an input could ask for any number.
 pub const MAX_PODS: usize = 100_000;
+
+/// Most assumed pods that Services may have to choose from, counted for each Service: a few lines of a file can ask for
+/// thousands of pods, and for thousands of Services that all select them.
+const MAX_CANDIDATES: usize = 2_000_000;
 
 /// The objects of an input that decide about assumed pods.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownObjects<'a> {
     /// The workloads; of several with one name the last one counts.
     pub workloads: &'a [Workload],
+    /// The Services, which may select their pods.
+    pub services: &'a [Service],
     /// Their autoscalers.
     pub autoscalers: &'a [Autoscaler],
     /// The pods of the input.
@@ -63,56 +70,98 @@ pub enum WorkloadPods {
     Waiting(u32),
     /// This many pods wait until their scheduling gates are removed.
     Gated(u32),
-    /// It makes more pods than are assumed.
+    /// This many, which are more than are assumed.
     TooMany(u32),
 }
 
 /// The pods that controllers would make of the workloads of an input. Pods of the input replace those of their workload.
 pub fn assume(known: &KnownObjects<'_>) -> AssumedObjects {
-    let given = GivenPods::of(known);
-    let workloads = distinct(known.workloads);
-    let autoscalers: BTreeMap<_, _> =
-        known.autoscalers.iter().map(|a| (owner_key(&a.namespace, &a.target), a)).collect();
-    let mut assumed = AssumedObjects::default();
-    if known.nodes.is_empty() {
-        assumed.nodes = assumed_nodes(known.zones);
-    }
-    let placement = match known.nodes {
-        [] => Placement::new(&assumed.nodes, NodeKnowledge::Assumed),
-        nodes => Placement::new(nodes, NodeKnowledge::Complete),
-    };
+    let mut nodes = nodes_without_input(known);
+    let mut pods = Vec::new();
     let mut maker = PodMaker {
         addresses: Addresses::new(known.families),
-        max_pods: known.max_pods.min(MAX_PODS),
         numbers: BTreeMap::new(),
         names: known.pods.iter().map(|p| (p.namespace().clone(), p.name().clone())).collect(),
     };
-    for place in workloads {
-        let workload = &known.workloads[place];
-        let outcome = if given.replaces(workload) {
-            WorkloadPods::InInput
-        } else if given.makes_or_is_made(workload) {
-            WorkloadPods::OfAnother
-        } else {
-            let autoscaler = autoscalers.get(&own_key(workload)).copied().filter(|a| a.scales(workload));
-            let number = workload.pod_number(autoscaler, known.due);
-            pods_of(workload, number, &placement, &mut maker, &mut assumed.pods)
-        };
-        assumed.workloads.push((place, outcome));
+    let workloads = outcomes_on(known, &nodes, |workload, places| maker.make(workload, places, &mut pods));
+    if pods.is_empty() {
+        nodes.clear();
     }
-    if assumed.pods.is_empty() {
-        assumed.nodes.clear();
-    }
-    assumed
+    AssumedObjects { pods, nodes, workloads }
 }
 
-/// Adds the pods of one workload.
-fn pods_of(
-    workload: &Workload,
+/// What becomes of the workloads of an input, as [`assume`] says, without their pods.
+pub fn outcomes(known: &KnownObjects<'_>) -> Vec<(usize, WorkloadPods)> {
+    outcomes_on(known, &nodes_without_input(known), |_, _| {})
+}
+
+/// The nodes of an input that has none.
+fn nodes_without_input(known: &KnownObjects<'_>) -> Vec<Node> {
+    if known.nodes.is_empty() { assumed_nodes(known.zones) } else { Vec::new() }
+}
+
+/// The places of the pods of one workload.
+type Places<'p> = dyn Iterator<Item = Place<'p>> + 'p;
+
+/// What becomes of each workload. `make` makes its pods.
+fn outcomes_on(
+    known: &KnownObjects<'_>,
+    assumed_nodes: &[Node],
+    mut make: impl FnMut(&Workload, &mut Places<'_>),
+) -> Vec<(usize, WorkloadPods)> {
+    let given = GivenPods::of(known);
+    let autoscalers: BTreeMap<_, _> =
+        known.autoscalers.iter().map(|a| (owner_key(&a.namespace, &a.target), a)).collect();
+    let placement = match known.nodes {
+        [] => Placement::new(assumed_nodes, NodeKnowledge::Assumed),
+        nodes => Placement::new(nodes, NodeKnowledge::Complete),
+    };
+    let mut room = PodRoom::new(known);
+    let outcome = |place: usize| {
+        let workload = &known.workloads[place];
+        if given.replaces(workload) {
+            return (place, WorkloadPods::InInput);
+        }
+        if given.makes_or_is_made(workload) {
+            return (place, WorkloadPods::OfAnother);
+        }
+        let autoscaler = autoscalers.get(&own_key(workload)).copied().filter(|a| a.scales(workload));
+        let number = workload.pod_number(autoscaler, known.due);
+        (place, pods_of(workload, number, &placement, &mut room, &mut make))
+    };
+    distinct(known.workloads).into_iter().map(outcome).collect()
+}
+
+/// How many pods may still be assumed.
+struct PodRoom<'a> {
+    pods: usize,
+    /// The same, where a pod counts for each Service that may select it.
+    candidates: usize,
+    services: SelectingServices<'a>,
+}
+
+impl<'a> PodRoom<'a> {
+    fn new(known: &KnownObjects<'a>) -> Self {
+        let services = SelectingServices::new(known.services, known.workloads);
+        Self { pods: known.max_pods.min(MAX_PODS), candidates: MAX_CANDIDATES, services }
+    }
+
+    /// Takes the room for a number of pods of a workload, if there is so much.
+    fn take(&mut self, workload: &'a Workload, pods: usize) -> Option<()> {
+        let candidates = pods.checked_mul(self.services.of(workload))?;
+        let left = (self.pods.checked_sub(pods)?, self.candidates.checked_sub(candidates)?);
+        (self.pods, self.candidates) = left;
+        Some(())
+    }
+}
+
+/// What becomes of one workload.
+fn pods_of<'a>(
+    workload: &'a Workload,
     number: PodNumber,
     placement: &Placement<'_>,
-    maker: &mut PodMaker,
-    pods: &mut Vec<AssumedPod>,
+    room: &mut PodRoom<'a>,
+    make: &mut impl FnMut(&Workload, &mut Places<'_>),
 ) -> WorkloadPods {
     let scheduling = &workload.template.scheduling;
     let is_daemon = workload.controller == WorkloadController::DaemonSet;
@@ -128,7 +177,7 @@ fn pods_of(
         PodNumber::EachNode => u32::try_from(fitting.len()).unwrap_or(u32::MAX),
     };
     let count = usize::try_from(number).unwrap_or(usize::MAX);
-    if count > maker.max_pods.saturating_sub(pods.len()) {
+    if room.take(workload, count).is_none() {
         return WorkloadPods::TooMany(number);
     }
     let is_named = !is_daemon && !scheduling.node_name.is_empty();
@@ -138,12 +187,11 @@ fn pods_of(
         [] => Place::Unscheduled,
         nodes => Place::Node(nodes[i % nodes.len()]),
     };
-    let places: Vec<Place<'_>> = (0..count).map(place).collect();
-    maker.make(workload, &places, pods);
+    make(workload, &mut (0..count).map(place));
     if !scheduling.gates.is_empty() && number > 0 {
         return WorkloadPods::Gated(number);
     }
-    let waits = number == 0 || matches!(places.first(), Some(Place::Unscheduled));
+    let waits = number == 0 || matches!(place(0), Place::Unscheduled);
     if waits { WorkloadPods::Waiting(number) } else { WorkloadPods::Assumed(number) }
 }
 

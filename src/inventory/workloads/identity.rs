@@ -6,7 +6,7 @@ use super::{
     ASSUMED,
     workload::{JobSpec, Workload, WorkloadController},
 };
-use crate::model::{Labels, OwnerReference, Resource, Text};
+use crate::model::{Labels, OwnerReference, Resource, Text, names};
 
 /// The labels and annotations that controllers add.
 mod keys {
@@ -19,6 +19,28 @@ mod keys {
     pub(super) const JOB_UIDS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
     pub(super) const JOB_INDEX: &str = "batch.kubernetes.io/job-completion-index";
     pub(super) const JOB_INDEX_FAILURES: &str = "batch.kubernetes.io/job-index-failure-count";
+}
+
+/// Labels whose values only a cluster knows.
+const OPAQUE: [&str; 7] = [
+    keys::POD_TEMPLATE_HASH,
+    keys::REVISION,
+    keys::TEMPLATE_GENERATION,
+    keys::JOB_UIDS[0],
+    keys::JOB_UIDS[1],
+    names::ZONE,
+    names::REGION,
+];
+
+/// Whether only a cluster knows the value of a label.
+pub(super) fn is_opaque(key: &str) -> bool {
+    OPAQUE.contains(&key)
+}
+
+/// The labels with its name that a Job gives all of its pods.
+pub(super) fn job_labels<'a>(workload: &'a Workload) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let adds = matches!(&workload.controller, WorkloadController::Job(job) if !job.manual_selector);
+    keys::JOB_NAMES.into_iter().filter(move |_| adds).map(|key| (key, workload.name.as_str()))
 }
 
 /// The name of a pod.

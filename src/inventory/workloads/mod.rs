@@ -15,6 +15,7 @@ mod pods;
 mod replicas;
 mod rollout;
 mod scheduling;
+mod selecting_services;
 mod selector;
 mod template;
 #[cfg(test)]
@@ -22,9 +23,9 @@ mod tests;
 mod workload;
 mod written_pods;
 
-pub use assume::{AssumedObjects, KnownObjects, MAX_PODS, WorkloadPods, assume};
+pub use assume::{AssumedObjects, KnownObjects, MAX_PODS, WorkloadPods, assume, outcomes};
 pub use autoscaler::Autoscaler;
-pub use findings::{ComparedObjects, findings};
+pub use findings::{ComparedObjects, UnassumedWorkloads, findings};
 pub use nodes::ASSUMED_NODE;
 pub use pods::AssumedPod;
 pub use replicas::{NoPods, PodNumber};

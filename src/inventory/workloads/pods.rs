@@ -48,18 +48,21 @@ pub(super) struct PodMaker {
     pub(super) names: BTreeSet<(Text, Text)>,
     /// The last number of each namespace and prefix of generated names: those before it are taken.
     pub(super) numbers: BTreeMap<(Text, Text), u32>,
-    /// Most pods of all workloads.
-    pub(super) max_pods: usize,
 }
 
 impl PodMaker {
     /// Makes a pod of `workload` for each place.
-    pub(super) fn make(&mut self, workload: &Workload, places: &[Place<'_>], into: &mut Vec<AssumedPod>) {
+    pub(super) fn make<'p>(
+        &mut self,
+        workload: &Workload,
+        places: impl Iterator<Item = Place<'p>>,
+        into: &mut Vec<AssumedPod>,
+    ) {
         let prototype = prototype(workload);
         for (number, place) in (0..).zip(places) {
             let identity = workload.identity(number);
             let annotations = identity.annotations.clone();
-            let mut pod = self.pod(&prototype, identity, place);
+            let mut pod = self.pod(&prototype, identity, &place);
             if let Some(lost) = workload.template.lost_probe.as_deref().filter(|_| !pod.node_name.is_empty()) {
                 pod.readiness = never_ready(lost);
             }

@@ -105,6 +105,16 @@ impl Workload {
         }
     }
 
+    /// The pointer to the field that says how many pods its controller makes; `None` if no field does.
+    pub(super) fn number_pointer(&self) -> Option<String> {
+        match &self.controller {
+            WorkloadController::DaemonSet => None,
+            WorkloadController::Job(job) => Some(format!("/spec/{}", job.number_field())),
+            WorkloadController::CronJob { job, .. } => Some(format!("/spec/jobTemplate/spec/{}", job.number_field())),
+            _ => Some("/spec/replicas".to_owned()),
+        }
+    }
+
     /// What an API server refuses of the workload, or of each of its pods.
     fn refusal(&self) -> Option<NoPods> {
         let is_app = match &self.controller {
@@ -140,10 +150,21 @@ impl JobSpec {
         if !self.managed_by.is_empty() && self.managed_by != "kubernetes.io/job-controller" {
             return PodNumber::None(NoPods::ManagedBy(self.managed_by.clone()));
         }
+        let (parallelism, completions) = self.limits();
+        positive(parallelism.min(completions))
+    }
+
+    /// The most pods at a time, and in total.
+    fn limits(&self) -> (i32, i32) {
         let parallelism = self.parallelism.unwrap_or(1);
         // Of an Indexed Job, an API server requires `completions`; one is the least that it can be.
-        let completions = self.completions.unwrap_or(if self.indexed { 1 } else { parallelism });
-        positive(parallelism.min(completions))
+        (parallelism, self.completions.unwrap_or(if self.indexed { 1 } else { parallelism }))
+    }
+
+    /// The field that says how many pods it makes.
+    fn number_field(&self) -> &'static str {
+        let (parallelism, completions) = self.limits();
+        if completions < parallelism { "completions" } else { "parallelism" }
     }
 }
 

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{Node, Pod, Resource, Text};
+use crate::model::{Node, Pod, Resource, Service, Text};
 
 /// A workload named `web` in the namespace `shop`, with the uid `u`. A template and a selector are added where `spec` has
 /// none.
@@ -57,6 +57,7 @@ fn assumed(workloads: &[Workload], nodes: &[Node]) -> AssumedObjects {
 fn known(workloads: &[Workload]) -> KnownObjects<'_> {
     KnownObjects {
         workloads,
+        services: &[],
         autoscalers: &[],
         pods: &[],
         nodes: &[],
@@ -437,6 +438,40 @@ fn no_input_makes_too_many_pods_and_no_name_twice() {
     let names: Vec<&str> = assumed.pods.iter().map(|p| p.pod.name().as_str()).collect();
     assert_eq!(names, ["web-assumed-1", "web-assumed-2", "web-assumed-3"]);
     assert_eq!(assumed.workloads[1].1, WorkloadPods::TooMany(i32::MAX.unsigned_abs()));
+}
+
+/// Thousands of Services that select the same pods cost as much as thousands of times the pods.
+#[test]
+fn a_pod_counts_for_each_service_that_may_select_it() {
+    let tier = |name: &str, tier: &str, replicas: u32| {
+        let mut template = template();
+        template["metadata"]["labels"]["tier"] = json!(tier);
+        named("Deployment", name, json!({"replicas": replicas, "template": template}))
+    };
+    let workloads = [
+        tier("a", "hot", 1000),
+        tier("b", "hot", 500),
+        tier("c", "hot", 500),
+        tier("d", "cold", 1000),
+        tier("e", "hot", 100),
+    ];
+    let service = |i: usize| {
+        let meta = json!({"namespace": "shop", "name": format!("s{i}")});
+        serde_json::from_value(json!({"metadata": meta, "spec": {"selector": {"app": "web", "tier": "hot"}}})).unwrap()
+    };
+    let services: Vec<Service> = (0..3000).map(service).collect();
+    let known = KnownObjects { services: &services, ..known(&workloads) };
+    let assumed = assume(&known);
+    let outcomes = [
+        WorkloadPods::TooMany(1000),
+        WorkloadPods::Assumed(500),
+        WorkloadPods::TooMany(500),
+        WorkloadPods::Assumed(1000),
+        WorkloadPods::Assumed(100),
+    ];
+    assert_eq!(assumed.workloads, outcomes.into_iter().enumerate().collect::<Vec<_>>());
+    assert_eq!(assumed.pods.len(), 1600);
+    assert_eq!(super::outcomes(&known), assumed.workloads);
 }
 
 #[test]

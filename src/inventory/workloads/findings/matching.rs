@@ -1,20 +1,12 @@
 //! Whether a selector matches the pods of a workload.
 
 use crate::{
-    inventory::workloads::workload::{Workload, WorkloadController},
-    model::{Labels, Pod, Text, names},
+    inventory::workloads::{
+        identity::is_opaque,
+        workload::{Workload, WorkloadController},
+    },
+    model::{Labels, Pod, Text},
 };
-
-/// Labels whose values only a cluster knows.
-const OPAQUE: [&str; 7] = [
-    "pod-template-hash",
-    "controller-revision-hash",
-    "pod-template-generation",
-    "controller-uid",
-    "batch.kubernetes.io/controller-uid",
-    names::ZONE,
-    names::REGION,
-];
 
 /// The label that says which pod of a StatefulSet it is.
 pub(super) const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
@@ -27,11 +19,6 @@ const ADDED: [&str; 5] = [
     "batch.kubernetes.io/job-name",
     "job-name",
 ];
-
-/// Whether only a cluster knows the value of a label.
-fn is_opaque(key: &str) -> bool {
-    OPAQUE.contains(&key)
-}
 
 /// Whether pods of a workload that Roster knows may have the label though its template does not.
 pub(super) fn may_be_added(key: &str) -> bool {

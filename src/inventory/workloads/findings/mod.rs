@@ -17,10 +17,12 @@ mod selection;
 mod service_checks;
 #[cfg(test)]
 mod tests;
+mod unassumed;
 mod unmatched;
 
 use std::collections::BTreeMap;
 
+pub use self::unassumed::UnassumedWorkloads;
 use self::{
     candidate_index::CandidateIndex,
     listing::{ServiceNames, list},
@@ -206,13 +208,19 @@ fn check_pods(workload: &Workload, outcome: &WorkloadPods) -> Option<Finding> {
             (Reason::PodsRefused, pointer, format!("no pod is made: {why}"))
         }
         WorkloadPods::Waiting(count) if *count > 0 => (Reason::NoNodeFits, "/spec/template/spec", waiting_text(*count)),
-        WorkloadPods::TooMany(count) => {
-            let message = format!("{count} pods are not assumed: they are too many, with those of the other workloads");
-            (Reason::TooManyPods, "/spec/replicas", message)
-        }
+        WorkloadPods::TooMany(count) => return Some(too_many_pods(workload, *count)),
         _ => return None,
     };
     Some(Finding { pointer: Some(pointer.to_owned()), ..Finding::new(code, workload.key(), message) })
+}
+
+/// The finding about pods that are too many, at the field that says how many.
+fn too_many_pods(workload: &Workload, count: u32) -> Finding {
+    let message = format!(
+        "{count} pods are not assumed: they are too many, with those of the other workloads and counted for each Service \
+         that may select them"
+    );
+    Finding { pointer: workload.number_pointer(), ..Finding::new(Reason::TooManyPods, workload.key(), message) }
 }
 
 fn waiting_text(count: u32) -> String {

@@ -48,6 +48,7 @@ fn found(given: &[(&str, &str, Value)]) -> Vec<Finding> {
     let all = objects(given);
     let assumed = assume(&KnownObjects {
         workloads: &all.workloads,
+        services: &all.services,
         autoscalers: &all.autoscalers,
         pods: &all.pods,
         nodes: &[],
@@ -236,6 +237,14 @@ fn contradictions_are_found_where_they_are() {
         ),
         (vec![("StatefulSet", "db", spec(web(), json!({})))], &["governing-service-missing db /spec/serviceName"]),
         (vec![("Deployment", "web", spec(web(), json!({"replicas": 200_000})))], &["too-many-pods web /spec/replicas"]),
+        (
+            vec![("Job", "j", spec(web(), json!({"selector": null, "parallelism": 200_000})))],
+            &["too-many-pods j /spec/parallelism"],
+        ),
+        (
+            vec![("Job", "j", spec(web(), json!({"selector": null, "parallelism": 300_000, "completions": 200_000})))],
+            &["too-many-pods j /spec/completions"],
+        ),
     ] {
         assert_eq!(check(&given, false), want, "{given:?}");
     }
@@ -321,7 +330,10 @@ fn autoscalers_name_workloads_of_the_manifests() {
         let more = if kind == "StatefulSet" { json!({"serviceName": "elsewhere"}) } else { json!({}) };
         (kind, name, spec(json!({"app": name}), more))
     };
-    let all = || vec![workload("Deployment", "web"), workload("Deployment", "api"), workload("StatefulSet", "db")];
+    let all = || {
+        let sets = [workload("StatefulSet", "db"), workload("StatefulSet", "pai")];
+        [workload("Deployment", "web"), workload("Deployment", "api")].into_iter().chain(sets).collect::<Vec<_>>()
+    };
     for (scaler, want) in [
         (of("apps/v1", "Deployment", "web"), ""),
         // The version does not matter.
@@ -333,6 +345,11 @@ fn autoscalers_name_workloads_of_the_manifests() {
         (
             of("apps/v1", "Deployment", "wbe"),
             "name Deployment wbe is not among the manifests of the namespace; nearest: Deployment web",
+        ),
+        // Two letters that have changed places are a mistake of typing, whatever else has the name.
+        (
+            of("apps/v1", "Deployment", "pai"),
+            "name Deployment pai is not among the manifests of the namespace; nearest: Deployment api",
         ),
         // Rather the same name than a name that is far away.
         (

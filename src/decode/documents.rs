@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::{
     budget::MemoryPool,
     error::{DecodeError, DecodeReason, read_error},
+    field_places,
     input::{self, BYTE_ORDER_MARK, PeekedText},
     kind::TypeMeta,
     object::{DecodeContext, ObjectPlace},
@@ -30,7 +31,7 @@ use crate::{
         installed::{POLICY_GROUP, POLICY_KIND},
         json::{
             message::message,
-            pointer::{Pointer, steps},
+            pointer::Pointer,
             raw::{JsonMembers, JsonNode},
             single_keys::SingleKeys,
         },
@@ -90,42 +91,38 @@ impl<'a> Document<'a> {
     /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the
     /// object that should contain it.
     pub fn line_of(&self, field: &str) -> usize {
-        self.position_of(field).line
+        self.lines_of(&[field]).first().copied().unwrap_or(self.line)
     }
 
-    /// The line of a field, as of [`line_of`](Self::line_of); and its column, from 1, if the whole object is on one line.
-    pub fn place_of(&self, field: &str) -> (usize, Option<usize>) {
-        let Position { line, column } = self.position_of(field);
+    /// The lines of several fields, as of [`line_of`](Self::line_of), in one pass over the object.
+    pub fn lines_of(&self, fields: &[&str]) -> Vec<usize> {
+        self.positions_of(fields).into_iter().map(|at| at.line).collect()
+    }
+
+    /// The lines of several fields; and their columns, from 1, if the whole object is on one line.
+    pub fn places_of(&self, fields: &[&str]) -> Vec<(usize, Option<usize>)> {
+        if fields.is_empty() {
+            return Vec::new();
+        }
         let on_one_line = !self.is_changed && !self.raw.get().contains('\n');
-        (line, on_one_line.then_some(column))
+        self.positions_of(fields).into_iter().map(|at| (at.line, on_one_line.then_some(at.column))).collect()
     }
 
-    fn position_of(&self, field: &str) -> Position {
+    fn positions_of(&self, fields: &[&str]) -> Vec<Position> {
+        let mut positions = vec![self.at; fields.len()];
         if !self.has_lines {
-            return self.at;
+            return positions;
         }
-        let mut raw: &RawValue = &self.raw;
-        for name in steps(field) {
-            match part(raw, &name) {
-                Some(part) => raw = part,
-                None => break,
-            }
+        let offsets = field_places::offsets(&self.raw, fields);
+        let mut in_order: Vec<usize> = (0..fields.len()).collect();
+        in_order.sort_unstable_by_key(|field| offsets[*field]);
+        let (mut at, mut seen) = (self.at, 0);
+        for field in in_order {
+            at = at.after(self.raw.get().as_bytes().get(seen..offsets[field]).unwrap_or_default());
+            seen = offsets[field];
+            positions[field] = at;
         }
-        let whole = self.raw.get();
-        let start = (raw.get().as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
-        self.at.after(whole.as_bytes().get(..start).unwrap_or_default())
-    }
-}
-
-/// A member of an object, or an element of a list.
-fn part<'a>(raw: &'a RawValue, name: &str) -> Option<&'a RawValue> {
-    if raw.get().starts_with('[') {
-        let index = name.parse::<usize>().ok()?;
-        return raw_list(raw, index).ok()?.get(index).copied();
-    }
-    match JsonMembers::read(raw).ok()?.take(name)? {
-        JsonNode::Raw(part) => Some(part),
-        _ => None,
+        positions
     }
 }
 
@@ -356,11 +353,10 @@ pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policie
             (None, vec![Finding::new(Reason::InvalidObject, key, format!("{kind:?} is not an {POLICY_KIND}"))])
         };
         list.extend(policy);
-        let place = |p: Finding| {
-            let line = document.line_of(p.pointer.as_deref().unwrap_or_default());
-            Finding { message: format!("{}:{line}: {}", source.name, p.message), ..p }
-        };
-        problems.extend(found.into_iter().map(place));
+        let lines = document.lines_of(&found.iter().map(Finding::at).collect::<Vec<_>>());
+        let place =
+            |(p, line): (Finding, usize)| Finding { message: format!("{}:{line}: {}", source.name, p.message), ..p };
+        problems.extend(found.into_iter().zip(lines).map(place));
     }
     let (policies, more) = Policies::new(list);
     problems.extend(more);

@@ -14,6 +14,7 @@ mod budget;
 mod custom_kinds;
 mod documents;
 mod error;
+mod field_places;
 mod fill;
 mod input;
 mod kind;

@@ -29,32 +29,35 @@ pub(super) fn add(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, invent
     }
     let of_all = inventory.workload_findings(&sources.defaults());
     if groups.iter().all(|group| *group == 0) && replaced.is_empty() {
-        attach(items, &groups, 0, sources, &of_all);
+        attach(items.iter_mut(), sources, &of_all);
         stale_findings::add(items, sources, inventory);
         return Ok(());
     }
-    // What one group lacks may be in another one that has no copy of it.
-    let count = groups.iter().copied().max().unwrap_or_default() + 1;
-    let is_certain = |f: &Finding| {
-        const OF_ABSENCE: [Reason; 3] =
-            [Reason::SelectorMatchesNoTemplate, Reason::GoverningServiceMissing, Reason::ScaleTargetMissing];
-        let is_of_absence = OF_ABSENCE.contains(&f.code);
-        count == 1 || !is_of_absence || of_all.iter().any(|other| other.code == f.code && other.object == f.object)
-    };
     // What another object replaces is in no cluster.
     for place in replaced {
         groups[place] = NO_GROUP;
     }
-    for group in 0..count {
+    let mut by_group: BTreeMap<usize, Vec<&mut ReviewedObject<'_>>> = BTreeMap::new();
+    for (item, group) in items.iter_mut().zip(groups).filter(|(_, group)| *group != NO_GROUP) {
+        by_group.entry(group).or_default().push(item);
+    }
+    // What one group lacks may be in another one that has no copy of it.
+    let is_one = by_group.len() == 1;
+    let certain: BTreeSet<(Reason, &ObjectKey)> = of_all.iter().map(|f| (f.code, &f.object)).collect();
+    let is_certain = |f: &Finding| {
+        const OF_ABSENCE: [Reason; 3] =
+            [Reason::SelectorMatchesNoTemplate, Reason::GoverningServiceMissing, Reason::ScaleTargetMissing];
+        is_one || !OF_ABSENCE.contains(&f.code) || certain.contains(&(f.code, &f.object))
+    };
+    for mut items in by_group.into_values() {
         let mut inventory = Inventory::default();
-        for (file, documents) in documents_of(items, &groups, group) {
+        for (file, documents) in documents_of(&items) {
             decode::objects(&documents, &sources.source(file), &mut inventory, |_, _| {})?;
         }
         let mut found = inventory.workload_findings(&sources.defaults());
         found.retain(is_certain);
-        attach(items, &groups, group, sources, &found);
-        let of_group = items.iter_mut().zip(&groups).filter(|(_, of)| **of == group).map(|(item, _)| item);
-        stale_findings::add(of_group, sources, &inventory);
+        attach(items.iter_mut().map(|item| &mut **item), sources, &found);
+        stale_findings::add(items, sources, &inventory);
     }
     Ok(())
 }
@@ -117,28 +120,16 @@ fn groups(items: &[ReviewedObject<'_>], sources: &SourceArgs) -> Vec<usize> {
     file_of.into_iter().map(|file| groups[file]).collect()
 }
 
-/// The documents of a group, by file.
-fn documents_of<'i, 'a>(
-    items: &'i [ReviewedObject<'a>],
-    groups: &[usize],
-    group: usize,
-) -> Vec<(&'a str, Vec<Document<'a>>)> {
-    let mut files: Vec<(&'a str, Vec<Document<'a>>)> = Vec::new();
-    for (item, _) in items.iter().zip(groups).filter(|(_, of)| **of == group) {
-        if files.last().is_none_or(|(file, _)| *file != item.file) {
-            files.push((item.file, Vec::new()));
-        }
-        if let Some((_, documents)) = files.last_mut() {
-            documents.push(item.document.clone());
-        }
-    }
-    files
+/// The documents of these objects, by file.
+fn documents_of<'a>(items: &[&mut ReviewedObject<'a>]) -> Vec<(&'a str, Vec<Document<'a>>)> {
+    let files = items.chunk_by(|a, b| a.file == b.file);
+    let documents = |of_file: &[&mut ReviewedObject<'a>]| of_file.iter().map(|item| item.document.clone()).collect();
+    files.filter_map(|of_file| Some((of_file.first()?.file, documents(of_file)))).collect()
 }
 
-fn attach(
-    items: &mut [ReviewedObject<'_>],
-    groups: &[usize],
-    group: usize,
+/// Adds the findings to the objects that they are about.
+fn attach<'i, 'a: 'i>(
+    items: impl IntoIterator<Item = &'i mut ReviewedObject<'a>>,
     sources: &SourceArgs,
     findings: &[Finding],
 ) {
@@ -146,7 +137,7 @@ fn attach(
     for finding in findings {
         findings_of.entry(&finding.object).or_default().push(finding);
     }
-    for (item, _) in items.iter_mut().zip(groups).filter(|(_, of)| **of == group) {
+    for item in items {
         let found = findings_of.get(&placed(&item.key, &sources.namespace));
         item.add_workload_findings(found.into_iter().flatten().copied());
     }

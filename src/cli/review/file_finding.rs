@@ -122,38 +122,39 @@ impl<'a, 'd> FileObject<'a, 'd> {
         Self { file, document, key, root: "" }
     }
 
-    /// The line of a field, and its column if the whole object is on one line.
-    fn place_of(self, field: &str) -> (usize, Option<usize>) {
-        match (self.root, field) {
-            ("", field) => self.document.place_of(field),
-            (root, "") => self.document.place_of(root),
-            (root, field) => self.document.place_of(&format!("{root}.{field}")),
+    /// The lines of fields, and their columns if the whole object is on one line.
+    fn places_of(self, fields: &[&str]) -> Vec<(usize, Option<usize>)> {
+        if self.root.is_empty() {
+            return self.document.places_of(fields);
         }
+        let in_root =
+            |field: &&str| if field.is_empty() { self.root.to_owned() } else { format!("{}.{field}", self.root) };
+        let fields: Vec<String> = fields.iter().map(in_root).collect();
+        self.document.places_of(&fields.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
 
 impl<'a> FileFinding<'a> {
     /// The findings of the rules, and for rules with more findings than are recorded, their number.
     pub(super) fn of_decision(at: FileObject<'a, '_>, decision: &Decision) -> Vec<Self> {
-        let mut all: Vec<Self> = decision.findings.iter().map(|f| Self::of_finding(at, f)).collect();
-        for more in &decision.more {
+        let counted = decision.more.iter().filter_map(|more| {
             let like = |f: &&RuleFinding| f.rule == more.rule && f.refused == more.refused;
-            if let Some(finding) = decision.findings.iter().rfind(like) {
-                let counted = RuleFinding { field: String::new(), message: more.to_string(), ..finding.clone() };
-                all.push(Self::of_finding(at, &counted));
-            }
-        }
-        all
+            let finding = decision.findings.iter().rfind(like)?;
+            Some(RuleFinding { field: String::new(), message: more.to_string(), ..finding.clone() })
+        });
+        let counted: Vec<RuleFinding> = counted.collect();
+        let all: Vec<&RuleFinding> = decision.findings.iter().chain(&counted).collect();
+        let places = at.places_of(&all.iter().map(|f| f.field.as_str()).collect::<Vec<_>>());
+        all.into_iter().zip(places).map(|(finding, place)| Self::of_rule(at, finding, place)).collect()
     }
 
-    fn of_finding(at: FileObject<'a, '_>, finding: &RuleFinding) -> Self {
+    fn of_rule(at: FileObject<'a, '_>, finding: &RuleFinding, (line, column): (usize, Option<usize>)) -> Self {
         let (severity, effect) = match finding.mode {
             _ if finding.refused => (Severity::Error, FindingEffect::Denied),
             _ if !finding.patch.is_empty() => (Severity::Warning, FindingEffect::Changed),
             Mode::Enforce | Mode::Warn => (Severity::Warning, FindingEffect::Warned),
             Mode::Audit | Mode::Off => (Severity::Info, FindingEffect::Audited),
         };
-        let (line, column) = at.place_of(&finding.field);
         Self {
             file: at.file,
             line,
@@ -168,42 +169,56 @@ impl<'a> FileFinding<'a> {
         }
     }
 
-    /// A finding of the decoder, or of the validation of policies.
-    pub(super) fn of_input(at: FileObject<'a, '_>, input: &Finding) -> Self {
-        let (line, message) = split_line(at.file, &input.message);
-        let pointer = input.pointer.as_deref().unwrap_or_default();
-        let place = at.place_of(pointer);
-        let effect = if input.severity == Severity::Error { FindingEffect::Invalid } else { FindingEffect::Warned };
-        // The message about a policy names the field.
-        let field = if input.object.kind == POLICY_KIND { String::new() } else { field_path(pointer) };
-        Self {
-            file: at.file,
-            line: line.unwrap_or(place.0),
-            column: place.1,
-            object: at.key.clone(),
-            severity: input.severity,
-            effect,
-            code: FindingCode::Reason(input.code),
-            policy: None,
-            field,
-            message: message.to_owned(),
-        }
+    /// Findings of the decoder, or of the validation of policies.
+    pub(super) fn of_input<'f>(at: FileObject<'a, '_>, found: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
+        let effect =
+            |severity| if severity == Severity::Error { FindingEffect::Invalid } else { FindingEffect::Warned };
+        Self::of_findings(at, found, effect)
     }
 
-    /// A finding about Services and workloads together: an API server stores each of them.
-    pub(super) fn of_workloads(at: FileObject<'a, '_>, finding: &Finding) -> Self {
-        let effect = if finding.severity == Severity::Error { FindingEffect::Unfit } else { FindingEffect::Warned };
-        Self { effect, ..Self::of_input(at, finding) }
+    /// Findings about Services and workloads together: an API server stores each of them.
+    pub(super) fn of_workloads<'f>(at: FileObject<'a, '_>, found: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
+        let effect = |severity| if severity == Severity::Error { FindingEffect::Unfit } else { FindingEffect::Warned };
+        Self::of_findings(at, found, effect)
     }
 
-    /// A finding about a stored object that does not hold any more.
-    pub(super) fn of_stored(at: FileObject<'a, '_>, finding: &Finding) -> Self {
-        Self { effect: FindingEffect::Stale, ..Self::of_input(at, finding) }
+    /// Findings about a stored object that does not hold any more.
+    pub(super) fn of_stored<'f>(at: FileObject<'a, '_>, found: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
+        Self::of_findings(at, found, |_| FindingEffect::Stale)
+    }
+
+    /// Findings about one object, with what they mean for it by their severity. All places are found in one pass over the
+    /// object.
+    fn of_findings<'f>(
+        at: FileObject<'a, '_>,
+        found: impl IntoIterator<Item = &'f Finding>,
+        effect: fn(Severity) -> FindingEffect,
+    ) -> Vec<Self> {
+        let found: Vec<&Finding> = found.into_iter().collect();
+        let places = at.places_of(&found.iter().map(|f| f.at()).collect::<Vec<_>>());
+        let finding = |(finding, place): (&Finding, (usize, Option<usize>))| {
+            let (line, message) = split_line(at.file, &finding.message);
+            // The message about a policy names the field.
+            let field = if finding.object.kind == POLICY_KIND { String::new() } else { field_path(finding.at()) };
+            Self {
+                file: at.file,
+                line: line.unwrap_or(place.0),
+                column: place.1,
+                object: at.key.clone(),
+                severity: finding.severity,
+                effect: effect(finding.severity),
+                code: FindingCode::Reason(finding.code),
+                policy: None,
+                field,
+                message: message.to_owned(),
+            }
+        };
+        found.into_iter().zip(places).map(finding).collect()
     }
 
     /// A finding that makes the whole object invalid.
     pub(super) fn invalid(at: FileObject<'a, '_>, message: String) -> Self {
-        let (line, column) = at.place_of("");
+        let (line, column) = at.places_of(&[""]).first().copied().unwrap_or((at.document.line, None));
         Self {
             file: at.file,
             line,

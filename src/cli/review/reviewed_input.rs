@@ -142,7 +142,7 @@ impl ReviewContext {
     /// Puts a policy in force. Returns whether it can be read.
     fn add_policy(&mut self, at: FileObject<'_, '_>) -> bool {
         let (policy, problems) = policy::read(&at.document.raw);
-        problems.iter().map(|p| FileFinding::of_input(at, p)).for_each(|f| f.print_message());
+        FileFinding::of_input(at, &problems).iter().for_each(FileFinding::print_message);
         let readable = policy.is_some();
         self.policies.extend(policy);
         readable
@@ -167,7 +167,7 @@ impl ReviewContext {
             }
             offline_review::note_namespace(&document.raw, &key, &mut self.namespaces);
             let problems = problems.iter().filter(|p| !offline_review::is_filled_in(p, &document.raw));
-            let input_findings: Vec<FileFinding<'a>> = problems.map(|p| FileFinding::of_input(at, p)).collect();
+            let input_findings = FileFinding::of_input(at, problems);
             let readable = input_findings.iter().all(|f| f.severity < Severity::Error);
             items.push(ReviewedObject {
                 file: name,

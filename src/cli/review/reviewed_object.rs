@@ -51,13 +51,13 @@ impl<'a> ReviewedObject<'a> {
     /// Adds the findings about what of it does not hold any more.
     pub(super) fn add_stale_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
         let at = FileObject::of(self.file, &self.document, &self.key);
-        self.input_findings.extend(findings.map(|f| FileFinding::of_stored(at, f)));
+        self.input_findings.extend(FileFinding::of_stored(at, findings));
     }
 
     /// Adds the findings about this object and those that it goes with.
     pub(super) fn add_workload_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
         let at = FileObject::of(self.file, &self.document, &self.key);
-        self.input_findings.extend(findings.map(|f| FileFinding::of_workloads(at, f)));
+        self.input_findings.extend(FileFinding::of_workloads(at, findings));
     }
 
     /// What is not decided is not allowed.

@@ -23,13 +23,15 @@ pub(super) struct Faults<'k> {
     most: usize,
     errors: Vec<Finding>,
     others: Vec<Finding>,
+    /// The severities of those, by pointer: a text of megabytes has more faults than can be compared with each of them.
+    listed: BTreeMap<String, Severity>,
     /// The fields of findings over the limit.
     omitted: BTreeMap<(Severity, Reason), BTreeSet<String>>,
 }
 
 impl<'k> Faults<'k> {
     pub(super) fn new(key: &'k ObjectKey, most: usize) -> Self {
-        Self { key, most, errors: Vec::new(), others: Vec::new(), omitted: BTreeMap::new() }
+        Self { key, most, errors: Vec::new(), others: Vec::new(), listed: BTreeMap::new(), omitted: BTreeMap::new() }
     }
 
     /// Adds a finding about the field at the pointer `at`: an API server refuses the object.
@@ -48,20 +50,21 @@ impl<'k> Faults<'k> {
     }
 
     fn push(&mut self, code: Reason, severity: Severity, at: impl Display, message: impl FnOnce() -> String) {
-        let pointer = Some(at.to_string()).filter(|p| !p.is_empty());
+        let at = at.to_string();
         // One finding for one field.
-        let mut all = self.errors.iter().chain(&self.others);
-        if all.any(|f| f.pointer == pointer && f.severity >= severity) {
+        if self.listed.get(&at).is_some_and(|listed| *listed >= severity) {
             return;
         }
         let list = if severity == Severity::Error { &mut self.errors } else { &mut self.others };
         if list.len() < self.most {
+            self.listed.insert(at.clone(), severity);
+            let pointer = Some(at).filter(|p| !p.is_empty());
             list.push(Finding { severity, pointer, ..Finding::new(code, self.key.clone(), message()) });
             return;
         }
         let fields = self.omitted.entry((severity, code)).or_default();
         if fields.len() <= MAX_COUNTED {
-            fields.insert(pointer.unwrap_or_default());
+            fields.insert(at);
         }
     }
 

@@ -221,3 +221,24 @@ fn annotations_and_baselines_of_any_size_are_read() {
         assert!(ran.code == 2 && ran.err.contains(want), "{}", ran.err);
     }
 }
+
+/// Of many things that another Service has, the first are named, each with its line there.
+#[test]
+fn what_many_fields_repeat_is_counted() {
+    let by = |name: &str, first: usize, step: isize| {
+        let port = |i: usize| {
+            let number = first.saturating_add_signed(step * isize::try_from(i).unwrap());
+            format!("  - {{name: p{i}, port: {}, nodePort: {number}}}\n", 1 + i)
+        };
+        let ports: String = (0..150).map(port).collect();
+        format!("apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec:\n  type: NodePort\n  ports:\n{ports}")
+    };
+    let folder = directory(&[("a.yaml", &by("a", 30_000, 1)), ("b.yaml", &by("b", 30_149, -1))]);
+    let ran = lint(folder.path(), &[]);
+    assert_eq!(summary(&ran.out)["errors"], 101);
+    for want in
+        ["a.yaml:156 has the node port 30149/TCP already", "and 50 more claims that other Services have already"]
+    {
+        assert!(ran.out.contains(want), "{want}: {}", ran.out);
+    }
+}

@@ -1,7 +1,6 @@
 //! What an API server would refuse of each object, beside what the rules and the decoder find.
 
-use std::collections::BTreeMap;
-
+use super::repeated_claims;
 use crate::{
     admission::Rule,
     cli::review::{
@@ -9,8 +8,8 @@ use crate::{
         reviewed_input::ReviewedInput,
         reviewed_object::ReviewedObject,
     },
-    engine::reason::{Finding, Reason, Severity},
-    lint::validation::{self, Claim, Validation},
+    engine::reason::{Reason, Severity},
+    lint::validation::{self, Validation},
 };
 
 /// Adds the findings of the validation to every object.
@@ -25,30 +24,7 @@ pub(super) fn add(input: &mut ReviewedInput<'_>) {
             add_to(object);
         }
     }
-    add_claims(&mut input.objects);
-}
-
-/// Adds a finding to each Service that claims what another one of the same cluster has.
-fn add_claims(objects: &mut [ReviewedObject<'_>]) {
-    let mut owners: BTreeMap<(usize, String), usize> = BTreeMap::new();
-    for place in 0..objects.len() {
-        let object = &objects[place];
-        let Some(group) = object.group.filter(|_| object.key.kind == "Service" && object.has_schema) else { continue };
-        for Claim { what, pointer } in validation::claims(&object.document.raw) {
-            let owner = *owners.entry((group, what.clone())).or_insert(place);
-            if owner == place {
-                continue;
-            }
-            let other = &objects[owner];
-            let message =
-                format!("{} at {}:{} has the {what} already", other.key, other.file, other.document.line_of(&pointer));
-            let object = &mut objects[place];
-            let finding =
-                Finding { pointer: Some(pointer), ..Finding::new(Reason::InvalidValue, object.key.clone(), message) };
-            let found = FileFinding::of_input(FileObject::of(object.file, &object.document, &object.key), &finding);
-            object.input_findings.push(found);
-        }
-    }
+    repeated_claims::add(&mut input.objects);
 }
 
 /// What does not fit the mixture of two objects is of no use, until they are apart.
@@ -66,7 +42,7 @@ fn add_to(object: &mut ReviewedObject<'_>) {
         findings.retain(|f| f.code != Reason::UnknownKind);
     }
     object.has_schema = has_schema;
-    let mut found: Vec<FileFinding<'_>> = findings.iter().map(|f| FileFinding::of_input(at, f)).collect();
+    let mut found = FileFinding::of_input(at, &findings);
     found.iter_mut().for_each(refuse);
     let has_ports = found.iter().any(|f| f.code == FindingCode::Reason(Reason::InvalidPort));
     // A selector that is missing selects nothing.
@@ -91,7 +67,7 @@ fn add_to(object: &mut ReviewedObject<'_>) {
             object.input_findings.push(finding);
         }
     }
-    object.input_findings.extend(more.iter().map(|f| FileFinding::of_input(at, f)));
+    object.input_findings.extend(FileFinding::of_input(at, &more));
 }
 
 /// The names and ports of objects of a cluster may date from another release: they are warnings. An API server refuses

@@ -5,6 +5,7 @@ mod junit;
 mod lint_documents;
 mod lint_table;
 mod manifest_checks;
+mod repeated_claims;
 mod suppressions;
 
 use std::io::Write;

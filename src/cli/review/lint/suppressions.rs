@@ -15,9 +15,7 @@ use crate::{
         input_texts::InputTexts,
         messages,
         review::{
-            file_finding::{FileFinding, FileObject, FindingCode},
-            reviewed_input::ReviewedInput,
-            reviewed_object::ReviewedObject,
+            file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject,
             suppression::Suppression,
         },
     },
@@ -152,21 +150,13 @@ fn report(object: &mut ReviewedObject<'_>, faults: &[WaiverFault], more: usize, 
     let wrong = wrong.chain((more > 0).then(|| format!("and {} that cannot hold", counted(more, "more waiver"))));
     let idle = waivers.unused().map(|w| format!("the object has no finding {}", w.code));
     let wrong = wrong.map(|message| (Reason::InvalidWaiver, message));
-    let mut found = wrong.chain(idle.map(|message| (Reason::UnusedWaiver, message))).peekable();
-    if found.peek().is_none() {
-        return;
-    }
-    // All have one place, which takes a pass over the object to find.
     let annotations = Pointer::At("/metadata/annotations");
     let pointer = Some(Pointer::Key(&annotations, IGNORE_ANNOTATION).to_string());
-    let finding = Finding { pointer, ..Finding::new(Reason::InvalidWaiver, object.key.clone(), String::new()) };
-    let place = FileFinding::of_workloads(FileObject::of(object.file, &object.document, &object.key), &finding);
-    object.input_findings.extend(found.map(|(code, message)| FileFinding {
-        code: FindingCode::Reason(code),
-        severity: code.severity(),
-        message,
-        ..place.clone()
-    }));
+    let found = wrong.chain(idle.map(|message| (Reason::UnusedWaiver, message)));
+    let finding =
+        |(code, message)| Finding { pointer: pointer.clone(), ..Finding::new(code, object.key.clone(), message) };
+    let found: Vec<Finding> = found.map(finding).collect();
+    object.add_workload_findings(found.iter());
 }
 
 /// Writes the errors and warnings of a run as a baseline. Returns their number.

@@ -1,0 +1,99 @@
+//! What only one Service of a cluster can have, and several claim: node ports and cluster IPs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    cli::review::{
+        file_finding::{FileFinding, FileObject},
+        reviewed_object::ReviewedObject,
+    },
+    engine::{
+        phrase::counted,
+        reason::{Finding, Reason},
+    },
+    lint::validation::{self, Claim},
+};
+
+/// Most claims of a Service that are reported one by one.
+const MAX_LISTED: usize = 100;
+
+/// The claim of a Service that another one has made before.
+struct RepeatedClaim {
+    claim: Claim,
+    owner: ClaimOwner,
+}
+
+/// The Service that has something, by its place, and the pointer to the field.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct ClaimOwner {
+    place: usize,
+    pointer: String,
+}
+
+/// The claims of one Service that others have made before.
+#[derive(Default)]
+struct RepeatedClaims {
+    listed: Vec<RepeatedClaim>,
+    /// How many more there are.
+    more: usize,
+}
+
+/// Adds a finding to each Service that claims what another one of the same cluster has.
+pub(super) fn add(objects: &mut [ReviewedObject<'_>]) {
+    let repeated = find(objects);
+    let lines = lines_of_owners(objects, repeated.values().flat_map(|claims| &claims.listed));
+    for (place, RepeatedClaims { listed, more }) in repeated {
+        let key = &objects[place].key;
+        let invalid = |message| Finding::new(Reason::InvalidValue, key.clone(), message);
+        let finding = |RepeatedClaim { claim, owner }: RepeatedClaim| {
+            let (other, line) = (&objects[owner.place], lines.get(&owner).copied().unwrap_or_default());
+            let message = format!("{} at {}:{line} has the {} already", other.key, other.file, claim.what);
+            Finding { pointer: Some(claim.pointer), ..invalid(message) }
+        };
+        let uncounted = (more > 0)
+            .then(|| invalid(format!("and {} that other Services have already", counted(more, "more claim"))));
+        let found: Vec<Finding> = listed.into_iter().map(finding).chain(uncounted).collect();
+        let object = &mut objects[place];
+        let at = FileObject::of(object.file, &object.document, &object.key);
+        object.input_findings.extend(FileFinding::of_input(at, &found));
+    }
+}
+
+/// The repeated claims, by the places of the Services.
+fn find(objects: &[ReviewedObject<'_>]) -> BTreeMap<usize, RepeatedClaims> {
+    let mut owners: BTreeMap<(usize, String), ClaimOwner> = BTreeMap::new();
+    let mut repeated: BTreeMap<usize, RepeatedClaims> = BTreeMap::new();
+    for (place, object) in objects.iter().enumerate() {
+        let Some(group) = object.group.filter(|_| object.key.kind == "Service" && object.has_schema) else { continue };
+        for claim in validation::claims(&object.document.raw) {
+            let own = || ClaimOwner { place, pointer: claim.pointer.clone() };
+            let owner = owners.entry((group, claim.what.clone())).or_insert_with(own);
+            if owner.place == place {
+                continue;
+            }
+            let claims = repeated.entry(place).or_default();
+            if claims.listed.len() < MAX_LISTED {
+                claims.listed.push(RepeatedClaim { owner: owner.clone(), claim });
+            } else {
+                claims.more += 1;
+            }
+        }
+    }
+    repeated
+}
+
+/// The lines of what the owners have: each of their documents is read once.
+fn lines_of_owners<'r>(
+    objects: &[ReviewedObject<'_>],
+    repeated: impl Iterator<Item = &'r RepeatedClaim>,
+) -> BTreeMap<ClaimOwner, usize> {
+    let owners: BTreeSet<ClaimOwner> = repeated.map(|claim| claim.owner.clone()).collect();
+    let owners: Vec<ClaimOwner> = owners.into_iter().collect();
+    let mut lines = BTreeMap::new();
+    for of_one in owners.chunk_by(|a, b| a.place == b.place) {
+        let pointers: Vec<&str> = of_one.iter().map(|owner| owner.pointer.as_str()).collect();
+        let found = of_one.first().map(|owner| objects[owner.place].document.lines_of(&pointers));
+        lines.extend(of_one.iter().cloned().zip(found.unwrap_or_default()));
+    }
+    lines
+}

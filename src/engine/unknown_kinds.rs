@@ -1,12 +1,14 @@
 //! Kinds of objects about which nothing is known, and what is therefore not planned.
 
+use std::collections::HashMap;
+
 use crate::{
     engine::{
         plan::plan_recorded,
         record::Recorder,
         state::{Controller, Options, Plan, State},
     },
-    model::{Endpoint, EndpointSlice},
+    model::{Endpoint, EndpointSlice, ObjectRef, Text},
 };
 
 /// The kinds of which an input has no object in the namespace of a Service, though the cluster may have some. Nodes are in
@@ -78,26 +80,41 @@ fn stores_addresses(state: &State<'_>) -> bool {
 /// both come from nodes, which are unknown. A slice that is then equal to the stored one stays as it is.
 fn keep_stored_places(state: &State<'_>, plan: &mut Plan) {
     let slices = &mut plan.endpoint_slices;
+    if slices.create.is_empty() && slices.update.is_empty() {
+        return;
+    }
+    let mut endpoints: HashMap<PodAddress<'_>, &Endpoint, Fast> = HashMap::default();
+    let mut by_name: HashMap<&Text, Vec<&EndpointSlice>, Fast> = HashMap::default();
+    for slice in state.slices {
+        by_name.entry(&slice.meta.name).or_default().push(slice);
+        for endpoint in &slice.endpoints {
+            endpoints.entry(pod_address(endpoint)).or_insert(endpoint);
+        }
+    }
     for slice in slices.create.iter_mut().chain(&mut slices.update) {
         for endpoint in &mut slice.endpoints {
-            let Some(stored) = stored_endpoint(state.slices, endpoint) else { continue };
+            let Some(stored) = endpoints.get(&pod_address(endpoint)).copied() else { continue };
             endpoint.zone = endpoint.zone.take().or_else(|| stored.zone.clone());
             endpoint.hints = endpoint.hints.take().or_else(|| stored.hints.clone());
         }
     }
-    let is_stored = |new: &EndpointSlice| state.slices.iter().any(|old| says_the_same(old, new));
+    let is_stored = |new: &EndpointSlice| {
+        let stored = by_name.get(&new.meta.name).into_iter().flatten();
+        stored.copied().any(|old| says_the_same(old, new))
+    };
     let (same, update): (Vec<_>, Vec<_>) = std::mem::take(&mut slices.update).into_iter().partition(is_stored);
     slices.update = update;
     slices.unchanged.extend(same.into_iter().map(|slice| slice.meta.name));
 }
 
-/// The endpoint of the same pod and address in the stored slices.
-fn stored_endpoint<'a>(slices: &[&'a EndpointSlice], wanted: &Endpoint) -> Option<&'a Endpoint> {
-    let same = |e: &&Endpoint| {
-        e.addresses == wanted.addresses && e.target_ref == wanted.target_ref && e.node_name == wanted.node_name
-    };
-    slices.iter().flat_map(|s| &s.endpoints).find(same)
+/// The addresses, the target and the node of an endpoint.
+type PodAddress<'a> = (&'a [Text], Option<&'a ObjectRef>, Option<&'a Text>);
+
+fn pod_address(endpoint: &Endpoint) -> PodAddress<'_> {
+    (&endpoint.addresses, endpoint.target_ref.as_deref(), endpoint.node_name.as_ref())
 }
+
+type Fast = foldhash::fast::FixedState;
 
 /// Whether a slice and the one that replaces it differ in nothing but the trigger time and the like.
 fn says_the_same(old: &EndpointSlice, new: &EndpointSlice) -> bool {

@@ -33,9 +33,14 @@ pub(crate) fn absent(kinds: &str, namespaces: &[&str]) -> String {
     };
     match namespaces.len() {
         0 => format!("no {kinds} in the input"),
-        1 => format!("no {kinds} of namespace {} in the input", named.concat()),
-        _ => format!("no {kinds} of namespaces {}{more} in the input", named.join(", ")),
+        1 => absent_of(kinds, &format!("namespace {}", named.concat())),
+        _ => absent_of(kinds, &format!("namespaces {}{more}", named.join(", "))),
     }
+}
+
+/// `no Pods of shop/db in the input`: what an input has no object of a kind of.
+pub(crate) fn absent_of(kinds: &str, what: &str) -> String {
+    format!("no {kinds} of {what} in the input")
 }
 
 /// `a`, `a or b`, `a, b or c`: names of which one is meant.

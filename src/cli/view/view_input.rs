@@ -8,7 +8,7 @@ use std::{
 use crate::{
     cli::suggestion::{did_you_mean, nearest},
     engine::{
-        phrase::{absent, counted},
+        phrase::{absent, absent_of, counted},
         plan::selected_pods,
         reason::{Finding, Reason},
         state::{Controller, Options},
@@ -132,16 +132,15 @@ impl<'a> ViewInput<'a> {
                 absent("EndpointSlices", &[])
             } else {
                 let others = others(planned.len() - 1);
-                format!("no EndpointSlices of {}/{}{others} in the input", first.namespace, first.name)
+                absent_of("EndpointSlices", &format!("{}/{}{others}", first.namespace, first.name))
             };
             let message = format!("{absent}; assumed: what the controllers would write");
             add(Reason::Assumed, "EndpointSlice", &message);
         }
         if let Some((namespace, name)) = self.hidden.first() {
             let others = others(self.hidden.len() - 1);
-            let message =
-                format!("the input has no pods of {namespace}/{name}{others}: not checked which endpoints nodes use");
-            add(Reason::NotChecked, "Service", &message);
+            let absent = absent_of("Pods", &format!("{namespace}/{name}{others}"));
+            add(Reason::NotChecked, "Service", &format!("{absent}: not checked which endpoints nodes use"));
         }
         if let Some(message) = self.unknown_of_nodes() {
             add(Reason::NotChecked, "Node", &message);

@@ -6,7 +6,7 @@ use super::{explanation::Cause, focus::Focus, selector_misses, verdicts::Verdict
 use crate::{
     engine::{
         membership,
-        phrase::counted,
+        phrase::{absent_of, counted},
         ports::miss,
         reason::Reason,
         state::{Options, State},
@@ -41,7 +41,7 @@ pub(super) fn of_service(state: &State<'_>, options: &Options, selected: &[&Pod]
         None => out.push(Cause::new(Reason::NoSelector, who_writes(state, service))),
         Some(_) if idle => {}
         Some(_) if focus.unknown.hides_pods_of(state) => {
-            out.push(Cause::new(Reason::NotChecked, "the input has no Pods of its namespace"));
+            out.push(Cause::new(Reason::NotChecked, absent_of("Pods", "its namespace")));
         }
         Some(selector) if !selector.is_empty() && selected.is_empty() => {
             out.extend(match focus.pods {

@@ -86,7 +86,7 @@ fn the_last_line_and_the_exit_code_agree_with_the_findings() {
                 + &service("dns", "selector: {k8s-app: dns}, ports: [{port: 53}]")
                     .replace("name: dns", "name: dns, namespace: kube-system"),
             0,
-            &["info      not-checked  the input has no Pods of its namespace"],
+            &["info      not-checked  no Pods of its namespace in the input"],
             "warning",
         ),
         (

@@ -100,7 +100,7 @@ fn an_explanation_without_pods_or_services_does_not_guess() {
     assert!(pods.out.contains("shop/cart: pods not checked\n"), "{}", pods.out);
     assert!(!pods.out.contains("selector-matches-nothing"), "{}", pods.out);
     let brief = roster_with(&["explain", "-f", "-"], &[], &shop_without("Pod"));
-    let line = "shop/cart       pods not checked  info    not-checked  the input has no Pods of its namespace\n";
+    let line = "shop/cart       pods not checked  info    not-checked  no Pods of its namespace in the input\n";
     assert!(brief.out.contains(line) && !brief.out.contains("selector-matches-nothing"), "{}", brief.out);
     assert_eq!(brief.code, 0);
     let services = roster_with(&["explain", "-f", "-", "-o", "json"], &[], &shop_without("Service"));

@@ -265,7 +265,7 @@ fn pods_that_something_else_makes_are_not_missing() {
     let foreign = "---\napiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: fn, namespace: a}\n\
                    spec: {template: {spec: {containers: [{image: x}]}}}\n";
     let input = [deployment, &service("a", "web"), custom, &service("a", "db"), &service("b", "x"), foreign].concat();
-    let message = "the input has no pods of a/db and 1 other Service: not checked which endpoints nodes use";
+    let message = "no Pods of a/db and 1 other Service in the input: not checked which endpoints nodes use";
     for args in [&["--all-nodes"][..], &["--node", "assumed-node"]] {
         let ran = roster_with(&[&["view", "-f", "-"], args].concat(), &[], &input);
         assert_eq!(ran.code, 0, "{}", ran.out);

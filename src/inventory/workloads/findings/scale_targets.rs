@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{letters::letters, manifests::Manifests, matching::workload_name};
+use super::{
+    letters::{letters, may_be_mistyped},
+    manifests::Manifests,
+    matching::workload_name,
+};
 use crate::{
     engine::reason::{Finding, Reason},
     inventory::workloads::{autoscaler::Autoscaler, workload::Workload},
@@ -48,8 +52,7 @@ fn check_target(autoscaler: &Autoscaler, by_kind: &Names<'_>, by_name: &Names<'_
         ("apiVersion", message)
     } else {
         let of_kind = alike.iter().take(MAX_COMPARED).min_by_key(|w| letters(&w.name, &target.name));
-        let few = 2.min(target.name.len() / 2);
-        let is_typo = |w: &&&Workload| letters(&w.name, &target.name) <= few;
+        let is_typo = |w: &&&Workload| may_be_mistyped(&w.name, &target.name);
         // Rather a workload of the name than a name that is far away.
         let nearest = of_kind.filter(is_typo).or(of_name.first()).or(of_kind)?;
         let message = format!(

@@ -331,7 +331,7 @@ fn autoscalers_name_workloads_of_the_manifests() {
         (kind, name, spec(json!({"app": name}), more))
     };
     let all = || {
-        let sets = [workload("StatefulSet", "db"), workload("StatefulSet", "pai")];
+        let sets = [workload("StatefulSet", "db"), workload("DaemonSet", "pai")];
         [workload("Deployment", "web"), workload("Deployment", "api")].into_iter().chain(sets).collect::<Vec<_>>()
     };
     for (scaler, want) in [

@@ -38,7 +38,7 @@ pub(super) fn is_opaque(key: &str) -> bool {
 }
 
 /// The labels with its name that a Job gives all of its pods.
-pub(super) fn job_labels<'a>(workload: &'a Workload) -> impl Iterator<Item = (&'a str, &'a str)> {
+pub(super) fn job_labels(workload: &Workload) -> impl Iterator<Item = (&str, &str)> {
     let adds = matches!(&workload.controller, WorkloadController::Job(job) if !job.manual_selector);
     keys::JOB_NAMES.into_iter().filter(move |_| adds).map(|key| (key, workload.name.as_str()))
 }

@@ -54,7 +54,7 @@ impl<'a> SelectingServices<'a> {
 }
 
 /// The labels that all pods of a workload have, with its namespace.
-fn labels_of<'a>(workload: &'a Workload) -> impl Iterator<Item = NamespaceLabel<'a>> {
+fn labels_of(workload: &Workload) -> impl Iterator<Item = NamespaceLabel<'_>> {
     let of_template = workload.template.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     of_template.chain(job_labels(workload)).map(move |(key, value)| (workload.namespace.as_str(), key, value))
 }

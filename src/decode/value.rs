@@ -19,7 +19,6 @@ use super::{
 use crate::engine::reason::Reason;
 use crate::model::json::message::message;
 use crate::model::json::pointer::Pointer;
-use crate::model::json::raw::text_of;
 
 /// A field that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,7 +226,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for StructVisitor<'de, '_, V> {
         let Self { of, fields, visitor } = self;
         let mut found: Vec<Option<&'de RawValue>> = vec![None; fields.len()];
         while let Some(key) = map.next_key::<&'de RawValue>()? {
-            let name = text_of(key).unwrap_or_default();
+            let OwnedKey(name) = serde_json::from_str(key.get()).map_err(|e| A::Error::custom(message(&e)))?;
             let Some(i) = fields.iter().position(|f| *f == name) else {
                 map.next_value::<IgnoredAny>()?;
                 continue;

@@ -169,7 +169,8 @@ impl<'de> Visitor<'de> for RepeatSearch<'_, '_, '_> {
         let Self { at, repeats } = self;
         let mut members = Vec::new();
         while let Some(key) = map.next_key::<&'de RawValue>()? {
-            let name = text_of(key).unwrap_or_default();
+            // A key that has half a character has no text.
+            let name = text_of(key).unwrap_or_else(|| key.get().into());
             members.push((name.clone(), repeats.offset(key)));
             map.next_value_seed(RepeatSearch { at: Pointer::Key(&at, &name), repeats: &mut *repeats })?;
         }
@@ -192,8 +193,9 @@ mod tests {
             ("{\"a\":\n [1],\n\"a\":3}", Some(("{    \n     \n\"a\":3}", vec!["/a 12"]))),
             (r#"{"a":1,"\u0061":"é","a":3}"#, Some((r#"{                    "a":3}"#, vec!["/a 7", "/a 21"]))),
             (r#"[{"x/y":{"k":"é","k":2}}]"#, Some((r#"[{"x/y":{         "k":2}}]"#, vec!["/0/x~1y/k 18"]))),
+            (r#"{"\ud800":1,"\ud801":2}"#, None),
             // What is replaced does not repeat anything.
-            (r#"{"m":{"k":1,"k":2},"m":{"k":3}}"#, Some((r#"{                   "m":{"k":3}}"#, vec!["/m 19"]))),
+            (r#"{"m":{"k":1,"k":2},"m":{"k":3}}"#, Some((r#"{                  "m":{"k":3}}"#, vec!["/m 19"]))),
         ] {
             let single = SingleKeys::of(text);
             let shown = single.as_ref().map(|single| {

@@ -1,6 +1,9 @@
 //! The bytes of an input: decompressed, limited, and with their format detected.
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    path::Path,
+};
 
 use flate2::read::MultiGzDecoder;
 use serde::de::IgnoredAny;
@@ -148,8 +151,9 @@ fn begins_as_json(start: &[u8]) -> bool {
 /// Whether a text that begins with a bracket is YAML.
 fn is_flow_style(start: &[u8], whole: bool, name: &str) -> bool {
     let name = name.strip_suffix(".gz").unwrap_or(name);
+    let extension = Path::new(name).extension().unwrap_or_default();
     // What is wrong with JSON is reported in its words.
-    if name.ends_with(".json") {
+    if extension == "json" {
         return false;
     }
     // The last character may be incomplete.
@@ -158,7 +162,7 @@ fn is_flow_style(start: &[u8], whole: bool, name: &str) -> bool {
         Some(_) => Err(error),
     });
     let Ok(text) = valid else { return false };
-    let is_named_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+    let is_named_yaml = extension == "yaml" || extension == "yml";
     !text.contains('\0')
         && has_yaml(text.strip_prefix('\u{feff}').unwrap_or(text))
         && (is_named_yaml || whole && yaml_as_json(text, name).is_ok())

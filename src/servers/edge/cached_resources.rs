@@ -5,3 +5,6 @@ use crate::model::Resource;
 /// The resources that are cached.
 pub(super) const CACHED: [Resource; 5] =
     [Resource::Service, Resource::Endpoints, Resource::EndpointSlice, Resource::Node, Resource::Namespace];
+
+/// The resources with endpoints.
+pub(super) const WITH_ENDPOINTS: [Resource; 2] = [Resource::Endpoints, Resource::EndpointSlice];

@@ -17,11 +17,14 @@ use super::{
     scheme::NodeHealth,
     selection::Selection,
     state_record::StateRecord,
-    upstream_event::UpstreamEvent,
+    upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
     watch_cache::{EventBatch, VersionedObject, WatchCache},
 };
-use crate::model::{Pod, Resource};
+use crate::{
+    engine::reason::Reason,
+    model::{Pod, Resource},
+};
 
 /// What clients read. One lock keeps events in the order of their versions.
 #[derive(Debug)]
@@ -57,6 +60,11 @@ impl EdgeCache {
     /// Takes an event of the API server.
     pub(super) fn apply(&self, event: UpstreamEvent) {
         self.update(|node| node.apply(event));
+    }
+
+    /// The object with the text that is held already, if it is the same: a list that is read does not need the memory twice.
+    pub(super) fn share(&self, object: UpstreamObject) -> UpstreamObject {
+        self.read().node.share(object)
     }
 
     /// Takes the pods of the own node.
@@ -166,6 +174,11 @@ impl EdgeCache {
     /// The number of objects of a resource.
     pub(super) fn count(&self, resource: Resource) -> usize {
         self.read().caches.get(&resource).map_or(0, WatchCache::len)
+    }
+
+    /// How many endpoints in objects of a resource clients do not see, for each reason.
+    pub(super) fn removals(&self, resource: Resource) -> BTreeMap<Reason, u64> {
+        self.read().caches.get(&resource).map(WatchCache::removals).unwrap_or_default()
     }
 
     // A panic of a writer leaves at worst an object without its event: that of a decision that failed.

@@ -82,6 +82,8 @@ impl EndpointLists {
             Resource::Endpoints => lists.write_subsets(members.get("subsets"), out)?,
             _ => return Ok(None),
         }
+        lists.lists.shrink_to_fit();
+        lists.endpoints.shrink_to_fit();
         Ok(Some(lists))
     }
 

@@ -1,10 +1,13 @@
 //! Which endpoints of an object a scheme leaves: what the view of the node decides about.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{endpoint_lists::RawEndpoint, raw_object::RawObject};
 use crate::{
-    engine::view::{EndpointObject, EndpointPlace},
+    engine::{
+        reason::Reason,
+        view::{EndpointObject, EndpointPlace, PrunedObject},
+    },
     model::{ObjectKey, ObjectMeta, Resource, Text, names},
 };
 
@@ -17,6 +20,24 @@ pub(super) struct EndpointSelection {
     removed: Vec<bool>,
     /// The endpoint that replaces all of them.
     replacement: Option<(Text, i32)>,
+    removals: Removals,
+}
+
+/// How many endpoints were removed for each reason, in the order of the reasons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Removals(Box<[(Reason, u32)]>);
+
+impl Removals {
+    /// Counts reasons.
+    pub(super) fn of(reasons: impl Iterator<Item = Reason>) -> Self {
+        let mut counts = BTreeMap::<Reason, u32>::new();
+        reasons.for_each(|reason| *counts.entry(reason).or_default() += 1);
+        Self(counts.into_iter().collect())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Reason, u32)> {
+        self.0.iter().copied()
+    }
 }
 
 /// Which endpoints of an object are served.
@@ -36,7 +57,18 @@ pub(super) enum ServedEndpoints {
 impl EndpointSelection {
     /// All endpoints of an object.
     pub(super) fn all(resource: Resource, raw: Arc<RawObject>) -> Self {
-        Self { resource, raw, removed: Vec::new(), replacement: None }
+        Self { resource, raw, removed: Vec::new(), replacement: None, removals: Removals::default() }
+    }
+
+    /// What a scheme left of an object.
+    pub(super) fn left_of(pruned: PrunedObject<Self>) -> Self {
+        let removals = Removals::of(pruned.removed.iter().map(|endpoint| endpoint.reason));
+        Self { removals, ..pruned.object }
+    }
+
+    /// Why endpoints were removed.
+    pub(super) fn take_removals(&mut self) -> Removals {
+        std::mem::take(&mut self.removals)
     }
 
     /// The endpoints that are served.

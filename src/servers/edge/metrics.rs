@@ -9,7 +9,12 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::{cached_resources::CACHED, edge_cache::EdgeCache, event_ring::WatchEventType, watch_slots::WatchSlots};
+use super::{
+    cached_resources::{CACHED, WITH_ENDPOINTS},
+    edge_cache::EdgeCache,
+    event_ring::WatchEventType,
+    watch_slots::WatchSlots,
+};
 use crate::{kube_api::WatchMetrics, model::Resource};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -73,6 +78,46 @@ impl Collector for EdgeCounts {
             let count = ConstGauge::new(i64::try_from(self.cache.count(resource)).unwrap_or(i64::MAX));
             count.encode(objects.encode_family(&[("kind", resource.plural())])?)?;
         }
+        let mut removed = encoder.encode_descriptor(
+            "roster_edge_removed_endpoints",
+            "Endpoints that the scheme hides from clients of this node, by the code of the reason",
+            None,
+            watches.metric_type(),
+        )?;
+        for resource in WITH_ENDPOINTS {
+            for (reason, count) in self.cache.removals(resource) {
+                let count = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
+                count.encode(removed.encode_family(&[("kind", resource.plural()), ("reason", reason.code())])?)?;
+            }
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::encoding::text::encode_registry;
+
+    use super::*;
+    use crate::servers::edge::{scheme::EdgeScheme, tests::TestedEdge};
+
+    #[test]
+    fn what_clients_do_not_see_is_counted_by_its_reason() {
+        let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+        let mut registry = Registry::default();
+        EdgeMetrics::default().register(&mut registry, edge.cache.clone(), edge.slots.clone());
+        let removed = || {
+            let mut text = String::new();
+            encode_registry(&mut text, &registry).unwrap();
+            let lines = text.lines().filter(|line| line.starts_with("roster_edge_removed_endpoints"));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let line = |kind: &str, reason: &str, count: u32| {
+            format!(r#"roster_edge_removed_endpoints{{kind="{kind}",reason="{reason}"}} {count}"#)
+        };
+        assert_eq!(removed(), [line("endpointslices", "topology-label-differs", 1)]);
+        // The text that clients see stays: the reason is another one.
+        edge.delete(Resource::Node, "far");
+        assert_eq!(removed(), [line("endpointslices", "endpoint-node-unknown", 1)]);
     }
 }

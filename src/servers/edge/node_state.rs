@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    cached_resources::WITH_ENDPOINTS,
     endpoint_selection::EndpointSelection,
     label_readers::LabelReaders,
     overlay::{Overlay, OverlayPhase},
@@ -19,9 +20,6 @@ use crate::{
     engine::{membership, view::KeyOrder},
     model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
 };
-
-/// The resources with endpoints.
-const WITH_ENDPOINTS: [Resource; 2] = [Resource::Endpoints, Resource::EndpointSlice];
 
 /// What clients see of an object from now on.
 #[derive(Debug)]
@@ -49,7 +47,7 @@ pub(super) struct NodeState {
     around: Surroundings,
     objects: BTreeMap<Resource, BTreeMap<ObjectName, Arc<RawObject>>>,
     /// Of every Service, what a scheme reads.
-    services: BTreeMap<ObjectName, Service>,
+    services: BTreeMap<ObjectName, Box<Service>>,
     /// The slices of each Service, by the label that names it.
     slices: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
     readers: LabelReaders,
@@ -227,6 +225,17 @@ impl NodeState {
         }
     }
 
+    /// The object with the text that is held already, if it is the same.
+    pub(super) fn share(&self, mut object: UpstreamObject) -> UpstreamObject {
+        if let HeldPart::Text(raw) = &mut object.held
+            && let Some(held) = self.objects.get(&object.resource).and_then(|objects| objects.get(&object.name))
+            && held.text == raw.text
+        {
+            raw.clone_from(held);
+        }
+        object
+    }
+
     fn put(&mut self, object: UpstreamObject, affected: &mut Affected) {
         let record = StateRecord::Put(object.clone());
         if self.hold(object, affected) {
@@ -288,7 +297,7 @@ impl NodeState {
     /// Holds the text of an object; whether it is another one than before.
     fn store(&mut self, resource: Resource, name: &ObjectName, raw: Arc<RawObject>, affected: &mut Affected) -> bool {
         let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
-        if before.is_some_and(|before| before.text == raw.text) {
+        if before.is_some_and(|before| Arc::ptr_eq(before, &raw) || before.text == raw.text) {
             // Only its version changed. The text that is held already is the one that clients are served.
             return false;
         }
@@ -297,7 +306,7 @@ impl NodeState {
         if resource == Resource::Service {
             let service = read_service(&raw);
             self.readers.set(name, self.scheme.node_labels(&service));
-            self.services.insert(name.clone(), service);
+            self.services.insert(name.clone(), Box::new(service));
         }
         if let Some(service) = service_of_slice(resource, &raw) {
             self.slices.entry(service.clone()).or_default().insert(name.clone());
@@ -411,7 +420,12 @@ impl NodeState {
                 let overlaid = self.overlay.lay(&service, text.as_deref(), resource, all, &self.around);
                 let gone = overlaid.gone.into_iter();
                 changes.extend(gone.map(|name| ServedChange { resource, name, object: None }));
-                self.decide_endpoints(resource, overlaid.objects, self.services.get(&service), &mut changes);
+                self.decide_endpoints(
+                    resource,
+                    overlaid.objects,
+                    self.services.get(&service).map(Box::as_ref),
+                    &mut changes,
+                );
             }
         }
         for (resource, name) in objects {
@@ -457,7 +471,7 @@ impl NodeState {
         let resource = Resource::Service;
         let is_hidden = |service: &Service| self.scheme.hides(service, &self.around);
         let raw = self.objects.get(&resource).and_then(|services| services.get(name));
-        let seen = raw.filter(|_| !self.services.get(name).is_some_and(is_hidden));
+        let seen = raw.filter(|_| !self.services.get(name).is_some_and(|service| is_hidden(service)));
         let object = seen.map(|raw| ServedObject::whole(resource, raw.clone()));
         ServedChange { resource, name: name.clone(), object }
     }

@@ -1,6 +1,6 @@
 //! Tests of the state of a node: what clients see after each event, and which events they get.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::{
     raw_object::ObjectName,
     scheme::{EdgeScheme, NodeHealth},
     selection::Selection,
-    upstream_event::{UpstreamEvent, UpstreamObject},
+    upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},
     versions::Versions,
     watch_cache::WatchCache,
 };
@@ -441,4 +441,14 @@ fn a_list_of_what_is_known_already_decides_nothing() {
     newer["metadata"]["resourceVersion"] = "7".into();
     tested.take(UpstreamEvent::Replace(Resource::Endpoints, vec![read(&again), read(&newer)]));
     assert_eq!((tested.decisions, tested.events()), (0, Vec::new()));
+}
+
+#[test]
+fn a_list_shares_the_texts_that_are_held_already() {
+    let tested = regions();
+    for (address, is_shared) in [("127.0.2.1", true), ("127.0.2.9", false)] {
+        let listed = endpoints("no-region", &[(address, OWN), ("127.0.2.2", "node-1"), ("127.0.2.3", "node-2")]);
+        let HeldPart::Text(raw) = tested.state.share(read(&listed)).held else { panic!("{listed}") };
+        assert_eq!(Arc::strong_count(&raw) > 1, is_shared, "{address}");
+    }
 }

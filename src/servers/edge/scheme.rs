@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::endpoint_selection::EndpointSelection;
 use crate::{
-    engine::view::{GridView, KeyOrder, POOL_OF_NODE, PrunedObject, TopologyKeys, Viewpoint, YurtView},
+    engine::view::{GridView, KeyOrder, POOL_OF_NODE, TopologyKeys, Viewpoint, YurtView},
     model::{NodePool, Nodes, Resource, Service, Text},
 };
 
@@ -60,7 +60,7 @@ impl EdgeScheme {
         objects: Vec<EndpointSelection>,
         around: &Surroundings,
     ) -> Vec<EndpointSelection> {
-        let left = |pruned: PrunedObject<EndpointSelection>| pruned.object;
+        let left = EndpointSelection::left_of;
         match self {
             Self::KubeProxy => objects,
             Self::SuperEdge => {

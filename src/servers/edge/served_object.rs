@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     endpoint_lists::EndpointLists,
-    endpoint_selection::{EndpointSelection, ServedEndpoints},
+    endpoint_selection::{EndpointSelection, Removals, ServedEndpoints},
     raw_object::{ObjectName, RawObject, ServiceFields},
 };
 use crate::model::{Labels, Resource};
@@ -21,18 +21,24 @@ pub(super) struct ServedObject {
     resource: Resource,
     raw: Arc<RawObject>,
     served: ServedEndpoints,
+    removals: Removals,
 }
 
 impl ServedObject {
     /// The whole object.
     pub(super) fn whole(resource: Resource, raw: Arc<RawObject>) -> Self {
-        Self { resource, raw, served: ServedEndpoints::All }
+        Self { resource, raw, served: ServedEndpoints::All, removals: Removals::default() }
     }
 
     /// What is left of an object with endpoints.
-    pub(super) fn of(selection: EndpointSelection) -> Self {
-        let (resource, raw) = (selection.resource, selection.raw.clone());
-        Self { resource, raw, served: selection.served() }
+    pub(super) fn of(mut selection: EndpointSelection) -> Self {
+        let (resource, raw, removals) = (selection.resource, selection.raw.clone(), selection.take_removals());
+        Self { resource, raw, served: selection.served(), removals }
+    }
+
+    /// Why endpoints were removed.
+    pub(super) fn removals(&self) -> &Removals {
+        &self.removals
     }
 
     pub(super) fn name(&self) -> ObjectName {

@@ -25,6 +25,7 @@ use super::{
     metrics::EdgeMetrics,
     node_state::NodeState,
     proxy::Proxy,
+    raw_object::ObjectName,
     scheme::EdgeScheme,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
@@ -113,6 +114,11 @@ impl TestedEdge {
     pub(super) fn put(&self, object: &Value) {
         let resource = Resource::ALL.iter().find(|r| object["kind"] == r.kind()).copied().unwrap();
         self.cache.apply(UpstreamEvent::Apply(read(resource, object)));
+    }
+
+    /// Deletes a cluster-scoped object.
+    pub(super) fn delete(&self, resource: Resource, name: &str) {
+        self.cache.apply(UpstreamEvent::Delete(resource, ObjectName::new("", name)));
     }
 
     async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Response<Body> {

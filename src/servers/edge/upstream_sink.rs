@@ -40,6 +40,8 @@ impl Sink for UpstreamSink {
 
     fn row(&self, object: ObjectText, _: Option<&Self::Row>) -> Self::Row {
         UpstreamObject::read(self.resource, &object.0, &self.node)
+            // A list has all objects again, most of them as they are held.
+            .map(|object| self.cache.share(object))
             .inspect_err(|error| tracing::warn!(resource = self.resource.plural(), %error, "an object cannot be read"))
             .ok()
     }

@@ -9,6 +9,7 @@ use super::{
     served_object::ServedObject,
     versions::Versions,
 };
+use crate::engine::reason::Reason;
 
 /// The objects of a resource, each with the version of its last change. Every change of what clients see is one event
 /// with a version of its own; whatever leaves the text as it is makes no event.
@@ -39,7 +40,14 @@ impl WatchCache {
         let before = self.objects.get(&name).map(|versioned| versioned.object.clone());
         let after = match (&before, object) {
             (None, None) => return false,
-            (Some(before), Some(object)) if before.is_same(&object) => return false,
+            (Some(before), Some(object)) if before.is_same(&object) => {
+                if before.removals() != object.removals()
+                    && let Some(versioned) = self.objects.get_mut(&name)
+                {
+                    versioned.object = Arc::new(object);
+                }
+                return false;
+            }
             (_, object) => object.map(Arc::new),
         };
         let version = versions.next();
@@ -92,6 +100,15 @@ impl WatchCache {
             events.extend(event.of(selection));
         }
         Ok(EventBatch { events, version: now })
+    }
+
+    /// How many endpoints of these objects clients do not see, for each reason.
+    pub(super) fn removals(&self) -> BTreeMap<Reason, u64> {
+        let mut sums = BTreeMap::new();
+        for (reason, count) in self.objects.values().flat_map(|versioned| versioned.object.removals().iter()) {
+            *sums.entry(reason).or_default() += u64::from(count);
+        }
+        sums
     }
 
     pub(super) fn len(&self) -> usize {

@@ -195,12 +195,12 @@ impl NodeState {
         let own = self.objects.get(&Resource::Node).and_then(|nodes| nodes.values().next());
         let cluster_scoped = |name: &Text| ObjectName::new(Text::default(), name.clone());
         let pools = self.around.pools.values().map(|pool| {
-            let held = HeldPart::Pool(pool.clone());
+            let held = HeldPart::Pool(Box::new(pool.clone()));
             UpstreamObject { resource: Resource::NodePool, name: cluster_scoped(&pool.name), held }
         });
         let nodes = self.around.nodes.iter().map(|node| {
             let own = own.filter(|_| node.name == self.around.node).cloned();
-            let held = HeldPart::Node(node.clone(), own);
+            let held = HeldPart::Node(Box::new(node.clone()), own);
             UpstreamObject { resource: Resource::Node, name: cluster_scoped(&node.name), held }
         });
         let rest = self.objects.iter().filter(|(resource, _)| **resource != Resource::Node);
@@ -248,7 +248,7 @@ impl NodeState {
         let UpstreamObject { resource, name, held } = object;
         match held {
             HeldPart::Pool(pool) => {
-                let before = self.around.pools.insert(pool.name.clone(), pool);
+                let before = self.around.pools.insert(pool.name.clone(), *pool);
                 let is_changed = before.as_ref() != self.around.pools.get(&name.name);
                 if is_changed {
                     self.pool_changed(&name.name, affected);
@@ -261,7 +261,7 @@ impl NodeState {
                 let is_changed = before.as_ref() != Some(&node.labels);
                 if is_changed {
                     let (of_node, after) = (node.name.clone(), node.labels.clone());
-                    self.around.nodes.insert(node);
+                    self.around.nodes.insert(*node);
                     self.node_changed(&of_node, before.as_ref(), Some(&after), affected);
                 }
                 is_changed || is_text_changed

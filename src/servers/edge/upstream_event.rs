@@ -32,8 +32,8 @@ pub(super) enum HeldPart {
     /// All of it.
     Text(Arc<RawObject>),
     /// The labels of a node, and all of it where it is the own node.
-    Node(Node, Option<Arc<RawObject>>),
-    Pool(NodePool),
+    Node(Box<Node>, Option<Arc<RawObject>>),
+    Pool(Box<NodePool>),
 }
 
 impl UpstreamObject {
@@ -41,10 +41,12 @@ impl UpstreamObject {
     pub(super) fn text(&self) -> Cow<'_, str> {
         match &self.held {
             HeldPart::Text(raw) | HeldPart::Node(_, Some(raw)) => Cow::Borrowed(&raw.text),
-            HeldPart::Node(Node { name, labels, .. }, None) => {
+            HeldPart::Node(node, None) => {
+                let Node { name, labels, .. } = node.as_ref();
                 Cow::Owned(json!({ "metadata": { "name": name, "labels": labels } }).to_string())
             }
-            HeldPart::Pool(NodePool { name, nodes }) => {
+            HeldPart::Pool(pool) => {
+                let NodePool { name, nodes } = pool.as_ref();
                 Cow::Owned(json!({ "metadata": { "name": name }, "status": { "nodes": nodes } }).to_string())
             }
         }
@@ -53,7 +55,7 @@ impl UpstreamObject {
     /// Reads an object. `node` is the name of the own node.
     pub(super) fn read(resource: Resource, text: &str, node: &str) -> Result<Self, MalformedObject> {
         if resource == Resource::NodePool {
-            let pool: NodePool = serde_json::from_str(text).map_err(|e| MalformedObject(e.to_string()))?;
+            let pool: Box<NodePool> = serde_json::from_str(text).map_err(|e| MalformedObject(e.to_string()))?;
             let name = ObjectName::new(Text::default(), pool.name.clone());
             return Ok(Self { resource, name, held: HeldPart::Pool(pool) });
         }
@@ -63,7 +65,7 @@ impl UpstreamObject {
             let labels = raw.labels().clone();
             let is_own = name.name == node;
             let own = is_own.then(|| Arc::new(raw));
-            HeldPart::Node(Node { name: name.name.clone(), labels, ..Node::default() }, own)
+            HeldPart::Node(Box::new(Node { name: name.name.clone(), labels, ..Node::default() }), own)
         } else {
             HeldPart::Text(Arc::new(raw))
         };

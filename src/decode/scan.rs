@@ -20,7 +20,8 @@ pub(super) struct Scan {
 impl Scan {
     /// Continues with `bytes`, which follow those of the last call. Returns the offset after the closing bracket.
     pub(super) fn end(&mut self, bytes: &[u8]) -> Option<usize> {
-        let (blocks, tail) = bytes.as_chunks::<64>();
+        let blocks = bytes.as_chunks::<16>().0.as_chunks::<4>().0;
+        let tail = &bytes[blocks.len() * 64..];
         for (i, block) in blocks.iter().enumerate() {
             if let Some(end) = self.block(block) {
                 return Some(i * 64 + end);
@@ -30,7 +31,7 @@ impl Scan {
     }
 
     #[inline]
-    fn block(&mut self, bytes: &[u8; 64]) -> Option<usize> {
+    fn block(&mut self, bytes: &[[u8; 16]; 4]) -> Option<usize> {
         let block = Block::new(bytes);
         let escaped = self.escaped(block.mask(b'\\'));
         let quotes = block.mask(b'"') & !escaped;
@@ -101,28 +102,29 @@ impl Scan {
     }
 }
 
-/// 64 bytes in vectors.
+/// 64 bytes in vectors. Its functions name the vectors one by one: methods of arrays are not always inlined.
 #[derive(Clone, Copy)]
 struct Block([u8x16; 4]);
 
 impl Block {
     #[inline]
-    fn new(bytes: &[u8; 64]) -> Self {
-        let part = |i: usize| u8x16::new(std::array::from_fn(|j| bytes[16 * i + j]));
-        Self([part(0), part(1), part(2), part(3)])
+    fn new([a, b, c, d]: &[[u8; 16]; 4]) -> Self {
+        Self([u8x16::new(*a), u8x16::new(*b), u8x16::new(*c), u8x16::new(*d)])
     }
 
     /// Sets a bit of each byte.
     #[inline]
     fn with(self, bit: u8) -> Self {
-        Self(self.0.map(|part| part | u8x16::splat(bit)))
+        let ([a, b, c, d], bit) = (self.0, u8x16::splat(bit));
+        Self([a | bit, b | bit, c | bit, d | bit])
     }
 
     /// Bit `i` tells whether byte `i` is this one.
     #[inline]
     fn mask(self, byte: u8) -> u64 {
-        let [a, b, c, d] = self.0.map(|part| u64::from(part.simd_eq(u8x16::splat(byte)).to_bitmask()));
-        a | b << 16 | c << 32 | d << 48
+        let ([a, b, c, d], byte) = (self.0, u8x16::splat(byte));
+        let bits = |part: u8x16| u64::from(part.simd_eq(byte).to_bitmask());
+        bits(a) | bits(b) << 16 | bits(c) << 32 | bits(d) << 48
     }
 }
 

@@ -30,6 +30,7 @@ mod stream;
 mod strict;
 #[cfg(test)]
 mod tests;
+mod unread_pods;
 mod utf16;
 mod value;
 #[cfg(test)]

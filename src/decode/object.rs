@@ -11,6 +11,7 @@ use super::{
     error::{DecodeError, DecodeReason},
     kind::{InputKind, TypeMeta},
     position::Position,
+    unread_pods::unread_pods,
     value::{self, FieldFault, Reading},
 };
 use crate::model::json::pointer::Pointer;
@@ -18,7 +19,7 @@ use crate::{
     engine::reason::{Finding, Reason},
     inventory::{
         AnyObject, Findings, Interner, Inventory, Targets, check,
-        workloads::{Autoscaler, Workload},
+        workloads::{Autoscaler, UnreadObject, Workload},
     },
     model::{
         EndpointSlice, Endpoints, HeapSize, Labels, Node, NodePool, ObjectKey, Pod, Resource, ResourceScope, Service,
@@ -87,7 +88,7 @@ pub(super) fn add(
         let charge = ObjectCharge { before, budget };
         keep(object, text, place.pointer, &place.defaults, charge, interner, into)
     } else {
-        let recorded = record_unreadable(kind, text, &place.defaults, into);
+        let recorded = record_unreadable(meta, text, &place.defaults, into);
         budget.settle(before, || Some(recorded))
     };
     kept.map_err(|reason| (place.at)().error(place.input, reason))
@@ -109,10 +110,11 @@ pub(super) fn report(
     Ok(())
 }
 
-/// Records the Service of an object that cannot be read. Returns the memory that the record takes.
-fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into: &mut Inventory) -> usize {
+/// Records an object that cannot be read, and its Service. Returns the memory that the record takes.
+fn record_unreadable(meta: &TypeMeta, text: &str, defaults: &Defaults<'_>, into: &mut Inventory) -> usize {
+    let of_object = record_unread(meta, text, defaults, into).unwrap_or_default();
     let named = named(text);
-    let service = match kind {
+    let service = match meta.kind() {
         InputKind::Service | InputKind::Endpoints => plain(named.name),
         InputKind::EndpointSlice | InputKind::EndpointSliceBeta => {
             let labels: Labels = named.labels.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
@@ -124,16 +126,25 @@ fn record_unreadable(kind: InputKind, text: &str, defaults: &Defaults<'_>, into:
         | InputKind::Autoscaler
         | InputKind::NodePool
         | InputKind::List
-        | InputKind::Other => return 0,
+        | InputKind::Other => return of_object,
     };
     if service.is_empty() {
-        return 0;
+        return of_object;
     }
     let record = (placed(plain(named.namespace), defaults), service);
     // A node of the set is half full.
     let size = 2 * size_of_val(&record) + record.heap_size();
     into.cannot_read(record.0, record.1);
-    size
+    of_object + size
+}
+
+/// Records that an object cannot be read, and what is known of its pods. Returns the memory that the record takes; `None` if
+/// nothing asks whether it exists.
+fn record_unread(meta: &TypeMeta, text: &str, defaults: &Defaults<'_>, into: &mut Inventory) -> Option<usize> {
+    let pods = unread_pods(meta, text)?;
+    let mut key = ObjectKey { kind: shortened(&meta.kind).into(), ..name(text) };
+    key.namespace = placed(key.namespace, defaults);
+    Some(into.unread.add(UnreadObject { key, pods }))
 }
 
 /// What was charged for an object: everything since `before`.
@@ -273,12 +284,20 @@ fn skip(
     let _ = context.budget.settle(before, || Some(0));
     let why = match (reading.value, meta.kind()) {
         (None, _) => reading.faults.pop().map(|f| f.why).unwrap_or_default(),
-        (Some(_), _) if meta.kind.is_empty() => "the field `kind` is missing".to_owned(),
+        (Some(_), _) if meta.kind.is_empty() => {
+            let kept = context.budget.keep(record_unread(meta, text, &place.defaults, into).unwrap_or_default());
+            kept.map_err(|reason| (place.at)().error(place.input, reason))?;
+            "the field `kind` is missing".to_owned()
+        }
         (Some(SkippedObject { items: Some(_) }), InputKind::List) => "items is not a list".to_owned(),
         (Some(_), InputKind::List) => return Ok(()),
         (Some(_), _) => {
             into.ignore(full_kind(meta));
-            if may_have_pods(meta.group(), &meta.kind) {
+            let unread = (!meta.is_custom()).then(|| record_unread(meta, text, &place.defaults, into)).flatten();
+            if let Some(size) = unread {
+                let kept = context.budget.keep(size);
+                kept.map_err(|reason| (place.at)().error(place.input, reason))?;
+            } else if may_have_pods(meta.group(), &meta.kind) {
                 let size = record_custom_resource(text, meta, &place.defaults, into);
                 let kept = context.budget.keep(size);
                 kept.map_err(|reason| (place.at)().error(place.input, reason))?;

@@ -1,6 +1,6 @@
 //! Parts of sentences in messages.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// `1 pod`, `2 pods`: a number of things.
 pub(crate) fn counted(n: usize, thing: &str) -> String {
@@ -69,6 +69,13 @@ pub(crate) fn clip(text: &str) -> &str {
     }
 }
 
+/// The key or value of a label for a message: in quotes unless it has only the characters of labels, because a space at its
+/// end cannot be seen.
+pub(crate) fn label_text(text: &str) -> Cow<'_, str> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
+    if !text.is_empty() && text.bytes().all(is_plain) { Cow::Borrowed(text) } else { Cow::Owned(format!("{text:?}")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +84,19 @@ mod tests {
     fn alternatives_are_named() {
         for (names, want) in [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a or b"), (&["a", "b", "c"], "a, b or c")] {
             assert_eq!(any_of(names), want);
+        }
+    }
+
+    #[test]
+    fn labels_are_quoted_where_they_are_not_plain() {
+        for (text, want) in [
+            ("web", "web"),
+            ("example.com/a_b-c", "example.com/a_b-c"),
+            ("web ", "\"web \""),
+            ("", "\"\""),
+            ("ü", "\"ü\""),
+        ] {
+            assert_eq!(label_text(text), want);
         }
     }
 

@@ -235,7 +235,7 @@ code_table! {
     // --- workloads and the Services that select their pods
     /// No workload and no pod among the manifests of the namespace has the labels of the selector. The message names the nearest.
     SelectorMatchesNoTemplate("selector-matches-no-template", Warning, "Compare the selector with the labels of the pod template; labels of the workload itself never reach its pods.");
-    /// No workload and no pod among the manifests of the namespace has the labels of the selector, but other pods may: an operator makes some of a custom resource in the namespace, or it is kube-system, where the cluster runs its own. The message names the nearest workload and the custom resource.
+    /// No workload and no pod among the manifests of the namespace has the labels of the selector, but other pods may: an operator makes some of a custom resource in the namespace, a manifest cannot be read, or it is kube-system, where the cluster runs its own. The message names the nearest workload, and the custom resource or what cannot be read.
     SelectorNotChecked("selector-not-checked", Info, "No action is needed if the pods in the message have these labels; otherwise compare the selector with the labels of the pod template.");
     /// No container of the selected workloads declares the number in `targetPort`. Traffic arrives all the same if a container listens there.
     TargetPortUndeclared("target-port-undeclared", Info, "Compare targetPort with the port on which the container listens, and declare it.");
@@ -253,6 +253,8 @@ code_table! {
     GoverningServiceMissing("governing-service-missing", Warning, "Set serviceName to a headless Service that selects the pods.");
     /// The governing Service of a StatefulSet has a cluster IP, so that its pods have no names in DNS.
     GoverningServiceNotHeadless("governing-service-not-headless", Warning, "Set serviceName to a Service with clusterIP: None; another Service may have the cluster IP.");
+    /// The governing Service of a StatefulSet selects the pods of another workload. DNS names come from the endpoints of that Service, so that the pods of the StatefulSet have none.
+    GoverningServiceSelectsOthers("governing-service-selects-others", Warning, "Set serviceName to a headless Service whose selector selects the pods of the StatefulSet.");
     /// A HorizontalPodAutoscaler names a workload that is not among the manifests, though others of its kind are. The message names the nearest.
     ScaleTargetMissing("scale-target-missing", Warning, "Correct apiVersion, kind and name in scaleTargetRef.");
     /// No container of a workload behind a Service has a readiness probe: each pod gets traffic before it can answer.

@@ -45,17 +45,13 @@ impl Inventory {
             let more = workloads::run_written(&mut written, assumed.pods.len(), known, zones, defaults.families());
             nodes.extend(more);
         }
-        let has_pods = |outcome: &&WorkloadPods| match outcome {
-            WorkloadPods::Assumed(count) | WorkloadPods::Waiting(count) | WorkloadPods::Gated(count) => *count > 0,
-            _ => false,
-        };
         let all = assumed.pods.iter().map(|a| &a.pod).chain(&written);
         let not_ready = all.filter(|pod| !matches!(pod.readiness, PodReadiness::Ready)).count();
         self.assumed_pods = AssumedPodCounts {
             pods: assumed.pods.len() + written.len(),
             written: written.len(),
             not_ready,
-            workloads: assumed.workloads.iter().map(|(_, outcome)| outcome).filter(has_pods).count(),
+            workloads: assumed.workloads.iter().filter(|(_, outcome)| outcome.is_assumed()).count(),
             nodes: nodes.len(),
         };
         let is_unassumed =
@@ -88,6 +84,7 @@ impl Inventory {
             autoscalers: &self.autoscalers,
             outcomes,
             custom_resources: &self.custom_resources,
+            unread: &self.unread,
             assumed_namespace: defaults.namespace().unwrap_or_default(),
         })
     }

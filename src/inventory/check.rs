@@ -79,8 +79,11 @@ impl NameForm {
         } else if name.len() > self.limit() {
             format!("the name has {} characters; {} are allowed", name.len(), self.limit())
         } else {
-            "a name consists of lower case letters, digits and '-', and begins and ends with a letter or digit"
-                .to_owned()
+            let characters = match self {
+                Self::Label => "lower case letters, digits and '-'",
+                Self::Subdomain => "lower case letters, digits, '-' and '.'",
+            };
+            format!("a name consists of {characters}, and begins and ends with a letter or digit")
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     objects::Inventory,
     table::{Row, Table},
     unknown_kinds::{UnknownByNamespace, assumed_nodes},
-    workloads::UnassumedWorkloads,
+    workloads::{UnassumedWorkloads, UnreadObjects},
 };
 use crate::{
     engine::{
@@ -181,6 +181,11 @@ impl<'a> Index<'a> {
     /// Whether the objects may be a part of a cluster.
     pub fn is_part(&self) -> bool {
         self.unknown.is_some()
+    }
+
+    /// What cannot be read.
+    pub(super) fn unread(&self) -> &'a UnreadObjects {
+        &self.inventory.unread
     }
 
     /// The namespaces of the pods that were read.

@@ -10,7 +10,7 @@ use super::{
     custom_resources::CustomResources,
     findings::Findings,
     targets::Targets,
-    workloads::{Autoscaler, Workload},
+    workloads::{Autoscaler, UnreadObjects, Workload},
 };
 use crate::{
     engine::reason::{Finding, Reason},
@@ -97,6 +97,8 @@ pub struct Inventory {
     pub node_pools: Vec<NodePool>,
     /// Objects of other kinds of which a controller may make pods.
     pub custom_resources: CustomResources,
+    /// Objects that cannot be read.
+    pub unread: UnreadObjects,
     /// The findings about the input.
     pub problems: Findings,
     /// What was filled in.
@@ -176,6 +178,7 @@ impl Inventory {
         self.autoscalers.append(&mut other.autoscalers);
         self.node_pools.append(&mut other.node_pools);
         self.custom_resources.merge(other.custom_resources);
+        self.unread.merge(other.unread);
         self.problems.merge(other.problems);
         self.assumed.merge(&other.assumed);
         for (kind, count) in other.ignored {
@@ -210,6 +213,7 @@ impl Inventory {
             custom_resources: std::mem::take(&mut self.custom_resources),
             assumed_pods: std::mem::take(&mut self.assumed_pods),
             unassumed: std::mem::take(&mut self.unassumed),
+            unread: std::mem::take(&mut self.unread),
             problems: std::mem::take(&mut self.problems),
             assumed: std::mem::take(&mut self.assumed),
             targets: Arc::clone(&self.targets),

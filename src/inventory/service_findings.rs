@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     index::{Entry, Index},
-    workloads::UnassumedWorkloads,
+    workloads::{UnassumedWorkloads, UnreadMatch, UnreadObjects},
 };
 use crate::{
     engine::{
@@ -30,6 +30,8 @@ pub struct ServiceFindings<'a> {
     unassumed: UnassumedWorkloads<'a>,
     /// Whether the input may be a part of a cluster.
     is_part: bool,
+    /// What cannot be read.
+    unread: &'a UnreadObjects,
 }
 
 impl<'a> ServiceFindings<'a> {
@@ -40,6 +42,7 @@ impl<'a> ServiceFindings<'a> {
             with_pods: index.namespaces_with_pods(),
             unassumed: index.unassumed_workloads(),
             is_part: index.is_part(),
+            unread: index.unread(),
         };
         for finding in index.problems().iter().filter(|f| f.object.kind == "Service") {
             let of_namespace = this.by_service.entry(&finding.object.namespace).or_default();
@@ -71,6 +74,9 @@ impl<'a> ServiceFindings<'a> {
             code => is_unmatched && OF_SELECTOR.contains(&code),
         };
         let mut causes: Vec<Cause> = self.of(entry).iter().filter(|f| says_why(f)).map(|f| cause(f)).collect();
+        if let Some(detail) = self.unread_pods(service).filter(|_| is_unmatched) {
+            causes = vec![Cause::new(Reason::NotChecked, detail)];
+        }
         if causes.is_empty() && is_unmatched {
             causes.extend(self.too_many_pods(service));
         }
@@ -88,6 +94,15 @@ impl<'a> ServiceFindings<'a> {
     fn too_many_pods(&self, service: &Service) -> Option<Cause> {
         let detail = self.unassumed.selected_by(&service.meta.namespace, service.selector.as_ref()?)?;
         Some(Cause { severity: Severity::Info, ..Cause::new(Reason::TooManyPods, detail) })
+    }
+
+    /// Says which pods that a Service may select cannot be read.
+    fn unread_pods(&self, service: &Service) -> Option<String> {
+        let unread = self.unread.of(&service.meta.namespace);
+        Some(match unread.selected_by(service.selector.as_ref()?)? {
+            UnreadMatch::Known(object) => format!("it selects the pods of {object}, which cannot be read"),
+            UnreadMatch::Possible(unread) => format!("it may select pods of {unread}, which cannot be read"),
+        })
     }
 
     /// Whether something that is not in the input may make pods that a Service selects: the input has no pod of its

@@ -72,11 +72,11 @@ fn findings_name_their_place() {
             r#"{"nodes":[{"metadata":{"name":"N"}}],"endpoints":{"metadata":{"name":"e","name":"E"}},"endpointSlices":[{}]}"#
                 .to_owned(),
             Ok(vec![
-                "invalid-name /nodes/0/metadata/name a name consists of lower case letters, digits and '-', and begins \
+                "invalid-name /nodes/0/metadata/name a name consists of lower case letters, digits, '-' and '.', and begins \
                  and ends with a letter or digit",
                 "duplicate-key /endpoints/metadata/name in:1:74: name is repeated; the last one counts",
-                "invalid-name /endpoints/metadata/name a name consists of lower case letters, digits and '-', and begins \
-                 and ends with a letter or digit",
+                "invalid-name /endpoints/metadata/name a name consists of lower case letters, digits, '-' and '.', and \
+                 begins and ends with a letter or digit",
                 "invalid-name /endpointSlices/0/metadata/name the object has no name",
             ]),
         ),

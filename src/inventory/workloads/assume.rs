@@ -74,6 +74,13 @@ pub enum WorkloadPods {
     TooMany(u32),
 }
 
+impl WorkloadPods {
+    /// Whether pods are assumed, which may wait.
+    pub fn is_assumed(&self) -> bool {
+        matches!(self, Self::Assumed(count) | Self::Waiting(count) | Self::Gated(count) if *count > 0)
+    }
+}
+
 /// The pods that controllers would make of the workloads of an input. Pods of the input replace those of their workload.
 pub fn assume(known: &KnownObjects<'_>) -> AssumedObjects {
     let mut nodes = nodes_without_input(known);
@@ -110,8 +117,12 @@ fn outcomes_on(
     mut make: impl FnMut(&Workload, &mut Places<'_>),
 ) -> Vec<(usize, WorkloadPods)> {
     let given = GivenPods::of(known);
-    let autoscalers: BTreeMap<_, _> =
-        known.autoscalers.iter().map(|a| (owner_key(&a.namespace, &a.target), a)).collect();
+    let autoscalers: BTreeMap<_, _> = known
+        .autoscalers
+        .iter()
+        .filter(|a| !a.is_of_overlay)
+        .map(|a| (owner_key(&a.namespace, &a.target), a))
+        .collect();
     let placement = match known.nodes {
         [] => Placement::new(assumed_nodes, NodeKnowledge::Assumed),
         nodes => Placement::new(nodes, NodeKnowledge::Complete),

@@ -18,11 +18,18 @@ pub struct Autoscaler {
     pub min_replicas: i32,
     /// `spec.maxReplicas`.
     pub max_replicas: i32,
+    /// Whether only some overlays of its workload have it, so that nothing is known of the number of pods.
+    pub is_of_overlay: bool,
 }
 
 impl Autoscaler {
     /// Whether it scales this workload.
     pub fn scales(&self, workload: &Workload) -> bool {
+        !self.is_of_overlay && self.targets(workload)
+    }
+
+    /// Whether it names this workload.
+    pub fn targets(&self, workload: &Workload) -> bool {
         self.namespace == workload.namespace && workload.replicas().is_some() && workload.is_owner(&self.target)
     }
 
@@ -43,6 +50,7 @@ impl<'de> Deserialize<'de> for Autoscaler {
             target: spec.scale_target_ref,
             min_replicas: spec.min_replicas.unwrap_or(1),
             max_replicas: spec.max_replicas,
+            is_of_overlay: false,
         })
     }
 }

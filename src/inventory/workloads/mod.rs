@@ -20,6 +20,7 @@ mod selector;
 mod template;
 #[cfg(test)]
 mod tests;
+mod unread;
 mod workload;
 mod written_pods;
 
@@ -33,6 +34,7 @@ pub use rollout::{PodShare, RollingUpdate, RolloutStrategy};
 pub use scheduling::{NodeKnowledge, NodeTerm, PlacedBy, Scheduling, Toleration};
 pub use selector::{LabelSelector, Requirement};
 pub use template::PodTemplate;
+pub use unread::{UnreadMatch, UnreadObject, UnreadObjects, UnreadOfNamespace, UnreadPods};
 pub use workload::{JobSpec, Workload, WorkloadController};
 pub use written_pods::run_written;
 

@@ -10,7 +10,7 @@ use crate::{
     engine::reason::{Finding, Reason},
     inventory::{
         CustomResourcesOfNamespace,
-        workloads::{assume::WorkloadPods, autoscaler::Autoscaler, workload::Workload},
+        workloads::{assume::WorkloadPods, autoscaler::Autoscaler, unread::UnreadOfNamespace, workload::Workload},
     },
     model::{Labels, Pod, Service, Text},
 };
@@ -27,6 +27,8 @@ pub(super) struct Manifests<'a> {
     pub(super) autoscalers: Vec<&'a Autoscaler>,
     /// Objects of which a controller may make pods in the namespace.
     pub(super) custom_resources: Option<&'a CustomResourcesOfNamespace>,
+    /// What of the namespace cannot be read.
+    pub(super) unread: UnreadOfNamespace<'a>,
     /// The places of the workloads, and after them of the pods, in the index of all namespaces.
     pub(super) places: Range<usize>,
     /// The selectors of the Services, each once, by one of their labels.

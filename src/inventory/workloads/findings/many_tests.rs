@@ -38,6 +38,7 @@ fn check((services, workloads): &(Vec<Service>, Vec<Workload>), comparisons: usi
         autoscalers: &[],
         outcomes: &outcomes,
         custom_resources: &CustomResources::default(),
+        unread: &UnreadObjects::default(),
         assumed_namespace: "default",
     };
     findings_within(&objects, comparisons)

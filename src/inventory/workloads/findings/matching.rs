@@ -5,20 +5,22 @@ use crate::{
         identity::is_opaque,
         workload::{Workload, WorkloadController},
     },
-    model::{Labels, Pod, Text},
+    model::{Labels, Pod, Resource, Text},
 };
 
 /// The label that says which pod of a StatefulSet it is.
 pub(super) const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 
+/// The label with the ordinal of a pod of a StatefulSet.
+const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
+
 /// Further labels that controllers add to what the template has.
-const ADDED: [&str; 5] = [
-    POD_NAME,
-    "apps.kubernetes.io/pod-index",
-    "batch.kubernetes.io/job-completion-index",
-    "batch.kubernetes.io/job-name",
-    "job-name",
-];
+const ADDED: [&str; 5] =
+    [POD_NAME, POD_INDEX, "batch.kubernetes.io/job-completion-index", "batch.kubernetes.io/job-name", "job-name"];
+
+fn is_ordinal(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
 
 /// Whether pods of a workload that Roster knows may have the label though its template does not.
 pub(super) fn may_be_added(key: &str) -> bool {
@@ -26,6 +28,11 @@ pub(super) fn may_be_added(key: &str) -> bool {
 }
 
 impl Workload {
+    /// Whether `selector` may select its pods.
+    pub(in crate::inventory) fn is_selected_by(&self, selector: &Labels) -> bool {
+        selector.iter().all(|(key, value)| self.may_have(key, value))
+    }
+
     /// Whether its controller may add any label to those of its template.
     pub(super) fn may_have_any_label(&self) -> bool {
         matches!(self.controller, WorkloadController::Custom { .. })
@@ -34,24 +41,40 @@ impl Workload {
     /// Whether a pod of the workload may have the label: from the template, or from its controller.
     fn may_have(&self, key: &str, value: &Text) -> bool {
         let of_template = self.template.labels.get(key);
-        let is_ordinal = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let added = match (&self.controller, key) {
-            (_, key) if is_opaque(key) => return true,
-            // A controller that Roster does not know may add any label.
-            (WorkloadController::Custom { .. }, _) => of_template.is_none(),
-            (WorkloadController::StatefulSet { .. }, POD_NAME) => {
+        match key {
+            key if is_opaque(key) => true,
+            // A StatefulSet gives them, whatever the template says.
+            POD_NAME if self.has_ordinals() => {
                 let ordinal = value.strip_prefix(self.name.as_str()).and_then(|rest| rest.strip_prefix('-'));
-                return ordinal.is_some_and(is_ordinal);
+                ordinal.is_some_and(is_ordinal)
             }
-            (WorkloadController::StatefulSet { .. }, "apps.kubernetes.io/pod-index") => return is_ordinal(value),
-            (WorkloadController::Job(job) | WorkloadController::CronJob { job, .. }, _) => match key {
+            POD_INDEX if self.has_ordinals() => is_ordinal(value),
+            _ => of_template == Some(value) || self.may_add(key, value),
+        }
+    }
+
+    /// Whether its controller may add the label.
+    fn may_add(&self, key: &str, value: &Text) -> bool {
+        match &self.controller {
+            // Any label of its own; but none that Kubernetes' controllers make of the names of their objects.
+            WorkloadController::Custom { .. } => !ADDED.contains(&key) && !self.template.labels.contains_key(key),
+            WorkloadController::Job(job) | WorkloadController::CronJob { job, .. } => match key {
                 "batch.kubernetes.io/job-completion-index" => job.indexed && is_ordinal(value),
                 "job-name" | "batch.kubernetes.io/job-name" => !job.manual_selector && value.starts_with(&*self.name),
                 _ => false,
             },
             _ => false,
-        };
-        added || of_template == Some(value)
+        }
+    }
+
+    /// Whether its pods are numbered: those of a StatefulSet, and of the custom resources that are called so as well, such
+    /// as OpenKruise's.
+    fn has_ordinals(&self) -> bool {
+        match self.controller {
+            WorkloadController::StatefulSet { .. } => true,
+            WorkloadController::Custom { .. } => self.kind.ends_with(Resource::StatefulSet.kind()),
+            _ => false,
+        }
     }
 }
 
@@ -80,6 +103,12 @@ impl<'a> Candidate<'a> {
             Self::Workload(workload) => workload.may_have(key, value),
             Self::Pod(pod) => is_opaque(key) || pod.labels.get(key) == Some(value),
         }
+    }
+
+    /// Whether all its pods have the label, as far as the manifests show: not only because nothing is known of its controller.
+    pub(super) fn is_known_to_have(self, key: &str, value: &Text) -> bool {
+        let is_guess = self.may_have_any_label() && !is_opaque(key) && !self.labels().contains_key(key);
+        !is_guess && self.may_have(key, value)
     }
 
     /// Whether `selector` may select its pods.

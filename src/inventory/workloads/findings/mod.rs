@@ -4,6 +4,7 @@
 //! themselves contradict each other, and nothing outside them could explain it.
 
 mod candidate_index;
+mod governing_service;
 mod letters;
 mod listing;
 mod manifests;
@@ -19,6 +20,8 @@ mod service_checks;
 mod tests;
 mod unassumed;
 mod unmatched;
+#[cfg(test)]
+mod unread_tests;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +39,7 @@ use super::{
     autoscaler::Autoscaler,
     replicas::NoPods,
     template::LostProbe,
+    unread::UnreadObjects,
     workload::{Workload, WorkloadController},
 };
 use crate::{
@@ -59,6 +63,8 @@ pub struct ComparedObjects<'a> {
     pub outcomes: &'a [(usize, WorkloadPods)],
     /// Objects of other kinds of which a controller may make pods.
     pub custom_resources: &'a CustomResources,
+    /// Objects that cannot be read.
+    pub unread: &'a UnreadObjects,
     /// The namespace of objects that do not name one; empty if all name theirs.
     pub assumed_namespace: &'a str,
 }
@@ -87,6 +93,7 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
     let mut index = CandidateIndex::default();
     for (namespace, manifests) in &mut all {
         manifests.custom_resources = objects.custom_resources.of(namespace);
+        manifests.unread = objects.unread.of(namespace);
         manifests.index(&mut index);
     }
     let namespaces = Namespaces { all: &all, index: &index, assumed: objects.assumed_namespace };
@@ -100,39 +107,13 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
         for ((workload, outcome), backed) in manifests.workloads.iter().zip(&backed) {
             findings.extend(check_pods(workload, outcome));
             findings.extend(check_probes(workload));
-            findings.extend(manifests.check_governing_service(workload));
+            findings.extend(manifests.check_governing_service(workload, &namespaces, &mut comparisons));
             findings.extend(check_rollout(workload, outcome, &backed.alone));
             findings.extend(check_readiness(workload, &backed.waiting));
         }
         findings.extend(manifests.check_scale_targets());
     }
     findings
-}
-
-impl Manifests<'_> {
-    /// The Service that gives the pods of a StatefulSet their names.
-    fn check_governing_service(&self, workload: &Workload) -> Option<Finding> {
-        let WorkloadController::StatefulSet { service_name, .. } = &workload.controller else { return None };
-        let (code, message) = match self.service(service_name) {
-            Some(service) if service.headless() => return None,
-            Some(_) => (
-                Reason::GoverningServiceNotHeadless,
-                format!("the Service {service_name} in serviceName has a cluster IP: the pods have no DNS names"),
-            ),
-            None if service_name.is_empty() => (
-                Reason::GoverningServiceMissing,
-                "the field serviceName is missing: the pods have no DNS names".to_owned(),
-            ),
-            // The Service may be in another file that was not given.
-            None if self.services.is_empty() => return None,
-            None => (
-                Reason::GoverningServiceMissing,
-                format!("the Service {service_name} in serviceName is not among the manifests of the namespace"),
-            ),
-        };
-        let pointer = Some("/spec/serviceName".to_owned());
-        Some(Finding { pointer, ..Finding::new(code, workload.key(), message) })
-    }
 }
 
 /// Whether a rollout may leave the Services empty that have no other workload.

@@ -7,7 +7,10 @@ use super::{
     matching::Candidate,
 };
 use crate::{
-    engine::label_values::{LabelValues, NEIGHBOURS},
+    engine::{
+        label_values::{LabelValues, NEIGHBOURS},
+        phrase::label_text,
+    },
     model::{Labels, Text},
 };
 
@@ -74,6 +77,8 @@ pub(super) struct NearMiss<'a> {
     same: usize,
     /// The labels of the selector that its pods do not have.
     differing: Vec<(&'a Text, &'a Text)>,
+    /// How many of them its pods are not known to have: these, and those that a custom resource may add.
+    unknown: usize,
     /// How many letters differ in all of them.
     distance: usize,
 }
@@ -92,12 +97,14 @@ impl<'a> NearMiss<'a> {
     /// to be farther.
     fn better(selector: &'a Labels, candidate: Candidate<'a>, best: Option<&Self>) -> Option<Self> {
         let differing = || selector.iter().filter(|(key, value)| !candidate.may_have(key, value));
-        let most = best.map_or(usize::MAX, |b| b.differing.len());
-        let count = differing().take(most.saturating_add(1)).count();
-        if count > most {
+        let most = best.map_or(usize::MAX, |b| b.unknown);
+        // A label that nothing contradicts brings a custom resource no closer than a workload that lacks it.
+        let not_known = selector.iter().filter(|(key, value)| !candidate.is_known_to_have(key, value));
+        let unknown = not_known.take(most.saturating_add(1)).count();
+        if unknown > most {
             return None;
         }
-        let limit = best.filter(|b| b.differing.len() == count).map_or(usize::MAX, |b| b.distance);
+        let limit = best.filter(|b| b.unknown == unknown).map_or(usize::MAX, |b| b.distance);
         let labels = candidate.labels();
         let mut distance = 0;
         for (key, value) in differing() {
@@ -109,8 +116,9 @@ impl<'a> NearMiss<'a> {
                 return None;
             }
         }
-        let same = selector.len() - count;
-        (distance < limit).then(|| Self { candidate, same, distance, differing: differing().collect() })
+        let differing: Vec<_> = differing().collect();
+        let same = selector.len() - differing.len();
+        (distance < limit).then_some(Self { candidate, same, distance, differing, unknown })
     }
 
     /// Whether it looks like a mistake of typing: the pods have the other labels, and of this one almost the value, or the
@@ -143,12 +151,15 @@ impl<'a> NearMiss<'a> {
     /// What differs, for a message.
     pub(super) fn text(&self) -> String {
         let labels = self.candidate.labels();
-        let difference = |(key, value): &(&Text, &Text)| match labels.get(key) {
-            Some(other) => format!("{key}={other} instead of {value}"),
-            None => match almost_key(labels, key, value) {
-                Some(other) => format!("{other}={value} instead of {key}={value}"),
-                None => format!("no label {key}={value}"),
-            },
+        let difference = |(key, value): &(&Text, &Text)| {
+            let other = labels.get(key);
+            let other_key = almost_key(labels, key, value).map(|k| label_text(k));
+            let (key, value) = (label_text(key), label_text(value));
+            match (other, other_key) {
+                (Some(other), _) => format!("{key}={} instead of {value}", label_text(other)),
+                (None, Some(other_key)) => format!("{other_key}={value} instead of {key}={value}"),
+                (None, None) => format!("no label {key}={value}"),
+            }
         };
         let all: Vec<String> = self.differing.iter().take(3).map(difference).collect();
         format!("{}, which has {}", self.candidate.name(), all.join(", "))

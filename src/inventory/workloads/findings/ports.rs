@@ -8,7 +8,6 @@ use std::{
 use super::{letters::may_be_mistyped, listing::list, manifests::WorkloadOutcome, matching::workload_name};
 use crate::{
     engine::reason::{Finding, Reason, Severity},
-    inventory::workloads::workload::Workload,
     model::{ContainerPort, Service, TargetPort, Text, protocol_or_tcp},
 };
 
@@ -131,8 +130,7 @@ impl<'a> SelectedPorts<'a> {
         Some(missing(name, protocol, &self.workload_names, other, &self.port_names))
     }
 
-    /// The workloads that lack a named port which others have. A Service may be meant for some of its pods, so that only
-    /// what looks like a mistake of typing is a warning.
+    /// The workloads that lack a named port which others have: their pods do not become endpoints of this port.
     fn missing_in_some(&self, name: &Text, protocol: &str) -> Vec<PortFault> {
         let having = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         let mut having: Vec<usize> =
@@ -143,7 +141,7 @@ impl<'a> SelectedPorts<'a> {
         let is_without = |place: &usize| having.next_if_eq(place).is_none();
         let without: Vec<usize> = (0..self.workloads.len()).filter(is_without).take(NAMED).collect();
         let mut faults: Vec<PortFault> =
-            without.iter().map(|place| lacking(name, protocol, self.workloads[*place].0)).collect();
+            without.iter().map(|place| lacking(name, protocol, self.workloads[*place])).collect();
         if let Some(last) = faults.last_mut().filter(|_| count > NAMED) {
             // Writing to a string does not fail.
             let _ = write!(last.message, "; {} more lack it", count - NAMED);
@@ -152,13 +150,15 @@ impl<'a> SelectedPorts<'a> {
     }
 }
 
-/// The fault of a port that other workloads have.
-fn lacking(name: &Text, protocol: &str, workload: &Workload) -> PortFault {
+/// The fault of a port that other workloads have. Of a workload without pods, only what looks like a mistake of typing is a
+/// warning: charts give the labels of a Service to their Jobs, too.
+fn lacking(name: &Text, protocol: &str, (workload, outcome): WorkloadOutcome<'_>) -> PortFault {
     let ports = &workload.template.ports;
     let other = ports.iter().find(|p| p.name == *name).map(|p| protocol_or_tcp(&p.protocol));
     let fault = missing(name, protocol, &workload_name(workload), other, &names(ports.iter()));
     let is_typo = |p: &ContainerPort| !p.name.is_empty() && p.name != *name && may_be_mistyped(&p.name, name);
-    let severity = if ports.iter().take(COMPARED).any(is_typo) { Severity::Warning } else { Severity::Info };
+    let is_warning = outcome.is_assumed() || ports.iter().take(COMPARED).any(is_typo);
+    let severity = if is_warning { Severity::Warning } else { Severity::Info };
     PortFault { severity, message: format!("{}; other workloads behind the Service have it", fault.message), ..fault }
 }
 

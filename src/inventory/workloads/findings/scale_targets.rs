@@ -8,8 +8,8 @@ use super::{
     matching::workload_name,
 };
 use crate::{
-    engine::reason::{Finding, Reason},
-    inventory::workloads::{autoscaler::Autoscaler, workload::Workload},
+    engine::reason::{Finding, Reason, Severity},
+    inventory::workloads::{autoscaler::Autoscaler, unread::UnreadMatch, workload::Workload},
     model::{ObjectKey, Resource, Text, json::message::shortened},
 };
 
@@ -27,7 +27,25 @@ impl Manifests<'_> {
             by_kind.entry(&workload.kind).or_default().push(workload);
             by_name.entry(&workload.name).or_default().push(workload);
         }
-        self.autoscalers.iter().filter_map(|autoscaler| check_target(autoscaler, &by_kind, &by_name)).collect()
+        let found = |autoscaler: &&Autoscaler| {
+            let finding = check_target(autoscaler, &by_kind, &by_name)?;
+            let Autoscaler { target, .. } = autoscaler;
+            self.unless_unread(&target.kind, &target.name, finding)
+        };
+        self.autoscalers.iter().filter_map(found).collect()
+    }
+
+    /// The finding that an object is missing, if it does not exist for all that cannot be read; an info if that is not known.
+    pub(super) fn unless_unread(&self, kind: &str, name: &str, finding: Finding) -> Option<Finding> {
+        match self.unread.may_be(kind, name) {
+            None => Some(finding),
+            Some(UnreadMatch::Known(_)) => None,
+            Some(UnreadMatch::Possible(unread)) => {
+                let message =
+                    format!("{}; not checked: whether it is in {unread}, which cannot be read", finding.message);
+                Some(Finding { severity: Severity::Info, message, ..finding })
+            }
+        }
     }
 }
 

@@ -84,7 +84,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
                 self.namespaces.unmatched(self.namespace, selector, nearby, comparisons)
             }
             Some(selection) => {
-                self.check_selected(selection, services);
+                self.check_selected(selector, selection, services);
                 return;
             }
         };
@@ -96,11 +96,13 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     }
 
     /// Checks the Services that select these workloads.
-    fn check_selected(&mut self, selection: &Selection<'a>, services: &[(usize, &'a Service)]) {
+    fn check_selected(&mut self, selector: &Labels, selection: &Selection<'a>, services: &[(usize, &'a Service)]) {
+        // What cannot be read may be behind them as well.
+        let is_all = self.manifests.unread.selected_by(selector).is_none();
         let several = selection.several_workloads();
         let mut ports = (!selection.has_pods).then(|| SelectedPorts::new(&selection.workloads));
         let no_pods = match selection.workloads.as_slice() {
-            [(workload, WorkloadPods::None(why))] if !why.is_refusal() => {
+            [(workload, WorkloadPods::None(why))] if is_all && !why.is_refusal() => {
                 let name = workload_name(workload);
                 Some(format!("{name} is the only workload behind the Service and makes no pods: {why}"))
             }
@@ -119,17 +121,17 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             }));
             self.findings.push((*place, findings));
         }
-        self.add_backed(selection, services);
+        self.add_backed(selection, is_all, services);
     }
 
-    /// Adds the Services to those of the workloads.
-    fn add_backed(&mut self, selection: &Selection<'a>, services: &[(usize, &'a Service)]) {
+    /// Adds the Services to those of the workloads. `is_all`: nothing else is behind them.
+    fn add_backed(&mut self, selection: &Selection<'a>, is_all: bool, services: &[(usize, &'a Service)]) {
         // A Service that publishes pods before they are ready does not wait.
         let waiting: Vec<_> = services.iter().copied().filter(|(_, s)| !s.publish_not_ready).collect();
         for place in &selection.places {
             self.backed[*place].waiting.add(&waiting);
         }
-        if let [place] = selection.places.as_slice() {
+        if let ([place], true) = (selection.places.as_slice(), is_all) {
             self.backed[*place].alone.add(services);
         }
     }

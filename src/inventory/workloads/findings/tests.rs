@@ -17,6 +17,7 @@ struct Objects {
     workloads: Vec<Workload>,
     autoscalers: Vec<Autoscaler>,
     custom_resources: CustomResources,
+    unread: UnreadObjects,
 }
 
 fn objects(given: &[(&str, &str, Value)]) -> Objects {
@@ -45,7 +46,15 @@ fn objects(given: &[(&str, &str, Value)]) -> Objects {
 }
 
 fn found(given: &[(&str, &str, Value)]) -> Vec<Finding> {
-    let all = objects(given);
+    found_in(&objects(given))
+}
+
+/// What is found beside objects that cannot be read.
+pub(super) fn found_beside(unread: UnreadObjects, given: &[(&str, &str, Value)]) -> Vec<Finding> {
+    found_in(&Objects { unread, ..objects(given) })
+}
+
+fn found_in(all: &Objects) -> Vec<Finding> {
     let assumed = assume(&KnownObjects {
         workloads: &all.workloads,
         services: &all.services,
@@ -64,6 +73,7 @@ fn found(given: &[(&str, &str, Value)]) -> Vec<Finding> {
         autoscalers: &all.autoscalers,
         outcomes: &assumed.workloads,
         custom_resources: &all.custom_resources,
+        unread: &all.unread,
         assumed_namespace: "default",
     })
 }
@@ -81,12 +91,12 @@ fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
 }
 
 /// A Service with this selector and one port, to this target.
-fn service(selector: Value, target: Value) -> Value {
+pub(super) fn service(selector: Value, target: Value) -> Value {
     json!({"clusterIP": "10.96.0.1", "selector": selector, "ports": [{"port": 80, "targetPort": target, "protocol": "TCP"}]})
 }
 
 /// The spec of a workload: the labels of its template, one container with a probe and two ports, and further fields.
-fn spec(labels: Value, more: Value) -> Value {
+pub(super) fn spec(labels: Value, more: Value) -> Value {
     let ports =
         json!([{"name": "http", "containerPort": 8080}, {"name": "dns", "containerPort": 53, "protocol": "UDP"}]);
     let container = json!({"name": "c", "readinessProbe": {"httpGet": {}}, "ports": ports});
@@ -128,6 +138,13 @@ fn manifests_that_fit_raise_nothing() {
         vec![by(json!({"job-name": "once"})), ("Job", "once", spec(web(), json!({"selector": null})))],
         // An operator makes the pods of a custom resource, and may add labels to them.
         vec![by(json!({"app": "web", "role": "primary"})), ("Rollout", "web", spec(web(), json!({})))],
+        // It gives its pods no label that a StatefulSet's controller gives.
+        vec![
+            by(json!({"statefulset.kubernetes.io/pod-name": "db-1"})),
+            ("Rollout", "web", spec(json!({"app": "roll"}), json!({}))),
+            ("Service", "db", json!({"clusterIP": "None", "selector": web()})),
+            ("StatefulSet", "db", spec(web(), json!({"serviceName": "db"}))),
+        ],
         vec![by(web()), ("Deployment", "web", spec(web(), json!({"replicas": 1})))],
         vec![("StatefulSet", "db", spec(web(), json!({"serviceName": "elsewhere"})))],
         vec![("Deployment", "worker", spec(web(), json!({"replicas": 0})))],
@@ -228,6 +245,22 @@ fn contradictions_are_found_where_they_are() {
             &["named-port-missing web /spec/ports/0/targetPort", "several-workloads web /spec/selector"],
         ),
         (
+            vec![
+                ("Service", "web", json!({"clusterIP": "None", "selector": web()})),
+                deployment(),
+                ("StatefulSet", "db", spec(json!({"app": "db"}), json!({"serviceName": "web"}))),
+            ],
+            &["governing-service-selects-others db /spec/serviceName"],
+        ),
+        // An API server refuses the spelling, which is reported.
+        (
+            vec![
+                ("Service", "db", json!({"clusterIP": "none", "selector": web()})),
+                ("StatefulSet", "db", spec(web(), json!({"serviceName": "db"}))),
+            ],
+            &[],
+        ),
+        (
             vec![("Deployment", "web", spec(web(), json!({"selector": {"matchLabels": {"app": "x"}}})))],
             &["pods-refused web /spec/selector"],
         ),
@@ -262,6 +295,7 @@ fn messages_name_the_nearest_workload_and_what_differs() {
         ),
         (json!({"app": "web", "role": "x"}), json!("http"), "nearest: Deployment web, which has no label role=x"),
         (json!({"ap": "db"}), json!("http"), "nearest: Deployment db, which has app=db instead of ap=db"),
+        (json!({"app": "db "}), json!("http"), "nearest: Deployment db, which has app=db instead of \"db \""),
         (
             json!({"app": "web"}),
             json!("htpp"),
@@ -280,6 +314,42 @@ fn messages_name_the_nearest_workload_and_what_differs() {
     ] {
         let found = check(&[("Service", "web", service(selector.clone(), target)), web.clone(), db.clone()], true);
         assert!(found.len() == 1 && found[0].ends_with(want), "{selector}: {found:?}");
+    }
+}
+
+/// Of several workloads, one lacks a port: a warning if it has pods.
+#[test]
+fn a_port_that_some_workloads_lack_is_a_warning() {
+    let web = json!({"app": "web"});
+    let ports = |name: &str| {
+        let container = json!({"name": "c", "readinessProbe": {}, "ports": [{"name": name, "containerPort": 9000}]});
+        json!({"metadata": {"labels": web}, "spec": {"containers": [container]}})
+    };
+    let lacks = |kind: &'static str, more: Value| {
+        let mut of_kind = json!({"template": ports("metrics")});
+        of_kind.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        (kind, "other", spec(web.clone(), of_kind))
+    };
+    let job = json!({"jobTemplate": {"spec": {"template": ports("metrics")}}});
+    for (other, want) in [
+        (lacks("Deployment", json!({})), "Warning"),
+        (lacks("DaemonSet", json!({})), "Warning"),
+        (lacks("Deployment", json!({"replicas": 0})), "Info"),
+        (("CronJob", "other", job), "Info"),
+    ] {
+        let both = [
+            ("Service", "web", service(web.clone(), json!("http"))),
+            ("Deployment", "web", spec(web.clone(), json!({}))),
+            other.clone(),
+        ];
+        let found = found(&both);
+        let found: Vec<_> = found.iter().filter(|f| f.code == Reason::NamedPortMissing).collect();
+        let message = format!(
+            "no container of {} other has a port named http; the only name is metrics; other workloads behind the Service have it",
+            other.0
+        );
+        let got: Vec<_> = found.iter().map(|f| (format!("{:?}", f.severity), f.message.clone())).collect();
+        assert_eq!(got, [(want.to_owned(), message)], "{other:?}");
     }
 }
 
@@ -380,6 +450,22 @@ fn autoscalers_name_workloads_of_the_manifests() {
     assert_eq!(found(&[of("apps/v1", "Deployment", "web")]), []);
 }
 
+/// A custom resource may have any label, which brings it no closer than a workload that is known to lack one.
+#[test]
+fn labels_that_a_custom_resource_may_add_bring_it_no_closer() {
+    let db = json!({"app": "db"});
+    let given = [
+        ("Rollout", "a", spec(json!({"app": "roll"}), json!({}))),
+        ("StatefulSet", "db", spec(db.clone(), json!({"serviceName": "db"}))),
+        ("Service", "db", json!({"clusterIP": "None", "selector": db})),
+        ("Service", "leader", service(json!({"app": "db", "role": "leader"}), json!("http"))),
+    ];
+    let found: Vec<_> = found(&given).into_iter().map(|f| format!("{:?} {}", f.severity, f.message)).collect();
+    let want =
+        "Info the selector matches no workload and no pod; nearest: StatefulSet db, which has no label role=leader";
+    assert_eq!(found, [want]);
+}
+
 /// The objects of several namespaces: kind, namespace, name and selector or labels. Returns `severity code`.
 fn across(given: &[(&str, &str, Value)]) -> Vec<String> {
     let mut all = Objects::default();
@@ -405,6 +491,7 @@ fn across(given: &[(&str, &str, Value)]) -> Vec<String> {
         autoscalers: &all.autoscalers,
         outcomes: &outcomes,
         custom_resources: &CustomResources::default(),
+        unread: &UnreadObjects::default(),
         assumed_namespace: "default",
     });
     found.into_iter().map(|f| format!("{:?} {} {}", f.severity, f.code, f.object.name)).collect()

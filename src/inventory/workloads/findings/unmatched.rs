@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    candidate_index::CandidateIndex, manifests::Manifests, near_miss::NearbyCandidates, selection::Comparisons,
+    candidate_index::CandidateIndex,
+    manifests::Manifests,
+    near_miss::{NearMiss, NearbyCandidates},
+    selection::Comparisons,
 };
 use crate::{
     engine::reason::{Reason, Severity},
+    inventory::workloads::unread::UnreadMatch,
     model::{Labels, Text},
 };
 
@@ -43,13 +47,18 @@ impl<'a> Namespaces<'_, 'a> {
     ) -> Option<SelectorFault> {
         let manifests = self.all.get(namespace)?;
         let nearest = nearby.nearest(selector);
+        match manifests.unread.selected_by(selector) {
+            Some(UnreadMatch::Known(_)) => return None,
+            Some(UnreadMatch::Possible(unread)) => return Some(not_checked(nearest?, &unread)),
+            None => {}
+        }
         if nearest.as_ref().is_none_or(|n| !n.is_typo())
             && let Some(fault) = self.of_other(namespace, selector, comparisons)
         {
             return Some(fault);
         }
         let nearest = nearest?;
-        let message = format!("the selector matches no workload and no pod; nearest: {}", nearest.text());
+        let message = nothing_matches(&nearest);
         let custom = manifests.custom_resources.map(|custom| format!("pods of {custom}"));
         let of_others = custom.or_else(|| {
             let is_system = namespace == "kube-system";
@@ -88,4 +97,17 @@ impl<'a> Namespaces<'_, 'a> {
         let is_meant = is_known && !is_served();
         Some(if is_meant { SelectorFault { severity: Severity::Warning, ..fault } } else { fault })
     }
+}
+
+fn nothing_matches(nearest: &NearMiss<'_>) -> String {
+    format!("the selector matches no workload and no pod; nearest: {}", nearest.text())
+}
+
+/// The finding that what cannot be read may have the pods: even what looks like a mistake of typing may be right.
+fn not_checked(nearest: NearMiss<'_>, unread: &str) -> SelectorFault {
+    let message = format!(
+        "{}; not checked: whether it matches pods of {unread}, which cannot be read",
+        nothing_matches(&nearest)
+    );
+    SelectorFault::new(Reason::SelectorNotChecked, message)
 }

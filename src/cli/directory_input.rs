@@ -12,6 +12,7 @@ use super::{
     input_texts::InputFile,
     manifest_texts::{ManifestTexts, Manifests, SkippedFile},
     messages,
+    overlay_objects::OverlayObjects,
     refused_objects::{self, Refusals},
 };
 use crate::{
@@ -60,20 +61,26 @@ impl InputFiles {
         inventory: &mut Inventory,
     ) -> anyhow::Result<FoundObjects> {
         let texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false)?;
-        let Manifests { files, skipped, unreadable } = texts.manifests();
+        let manifests = texts.manifests();
+        inventory.unread.merge(manifests.unread());
+        let Manifests { files, skipped, unreadable, overlays } = manifests;
         let failed: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
         for why in &failed {
             messages::error(&anyhow!("{why}"));
         }
         refuse_several_clusters(&files)?;
         let mut refusals = Refusals::new();
+        let mut of_overlays = OverlayObjects::new(&overlays, inventory);
         for InputFile { name, documents } in &files {
             let source = Source { defaults, ..Source::file(name) };
             decode::objects(documents, &source, inventory, |_, _| {})?;
+            of_overlays.add(name, inventory);
             if documents.iter().any(Document::is_changed) {
                 refusals.insert(PathBuf::from(name), refused_objects::of_documents(documents));
             }
         }
+        let assumed = of_overlays.apply(inventory);
+        inventory.problems.extend(assumed);
         inventory.problems.extend(not_read(&skipped));
         let with_objects = files.iter().filter(|file| !file.documents.is_empty());
         let files = with_objects.map(|file| PathBuf::from(file.name)).collect();

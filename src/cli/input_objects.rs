@@ -170,6 +170,7 @@ impl InputArgs {
         for path in &input.objects {
             if let Err(error) = read_one(path, defaults, &mut objects.inventory, progress) {
                 let name = path.display().to_string();
+                objects.inventory.unread.add_text(name.clone());
                 objects.inventory.problems.push(unread_file(&name, messages::error_text(&error)));
                 failed.push(error);
             }

@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, Source},
-    lint::{Kustomizations, KustomizedLabels, Skip, has_template_action, without_comments, without_placeholders},
+    inventory::workloads::UnreadObjects,
+    lint::{
+        Kustomizations, KustomizedLabels, Overlays, Skip, has_template_action, without_comments, without_placeholders,
+    },
 };
 
 /// The texts of all files, as JSON with the same line numbers.
@@ -57,11 +60,14 @@ impl SkippedFile {
 }
 
 /// The manifests of all files.
+#[derive(Default)]
 pub(super) struct Manifests<'a> {
     pub(super) files: Vec<InputFile<'a>>,
     pub(super) skipped: Vec<SkippedFile>,
     /// What of the files cannot be read.
     pub(super) unreadable: Vec<UnreadableFile<'a>>,
+    /// The overlays among their kustomizations.
+    pub(super) overlays: Overlays,
 }
 
 /// A file, or a document of it, that cannot be read.
@@ -70,13 +76,19 @@ pub(super) struct UnreadableFile<'a> {
     pub(super) place: UnreadablePlace,
 }
 
+impl UnreadableFile<'_> {
+    /// The file, with the line and the column where reading ends.
+    pub(super) fn place(&self) -> String {
+        match self.place.column {
+            Some(column) => format!("{}:{}:{column}", self.file, self.place.line),
+            None => self.file.to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for UnreadableFile<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let UnreadablePlace { line, column, why } = &self.place;
-        match column {
-            Some(column) => write!(f, "{}:{line}:{column}: {why}", self.file),
-            None => write!(f, "{}: {why}", self.file),
-        }
+        write!(f, "{}: {}", self.place(), self.place.why)
     }
 }
 
@@ -126,7 +138,7 @@ impl ManifestTexts {
 
     /// The manifests among the documents of the files.
     pub(super) fn manifests(&self) -> Manifests<'_> {
-        let mut manifests = Manifests { files: Vec::new(), skipped: self.skipped.clone(), unreadable: Vec::new() };
+        let mut manifests = Manifests { skipped: self.skipped.clone(), ..Manifests::default() };
         let mut kustomizations = Kustomizations::default();
         for text in &self.texts {
             let (documents, error) = decode::readable_documents(&text.json, &Source::file(&text.name));
@@ -144,6 +156,7 @@ impl ManifestTexts {
             let documents = documents.into_iter().map(Document::with_single_keys).collect();
             manifests.files.push(InputFile { name: &text.name, documents });
         }
+        manifests.overlays = Overlays::of(&kustomizations);
         let labels = KustomizedLabels::of(&kustomizations);
         let files = std::mem::take(&mut manifests.files);
         for InputFile { name, documents } in files {
@@ -165,6 +178,13 @@ impl ManifestTexts {
 }
 
 impl Manifests<'_> {
+    /// What cannot be read, as an inventory has it.
+    pub(super) fn unread(&self) -> UnreadObjects {
+        let mut unread = UnreadObjects::default();
+        self.unreadable.iter().for_each(|file| unread.add_text(file.place()));
+        unread
+    }
+
     fn skip(&mut self, file: &str, line: Option<usize>, why: Skip) {
         self.skipped.push(SkippedFile { file: file.to_owned(), line, why });
     }

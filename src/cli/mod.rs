@@ -33,6 +33,7 @@ mod messages;
 mod migrate;
 mod outcome;
 mod output;
+mod overlay_objects;
 mod plan;
 mod printable;
 mod progress_line;

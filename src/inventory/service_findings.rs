@@ -21,7 +21,7 @@ const OF_SELECTOR: [Reason; 3] = [Reason::NoReplicas, Reason::SelectorMatchesNoT
 const UNMATCHED: [Reason; 3] = [Reason::SelectorMatchesNothing, Reason::LabelDiffers, Reason::OtherNamespace];
 
 /// The findings about an input by Service.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ServiceFindings<'a> {
     /// By namespace and name.
     by_service: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Finding>>>,

@@ -87,9 +87,45 @@ impl Kustomizations {
         self.by_folder.get(folder)
     }
 
+    /// The paths that the kustomization in a folder names.
+    pub(super) fn named_by(&self, folder: &Path) -> impl Iterator<Item = &Path> {
+        self.get(folder).into_iter().flat_map(Kustomization::named).map(PathBuf::as_path)
+    }
+
+    /// The files of the kustomization in a folder, and of those that it names.
+    pub(super) fn files<'k>(&'k self, folder: &'k Path, room: &mut usize) -> BTreeSet<&'k PathBuf> {
+        let reached = self.reached(folder, room, |kustomization| kustomization.named().collect());
+        reached.into_iter().flat_map(Kustomization::named).filter(|path| self.get(path).is_none()).collect()
+    }
+
+    /// The kustomization in a folder, and those that lead on from it. Each takes some of the room.
+    pub(super) fn reached<'k>(
+        &'k self,
+        folder: &'k Path,
+        room: &mut usize,
+        next: impl Fn(&'k Kustomization) -> Vec<&'k PathBuf>,
+    ) -> Vec<&'k Kustomization> {
+        let (mut reached, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![folder]);
+        while let Some(folder) = open.pop() {
+            let Some(kustomization) = self.get(folder).filter(|_| seen.insert(folder)) else { continue };
+            let Some(left) = room.checked_sub(1) else { break };
+            *room = left;
+            reached.push(kustomization);
+            open.extend(next(kustomization).into_iter().map(PathBuf::as_path));
+        }
+        reached
+    }
+
     /// Whether the file is a patch.
     pub fn is_patch(&self, file: &str) -> bool {
         self.patches.contains(&normal(Path::new(file)))
+    }
+}
+
+impl Kustomization {
+    /// The paths that it names: files, and folders of others.
+    pub(super) fn named(&self) -> impl Iterator<Item = &PathBuf> {
+        self.resources.iter().chain(&self.components)
     }
 }
 

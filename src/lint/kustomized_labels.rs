@@ -2,14 +2,14 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
 use serde_json::value::RawValue;
 
 use super::{
-    kustomization::{Kustomization, Kustomizations, LabelEntry, LabelScope, normal},
+    kustomization::{Kustomizations, LabelEntry, LabelScope, normal},
     label_text::with_labels,
 };
 use crate::model::json::raw::JsonMembers;
@@ -41,7 +41,7 @@ impl<'k> KustomizedLabels<'k> {
             if entries.is_empty() {
                 continue;
             }
-            for file in files(kustomizations, folder, &mut room) {
+            for file in kustomizations.files(folder, &mut room) {
                 let Some(left) = room.checked_sub(entries.len()) else { break };
                 room = left;
                 entries_of.entry(file.clone()).or_default().extend(&entries);
@@ -108,37 +108,8 @@ fn fields(scope: LabelScope, kind: &str) -> impl Iterator<Item = (&'static [&'st
 
 /// The labels of the kustomization in a folder, and of its components, which change the same objects.
 fn entries<'k>(all: &'k Kustomizations, folder: &'k Path, room: &mut usize) -> Vec<&'k LabelEntry> {
-    let reached = reached(all, folder, room, |kustomization| kustomization.components.iter().collect());
+    let reached = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
     reached.into_iter().flat_map(|kustomization| &kustomization.labels).collect()
-}
-
-/// The files of the kustomization in a folder, and of those that it names.
-fn files<'k>(all: &'k Kustomizations, folder: &'k Path, room: &mut usize) -> BTreeSet<&'k PathBuf> {
-    let reached = reached(all, folder, room, named);
-    reached.into_iter().flat_map(named).filter(|path| all.get(path).is_none()).collect()
-}
-
-/// The paths that a kustomization names: files, and folders of others.
-fn named(kustomization: &Kustomization) -> Vec<&PathBuf> {
-    kustomization.resources.iter().chain(&kustomization.components).collect()
-}
-
-/// The kustomization in a folder, and those that lead on from it. Each takes some of the room.
-fn reached<'k>(
-    all: &'k Kustomizations,
-    folder: &'k Path,
-    room: &mut usize,
-    next: impl Fn(&'k Kustomization) -> Vec<&'k PathBuf>,
-) -> Vec<&'k Kustomization> {
-    let (mut reached, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![folder]);
-    while let Some(folder) = open.pop() {
-        let Some(kustomization) = all.get(folder).filter(|_| seen.insert(folder)) else { continue };
-        let Some(left) = room.checked_sub(1) else { break };
-        *room = left;
-        reached.push(kustomization);
-        open.extend(next(kustomization).into_iter().map(PathBuf::as_path));
-    }
-    reached
 }
 
 /// Values of a label that kustomizations give to the same file, and the first of them, which stands for all.

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     decode::{self, Document},
     engine::reason::{Finding, Reason},
-    inventory::Inventory,
-    lint::scopes,
+    inventory::{Inventory, workloads::UnreadObjects},
+    lint::{Overlays, scopes},
     model::{ObjectKey, json::raw::is_name_generated},
 };
 
@@ -21,45 +21,193 @@ const COPIED: [&str; 8] =
     ["Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"];
 
 /// Adds the findings to the objects that they are about. `inventory` has all objects.
-pub(super) fn add(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, inventory: &Inventory) -> anyhow::Result<()> {
-    let mut groups = groups(items, sources);
+pub(super) fn add(
+    items: &mut [ReviewedObject<'_>],
+    sources: &SourceArgs,
+    inventory: &Inventory,
+    overlays: &Overlays,
+) -> anyhow::Result<()> {
+    let mut groups = groups(&items.iter().collect::<Vec<_>>(), sources);
     let replaced = report_duplicates(items, &groups, sources);
     for (place, (item, group)) in items.iter_mut().zip(&groups).enumerate() {
         item.group = Some(*group).filter(|_| !replaced.contains(&place));
     }
-    let of_all = inventory.workload_findings(&sources.defaults());
-    if groups.iter().all(|group| *group == 0) && replaced.is_empty() {
-        attach(items.iter_mut(), sources, &of_all);
-        stale_findings::add(items, sources, inventory);
-        return Ok(());
-    }
+    let comparison = Comparison { sources, unread: &inventory.unread.of_text() };
     // What another object replaces is in no cluster.
     for place in replaced {
         groups[place] = NO_GROUP;
     }
-    let mut by_group: BTreeMap<usize, Vec<&mut ReviewedObject<'_>>> = BTreeMap::new();
-    for (item, group) in items.iter_mut().zip(groups).filter(|(_, group)| *group != NO_GROUP) {
-        by_group.entry(group).or_default().push(item);
-    }
-    // What one group lacks may be in another one that has no copy of it.
-    let is_one = by_group.len() == 1;
-    let certain: BTreeSet<(Reason, &ObjectKey)> = of_all.iter().map(|f| (f.code, &f.object)).collect();
-    let is_certain = |f: &Finding| {
-        const OF_ABSENCE: [Reason; 3] =
-            [Reason::SelectorMatchesNoTemplate, Reason::GoverningServiceMissing, Reason::ScaleTargetMissing];
-        is_one || !OF_ABSENCE.contains(&f.code) || certain.contains(&(f.code, &f.object))
+    let found = if overlays.variants() > 1 {
+        comparison.of_overlays(items, &groups, overlays)?
+    } else {
+        let of_all = inventory.workload_findings(&sources.defaults());
+        comparison.of_groups(&items.iter().collect::<Vec<_>>(), &groups, &of_all)?
     };
-    for mut items in by_group.into_values() {
-        let mut inventory = Inventory::default();
-        for (file, documents) in documents_of(&items) {
-            decode::objects(&documents, &sources.source(file), &mut inventory, |_, _| {})?;
-        }
-        let mut found = inventory.workload_findings(&sources.defaults());
-        found.retain(is_certain);
-        attach(items.iter_mut().map(|item| &mut **item), sources, &found);
-        stale_findings::add(items, sources, &inventory);
+    for (item, found) in items.iter_mut().zip(&found) {
+        item.add_workload_findings(found.iter());
     }
-    Ok(())
+    comparison.add_stale(items, &groups, inventory)
+}
+
+/// How objects are compared with each other.
+struct Comparison<'s> {
+    sources: &'s SourceArgs,
+    /// Where text cannot be read.
+    unread: &'s UnreadObjects,
+}
+
+impl Comparison<'_> {
+    /// The findings about each object, of which `groups` has the groups. `of_all` are those about all objects together.
+    fn of_groups(
+        &self,
+        items: &[&ReviewedObject<'_>],
+        groups: &[usize],
+        of_all: &[Finding],
+    ) -> anyhow::Result<Vec<Vec<Finding>>> {
+        let mut found = vec![Vec::new(); items.len()];
+        if groups.iter().all(|group| *group == 0) {
+            self.attach(&(0..items.len()).collect::<Vec<_>>(), items, of_all, &mut found);
+            return Ok(found);
+        }
+        // What one group lacks may be in another one that has no copy of it.
+        let by_group = by_group(groups);
+        let certain: BTreeSet<(Reason, &ObjectKey)> = of_all.iter().map(|f| (f.code, &f.object)).collect();
+        let is_certain = |f: &Finding| {
+            const OF_ABSENCE: [Reason; 3] =
+                [Reason::SelectorMatchesNoTemplate, Reason::GoverningServiceMissing, Reason::ScaleTargetMissing];
+            by_group.len() == 1 || !OF_ABSENCE.contains(&f.code) || certain.contains(&(f.code, &f.object))
+        };
+        for places in by_group.values() {
+            let of_group: Vec<&ReviewedObject<'_>> = places.iter().map(|place| items[*place]).collect();
+            let mut findings = self.inventory(&of_group)?.workload_findings(&self.sources.defaults());
+            findings.retain(is_certain);
+            self.attach(places, items, &findings, &mut found);
+        }
+        Ok(found)
+    }
+
+    /// The findings about each object beside those of each overlay in turn: never beside two overlays of one base.
+    fn of_overlays(
+        &self,
+        items: &[ReviewedObject<'_>],
+        groups_of_all: &[usize],
+        overlays: &Overlays,
+    ) -> anyhow::Result<Vec<Vec<Finding>>> {
+        let mut of_variants = vec![FindingsOfVariants::default(); items.len()];
+        for variant in 0..overlays.variants() {
+            let is_compared =
+                |place: &usize| groups_of_all[*place] != NO_GROUP && overlays.is_in(variant, items[*place].file);
+            let places: Vec<usize> = (0..items.len()).filter(is_compared).collect();
+            let some: Vec<&ReviewedObject<'_>> = places.iter().map(|place| &items[*place]).collect();
+            let all = self.inventory(&some)?;
+            let of_all = all.workload_findings(&self.sources.defaults());
+            let found = self.of_groups(&some, &groups(&some, self.sources), &of_all)?;
+            for (place, found) in places.into_iter().zip(found) {
+                of_variants[place].add(found);
+            }
+        }
+        Ok(of_variants.into_iter().map(FindingsOfVariants::finish).collect())
+    }
+
+    /// Adds what of stored objects does not hold any more.
+    fn add_stale(
+        &self,
+        items: &mut [ReviewedObject<'_>],
+        groups: &[usize],
+        inventory: &Inventory,
+    ) -> anyhow::Result<()> {
+        if inventory.endpoints.is_empty() && inventory.slices.is_empty() {
+            return Ok(());
+        }
+        if groups.iter().all(|group| *group == 0) {
+            stale_findings::add(items, self.sources, inventory);
+            return Ok(());
+        }
+        let mut by_group: BTreeMap<usize, Vec<&mut ReviewedObject<'_>>> = BTreeMap::new();
+        for (item, group) in items.iter_mut().zip(groups).filter(|(_, group)| **group != NO_GROUP) {
+            by_group.entry(*group).or_default().push(item);
+        }
+        for of_group in by_group.into_values() {
+            let inventory = self.inventory(&of_group.iter().map(|item| &**item).collect::<Vec<_>>())?;
+            stale_findings::add(of_group, self.sources, &inventory);
+        }
+        Ok(())
+    }
+
+    /// The objects of a group.
+    fn inventory(&self, items: &[&ReviewedObject<'_>]) -> anyhow::Result<Inventory> {
+        let mut inventory = Inventory::default();
+        inventory.unread.clone_from(self.unread);
+        for (file, documents) in documents_of(items) {
+            decode::objects(&documents, &self.sources.source(file), &mut inventory, |_, _| {})?;
+        }
+        Ok(inventory)
+    }
+
+    /// Adds to the objects at some places the findings about them.
+    fn attach(
+        &self,
+        places: &[usize],
+        items: &[&ReviewedObject<'_>],
+        findings: &[Finding],
+        found: &mut [Vec<Finding>],
+    ) {
+        let mut findings_of: BTreeMap<&ObjectKey, Vec<&Finding>> = BTreeMap::new();
+        for finding in findings {
+            findings_of.entry(&finding.object).or_default().push(finding);
+        }
+        for place in places {
+            let of_item = findings_of.get(&placed(&items[*place].key, &self.sources.namespace));
+            found[*place].extend(of_item.into_iter().flatten().map(|f| (*f).clone()));
+        }
+    }
+}
+
+/// The places of the objects of each group.
+fn by_group(groups: &[usize]) -> BTreeMap<usize, Vec<usize>> {
+    let mut all: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, group) in groups.iter().enumerate().filter(|(_, group)| **group != NO_GROUP) {
+        all.entry(*group).or_default().push(place);
+    }
+    all
+}
+
+/// The findings about an object beside those of each overlay.
+#[derive(Clone, Default)]
+struct FindingsOfVariants {
+    variants: usize,
+    /// What is wrong with one of them.
+    found: Vec<Finding>,
+    /// What is missing, by the field that names it, and in how many of them.
+    missing: BTreeMap<Option<String>, (Finding, usize)>,
+}
+
+impl FindingsOfVariants {
+    /// Adds those beside one overlay.
+    fn add(&mut self, found: Vec<Finding>) {
+        const OF_ABSENCE: [Reason; 5] = [
+            Reason::SelectorMatchesNoTemplate,
+            Reason::SelectorNotChecked,
+            Reason::OtherNamespace,
+            Reason::GoverningServiceMissing,
+            Reason::ScaleTargetMissing,
+        ];
+        self.variants += 1;
+        for finding in found {
+            if OF_ABSENCE.contains(&finding.code) {
+                self.missing.entry(finding.pointer.clone()).or_insert((finding, 0)).1 += 1;
+            } else if !self.found.iter().any(|f| (f.code, &f.pointer) == (finding.code, &finding.pointer)) {
+                self.found.push(finding);
+            }
+        }
+    }
+
+    /// An overlay may remove what lacks something, and add what is missing: it is missing if no overlay has it.
+    fn finish(self) -> Vec<Finding> {
+        let Self { variants, mut found, missing } = self;
+        found.extend(missing.into_values().filter(|(_, count)| *count >= variants).map(|(finding, _)| finding));
+        found
+    }
 }
 
 /// The group of an object that another one replaces.
@@ -104,7 +252,7 @@ fn is_named(item: &ReviewedObject<'_>) -> bool {
 }
 
 /// The group of each object: that of its file.
-fn groups(items: &[ReviewedObject<'_>], sources: &SourceArgs) -> Vec<usize> {
+fn groups(items: &[&ReviewedObject<'_>], sources: &SourceArgs) -> Vec<usize> {
     let mut files: Vec<(&str, Vec<ObjectKey>)> = Vec::new();
     let mut file_of = Vec::with_capacity(items.len());
     for item in items {
@@ -120,25 +268,16 @@ fn groups(items: &[ReviewedObject<'_>], sources: &SourceArgs) -> Vec<usize> {
     file_of.into_iter().map(|file| groups[file]).collect()
 }
 
-/// The documents of these objects, by file.
-fn documents_of<'a>(items: &[&mut ReviewedObject<'a>]) -> Vec<(&'a str, Vec<Document<'a>>)> {
-    let files = items.chunk_by(|a, b| a.file == b.file);
-    let documents = |of_file: &[&mut ReviewedObject<'a>]| of_file.iter().map(|item| item.document.clone()).collect();
-    files.filter_map(|of_file| Some((of_file.first()?.file, documents(of_file)))).collect()
-}
-
-/// Adds the findings to the objects that they are about.
-fn attach<'i, 'a: 'i>(
-    items: impl IntoIterator<Item = &'i mut ReviewedObject<'a>>,
-    sources: &SourceArgs,
-    findings: &[Finding],
-) {
-    let mut findings_of: BTreeMap<&ObjectKey, Vec<&Finding>> = BTreeMap::new();
-    for finding in findings {
-        findings_of.entry(&finding.object).or_default().push(finding);
-    }
+/// The documents of objects, by file.
+fn documents_of<'a>(items: &[&ReviewedObject<'a>]) -> Vec<(&'a str, Vec<Document<'a>>)> {
+    let mut files: Vec<(&'a str, Vec<Document<'a>>)> = Vec::new();
     for item in items {
-        let found = findings_of.get(&placed(&item.key, &sources.namespace));
-        item.add_workload_findings(found.into_iter().flatten().copied());
+        if files.last().is_none_or(|(file, _)| *file != item.file) {
+            files.push((item.file, Vec::new()));
+        }
+        if let Some((_, documents)) = files.last_mut() {
+            documents.push(item.document.clone());
+        }
     }
+    files
 }

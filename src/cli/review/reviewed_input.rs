@@ -21,7 +21,8 @@ use crate::{
         phrase::counted,
         reason::{Finding, Severity},
     },
-    inventory::{Findings, Inventory, Snapshot},
+    inventory::{Findings, Inventory, Snapshot, workloads::UnreadObjects},
+    lint::Overlays,
     model::{
         ObjectKey,
         installed::{POLICY_GROUP, POLICY_KIND},
@@ -59,17 +60,21 @@ struct ReviewContext {
 /// Decodes all objects, and reviews those of the kinds that have rules.
 pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::Result<ReviewedInput<'a>> {
     let (files, complete) = texts.files.files();
-    read_files(sources, texts, files, Reading { complete, manifests: false })
+    read_files(sources, texts, files, Reading { complete, ..Reading::default() })
 }
 
 /// How files are read.
-#[derive(Clone, Copy)]
+#[derive(Default)]
 pub(super) struct Reading {
     /// Whether these are all files.
     pub(super) complete: bool,
     /// Whether these are manifests that nobody writes yet. An object that comes from a cluster is stored there as it is:
     /// nothing refuses it any more.
     pub(super) manifests: bool,
+    /// What of the files cannot be read.
+    pub(super) unread: UnreadObjects,
+    /// The overlays among their kustomizations.
+    pub(super) overlays: Overlays,
 }
 
 /// The same for `files` instead of those of the sources.
@@ -77,9 +82,10 @@ pub(super) fn read_files<'a>(
     sources: &SourceArgs,
     texts: &SourceTexts,
     files: Vec<InputFile<'a>>,
-    Reading { mut complete, manifests }: Reading,
+    Reading { mut complete, manifests, unread, overlays }: Reading,
 ) -> anyhow::Result<ReviewedInput<'a>> {
     let mut context = ReviewContext::default();
+    context.inventory.unread.merge(unread);
     let complete_policies = context.read_policies(texts)?;
     let (old, complete_old) = texts.stored.files();
     complete &= complete_policies && complete_old;
@@ -110,7 +116,7 @@ pub(super) fn read_files<'a>(
             item.refuse_unreadable();
         }
     }
-    cluster_findings::add(&mut items, sources, &context.inventory)?;
+    cluster_findings::add(&mut items, sources, &context.inventory, &overlays)?;
     if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
         && items.iter().any(|i| i.answer.is_some())

@@ -170,6 +170,91 @@ fn overlays_fit_their_bases() {
     }
 }
 
+const SCALER: &str = "\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 3
+  maxReplicas: 9
+";
+
+/// Overlays of one base are alternatives.
+#[test]
+fn objects_of_an_overlay_go_with_its_base_alone() {
+    let (deployment, service) = (labelled(DEPLOYMENT), labelled(SERVICE));
+    let base = of("");
+    let named = |text: &str, name: &str| text.replace("name: web}", &format!("name: {name}}}"));
+    let files = |dev: &'static str, prod: &'static str| {
+        vec![
+            ("base/deployment.yaml", &*deployment),
+            ("base/service.yaml", &*service),
+            ("base/kustomization.yaml", &*base),
+            ("dev/kustomization.yaml", dev),
+            ("prod/kustomization.yaml", prod),
+        ]
+    };
+    let debug = named(&deployment, "debug");
+    let debug = debug.replace("{app: web}", "{app: debug}");
+    let of_debug = SCALER.replace("Deployment, name: web", "Deployment, name: debug");
+    let no_port = named(&deployment, "canary").replace("name: http", "name: other");
+    let misses = named(&service, "misses").replace("app: web", "app: debug");
+    for (name, more, want) in [
+        ("both have the autoscaler", vec![("dev/more.yaml", SCALER), ("prod/more.yaml", SCALER)], &[][..]),
+        (
+            "its workload is in the other overlay",
+            vec![("dev/more.yaml", &*debug), ("prod/more.yaml", &*of_debug)],
+            &["prod/more.yaml:5 warning scale-target-missing"],
+        ),
+        (
+            "its pods are in the other overlay",
+            vec![("dev/more.yaml", &*debug), ("prod/more.yaml", &*misses)],
+            &["prod/more.yaml:6 warning selector-matches-no-template"],
+        ),
+        ("its pods are in the same overlay", vec![("dev/more.yaml", &*debug), ("dev/other.yaml", &*misses)], &[]),
+        (
+            "a workload of one overlay is behind the Service of the base",
+            vec![("dev/more.yaml", &*no_port)],
+            &["base/service.yaml:5 warning named-port-missing"],
+        ),
+    ] {
+        let dev = "resources: [../base, more.yaml, other.yaml]\n";
+        let mut all = files(dev, "resources: [../base, more.yaml]\n");
+        all.extend(more);
+        check(name, &all, want);
+    }
+}
+
+/// A base has as many pods as it says, not as an overlay says.
+#[test]
+fn explain_says_what_it_assumes_of_overlays() {
+    let (deployment, service) = (labelled(DEPLOYMENT), labelled(SERVICE));
+    let base = of("");
+    let files = |dev: &'static str| {
+        directory(&[
+            ("base/deployment.yaml", &deployment),
+            ("base/service.yaml", &service),
+            ("base/kustomization.yaml", &base),
+            ("dev/kustomization.yaml", dev),
+            ("prod/kustomization.yaml", "resources: [../base, scaler.yaml]\n"),
+            ("prod/scaler.yaml", SCALER),
+        ])
+    };
+    let assumed =
+        "the objects of all of them in one cluster, without HorizontalPodAutoscaler web, which only some have";
+    for (dev, served, is_assumed) in [
+        ("resources: [../base]\n", "1 of 1 pod served", true),
+        // It is not an overlay of the base.
+        ("resources: []\n", "3 of 3 pods served", false),
+    ] {
+        let folder = files(dev);
+        let ran = roster(&["explain", folder.path().to_str().unwrap(), "-o", "wide"]);
+        assert!(ran.out.contains(served), "{dev}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.out.contains(assumed), is_assumed, "{dev}: {}{}", ran.out, ran.err);
+    }
+}
+
 /// `explain` reads directories in the same way.
 #[test]
 fn other_commands_know_the_labels() {

@@ -83,12 +83,13 @@ impl LintArgs {
         let context = self.sources.read_context()?;
         let texts = ManifestTexts::read(&self.sources.paths())?;
         let manifests = texts.manifests();
+        let unread = manifests.unread();
         let unreadable: Vec<FileFinding<'_>> = manifests.unreadable.into_iter().map(FileFinding::unreadable).collect();
         let mut input = reviewed_input::read_files(
             &self.sources,
             &context,
             manifests.files,
-            Reading { complete: unreadable.is_empty(), manifests: true },
+            Reading { complete: unreadable.is_empty(), manifests: true, unread, overlays: manifests.overlays },
         )?;
         manifest_checks::add(&mut input);
         let suppressed = accepted.apply(&mut input);

@@ -1,0 +1,83 @@
+//! The objects of several overlays of one base, which are read as those of one cluster.
+
+use std::path::PathBuf;
+
+use crate::{
+    engine::{
+        phrase::counted,
+        reason::{Finding, Reason},
+    },
+    inventory::{Inventory, workloads::Workload},
+    lint::Overlays,
+    model::ObjectKey,
+};
+
+/// How many overlays are named.
+const NAMED: usize = 3;
+
+/// Which files the workloads and autoscalers of an inventory come from.
+pub(super) struct OverlayObjects<'o> {
+    overlays: &'o Overlays,
+    /// For each file its name, and how many workloads and autoscalers there are with those of the files before it.
+    files: Vec<(&'o str, usize, usize)>,
+    /// Overlays whose objects are read beside those of others.
+    beside: Option<&'o [PathBuf]>,
+    /// How many workloads and autoscalers there were before.
+    start: (usize, usize),
+}
+
+impl<'o> OverlayObjects<'o> {
+    /// No files, in front of what `inventory` gets from now on.
+    pub(super) fn new(overlays: &'o Overlays, inventory: &Inventory) -> Self {
+        let start = (inventory.workloads.len(), inventory.autoscalers.len());
+        Self { overlays, files: Vec::new(), beside: None, start }
+    }
+
+    /// Adds a file, whose objects the inventory has just got.
+    pub(super) fn add(&mut self, file: &'o str, inventory: &Inventory) {
+        self.files.push((file, inventory.workloads.len(), inventory.autoscalers.len()));
+        self.beside = self.beside.or_else(|| self.overlays.beside(file));
+    }
+
+    /// Marks the autoscalers that only some overlays of their workloads have. Says what is assumed, if there are several
+    /// overlays with objects of their own.
+    pub(super) fn apply(&self, inventory: &mut Inventory) -> Option<Finding> {
+        let beside = self.beside?;
+        let mut marked = Vec::new();
+        for place in self.start.1..inventory.autoscalers.len() {
+            let Some(file) = self.file(place, |(_, _, autoscalers)| *autoscalers) else { continue };
+            let autoscaler = &mut inventory.autoscalers[place];
+            let is_partial = |(place, workload): (usize, &Workload)| {
+                let of_workload = self.file(place, |(_, workloads, _)| *workloads);
+                autoscaler.targets(workload) && of_workload.is_some_and(|other| !self.overlays.has_always(other, file))
+            };
+            if inventory.workloads.iter().enumerate().skip(self.start.0).any(is_partial) {
+                autoscaler.is_of_overlay = true;
+                marked.push(autoscaler.name.to_string());
+            }
+        }
+        Some(Finding::new(Reason::Assumed, ObjectKey::default(), text(beside, &marked)))
+    }
+
+    /// The file of the object at a place, by the number of objects at the end of each file.
+    fn file(&self, place: usize, end: impl Fn(&(&'o str, usize, usize)) -> usize) -> Option<&'o str> {
+        let file = self.files.partition_point(|file| end(file) <= place);
+        self.files.get(file).map(|(name, ..)| *name)
+    }
+}
+
+/// What is assumed of overlays, and the autoscalers that are in some of them only.
+fn text(overlays: &[PathBuf], autoscalers: &[String]) -> String {
+    let named: Vec<String> = overlays.iter().take(NAMED).map(|folder| folder.display().to_string()).collect();
+    let more = if overlays.len() > NAMED { ", …" } else { "" };
+    let count = counted(overlays.len(), "overlay");
+    let text = format!(
+        "{count} share a base ({}{more}); assumed: the objects of all of them in one cluster",
+        named.join(", ")
+    );
+    match autoscalers {
+        [] => text,
+        [one] => format!("{text}, without HorizontalPodAutoscaler {one}, which only some have"),
+        all => format!("{text}, without {}, which only some have", counted(all.len(), "HorizontalPodAutoscaler")),
+    }
+}

@@ -1,0 +1,75 @@
+//! What `roster lint` and `explain` conclude beside objects that cannot be read.
+
+use super::{
+    lint::{DEPLOYMENT, directory, lint},
+    roster,
+};
+
+/// Another workload, an autoscaler and a Service that refer to the Deployment `web`.
+const OTHERS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: other}
+spec:
+  selector: {matchLabels: {app: other}}
+  template:
+    metadata: {labels: {app: other}}
+    spec: {containers: [{name: c, image: c, ports: [{name: http, containerPort: 8080}]}]}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 3}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}
+";
+
+#[test]
+fn a_manifest_that_cannot_be_read_is_the_only_error() {
+    let misses =
+        "the selector matches no workload and no pod; nearest: Deployment other, which has app=other instead of web";
+    let known = "it selects the pods of Deployment web, which cannot be read";
+    for (name, changed, not_checked, explained) in [
+        ("a type error", DEPLOYMENT.replace("containerPort: 8080", "containerPort: '8080'"), None, known),
+        (
+            "a type error in the labels",
+            DEPLOYMENT.replace("labels: {app: web}", "labels: {app: web, b: true}"),
+            Some("Deployment web"),
+            "it may select pods of Deployment web, which cannot be read",
+        ),
+        (
+            "a document that is not YAML",
+            DEPLOYMENT.replace("image: web", "image: \"web"),
+            Some("a.yaml:8:44"),
+            "it may select pods of a.yaml:8:44, which cannot be read",
+        ),
+        ("a version that is gone", DEPLOYMENT.replace("apps/v1", "apps/v1beta1"), None, known),
+        (
+            "a misspelt kind",
+            DEPLOYMENT.replace("kind: Deployment", "kind: Deploymnt"),
+            None,
+            "it selects the pods of Deploymnt web, which cannot be read",
+        ),
+    ] {
+        let folder = directory(&[("a.yaml", &changed), ("b.yaml", OTHERS)]);
+        let ran = lint(folder.path(), &[]);
+        let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let items = document["items"].as_array().unwrap();
+        let serious: Vec<_> = items.iter().filter(|f| f["severity"] != "info").map(|f| f["severity"].clone()).collect();
+        assert_eq!(serious, ["error"], "{name}: {}", ran.out);
+        let folder = folder.path().display().to_string();
+        let of_selector: Vec<String> = items
+            .iter()
+            .filter(|f| f["code"] == "selector-not-checked")
+            .map(|f| f["message"].as_str().unwrap().replace(&format!("{folder}/"), ""))
+            .collect();
+        let want = not_checked
+            .map(|what| format!("{misses}; not checked: whether it matches pods of {what}, which cannot be read"));
+        assert_eq!(of_selector, want.into_iter().collect::<Vec<_>>(), "{name}");
+        let ran = roster(&["explain", &folder, "web"]);
+        assert!(ran.out.replace(&format!("{folder}/"), "").contains(explained), "{name}: {}{}", ran.out, ran.err);
+    }
+}

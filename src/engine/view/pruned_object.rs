@@ -3,7 +3,7 @@
 use crate::{
     engine::reason::Reason,
     model::{
-        Endpoint, EndpointAddress, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, ObjectKey, ObjectMeta,
+        Endpoint, EndpointAddress, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels, ObjectKey,
         SlicePort, Text,
     },
 };
@@ -37,8 +37,14 @@ pub struct RemovedEndpoint {
 
 /// Endpoints or an EndpointSlice: slices of v1beta1 are read as v1, with `topology["kubernetes.io/hostname"]` as the node.
 pub trait EndpointObject: Clone {
-    /// Metadata.
-    fn meta(&self) -> &ObjectMeta;
+    /// Its namespace.
+    fn namespace(&self) -> &Text;
+
+    /// Its name.
+    fn name(&self) -> &Text;
+
+    /// Its annotations, at least those of the API server's own endpoints.
+    fn annotations(&self) -> &Labels;
 
     /// Kind, namespace and name.
     fn key(&self) -> ObjectKey;
@@ -55,8 +61,7 @@ pub trait EndpointObject: Clone {
 
     /// Whether it belongs to the Service of the API server.
     fn is_of_api_server(&self) -> bool {
-        let meta = self.meta();
-        (meta.namespace.as_str(), meta.name.as_str()) == API_SERVER
+        (self.namespace().as_str(), self.name().as_str()) == API_SERVER
     }
 
     /// Calls `see` with each endpoint.
@@ -75,8 +80,16 @@ pub struct EndpointPlace<'a> {
 }
 
 impl EndpointObject for Endpoints {
-    fn meta(&self) -> &ObjectMeta {
-        &self.meta
+    fn namespace(&self) -> &Text {
+        &self.meta.namespace
+    }
+
+    fn name(&self) -> &Text {
+        &self.meta.name
+    }
+
+    fn annotations(&self) -> &Labels {
+        &self.meta.annotations
     }
 
     fn key(&self) -> ObjectKey {
@@ -113,8 +126,16 @@ impl EndpointObject for Endpoints {
 }
 
 impl EndpointObject for EndpointSlice {
-    fn meta(&self) -> &ObjectMeta {
-        &self.meta
+    fn namespace(&self) -> &Text {
+        &self.meta.namespace
+    }
+
+    fn name(&self) -> &Text {
+        &self.meta.name
+    }
+
+    fn annotations(&self) -> &Labels {
+        &self.meta.annotations
     }
 
     fn key(&self) -> ObjectKey {

@@ -38,7 +38,7 @@ impl<'a> Services<'a> {
     ) -> impl Iterator<Item = (Option<&'a Service>, Vec<&'o T>)> {
         let mut groups: BTreeMap<(&str, Option<&Text>), Vec<&T>> = BTreeMap::new();
         for object in objects {
-            groups.entry((&object.meta().namespace, object.service_name())).or_default().push(object);
+            groups.entry((object.namespace(), object.service_name())).or_default().push(object);
         }
         let service = |(namespace, name): (&str, Option<&Text>)| self.0.get(&(namespace, name?.as_str())).copied();
         let groups: Vec<_> = groups.into_iter().map(|(key, objects)| (service(key), objects)).collect();

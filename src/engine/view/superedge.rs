@@ -57,7 +57,7 @@ impl GridView<'_> {
         if !self.substitutes_api_server || !object.is_of_api_server() {
             return pruned;
         }
-        let annotation = |name| object.meta().annotations.get(name);
+        let annotation = |name| object.annotations().get(name);
         let (Some(address), Some(port)) = (annotation(LOCAL_ENDPOINT), annotation(LOCAL_PORT)) else { return pruned };
         match (address.parse::<IpAddr>(), port.parse::<i32>()) {
             (Ok(address), Ok(port)) => {

@@ -8,7 +8,7 @@ use crate::{
         reason::Reason,
         view::{EndpointObject, EndpointPlace, PrunedObject},
     },
-    model::{ObjectKey, ObjectMeta, Resource, Text, names},
+    model::{Labels, ObjectKey, Resource, Text, names},
 };
 
 /// An Endpoints object or an EndpointSlice, and which of its endpoints are left. It has endpoints, or it is empty.
@@ -105,18 +105,26 @@ fn place(endpoint: &RawEndpoint) -> EndpointPlace<'_> {
 }
 
 impl EndpointObject for EndpointSelection {
-    fn meta(&self) -> &ObjectMeta {
-        &self.raw.meta
+    fn namespace(&self) -> &Text {
+        &self.raw.name.namespace
+    }
+
+    fn name(&self) -> &Text {
+        &self.raw.name.name
+    }
+
+    fn annotations(&self) -> &Labels {
+        &self.raw.annotations
     }
 
     fn key(&self) -> ObjectKey {
-        ObjectKey::new(self.resource.kind(), &self.raw.meta.namespace, &self.raw.meta.name)
+        ObjectKey::new(self.resource.kind(), self.namespace(), self.name())
     }
 
     fn service_name(&self) -> Option<&Text> {
         match self.resource {
-            Resource::Endpoints => Some(&self.raw.meta.name),
-            _ => self.raw.meta.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty()),
+            Resource::Endpoints => Some(self.name()),
+            _ => self.raw.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty()),
         }
     }
 

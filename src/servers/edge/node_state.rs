@@ -480,14 +480,14 @@ impl NodeState {
 /// What a scheme reads of a Service. One that cannot be read has its annotations only.
 fn read_service(raw: &RawObject) -> Service {
     let Service { kind, selector, .. } = serde_json::from_str(&raw.text).unwrap_or_default();
-    let ObjectMeta { namespace, name, annotations, .. } = raw.meta.clone();
-    let meta = ObjectMeta { name, namespace, annotations, ..ObjectMeta::default() };
+    let ObjectName { namespace, name } = raw.name.clone();
+    let meta = ObjectMeta { name, namespace, annotations: raw.annotations.clone(), ..ObjectMeta::default() };
     Service { meta, kind, selector, ..Service::default() }
 }
 
 /// The Service of a slice, by its label.
 fn service_of_slice(resource: Resource, raw: &RawObject) -> Option<ObjectName> {
-    let label = raw.meta.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty());
+    let label = raw.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty());
     let service = label.filter(|_| resource == Resource::EndpointSlice)?;
-    Some(ObjectName::new(raw.meta.namespace.clone(), service.clone()))
+    Some(ObjectName::new(raw.name.namespace.clone(), service.clone()))
 }

@@ -145,7 +145,7 @@ fn slices_over(service: &Service, name: &ObjectName, mut objects: Vec<Arc<RawObj
         // No controller generates names with dots.
         slice.meta.name = format!("{}.{}.{number}", name.name, local.node).into();
         if let Some(raw) = json_of(&slice).and_then(|text| RawObject::read(Resource::EndpointSlice, &text).ok()) {
-            added.insert(raw.name());
+            added.insert(raw.name.clone());
             objects.push(Arc::new(raw));
         }
     }

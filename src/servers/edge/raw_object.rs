@@ -9,7 +9,7 @@ use super::{
     json_text::{write_member, write_members},
 };
 use crate::model::{
-    Labels, ObjectMeta, Resource, Text,
+    Labels, Resource, Text,
     json::raw::{JsonMembers, JsonNode},
     wire::nullable,
 };
@@ -45,10 +45,13 @@ pub(super) struct MalformedObject(pub(super) String);
 /// `resourceVersion` can be inserted, and endpoints can be left out, without parsing it again.
 #[derive(Debug)]
 pub(super) struct RawObject {
-    /// The metadata that is read: namespace, name, labels, and the annotations where they count.
-    pub(super) meta: ObjectMeta,
+    pub(super) name: ObjectName,
+    pub(super) labels: Labels,
+    /// The annotations where a scheme reads them.
+    pub(super) annotations: Labels,
     pub(super) text: Box<str>,
-    pub(super) service_fields: ServiceFields,
+    /// `None`: it is not a Service, or has none of these fields.
+    service_fields: Option<Box<ServiceFields>>,
     /// Where `resourceVersion` belongs in the text.
     pub(super) version_at: usize,
     pub(super) endpoints: Option<EndpointLists>,
@@ -70,8 +73,10 @@ impl RawObject {
         let wrong = |what: &str| MalformedObject(format!("{} {what}", resource.kind()));
         let mut members = JsonMembers::parse(text).map_err(|_| wrong("is not a JSON object"))?;
         let metadata = members.take("metadata").and_then(|m| m.open()).ok_or_else(|| wrong("has no metadata"))?;
-        let meta = read_meta(resource, &metadata).ok_or_else(|| wrong("has metadata that cannot be read"))?;
-        if meta.name.is_empty() {
+        let (labels, annotations) =
+            read_labels(resource, &metadata).ok_or_else(|| wrong("has metadata that cannot be read"))?;
+        let name = ObjectName::new(metadata.text("namespace"), metadata.text("name"));
+        if name.name.is_empty() {
             return Err(wrong("has no name"));
         }
         let service_fields = match members.get("spec") {
@@ -99,22 +104,19 @@ impl RawObject {
         if out.contains(['\n', '\r']) {
             out = out.replace(['\n', '\r'], " ");
         }
-        let service_fields = service_fields.unwrap_or_default();
-        Ok(Self { meta, text: out.into_boxed_str(), service_fields, version_at, endpoints })
+        Ok(Self { name, labels, annotations, text: out.into_boxed_str(), service_fields, version_at, endpoints })
     }
 
-    pub(super) fn name(&self) -> ObjectName {
-        ObjectName { namespace: self.meta.namespace.clone(), name: self.meta.name.clone() }
-    }
-
-    pub(super) fn labels(&self) -> &Labels {
-        &self.meta.labels
+    /// The fields by which Services are selected; empty for other objects.
+    pub(super) fn service_fields(&self) -> &ServiceFields {
+        static NONE: ServiceFields =
+            ServiceFields { cluster_ip: Text::new_static(""), service_type: Text::new_static("") };
+        self.service_fields.as_deref().unwrap_or(&NONE)
     }
 }
 
-/// The metadata that is read.
-fn read_meta(resource: Resource, metadata: &JsonMembers<'_>) -> Option<ObjectMeta> {
-    let text = |name: &str| -> Text { metadata.text(name).into() };
+/// The labels, and the annotations where a scheme reads them.
+fn read_labels(resource: Resource, metadata: &JsonMembers<'_>) -> Option<(Labels, Labels)> {
     let labels = |name: &str| match metadata.get(name) {
         Some(JsonNode::Raw(raw)) => {
             serde_json::from_str::<Option<Labels>>(raw.get()).ok().map(Option::unwrap_or_default)
@@ -126,11 +128,5 @@ fn read_meta(resource: Resource, metadata: &JsonMembers<'_>) -> Option<ObjectMet
         Resource::Endpoints | Resource::EndpointSlice => metadata.text("name") == API_SERVER,
         _ => false,
     };
-    Some(ObjectMeta {
-        namespace: text("namespace"),
-        name: text("name"),
-        labels: labels("labels")?,
-        annotations: if reads_annotations { labels("annotations")? } else { Labels::default() },
-        ..ObjectMeta::default()
-    })
+    Some((labels("labels")?, if reads_annotations { labels("annotations")? } else { Labels::default() }))
 }

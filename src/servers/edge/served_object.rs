@@ -42,16 +42,16 @@ impl ServedObject {
     }
 
     pub(super) fn name(&self) -> ObjectName {
-        self.raw.name()
+        self.raw.name.clone()
     }
 
     pub(super) fn labels(&self) -> &Labels {
-        self.raw.labels()
+        &self.raw.labels
     }
 
     /// The fields by which Services are selected; empty for other objects.
     pub(super) fn service_fields(&self) -> &ServiceFields {
-        &self.raw.service_fields
+        self.raw.service_fields()
     }
 
     /// About the size of its text.

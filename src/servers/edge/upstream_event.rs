@@ -60,9 +60,9 @@ impl UpstreamObject {
             return Ok(Self { resource, name, held: HeldPart::Pool(pool) });
         }
         let raw = RawObject::read(resource, text)?;
-        let name = raw.name();
+        let name = raw.name.clone();
         let held = if resource == Resource::Node {
-            let labels = raw.labels().clone();
+            let labels = raw.labels.clone();
             let is_own = name.name == node;
             let own = is_own.then(|| Arc::new(raw));
             HeldPart::Node(Box::new(Node { name: name.name.clone(), labels, ..Node::default() }), own)

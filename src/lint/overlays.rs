@@ -36,7 +36,9 @@ impl Overlays {
             let files = kustomizations.files(folder, &mut room);
             let Some(left) = room.checked_sub(files.len()) else { return Self::default() };
             room = left;
-            files.into_iter().for_each(|file| roots_of.entry(file).or_default().push(root));
+            for file in files {
+                roots_of.entry(file).or_default().push(root);
+            }
         }
         let mut members = families(roots.len(), roots_of.values());
         members.retain(|_, roots| (2..=MAX_OVERLAYS).contains(&roots.len()));

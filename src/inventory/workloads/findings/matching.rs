@@ -68,7 +68,7 @@ impl Workload {
     }
 
     /// Whether its pods are numbered: those of a StatefulSet, and of the custom resources that are called so as well, such
-    /// as OpenKruise's.
+    /// as the one of `OpenKruise`.
     fn has_ordinals(&self) -> bool {
         match self.controller {
             WorkloadController::StatefulSet { .. } => true,

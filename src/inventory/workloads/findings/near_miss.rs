@@ -118,7 +118,7 @@ impl<'a> NearMiss<'a> {
         }
         let differing: Vec<_> = differing().collect();
         let same = selector.len() - differing.len();
-        (distance < limit).then_some(Self { candidate, same, distance, differing, unknown })
+        (distance < limit).then_some(Self { candidate, same, differing, unknown, distance })
     }
 
     /// Whether it looks like a mistake of typing: the pods have the other labels, and of this one almost the value, or the

@@ -244,13 +244,24 @@ fn contradictions_are_found_where_they_are() {
             ],
             &["named-port-missing web /spec/ports/0/targetPort", "several-workloads web /spec/selector"],
         ),
+    ] {
+        assert_eq!(check(&given, false), want, "{given:?}");
+    }
+}
+
+#[test]
+fn workloads_that_cannot_work_are_found() {
+    let web = || json!({"app": "web", "tier": "front"});
+    let deployment = || ("Deployment", "web", spec(web(), json!({})));
+    let by = |selector: Value| ("Service", "web", service(selector, json!("http")));
+    for (given, want) in [
         (
             vec![
                 ("Service", "web", json!({"clusterIP": "None", "selector": web()})),
                 deployment(),
                 ("StatefulSet", "db", spec(json!({"app": "db"}), json!({"serviceName": "web"}))),
             ],
-            &["governing-service-selects-others db /spec/serviceName"],
+            &["governing-service-selects-others db /spec/serviceName"][..],
         ),
         // An API server refuses the spelling, which is reported.
         (

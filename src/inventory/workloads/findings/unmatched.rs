@@ -49,7 +49,7 @@ impl<'a> Namespaces<'_, 'a> {
         let nearest = nearby.nearest(selector);
         match manifests.unread.selected_by(selector) {
             Some(UnreadMatch::Known(_)) => return None,
-            Some(UnreadMatch::Possible(unread)) => return Some(not_checked(nearest?, &unread)),
+            Some(UnreadMatch::Possible(unread)) => return Some(not_checked(&nearest?, &unread)),
             None => {}
         }
         if nearest.as_ref().is_none_or(|n| !n.is_typo())
@@ -104,10 +104,8 @@ fn nothing_matches(nearest: &NearMiss<'_>) -> String {
 }
 
 /// The finding that what cannot be read may have the pods: even what looks like a mistake of typing may be right.
-fn not_checked(nearest: NearMiss<'_>, unread: &str) -> SelectorFault {
-    let message = format!(
-        "{}; not checked: whether it matches pods of {unread}, which cannot be read",
-        nothing_matches(&nearest)
-    );
+fn not_checked(nearest: &NearMiss<'_>, unread: &str) -> SelectorFault {
+    let message =
+        format!("{}; not checked: whether it matches pods of {unread}, which cannot be read", nothing_matches(nearest));
     SelectorFault::new(Reason::SelectorNotChecked, message)
 }

@@ -1,6 +1,6 @@
 //! What the API server said about who may read what.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
 use tokio::time::Instant;
 
@@ -69,13 +69,29 @@ impl AccessTable {
         }
     }
 
-    /// Remembers an answer; of too many, the oldest is forgotten.
+    /// Remembers an answer. Of too many, the oldest refusal is forgotten; if there are none, the oldest permission of the
+    /// token that has the most: a client that asks about one name after the other must not take what others need
+    /// while the API server is away.
     pub(super) fn insert(&mut self, question: AccessQuestion, is_allowed: bool, now: Instant) {
         if self.0.len() >= MOST && !self.0.contains_key(&question) {
-            let oldest = self.0.iter().min_by_key(|(_, answer)| answer.at).map(|(question, _)| question.clone());
-            oldest.and_then(|question| self.0.remove(&question));
+            let forgotten = self.forgettable();
+            forgotten.and_then(|question| self.0.remove(&question));
         }
         self.0.insert(question, AccessAnswer { is_allowed, at: now, age: Duration::ZERO });
+    }
+
+    /// What is forgotten first.
+    fn forgettable(&self) -> Option<AccessQuestion> {
+        let mut of_token: BTreeMap<TokenDigest, usize> = BTreeMap::new();
+        for question in self.0.keys() {
+            *of_token.entry(question.token).or_default() += 1;
+        }
+        let rank = |question: &AccessQuestion, answer: &AccessAnswer| {
+            let others = if answer.is_allowed { of_token.get(&question.token) } else { None };
+            (answer.is_allowed, Reverse(others.copied()), answer.at)
+        };
+        let first = self.0.iter().min_by_key(|(question, answer)| rank(question, answer));
+        first.map(|(question, _)| question.clone())
     }
 
     /// The permissions that still count while the API server is away, and how old they are.
@@ -133,6 +149,21 @@ mod tests {
             assert_eq!(table.look_up(&question("b", "list"), now), unknown(false));
             table.forget(question("a", "get").token);
             assert_eq!(table.look_up(&question("a", "list"), now), unknown(false));
+        }
+    }
+
+    #[test]
+    fn a_client_with_many_questions_does_not_take_the_permissions_of_others() {
+        for is_allowed in [false, true] {
+            let (mut table, start) = (AccessTable::default(), Instant::now());
+            table.insert(question("good", "list"), true, start);
+            for i in 0..2 * MOST {
+                let object = ObjectName::new("shop", &format!("web-{i}"));
+                let greedy = AccessQuestion { object, ..question("greedy", "get") };
+                table.insert(greedy, is_allowed, start + Duration::from_millis(1));
+            }
+            assert_eq!(table.0.len(), MOST);
+            assert_eq!(table.look_up(&question("good", "list"), start), KnownAccess::Allowed, "{is_allowed}");
         }
     }
 

@@ -16,7 +16,7 @@ use super::response_clock::ResponseClock;
 /// How far a connection or a request is. The lower, the less is lost if it is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ActivityStage {
-    /// The handshake, or the first request head, is incomplete.
+    /// The handshake, or the first request head, is incomplete; or nobody knows yet whether the caller is anybody.
     Opening,
     /// A connection between two requests.
     Idle,

@@ -13,6 +13,7 @@ use axum::{
 };
 use bytes::Bytes;
 use hyper::body::{Frame, Incoming, SizeHint};
+use tokio::time::Instant;
 
 use super::{
     activity::{Activity, ActivityStage},
@@ -42,9 +43,14 @@ impl Exchange {
         })
     }
 
-    /// Gives credit to the peer for an answered review.
+    /// Gives credit to the peer for an answered review, or a request that its caller may make.
     pub(crate) fn credit(&self) {
         self.standings.earn(self.peer);
+    }
+
+    /// Whether the peer has credit.
+    pub(crate) fn has_credit(&self) -> bool {
+        self.standings.has_credit(self.peer, Instant::now())
     }
 }
 

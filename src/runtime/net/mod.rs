@@ -28,7 +28,7 @@ mod tasks;
 mod tests;
 mod write_timeout;
 
-pub(crate) use activity::Activity;
+pub(crate) use activity::{Activity, ActivityStage};
 pub(crate) use exchange::{Exchange, HeldByResponse};
 pub use health::Health;
 pub(crate) use ledger::{Holding, Ledger};

@@ -11,25 +11,24 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::json;
-use tokio::{
-    sync::{Notify, Semaphore},
-    time::Instant,
-};
+use tokio::{sync::Notify, time::Instant};
 
 use super::{
     access_table::{AccessQuestion, AccessTable, KnownAccess},
     api_server::ApiServer,
     caller::{Caller, unauthorized},
     proxy::RETRY,
+    review_places::{ReviewPlaces, Reviewed},
     target::CachedRead,
 };
-use crate::runtime::status_error::StatusError;
+use crate::runtime::{
+    net::{Exchange, Health},
+    status_error::StatusError,
+};
 
 const PATH: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /// Longest time of a review. While the API server is away, clients wait for it.
 const LIMIT: Duration = Duration::from_secs(3);
-/// Reviews at once.
-const AT_ONCE: usize = 16;
 /// The limit of an answer in bytes.
 const MAX_ANSWER: usize = 256 << 10;
 
@@ -38,7 +37,7 @@ const MAX_ANSWER: usize = 256 << 10;
 pub(super) struct AccessReviews {
     api: Arc<ApiServer>,
     table: Mutex<AccessTable>,
-    places: Semaphore,
+    places: ReviewPlaces,
     allowed: Notify,
 }
 
@@ -63,8 +62,8 @@ struct ReviewStatus {
 }
 
 impl AccessReviews {
-    pub(super) fn new(api: Arc<ApiServer>) -> Self {
-        Self { api, table: Mutex::default(), places: Semaphore::new(AT_ONCE), allowed: Notify::new() }
+    pub(super) fn new(api: Arc<ApiServer>, health: &Health) -> Self {
+        Self { api, table: Mutex::default(), places: ReviewPlaces::new(health), allowed: Notify::new() }
     }
 
     /// Whether the client may read. What was allowed counts for a day while the API server is away.
@@ -73,6 +72,7 @@ impl AccessReviews {
         caller: &Caller,
         headers: &HeaderMap,
         read: &CachedRead,
+        exchange: &Exchange,
     ) -> Result<(), StatusError> {
         if headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
             let message = "impersonation is not supported for what is cached here";
@@ -85,8 +85,16 @@ impl AccessReviews {
             KnownAccess::Denied => return Err(denied(&question)),
             KnownAccess::Unknown { allowed_offline } => allowed_offline,
         };
-        // The semaphore is never closed.
-        let _place = self.places.acquire().await;
+        let reviewed = match self.table().knows(token) {
+            true => Reviewed::KnownToken,
+            false if exchange.has_credit() => Reviewed::KnownPeer,
+            false => Reviewed::Stranger,
+        };
+        let place = match self.places.take(exchange, reviewed).await {
+            Some(place) => place,
+            None if allowed_offline => return Ok(()),
+            None => return Err(too_many_reviews()),
+        };
         // Another request may have had the answer meanwhile.
         match self.table().look_up(&question, Instant::now()) {
             KnownAccess::Allowed => return Ok(()),
@@ -102,10 +110,12 @@ impl AccessReviews {
             ReviewAnswer::Denied => {
                 let error = denied(&question);
                 self.table().insert(question, false, Instant::now());
+                place.refused();
                 Err(error)
             }
             ReviewAnswer::Unauthenticated => {
                 self.table().forget(token);
+                place.refused();
                 Err(unauthorized("the API server does not accept the token"))
             }
             ReviewAnswer::Away(_) if allowed_offline => Ok(()),
@@ -167,6 +177,10 @@ impl AccessReviews {
     fn table(&self) -> MutexGuard<'_, AccessTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn too_many_reviews() -> StatusError {
+    StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many access reviews").retry_after(RETRY)
 }
 
 fn denied(question: &AccessQuestion) -> StatusError {

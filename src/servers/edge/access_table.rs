@@ -69,6 +69,11 @@ impl AccessTable {
         }
     }
 
+    /// Whether the API server has allowed anything to a token.
+    pub(super) fn knows(&self, token: TokenDigest) -> bool {
+        self.0.iter().any(|(question, answer)| question.token == token && answer.is_allowed)
+    }
+
     /// Remembers an answer. Of too many, the oldest refusal is forgotten; if there are none, the oldest permission of the
     /// token that has the most: a client that asks about one name after the other must not take what others need
     /// while the API server is away.

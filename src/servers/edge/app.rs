@@ -25,11 +25,12 @@ use super::{
 };
 use crate::{
     model::Text,
-    runtime::{allowed_hosts::AllowedHosts, net::Health, status_error::StatusError},
+    runtime::{
+        allowed_hosts::AllowedHosts,
+        net::{Exchange, Health},
+        status_error::StatusError,
+    },
 };
-
-/// The name of its listener in metrics.
-pub(super) const LISTENER: &str = "edge";
 
 /// What the requests of a node proxy share.
 #[derive(Debug)]
@@ -76,14 +77,15 @@ impl EdgeApp {
             _ => {}
         }
         let caller = Caller::of(request.headers())?;
+        let exchange = Exchange::of(request.extensions());
         match target {
             RequestTarget::Read(read) => match self.responder(&read, &request)? {
-                Responder::Cache => self.read(read, &caller, request.headers()).await,
+                Responder::Cache => self.read(read, &caller, request.headers(), &exchange).await,
                 Responder::ApiServer => self.forward_form(request).await,
                 Responder::ApiServerOrCache => {
                     let headers = request.headers().clone();
                     match self.proxy.forward(request).await {
-                        Err(error) if is_away(&error) => self.read(read, &caller, &headers).await,
+                        Err(error) if is_away(&error) => self.read(read, &caller, &headers, &exchange).await,
                         response => response,
                     }
                 }
@@ -119,8 +121,10 @@ impl EdgeApp {
         read: CachedRead,
         caller: &Caller,
         headers: &axum::http::HeaderMap,
+        exchange: &Exchange,
     ) -> Result<Response, StatusError> {
-        self.access.check(caller, headers, &read).await?;
+        self.access.check(caller, headers, &read, exchange).await?;
+        exchange.credit();
         self.synced()?;
         let CachedRead { resource, scope, options } = read;
         if let ReadScope::Object(name) = scope {

@@ -17,6 +17,9 @@ use super::{
 };
 use crate::{kube_api::WatchMetrics, model::Resource};
 
+/// The name of the listener in metrics.
+pub(super) const LISTENER: &str = "edge";
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct EventLabels {
     kind: &'static str,

@@ -50,6 +50,7 @@ mod raw_object;
 mod reachability;
 mod read_response;
 mod request_path;
+mod review_places;
 mod saved_state;
 mod scheme;
 mod selection;

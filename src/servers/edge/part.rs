@@ -7,10 +7,10 @@ use anyhow::{Context, anyhow};
 use super::{
     access_reviews::AccessReviews,
     api_server::ApiServer,
-    app::{EdgeApp, LISTENER, router},
+    app::{EdgeApp, router},
     edge_cache::EdgeCache,
     local_pods,
-    metrics::EdgeMetrics,
+    metrics::{EdgeMetrics, LISTENER},
     node_health,
     node_state::NodeState,
     options::{EdgeOptions, EdgeTls},
@@ -65,7 +65,7 @@ pub async fn part(
     health.metrics.register(|registry| metrics.register(registry, cache.clone(), slots.clone()));
 
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
-    let access = Arc::new(AccessReviews::new(api.clone()));
+    let access = Arc::new(AccessReviews::new(api.clone(), health));
     if let Some(path) = &options.state_file {
         let saved = Persistence::load(path, lock, &node, clock.clone(), cache.clone(), access.clone());
         tasks.endless("the saving of the state", saved.run());

@@ -102,7 +102,7 @@ impl TestedEdge {
             scheme,
             cache: cache.clone(),
             proxy: Proxy::new(api.clone(), health.clone()),
-            access: Arc::new(AccessReviews::new(api)),
+            access: Arc::new(AccessReviews::new(api, &health)),
             slots: slots.clone(),
             metrics: EdgeMetrics::default(),
             health,

@@ -5,6 +5,7 @@ use std::{convert::Infallible, io::Write};
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
 use futures::stream;
+use tokio::task::yield_now;
 
 use super::{edge_cache::ObjectList, json_text::json_text, raw_object::ObjectName, watch_cache::VersionedObject};
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// The size of a piece of a response, about.
-pub(super) const PIECE: usize = 64 << 10;
+pub(super) const PIECE: usize = 16 << 10;
 
 /// One object.
 pub(super) fn object(versioned: &VersionedObject) -> Response {
@@ -40,9 +41,16 @@ pub(super) fn list(resource: Resource, list: ObjectList) -> Response {
         resource.api_version(),
         list.version,
     );
-    let body = ListBody { text: first, objects: list.objects.into_iter(), is_first: true, is_closed: false };
-    let pieces =
-        stream::unfold(body, async |mut body| body.next_piece().map(|piece| (Ok::<_, Infallible>(piece), body)));
+    let body =
+        ListBody { text: first, objects: list.objects.into_iter(), is_begun: false, is_first: true, is_closed: false };
+    let pieces = stream::unfold(body, async |mut body| {
+        if body.is_begun {
+            // A socket that takes megabytes at once must not delay others.
+            yield_now().await;
+        }
+        body.is_begun = true;
+        body.next_piece().map(|piece| (Ok::<_, Infallible>(piece), body))
+    });
     let mut response = json(Vec::new());
     *response.body_mut() = Body::from_stream(pieces);
     response
@@ -51,6 +59,7 @@ pub(super) fn list(resource: Resource, list: ObjectList) -> Response {
 struct ListBody {
     text: Vec<u8>,
     objects: std::vec::IntoIter<VersionedObject>,
+    is_begun: bool,
     is_first: bool,
     is_closed: bool,
 }

@@ -436,6 +436,22 @@ async fn a15_l1_a_watch_ends_with_its_client_and_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn a_client_that_reads_fast_does_not_delay_others() {
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+    for name in ["a", "b", "c"] {
+        edge.put(&service(name, &json!({ "long": "x".repeat(100_000) })));
+    }
+    for path in [SERVICES.to_owned(), format!("{SERVICES}?watch=1")] {
+        let mut body = edge.send(Method::GET, &path, &[GOOD]).await.into_body().into_data_stream();
+        assert!(body.next().now_or_never().flatten().is_some(), "{path}");
+        for _ in 0..2 {
+            assert!(body.next().now_or_never().is_none(), "{path}");
+            assert!(body.next().now_or_never().flatten().is_some(), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn watches_are_limited() {
     let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let mut open = Vec::new();

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures::{FutureExt, stream};
 use tokio::{
     sync::watch,
+    task::yield_now,
     time::{Instant, sleep_until},
 };
 
@@ -59,6 +60,7 @@ pub(super) struct WatchStream {
 struct InitialObjects {
     objects: std::vec::IntoIter<VersionedObject>,
     ends_with_bookmark: bool,
+    is_begun: bool,
 }
 
 /// What a watch holds of its server.
@@ -86,7 +88,7 @@ impl WatchStream {
                     return Err(too_large(wanted, list.version));
                 }
                 let objects = list.objects.into_iter();
-                (list.version, Some(InitialObjects { objects, ends_with_bookmark }))
+                (list.version, Some(InitialObjects { objects, ends_with_bookmark, is_begun: false }))
             }
         };
         let ends = now + options.timeout.unwrap_or_else(|| default_timeout(version));
@@ -122,6 +124,12 @@ impl WatchStream {
     async fn next_piece(&mut self) -> Option<Bytes> {
         if self.is_over {
             return None;
+        }
+        if let Some(initial) = &mut self.initial
+            && std::mem::replace(&mut initial.is_begun, true)
+        {
+            // A socket that takes megabytes at once must not delay others.
+            yield_now().await;
         }
         if let Some(piece) = self.initial_piece() {
             return Some(piece);

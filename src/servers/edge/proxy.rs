@@ -16,12 +16,19 @@ use tokio::{
 
 use super::{
     api_server::{ApiServer, ApiServerError},
+    metrics::LISTENER,
     proxied_headers::{prepare_request, prepare_response, set_upgrade, upgrade},
 };
-use crate::runtime::{net::Health, status_error::StatusError};
+use crate::runtime::{
+    net::{Activity, ActivityStage, Exchange, Health, HeldByResponse, Holding, Ledger},
+    status_error::StatusError,
+};
 
 /// The most connections that are upgraded at once: `kubectl exec`, `attach` and `port-forward`.
 const UPGRADES: usize = 256;
+/// The most requests that the API server answers at once: of clients to whom it answered others lately, and of strangers.
+const OF_KNOWN_PEERS: u64 = 192;
+const OF_STRANGERS: u64 = 64;
 /// After how many seconds a client may try again while the API server is away.
 pub(super) const RETRY: u16 = 1;
 
@@ -30,12 +37,16 @@ pub(super) const RETRY: u16 = 1;
 pub(super) struct Proxy {
     pub(super) api: Arc<ApiServer>,
     upgrades: Arc<Semaphore>,
+    of_known_peers: Ledger,
+    of_strangers: Ledger,
     health: Health,
 }
 
 impl Proxy {
     pub(super) fn new(api: Arc<ApiServer>, health: Health) -> Self {
-        Self { api, upgrades: Arc::new(Semaphore::new(UPGRADES)), health }
+        let of_known_peers = health.ledger(LISTENER, "proxied-requests", OF_KNOWN_PEERS);
+        let of_strangers = health.ledger(LISTENER, "proxied-requests-of-strangers", OF_STRANGERS);
+        Self { api, upgrades: Arc::new(Semaphore::new(UPGRADES)), of_known_peers, of_strangers, health }
     }
 
     /// Sends a request to the API server as the client sent it, with its credentials.
@@ -43,13 +54,20 @@ impl Proxy {
         let of_client: Option<OnUpgrade> = request.extensions_mut().remove();
         let protocol = prepare_request(request.headers_mut());
         let place = match protocol {
-            Some(_) => Some(self.upgrades.clone().try_acquire_owned().map_err(|_| too_many_upgrades())?),
+            Some(_) => Some(self.upgrades.clone().try_acquire_owned().map_err(|_| too_many("upgraded connections"))?),
             None => None,
         };
         let (mut head, body) = request.into_parts();
+        let exchange = Exchange::of(&head.extensions);
+        let held = self.place(&exchange).ok_or_else(|| too_many("requests to the API server"))?;
         // What the connection of the client knows means nothing to the other one.
         head.extensions.clear();
         let mut response = self.api.send(Request::from_parts(head, body)).await?;
+        if response.status().is_success() {
+            exchange.credit();
+        }
+        // The request lasts as long as its response.
+        response.extensions_mut().insert(HeldByResponse::new([held]));
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             prepare_response(response.headers_mut());
             return Ok(response);
@@ -59,6 +77,14 @@ impl Proxy {
             return Err(StatusError::new(StatusCode::BAD_GATEWAY, "InternalError", "an upgrade that nobody asked for"));
         };
         Ok(self.switch(of_client, response, protocol, place))
+    }
+
+    /// A place of a request, which nobody takes away: to send one after the other would cost the API server more.
+    fn place(&self, exchange: &Exchange) -> Option<Holding> {
+        let stays = Activity::connection();
+        stays.set(ActivityStage::Computing);
+        let of_known_peers = exchange.has_credit().then(|| self.of_known_peers.take(exchange.peer, 1, &stays));
+        of_known_peers.flatten().or_else(|| self.of_strangers.take(exchange.peer, 1, &stays))
     }
 
     /// Joins both connections when they are upgraded, until one of them ends, or the server.
@@ -94,9 +120,8 @@ impl Proxy {
     }
 }
 
-fn too_many_upgrades() -> StatusError {
-    StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many upgraded connections")
-        .retry_after(RETRY)
+fn too_many(what: &str) -> StatusError {
+    StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", format!("too many {what}")).retry_after(RETRY)
 }
 
 impl From<ApiServerError> for StatusError {
@@ -107,6 +132,70 @@ impl From<ApiServerError> for StatusError {
         match error {
             ApiServerError::Path => Self::unreadable(error.to_string()),
             ApiServerError::Away(_) | ApiServerError::Timeout(_) => Self::busy(error.to_string()).retry_after(RETRY),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::SocketAddr,
+        sync::atomic::{AtomicU64, Ordering},
+        time::Duration,
+    };
+
+    use axum::http::Extensions;
+    use futures::FutureExt;
+    use tokio::{task::JoinHandle, time::sleep};
+
+    use super::*;
+    use crate::runtime::net::Peer;
+
+    /// A proxy before an API server that counts requests and answers none.
+    fn silent() -> (Arc<Proxy>, Arc<AtomicU64>) {
+        let count = Arc::<AtomicU64>::default();
+        let arrived = count.clone();
+        let api = ApiServer::at("https://192.0.2.1:6443".parse().unwrap(), move |_| {
+            arrived.fetch_add(1, Ordering::Relaxed);
+            std::future::pending().boxed()
+        });
+        (Arc::new(Proxy::new(Arc::new(api), Health::default())), count)
+    }
+
+    /// Sends a request of a peer.
+    fn send(proxy: &Arc<Proxy>, peer: u8, has_credit: bool) -> JoinHandle<StatusCode> {
+        let mut exchange = Exchange::of(&Extensions::new());
+        exchange.peer = Peer::of(SocketAddr::from(([10, 0, 0, peer], 0)));
+        if has_credit {
+            exchange.credit();
+        }
+        let mut request = Request::new(Body::empty());
+        request.extensions_mut().insert(exchange);
+        let proxy = proxy.clone();
+        tokio::spawn(async move {
+            proxy.forward(request).await.map_or_else(|error| error.code, |response| response.status())
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_api_server_gets_a_bounded_number_of_requests() {
+        let (proxy, count) = silent();
+        for (peer, has_credit, want) in [
+            // An eighth is left to those who have little.
+            (1, false, OF_STRANGERS * 7 / 8),
+            (2, false, 1),
+            // Those with credit have places of their own, and each finds one among those of strangers.
+            (3, true, OF_KNOWN_PEERS * 7 / 8 + 1),
+            (4, true, OF_KNOWN_PEERS / 64 + 1),
+        ] {
+            count.store(0, Ordering::Relaxed);
+            let requests: Vec<_> = (0..OF_KNOWN_PEERS).map(|_| send(&proxy, peer, has_credit)).collect();
+            // Paused time goes on when no task can.
+            sleep(Duration::from_millis(1)).await;
+            assert_eq!(count.load(Ordering::Relaxed), want, "{peer}");
+            for refused in requests.into_iter().filter(JoinHandle::is_finished) {
+                assert_eq!(refused.await.unwrap(), StatusCode::TOO_MANY_REQUESTS, "{peer}");
+            }
         }
     }
 }

@@ -143,7 +143,7 @@ impl EdgeArgs {
     async fn serve(&self) -> anyhow::Result<()> {
         let signals = signals()?;
         let socket = Socket::bind(self.listen)?;
-        let options = ServerOptions::default();
+        let options = ServerOptions { max_connections: EdgeOptions::MAX_CONNECTIONS, ..ServerOptions::default() };
         let hosts = AllowedHosts::of_listener(socket.address(), &options.allowed_hosts);
         let health = Health::default();
         let part = edge::part(&self.options()?, hosts, &Clock::system(), &health).await?;

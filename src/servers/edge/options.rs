@@ -44,4 +44,7 @@ pub struct EdgeTls {
 impl EdgeOptions {
     /// The default address, which is that of SuperEdge's application-grid-wrapper.
     pub const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 51006);
+
+    /// The default of the most connections: those of all watches, and as many others.
+    pub const MAX_CONNECTIONS: usize = 2048;
 }

@@ -5,10 +5,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::caller::TokenDigest;
+use super::{caller::TokenDigest, options::EdgeOptions};
 
 /// The most watches.
 const TOTAL: usize = 1024;
+/// Each may have a connection, which is never taken from it while it waits for events: others must find one as well.
+const _: () = assert!(2 * TOTAL <= EdgeOptions::MAX_CONNECTIONS);
 /// The most watches with one token: all clients of a node may share one.
 const OF_TOKEN: usize = 256;
 

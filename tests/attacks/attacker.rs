@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::tls;
+use crate::{request::Request, site::Site, tls};
 
 /// The address of the genuine client.
 pub(crate) const GENUINE: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -32,7 +32,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// What is attacked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Targets {
-    pub(crate) webhook: SocketAddr,
+    pub(crate) site: Site,
+    /// The listener with TLS: the webhook, or the node proxy.
+    pub(crate) served: SocketAddr,
     pub(crate) admin: SocketAddr,
     /// The REST API, if the server has one.
     pub(crate) rest: Option<SocketAddr>,
@@ -102,7 +104,7 @@ pub(crate) struct Attacker {
 impl Attacker {
     /// An error if a target is not an address of this machine: attacks are for servers of its own.
     pub(crate) fn new(targets: Targets, sources: Sources) -> Result<Self> {
-        for target in [Some(targets.webhook), Some(targets.admin), targets.rest].into_iter().flatten() {
+        for target in [Some(targets.served), Some(targets.admin), targets.rest].into_iter().flatten() {
             TcpListener::bind((target.ip(), 0))
                 .with_context(|| format!("{target} is not an address of this machine"))?;
         }
@@ -148,9 +150,9 @@ impl Attacker {
         Ok(tcp)
     }
 
-    /// A connection to the webhook that speaks HTTP/1.1.
+    /// A connection to the listener with TLS that speaks HTTP/1.1.
     pub(crate) async fn http1(&self, number: usize) -> Result<TlsStream<TcpStream>> {
-        handshake(&self.http1, self.tcp(number, self.targets.webhook).await?).await
+        handshake(&self.http1, self.tcp(number, self.targets.served).await?).await
     }
 
     /// The same on a connection of the caller.
@@ -158,9 +160,14 @@ impl Attacker {
         handshake(&self.http1, tcp).await
     }
 
-    /// A connection to the webhook that speaks HTTP/2.
+    /// A connection to the listener with TLS that speaks HTTP/2.
     pub(crate) async fn http2(&self, number: usize) -> Result<TlsStream<TcpStream>> {
-        handshake(&self.http2, self.tcp(number, self.targets.webhook).await?).await
+        handshake(&self.http2, self.tcp(number, self.targets.served).await?).await
+    }
+
+    /// A request whose body may take its time.
+    pub(crate) fn post(&self) -> Request {
+        self.targets.site.post()
     }
 
     pub(crate) fn requested(&self, count: u64) {

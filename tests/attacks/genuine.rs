@@ -21,37 +21,34 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{
     attacker::{GENUINE, Targets},
-    bodies, http1,
+    bodies,
+    genuine_request::{GenuineRequest, GenuineRequests, Outcome},
+    http1,
     http2::{Http2, Scheme},
+    request::Request,
+    site::Server,
     tls,
+    upstream::Changes,
+    watches::GenuineWatch,
 };
 
 /// The address from which a kubelet probes.
 const KUBELET: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
 /// The time between two reviews on new connections, and between two on persistent ones.
 const EVERY: Duration = Duration::from_millis(20);
-/// One in so many reviews has an object that must be refused.
-const BAD: u64 = 10;
+/// After how many requests persistent connections of the other protocol are used.
+const SAME_PROTOCOL: u64 = 10;
 /// The longest time that an API server waits by default.
 const REVIEW: Duration = Duration::from_secs(10);
-const PATH: &str = "/validate?timeout=10s";
 /// Persistent connections of each protocol. An API server opens another one when all are busy.
 const KEPT: usize = 8;
+/// Watches of a node proxy.
+const WATCHES: usize = 8;
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 const PROBE: Duration = Duration::from_secs(1);
 /// The longest time that a client of the REST API waits: clients take turns.
 const CALL: Duration = Duration::from_secs(10);
 const MEMORY_EVERY: Duration = Duration::from_millis(100);
-
-/// What came of a request.
-#[derive(Clone, Debug)]
-pub(crate) enum Outcome {
-    Right,
-    /// An error, another status, or a wrong answer.
-    Lost(String),
-    /// An object that must be refused was allowed.
-    LetIn,
-}
 
 /// A request of the genuine client.
 #[derive(Clone, Debug)]
@@ -74,7 +71,7 @@ pub(crate) struct Probe {
 pub(crate) struct Seen {
     pub(crate) reviews: Vec<Review>,
     pub(crate) probes: Vec<Probe>,
-    /// Plans of a small Service, if there is a REST API.
+    /// Plans of a small Service, if there is a REST API; of a node proxy, the events that its watches must send.
     pub(crate) calls: Vec<Probe>,
     /// Resident memory in bytes.
     pub(crate) memory: Vec<(Instant, u64)>,
@@ -90,11 +87,11 @@ pub(crate) struct Genuine {
 }
 
 impl Genuine {
-    /// Starts the client of a server, whose process has this id.
-    pub(crate) fn start(targets: Targets, process: u32) -> Result<Self> {
+    /// Starts the client of a server.
+    pub(crate) fn start(server: &Server) -> Result<Self> {
         let (stop, stopped) = watch::channel(false);
         let seen = Arc::<Mutex<Seen>>::default();
-        let client = Client::new(targets, process, seen.clone())?;
+        let client = Client::new(server.targets, server.changes(), server.process(), seen.clone())?;
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let run = move || {
             runtime.block_on(client.run(stopped));
@@ -121,13 +118,6 @@ impl Genuine {
     }
 }
 
-/// What is reviewed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Object {
-    Good,
-    Bad,
-}
-
 /// How a review is sent.
 #[derive(Clone, Copy, Debug)]
 enum Way {
@@ -136,7 +126,7 @@ enum Way {
     KeptHttp2,
 }
 
-type Connection = TlsStream<TcpStream>;
+pub(crate) type Connection = TlsStream<TcpStream>;
 
 /// Persistent connections of one protocol.
 struct Kept<C> {
@@ -159,36 +149,37 @@ impl<C> Kept<C> {
 }
 
 #[derive(Clone)]
-struct Client {
+pub(crate) struct Client {
     targets: Targets,
     process: u32,
     http1: TlsConnector,
     http2: TlsConnector,
-    good: Arc<str>,
-    bad: Arc<str>,
-    plan: Arc<str>,
+    requests: Arc<GenuineRequests>,
+    plan: Arc<[u8]>,
+    /// The changes of the object that is watched, if there is one.
+    changes: Option<Changes>,
     kept_http1: Arc<Kept<Connection>>,
     kept_http2: Arc<Kept<Http2<Connection>>>,
     seen: Arc<Mutex<Seen>>,
 }
 
 impl Client {
-    fn new(targets: Targets, process: u32, seen: Arc<Mutex<Seen>>) -> Result<Self> {
+    fn new(targets: Targets, changes: Option<Changes>, process: u32, seen: Arc<Mutex<Seen>>) -> Result<Self> {
         Ok(Self {
             targets,
             process,
             http1: tls::connector(&[])?,
             http2: tls::connector(&[b"h2"])?,
-            good: bodies::good_review().into(),
-            bad: bodies::bad_review().into(),
-            plan: bodies::state(10).into(),
+            requests: Arc::new(GenuineRequests::new(targets.site)),
+            plan: Request::post("/v1/plan", bodies::state(10).as_bytes()).http1().into(),
+            changes,
             kept_http1: Kept::new(),
             kept_http2: Kept::new(),
             seen,
         })
     }
 
-    fn see(&self, add: impl FnOnce(&mut Seen)) {
+    pub(crate) fn see(&self, add: impl FnOnce(&mut Seen)) {
         add(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -201,16 +192,21 @@ impl Client {
         };
         let (mut reviews, mut probes, mut memory) = (ticks(EVERY), ticks(PROBE_EVERY), ticks(MEMORY_EVERY));
         let (mut tasks, mut number) = (JoinSet::new(), 0);
+        for (changes, watch) in self.changes.iter().flat_map(|changes| (0..WATCHES).map(move |n| (changes, n))) {
+            let (client, changes) = (self.clone(), changes.clone());
+            let watch = GenuineWatch { client, changes, http2: watch % 2 == 1, last: None, version: None };
+            tasks.spawn(watch.run(stopped.clone()));
+        }
         loop {
             tokio::select! {
                 _ = stopped.changed() => break,
                 due = reviews.tick() => {
                     number += 1;
                     self.see(|seen| seen.late.push(due.elapsed()));
-                    let object = if number % BAD == 0 { Object::Bad } else { Object::Good };
-                    let kept = if (number / BAD).is_multiple_of(2) { Way::KeptHttp1 } else { Way::KeptHttp2 };
-                    tasks.spawn(self.clone().review(object, Way::New));
-                    tasks.spawn(self.clone().review(object, kept));
+                    let request = self.requests.get(number);
+                    let kept = if (number / SAME_PROTOCOL).is_multiple_of(2) { Way::KeptHttp1 } else { Way::KeptHttp2 };
+                    tasks.spawn(self.clone().review(request.clone(), Way::New));
+                    tasks.spawn(self.clone().review(request, kept));
                 }
                 _ = probes.tick() => {
                     tasks.spawn(self.clone().probe("/livez"));
@@ -229,23 +225,20 @@ impl Client {
         while tasks.join_next().await.is_some() {}
     }
 
-    async fn review(self, object: Object, way: Way) {
+    async fn review(self, genuine: GenuineRequest, way: Way) {
         let began = Instant::now();
-        let body = if object == Object::Good { &self.good } else { &self.bad };
+        let GenuineRequest { request, judge } = &genuine;
         let answer = timeout(REVIEW, async {
             match way {
-                Way::New => http1::exchange(&mut self.connect(&self.http1).await?, &http1::post(PATH, body)).await,
-                Way::KeptHttp1 => self.on_kept_http1(body).await,
-                Way::KeptHttp2 => self.on_kept_http2(body).await,
+                Way::New => http1::exchange(&mut self.connect_http1().await?, &request.http1()).await,
+                Way::KeptHttp1 => self.on_kept_http1(request).await,
+                Way::KeptHttp2 => self.on_kept_http2(request).await,
             }
         });
-        let outcome = match (object, answer.await) {
-            (_, Err(_)) => Outcome::Lost("no answer within 10 s".to_owned()),
-            (_, Ok(Err(error))) => Outcome::Lost(format!("{error:#}")),
-            (_, Ok(Ok(answer))) if answer.status != 200 => Outcome::Lost(shown(&answer)),
-            (Object::Bad, Ok(Ok(answer))) if !answer.has(r#""allowed":false"#) => Outcome::LetIn,
-            (Object::Good, Ok(Ok(answer))) if !answer.has(r#""allowed":true"#) => Outcome::Lost(shown(&answer)),
-            _ => Outcome::Right,
+        let outcome = match answer.await {
+            Err(_) => Outcome::Lost("no answer within 10 s".to_owned()),
+            Ok(Err(error)) => Outcome::Lost(format!("{error:#}")),
+            Ok(Ok(answer)) => judge(&answer),
         };
         let outcome = match outcome {
             Outcome::Lost(why) => Outcome::Lost(format!("{way:?}: {why}")),
@@ -255,7 +248,7 @@ impl Client {
         self.see(|seen| seen.reviews.push(review));
     }
 
-    async fn on_kept_http1(&self, body: &str) -> Result<http1::Answer> {
+    async fn on_kept_http1(&self, request: &Request) -> Result<http1::Answer> {
         // Nothing is to be read on an idle connection but its end.
         let is_open = |connection: &Connection| {
             let read = connection.get_ref().0.try_read(&mut [0]);
@@ -264,30 +257,38 @@ impl Client {
         let _place = self.kept_http1.places.acquire().await?;
         let mut connection = match std::iter::from_fn(|| self.kept_http1.take()).find(is_open) {
             Some(connection) => connection,
-            None => self.connect(&self.http1).await?,
+            None => self.connect_http1().await?,
         };
-        let answer = http1::exchange(&mut connection, &http1::post(PATH, body)).await?;
+        let answer = http1::exchange(&mut connection, &request.http1()).await?;
         self.kept_http1.put(connection);
         Ok(answer)
     }
 
-    async fn on_kept_http2(&self, body: &str) -> Result<http1::Answer> {
+    async fn on_kept_http2(&self, request: &Request) -> Result<http1::Answer> {
         let _place = self.kept_http2.places.acquire().await?;
         let mut connection = loop {
             let Some(mut idle) = self.kept_http2.take() else {
-                break Http2::open(self.connect(&self.http2).await?, Scheme::Https, &[]).await?;
+                break Http2::open(self.connect_http2().await?, Scheme::Https, &[]).await?;
             };
             if idle.is_open().await {
                 break idle;
             }
         };
-        let (status, body) = connection.exchange(PATH, body.as_bytes()).await?;
+        let (status, body) = connection.exchange(request).await?;
         self.kept_http2.put(connection);
         Ok(http1::Answer { status, body })
     }
 
+    pub(crate) async fn connect_http1(&self) -> Result<Connection> {
+        self.connect(&self.http1).await
+    }
+
+    pub(crate) async fn connect_http2(&self) -> Result<Connection> {
+        self.connect(&self.http2).await
+    }
+
     async fn connect(&self, connector: &TlsConnector) -> Result<Connection> {
-        let tcp = tcp(GENUINE, self.targets.webhook).await?;
+        let tcp = tcp(GENUINE, self.targets.served).await?;
         connector.connect(ServerName::try_from("localhost")?, tcp).await.context("handshake")
     }
 
@@ -295,8 +296,8 @@ impl Client {
         let began = Instant::now();
         let asked = async {
             let mut connection = tcp(KUBELET, self.targets.admin).await?;
-            let answer = http1::exchange(&mut connection, &http1::get(path)).await?;
-            ensure!(answer.status == 200, "{}", shown(&answer));
+            let answer = http1::exchange(&mut connection, &Request::get(path).http1()).await?;
+            ensure!(answer.status == 200, "{}", answer);
             Ok(())
         };
         let failed = match timeout(PROBE, asked).await {
@@ -311,8 +312,8 @@ impl Client {
         let began = Instant::now();
         let asked = async {
             let mut connection = tcp(GENUINE, rest).await?;
-            let answer = http1::exchange(&mut connection, &http1::post("/v1/plan", &self.plan)).await?;
-            ensure!(answer.status == 200, "{}", shown(&answer));
+            let answer = http1::exchange(&mut connection, &self.plan).await?;
+            ensure!(answer.status == 200, "{}", answer);
             Ok(())
         };
         let failed = match timeout(CALL, asked).await {
@@ -329,11 +330,6 @@ async fn tcp(source: Ipv4Addr, target: SocketAddr) -> Result<TcpStream> {
     let tcp = socket.connect(target).await.context("connecting")?;
     tcp.set_nodelay(true)?;
     Ok(tcp)
-}
-
-fn shown(answer: &http1::Answer) -> String {
-    let body: String = String::from_utf8_lossy(&answer.body).chars().take(300).collect();
-    format!("{}: {body}", answer.status)
 }
 
 /// The resident memory of a process in bytes.

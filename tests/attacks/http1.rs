@@ -1,36 +1,27 @@
-//! HTTP/1.1 as far as the clients here need it: requests as bytes, and answers that have a length.
+//! HTTP/1.1 as far as the clients here need it: requests as bytes, and answers that have a length or come in chunks.
 
 use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The head of a request with a body of `length` bytes.
-pub(crate) fn head(path: &str, length: usize) -> String {
-    format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-    )
-}
-
-/// A request with its body.
-pub(crate) fn post(path: &str, body: &str) -> Vec<u8> {
-    (head(path, body.len()) + body).into_bytes()
-}
+use crate::request::Request;
 
 /// A request whose body is compressed, and whose answer is the last one of its connection.
 pub(crate) fn post_gzip(path: &str, body: &[u8]) -> Vec<u8> {
-    let head = head(path, body.len());
-    let head = head.trim_end();
-    [head.as_bytes(), b"\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n", body].concat()
-}
-
-/// A request without a body.
-pub(crate) fn get(path: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
+    Request::post(path, body).with("content-encoding", "gzip").with("connection", "close").http1()
 }
 
 /// The answer to a request.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
+}
+
+impl std::fmt::Display for Answer {
+    /// The status and the beginning of the body.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let body: String = String::from_utf8_lossy(&self.body).chars().take(300).collect();
+        write!(f, "{}: {body}", self.status)
+    }
 }
 
 impl Answer {
@@ -64,10 +55,31 @@ async fn answer(io: &mut (impl AsyncRead + Unpin)) -> Result<Answer> {
     };
     let head = std::str::from_utf8(&buffer[..end])?.to_ascii_lowercase();
     let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).context("an answer without a status")?;
+    if head.contains("\r\ntransfer-encoding: chunked\r\n") {
+        return Ok(Answer { status, body: chunks(io, buffer.split_off(end)).await? });
+    }
     let length = head.lines().find_map(|l| l.strip_prefix("content-length:"));
     let length: usize = length.context("an answer without a length")?.trim().parse()?;
     while buffer.len() < end + length {
         ensure!(io.read_buf(&mut buffer).await? > 0, "the server closed the connection");
     }
     Ok(Answer { status, body: buffer.split_off(end) })
+}
+
+/// Reads a body in chunks, of which `buffer` is the beginning.
+async fn chunks(io: &mut (impl AsyncRead + Unpin), mut buffer: Vec<u8>) -> Result<Vec<u8>> {
+    let (mut body, mut at) = (Vec::new(), 0);
+    loop {
+        while let Some(line) = buffer[at..].windows(2).position(|w| w == b"\r\n") {
+            let length = usize::from_str_radix(std::str::from_utf8(&buffer[at..at + line])?, 16)?;
+            let begin = at + line + 2;
+            let Some(chunk) = buffer.get(begin..begin + length + 2) else { break };
+            body.extend(&chunk[..length]);
+            at = begin + length + 2;
+            if length == 0 {
+                return Ok(body);
+            }
+        }
+        ensure!(io.read_buf(&mut buffer).await? > 0, "the server closed the connection");
+    }
 }

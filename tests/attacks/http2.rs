@@ -8,6 +8,8 @@ use tokio::{
     time::timeout,
 };
 
+use crate::request::Request;
+
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The largest frame, and the first window, until the server sends other settings.
 const FRAME: usize = 16 << 10;
@@ -45,17 +47,6 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// The fields of a `POST` in HPACK: indices of the static table, and literals that no table keeps.
-pub(crate) fn fields(path: &str, scheme: Scheme) -> Vec<u8> {
-    let mut block = vec![0x83, scheme as u8];
-    for (name, value) in [(&[0x04][..], path), (&[0x01], "localhost"), (&[0x0f, 0x10], "application/json")] {
-        block.extend(name);
-        block.push(u8::try_from(value.len()).unwrap_or_default());
-        block.extend(value.as_bytes());
-    }
-    block
-}
-
 /// A field whose value nearly fills a frame.
 pub(crate) fn long_field() -> Vec<u8> {
     // A literal that no table keeps, the name `x`, and 16 000 as HPACK writes it.
@@ -81,7 +72,7 @@ pub(crate) struct Frame {
     pub(crate) kind: u8,
     pub(crate) flags: u8,
     pub(crate) stream: u32,
-    payload: Vec<u8>,
+    pub(crate) payload: Vec<u8>,
 }
 
 impl Frame {
@@ -91,7 +82,7 @@ impl Frame {
     }
 
     /// The status, if it is in the static table; 0 otherwise.
-    fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         const STATIC: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
         let index = self.payload.first().and_then(|first| first.checked_sub(0x88));
         index.and_then(|index| STATIC.get(usize::from(index))).copied().unwrap_or(0)
@@ -123,8 +114,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
     }
 
     /// Sends the heads of `count` requests whose bodies follow, or never come. `more` bytes follow in fields of their own.
-    pub(crate) async fn heads(&mut self, path: &str, count: usize, more: usize) -> Result<()> {
-        let block = fields(path, self.scheme);
+    pub(crate) async fn heads(&mut self, request: &Request, count: usize, more: usize) -> Result<()> {
+        let block = request.http2_fields(self.scheme);
         let field = long_field();
         let pieces = more / field.len();
         for _ in 0..count {
@@ -139,9 +130,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
     }
 
     /// Sends a small request and reads its answer: the status, if it is a frequent one, and the body.
-    pub(crate) async fn exchange(&mut self, path: &str, body: &[u8]) -> Result<(u16, Vec<u8>)> {
+    pub(crate) async fn exchange(&mut self, request: &Request) -> Result<(u16, Vec<u8>)> {
         let stream = self.next;
-        ensure!(self.post(path, body).await?, "the server ended the stream early");
+        ensure!(self.send(request).await?, "the server ended the stream early");
         let (mut status, mut body) = (0, Vec::new());
         loop {
             let frame = self.next_frame().await?;
@@ -151,10 +142,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
             match frame.kind {
                 HEADERS => status = frame.status(),
                 DATA => {
-                    let taken = u32::try_from(frame.payload.len())?.to_be_bytes();
-                    if !frame.payload.is_empty() {
-                        self.write(&self::frame(WINDOW_UPDATE, 0, 0, &taken)).await?;
-                    }
+                    self.taken(&frame).await?;
                     body.extend(&frame.payload);
                 }
                 RST_STREAM => bail!("the server reset the stream: code {:?}", frame.number(0)),
@@ -178,11 +166,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
     }
 
     /// Sends a whole request. `false`: the server ended the stream before the body was sent.
-    pub(crate) async fn post(&mut self, path: &str, body: &[u8]) -> Result<bool> {
+    pub(crate) async fn send(&mut self, request: &Request) -> Result<bool> {
         let stream = self.new_stream();
-        let head = frame(HEADERS, END_HEADERS, stream, &fields(path, self.scheme));
-        self.write(&head).await?;
-        let mut rest = body;
+        let mut rest = &request.body[..];
+        let flags = if rest.is_empty() { END_HEADERS | END_STREAM } else { END_HEADERS };
+        self.write(&frame(HEADERS, flags, stream, &request.http2_fields(self.scheme))).await?;
         while !rest.is_empty() {
             let Some(window) = self.streams.get(&stream) else { return Ok(false) };
             let room = usize::try_from(self.window.min(*window)).unwrap_or(0);
@@ -190,8 +178,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
                 let answer = self.next_frame().await?;
                 if answer.kind == HEADERS && answer.stream == stream {
                     // An answer before the end of the body is a refusal. It would wait for a window.
-                    self.streams.remove(&stream);
-                    self.write(&frame(RST_STREAM, 0, stream, &CANCEL.to_be_bytes())).await?;
+                    self.reset(stream).await?;
                     return Ok(false);
                 }
                 continue;
@@ -222,6 +209,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
             }
         }
         self.write(&bytes).await
+    }
+
+    /// Takes as many bytes more, of the connection and of a stream, as a frame had.
+    pub(crate) async fn taken(&mut self, frame: &Frame) -> Result<()> {
+        let taken = u32::try_from(frame.payload.len())?.to_be_bytes();
+        if frame.kind == DATA && !frame.payload.is_empty() {
+            let of_stream = self::frame(WINDOW_UPDATE, 0, frame.stream, &taken);
+            self.write(&[self::frame(WINDOW_UPDATE, 0, 0, &taken), of_stream].concat()).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives up a stream.
+    pub(crate) async fn reset(&mut self, stream: u32) -> Result<()> {
+        self.streams.remove(&stream);
+        self.write(&frame(RST_STREAM, 0, stream, &CANCEL.to_be_bytes())).await
     }
 
     /// Takes so many bytes more on every open stream.

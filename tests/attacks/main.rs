@@ -1,4 +1,4 @@
-//! Attacks `roster serve` on this machine, and measures what a genuine client notices.
+//! Attacks `roster serve` and `roster edge` on this machine, and measures what a genuine client notices.
 //!
 //! Each attack has a server of its own. The genuine client sends a review on a new and on a persistent connection every
 //! 20 ms from 127.0.0.1, a kubelet probes the admin listener, and the attackers come from other addresses of 127.0.0.0/8.
@@ -11,16 +11,23 @@
     reason = "a test program reads files, prints what it does, and rounds what it measured"
 )]
 
+#[expect(dead_code, reason = "benches use the rest")]
+#[path = "../../xtask/src/bench/api_server.rs"]
+mod api_server;
 mod attacker;
 mod attacks;
 mod bodies;
 mod genuine;
+mod genuine_request;
 mod http1;
 mod http2;
 mod report;
+mod request;
 mod run;
 mod site;
 mod tls;
+mod upstream;
+mod watches;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode, time::Duration};
 
@@ -30,7 +37,7 @@ use clap::Parser;
 use attacker::{Sources, Targets};
 use attacks::Attack;
 use report::{Goals, Report};
-use site::Certificate;
+use site::{Certificate, Site};
 
 /// The files that a process must be able to open: thousands of connections.
 const FILES: u64 = 8192;
@@ -53,6 +60,9 @@ struct Arguments {
     /// Only these attacks: names or parts of names, separated by commas
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only attacks on these sites, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    site: Vec<Site>,
     /// Attack from the genuine client's own address: its reviews may be lost until the attack ends
     #[arg(long)]
     from_genuine: bool,
@@ -68,16 +78,17 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// Whether an attack is to run. A part that is the whole name of another attack means only that one.
-    fn names(&self, name: &str) -> bool {
+    /// Whether an attack is to run at a site. A part that is the whole name of another attack means only that one.
+    fn names(&self, attack: &Attack, site: Site) -> bool {
         let is_name = |part: &str| attacks::ALL.iter().any(|attack| attack.name == part);
-        let matches = |part: &String| if is_name(part) { name == part } else { name.contains(part.as_str()) };
-        self.only.is_empty() || self.only.iter().any(matches)
+        let matches =
+            |part: &String| if is_name(part) { attack.name == part } else { attack.name.contains(part.as_str()) };
+        (self.only.is_empty() || self.only.iter().any(matches)) && (self.site.is_empty() || self.site.contains(&site))
     }
 
     /// The server that already runs. It has no REST API.
     fn targets(&self) -> Option<Targets> {
-        Some(Targets { webhook: self.against?, admin: self.admin?, rest: None })
+        Some(Targets { site: Site::Webhook, served: self.against?, admin: self.admin?, rest: None })
     }
 }
 
@@ -95,12 +106,15 @@ fn main() -> ExitCode {
 /// Runs the attacks. Returns whether all goals are met.
 fn run(arguments: &Arguments) -> Result<bool> {
     let targets = arguments.targets();
-    let can_run = |attack: &&Attack| arguments.names(attack.name) && (targets.is_none() || !attack.rest);
-    let attacks: Vec<_> = attacks::ALL.iter().filter(can_run).collect();
+    let all = attacks::ALL.iter().flat_map(|attack| attack.sites.iter().map(move |site| (attack, *site)));
+    let can_run = |(attack, site): &(&Attack, Site)| {
+        arguments.names(attack, *site) && targets.is_none_or(|targets| targets.site == *site)
+    };
+    let attacks: Vec<(&'static Attack, Site)> = all.filter(can_run).collect();
     ensure!(!attacks.is_empty(), "there is no such attack; --list lists them");
     if arguments.list {
-        for attack in attacks {
-            println!("{:<24} {}", attack.name, attack.about);
+        for (attack, site) in attacks {
+            println!("{:<8} {:<24} {}", site.name(), attack.name, attack.about);
         }
         return Ok(true);
     }
@@ -115,9 +129,14 @@ fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 /// Attacks a server that already runs. Returns whether each attack reached it, and no object was wrongly admitted.
-fn attack_only(attacks: &[&'static Attack], targets: Targets, sources: Sources, duration: Duration) -> Result<bool> {
+fn attack_only(
+    attacks: &[(&'static Attack, Site)],
+    targets: Targets,
+    sources: Sources,
+    duration: Duration,
+) -> Result<bool> {
     let mut well = true;
-    for attack in attacks {
+    for (attack, _) in attacks {
         let (counts, _) = run::attack(attack, targets, sources, duration)?;
         println!("{}: {counts}, {} let in", attack.name, counts.let_in());
         well &= counts.connections() > 0 && counts.let_in() == 0;
@@ -126,15 +145,20 @@ fn attack_only(attacks: &[&'static Attack], targets: Targets, sources: Sources, 
 }
 
 /// Starts a server for each attack, and measures what a genuine client notices. Returns whether all goals are met.
-fn measure(arguments: &Arguments, attacks: &[&'static Attack], sources: Sources, duration: Duration) -> Result<bool> {
+fn measure(
+    arguments: &Arguments,
+    attacks: &[(&'static Attack, Site)],
+    sources: Sources,
+    duration: Duration,
+) -> Result<bool> {
     let program = arguments.program.as_ref().context("--program is missing")?;
     let certificate = Certificate::issue(program)?;
     // A client at the attackers' address shares what they get.
     let no_loss = !arguments.from_genuine;
     let mut report = Report::new(Goals { no_loss, p99: no_loss && !arguments.shared });
-    for attack in attacks {
-        println!("\n{}: {}", attack.name, attack.about);
-        report.add(&run::run(attack, program, &certificate, sources, duration)?);
+    for (attack, site) in attacks {
+        println!("\n{}, {}: {}", site.name(), attack.name, attack.about);
+        report.add(&run::run((attack, *site), program, &certificate, sources, duration)?);
     }
     Ok(report.finish())
 }

@@ -3,15 +3,20 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
-    genuine::{Outcome, Review},
-    run::Measured,
+    genuine::Review,
+    genuine_request::Outcome,
+    run::{Measured, UpstreamLoad},
+    site::Site,
 };
 
 /// The p99 of genuine reviews.
 const P99: Duration = Duration::from_millis(100);
-/// Resident memory of a server without the REST API, and with it.
+/// Resident memory of a server without the REST API, and with it; and of a node proxy.
 const WEBHOOK_ALONE: u64 = 256 << 20;
 const WITH_REST: u64 = 512 << 20;
+const EDGE: u64 = 256 << 20;
+/// The most connections of a node proxy to the API server.
+const UPSTREAM_CONNECTIONS: usize = 300;
 /// How long after the attack a review may still fail or be slow.
 const RECOVERY: Duration = Duration::from_secs(2);
 /// Slower than the shortest time-out of an API server.
@@ -52,6 +57,11 @@ impl Report {
             cores(measured.server_time),
             measured.seen.late.iter().max().map_or(0, Duration::as_millis),
         );
+        if let Some(UpstreamLoad { access_reviews, most_connections }) = measured.upstream {
+            println!(
+                "    the API server had {access_reviews} access reviews, and at most {most_connections} connections"
+            );
+        }
         for (why, count) in row.examples.iter().take(EXAMPLES) {
             println!("    {count} times: {}", why.trim_end().replace('\n', " "));
         }
@@ -59,14 +69,19 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// Prints the table, in the Markdown of docs/webhook.md. Returns whether all goals are met.
+    /// Prints the tables, in the Markdown of docs/webhook.md and docs/edge.md. Returns whether all goals are met.
     pub(crate) fn finish(&self) -> bool {
-        println!("\n{MARKDOWN}");
-        for row in &self.rows {
-            println!("{}", row.markdown());
+        for (is_edge, head) in [(false, MARKDOWN), (true, MARKDOWN_EDGE)] {
+            let mut rows = self.rows.iter().filter(|row| (row.site == Site::Edge) == is_edge).peekable();
+            if rows.peek().is_some() {
+                println!("\n{head}");
+            }
+            for row in rows {
+                println!("{}", row.markdown());
+            }
         }
         for row in self.rows.iter().filter(|row| !row.missed.is_empty()) {
-            println!("\n{}: missed: {}", row.name, row.missed.join(", "));
+            println!("\n{}, {}: missed: {}", row.site.name(), row.name, row.missed.join(", "));
         }
         let missed: usize = self.rows.iter().map(|row| row.missed.len()).sum();
         println!(
@@ -84,9 +99,14 @@ const MARKDOWN: &str = "\
 | attack | reviews | lost | wrongly admitted | p99 | probes failed | memory at most | recovered after |
 |---|---|---|---|---|---|---|---|";
 
+const MARKDOWN_EDGE: &str = "\
+| attack | requests | lost | let in | p99 | events | lost or late | probes failed | memory at most | recovered after |
+|---|---|---|---|---|---|---|---|---|---|";
+
 /// One attack in the table.
 struct Row {
     name: &'static str,
+    site: Site,
     reviews: usize,
     lost: usize,
     let_in: u64,
@@ -96,7 +116,9 @@ struct Row {
     max: Duration,
     probes: usize,
     probes_failed: usize,
-    /// Plans that the genuine client did not get.
+    /// Plans or events of the genuine client.
+    calls: usize,
+    /// Those that the genuine client did not get in time.
     calls_failed: usize,
     most: u64,
     after: u64,
@@ -110,7 +132,7 @@ struct Row {
 
 impl Row {
     fn new(measured: &Measured, goals: Goals) -> Self {
-        let Measured { attack, began, ended, seen, counts, .. } = measured;
+        let Measured { attack, site, began, ended, seen, counts, .. } = measured;
         let during = |at| *began <= at && at < *ended;
         let reviews: Vec<_> = seen.reviews.iter().filter(|r| during(r.began)).collect();
         let mut took: Vec<Duration> =
@@ -134,6 +156,7 @@ impl Row {
         let recovered = after().any(|r| last_wrong.is_none_or(|wrong| r.began > wrong));
         let mut row = Self {
             name: attack.name,
+            site: *site,
             reviews: reviews.len(),
             lost: lost.len(),
             let_in,
@@ -142,6 +165,7 @@ impl Row {
             max: took.last().copied().unwrap_or_default(),
             probes: probes.len(),
             probes_failed: failed.len(),
+            calls: seen.calls.iter().filter(|c| during(c.began)).count(),
             calls_failed: calls.len(),
             most: seen.memory.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0),
             after: seen.memory.last().map_or(0, |(_, bytes)| *bytes),
@@ -155,19 +179,25 @@ impl Row {
 
     /// The goals that are missed.
     fn judge(&self, measured: &Measured, goals: Goals) -> Vec<&'static str> {
-        let memory = if measured.attack.rest { WITH_REST } else { WEBHOOK_ALONE };
+        let (memory, calls) = match self.site {
+            Site::Webhook => (WEBHOOK_ALONE, "calls"),
+            Site::Rest => (WITH_REST, "REST calls"),
+            Site::Edge => (EDGE, "watches"),
+        };
+        let connections = measured.upstream.map_or(0, |upstream| upstream.most_connections);
         let always = [
             (measured.survived, "alive"),
             (measured.counts.connections() > 0, "attacked"),
             (self.let_in == 0, "let in"),
             (self.most < memory, "memory"),
+            (connections <= UPSTREAM_CONNECTIONS, "API server"),
             (self.back.is_some_and(|back| back <= RECOVERY), "recovery"),
         ];
         let others = [
             (self.reviews > 0 && self.lost == 0 || !goals.no_loss, "lost"),
             (self.probes > 0 && self.probes_failed == 0 || !goals.no_loss, "probes"),
             (self.p99 < P99 || !goals.p99, "p99"),
-            (self.calls_failed == 0 || !goals.no_loss, "REST calls"),
+            ((self.calls > 0 || self.site != Site::Edge) && self.calls_failed == 0 || !goals.no_loss, calls),
         ];
         always.into_iter().chain(others).filter(|(met, _)| !met).map(|(_, name)| name).collect()
     }
@@ -192,8 +222,10 @@ impl Row {
     }
 
     fn markdown(&self) -> String {
+        let events =
+            if self.site == Site::Edge { format!(" {} | {} |", self.calls, self.calls_failed) } else { String::new() };
         format!(
-            "| {} | {} | {} | {} | {} ms | {} | {} MiB | {} |",
+            "| {} | {} | {} | {} | {} ms |{events} {} | {} MiB | {} |",
             self.name,
             self.reviews,
             self.lost,

@@ -13,9 +13,10 @@ use tokio::{runtime, time::sleep};
 use crate::{
     attacker::{Attacker, Counts, Sources, Targets},
     attacks::Attack,
-    genuine::{Genuine, Outcome, Seen},
+    genuine::{Genuine, Seen},
+    genuine_request::Outcome,
     report::SLOW,
-    site::{self, Certificate, Server},
+    site::{self, Certificate, Server, Site},
 };
 
 /// The time before an attack, in which nothing may go wrong.
@@ -29,6 +30,7 @@ const SHORT: Duration = Duration::from_secs(10);
 /// What was measured.
 pub(crate) struct Measured {
     pub(crate) attack: &'static Attack,
+    pub(crate) site: Site,
     /// When the attack began and ended.
     pub(crate) began: Instant,
     pub(crate) ended: Instant,
@@ -39,18 +41,27 @@ pub(crate) struct Measured {
     pub(crate) server_time: Duration,
     /// Whether the server still ran at the end.
     pub(crate) survived: bool,
+    /// What the API server behind it had to do.
+    pub(crate) upstream: Option<UpstreamLoad>,
+}
+
+/// What an API server had to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UpstreamLoad {
+    pub(crate) access_reviews: usize,
+    pub(crate) most_connections: usize,
 }
 
 /// Starts a server and attacks it.
 pub(crate) fn run(
-    attack: &'static Attack,
+    (attack, site): (&'static Attack, Site),
     program: &Path,
     certificate: &Certificate,
     sources: Sources,
     duration: Duration,
 ) -> Result<Measured> {
-    let mut server = Server::start(program, certificate, attack.rest)?;
-    let genuine = Genuine::start(server.targets, server.process())?;
+    let mut server = Server::start(program, certificate, site)?;
+    let genuine = Genuine::start(&server)?;
     thread::sleep(BEFORE);
     let (began, before) = (Instant::now(), server.processor_time());
     let (counts, attackers_time) = self::attack(attack, server.targets, sources, duration)?;
@@ -66,7 +77,11 @@ pub(crate) fn run(
     let wrong = seen.reviews.iter().find(|r| r.began + r.took < began && !matches!(r.outcome, Outcome::Right));
     ensure!(wrong.is_none(), "before the attack: {:?}", wrong.map(|r| &r.outcome));
     let server_time = after.saturating_sub(before);
-    Ok(Measured { attack, began, ended, seen, counts, attackers_time, server_time, survived })
+    let upstream = server.upstream.as_ref().map(|upstream| UpstreamLoad {
+        access_reviews: upstream.access_reviews(),
+        most_connections: upstream.most_connections(),
+    });
+    Ok(Measured { attack, site, upstream, began, ended, seen, counts, attackers_time, server_time, survived })
 }
 
 /// Runs the attackers on a thread of their own. Returns what they did, and the processor time of the thread.

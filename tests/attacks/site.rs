@@ -1,4 +1,4 @@
-//! The server that is attacked: `roster serve` on loopback, in a folder of its own.
+//! The server that is attacked: `roster serve` or `roster edge` on loopback, in a folder of its own.
 
 use std::{
     fs,
@@ -11,10 +11,39 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::attacker::Targets;
+use crate::{
+    attacker::Targets,
+    upstream::{Changes, Upstream},
+};
 
 /// How long a start may take.
 const START: Duration = Duration::from_secs(30);
+
+/// What is attacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Site {
+    /// The webhook of `roster serve`.
+    Webhook,
+    /// The webhook and the REST API of `roster serve`.
+    Rest,
+    /// The node proxy, `roster edge`.
+    Edge,
+}
+
+impl Site {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Webhook => "webhook",
+            Self::Rest => "rest",
+            Self::Edge => "edge",
+        }
+    }
+
+    /// What the server calls itself.
+    fn program(self) -> &'static str {
+        if self == Self::Edge { "roster edge" } else { "roster serve" }
+    }
+}
 
 /// The certificate of the servers. Its folder is removed with the value.
 pub(crate) struct Certificate(PathBuf);
@@ -41,30 +70,52 @@ impl Drop for Certificate {
 pub(crate) struct Server {
     child: Child,
     pub(crate) targets: Targets,
+    /// The API server of a node proxy.
+    pub(crate) upstream: Option<Upstream>,
 }
 
 impl Server {
-    /// Starts a server, with the REST API or without it, and waits until it listens.
-    pub(crate) fn start(program: &Path, certificate: &Certificate, rest: bool) -> Result<Self> {
-        let targets =
-            Targets { webhook: free_address()?, admin: free_address()?, rest: rest.then(free_address).transpose()? };
+    /// Starts a server, and waits until it listens; a node proxy, until it can answer.
+    pub(crate) fn start(program: &Path, certificate: &Certificate, site: Site) -> Result<Self> {
+        let rest = (site == Site::Rest).then(free_address).transpose()?;
+        let targets = Targets { site, served: free_address()?, admin: free_address()?, rest };
+        let upstream = (site == Site::Edge).then(|| Upstream::start(&certificate.0)).transpose()?;
         let mut command = Command::new(program);
-        command.args(["serve", "--log", "error"]);
-        command.args(["--webhook-listen", &targets.webhook.to_string(), "--admin-listen", &targets.admin.to_string()]);
+        match &upstream {
+            Some(upstream) => {
+                upstream.arguments(&mut command);
+                command.args(["--listen", &targets.served.to_string()]);
+            }
+            None => {
+                command.args(["serve", "--webhook-listen", &targets.served.to_string()]);
+            }
+        }
+        command.args(["--log", "error", "--admin-listen", &targets.admin.to_string()]);
         command.arg("--tls-cert-file").arg(certificate.0.join("tls.crt"));
         command.arg("--tls-private-key-file").arg(certificate.0.join("tls.key"));
         if let Some(address) = targets.rest {
             command.args(["--listen", &address.to_string()]);
         }
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let mut server = Self { child: child.with_context(|| format!("starting {}", program.display()))?, targets };
+        let child = child.with_context(|| format!("starting {}", program.display()))?;
+        let mut server = Self { child, targets, upstream };
         let began = Instant::now();
-        while std::net::TcpStream::connect(targets.webhook).is_err() {
-            ensure!(server.is_running()?, "roster serve has ended");
-            ensure!(began.elapsed() < START, "roster serve does not listen after 30 s");
+        while !server.is_ready() {
+            ensure!(server.is_running()?, "{} has ended", site.program());
+            ensure!(began.elapsed() < START, "{} is not ready after 30 s", site.program());
             sleep(Duration::from_millis(20));
         }
         Ok(server)
+    }
+
+    fn is_ready(&self) -> bool {
+        let listens = std::net::TcpStream::connect(self.targets.served).is_ok();
+        listens && (self.targets.site != Site::Edge || says_ready(self.targets.admin).unwrap_or(false))
+    }
+
+    /// The changes of the object that clients of a node proxy watch.
+    pub(crate) fn changes(&self) -> Option<Changes> {
+        self.upstream.as_ref().map(|upstream| upstream.changes.clone())
     }
 
     pub(crate) fn process(&self) -> u32 {
@@ -87,6 +138,17 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether `/readyz` says so.
+fn says_ready(admin: SocketAddr) -> std::io::Result<bool> {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(admin)?;
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    stream.write_all(b"GET /readyz HTTP/1.0\r\nhost: localhost\r\n\r\n")?;
+    let mut head = [0; 12];
+    stream.read_exact(&mut head)?;
+    Ok(head.ends_with(b" 200"))
 }
 
 /// The processor time of the process or thread with this file in `/proc`; zero where it cannot be read.

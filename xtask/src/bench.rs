@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measures Roster beside the real Go controllers and kube-proxy on the same states in the same run,
 //! a whole cluster from one file, a directory of manifests, the webhook beside a controller-runtime webhook, and the node proxy.
 
+#[expect(dead_code, reason = "attacks use the rest")]
 mod api_server;
 mod cluster;
 mod cost;

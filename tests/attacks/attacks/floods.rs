@@ -9,7 +9,7 @@ use crate::{
     attacker::{Attacker, until_closed},
     http2::{
         CANCEL, CONTINUATION, DATA, END_HEADERS, HEADERS, INITIAL_WINDOW, PING, PRIORITY, RST_STREAM, SETTINGS, Scheme,
-        begin, fields, frame, long_field,
+        begin, frame, long_field,
     },
 };
 
@@ -58,20 +58,20 @@ pub(super) fn settings(attacker: &Attacker) {
 
 /// A head that never ends: empty pieces, so that no limit of its size is reached.
 pub(super) fn continuations(attacker: &Attacker) {
-    let head = frame(HEADERS, 0, 1, &fields("/validate", Scheme::Https));
+    let head = frame(HEADERS, 0, 1, &attacker.post().http2_fields(Scheme::Https));
     flood(attacker, head, BATCH, |_| frame(CONTINUATION, 0, 1, &[]));
 }
 
 /// The same with large pieces.
 pub(super) fn large_continuations(attacker: &Attacker) {
-    let head = frame(HEADERS, 0, 1, &fields("/validate", Scheme::Https));
+    let head = frame(HEADERS, 0, 1, &attacker.post().http2_fields(Scheme::Https));
     let field = long_field();
     flood(attacker, head, 8, |_| frame(CONTINUATION, 0, 1, &field));
 }
 
 /// The pieces of a body that never ends.
 pub(super) fn empty_data(attacker: &Attacker) {
-    let head = frame(HEADERS, END_HEADERS, 1, &fields("/validate?timeout=30s", Scheme::Https));
+    let head = frame(HEADERS, END_HEADERS, 1, &attacker.post().http2_fields(Scheme::Https));
     flood(attacker, head, BATCH, |_| frame(DATA, 0, 1, &[]));
 }
 
@@ -84,7 +84,7 @@ pub(super) fn priorities(attacker: &Attacker) {
 pub(super) fn resets(attacker: &Attacker) {
     attacker.clients(CONNECTIONS, async |attacker: Attacker, number| {
         let (mut read, mut write) = split(attacker.http2(number).await?);
-        let block = fields("/validate?timeout=10s", Scheme::Https);
+        let block = attacker.post().http2_fields(Scheme::Https);
         let write = async {
             write.write_all(&begin(&[])).await?;
             for first in (1..u32::MAX >> 1).step_by(2 * BATCH as usize) {

@@ -2,175 +2,253 @@
 
 mod answers;
 mod connections;
+mod edge;
 mod floods;
 mod requests;
 mod work;
 
-use crate::attacker::Attacker;
+use crate::{attacker::Attacker, site::Site};
 
 /// An attack.
 #[derive(Debug)]
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// Whether the server has the REST API as well.
-    pub(crate) rest: bool,
+    /// What it attacks, each in a run of its own.
+    pub(crate) sites: &'static [Site],
     /// Starts the clients, on the runtime of the caller.
     pub(crate) start: fn(&Attacker),
 }
+
+const WEBHOOK: &[Site] = &[Site::Webhook];
+const REST: &[Site] = &[Site::Rest];
+const EDGE: &[Site] = &[Site::Edge];
+const BOTH: &[Site] = &[Site::Webhook, Site::Edge];
 
 /// All attacks.
 pub(crate) const ALL: &[Attack] = &[
     Attack {
         name: "heads-over-http2",
-        about: "140 HTTP/2 connections with 128 streams, each with the head of POST /validate only",
-        rest: false,
+        about: "140 HTTP/2 connections with 128 streams, each with the head of a POST only",
+        sites: BOTH,
         start: requests::heads_over_http2,
     },
     Attack {
         name: "idle-and-silent",
         about: "1015 connections that had one 404, and 2800 silent connections per second",
-        rest: false,
+        sites: BOTH,
         start: connections::idle_and_silent,
     },
     Attack {
         name: "large-slices",
         about: "60 clients with slices of 1.2 MB that must be refused within ?timeout=1s",
-        rest: false,
+        sites: WEBHOOK,
         start: work::large_slices,
     },
     Attack {
         name: "untaken-conversions-h2",
         about: "conversions of 4 MiB on HTTP/2 streams whose windows stay closed, or open by a byte per second",
-        rest: false,
+        sites: WEBHOOK,
         start: answers::conversions_over_http2,
     },
     Attack {
         name: "untaken-conversions-h1",
         about: "conversions of 4 MiB over HTTP/1.1, whose answers are read slowly or not at all",
-        rest: false,
+        sites: WEBHOOK,
         start: answers::conversions_over_http1,
     },
     Attack {
         name: "untaken-plans-h2",
         about: "plans on HTTP/2 streams whose windows stay closed, or open by a byte per second",
-        rest: true,
+        sites: REST,
         start: answers::plans_over_http2,
     },
     Attack {
         name: "untaken-plans-h1",
         about: "plans over HTTP/1.1, whose answers are read slowly or not at all",
-        rest: true,
+        sites: REST,
         start: answers::plans_over_http1,
     },
     Attack {
         name: "admin-connections",
         about: "1030 connections to the admin listener that had one answer",
-        rest: false,
+        sites: BOTH,
         start: connections::admin,
     },
-    Attack { name: "slow-heads", about: "1100 heads of one byte per second", rest: false, start: requests::slow_heads },
+    Attack { name: "slow-heads", about: "1100 heads of one byte per second", sites: BOTH, start: requests::slow_heads },
     Attack {
         name: "dripped-bodies",
         about: "1100 bodies of one byte per second",
-        rest: false,
+        sites: BOTH,
         start: requests::dripped_bodies,
     },
     Attack {
         name: "dripped-large-bodies",
         about: "250 bodies of one byte per second after 1.5 MiB",
-        rest: false,
+        sites: BOTH,
         start: requests::dripped_large_bodies,
     },
     Attack {
         name: "dripped-streams",
         about: "60 HTTP/2 connections with 128 bodies of one byte per second",
-        rest: false,
+        sites: BOTH,
         start: requests::dripped_streams,
     },
     Attack {
         name: "rapid-reset",
         about: "requests over HTTP/2 that are reset at once",
-        rest: false,
+        sites: BOTH,
         start: floods::resets,
     },
     Attack {
         name: "continuations",
         about: "heads over HTTP/2 that never end, in empty pieces",
-        rest: false,
+        sites: BOTH,
         start: floods::continuations,
     },
     Attack {
         name: "large-continuations",
         about: "heads over HTTP/2 that never end, in large pieces",
-        rest: false,
+        sites: BOTH,
         start: floods::large_continuations,
     },
     Attack {
         name: "settings",
         about: "settings over HTTP/2, as fast as possible",
-        rest: false,
+        sites: BOTH,
         start: floods::settings,
     },
-    Attack { name: "pings", about: "pings over HTTP/2, as fast as possible", rest: false, start: floods::pings },
+    Attack { name: "pings", about: "pings over HTTP/2, as fast as possible", sites: BOTH, start: floods::pings },
     Attack {
         name: "conversions",
         about: "75 clients with conversions of 2 MiB",
-        rest: false,
+        sites: WEBHOOK,
         start: work::conversions,
     },
     Attack {
         name: "handshakes",
         about: "full TLS handshakes, as fast as possible",
-        rest: false,
+        sites: BOTH,
         start: work::handshakes,
     },
     Attack {
         name: "readyz",
         about: "32 clients with GET /readyz, as fast as possible",
-        rest: false,
+        sites: BOTH,
         start: work::probes,
     },
     Attack {
         name: "unfinished-handshakes",
         about: "2000 TLS handshakes that stop after half of the first message",
-        rest: false,
+        sites: BOTH,
         start: connections::unfinished_handshakes,
     },
     Attack {
         name: "large-heads-over-http2",
         about: "140 HTTP/2 connections with 128 streams, each with a head of 48 KB and no body",
-        rest: false,
+        sites: BOTH,
         start: requests::large_heads_over_http2,
     },
     Attack {
         name: "empty-data",
         about: "bodies over HTTP/2 of empty pieces, as fast as possible",
-        rest: false,
+        sites: BOTH,
         start: floods::empty_data,
     },
     Attack {
         name: "priorities",
         about: "priorities over HTTP/2, as fast as possible",
-        rest: false,
+        sites: BOTH,
         start: floods::priorities,
     },
     Attack {
         name: "pipelined",
-        about: "small requests over HTTP/1.1, sent without reading the answers",
-        rest: false,
+        about: "genuine requests over HTTP/1.1, sent without reading the answers",
+        sites: BOTH,
         start: work::pipelined,
     },
     Attack {
         name: "expanding-plans",
         about: "8 clients with compressed plans whose objects take hundreds of megabytes",
-        rest: true,
+        sites: REST,
         start: work::expanding_plans,
     },
     Attack {
         name: "expanding-clusters",
         about: "8 clients with compressed clusters whose objects take hundreds of megabytes",
-        rest: true,
+        sites: REST,
         start: work::expanding_clusters,
+    },
+    Attack {
+        name: "unread-lists-h2",
+        about: "lists of 3 MB on HTTP/2 streams whose windows stay closed, or open by a byte per second",
+        sites: EDGE,
+        start: edge::unread_lists_over_http2,
+    },
+    Attack {
+        name: "unread-lists-h1",
+        about: "lists of 3 MB over HTTP/1.1, which are read slowly or not at all",
+        sites: EDGE,
+        start: edge::unread_lists_over_http1,
+    },
+    Attack {
+        name: "unread-watches-h2",
+        about: "1600 watches over HTTP/2 with eight known tokens, which are never read",
+        sites: EDGE,
+        start: edge::unread_watches_over_http2,
+    },
+    Attack {
+        name: "unread-watches-h1",
+        about: "1600 watches over HTTP/1.1 with eight known tokens, which are never read",
+        sites: EDGE,
+        start: edge::unread_watches_over_http1,
+    },
+    Attack {
+        name: "idle-watches",
+        about: "1600 watches over HTTP/1.1 of a namespace without objects, with eight known tokens",
+        sites: EDGE,
+        start: edge::idle_watches,
+    },
+    Attack {
+        name: "short-watches",
+        about: "watches over HTTP/2 that are reset after the first bytes, as fast as possible",
+        sites: EDGE,
+        start: edge::short_watches,
+    },
+    Attack {
+        name: "random-tokens",
+        about: "lists over HTTP/2, each with another unknown token, as fast as possible",
+        sites: EDGE,
+        start: edge::random_tokens,
+    },
+    Attack {
+        name: "slow-tokens",
+        about: "the same on 1600 connections with HTTP/1.1; the API server takes a second to answer for a token",
+        sites: EDGE,
+        start: edge::slow_tokens,
+    },
+    Attack {
+        name: "many-names",
+        about: "a known token that may read nothing asks for another Service each time, as fast as possible",
+        sites: EDGE,
+        start: edge::many_names,
+    },
+    Attack {
+        name: "proxied",
+        about: "pods over HTTP/2, for which the API server takes a second to refuse the token",
+        sites: EDGE,
+        start: edge::proxied,
+    },
+    Attack {
+        name: "tricks",
+        about: "reads without credentials, with tricks in the path, with headers of a proxy, and too large",
+        sites: EDGE,
+        start: edge::tricks,
+    },
+    Attack {
+        name: "upgrades",
+        about: "600 upgraded connections with a known token, which stay open",
+        sites: EDGE,
+        start: edge::upgrades,
     },
 ];

@@ -10,7 +10,6 @@ use tokio::{
 
 use crate::{
     attacker::Attacker,
-    http1,
     http2::{Http2, Scheme, long_field},
 };
 
@@ -32,7 +31,7 @@ fn heads(attacker: &Attacker, more: usize) {
         loop {
             let missing = STREAMS - http2.open_streams();
             attacker.requested(missing as u64);
-            http2.heads("/validate?timeout=30s", missing, more).await?;
+            http2.heads(&attacker.post(), missing, more).await?;
             // Streams that the server ends are opened again a few times a second.
             let answers = async {
                 loop {
@@ -62,7 +61,7 @@ pub(super) fn slow_heads(attacker: &Attacker) {
     attacker.clients(1100, async |attacker: Attacker, number| {
         let tls = attacker.http1(number).await?;
         attacker.requested(1);
-        let head = http1::head("/validate?timeout=30s", 1 << 20);
+        let head = attacker.post().http1_head(1 << 20);
         drip(tls, head.bytes().take(head.len() - 2)).await
     });
 }
@@ -80,7 +79,7 @@ pub(super) fn dripped_large_bodies(attacker: &Attacker) {
 async fn dripped(attacker: &Attacker, number: usize, at_once: usize) -> Result<()> {
     let mut tls = attacker.http1(number).await?;
     attacker.requested(1);
-    tls.write_all(http1::head("/validate?timeout=30s", 6 << 20).as_bytes()).await?;
+    tls.write_all(attacker.post().http1_head(6 << 20).as_bytes()).await?;
     tls.write_all(&vec![b' '; at_once]).await?;
     tls.flush().await?;
     drip(tls, std::iter::repeat(b' ')).await
@@ -94,7 +93,7 @@ pub(super) fn dripped_streams(attacker: &Attacker) {
         loop {
             let missing = STREAMS - http2.open_streams();
             attacker.requested(missing as u64);
-            http2.heads("/validate?timeout=30s", missing, 0).await?;
+            http2.heads(&attacker.post(), missing, 0).await?;
             http2.drip().await?;
             while let Ok(frame) = timeout(Duration::from_millis(100), http2.next_frame()).await {
                 attacker.answered(u64::from(frame?.ends_stream()));

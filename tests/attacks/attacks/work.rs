@@ -11,6 +11,7 @@ use tokio::{
 use crate::{
     attacker::{Attacker, until_closed},
     bodies, http1,
+    request::Request,
 };
 
 /// Sends a request again and again on persistent connections, and gives up after `limit`.
@@ -35,12 +36,12 @@ fn repeat(attacker: &Attacker, clients: usize, request: Vec<u8>, limit: Duration
 
 /// Objects that must be refused, with less time than all of them take.
 pub(super) fn large_slices(attacker: &Attacker) {
-    let request = http1::post("/validate?timeout=1s", &bodies::large_bad_review());
+    let request = Request::post("/validate?timeout=1s", bodies::large_bad_review().as_bytes()).http1();
     repeat(attacker, 60, request, Duration::from_secs(1), true);
 }
 
 pub(super) fn conversions(attacker: &Attacker) {
-    let request = http1::post("/convert?timeout=30s", &bodies::conversion(2 << 20));
+    let request = Request::post("/convert?timeout=30s", bodies::conversion(2 << 20).as_bytes()).http1();
     repeat(attacker, 75, request, Duration::from_secs(30), false);
 }
 
@@ -58,7 +59,7 @@ pub(super) fn handshakes(attacker: &Attacker) {
 
 /// Probes, each of which makes the server connect to itself.
 pub(super) fn probes(attacker: &Attacker) {
-    let request = Arc::new(http1::get("/readyz"));
+    let request = Arc::new(Request::get("/readyz").http1());
     attacker.clients(32, move |attacker, number| {
         let request = request.clone();
         async move {
@@ -99,9 +100,9 @@ pub(super) fn expanding_clusters(attacker: &Attacker) {
     expanding(attacker, "/v1/cluster");
 }
 
-/// Reviews that follow one another on persistent connections. The answers are left in the buffers.
+/// Genuine requests that follow one another on persistent connections. The answers are left in the buffers.
 pub(super) fn pipelined(attacker: &Attacker) {
-    let batch = Arc::new(http1::post("/validate?timeout=10s", &bodies::good_review()).repeat(100));
+    let batch = Arc::new(attacker.targets.site.request().http1().repeat(100));
     attacker.clients(64, move |attacker, number| {
         let batch = batch.clone();
         async move {

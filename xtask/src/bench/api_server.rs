@@ -1,4 +1,4 @@
-//! An API server for benches: it lists objects page by page, and its watches have the events that a bench sends.
+//! An API server for benches and attacks: it lists objects page by page, and its watches have the events that it is given.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -46,6 +47,56 @@ pub(super) struct ApiServer {
     address: SocketAddr,
     objects: String,
     watches: Watches,
+    load: Arc<ApiServerLoad>,
+}
+
+/// What a caller may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Permission {
+    /// Everything.
+    All,
+    /// Nothing but asking what it may do.
+    Nothing,
+    /// The caller is unknown.
+    Unknown,
+}
+
+/// What the server had to do.
+#[derive(Debug, Default)]
+pub(super) struct ApiServerLoad {
+    connections: AtomicUsize,
+    most_connections: AtomicUsize,
+    access_reviews: AtomicUsize,
+}
+
+impl ApiServerLoad {
+    fn opened(&self) {
+        let open = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_connections.fetch_max(open, Ordering::Relaxed);
+    }
+
+    fn closed(&self) {
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The most connections that were open at once.
+    pub(super) fn most_connections(&self) -> usize {
+        self.most_connections.load(Ordering::Relaxed)
+    }
+
+    /// How many access reviews there were.
+    pub(super) fn access_reviews(&self) -> usize {
+        self.access_reviews.load(Ordering::Relaxed)
+    }
+}
+
+/// What every connection needs.
+struct Served {
+    listed: ListedObjects,
+    watches: Watches,
+    load: Arc<ApiServerLoad>,
+    /// What the caller with this bearer token may do. It is empty where there is none.
+    permission: fn(&str) -> Permission,
 }
 
 /// The open watches, each with the plural of its resource.
@@ -60,22 +111,36 @@ pub(super) struct ListedObjects {
 }
 
 impl ApiServer {
-    /// Serves these objects.
+    /// Serves these objects to everybody.
     pub(super) fn start(objects: ListedObjects) -> Result<Self> {
-        let (listed, watches) = (Arc::new(objects), Watches::default());
+        Self::start_with(objects, |_| Permission::All)
+    }
+
+    /// Serves these objects to callers who have the permission.
+    pub(super) fn start_with(listed: ListedObjects, permission: fn(&str) -> Permission) -> Result<Self> {
         let count = |plural: &str| listed.objects.get(plural).map_or(0, Vec::len);
         let objects = RESOURCES.iter().map(|r| format!("{} {}", count(r.plural), r.plural)).collect::<Vec<_>>();
         let listener = TcpListener::bind("127.0.0.1:0").context("no free port")?;
         let address = listener.local_addr()?;
-        let of_server = watches.clone();
+        let (watches, load) = (Watches::default(), Arc::<ApiServerLoad>::default());
+        let served = Arc::new(Served { listed, watches: watches.clone(), load: load.clone(), permission });
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (listed, watches) = (listed.clone(), of_server.clone());
-                // A connection that the client closes ends with an error, which nothing depends on.
-                thread::spawn(move || drop(serve(stream, &listed, &watches)));
+                let served = served.clone();
+                thread::spawn(move || {
+                    served.load.opened();
+                    // A connection that the client closes ends with an error, which nothing depends on.
+                    drop(serve(stream, &served));
+                    served.load.closed();
+                });
             }
         });
-        Ok(Self { address, objects: objects.join(", "), watches })
+        Ok(Self { address, objects: objects.join(", "), watches, load })
+    }
+
+    /// What the server had to do.
+    pub(super) fn load(&self) -> &ApiServerLoad {
+        &self.load
     }
 
     /// Sends an event to the watches of a resource: a line of JSON.
@@ -94,10 +159,15 @@ impl ApiServer {
 
     /// A kubeconfig of this server.
     pub(super) fn kubeconfig(&self) -> String {
+        self.kubeconfig_of("{}")
+    }
+
+    /// A kubeconfig with these credentials of a user.
+    pub(super) fn kubeconfig_of(&self, user: &str) -> String {
         format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: bench\n\
              clusters: [{{name: bench, cluster: {{server: 'http://{}'}}}}]\n\
-             users: [{{name: bench, user: {{}}}}]\n\
+             users: [{{name: bench, user: {user}}}]\n\
              contexts: [{{name: bench, context: {{cluster: bench, user: bench}}}}]\n",
             self.address,
         )
@@ -158,7 +228,7 @@ impl ListedObjects {
 }
 
 /// Answers the requests of one connection.
-fn serve(mut stream: TcpStream, listed: &ListedObjects, watches: &Watches) -> std::io::Result<()> {
+fn serve(mut stream: TcpStream, served: &Served) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut input = BufReader::new(stream.try_clone()?);
     loop {
@@ -166,11 +236,16 @@ fn serve(mut stream: TcpStream, listed: &ListedObjects, watches: &Watches) -> st
         if input.read_line(&mut request)? == 0 {
             return Ok(());
         }
-        let (mut header, mut length) = (String::new(), 0);
+        let (mut header, mut length, mut token, mut upgrades) = (String::new(), 0, String::new(), false);
         while input.read_line(&mut header)? > 2 {
             let value = header.to_ascii_lowercase();
             if let Some(value) = value.strip_prefix("content-length:") {
                 length = value.trim().parse().unwrap_or_default();
+            }
+            upgrades |= value.starts_with("upgrade:");
+            // Tokens are lower-case here.
+            if let Some(value) = value.strip_prefix("authorization: bearer ") {
+                value.trim().clone_into(&mut token);
             }
             header.clear();
         }
@@ -179,20 +254,33 @@ fn serve(mut stream: TcpStream, listed: &ListedObjects, watches: &Watches) -> st
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let parameter = |name: &str| query.split('&').find_map(|p| p.strip_prefix(name)?.strip_prefix('='));
         let plural = path.rsplit('/').next().unwrap_or_default();
-        if parameter("watch").is_some() {
+        let is_review = plural == "selfsubjectaccessreviews";
+        served.load.access_reviews.fetch_add(usize::from(is_review), Ordering::Relaxed);
+        let permission = (served.permission)(&token);
+        if permission == Permission::All && upgrades {
+            stream
+                .write_all(b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: SPDY/3.1\r\n\r\n")?;
+            return std::io::copy(&mut input, &mut std::io::sink()).map(drop);
+        }
+        if permission == Permission::All && parameter("watch").is_some() {
             stream.write_all(
                 b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
             )?;
             let (sender, events) = channel();
-            watches.lock().unwrap_or_else(PoisonError::into_inner).push((plural.to_owned(), sender));
+            served.watches.lock().unwrap_or_else(PoisonError::into_inner).push((plural.to_owned(), sender));
             return send_all(&mut stream, &events);
         }
         let number = |name: &str| parameter(name).and_then(|n| n.parse().ok());
-        let page = listed.page(plural, number("limit").unwrap_or(usize::MAX), number("continue").unwrap_or(0));
-        let (status, body) = match page {
-            Some(body) => ("200 OK", body),
-            None if plural == "selfsubjectaccessreviews" => ("201 Created", ALLOWED.to_vec()),
-            None => ("404 Not Found", NOT_FOUND.to_vec()),
+        let first = number("continue").unwrap_or(0);
+        let (status, body) = match permission {
+            Permission::Unknown => ("401 Unauthorized", UNAUTHORIZED.to_vec()),
+            Permission::All if is_review => ("201 Created", ALLOWED.to_vec()),
+            Permission::Nothing if is_review => ("201 Created", DENIED.to_vec()),
+            Permission::Nothing => ("403 Forbidden", FORBIDDEN.to_vec()),
+            Permission::All => match served.listed.page(plural, number("limit").unwrap_or(usize::MAX), first) {
+                Some(body) => ("200 OK", body),
+                None => ("404 Not Found", NOT_FOUND.to_vec()),
+            },
         };
         let head =
             format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
@@ -211,4 +299,8 @@ fn send_all(stream: &mut TcpStream, events: &Receiver<String>) -> std::io::Resul
 
 const ALLOWED: &[u8] =
     br#"{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":true}}"#;
+const DENIED: &[u8] =
+    br#"{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false}}"#;
+const UNAUTHORIZED: &[u8] = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}"#;
+const FORBIDDEN: &[u8] = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"forbidden","reason":"Forbidden","code":403}"#;
 const NOT_FOUND: &[u8] = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"not found","reason":"NotFound","code":404}"#;

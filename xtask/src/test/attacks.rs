@@ -12,17 +12,21 @@ use crate::steps::Outcome;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Attacks")]
 pub(super) struct AttackArguments {
-    /// How long each attack lasts, in seconds. All of them together take about two minutes with the default
+    /// How long each attack lasts, in seconds. All of them together take about four minutes with the default
     #[arg(long, default_value_t = SHORT)]
     seconds: f64,
     /// Only these attacks: names or parts of names, separated by commas
     #[arg(long, value_name = "NAMES")]
     only: Option<String>,
+    /// Only attacks on these sites, separated by commas: `webhook`, `rest` (the webhook beside the REST API) and `edge` (the
+    /// node proxy)
+    #[arg(long, value_name = "SITES")]
+    site: Option<String>,
     /// Attack from the genuine client's own address: then only recovery, memory and refusals are judged
     #[arg(long)]
     from_genuine: bool,
     /// Attack a webhook that a real API server calls, and write through that server (needs Go)
-    #[arg(long, conflicts_with_all = ["from_genuine", "sources", "shared"])]
+    #[arg(long, conflicts_with_all = ["site", "from_genuine", "sources", "shared"])]
     api_server: bool,
     /// Do not judge the p99 of reviews: other programs use the machine as well
     #[arg(long)]
@@ -38,14 +42,29 @@ const ALL_SOURCES: u8 = 249;
 
 impl Default for AttackArguments {
     fn default() -> Self {
-        Self { seconds: SHORT, only: None, from_genuine: false, api_server: false, shared: false, sources: ALL_SOURCES }
+        Self {
+            seconds: SHORT,
+            only: None,
+            site: None,
+            from_genuine: false,
+            api_server: false,
+            shared: false,
+            sources: ALL_SOURCES,
+        }
     }
 }
 
+/// The attacks on the node proxy in the short form: those of its own, and those that meet it at other places than the
+/// webhook. What the listeners share is attacked there.
+const SHORT_EDGE: &str = "unread,watches,tokens,many-names,proxied,tricks,upgrades,heads-over-http2,slow-heads,dripped-bodies,\
+                          dripped-streams";
+
 impl AttackArguments {
-    /// Two seconds for each attack, on a machine that other programs use as well.
-    pub(super) fn short() -> Self {
-        Self { seconds: 2.0, shared: true, ..Self::default() }
+    /// Two seconds for each attack, on a machine that other programs use as well: those on `roster serve`, and those on the
+    /// node proxy.
+    pub(super) fn short() -> [Self; 2] {
+        let on = |sites: &str| Self { seconds: 2.0, shared: true, site: Some(sites.to_owned()), ..Self::default() };
+        [on("webhook,rest"), Self { only: Some(SHORT_EDGE.to_owned()), ..on("edge") }]
     }
 }
 
@@ -73,6 +92,9 @@ fn alone(arguments: &AttackArguments, program: &Path, attacks: &Path) -> Result<
     command.args(["--sources", &arguments.sources.to_string()]);
     if let Some(name) = &arguments.only {
         command.args(["--only", name]);
+    }
+    if let Some(site) = &arguments.site {
+        command.args(["--site", site]);
     }
     for (flag, is_set) in [("--from-genuine", arguments.from_genuine), ("--shared", arguments.shared)] {
         command.args(is_set.then_some(flag));

@@ -9,7 +9,7 @@ use super::kustomization::{Kustomizations, normal};
 
 /// Most kustomizations and files that are looked at: thousands of kustomizations could name each other.
 const MOST: usize = 1 << 18;
-/// Most overlays of a base that are told apart: all objects are compared once for each.
+/// Most overlays of a base that are kept apart: all objects are compared once for each.
 const MAX_OVERLAYS: usize = 16;
 
 /// Which files belong to which overlay of a base.

@@ -55,9 +55,11 @@ impl Health {
     /// Resolves when the shutdown begins: for responses that would not end by themselves.
     pub(crate) fn stopping(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut running = self.running.subscribe();
+        // Now, and not when the future is polled first: the shutdown may begin before.
+        let is_running = *running.borrow();
         async move {
             // The sender is part of this health, which may be gone: then nothing stops any more.
-            if running.wait_for(|running| *running).await.is_err()
+            if (!is_running && running.wait_for(|running| *running).await.is_err())
                 || running.wait_for(|running| !running).await.is_err()
             {
                 std::future::pending::<()>().await;
@@ -65,7 +67,7 @@ impl Health {
         }
     }
 
-    pub(super) fn set_running(&self, running: bool) {
+    pub(crate) fn set_running(&self, running: bool) {
         self.running.send_replace(running);
     }
 }

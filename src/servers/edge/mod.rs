@@ -18,6 +18,8 @@ mod cached_resources;
 mod caller;
 #[cfg(test)]
 mod connection_tests;
+#[cfg(test)]
+mod defect_tests;
 mod digest;
 mod discovery;
 mod edge_cache;

@@ -331,7 +331,7 @@ fn a15_l3_what_a_list_does_not_have_was_deleted() {
 }
 
 #[test]
-fn endpoints_without_a_node_and_empty_slices_are_cases() {
+fn a15_t5_endpoints_without_a_node_and_empty_slices_are_cases() {
     let tested = TestedNode::new(
         EdgeScheme::SuperEdge,
         &[

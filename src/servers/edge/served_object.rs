@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_local_api_server_replaces_the_endpoints_and_may_be_removed() {
+    fn a15_t11_a_local_api_server_replaces_the_endpoints_and_may_be_removed() {
         let object = r#"{"metadata":{"name":"kubernetes","namespace":"default"},"addressType":"IPv4","endpoints":[{"addresses":["192.0.2.1"]}],"ports":[{"port":6443}]}"#;
         let head = r#"{"kind":"EndpointSlice","apiVersion":"discovery.k8s.io/v1","metadata":{"resourceVersion":"7","name":"kubernetes","namespace":"default"},"addressType":"IPv4","ports":[{"name":"https","port":51003,"protocol":"TCP"}],"endpoints":"#;
         for (is_left, want) in [(true, r#"[{"addresses":["169.254.20.11"]}]}"#), (false, "[]}")] {

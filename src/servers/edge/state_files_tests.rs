@@ -67,7 +67,7 @@ fn some(all: &[&str]) -> Option<Vec<String>> {
 }
 
 #[test]
-fn what_was_appended_is_known_after_an_end_at_any_moment() {
+fn a15_l8_what_was_appended_is_known_after_an_end_at_any_moment() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     assert_eq!(load(dir), (None, false));

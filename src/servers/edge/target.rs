@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_server_may_read_otherwise_is_refused() {
+    fn a15_p16_p17_what_another_server_may_read_otherwise_is_refused() {
         for (path, code) in [
             ("//api/v1/services", 400),
             ("/api//v1/services", 400),

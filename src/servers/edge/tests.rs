@@ -42,6 +42,7 @@ pub(super) struct TestedEdge {
     pub(super) router: Router,
     pub(super) cache: Arc<EdgeCache>,
     pub(super) slots: WatchSlots,
+    pub(super) health: Health,
     api: Arc<FakeApiServer>,
 }
 
@@ -105,10 +106,10 @@ impl TestedEdge {
             access: Arc::new(AccessReviews::new(api, &health)),
             slots: slots.clone(),
             metrics: EdgeMetrics::default(),
-            health,
+            health: health.clone(),
             hosts: None,
         };
-        Self { router: router(Arc::new(app)), cache, slots, api: fake }
+        Self { router: router(Arc::new(app)), cache, slots, health, api: fake }
     }
 
     pub(super) fn put(&self, object: &Value) {
@@ -129,7 +130,7 @@ impl TestedEdge {
         self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
     }
 
-    async fn get(&self, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
+    pub(super) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
         let response = self.send(Method::GET, path, headers).await;
         let status = response.status().as_u16();
         let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
@@ -137,7 +138,7 @@ impl TestedEdge {
     }
 
     /// The events of a watch as they arrive, until it ends.
-    async fn watch(&self, path: &str) -> impl StreamExt<Item = Value> + Unpin + use<> {
+    pub(super) async fn watch(&self, path: &str) -> impl StreamExt<Item = Value> + Unpin + use<> {
         let response = self.send(Method::GET, path, &[GOOD]).await;
         assert_eq!(response.status(), StatusCode::OK, "{path}");
         let lines = response.into_body().into_data_stream().flat_map(|piece| {
@@ -153,16 +154,16 @@ impl TestedEdge {
     }
 }
 
-const GOOD: (&str, &str) = ("authorization", "Bearer good");
+pub(super) const GOOD: (&str, &str) = ("authorization", "Bearer good");
 const POOR: (&str, &str) = ("authorization", "Bearer poor");
 const WRONG: (&str, &str) = ("authorization", "Bearer wrong");
 const TABLE: (&str, &str) = ("accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
 const METADATA: (&str, &str) = ("accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
 const PROTOBUF: (&str, &str) = ("accept", "application/vnd.kubernetes.protobuf");
-const SLICES: &str = "/apis/discovery.k8s.io/v1/endpointslices";
-const SERVICES: &str = "/api/v1/services";
+pub(super) const SLICES: &str = "/apis/discovery.k8s.io/v1/endpointslices";
+pub(super) const SERVICES: &str = "/api/v1/services";
 
-fn read(resource: Resource, object: &Value) -> UpstreamObject {
+pub(super) fn read(resource: Resource, object: &Value) -> UpstreamObject {
     UpstreamObject::read(resource, &object.to_string(), NODE).unwrap()
 }
 
@@ -242,7 +243,7 @@ async fn everything_else_goes_to_the_api_server_with_the_credentials_of_the_clie
 }
 
 #[tokio::test]
-async fn what_is_read_is_pruned() {
+async fn a15_p2_p13_what_is_read_is_pruned_and_has_a_version() {
     let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let (code, list) = edge.get(SLICES, &[GOOD]).await;
     assert_eq!(
@@ -273,7 +274,7 @@ async fn what_is_read_is_pruned() {
 }
 
 #[tokio::test]
-async fn a15_p13_p15_other_forms_come_from_the_api_server_unless_it_would_send_everything() {
+async fn a15_p13_p14_p15_other_forms_come_from_the_api_server_unless_it_would_send_everything() {
     let upstream = |path: &str| (200, json!(format!("/cluster-a{path}")));
     let cached = (200, Value::Null);
     for (scheme, is_away, path, accept, want) in [
@@ -282,6 +283,7 @@ async fn a15_p13_p15_other_forms_come_from_the_api_server_unless_it_would_send_e
         (EdgeScheme::SuperEdge, false, SLICES, METADATA, upstream(SLICES)),
         (EdgeScheme::SuperEdge, true, SLICES, METADATA, (406, Value::Null)),
         (EdgeScheme::SuperEdge, false, SLICES, PROTOBUF, (406, Value::Null)),
+        (EdgeScheme::SuperEdge, false, SLICES, ("accept", "application/yaml"), (406, Value::Null)),
         (EdgeScheme::SuperEdge, false, SERVICES, PROTOBUF, upstream(SERVICES)),
         (EdgeScheme::OpenYurt, false, SERVICES, PROTOBUF, (406, Value::Null)),
         (EdgeScheme::KubeProxy, false, SLICES, PROTOBUF, upstream(SLICES)),

@@ -62,7 +62,7 @@ fn sorted(octets: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 #[test]
-fn topology_keys_are_read_as_the_wrapper_reads_them() {
+fn a15_t3_topology_keys_are_read_as_the_wrapper_reads_them() {
     const GONE: &str = "endpoint-node-unknown endpoint-without-node";
     for (node, keys, left, reasons) in [
         ("a", None, "1 2 3 4 5", ""),
@@ -122,7 +122,7 @@ fn topology_keys_are_read_as_the_wrapper_reads_them() {
 }
 
 #[test]
-fn health_counts_where_it_is_known() {
+fn a15_t9_health_counts_where_it_is_known() {
     let zone = Some(r#"["zone"]"#);
     for (keys, health, left) in [
         (None, None, "1 2 3 4 5"),
@@ -137,7 +137,7 @@ fn health_counts_where_it_is_known() {
 }
 
 #[test]
-fn ordered_keys_choose_one_and_leave_no_node_without_endpoints() {
+fn a15_t2_ordered_keys_choose_one_and_leave_no_node_without_endpoints() {
     let bad_a = Some(&[("a", false), ("b", false)][..]);
     for (node, keys, health, endpoints, left) in [
         ("a", r#"["rack","zone"]"#, None, ENDPOINTS, "1 3"),
@@ -161,7 +161,7 @@ fn ordered_keys_choose_one_and_leave_no_node_without_endpoints() {
 }
 
 #[test]
-fn the_api_server_is_replaced_by_valid_annotations_only() {
+fn a15_t12_the_api_server_is_replaced_by_valid_annotations_only() {
     let nodes = nodes();
     for (address, port, want) in [
         ("127.0.0.1", "51003", "127.0.0.1:51003"),

@@ -61,7 +61,9 @@ fn a15_p6_events_of_writers_on_many_threads_are_in_the_order_of_what_they_change
         write(edge.cache.clone(), |i| node("edge-1", i % 2)),
         write(edge.cache.clone(), |i| slice("web-1", &format!("10.0.1.{}", i % 250))),
     ];
-    writers.into_iter().for_each(|writer| writer.join().unwrap());
+    for writer in writers {
+        writer.join().unwrap();
+    }
     let batch = edge.cache.events_since(Resource::EndpointSlice, begin, &Selection::default(), usize::MAX).unwrap();
     assert!(batch.events.len() > 300, "{}", batch.events.len());
     assert!(batch.events.is_sorted_by(|a, b| a.version < b.version));

@@ -65,8 +65,10 @@ impl ReviewPlaces {
             Reviewed::KnownPeer => &self.of_known_peers,
             Reviewed::Stranger => &self.of_strangers,
         };
-        // A stranger must not keep the place of its connection from others while it waits.
-        exchange.activity.set(ActivityStage::Opening);
+        if reviewed == Reviewed::Stranger {
+            // It must not keep a place from others while it waits.
+            exchange.activity.set(ActivityStage::Opening);
+        }
         let waiting = self.waiting.take(exchange.peer, 1, &exchange.activity);
         let place = if waiting.is_some() { place(places).await } else { None };
         exchange.activity.set(ActivityStage::Computing);

@@ -46,6 +46,7 @@ mod part;
 mod permissions;
 mod persistence;
 mod polled_source;
+mod proxied_bodies;
 mod proxied_headers;
 mod proxy;
 mod raw_object;

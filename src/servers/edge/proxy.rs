@@ -17,10 +17,11 @@ use tokio::{
 use super::{
     api_server::{ApiServer, ApiServerError},
     metrics::LISTENER,
+    proxied_bodies::{ProxiedRequestBody, ProxiedResponseBody},
     proxied_headers::{prepare_request, prepare_response, set_upgrade, upgrade},
 };
 use crate::runtime::{
-    net::{Activity, ActivityStage, Exchange, Health, HeldByResponse, Holding, Ledger},
+    net::{Activity, ActivityStage, Exchange, Health, Holding, Ledger},
     status_error::StatusError,
 };
 
@@ -62,15 +63,14 @@ impl Proxy {
         let held = self.place(&exchange).ok_or_else(|| too_many("requests to the API server"))?;
         // What the connection of the client knows means nothing to the other one.
         head.extensions.clear();
+        let (body, end) = ProxiedRequestBody::wrap(body);
         let mut response = self.api.send(Request::from_parts(head, body)).await?;
         if response.status().is_success() {
             exchange.credit();
         }
-        // The request lasts as long as its response.
-        response.extensions_mut().insert(HeldByResponse::new([held]));
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             prepare_response(response.headers_mut());
-            return Ok(response);
+            return Ok(response.map(|body| ProxiedResponseBody::wrap(body, end, held)));
         }
         let agreed = upgrade(response.headers());
         let (Some(of_client), Some(protocol), Some(place)) = (of_client, agreed, place) else {

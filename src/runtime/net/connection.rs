@@ -79,21 +79,32 @@ pub(super) struct ListenerPlaces {
     /// Connections without a first request: they are cheap for a client, and a handshake is not for the server.
     pub(super) openings: Ledger,
     /// Requests over HTTP/2. Over HTTP/1 a connection has one at a time, for which it has its place.
-    pub(super) streams: Ledger,
+    streams: Ledger,
+    /// Requests over HTTP/2 of peers with credit: requests that are answered at once cannot be evicted, and many of them may take all
+    /// other places.
+    streams_with_credit: Ledger,
     pub(super) standings: Standings,
 }
 
 impl ListenerPlaces {
     /// The places of a listener with at most this many connections: a quarter as many without a request, and four times
-    /// as many requests over HTTP/2.
+    /// as many requests over HTTP/2, and half as many more of peers with credit.
     pub(super) fn new(health: &Health, listener: &'static str, connections: usize) -> Self {
         let total = connections as u64;
         Self {
             connections: health.ledger(listener, "connections", total),
             openings: health.ledger(listener, "handshakes", (total / 4).max(1)),
             streams: health.ledger(listener, "requests", total.saturating_mul(4)),
+            streams_with_credit: health.ledger(listener, "requests", (total / 2).max(1)),
             standings: health.standings().clone(),
         }
+    }
+
+    /// A place for a request over HTTP/2.
+    fn take_stream(&self, peer: Peer, activity: &Arc<Activity>) -> Option<Holding> {
+        let has_credit = self.standings.has_credit(peer, Instant::now());
+        let with_credit = if has_credit { self.streams_with_credit.take(peer, 1, activity) } else { None };
+        with_credit.or_else(|| self.streams.take(peer, 1, activity))
     }
 }
 
@@ -314,7 +325,7 @@ async fn respond(
     let activity = Activity::request(shared.activity.clone());
     shared.first.arrived();
     let h2 = phase.is_none();
-    let place = if h2 { shared.places.streams.take(shared.peer, 1, &activity) } else { None };
+    let place = if h2 { shared.places.take_stream(shared.peer, &activity) } else { None };
     if h2 && place.is_none() {
         shared.count_evicted();
         return Ok((shared.no_place)());
@@ -366,4 +377,25 @@ fn builder(head: Duration, streams: StreamExecutor) -> Builder<StreamExecutor> {
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(10));
     builder
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_with_credit_has_a_place_while_strangers_have_all_that_cannot_be_evicted() {
+        let places = ListenerPlaces::new(&Health::default(), "test", 1024);
+        let peer = |n: u8| Peer::of(SocketAddr::from(([10, 0, 0, n], 0)));
+        let computing = Activity::connection();
+        computing.set(ActivityStage::Computing);
+        let many = (1..=140).flat_map(|n| std::iter::repeat_n(n, MAX_STREAMS as usize));
+        let held: Vec<_> = many.filter_map(|n| places.take_stream(peer(n), &computing)).collect();
+        assert_eq!(held.len(), 4096);
+        assert!(places.take_stream(peer(200), &computing).is_none());
+        places.standings.earn(peer(200));
+        assert!(places.take_stream(peer(200), &computing).is_some());
+    }
 }

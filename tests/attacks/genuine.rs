@@ -297,7 +297,7 @@ impl Client {
         let asked = async {
             let mut connection = tcp(KUBELET, self.targets.admin).await?;
             let answer = http1::exchange(&mut connection, &Request::get(path).http1()).await?;
-            ensure!(answer.status == 200, "{}", answer);
+            ensure!(answer.status == 200, "{answer}");
             Ok(())
         };
         let failed = match timeout(PROBE, asked).await {
@@ -313,7 +313,7 @@ impl Client {
         let asked = async {
             let mut connection = tcp(GENUINE, rest).await?;
             let answer = http1::exchange(&mut connection, &self.plan).await?;
-            ensure!(answer.status == 200, "{}", answer);
+            ensure!(answer.status == 200, "{answer}");
             Ok(())
         };
         let failed = match timeout(CALL, asked).await {

@@ -58,7 +58,7 @@ impl Request {
             head.extend([*name, ": ", value, "\r\n"]);
         }
         if self.method == Method::Post {
-            head += &format!("content-length: {length}\r\n");
+            head.extend(["content-length: ", &length.to_string(), "\r\n"]);
         }
         head + "\r\n"
     }

@@ -81,7 +81,7 @@ pub(crate) fn run(
         access_reviews: upstream.access_reviews(),
         most_connections: upstream.most_connections(),
     });
-    Ok(Measured { attack, site, upstream, began, ended, seen, counts, attackers_time, server_time, survived })
+    Ok(Measured { attack, site, began, ended, seen, counts, attackers_time, server_time, survived, upstream })
 }
 
 /// Runs the attackers on a thread of their own. Returns what they did, and the processor time of the thread.

@@ -163,7 +163,7 @@ mod tests {
             let (mut table, start) = (AccessTable::default(), Instant::now());
             table.insert(question("good", "list"), true, start);
             for i in 0..2 * MOST {
-                let object = ObjectName::new("shop", &format!("web-{i}"));
+                let object = ObjectName::new("shop", format!("web-{i}"));
                 let greedy = AccessQuestion { object, ..question("greedy", "get") };
                 table.insert(greedy, is_allowed, start + Duration::from_millis(1));
             }

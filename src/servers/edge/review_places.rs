@@ -143,7 +143,9 @@ mod tests {
         // It is behind those that wait, and keeps its place among them.
         assert!(greedy.iter().any(|(activity, _)| activity.evicted().now_or_never().is_some()));
         assert!(modest.evicted().now_or_never().is_none());
-        greedy.iter().for_each(|(_, waits)| waits.abort());
+        for (_, waits) in &greedy {
+            waits.abort();
+        }
         drop(held);
         assert!(place.await.unwrap().is_some());
     }

@@ -49,6 +49,7 @@ enum TestFormat {
     /// The same in YAML.
     Yaml,
     /// `JUnit` XML.
+    #[value(help = "JUnit XML")]
     Junit,
 }
 

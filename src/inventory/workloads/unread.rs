@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::workload::Workload;
-use crate::model::{HeapSize, Labels, ObjectKey, Text};
+use crate::model::{HeapSize, Labels, ObjectKey, Resource, Text};
 
 /// Most objects of a namespace of which more is kept than their number: each is compared with every selector that matches
 /// nothing else.
@@ -136,11 +136,14 @@ impl UnreadOfNamespace<'_> {
         self.possible(first, unlabelled.count()).map(UnreadMatch::Possible)
     }
 
-    /// What may be the object of this kind and name; `None` if it does not exist as far as is known. An object with pods may
-    /// be of another kind than it says, because a misspelt kind is one reason why it cannot be read.
+    /// What may be the object of this kind and name; `None` if it does not exist as far as is known. An object with pods, of
+    /// a kind that does not exist, may be of any: a misspelt kind is one reason why it cannot be read.
     pub fn may_be(&self, kind: &str, name: &str) -> Option<UnreadMatch> {
         let is_it = |object: &&UnreadObject| {
-            let has_kind = object.key.kind == kind || !matches!(object.pods, UnreadPods::None);
+            let is_misspelt = || {
+                !matches!(object.pods, UnreadPods::None) && Resource::ALL.iter().all(|r| r.kind() != object.key.kind)
+            };
+            let has_kind = object.key.kind == kind || is_misspelt();
             object.key.name == name && has_kind
         };
         let known = self.objects.iter().find(is_it).map(|object| UnreadMatch::Known(self::name(&object.key)));
@@ -176,7 +179,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::Resource;
 
     fn object(kind: &str, name: &str, pods: UnreadPods) -> UnreadObject {
         UnreadObject { key: ObjectKey::new(kind, &"shop".into(), &name.into()), pods }

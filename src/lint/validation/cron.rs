@@ -39,7 +39,7 @@ pub(super) fn not_schedule(schedule: &str) -> Option<String> {
     let given: Vec<&str> = schedule.split_whitespace().collect();
     if given.len() != FIELDS.len() {
         return Some(format!(
-            "it has {} of the 5 fields minute, hour, day of the month, month, day of the week",
+            "it has {} fields instead of five: minute, hour, day of the month, month, day of the week",
             given.len()
         ));
     }

@@ -74,6 +74,7 @@ enum LintFormat {
     /// Annotations of GitHub Actions.
     Github,
     /// `JUnit` XML: a test for each document.
+    #[value(help = "JUnit XML: a test for each document")]
     Junit,
 }
 

@@ -68,9 +68,7 @@ impl<'a> Manifests<'a> {
         }
         let selection = Selection::find(selector, self, namespaces.index, comparisons)?;
         // A custom resource may add labels, and need not.
-        let is_known = |other: &&Workload| {
-            selector.iter().all(|(key, value)| Candidate::Workload(other).is_known_to_have(key, value))
-        };
+        let is_known = |other: &&Workload| Candidate::Workload(other).is_known_to_be_selected_by(selector);
         let other = selection.workloads.iter().map(|(other, _)| *other).find(is_known)?;
         Some(format!(
             "the Service {} in serviceName selects the pods of {}, not those of {}, which have no DNS names",

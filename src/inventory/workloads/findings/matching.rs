@@ -116,6 +116,11 @@ impl<'a> Candidate<'a> {
         selector.iter().all(|(key, value)| self.may_have(key, value))
     }
 
+    /// Whether `selector` selects its pods, as far as the manifests show.
+    pub(super) fn is_known_to_be_selected_by(self, selector: &Labels) -> bool {
+        selector.iter().all(|(key, value)| self.is_known_to_have(key, value))
+    }
+
     /// Kind and name.
     pub(super) fn name(self) -> String {
         match self {

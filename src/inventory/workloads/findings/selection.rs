@@ -55,10 +55,17 @@ impl<'a> Selection<'a> {
         let first_pod = places.partition_point(|place| in_namespace(*place) < manifests.workloads.len());
         let (of_workloads, of_pods) = places.split_at(first_pod);
         let is_selected = |place: &&usize| index.at(**place).is_selected_by(selector);
-        let places: Vec<usize> = of_workloads.iter().filter(is_selected).map(|place| in_namespace(*place)).collect();
+        let mut places: Vec<usize> =
+            of_workloads.iter().filter(is_selected).map(|place| in_namespace(*place)).collect();
+        let has_pods = of_pods.iter().any(|place| selector.selects(index.at(*place).labels()));
+        // A custom resource may add any label to its pods. Where others have the labels for certain, that is no reason to
+        // believe that it adds these.
+        let is_known = |place: &usize| index.at(manifests.places.start + place).is_known_to_be_selected_by(selector);
+        if has_pods || places.iter().any(is_known) {
+            places.retain(is_known);
+        }
         let workloads: Vec<WorkloadOutcome<'a>> = places.iter().map(|place| manifests.workloads[*place]).collect();
         comparisons.take(workloads.iter().map(|(workload, _)| workload.template.ports.len()).sum())?;
-        let has_pods = of_pods.iter().any(|place| selector.selects(index.at(*place).labels()));
         Some(Self { workloads, places, has_pods })
     }
 

@@ -138,6 +138,19 @@ fn manifests_that_fit_raise_nothing() {
         vec![by(json!({"job-name": "once"})), ("Job", "once", spec(web(), json!({"selector": null})))],
         // An operator makes the pods of a custom resource, and may add labels to them.
         vec![by(json!({"app": "web", "role": "primary"})), ("Rollout", "web", spec(web(), json!({})))],
+        // Nor is it behind a Service whose labels another workload has.
+        vec![
+            ("Service", "db", service(json!({"role": "db"}), json!("http"))),
+            ("Deployment", "db", spec(json!({"role": "db"}), json!({}))),
+            (
+                "Rollout",
+                "checkout",
+                spec(
+                    json!({"app": "checkout"}),
+                    json!({"template": {"metadata": {"labels": {"app": "checkout"}}, "spec": {"containers": [{"name": "c", "readinessProbe": {}}]}}}),
+                ),
+            ),
+        ],
         // It gives its pods no label that a StatefulSet's controller gives.
         vec![
             by(json!({"statefulset.kubernetes.io/pod-name": "db-1"})),

@@ -58,6 +58,13 @@ fn nothing_is_concluded_from_the_absence_of_what_cannot_be_read() {
         (broken(), vec![by("dbs"), deployment(json!({}))], vec![not_checked("dbs", "web.yaml:7:1")]),
         (broken(), vec![by("db"), deployment(json!({}))], vec![]),
         (UnreadObjects::default(), vec![scaler.clone(), deployment(json!({}))], vec![format!("Warning {no_target}")]),
+        // A kind that exists is not a misspelt Deployment.
+        (
+            unread("StatefulSet", "web", labelled("web")),
+            vec![scaler.clone(), deployment(json!({}))],
+            vec![format!("Warning {no_target}")],
+        ),
+        (unread("Deploymnet", "web", labelled("web")), vec![scaler.clone(), deployment(json!({}))], vec![]),
         (unread("Deployment", "web", labelled("x")), vec![scaler.clone(), deployment(json!({}))], vec![]),
         (
             broken(),

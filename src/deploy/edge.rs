@@ -110,6 +110,8 @@ fn container() -> Value {
             // The address of the Service `kubernetes` works only after kube-proxy, which waits for this proxy.
             from_config("KUBERNETES_SERVICE_HOST", "host"),
             from_config("KUBERNETES_SERVICE_PORT", "port"),
+            // Freed memory returns to the system at once: a tenth of what a proxy takes, and edge nodes are small.
+            { "name": "MIMALLOC_PURGE_DELAY", "value": "0" },
         ],
         "startupProbe": probe("/livez", 1, 60),
         // Without the API server it is ready from its saved state.

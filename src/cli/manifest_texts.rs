@@ -12,7 +12,7 @@ use super::{
     input_texts::InputFile,
 };
 use crate::{
-    decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, Source},
+    decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
     inventory::workloads::UnreadObjects,
     lint::{
         Kustomizations, KustomizedLabels, Overlays, Skip, has_template_action, without_comments, without_placeholders,
@@ -28,6 +28,8 @@ pub(super) struct ManifestTexts {
 struct ManifestText {
     name: String,
     json: String,
+    /// The format in which it is written.
+    format: InputFormat,
     /// What of the file cannot be read, and why.
     errors: Vec<UnreadablePlace>,
     /// The lines of documents that are not manifests, and what they are.
@@ -141,7 +143,8 @@ impl ManifestTexts {
         let mut manifests = Manifests { skipped: self.skipped.clone(), ..Manifests::default() };
         let mut kustomizations = Kustomizations::default();
         for text in &self.texts {
-            let (documents, error) = decode::readable_documents(&text.json, &Source::file(&text.name));
+            let source = Source { format: text.format, ..Source::file(&text.name) };
+            let (documents, error) = decode::readable_documents(&text.json, &source);
             text.skipped.iter().for_each(|(line, why)| manifests.skip(&text.name, Some(*line), *why));
             let why = error.as_ref().and_then(|_| foreign(&text.json, text.named));
             if let (Some(why), Some(error)) = (why, &error) {
@@ -196,13 +199,14 @@ fn skip(file: &str, document: &Document<'_>, kustomizations: &Kustomizations) ->
 
 fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
     let unread = |name: String, place: UnreadablePlace| {
-        Ok(ReadFile::Text(ManifestText { name, json: String::new(), errors: vec![place], skipped: Vec::new(), named }))
+        let (json, format) = (String::new(), InputFormat::Auto);
+        Ok(ReadFile::Text(ManifestText { name, json, format, errors: vec![place], skipped: Vec::new(), named }))
     };
     let (name, input) = match open(path.strip_prefix(".").unwrap_or(path)) {
         Ok(opened) => opened,
         Err(error) => return unread(path.display().to_string(), UnreadablePlace::whole(format!("{error:#}"))),
     };
-    let (json, broken) = match decode::readable_text(input, &Source::file(&name)) {
+    let ReadableText { json, format, broken } = match decode::readable_text(input, &Source::file(&name)) {
         Ok(read) => read,
         Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
             return unread(name, UnreadablePlace::whole(error.to_string()));
@@ -225,7 +229,7 @@ fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
     if let ([(_, why), ..], true, true) = (skipped.as_slice(), is_empty, errors.is_empty()) {
         return whole(*why);
     }
-    Ok(ReadFile::Text(ManifestText { name, json, errors, skipped, named }))
+    Ok(ReadFile::Text(ManifestText { name, json, format, errors, skipped, named }))
 }
 
 /// What text that is neither YAML nor JSON is, if it is not a broken manifest: a template, or, in a directory, the

@@ -19,7 +19,7 @@ use super::{
     object::{DecodeContext, ObjectPlace},
     position::Position,
     repeated_keys,
-    source::{Source, TextFormat},
+    source::{InputFormat, Source, TextFormat},
     yaml::{BrokenDocument, documents_as_json, yaml_as_json},
 };
 use crate::{
@@ -55,6 +55,8 @@ pub struct Document<'a> {
     has_lines: bool,
     /// Whether fields were added to its text, which moves what follows in their lines.
     is_changed: bool,
+    /// Whether it is a document of YAML in block style, and not a part of one.
+    is_block: bool,
     /// What it was read as, if it repeated keys: without what these replace.
     single: Option<Box<SingleKeys>>,
 }
@@ -64,7 +66,15 @@ impl<'a> Document<'a> {
     pub fn within(text: &str, raw: &'a RawValue) -> Self {
         let start = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
         let at = Position::START.after(text.as_bytes().get(..start).unwrap_or_default());
-        Self { raw: Cow::Borrowed(raw), line: at.line, at, has_lines: true, is_changed: false, single: None }
+        Self {
+            raw: Cow::Borrowed(raw),
+            line: at.line,
+            at,
+            has_lines: true,
+            is_changed: false,
+            is_block: false,
+            single: None,
+        }
     }
 
     /// The same object with another text, of which each part is in the line that it has in the text so far.
@@ -76,7 +86,7 @@ impl<'a> Document<'a> {
     /// The same object without what later keys of the same name replace. [`objects`] reports these keys.
     #[must_use]
     pub fn with_single_keys(self) -> Self {
-        let Some(single) = SingleKeys::of(self.raw.get()) else { return self };
+        let Some(single) = SingleKeys::of_any_length(self.raw.get()) else { return self };
         match RawValue::from_string(single.text.clone()) {
             Ok(raw) => Self { raw: Cow::Owned(raw), single: Some(Box::new(single)), ..self },
             Err(_) => self,
@@ -146,6 +156,7 @@ pub fn objects(
             document: 0,
             pointer: Pointer::At(""),
             defaults: source.defaults,
+            is_block: document.is_block,
         };
         let meta = TypeMeta::of(text, true);
         if let Some(single) = &document.single {
@@ -160,30 +171,32 @@ pub fn objects(
 
 /// The whole input as JSON: decompressed, and converted from YAML. Lines are preserved.
 pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, DecodeError> {
-    match whole_text(input, source)? {
-        InputText::Json(json) => Ok(json),
-        InputText::Yaml(yaml) => yaml_as_json(&yaml, source.name),
-    }
+    let (text, format) = whole_text(input, source)?;
+    if format == TextFormat::Json { Ok(text) } else { yaml_as_json(&text, source.name) }
+}
+
+/// The readable part of an input, as JSON.
+#[derive(Debug)]
+pub struct ReadableText {
+    /// The whole JSON, or the YAML documents that can be read.
+    pub json: String,
+    /// The format in which it is written: that of YAML in flow style is JSON.
+    pub format: InputFormat,
+    /// The YAML documents that cannot be read.
+    pub broken: Vec<BrokenDocument>,
 }
 
 /// The same without the YAML documents that cannot be read, and these.
-pub fn readable_text(
-    input: impl Read + Send,
-    source: &Source<'_>,
-) -> Result<(String, Vec<BrokenDocument>), DecodeError> {
-    match whole_text(input, source)? {
-        InputText::Json(json) => Ok((json, Vec::new())),
-        InputText::Yaml(yaml) => Ok(documents_as_json(&yaml, source.name)),
-    }
+pub fn readable_text(input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText, DecodeError> {
+    let (text, format) = whole_text(input, source)?;
+    let (json, broken) =
+        if format == TextFormat::Json { (text, Vec::new()) } else { documents_as_json(&text, source.name) };
+    let format = if format == TextFormat::Yaml { InputFormat::Yaml } else { InputFormat::Json };
+    Ok(ReadableText { json, format, broken })
 }
 
-/// A decompressed input.
-enum InputText {
-    Json(String),
-    Yaml(String),
-}
-
-fn whole_text(input: impl Read + Send, source: &Source<'_>) -> Result<InputText, DecodeError> {
+/// The decompressed text of an input, and its format.
+fn whole_text(input: impl Read + Send, source: &Source<'_>) -> Result<(String, TextFormat), DecodeError> {
     let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
     let PeekedText { format, reader, .. } = input::peek_text(input::open(input, source.max_bytes), source)?;
     let json = format == TextFormat::Json;
@@ -199,16 +212,12 @@ fn whole_text(input: impl Read + Send, source: &Source<'_>) -> Result<InputText,
         let why = input::NOT_UTF8.to_owned();
         at.error(source.name, if json { DecodeReason::Json(why) } else { DecodeReason::Yaml(why) })
     })?;
-    if !json {
-        return Ok(InputText::Yaml(text));
-    }
-    Ok(InputText::Json(match text.as_bytes().strip_prefix(BYTE_ORDER_MARK) {
-        Some(rest) => text[text.len() - rest.len()..].to_owned(),
-        None => text,
-    }))
+    let has_mark = json && text.as_bytes().starts_with(BYTE_ORDER_MARK);
+    Ok((if has_mark { text[BYTE_ORDER_MARK.len()..].to_owned() } else { text }, format))
 }
 
-/// All objects of a JSON text with one or several values. Lists are flattened.
+/// All objects of a JSON text with one or several values. Lists are flattened. The format of the source is the one in which
+/// the text was written.
 pub fn documents<'a>(json: &'a str, source: &Source<'_>) -> Result<Vec<Document<'a>>, DecodeError> {
     let (documents, error) = readable_documents(json, source);
     error.map_or(Ok(documents), Err)
@@ -216,7 +225,12 @@ pub fn documents<'a>(json: &'a str, source: &Source<'_>) -> Result<Vec<Document<
 
 /// The same, up to the first error.
 pub fn readable_documents<'a>(json: &'a str, source: &Source<'_>) -> (Vec<Document<'a>>, Option<DecodeError>) {
-    let mut all = Documents { json, source, seen: Position::START, until: 0, list: Vec::new() };
+    let is_block = match source.format {
+        InputFormat::Json => false,
+        InputFormat::Yaml => true,
+        InputFormat::Auto => !input::is_named_json(source.name),
+    };
+    let mut all = Documents { json, source, is_block, seen: Position::START, until: 0, list: Vec::new() };
     for value in serde_json::Deserializer::from_str(json).into_iter::<&'a RawValue>() {
         let value = value.map_err(|e| Position::START.of(&e).error(source.name, DecodeReason::Json(message(&e))));
         if let Err(error) = value.and_then(|raw| all.add(raw, &TypeMeta::default(), 0)) {
@@ -229,6 +243,8 @@ pub fn readable_documents<'a>(json: &'a str, source: &Source<'_>) -> (Vec<Docume
 struct Documents<'a, 's> {
     json: &'a str,
     source: &'s Source<'s>,
+    /// Whether the text was YAML in block style.
+    is_block: bool,
     /// The last computed position, and its offset.
     seen: Position,
     until: usize,
@@ -251,7 +267,8 @@ impl<'a> Documents<'a, '_> {
         let raw = if of.kind.is_empty() { with_type(raw, meta) } else { Cow::Borrowed(raw) };
         // The type from a list is not in the text of the object.
         let has_lines = matches!(raw, Cow::Borrowed(_));
-        self.list.push(Document { raw, line: at.line, at, has_lines, is_changed: false, single: None });
+        let is_block = depth == 0 && self.is_block;
+        self.list.push(Document { raw, line: at.line, at, has_lines, is_changed: false, is_block, single: None });
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use super::{
     source::{InputFormat, Source, TextFormat},
     utf16::{Utf16Reader, byte_order},
     value::offset_of,
-    yaml::yaml_as_json,
+    yaml::YamlAsJson,
 };
 use crate::model::json::message::message;
 
@@ -60,25 +60,36 @@ const START: usize = 512;
 const PEEKED: usize = 64 << 10;
 
 /// The format of an input, and the whole input. An error means that it is not text: a device or an archive is not read to
-/// its end. What begins as JSON is read as far as it is JSON.
-pub(super) fn peek_text<R: Read>(input: R, source: &Source<'_>) -> Result<PeekedText<R>, DecodeError> {
-    let (start, reader) = peek(input, PEEKED);
-    let format = format_of(&start, start.len() < PEEKED, source);
-    let text = PeekedText { format, has_mark: start.starts_with(BYTE_ORDER_MARK), reader };
-    if format == TextFormat::Json {
-        return Ok(text);
+/// its end. What begins as JSON is read as far as it is JSON, or as a whole if it may be YAML in flow style.
+pub(super) fn peek_text<R: Read>(mut input: R, source: &Source<'_>) -> Result<PeekedText<R>, DecodeError> {
+    let mut start = vec![0; PEEKED];
+    let (got, mut failed) = fill(&mut input, &mut start);
+    start.truncate(got);
+    let mut whole = got < PEEKED;
+    if !whole && may_be_flow_style(&start, source) {
+        let most = source.max_object_bytes.saturating_sub(PEEKED);
+        let rest = (&mut input).take(u64::try_from(most).unwrap_or(u64::MAX)).read_to_end(&mut start);
+        whole = matches!(rest, Ok(count) if count < most);
+        failed = rest.err();
     }
-    let start = &start[..start.len().min(START)];
-    let why = |at: usize, why: &str| {
-        Err(Position::START.after(&start[..at]).error(source.name, DecodeReason::Yaml(why.to_owned())))
-    };
+    let format = format_of(&start, whole, source);
+    let has_mark = start.starts_with(BYTE_ORDER_MARK);
+    let why = if format == TextFormat::Json { None } else { not_text(&start[..start.len().min(START)]) };
+    if let Some((at, why)) = why {
+        return Err(Position::START.after(&start[..at]).error(source.name, DecodeReason::Yaml(why.to_owned())));
+    }
+    Ok(PeekedText { format, has_mark, reader: io::Cursor::new(start).chain(FailOnce(failed)).chain(input) })
+}
+
+/// Where and why the start of an input is not text.
+fn not_text(start: &[u8]) -> Option<(usize, &'static str)> {
     if let Some(at) = start.iter().position(|byte| *byte == 0) {
-        return why(at, "it has a NUL character; UTF-16 needs a byte order mark");
+        return Some((at, "it has a NUL character; UTF-16 needs a byte order mark"));
     }
     match std::str::from_utf8(start) {
         // The last character may be incomplete.
-        Err(error) if error.error_len().is_some() => why(error.valid_up_to(), NOT_UTF8),
-        _ => Ok(text),
+        Err(error) if error.error_len().is_some() => Some((error.valid_up_to(), NOT_UTF8)),
+        _ => None,
     }
 }
 
@@ -129,15 +140,25 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The format of a text that begins with `start`. `whole` says that there is no more.
 ///
-/// Flow style begins as JSON does. kubectl takes all for YAML that is not JSON: so does this where the first fault of the JSON
-/// is one that only YAML has, if the name of the text says that it is YAML, or if it can be read as YAML.
+/// Flow style begins as JSON does. kubectl reads as YAML what is not JSON: so does this if the whole text is YAML. A text that is
+/// neither is broken JSON, unless its name and its first fault say that it is meant to be YAML.
 pub(super) fn format_of(start: &[u8], whole: bool, source: &Source<'_>) -> TextFormat {
-    let is_json = match source.format {
-        InputFormat::Json => true,
-        InputFormat::Yaml => false,
-        InputFormat::Auto => begins_as_json(start) && !is_flow_style(start, whole, source.name),
-    };
-    if is_json { TextFormat::Json } else { TextFormat::Yaml }
+    let begins_as_json = begins_as_json(start);
+    match source.format {
+        InputFormat::Json => TextFormat::Json,
+        InputFormat::Auto if begins_as_json && !is_flow_style(start, whole, source.name) => TextFormat::Json,
+        _ if begins_as_json => TextFormat::FlowYaml,
+        _ => TextFormat::Yaml,
+    }
+}
+
+/// Whether the rest of a text decides if it is YAML in flow style. Programs print much JSON: it is not held in memory.
+fn may_be_flow_style(start: &[u8], source: &Source<'_>) -> bool {
+    if source.format != InputFormat::Auto || !begins_as_json(start) || is_named_json(source.name) {
+        return false;
+    }
+    let is_broken = || valid_text(start).is_some_and(|text| fault(text).is_some_and(|(error, _)| !error.is_eof()));
+    is_named_yaml(source.name) || is_broken()
 }
 
 /// Whether a text begins with a bracket. A template often begins with `{{` or `{%`, and JSON never does.
@@ -150,34 +171,60 @@ fn begins_as_json(start: &[u8]) -> bool {
 
 /// Whether a text that begins with a bracket is YAML.
 fn is_flow_style(start: &[u8], whole: bool, name: &str) -> bool {
-    let name = name.strip_suffix(".gz").unwrap_or(name);
-    let extension = Path::new(name).extension().unwrap_or_default();
     // What is wrong with JSON is reported in its words.
-    if extension == "json" {
+    if is_named_json(name) {
         return false;
     }
-    // The last character may be incomplete.
-    let valid = std::str::from_utf8(start).or_else(|error| match error.error_len() {
-        None => std::str::from_utf8(&start[..error.valid_up_to()]),
-        Some(_) => Err(error),
-    });
-    let Ok(text) = valid else { return false };
-    let is_named_yaml = extension == "yaml" || extension == "yml";
-    !text.contains('\0')
-        && has_yaml(text.strip_prefix('\u{feff}').unwrap_or(text))
-        && (is_named_yaml || whole && yaml_as_json(text, name).is_ok())
+    let Some(text) = valid_text(start).filter(|text| !text.contains('\0')) else { return false };
+    let Some((error, end)) = fault(text) else { return false };
+    // YAML would take a comment of JavaScript for a key. kubectl refuses it.
+    let has_comment =
+        ["//", "/*"].into_iter().any(|mark| text.as_bytes()[offset_of(&error, text)..].starts_with(mark.as_bytes()));
+    is_named_yaml(name) && is_of_yaml(&error, end, text) || whole && !has_comment && is_yaml(text)
 }
 
-/// Whether the first fault of values that follow each other as JSON is a key without quotes or in single ones; or a line of
-/// YAML between them, a separator or a comment. JSON with other faults is more likely to be broken.
-fn has_yaml(text: &str) -> bool {
+/// Whether a name ends in `.json`.
+pub(super) fn is_named_json(name: &str) -> bool {
+    extension(name) == Some("json")
+}
+
+fn is_named_yaml(name: &str) -> bool {
+    matches!(extension(name), Some("yaml" | "yml"))
+}
+
+fn extension(name: &str) -> Option<&str> {
+    Path::new(name.strip_suffix(".gz").unwrap_or(name)).extension()?.to_str()
+}
+
+/// The start of a text without its byte order mark. The last character may be incomplete.
+fn valid_text(start: &[u8]) -> Option<&str> {
+    let start = without_mark(start);
+    match std::str::from_utf8(start) {
+        Err(error) if error.error_len().is_none() => std::str::from_utf8(&start[..error.valid_up_to()]).ok(),
+        text => text.ok(),
+    }
+}
+
+/// The first fault of values that follow each other as JSON, and where the last value before it ends.
+fn fault(text: &str) -> Option<(serde_json::Error, usize)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
-    let Some(error) = values.find_map(Result::err) else { return false };
-    let at = offset_of(&error, text);
-    let is_key = message(&error) == "key must be a string"
+    let error = values.find_map(Result::err)?;
+    Some((error, values.byte_offset()))
+}
+
+/// Whether a fault of JSON is a key without quotes or in single ones; or a line of YAML between values, a separator or a
+/// comment. JSON with other faults is more likely to be broken.
+fn is_of_yaml(error: &serde_json::Error, end: usize, text: &str) -> bool {
+    let at = offset_of(error, text);
+    let is_key = message(error) == "key must be a string"
         && text.as_bytes().get(at).is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'\'');
-    let between = text.get(values.byte_offset()..).unwrap_or_default().trim_ascii_start();
+    let between = text.get(end..).unwrap_or_default().trim_ascii_start();
     is_key || between.starts_with("---") || between.starts_with('#')
+}
+
+/// Whether a whole text is YAML.
+fn is_yaml(text: &str) -> bool {
+    io::copy(&mut YamlAsJson::new(text), &mut io::sink()).is_ok()
 }
 
 fn without_mark(start: &[u8]) -> &[u8] {
@@ -190,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_start_shows_the_format() {
-        use TextFormat::{Json, Yaml};
+        use TextFormat::{FlowYaml, Json, Yaml};
         for (name, start, want) in [
             ("f", "{}", Json),
             ("f", " \n[", Json),
@@ -202,23 +249,28 @@ mod tests {
             ("f", "a: {}", Yaml),
             ("f", "", Yaml),
             // Flow style.
-            ("f", "{a: 1}", Yaml),
-            ("f", "\u{feff}{a: 1}", Yaml),
-            ("f", "{\"a\": [{b: 1}]}\n", Yaml),
-            ("f", "[{a: 1},]", Yaml),
-            ("f", "{\"a\": 1}\n---\n{\"a\": 2}\n", Yaml),
-            ("f", "{\"a\": 1} # one\n", Yaml),
+            ("f", "{a: 1}", FlowYaml),
+            ("f", "\u{feff}{a: 1}", FlowYaml),
+            ("f", "{\"a\": [{b: 1}]}\n", FlowYaml),
+            ("f", "[{a: 1},]", FlowYaml),
+            ("f", "{\"a\": 1}\n---\n{\"a\": 2}\n", FlowYaml),
+            ("f", "{\"a\": 1} # one\n", FlowYaml),
             ("f", "{\"a\": 1}{\"a\": 2}", Json),
-            ("f", "{'a': 1}", Yaml),
-            // Broken JSON, which YAML would read as something else.
-            ("f.yaml", "{\"a\": 1,\n 5}", Json),
+            ("f", "{'a': 1}", FlowYaml),
+            ("f", "{\n# one\n\"a\": 1}", FlowYaml),
+            ("f", "{\"a\": 1, # one\n\"b\": 2}", FlowYaml),
+            ("f", "{\"a\": b}", FlowYaml),
+            ("f", "[{\"a\": 1},]", FlowYaml),
+            ("f.yaml", "{\"a\": tru}", FlowYaml),
+            // A key without a value.
+            ("f.yaml", "{\"a\": 1,\n 5}", FlowYaml),
+            // Broken JSON, which is not YAML either.
             ("f.yaml", "{ // a\n\"a\": 1}", Json),
-            ("f.yaml", "{\"a\": tru}", Json),
-            ("f.yaml", "[{\"a\": 1},]", Json),
+            ("f.yaml", "{\"a\": 1,\n: 5]", Json),
             // Neither: the name says which error is of use.
             ("f", "{a: [1}", Json),
-            ("f.yaml", "{a: [1}", Yaml),
-            ("f.yml.gz", "{a: [1}", Yaml),
+            ("f.yaml", "{a: [1}", FlowYaml),
+            ("f.yml.gz", "{a: [1}", FlowYaml),
             ("f.json", "{a: 1}", Json),
             ("f.json.gz", "{a: 1}", Json),
             ("f.yaml", "{\"a\": [1", Json),
@@ -227,7 +279,7 @@ mod tests {
             assert_eq!(format_of(start.as_bytes(), true, &Source::file(name)), want, "{name} {start:?}");
         }
         let long = format!("{{\"a\": {}", "1".repeat(PEEKED));
-        for (name, start, want) in [("f", &long[..PEEKED], Json), ("f", "{a: 1", Json), ("f.yaml", "{a: 1", Yaml)] {
+        for (name, start, want) in [("f", &long[..PEEKED], Json), ("f", "{a: 1", Json), ("f.yaml", "{a: 1", FlowYaml)] {
             assert_eq!(format_of(start.as_bytes(), false, &Source::file(name)), want, "{name}");
         }
     }

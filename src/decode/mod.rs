@@ -39,7 +39,7 @@ mod yaml;
 
 use std::io::Read;
 
-pub use documents::{Document, documents, objects, policies, readable_documents, readable_text, text};
+pub use documents::{Document, ReadableText, documents, objects, policies, readable_documents, readable_text, text};
 pub use error::{DecodeError, DecodeReason};
 pub use memory_account::MemoryAccount;
 pub use source::{InputFormat, Source};
@@ -53,7 +53,7 @@ use source::TextFormat;
 pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     match input::format_of(text.as_bytes(), true, source) {
         format @ TextFormat::Json => stream::read(text.as_bytes(), format, source, into),
-        format @ TextFormat::Yaml => stream::read(yaml::YamlAsJson::new(text), format, source, into),
+        format => stream::read(yaml::YamlAsJson::new(text), format, source, into),
     }
 }
 
@@ -64,8 +64,8 @@ pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Resul
 pub fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     let input = input::open(input, source.max_bytes);
     let PeekedText { format, has_mark, mut reader } = input::peek_text(input, source)?;
-    if format == TextFormat::Yaml {
-        return yaml::read(&mut reader, source, into);
+    if format != TextFormat::Json {
+        return yaml::read(&mut reader, format, source, into);
     }
     if has_mark {
         // The mark is not JSON, but harmless. The bytes are buffered: this cannot fail.

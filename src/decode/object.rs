@@ -43,6 +43,8 @@ pub(super) struct ObjectPlace<'a> {
     pub(super) pointer: Pointer<'a>,
     /// What is filled in.
     pub(super) defaults: Defaults<'a>,
+    /// Whether its document is YAML in block style, where a line `---` may be missing before another one.
+    pub(super) is_block: bool,
 }
 
 /// What all objects of an input share: interned values, and the memory budget.

@@ -12,12 +12,9 @@ use crate::{
     inventory::{Findings, Inventory},
     model::json::{
         pointer::Pointer,
-        single_keys::{RepeatedKey, SingleKeys},
+        single_keys::{FIRST_FIELDS, RepeatedKey, RepeatedName, SingleKeys},
     },
 };
-
-/// The fields with which every object begins.
-const FIRST_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Adds an object that somebody has written, as [`object::add`] does: of keys that it repeats, the last one counts.
 pub(super) fn add(
@@ -45,48 +42,52 @@ pub(super) fn report(
     budget: &Budget<'_>,
     into: &mut Findings,
 ) -> Result<(), DecodeError> {
-    let mut faults = faults(&single.repeated, place.pointer).into_iter();
+    let mut faults = faults(single, place.pointer, place.is_block).into_iter();
     faults.try_for_each(|fault| object::report(fault, &single.text, kind, place, budget, into))
 }
 
 /// What is wrong with the repeated keys of an object at a pointer. Another object without `---` before it repeats most of
-/// them, and is one fault.
-fn faults(repeated: &[RepeatedKey], at: Pointer<'_>) -> Vec<FieldFault> {
+/// them, and is one fault. Only a document of YAML in block style (`is_block`) can contain one.
+fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFault> {
     let at = at.to_string();
-    let second = if at.is_empty() { second_document(repeated) } else { None };
-    let of_second = |key: &&RepeatedKey| second.is_some() && key.is_of_root();
-    let keys = repeated.iter().filter(|key| !of_second(key)).map(|key| FieldFault {
+    let second = if at.is_empty() && is_block { second_document(&single.names) } else { None };
+    let (mut keys, mut more) = (Vec::new(), single.of_parts.more);
+    if second.is_none() {
+        keys.extend(&single.of_root.listed);
+        more += single.of_root.more;
+    }
+    keys.extend(&single.of_parts.listed);
+    keys.sort_by_key(|key| key.offset);
+    let of_key = |key: &RepeatedKey| FieldFault {
         reason: Reason::DuplicateKey,
         pointer: format!("{at}{}", key.pointer),
         offset: key.offset,
         why: format!("{} is repeated; the last one counts", key.name),
-    });
-    let keys: Vec<FieldFault> = keys.collect();
-    second.into_iter().chain(keys).collect()
+    };
+    let mut faults: Vec<FieldFault> = second.into_iter().chain(keys.into_iter().map(of_key)).collect();
+    if let (Some(last), 1..) = (faults.last_mut(), more) {
+        last.why.push_str(&format!("; {more} more {} repeated", if more == 1 { "key is" } else { "keys are" }));
+    }
+    faults
 }
 
-/// The fault of another document that begins within this one.
-fn second_document(repeated: &[RepeatedKey]) -> Option<FieldFault> {
-    let of_root = || repeated.iter().filter(|key| key.is_of_root());
-    let times = |name: &str| of_root().filter(|key| key.name == name).count();
-    if FIRST_FIELDS.iter().filter(|name| times(name) > 0).count() < 2 {
+/// The fault of another document that begins within the one whose root repeats these names.
+fn second_document(names: &[RepeatedName]) -> Option<FieldFault> {
+    let times = |field: &&str| names.iter().find(|name| name.name == **field).map(|name| name.times);
+    let times: Vec<usize> = FIRST_FIELDS.iter().filter_map(times).collect();
+    if times.len() < 2 {
         return None;
     }
-    let mut names: Vec<&str> = Vec::new();
-    for key in of_root() {
-        if !names.contains(&key.name.as_str()) {
-            names.push(&key.name);
-        }
-    }
-    let count = match FIRST_FIELDS.iter().map(|name| times(name)).max() {
+    let count = match times.iter().max() {
         Some(1) => "two".to_owned(),
-        times => (1 + times.unwrap_or_default()).to_string(),
+        times => (1 + times.copied().unwrap_or_default()).to_string(),
     };
-    let names = all_of(&names);
+    let offset = names.iter().map(|name| name.offset).min().unwrap_or_default();
+    let names = all_of(&names.iter().map(|name| name.name.as_str()).collect::<Vec<_>>());
     Some(FieldFault {
         reason: Reason::MissingSeparator,
         pointer: String::new(),
-        offset: of_root().map(|key| key.offset).min().unwrap_or_default(),
+        offset,
         why: format!(
             "{count} documents without --- between them? {names} are repeated from here on; the last ones count"
         ),
@@ -136,8 +137,31 @@ mod tests {
         ] {
             let single = SingleKeys::of(&text).unwrap();
             let shown = |f: FieldFault| format!("{} {} {} {}", f.reason, f.pointer, f.offset, f.why);
-            let shown: Vec<String> = faults(&single.repeated, Pointer::At(at)).into_iter().map(shown).collect();
+            let shown: Vec<String> = faults(&single, Pointer::At(at), true).into_iter().map(shown).collect();
             assert_eq!(shown, want, "{text}");
+        }
+    }
+    /// The keys of a part do not hide those of the root, and more than the limit are counted.
+    #[test]
+    fn another_document_is_found_however_many_keys_are_repeated() {
+        let part = format!("{{{}\"k\":1}}", "\"k\":1,".repeat(31));
+        let text = format!(r#"{{"kind":"A","metadata":{{}},"spec":{part},"kind":"B","metadata":{{}}}}"#);
+        let single = SingleKeys::of(&text).unwrap();
+        let separator = "two documents without --- between them? kind and metadata are repeated from here on; the last ones \
+                         count";
+        let key = "k is repeated; the last one counts";
+        let more = "k is repeated; the last one counts; 11 more keys are repeated";
+        let (kind, metadata) = (
+            "kind is repeated; the last one counts",
+            "metadata is repeated; the last one counts; 11 more keys are repeated",
+        );
+        for (is_block, want) in [
+            (true, [vec![separator], vec![key; 19], vec![more]].concat()),
+            (false, [vec![key; 20], vec![kind, metadata]].concat()),
+        ] {
+            let faults = faults(&single, Pointer::At(""), is_block);
+            let why: Vec<&str> = faults.iter().map(|fault| fault.why.as_str()).collect();
+            assert_eq!(why, want, "{is_block}");
         }
     }
 }

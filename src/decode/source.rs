@@ -44,7 +44,10 @@ pub enum InputFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextFormat {
     Json,
+    /// YAML that begins in block style.
     Yaml,
+    /// YAML that begins with a bracket.
+    FlowYaml,
 }
 
 impl<'a> Source<'a> {

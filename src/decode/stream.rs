@@ -61,7 +61,8 @@ pub(super) fn read(
         targets: into.targets(),
         objects: AtomicUsize::new(0),
         memory: &memory,
-        written: format == TextFormat::Yaml || splitter.is_read(),
+        format,
+        written: format != TextFormat::Json || splitter.is_read(),
     };
     let mut worker = Worker::new(&common);
     let mut parts = vec![worker.parse(&batch, 0)];
@@ -151,6 +152,7 @@ struct Common<'s> {
     objects: AtomicUsize,
     /// Their memory.
     memory: &'s MemoryPool<'s>,
+    format: TextFormat,
     /// Whether somebody may have written the text: programs print JSON, and much of it, in which no key is repeated.
     written: bool,
 }
@@ -225,6 +227,7 @@ impl<'s> Worker<'s> {
                 document,
                 pointer,
                 defaults: self.common.source.defaults,
+                is_block: self.common.format == TextFormat::Yaml,
             };
             match kind_of(text, item) {
                 Some(meta) if meta.kind() != InputKind::List || item.index.is_none() => {
@@ -289,6 +292,7 @@ impl<'s> Worker<'s> {
                 document,
                 pointer,
                 defaults: self.common.source.defaults,
+                is_block: self.common.format == TextFormat::Yaml,
             };
             self.add(&text, &meta, place, into)?;
         }

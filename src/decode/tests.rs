@@ -269,9 +269,10 @@ fn invalid_json_is_an_error_at_its_position() {
         ("{\"a\" 1}".into(), 0, "in:1:6: not JSON: expected a colon"),
         ("{1:1}".into(), 0, "in:1:2: not JSON: expected a key in quotes"),
     ] {
-        let got = outcome(bad.as_bytes(), &one_thread());
+        let source = Source { format: InputFormat::Json, ..one_thread() };
+        let got = outcome(bad.as_bytes(), &source);
         assert_eq!((got.0.len(), got.2.as_deref()), (objects, Some(error)), "{bad}");
-        assert_eq!(outcome(Drip(bad.as_bytes()), &one_thread()), got, "{bad}");
+        assert_eq!(outcome(Drip(bad.as_bytes()), &source), got, "{bad}");
     }
 }
 

@@ -14,9 +14,18 @@ fn flow_style_is_yaml() {
         (format!("{A}\n---\n{B}\n"), vec!["Pod n/a", "Pod n/b"]),
         (format!("{A}\n# the end\n"), vec!["Pod n/a"]),
         (format!("{A}\n{B}\n"), vec!["Pod n/a", "Pod n/b"]),
+        (format!("[{A},]"), vec!["Pod n/a"]),
+        ("{\n# one\n\"kind\": Pod, # two\n\"metadata\": {\"name\": a, \"namespace\": ns}}".into(), vec!["Pod ns/a"]),
+        // The rest of a text decides, however far it is.
+        (format!("[{{ {pod} }},\n{}{B},]", " ".repeat(200_000)), vec!["Pod ns/a", "Pod n/b"]),
     ] {
         check(&text, &objects, &[], None);
     }
+    // The first fault is far from the start: the name says that the whole text may be YAML.
+    let long = format!("[{A},{}{B},]", " ".repeat(200_000));
+    let read = |name: &str| outcome(long.as_bytes(), &Source { name, ..one_thread() });
+    let got = ["in.yaml", "in.json"].map(|name| (read(name).0.len(), read(name).2));
+    assert_eq!(got, [(2, None), (2, Some("in.json:1:200148: not JSON: expected a value".to_owned()))]);
     for (name, error) in [
         ("in", "in:1:2: not JSON: expected a key in quotes"),
         ("in.json", "in.json:1:2: not JSON: expected a key in quotes"),

@@ -197,13 +197,13 @@ impl<'a> FileFinding<'a> {
         let found: Vec<&Finding> = found.into_iter().collect();
         let places = at.places_of(&found.iter().map(|f| f.at()).collect::<Vec<_>>());
         let finding = |(finding, place): (&Finding, (usize, Option<usize>))| {
-            let (line, message) = split_line(at.file, &finding.message);
+            let (written, message) = split_place(at.file, &finding.message);
             // The message about a policy names the field.
             let field = if finding.object.kind == POLICY_KIND { String::new() } else { field_path(finding.at()) };
             Self {
                 file: at.file,
-                line: line.unwrap_or(place.0),
-                column: place.1,
+                line: written.map_or(place.0, |(line, _)| line),
+                column: place.1.map(|column| written.map_or(column, |(_, column)| column)),
                 object: at.key.clone(),
                 severity: finding.severity,
                 effect: effect(finding.severity),
@@ -301,15 +301,14 @@ impl<'a> FileFinding<'a> {
     }
 }
 
-/// Splits the line off a message of the decoder.
-fn split_line<'m>(file: &str, message: &'m str) -> (Option<usize>, &'m str) {
+/// Splits the line and the column off a message of the decoder.
+fn split_place<'m>(file: &str, message: &'m str) -> (Option<(usize, usize)>, &'m str) {
     let split = || {
         let (line, rest) = message.strip_prefix(file)?.strip_prefix(':')?.split_once(':')?;
         let (column, rest) = rest.split_once(": ")?;
-        column.parse::<usize>().ok()?;
-        Some((line.parse().ok()?, rest))
+        Some(((line.parse().ok()?, column.parse().ok()?), rest))
     };
-    split().map_or((None, message), |(line, rest)| (Some(line), rest))
+    split().map_or((None, message), |(place, rest)| (Some(place), rest))
 }
 
 #[cfg(test)]
@@ -319,12 +318,12 @@ mod tests {
     #[test]
     fn places_are_taken_from_messages() {
         for (message, want) in [
-            ("a:b.yaml:3:14: no list", (Some(3), "no list")),
+            ("a:b.yaml:3:14: no list", (Some((3, 14)), "no list")),
             ("a:b.yaml:3: no column", (None, "a:b.yaml:3: no column")),
             ("other.yaml:3:14: x", (None, "other.yaml:3:14: x")),
             ("plain", (None, "plain")),
         ] {
-            assert_eq!(split_line("a:b.yaml", message), want);
+            assert_eq!(split_place("a:b.yaml", message), want);
         }
     }
 }

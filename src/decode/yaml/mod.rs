@@ -40,7 +40,12 @@ use scalar::{Scalar, quoted};
 const MAX_ALIASES: usize = 16 << 20;
 
 /// Reads all objects of a YAML input.
-pub(super) fn read(input: &mut impl Read, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
+pub(super) fn read(
+    input: &mut impl Read,
+    format: TextFormat,
+    source: &Source<'_>,
+    into: &mut Inventory,
+) -> Result<(), DecodeError> {
     let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
     if let Err(e) = input.take(limit.saturating_add(1)).read_to_end(&mut bytes) {
@@ -53,7 +58,7 @@ pub(super) fn read(input: &mut impl Read, source: &Source<'_>, into: &mut Invent
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
         at.error(source.name, DecodeReason::Yaml("not UTF-8".to_owned()))
     })?;
-    stream::read(YamlAsJson::new(&yaml), TextFormat::Yaml, source, into).map_err(|e| tab::located(e, &yaml))
+    stream::read(YamlAsJson::new(&yaml), format, source, into).map_err(|e| tab::located(e, &yaml))
 }
 
 /// Converts YAML to JSON with every token in its line. Several documents follow each other.

@@ -15,8 +15,10 @@ use super::{message::shortened, pointer::Pointer, raw::text_of};
 
 /// Larger texts are not searched: an API server stores 1.5 MiB.
 const MAX_SEARCHED: usize = 2 << 20;
-/// Most repeated keys of one object that are reported.
+/// Most repeated keys of the root that are reported; and as many of its parts, and as many names.
 const MAX_REPEATED: usize = 20;
+/// The fields with which every object begins.
+pub(crate) const FIRST_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// A key that occurs in its object before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,11 +31,22 @@ pub(crate) struct RepeatedKey {
     pub(crate) offset: usize,
 }
 
-impl RepeatedKey {
-    /// Whether it is a key of the object itself, and not of a part of it.
-    pub(crate) fn is_of_root(&self) -> bool {
-        self.pointer.matches('/').count() == 1
-    }
+/// A name that keys of the root have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RepeatedName {
+    pub(crate) name: String,
+    /// How many keys after the first have it.
+    pub(crate) times: usize,
+    /// Offset of the first of these.
+    pub(crate) offset: usize,
+}
+
+/// Repeated keys: the first ones, and the number of the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RepeatedKeys {
+    /// In the order of the text.
+    pub(crate) listed: Vec<RepeatedKey>,
+    pub(crate) more: usize,
 }
 
 /// An object whose keys are all different.
@@ -41,44 +54,87 @@ impl RepeatedKey {
 pub(crate) struct SingleKeys {
     /// The text, with spaces in the place of each member that a later one replaces.
     pub(crate) text: String,
-    /// The keys that occurred before, in the order of the text.
-    pub(crate) repeated: Vec<RepeatedKey>,
+    /// The repeated keys of the root.
+    pub(crate) of_root: RepeatedKeys,
+    /// Their names, in the order of the text. The [first fields](FIRST_FIELDS) are among them however many there are.
+    pub(crate) names: Vec<RepeatedName>,
+    /// The repeated keys of its parts.
+    pub(crate) of_parts: RepeatedKeys,
 }
 
 impl SingleKeys {
-    /// The object without what later keys replace; `None` if all its keys are different, or if the text is not JSON.
+    /// The object without what later keys replace; `None` if all its keys are different, or if the text is not JSON, or
+    /// too long.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        if text.len() > MAX_SEARCHED {
-            return None;
-        }
-        let mut repeats = Repeats { text, repeated: Vec::new(), replaced: Vec::new() };
+        if text.len() > MAX_SEARCHED { None } else { Self::of_any_length(text) }
+    }
+
+    /// The same of a text of any length. The search may take ten times its memory.
+    pub(crate) fn of_any_length(text: &str) -> Option<Self> {
+        let mut repeats = Repeats::of(text);
         let mut json = serde_json::Deserializer::from_str(text);
         let value = RepeatSearch { at: Pointer::At(""), repeats: &mut repeats };
         value.deserialize(&mut json).and_then(|()| json.end()).ok()?;
-        let Repeats { mut repeated, replaced, .. } = repeats;
-        if replaced.is_empty() {
+        if repeats.replaced.is_empty() {
             return None;
         }
+        let replaced = repeats.replaced_ranges();
         let mut single = text.as_bytes().to_vec();
-        for place in replaced.into_iter().flatten() {
+        for place in replaced.iter().cloned().flatten() {
             if single[place] != b'\n' {
                 single[place] = b' ';
             }
         }
-        repeated.sort_by_key(|key| key.offset);
-        Some(Self { text: String::from_utf8(single).ok()?, repeated })
+        let Repeats { of_root, names, mut parts, more_of_parts, .. } = repeats;
+        parts.sort_by_key(|key| key.offset);
+        // What is within a replaced member does not repeat anything.
+        let stays = |offset: &usize| {
+            let next = replaced.partition_point(|range| range.end <= *offset);
+            replaced.get(next).is_none_or(|range| *offset <= range.start)
+        };
+        let more = more_of_parts.into_iter().filter(stays).count();
+        let of_parts = RepeatedKeys { listed: parts, more };
+        Some(Self { text: String::from_utf8(single).ok()?, of_root, names, of_parts })
     }
 }
 
 /// What is found in a text.
 struct Repeats<'t> {
     text: &'t str,
-    repeated: Vec<RepeatedKey>,
+    of_root: RepeatedKeys,
+    names: Vec<RepeatedName>,
+    /// Repeated keys of the parts, and the offsets of more of them.
+    parts: Vec<RepeatedKey>,
+    more_of_parts: Vec<usize>,
     /// The members that later ones replace, each up to the next member.
     replaced: Vec<Range<usize>>,
 }
 
-impl Repeats<'_> {
+impl<'t> Repeats<'t> {
+    fn of(text: &'t str) -> Self {
+        Self {
+            text,
+            of_root: RepeatedKeys::default(),
+            names: Vec::new(),
+            parts: Vec::new(),
+            more_of_parts: Vec::new(),
+            replaced: Vec::new(),
+        }
+    }
+
+    /// What later members replace, without what is within another one, in the order of the text.
+    fn replaced_ranges(&mut self) -> Vec<Range<usize>> {
+        let mut ranges = std::mem::take(&mut self.replaced);
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut until = 0;
+        ranges.retain(|range| {
+            let is_outer = range.end > until;
+            until = until.max(range.end);
+            is_outer
+        });
+        ranges
+    }
+
     fn offset(&self, part: &RawValue) -> usize {
         // The parser returns slices of the text: the difference of the addresses is the offset.
         (part.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
@@ -88,7 +144,7 @@ impl Repeats<'_> {
     fn add(&mut self, at: &Pointer<'_>, members: &[(Cow<'_, str>, usize)]) {
         let mut by_name: Vec<usize> = (0..members.len()).collect();
         by_name.sort_by(|&a, &b| members[a].0.cmp(&members[b].0));
-        let mut later = Vec::new();
+        let (mut later, mut names) = (Vec::new(), Vec::<(usize, usize)>::new());
         for pair in by_name.windows(2) {
             let (first, second) = (pair[0], pair[1]);
             if members[first].0 != members[second].0 {
@@ -96,18 +152,43 @@ impl Repeats<'_> {
             }
             // The second one follows, so that there is a next member.
             let range = members[first].1..members[first + 1].1;
-            self.repeated.retain(|key| !range.contains(&key.offset));
+            self.parts.retain(|key| !range.contains(&key.offset));
             self.replaced.push(range);
             later.push(second);
-        }
-        later.sort_unstable();
-        for (name, offset) in later.into_iter().map(|place| &members[place]) {
-            if self.repeated.len() < MAX_REPEATED {
-                let pointer = Pointer::Key(at, name).to_string();
-                self.repeated.push(RepeatedKey { pointer, name: shortened(name).into_owned(), offset: *offset });
+            match names.last_mut() {
+                Some((place, times)) if members[*place].0 == members[second].0 => *times += 1,
+                _ => names.push((second, 1)),
             }
         }
+        later.sort_unstable();
+        let key = |place: usize| {
+            let (name, offset) = &members[place];
+            let pointer = Pointer::Key(at, name).to_string();
+            RepeatedKey { pointer, name: shortened(name).into_owned(), offset: *offset }
+        };
+        if matches!(at, Pointer::At("")) {
+            let listed: Vec<RepeatedKey> = later.iter().take(MAX_REPEATED).copied().map(key).collect();
+            self.of_root = RepeatedKeys { more: later.len() - listed.len(), listed };
+            self.names = first_names(members, names);
+            return;
+        }
+        let (listed, more) = later.split_at(later.len().min(MAX_REPEATED.saturating_sub(self.parts.len())));
+        self.parts.extend(listed.iter().copied().map(key));
+        self.more_of_parts.extend(more.iter().map(|place| members[*place].1));
     }
+}
+
+/// The first of the names that are repeated, in the order of the text. `names` has the place of the second member of each name,
+/// and how many there are from there on.
+fn first_names(members: &[(Cow<'_, str>, usize)], mut names: Vec<(usize, usize)>) -> Vec<RepeatedName> {
+    names.sort_unstable_by_key(|(place, _)| (!FIRST_FIELDS.contains(&members[*place].0.as_ref()), *place));
+    names.truncate(MAX_REPEATED);
+    names.sort_unstable();
+    let name = |(place, times): (usize, usize)| {
+        let (name, offset) = &members[place];
+        RepeatedName { name: shortened(name).into_owned(), times, offset: *offset }
+    };
+    names.into_iter().map(name).collect()
 }
 
 /// A value whose keys are searched.
@@ -200,7 +281,8 @@ mod tests {
             let single = SingleKeys::of(text);
             let shown = single.as_ref().map(|single| {
                 let key = |key: &RepeatedKey| format!("{} {}", key.pointer, key.offset);
-                (single.text.as_str(), single.repeated.iter().map(key).collect::<Vec<_>>())
+                let keys = single.of_root.listed.iter().chain(&single.of_parts.listed);
+                (single.text.as_str(), keys.map(key).collect::<Vec<_>>())
             });
             let want = want.map(|(text, keys)| (text, keys.into_iter().map(str::to_owned).collect()));
             assert_eq!(shown, want, "{text}");
@@ -209,9 +291,26 @@ mod tests {
 
     #[test]
     fn the_number_of_findings_and_the_length_are_limited() {
-        let many = format!("{{{}\"a\":1}}", r#""a":1,"#.repeat(50));
-        assert_eq!(SingleKeys::of(&many).unwrap().repeated.len(), MAX_REPEATED);
+        let many = |key: &str, count: usize| format!("\"{key}\":1,").repeat(count + 1);
+        let names = |count: usize| (0..count).map(|i| many(&format!("n{i}"), 1)).collect::<String>();
+        let part = format!("{{{}\"z\":1}}", many("a", 30));
+        for (text, root, names, parts) in [
+            (format!("{{{}\"z\":1}}", many("a", 50)), (20, 30), vec![("a", 50)], (0, 0)),
+            // The root is searched last.
+            (format!("{{\"p\":{part},{}\"q\":1}}", many("kind", 2)), (2, 0), vec![("kind", 2)], (20, 10)),
+            (format!("{{{}{}\"z\":1}}", names(1), many("kind", 1)), (2, 0), vec![("n0", 1), ("kind", 1)], (0, 0)),
+            // What is replaced counts neither as listed nor as more.
+            (format!("{{\"p\":{part},\"q\":{part},\"p\":{part}}}"), (1, 0), vec![("p", 1)], (0, 60)),
+        ] {
+            let single = SingleKeys::of(&text).unwrap();
+            let count = |keys: &RepeatedKeys| (keys.listed.len(), keys.more);
+            let found: Vec<(&str, usize)> = single.names.iter().map(|n| (n.name.as_str(), n.times)).collect();
+            assert_eq!((count(&single.of_root), found, count(&single.of_parts)), (root, names, parts), "{text}");
+        }
+        let first = SingleKeys::of(&format!("{{{}{}\"z\":1}}", names(30), many("kind", 1))).unwrap().names;
+        assert_eq!((first.len(), first.last().unwrap().name.as_str()), (MAX_REPEATED, "kind"));
         let long = format!("{{\"a\":1,\"a\":\"{}\"}}", "x".repeat(MAX_SEARCHED));
         assert_eq!(SingleKeys::of(&long), None);
+        assert_eq!(SingleKeys::of_any_length(&long).unwrap().of_root.listed.len(), 1);
     }
 }

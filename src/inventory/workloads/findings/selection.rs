@@ -58,8 +58,7 @@ impl<'a> Selection<'a> {
         let mut places: Vec<usize> =
             of_workloads.iter().filter(is_selected).map(|place| in_namespace(*place)).collect();
         let has_pods = of_pods.iter().any(|place| selector.selects(index.at(*place).labels()));
-        // A custom resource may add any label to its pods. Where others have the labels for certain, that is no reason to
-        // believe that it adds these.
+        // A custom resource may add any label to its pods. It is not taken to add these where other pods have them for certain.
         let is_known = |place: &usize| index.at(manifests.places.start + place).is_known_to_be_selected_by(selector);
         if has_pods || places.iter().any(is_known) {
             places.retain(is_known);

@@ -12,15 +12,14 @@ use serde_json::value::RawValue;
 
 use super::{
     budget::MemoryPool,
-    error::{DecodeError, DecodeReason, read_error},
-    field_places,
-    input::{self, BYTE_ORDER_MARK, PeekedText},
+    error::{DecodeError, DecodeReason},
+    field_places, input,
     kind::TypeMeta,
     object::{DecodeContext, ObjectPlace},
     position::Position,
     repeated_keys,
-    source::{InputFormat, Source, TextFormat},
-    yaml::{BrokenDocument, documents_as_json, yaml_as_json},
+    source::{InputFormat, Source},
+    whole_text,
 };
 use crate::{
     admission::policy::{self, Policies},
@@ -169,53 +168,6 @@ pub fn objects(
     Ok(())
 }
 
-/// The whole input as JSON: decompressed, and converted from YAML. Lines are preserved.
-pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, DecodeError> {
-    let (text, format) = whole_text(input, source)?;
-    if format == TextFormat::Json { Ok(text) } else { yaml_as_json(&text, source.name) }
-}
-
-/// The readable part of an input, as JSON.
-#[derive(Debug)]
-pub struct ReadableText {
-    /// The whole JSON, or the YAML documents that can be read.
-    pub json: String,
-    /// The format in which it is written: that of YAML in flow style is JSON.
-    pub format: InputFormat,
-    /// The YAML documents that cannot be read.
-    pub broken: Vec<BrokenDocument>,
-}
-
-/// The same without the YAML documents that cannot be read, and these.
-pub fn readable_text(input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText, DecodeError> {
-    let (text, format) = whole_text(input, source)?;
-    let (json, broken) =
-        if format == TextFormat::Json { (text, Vec::new()) } else { documents_as_json(&text, source.name) };
-    let format = if format == TextFormat::Yaml { InputFormat::Yaml } else { InputFormat::Json };
-    Ok(ReadableText { json, format, broken })
-}
-
-/// The decompressed text of an input, and its format.
-fn whole_text(input: impl Read + Send, source: &Source<'_>) -> Result<(String, TextFormat), DecodeError> {
-    let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
-    let PeekedText { format, reader, .. } = input::peek_text(input::open(input, source.max_bytes), source)?;
-    let json = format == TextFormat::Json;
-    let mut bytes = Vec::new();
-    if let Err(e) = reader.take(limit.saturating_add(1)).read_to_end(&mut bytes) {
-        return Err(read_error(e, Position::START.after(&bytes), source.name));
-    }
-    if bytes.len() > source.max_object_bytes {
-        return Err(Position::START.error(source.name, DecodeReason::TooLarge(limit)));
-    }
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
-        let why = input::NOT_UTF8.to_owned();
-        at.error(source.name, if json { DecodeReason::Json(why) } else { DecodeReason::Yaml(why) })
-    })?;
-    let has_mark = json && text.as_bytes().starts_with(BYTE_ORDER_MARK);
-    Ok((if has_mark { text[BYTE_ORDER_MARK.len()..].to_owned() } else { text }, format))
-}
-
 /// All objects of a JSON text with one or several values. Lists are flattened. The format of the source is the one in which
 /// the text was written.
 pub fn documents<'a>(json: &'a str, source: &Source<'_>) -> Result<Vec<Document<'a>>, DecodeError> {
@@ -357,7 +309,7 @@ fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
 
 /// Reads the policies of a file. An object of another kind is an error. Each message starts with its position.
 pub fn policies(input: impl Read + Send, source: &Source<'_>) -> Result<(Policies, Vec<Finding>), DecodeError> {
-    let text = text(input, source)?;
+    let text = whole_text::text(input, source)?;
     let (mut list, mut problems) = (Vec::new(), Vec::new());
     for document in documents(&text, source)? {
         let of = TypeMeta::of(document.raw.get(), true);

@@ -33,16 +33,18 @@ mod tests;
 mod unread_pods;
 mod utf16;
 mod value;
+mod whole_text;
 #[cfg(test)]
 mod written_tests;
 mod yaml;
 
 use std::io::Read;
 
-pub use documents::{Document, ReadableText, documents, objects, policies, readable_documents, readable_text, text};
+pub use documents::{Document, documents, objects, policies, readable_documents};
 pub use error::{DecodeError, DecodeReason};
 pub use memory_account::MemoryAccount;
 pub use source::{InputFormat, Source};
+pub use whole_text::{ReadableText, readable_text, text};
 pub use yaml::{BrokenDocument, yaml_as_json};
 
 use crate::inventory::Inventory;

@@ -103,15 +103,15 @@ fn a_repeated_key_is_reported_where_it_is_written_again() {
 /// Elsewhere than in a document of block style, `---` cannot be written. On one line, each key has its column.
 #[test]
 fn repeated_keys_of_lists_and_of_json_are_no_other_document() {
-    let item = "{apiVersion: v1, kind: Service, metadata: {name: q}, metadata: {name: r}, kind: Service, spec: {ports: [{port: 80}]}}";
+    let item = "{apiVersion: v1, kind: Service, metadata: {name: q},\n  metadata: {name: r},\n  kind: Service, spec: {ports: [{port: 80}]}}";
     let json = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"kind":"Service","metadata":{"name":"b"},"spec":{"ports":[{"port":80}]}}"#;
     let list = format!("apiVersion: v1\nkind: List\nitems:\n- {item}\n");
     let huge = service("web", "port: 80").replace("name: web\n", "name: api\n  name: web\n");
     let huge = format!("{huge}# {}\n", "x".repeat(3 << 20))
         .replace("spec:\n", &format!("status: {{x: {}}}\nspec:\n", "y".repeat(3 << 20)));
     for (file, text, want) in [
-        ("a.yaml", list.as_str(), &["4:56", "4:76"][..]),
-        ("a.yaml", item, &["1:54", "1:74"]),
+        ("a.yaml", list.as_str(), &["5", "6"][..]),
+        ("a.yaml", item, &["2", "3"]),
         ("a.json", json, &["1:61", "1:78"]),
         ("a.yaml", json, &["1:61", "1:78"]),
         ("a.yaml", huge.as_str(), &["5"]),
@@ -119,7 +119,7 @@ fn repeated_keys_of_lists_and_of_json_are_no_other_document() {
         let folder = directory(&[(file, text)]);
         let ran = lint(folder.path(), &[]);
         let document: Value = serde_json::from_str(&ran.out).unwrap();
-        let found = document["findings"].as_array().unwrap().iter();
+        let found = document["items"].as_array().unwrap().iter();
         let found =
             found.filter(|f| ["duplicate-key", "missing-separator", "invalid-object"].iter().any(|c| f["code"] == *c));
         let place = |f: &Value| match &f["column"] {

@@ -338,7 +338,7 @@ mod tests {
 
     fn read(text_: &str) -> Result<Vec<(usize, String)>, String> {
         let source = Source { max_objects: 4, ..Source::file("f") };
-        let json = text(text_.as_bytes(), &source).map_err(|e| e.to_string())?;
+        let json = whole_text::text(text_.as_bytes(), &source).map_err(|e| e.to_string())?;
         let all = documents(&json, &source).map_err(|e| e.to_string())?;
         Ok(all.into_iter().map(|d| (d.line, d.raw.get().split_whitespace().collect())).collect())
     }
@@ -396,7 +396,7 @@ spec:
     port: 2
 ";
         let source = Source::file("f");
-        let json = text(yaml.as_bytes(), &source).unwrap();
+        let json = whole_text::text(yaml.as_bytes(), &source).unwrap();
         let document = documents(&json, &source).unwrap().remove(0);
         for (field, want) in [
             ("", 2),
@@ -419,7 +419,7 @@ spec:
     fn objects_are_read_one_by_one_with_their_problems() {
         let text_ = "kind: Pod\nmetadata: {name: a}\n---\nkind: Service\nmetadata: {name: s}\nspec:\n  ports: 5\n---\nkind: X\n";
         let source = Source::file("f");
-        let json = text(text_.as_bytes(), &source).unwrap();
+        let json = whole_text::text(text_.as_bytes(), &source).unwrap();
         let (mut inventory, mut reported) = (Inventory::default(), Vec::new());
         let documents = documents(&json, &source).unwrap();
         objects(&documents, &source, &mut inventory, |i, problems| {

@@ -1,15 +1,15 @@
 //! The objects of several overlays of one base, which are read as those of one cluster.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use crate::{
     engine::{
         phrase::counted,
         reason::{Finding, Reason},
     },
-    inventory::{Inventory, workloads::Workload},
+    inventory::Inventory,
     lint::Overlays,
-    model::ObjectKey,
+    model::{ObjectKey, Text},
 };
 
 /// How many overlays are named.
@@ -43,15 +43,23 @@ impl<'o> OverlayObjects<'o> {
     /// overlays with objects of their own.
     pub(super) fn apply(&self, inventory: &mut Inventory) -> Option<Finding> {
         let beside = self.beside?;
+        let mut workloads: BTreeMap<(Text, Text, Text), Vec<usize>> = BTreeMap::new();
+        for (place, workload) in inventory.workloads.iter().enumerate().skip(self.start.0) {
+            let key = (workload.namespace.clone(), workload.kind.clone(), workload.name.clone());
+            workloads.entry(key).or_default().push(place);
+        }
         let mut marked = Vec::new();
         for place in self.start.1..inventory.autoscalers.len() {
             let Some(file) = self.file(place, |(_, _, autoscalers)| *autoscalers) else { continue };
             let autoscaler = &mut inventory.autoscalers[place];
-            let is_partial = |(place, workload): (usize, &Workload)| {
-                let of_workload = self.file(place, |(_, workloads, _)| *workloads);
-                autoscaler.targets(workload) && of_workload.is_some_and(|other| !self.overlays.has_always(other, file))
+            let target = &autoscaler.target;
+            let key = (autoscaler.namespace.clone(), target.kind.clone(), target.name.clone());
+            let is_partial = |place: &usize| {
+                let of_workload = self.file(*place, |(_, workloads, _)| *workloads);
+                autoscaler.targets(&inventory.workloads[*place])
+                    && of_workload.is_some_and(|other| !self.overlays.has_always(other, file))
             };
-            if inventory.workloads.iter().enumerate().skip(self.start.0).any(is_partial) {
+            if workloads.get(&key).into_iter().flatten().any(is_partial) {
                 autoscaler.is_of_overlay = true;
                 marked.push(autoscaler.name.to_string());
             }

@@ -348,7 +348,7 @@ impl Serialize for Reason {
 }
 
 /// A finding: a reason that is reported about an object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
     /// Stable code.
     pub code: Reason,

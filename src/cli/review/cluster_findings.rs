@@ -176,10 +176,10 @@ fn by_group(groups: &[usize]) -> BTreeMap<usize, Vec<usize>> {
 #[derive(Clone, Default)]
 struct FindingsOfVariants {
     variants: usize,
-    /// What is wrong with one of them.
-    found: Vec<Finding>,
+    /// What is wrong with one of them. Messages differ: of one port, each workload may lack the name.
+    found: BTreeSet<Finding>,
     /// What is missing, by the field that names it, and in how many of them.
-    missing: BTreeMap<Option<String>, (Finding, usize)>,
+    missing: BTreeMap<Option<String>, (Vec<Finding>, usize)>,
 }
 
 impl FindingsOfVariants {
@@ -193,20 +193,22 @@ impl FindingsOfVariants {
             Reason::ScaleTargetMissing,
         ];
         self.variants += 1;
-        for finding in found {
-            if OF_ABSENCE.contains(&finding.code) {
-                self.missing.entry(finding.pointer.clone()).or_insert((finding, 0)).1 += 1;
-            } else if !self.found.iter().any(|f| (f.code, &f.pointer) == (finding.code, &finding.pointer)) {
-                self.found.push(finding);
-            }
+        let (missing, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| OF_ABSENCE.contains(&f.code));
+        self.found.extend(found);
+        let mut by_field: BTreeMap<Option<String>, Vec<Finding>> = BTreeMap::new();
+        for finding in missing {
+            by_field.entry(finding.pointer.clone()).or_default().push(finding);
+        }
+        for (field, findings) in by_field {
+            self.missing.entry(field).or_insert((findings, 0)).1 += 1;
         }
     }
 
     /// An overlay may remove what lacks something, and add what is missing: it is missing if no overlay has it.
     fn finish(self) -> Vec<Finding> {
-        let Self { variants, mut found, missing } = self;
-        found.extend(missing.into_values().filter(|(_, count)| *count >= variants).map(|(finding, _)| finding));
-        found
+        let Self { variants, found, missing } = self;
+        let missing = missing.into_values().filter(|(_, count)| *count >= variants).flat_map(|(findings, _)| findings);
+        found.into_iter().chain(missing).collect()
     }
 }
 

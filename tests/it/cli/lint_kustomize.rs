@@ -199,6 +199,7 @@ fn objects_of_an_overlay_go_with_its_base_alone() {
     let debug = debug.replace("{app: web}", "{app: debug}");
     let of_debug = SCALER.replace("Deployment, name: web", "Deployment, name: debug");
     let no_port = named(&deployment, "canary").replace("name: http", "name: other");
+    let beta = no_port.replace("canary", "beta");
     let misses = named(&service, "misses").replace("app: web", "app: debug");
     for (name, more, want) in [
         ("both have the autoscaler", vec![("dev/more.yaml", SCALER), ("prod/more.yaml", SCALER)], &[][..]),
@@ -217,6 +218,11 @@ fn objects_of_an_overlay_go_with_its_base_alone() {
             "a workload of one overlay is behind the Service of the base",
             vec![("dev/more.yaml", &*no_port)],
             &["base/service.yaml:5 warning named-port-missing"],
+        ),
+        (
+            "two workloads of one overlay lack a port",
+            vec![("dev/more.yaml", &*no_port), ("dev/other.yaml", &*beta)],
+            &["base/service.yaml:5 warning named-port-missing", "base/service.yaml:5 warning named-port-missing"],
         ),
     ] {
         let dev = "resources: [../base, more.yaml, other.yaml]\n";

@@ -7,11 +7,15 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
+use crate::model::json::{path::PathEnd, raw::object_key};
+
 /// The kustomizations of all directories.
 #[derive(Clone, Debug, Default)]
 pub struct Kustomizations {
     patches: BTreeSet<PathBuf>,
     by_folder: BTreeMap<PathBuf, Kustomization>,
+    /// Files that have a Service, a Pod or a workload.
+    with_pods: BTreeSet<PathBuf>,
 }
 
 /// A kustomization: what it lists, and the labels that it adds.
@@ -48,11 +52,14 @@ pub fn is_kustomization(name: &str) -> bool {
 }
 
 impl Kustomizations {
-    /// Adds the kustomization in a document of `file`, if it is one.
+    /// Adds the kustomization in a document of `file`, if it is one, and otherwise what it says of the file.
     pub fn add(&mut self, file: &str, object: &RawValue) {
         let path = Path::new(file);
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
         if !is_kustomization(name) {
+            if has_pods(object) {
+                self.with_pods.insert(normal(path));
+            }
             return;
         }
         let Ok(kustomization) = serde_json::from_str::<Value>(object.get()) else { return };
@@ -116,6 +123,11 @@ impl Kustomizations {
         reached
     }
 
+    /// Whether a file has a Service, a Pod or a workload.
+    pub(super) fn has_pods(&self, file: &Path) -> bool {
+        self.with_pods.contains(file)
+    }
+
     /// Whether the file is a patch.
     pub fn is_patch(&self, file: &str) -> bool {
         self.patches.contains(&normal(Path::new(file)))
@@ -140,6 +152,15 @@ impl LabelEntry {
         };
         Self { scope, pairs: pairs(&entry["pairs"]) }
     }
+}
+
+/// Whether an object is a Service, a Pod or, by the template of its pods, a workload.
+fn has_pods(object: &RawValue) -> bool {
+    const TEMPLATES: [&[&str]; 2] = [&["spec", "template", "spec"], &["spec", "jobTemplate", "spec"]];
+    let kind = object_key(object).kind;
+    let text = object.get().as_bytes();
+    ["Service", "Pod"].contains(&kind.as_str())
+        || TEMPLATES.iter().any(|path| PathEnd::of(text, path).steps == path.len())
 }
 
 fn pairs(map: &Value) -> BTreeMap<String, String> {

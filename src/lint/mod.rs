@@ -12,6 +12,7 @@ mod json_comments;
 mod kustomization;
 mod kustomized_labels;
 mod label_text;
+mod overlay_combinations;
 mod overlays;
 mod scopes;
 mod skip;

@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::kustomization::{Kustomizations, normal};
+use super::{
+    kustomization::{Kustomizations, normal},
+    overlay_combinations::{MAX_COMBINATIONS, combinations, count},
+};
 
 /// Most kustomizations and files that are looked at: thousands of kustomizations could name each other.
 const MOST: usize = 1 << 18;
@@ -14,14 +17,16 @@ const MAX_OVERLAYS: usize = 16;
 
 /// Which files belong to which overlay of a base.
 ///
-/// An overlay is a kustomization that no other one names. Overlays that reach one file are alternatives. All other
-/// kustomizations, and files that none names, may be applied to one cluster.
+/// An overlay is a kustomization that no other one names. Overlays that share a Service or a workload are alternatives:
+/// a cluster has one of them. All other kustomizations, and files that none names, may be applied to one cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Overlays {
     /// The overlays of each base, by their folders.
     families: Vec<Vec<PathBuf>>,
-    /// By file: the family, and the places of the overlays that reach it.
-    files: BTreeMap<PathBuf, (usize, BTreeSet<usize>)>,
+    /// The overlays that reach a file, by family and place in it, if a cluster has the file only with one of these.
+    files: BTreeMap<PathBuf, BTreeSet<(usize, usize)>>,
+    /// The overlay of each family in each variant.
+    variants: Vec<Vec<usize>>,
 }
 
 impl Overlays {
@@ -40,49 +45,69 @@ impl Overlays {
                 roots_of.entry(file).or_default().push(root);
             }
         }
-        let mut members = families(roots.len(), roots_of.values());
-        members.retain(|_, roots| (2..=MAX_OVERLAYS).contains(&roots.len()));
+        // Applications may share a Namespace and be in one cluster.
+        let shared = roots_of.iter().filter(|(file, _)| kustomizations.has_pods(file)).map(|(_, roots)| roots);
+        let members = kept_apart(families(roots.len(), shared));
         let place_of: BTreeMap<usize, (usize, usize)> = members
-            .values()
+            .iter()
             .enumerate()
             .flat_map(|(family, roots)| roots.iter().enumerate().map(move |(place, root)| (*root, (family, place))))
             .collect();
-        let place = |roots: Vec<usize>| {
-            let places: Vec<(usize, usize)> = roots.iter().filter_map(|root| place_of.get(root)).copied().collect();
-            Some((places.first()?.0, places.iter().map(|(_, place)| *place).collect()))
-        };
+        let places = |roots: Vec<usize>| roots.iter().map(|root| place_of.get(root).copied()).collect::<Option<_>>();
         Self {
-            families: members.values().map(|all| all.iter().map(|root| roots[*root].to_owned()).collect()).collect(),
-            files: roots_of.into_iter().filter_map(|(file, roots)| Some((file.clone(), place(roots)?))).collect(),
+            families: members.iter().map(|all| all.iter().map(|root| roots[*root].to_owned()).collect()).collect(),
+            files: roots_of.into_iter().filter_map(|(file, roots)| Some((file.clone(), places(roots)?))).collect(),
+            variants: combinations(&members.iter().map(Vec::len).collect::<Vec<_>>()),
         }
     }
 
-    /// How often objects are compared, so that those of each overlay are once without those of the others.
+    /// How often objects are compared: each variant has one overlay of each base, and each two overlays of different
+    /// bases are in one of them.
     pub fn variants(&self) -> usize {
-        self.families.iter().map(Vec::len).max().unwrap_or(1)
+        self.variants.len().max(1)
     }
 
-    /// Whether the objects of a file are among those of a variant, which has one overlay of each base.
-    pub fn is_in(&self, variant: usize, file: &str) -> bool {
-        let Some((family, overlays)) = self.files.get(&normal(Path::new(file))) else { return true };
-        self.families.get(*family).is_none_or(|all| overlays.contains(&(variant % all.len())))
+    /// The variants that have the objects of a file.
+    pub fn variants_of(&self, file: &str) -> Vec<usize> {
+        let of_file = self.overlays_of(file);
+        let is_in = |variant: &usize| {
+            of_file.is_none_or(|all| all.iter().any(|(family, place)| self.variants[*variant][*family] == *place))
+        };
+        (0..self.variants()).filter(is_in).collect()
     }
 
     /// Whether each overlay that has the objects of `file` has those of `other`, too.
     pub fn has_always(&self, file: &str, other: &str) -> bool {
-        let of = |file: &str| self.files.get(&normal(Path::new(file)));
-        match (of(file), of(other)) {
-            (Some((family, overlays)), Some((other, of_other))) => family != other || overlays.is_subset(of_other),
-            _ => true,
-        }
+        let (Some(all), Some(of_other)) = (self.overlays_of(file), self.overlays_of(other)) else { return true };
+        let is_in_family = |family: usize| of_other.iter().any(|(other, _)| *other == family);
+        all.iter().all(|overlay| of_other.contains(overlay) || !is_in_family(overlay.0))
     }
 
     /// The overlays of the base of a file, if not all of them have its objects.
     pub fn beside(&self, file: &str) -> Option<&[PathBuf]> {
-        let (family, overlays) = self.files.get(&normal(Path::new(file)))?;
+        let overlays = self.overlays_of(file)?;
+        let (family, _) = overlays.first()?;
         let all = self.families.get(*family)?;
         (overlays.len() < all.len()).then_some(all)
     }
+
+    /// The overlays that reach a file, if a cluster may lack it.
+    fn overlays_of(&self, file: &str) -> Option<&BTreeSet<(usize, usize)>> {
+        self.files.get(&normal(Path::new(file)))
+    }
+}
+
+/// The families whose overlays are kept apart. With too many combinations, those of the largest families are not.
+fn kept_apart(members: BTreeMap<usize, Vec<usize>>) -> Vec<Vec<usize>> {
+    let mut members: Vec<Vec<usize>> = members.into_values().collect();
+    members.retain(|roots| (2..=MAX_OVERLAYS).contains(&roots.len()));
+    let sizes = |members: &[Vec<usize>]| members.iter().map(Vec::len).collect::<Vec<_>>();
+    while let Some(largest) = members.iter().map(Vec::len).max()
+        && count(&sizes(&members)) > MAX_COMBINATIONS
+    {
+        members.retain(|roots| roots.len() < largest);
+    }
+    members
 }
 
 /// The members of each family, by the first of them. `together` are some that belong together.
@@ -118,18 +143,28 @@ mod tests {
 
     use super::*;
 
+    /// The overlays among kustomizations, and files that have a Service or, by their names, something else.
     fn overlays(all: &[(&str, Value)]) -> Overlays {
         let mut kustomizations = Kustomizations::default();
+        let mut add = |file: &str, content: &Value| {
+            kustomizations.add(file, &serde_json::value::to_raw_value(content).unwrap());
+        };
         for (folder, content) in all {
-            let raw = serde_json::value::to_raw_value(content).unwrap();
-            kustomizations.add(&format!("{folder}/kustomization.yaml"), &raw);
+            add(&format!("{folder}/kustomization.yaml"), content);
+            for name in content["resources"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                let kind = if name.ends_with("namespace.yaml") { "Namespace" } else { "Service" };
+                add(&format!("./{folder}/{name}"), &json!({ "kind": kind }));
+            }
         }
         Overlays::of(&kustomizations)
     }
 
+    fn of(resources: &[&str]) -> Value {
+        json!({ "resources": resources })
+    }
+
     #[test]
     fn overlays_of_one_base_are_apart() {
-        let of = |resources: &[&str]| json!({ "resources": resources });
         let overlays = overlays(&[
             ("base", of(&["web.yaml"])),
             ("dev", of(&["../base", "debug.yaml"])),
@@ -139,16 +174,15 @@ mod tests {
             ("other", of(&["other.yaml"])),
             ("test", of(&["../base"])),
         ]);
-        assert_eq!(overlays.variants(), 3);
         for (file, want) in [
-            ("base/web.yaml", [true, true, true]),
-            ("./dev/debug.yaml", [true, false, false]),
-            ("prod/hpa.yaml", [false, true, false]),
-            ("names/names.yaml", [false, true, false]),
-            ("other/other.yaml", [true, true, true]),
-            ("none.yaml", [true, true, true]),
+            ("base/web.yaml", &[0, 1, 2][..]),
+            ("./dev/debug.yaml", &[0]),
+            ("prod/hpa.yaml", &[1]),
+            ("names/names.yaml", &[1]),
+            ("other/other.yaml", &[0, 1, 2]),
+            ("none.yaml", &[0, 1, 2]),
         ] {
-            assert_eq!([0, 1, 2].map(|variant| overlays.is_in(variant, file)), want, "{file}");
+            assert_eq!(overlays.variants_of(file), want, "{file}");
         }
         for (file, other, want) in [
             ("base/web.yaml", "prod/hpa.yaml", false),
@@ -163,6 +197,29 @@ mod tests {
         assert_eq!((overlays.beside("dev/debug.yaml"), overlays.beside("base/web.yaml")), (Some(&folders[..]), None));
     }
 
+    /// Each overlay of one base goes with each one of the other, whatever their names are.
+    #[test]
+    fn overlays_of_two_bases_go_together() {
+        let overlays = overlays(&[
+            ("a", of(&["web.yaml"])),
+            ("a-dev", of(&["../a", "web.yaml", "../namespace.yaml"])),
+            ("a-prod", of(&["../a", "web.yaml", "../namespace.yaml"])),
+            ("b", of(&["web.yaml"])),
+            ("b-x", of(&["../b", "web.yaml", "../namespace.yaml"])),
+            ("b-y", of(&["../b", "web.yaml"])),
+        ]);
+        for (file, want) in [
+            ("a/web.yaml", &[0, 1, 2, 3][..]),
+            ("a-dev/web.yaml", &[0, 1]),
+            ("a-prod/web.yaml", &[2, 3]),
+            ("b-x/web.yaml", &[0, 2]),
+            ("b-y/web.yaml", &[1, 3]),
+            ("namespace.yaml", &[0, 1, 2, 3]),
+        ] {
+            assert_eq!(overlays.variants_of(file), want, "{file}");
+        }
+    }
+
     #[test]
     fn one_overlay_goes_with_its_base() {
         for (name, all) in [
@@ -171,6 +228,14 @@ mod tests {
             (
                 "one overlay",
                 vec![("base", json!({ "resources": ["web.yaml"] })), ("prod", json!({ "bases": ["../base"] }))],
+            ),
+            (
+                "applications that share a Namespace",
+                vec![
+                    ("base", json!({ "resources": ["namespace.yaml"] })),
+                    ("a", json!({ "resources": ["../base", "a.yaml"] })),
+                    ("b", json!({ "resources": ["../base", "b.yaml"] })),
+                ],
             ),
             (
                 "overlays that are applied together",

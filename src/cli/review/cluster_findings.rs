@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    reviewed_object::{ReviewedObject, placed},
+    reviewed_object::{ClusterNumber, ReviewedObject, placed},
     source_args::SourceArgs,
     stale_findings,
 };
@@ -28,18 +28,15 @@ pub(super) fn add(
     overlays: &Overlays,
 ) -> anyhow::Result<()> {
     let mut groups = groups(&items.iter().collect::<Vec<_>>(), sources);
-    let replaced = report_duplicates(items, &groups, sources);
-    for (place, (item, group)) in items.iter_mut().zip(&groups).enumerate() {
-        item.group = Some(*group).filter(|_| !replaced.contains(&place));
-    }
-    let comparison = Comparison { sources, unread: &inventory.unread.of_text() };
     // What another object replaces is in no cluster.
-    for place in replaced {
+    for place in report_duplicates(items, sources, overlays) {
         groups[place] = NO_GROUP;
     }
+    let comparison = Comparison { sources, unread: &inventory.unread.of_text() };
     let found = if overlays.variants() > 1 {
         comparison.of_overlays(items, &groups, overlays)?
     } else {
+        note_clusters(items, 0, groups.iter().copied().enumerate());
         let of_all = inventory.workload_findings(&sources.defaults());
         comparison.of_groups(&items.iter().collect::<Vec<_>>(), &groups, &of_all)?
     };
@@ -89,19 +86,18 @@ impl Comparison<'_> {
     /// The findings about each object beside those of each overlay in turn: never beside two overlays of one base.
     fn of_overlays(
         &self,
-        items: &[ReviewedObject<'_>],
+        items: &mut [ReviewedObject<'_>],
         groups_of_all: &[usize],
         overlays: &Overlays,
     ) -> anyhow::Result<Vec<Vec<Finding>>> {
         let mut of_variants = vec![FindingsOfVariants::default(); items.len()];
-        for variant in 0..overlays.variants() {
-            let is_compared =
-                |place: &usize| groups_of_all[*place] != NO_GROUP && overlays.is_in(variant, items[*place].file);
-            let places: Vec<usize> = (0..items.len()).filter(is_compared).collect();
+        for (variant, mut places) in places_of_variants(items, overlays).into_iter().enumerate() {
+            places.retain(|place| groups_of_all[*place] != NO_GROUP);
             let some: Vec<&ReviewedObject<'_>> = places.iter().map(|place| &items[*place]).collect();
-            let all = self.inventory(&some)?;
-            let of_all = all.workload_findings(&self.sources.defaults());
-            let found = self.of_groups(&some, &groups(&some, self.sources), &of_all)?;
+            let groups = groups(&some, self.sources);
+            let of_all = self.inventory(&some)?.workload_findings(&self.sources.defaults());
+            let found = self.of_groups(&some, &groups, &of_all)?;
+            note_clusters(items, variant, places.iter().copied().zip(groups));
             for (place, found) in places.into_iter().zip(found) {
                 of_variants[place].add(found);
             }
@@ -163,6 +159,27 @@ impl Comparison<'_> {
     }
 }
 
+/// Notes that a variant has the objects at some places, and in which groups.
+fn note_clusters(items: &mut [ReviewedObject<'_>], variant: usize, groups: impl Iterator<Item = (usize, usize)>) {
+    for (place, group) in groups.filter(|(_, group)| *group != NO_GROUP) {
+        items[place].clusters.push(ClusterNumber { variant, group });
+    }
+}
+
+/// The places of the objects that each variant has.
+fn places_of_variants(items: &[ReviewedObject<'_>], overlays: &Overlays) -> Vec<Vec<usize>> {
+    let mut places = vec![Vec::new(); overlays.variants()];
+    let mut start = 0;
+    for of_file in items.chunk_by(|a, b| a.file == b.file) {
+        let end = start + of_file.len();
+        for variant in of_file.first().map(|item| overlays.variants_of(item.file)).unwrap_or_default() {
+            places[variant].extend(start..end);
+        }
+        start = end;
+    }
+    places
+}
+
 /// The places of the objects of each group.
 fn by_group(groups: &[usize]) -> BTreeMap<usize, Vec<usize>> {
     let mut all: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -215,15 +232,46 @@ impl FindingsOfVariants {
 /// The group of an object that another one replaces.
 const NO_GROUP: usize = usize::MAX;
 
-/// Adds a finding to each object that replaces another one of its kind, namespace and name in its directory.
-/// Returns the places of those that are replaced.
-fn report_duplicates(items: &mut [ReviewedObject<'_>], groups: &[usize], sources: &SourceArgs) -> BTreeSet<usize> {
-    let mut places: BTreeMap<(usize, &str, ObjectKey), Vec<usize>> = BTreeMap::new();
+/// Adds a finding to each object that replaces another one of its kind, namespace and name in its directory, in one
+/// cluster with it. Returns the places of those that are replaced.
+fn report_duplicates(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, overlays: &Overlays) -> BTreeSet<usize> {
+    let mut others_of: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for places in repeated(items, sources) {
+        let mut of_variants: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for place in places {
+            for variant in overlays.variants_of(items[place].file) {
+                of_variants.entry(variant).or_default().push(place);
+            }
+        }
+        for mut places in of_variants.into_values() {
+            if let Some(last) = places.pop()
+                && !places.is_empty()
+            {
+                others_of.entry(last).or_default().extend(places);
+            }
+        }
+    }
+    let mut replaced = BTreeSet::new();
+    for (last, places) in others_of {
+        let others: Vec<String> =
+            places.iter().map(|place| format!("{}:{}", items[*place].file, items[*place].document.line)).collect();
+        let key = items[last].key.clone();
+        let message = format!("{key} is also at {}; the last one counts", others.join(", "));
+        let finding = Finding::new(Reason::DuplicateObject, key, message);
+        items[last].add_workload_findings(std::iter::once(&finding));
+        replaced.extend(places);
+    }
+    replaced
+}
+
+/// The places of objects of the same kind, namespace and name in one directory.
+fn repeated(items: &[ReviewedObject<'_>], sources: &SourceArgs) -> Vec<Vec<usize>> {
+    let mut places: BTreeMap<(&str, ObjectKey), Vec<usize>> = BTreeMap::new();
     for (place, item) in items.iter().enumerate().filter(|(_, item)| is_named(item)) {
         let folder = item.file.rsplit_once('/').map_or("", |(folder, _)| folder);
         // Two files may hold what a cluster printed at different times.
         let folder = if item.is_recorded() { item.file } else { folder };
-        places.entry((groups[place], folder, placed(&item.key, &sources.namespace))).or_default().push(place);
+        places.entry((folder, placed(&item.key, &sources.namespace))).or_default().push(place);
     }
     let mut repeated: Vec<Vec<usize>> = Vec::new();
     for alike in places.into_values().filter(|places| places.len() > 1) {
@@ -234,18 +282,7 @@ fn report_duplicates(items: &mut [ReviewedObject<'_>], groups: &[usize], sources
         }
         repeated.extend(of_group.into_values().filter(|places| places.len() > 1));
     }
-    let mut replaced = BTreeSet::new();
-    for mut places in repeated {
-        let Some(last) = places.pop() else { continue };
-        let others: Vec<String> =
-            places.iter().map(|place| format!("{}:{}", items[*place].file, items[*place].document.line)).collect();
-        let key = items[last].key.clone();
-        let message = format!("{key} is also at {}; the last one counts", others.join(", "));
-        let finding = Finding::new(Reason::DuplicateObject, key, message);
-        items[last].add_workload_findings(std::iter::once(&finding));
-        replaced.extend(places);
-    }
-    replaced
+    repeated
 }
 
 /// Whether the object has a name of its own. Of two with one `generateName`, none replaces the other.

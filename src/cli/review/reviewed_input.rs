@@ -183,7 +183,7 @@ impl ReviewContext {
                 rule_findings: Vec::new(),
                 input_findings,
                 readable,
-                group: None,
+                clusters: Vec::new(),
                 has_schema: false,
             });
         }

@@ -16,6 +16,15 @@ use crate::{
     },
 };
 
+/// The number of a cluster that the input describes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ClusterNumber {
+    /// The variant, which has one of several overlays.
+    pub(super) variant: usize,
+    /// The group of files that describe one cluster together.
+    pub(super) group: usize,
+}
+
 /// An object of the input.
 pub(super) struct ReviewedObject<'a> {
     pub(super) file: &'a str,
@@ -29,8 +38,8 @@ pub(super) struct ReviewedObject<'a> {
     pub(super) input_findings: Vec<FileFinding<'a>>,
     /// Whether the object could be decoded as its kind.
     pub(super) readable: bool,
-    /// The number of the files that describe one cluster together; `None` if another object replaces this one.
-    pub(super) group: Option<usize>,
+    /// The clusters that have it: none if another object replaces this one.
+    pub(super) clusters: Vec<ClusterNumber>,
     /// Whether its fields were compared with a schema.
     pub(super) has_schema: bool,
 }

@@ -232,6 +232,51 @@ fn objects_of_an_overlay_go_with_its_base_alone() {
     }
 }
 
+/// Node ports, and objects of one directory, count for one cluster.
+#[test]
+fn clusters_have_one_overlay_of_each_base() {
+    let of = |name: &str, node_port: u16| {
+        let ports = format!("type: NodePort\n  ports: [{{name: http, port: 80, nodePort: {node_port}}}]\n");
+        labelled(SERVICE)
+            .replace("name: web}", &format!("name: {name}}}"))
+            .replace("ports: [{name: http, port: 80, targetPort: http}]\n", &ports)
+    };
+    let (deployment, service) = (labelled(DEPLOYMENT), labelled(SERVICE));
+    let (dev, prod, same) = (of("dev", 30080), of("prod", 30080), of("web-public", 30081));
+    let taken = "prod.yaml:6 error invalid-value";
+    for (name, kustomizations, more, want) in [
+        ("alternatives", ["[../base, ../dev.yaml]", "[../base, ../prod.yaml]"], [&dev, &prod], vec![]),
+        ("one overlay", ["[../base, ../dev.yaml, ../prod.yaml]", "[../base]"], [&dev, &prod], vec![taken]),
+        ("two applications", ["[../dev.yaml]", "[../prod.yaml]"], [&dev, &prod], vec![taken]),
+        (
+            "applications that share a Namespace",
+            ["[../namespace.yaml, ../dev.yaml]", "[../namespace.yaml, ../prod.yaml]"],
+            [&dev, &prod],
+            vec![taken],
+        ),
+        ("an object of each", ["[../base, ../dev.yaml]", "[../base, ../prod.yaml]"], [&same, &same], vec![]),
+        (
+            "an object twice",
+            ["[../base, ../dev.yaml, ../prod.yaml]", "[../base]"],
+            [&same, &same],
+            vec!["prod.yaml:1 warning duplicate-object"],
+        ),
+    ] {
+        let [dev, prod] = kustomizations.map(|resources| format!("resources: {resources}\n"));
+        let files = [
+            ("base/deployment.yaml", &*deployment),
+            ("base/service.yaml", &*service),
+            ("base/kustomization.yaml", "resources: [deployment.yaml, service.yaml]\n"),
+            ("namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"),
+            ("dev/kustomization.yaml", &*dev),
+            ("prod/kustomization.yaml", &*prod),
+            ("dev.yaml", more[0]),
+            ("prod.yaml", more[1]),
+        ];
+        check(name, &files, &want);
+    }
+}
+
 /// A base has as many pods as it says, not as an overlay says.
 #[test]
 fn explain_says_what_it_assumes_of_overlays() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     cli::review::{
         file_finding::{FileFinding, FileObject},
-        reviewed_object::ReviewedObject,
+        reviewed_object::{ClusterNumber, ReviewedObject},
     },
     engine::{
         phrase::counted,
@@ -61,19 +61,23 @@ pub(super) fn add(objects: &mut [ReviewedObject<'_>]) {
 
 /// The repeated claims, by the places of the Services.
 fn find(objects: &[ReviewedObject<'_>]) -> BTreeMap<usize, RepeatedClaims> {
-    let mut owners: BTreeMap<(usize, String), ClaimOwner> = BTreeMap::new();
+    let mut owners: BTreeMap<String, BTreeMap<ClusterNumber, ClaimOwner>> = BTreeMap::new();
     let mut repeated: BTreeMap<usize, RepeatedClaims> = BTreeMap::new();
     for (place, object) in objects.iter().enumerate() {
-        let Some(group) = object.group.filter(|_| object.key.kind == "Service" && object.has_schema) else { continue };
+        if object.key.kind != "Service" || !object.has_schema {
+            continue;
+        }
         for claim in validation::claims(&object.document.raw) {
             let own = || ClaimOwner { place, pointer: claim.pointer.clone() };
-            let owner = owners.entry((group, claim.what.clone())).or_insert_with(own);
-            if owner.place == place {
-                continue;
-            }
+            let by_cluster = owners.entry(claim.what.clone()).or_default();
+            let other = |cluster: &ClusterNumber| {
+                let owner = by_cluster.entry(*cluster).or_insert_with(own);
+                (owner.place != place).then(|| owner.clone())
+            };
+            let Some(owner) = object.clusters.iter().filter_map(other).min() else { continue };
             let claims = repeated.entry(place).or_default();
             if claims.listed.len() < MAX_LISTED {
-                claims.listed.push(RepeatedClaim { owner: owner.clone(), claim });
+                claims.listed.push(RepeatedClaim { owner, claim });
             } else {
                 claims.more += 1;
             }

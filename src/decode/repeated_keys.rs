@@ -66,7 +66,8 @@ fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFaul
     };
     let mut faults: Vec<FieldFault> = second.into_iter().chain(keys.into_iter().map(of_key)).collect();
     if let (Some(last), 1..) = (faults.last_mut(), more) {
-        last.why.push_str(&format!("; {more} more {} repeated", if more == 1 { "key is" } else { "keys are" }));
+        let what = if more == 1 { "key is" } else { "keys are" };
+        last.why = format!("{}; {more} more {what} repeated", last.why);
     }
     faults
 }

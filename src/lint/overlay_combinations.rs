@@ -46,7 +46,8 @@ fn units(radix: usize, end: usize) -> impl Iterator<Item = usize> {
 /// The least prime number that is not less than any of the sizes.
 fn prime(sizes: &[usize]) -> usize {
     let least = sizes.iter().copied().max().unwrap_or_default().max(2);
-    (least..).find(|number| (2..*number).all(|divisor| number % divisor != 0)).unwrap_or(least)
+    // There is one below the double of any number.
+    (least..2 * least).find(|number| (2..*number).all(|divisor| number % divisor != 0)).unwrap_or(least)
 }
 
 #[cfg(test)]

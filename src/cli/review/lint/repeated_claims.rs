@@ -77,7 +77,7 @@ fn find(objects: &[ReviewedObject<'_>]) -> BTreeMap<usize, RepeatedClaims> {
             let Some(owner) = object.clusters.iter().filter_map(other).min() else { continue };
             let claims = repeated.entry(place).or_default();
             if claims.listed.len() < MAX_LISTED {
-                claims.listed.push(RepeatedClaim { owner, claim });
+                claims.listed.push(RepeatedClaim { claim, owner });
             } else {
                 claims.more += 1;
             }

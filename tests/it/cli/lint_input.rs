@@ -30,7 +30,7 @@ fn a_broken_document_is_an_error_wherever_it_is() {
         ("behind a good one", &format!("{good}---\na: b: c\n"), "a.yaml:11"),
         ("before a good one", &format!("a: b: c\n---\n{good}"), "a.yaml:1"),
         ("beside a template", "a: {{ .Values.a }}\n---\nb: [\n", "a.yaml:3"),
-        ("in JSON", "{\"a\": 1,\n 5}", "a.yaml:2"),
+        ("in JSON", "{\"a\": 1,\n \"b\" 5}", "a.yaml:2"),
         ("a manifest with comments", "{ // a\n\"apiVersion\": \"v1\", \"kind\": \"Service\"}", "a.yaml:1"),
         ("another encoding", "a: \u{0}b\n", "a.yaml:1"),
     ] {

@@ -44,15 +44,18 @@ pub(crate) fn absent_of(kinds: &str, what: &str) -> String {
 }
 
 /// `a`, `a or b`, `a, b or c`: names of which one is meant.
+#[cfg(any(feature = "shell", test))]
 pub(crate) fn any_of(names: &[impl AsRef<str>]) -> String {
     joined(names, "or")
 }
 
 /// `a`, `a and b`, `a, b and c`.
+#[cfg(feature = "decode")]
 pub(crate) fn all_of(names: &[impl AsRef<str>]) -> String {
     joined(names, "and")
 }
 
+#[cfg(any(feature = "decode", test))]
 fn joined(names: &[impl AsRef<str>], word: &str) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match names.split_last() {

@@ -5,4 +5,5 @@ pub mod patch;
 pub(crate) mod path;
 pub mod pointer;
 pub mod raw;
+#[cfg(feature = "decode")]
 pub(crate) mod single_keys;

@@ -1,6 +1,6 @@
 //! "Did you mean …?": the name that was most likely meant.
 
-use crate::engine::phrase::any_of;
+use crate::engine::enumeration::any_of;
 
 /// The candidate that is most like what was typed, if one is: a few letters differ, or one contains the other. `name`
 /// gives the text to compare.

@@ -8,7 +8,7 @@ use super::{
     value::FieldFault,
 };
 use crate::{
-    engine::{phrase::all_of, reason::Reason},
+    engine::{enumeration::all_of, reason::Reason},
     inventory::{Findings, Inventory},
     model::json::{
         pointer::Pointer,

@@ -15,6 +15,8 @@ pub(crate) mod canonical_ips;
 pub mod compare;
 pub mod endpoints;
 pub mod endpointslice;
+#[cfg(feature = "decode")]
+pub(crate) mod enumeration;
 pub mod explain;
 pub(crate) mod label_values;
 pub mod local_overlay;

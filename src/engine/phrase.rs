@@ -43,27 +43,6 @@ pub(crate) fn absent_of(kinds: &str, what: &str) -> String {
     format!("no {kinds} of {what} in the input")
 }
 
-/// `a`, `a or b`, `a, b or c`: names of which one is meant.
-#[cfg(any(feature = "shell", test))]
-pub(crate) fn any_of(names: &[impl AsRef<str>]) -> String {
-    joined(names, "or")
-}
-
-/// `a`, `a and b`, `a, b and c`.
-#[cfg(feature = "decode")]
-pub(crate) fn all_of(names: &[impl AsRef<str>]) -> String {
-    joined(names, "and")
-}
-
-#[cfg(any(feature = "decode", test))]
-fn joined(names: &[impl AsRef<str>], word: &str) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.split_last() {
-        Some((last, others @ [_, ..])) => format!("{} {word} {last}", others.join(", ")),
-        _ => names.concat(),
-    }
-}
-
 /// The first 64 characters of a text from the input, which messages may repeat for every pod and port.
 pub(crate) fn clip(text: &str) -> &str {
     match text.char_indices().nth(64) {
@@ -82,13 +61,6 @@ pub(crate) fn label_text(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn alternatives_are_named() {
-        for (names, want) in [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a or b"), (&["a", "b", "c"], "a, b or c")] {
-            assert_eq!(any_of(names), want);
-        }
-    }
 
     #[test]
     fn labels_are_quoted_where_they_are_not_plain() {

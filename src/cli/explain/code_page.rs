@@ -14,7 +14,7 @@ use crate::{
         style::BOLD,
         suggestion::nearest,
     },
-    engine::{phrase::any_of, reason::Reason},
+    engine::{enumeration::any_of, reason::Reason},
 };
 
 /// The examples of the rules, each below a heading with the code of its rule.

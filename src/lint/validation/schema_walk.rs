@@ -13,7 +13,7 @@ use super::{
     schema::{ObjectType, Schemas, TypeId, ValueType},
 };
 use crate::{
-    engine::{phrase::any_of, reason::Reason},
+    engine::{enumeration::any_of, reason::Reason},
     model::{
         json::{message::shortened, pointer::Pointer},
         nano_value,

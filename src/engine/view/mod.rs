@@ -6,6 +6,7 @@
 //!   Service, slices, node, scheme ─► scheme ─► service_view: what kube-proxy uses of what is left
 //! ```
 
+mod fenced_endpoints;
 mod hints;
 mod merged_endpoints;
 mod node_groups;

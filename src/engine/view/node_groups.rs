@@ -17,6 +17,8 @@ pub(super) struct NodeGroups<'a> {
     pub(super) group_of: Vec<usize>,
     /// The nodes of each group.
     pub(super) members: Vec<Vec<usize>>,
+    /// The groups of nodes with a value of a label.
+    with_value: BTreeMap<(&'a str, &'a str), Vec<usize>>,
     /// The nodes that are the only ones with a value of a label.
     only: BTreeMap<(&'a str, &'a str), usize>,
     places: BTreeMap<&'a str, usize>,
@@ -27,8 +29,10 @@ pub(super) struct NodeGroups<'a> {
 pub(super) struct ServiceClasses {
     /// A node of each class.
     pub(super) examples: Vec<usize>,
-    /// The class of the nodes of each group that are not exceptions; `None` if all of them are.
-    pub(super) of_group: Vec<Option<usize>>,
+    /// The class of the nodes of most groups: those without a value that the Service reads. `None` if there are none.
+    pub(super) of_others: Option<usize>,
+    /// The class of the nodes of the other groups that are not exceptions; `None` if all of them are.
+    pub(super) of_groups: BTreeMap<usize, Option<usize>>,
     /// Nodes of which the Service reads more than of others of their group, and their classes.
     pub(super) exceptions: BTreeMap<usize, usize>,
 }
@@ -57,12 +61,19 @@ impl<'a> NodeGroups<'a> {
                 }
             }
         }
-        let mut groups: BTreeMap<Vec<Option<&str>>, usize> = BTreeMap::new();
+        let mut groups: BTreeMap<Vec<Option<&'a str>>, usize> = BTreeMap::new();
+        let mut groups_with_value: BTreeMap<(&'a str, &'a str), Vec<usize>> = BTreeMap::new();
         let (mut group_of, mut members) = (Vec::with_capacity(nodes.len()), Vec::new());
         for (place, node) in nodes.iter().enumerate() {
             let shared = |key: &&'a str, value: &&str| with_value.get(&(*key, *value)).is_some_and(|n| n.len() > 1);
             let of_node = labels.iter().map(|(key, values)| value(node, key, values).filter(|v| shared(key, v)));
-            let group = *groups.entry(of_node.collect()).or_insert_with(|| {
+            let of_node: Vec<Option<&'a str>> = of_node.collect();
+            let group = *groups.entry(of_node).or_insert_with_key(|of_group| {
+                for (key, value) in labels.keys().zip(of_group) {
+                    if let Some(value) = value {
+                        groups_with_value.entry((*key, *value)).or_default().push(members.len());
+                    }
+                }
                 members.push(Vec::new());
                 members.len() - 1
             });
@@ -72,7 +83,7 @@ impl<'a> NodeGroups<'a> {
         let only = with_value.into_iter().filter(|(_, nodes)| nodes.len() == 1).map(|(pair, nodes)| (pair, nodes[0]));
         let only = only.collect();
         let places = nodes.iter().enumerate().map(|(place, node)| (node.name.as_str(), place)).collect();
-        Self { nodes, group_of, members, only, places }
+        Self { nodes, group_of, members, with_value: groups_with_value, only, places }
     }
 
     /// The place of a node.
@@ -83,14 +94,16 @@ impl<'a> NodeGroups<'a> {
     /// The classes of a Service.
     pub(super) fn classes(&self, reads: &NodeReads<'a>) -> ServiceClasses {
         let mut special: BTreeSet<usize> = reads.names.iter().filter_map(|name| self.place(name)).collect();
+        let mut groups: BTreeSet<usize> = BTreeSet::new();
         for (key, values) in &reads.labels {
             match values {
                 ValuesRead::These(values) => {
                     special.extend(values.iter().filter_map(|value| self.only.get(&(*key, *value))));
+                    groups.extend(values.iter().filter_map(|value| self.with_value.get(&(*key, *value))).flatten());
                 }
                 ValuesRead::All => {
-                    let of_key = self.only.range((*key, "")..).take_while(|((k, _), _)| k == key);
-                    special.extend(of_key.map(|(_, place)| *place));
+                    special.extend(of_key(&self.only, key));
+                    groups.extend(of_key(&self.with_value, key).flatten());
                 }
             }
         }
@@ -102,16 +115,28 @@ impl<'a> NodeGroups<'a> {
                 examples.len() - 1
             })
         };
-        let plain = |members: &Vec<usize>| members.iter().copied().find(|place| !special.contains(place));
-        let of_group = self.members.iter().map(|members| plain(members).map(&mut class)).collect();
+        let plain = |group: usize| self.members[group].iter().copied().find(|place| !special.contains(place));
+        let mut others = (0..self.members.len()).filter(|group| !groups.contains(group));
+        let of_others = others.find_map(plain).map(&mut class);
+        let of_groups = groups.iter().map(|group| (*group, plain(*group).map(&mut class))).collect();
         let exceptions = special.iter().map(|place| (*place, class(*place))).collect();
-        ServiceClasses { examples, of_group, exceptions }
+        ServiceClasses { examples, of_others, of_groups, exceptions }
     }
 }
 
 impl ServiceClasses {
+    /// The class of the nodes of a group that are not exceptions; `None` if all of them are.
+    pub(super) fn of_group(&self, group: usize) -> Option<usize> {
+        self.of_groups.get(&group).copied().unwrap_or(self.of_others)
+    }
+
     /// The class of a node in a group.
     pub(super) fn class_of(&self, node: usize, group: usize) -> Option<usize> {
-        self.exceptions.get(&node).copied().or(self.of_group[group])
+        self.exceptions.get(&node).copied().or_else(|| self.of_group(group))
     }
+}
+
+/// What belongs to any value of a label.
+fn of_key<'m, T>(map: &'m BTreeMap<(&str, &str), T>, key: &'m str) -> impl Iterator<Item = &'m T> {
+    map.range((key, "")..).take_while(move |((k, _), _)| *k == key).map(|(_, of_value)| of_value)
 }

@@ -1,9 +1,6 @@
 //! Every node and every Service: how many endpoints a node uses.
 
-use std::{
-    cmp::{Ordering, Reverse},
-    collections::BTreeMap,
-};
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
     node_groups::NodeGroups,
@@ -35,7 +32,8 @@ pub struct MatrixRow<'a> {
     exceptions: Exceptions,
 }
 
-/// The cells of a node that differ from those of its group: places of columns, in order, and of their uses.
+/// The cells of a node that differ from those of its group, or of a group that differ from those of most groups: places of
+/// columns, in order, and of their uses.
 type Exceptions = Vec<(usize, usize)>;
 
 /// A Service, and how all nodes serve it.
@@ -46,8 +44,10 @@ struct Column<'a> {
     empty: usize,
     /// The different cells, each once.
     uses: Vec<Option<ServiceUse>>,
-    /// For each group of nodes, the place of its cell.
-    of_groups: Vec<usize>,
+    /// The place of the cell of most groups of nodes.
+    of_others: usize,
+    /// For groups with another cell, its place.
+    of_groups: BTreeMap<usize, usize>,
     /// For nodes whose cell differs from that of their group, its place.
     exceptions: BTreeMap<usize, usize>,
 }
@@ -60,7 +60,8 @@ impl<'a> NodeMatrix<'a> {
         let mut columns: Vec<Column<'a>> = Vec::new();
         for (of, reads) in cluster.services.iter().zip(&reads) {
             let classes = groups.classes(reads);
-            let of_class = |place: &usize| cluster.view_from(of, groups.nodes[*place], worst_use);
+            let views = cluster.from_nodes(of);
+            let of_class = |place: &usize| views.view(groups.nodes[*place], worst_use);
             let uses: Vec<Option<ServiceUse>> = classes.examples.iter().map(of_class).collect();
             if uses.iter().any(Option::is_some) {
                 columns.push(Column::of(of.service, &classes, &uses, &groups));
@@ -81,7 +82,7 @@ impl<'a> NodeMatrix<'a> {
     pub fn cell(&self, row: &MatrixRow<'_>, place: usize) -> Option<ServiceUse> {
         let column = &self.columns[place];
         let exception = row.exceptions.binary_search_by_key(&place, |(column, _)| *column);
-        column.uses[exception.map_or_else(|_| column.of_groups[row.group], |found| row.exceptions[found].1)]
+        column.uses[exception.map_or_else(|_| column.of_group(row.group), |found| row.exceptions[found].1)]
     }
 
     /// The cells of a row.
@@ -113,26 +114,42 @@ impl<'a> Column<'a> {
         uses.push(None);
         uses.sort_unstable();
         uses.dedup();
-        let place = |cell: Option<ServiceUse>| uses.binary_search(&cell).unwrap_or_default();
-        let of_group = |class: &Option<usize>| place(class.and_then(|class| of_classes[class]));
-        let of_groups: Vec<usize> = classes.of_group.iter().map(of_group).collect();
-        let mut nodes: Vec<usize> = groups.members.iter().map(Vec::len).collect();
-        let mut empty = 0;
-        let mut exceptions = BTreeMap::new();
+        let (of_groups, exceptions) = (BTreeMap::new(), BTreeMap::new());
+        let mut column = Self { service, empty: 0, uses, of_others: 0, of_groups, exceptions };
+        let of_class = |column: &Self, class: Option<usize>| column.place(class.and_then(|class| of_classes[class]));
+        column.of_others = of_class(&column, classes.of_others);
+        let of_groups = classes.of_groups.iter().map(|(group, class)| (*group, of_class(&column, *class)));
+        column.of_groups = of_groups.filter(|(_, cell)| *cell != column.of_others).collect();
+        let mut exceptional: BTreeMap<usize, usize> = BTreeMap::new();
         for (node, class) in &classes.exceptions {
-            let (group, cell) = (groups.group_of[*node], place(of_classes[*class]));
-            nodes[group] -= 1;
-            empty += usize::from(is_empty(uses[cell]));
-            if of_groups[group] != cell {
-                exceptions.insert(*node, cell);
+            let (group, cell) = (groups.group_of[*node], column.place(of_classes[*class]));
+            *exceptional.entry(group).or_default() += 1;
+            column.empty += usize::from(is_empty(column.uses[cell]));
+            if column.of_group(group) != cell {
+                column.exceptions.insert(*node, cell);
             }
         }
-        empty += of_groups.iter().zip(nodes).filter(|(cell, _)| is_empty(uses[**cell])).map(|(_, n)| n).sum::<usize>();
-        Self { service, empty, uses, of_groups, exceptions }
+        let plain_nodes = |group: &usize| groups.members[*group].len() - exceptional.get(group).copied().unwrap_or(0);
+        let of_empty_groups = column.of_groups.keys().filter(|group| column.is_empty_for(**group));
+        let in_groups: usize = column.of_groups.keys().map(plain_nodes).sum();
+        let others = groups.nodes.len() - classes.exceptions.len() - in_groups;
+        column.empty += of_empty_groups.map(plain_nodes).sum::<usize>();
+        column.empty += if is_empty(column.uses[column.of_others]) { others } else { 0 };
+        column
+    }
+
+    /// The place of a cell.
+    fn place(&self, cell: Option<ServiceUse>) -> usize {
+        self.uses.binary_search(&cell).unwrap_or_default()
+    }
+
+    /// The place of the cell of a group.
+    fn of_group(&self, group: usize) -> usize {
+        self.of_groups.get(&group).copied().unwrap_or(self.of_others)
     }
 
     fn is_empty_for(&self, group: usize) -> bool {
-        is_empty(self.uses[self.of_groups[group]])
+        is_empty(self.uses[self.of_group(group)])
     }
 }
 
@@ -151,37 +168,33 @@ fn rows<'a>(groups: &NodeGroups<'a>, columns: &[Column<'a>]) -> Vec<MatrixRow<'a
     for (place, column) in columns.iter().enumerate() {
         column.exceptions.iter().for_each(|(node, cell)| of_nodes[*node].push((place, *cell)));
     }
-    let first = first_with_equal_cells(groups.members.len(), columns);
+    let mut of_groups: Vec<Exceptions> = groups.members.iter().map(|_| Exceptions::new()).collect();
+    for (place, column) in columns.iter().enumerate() {
+        column.of_groups.iter().for_each(|(group, cell)| of_groups[*group].push((place, *cell)));
+    }
+    let first = first_of_equal(&of_groups);
     let mut by_cells: BTreeMap<(usize, Exceptions), Vec<&'a Node>> = BTreeMap::new();
     for (place, exceptions) in of_nodes.into_iter().enumerate() {
         by_cells.entry((first[groups.group_of[place]], exceptions)).or_default().push(groups.nodes[place]);
     }
-    let empty_of = |group: usize| columns.iter().filter(|column| column.is_empty_for(group)).count();
-    let empty_of_groups: Vec<usize> = (0..groups.members.len()).map(empty_of).collect();
+    let of_others = columns.iter().filter(|column| is_empty(column.uses[column.of_others])).count();
     let row = |((group, exceptions), nodes): ((usize, Exceptions), Vec<&'a Node>)| {
-        let was_empty = exceptions.iter().filter(|(place, _)| columns[*place].is_empty_for(group)).count();
-        let is_now = exceptions.iter().filter(|(place, cell)| is_empty(columns[*place].uses[*cell])).count();
-        MatrixRow { nodes, empty: empty_of_groups[group] + is_now - was_empty, group, exceptions }
+        let differing = of_groups[group].iter().map(|(place, cell)| (*place, columns[*place].of_others, *cell));
+        let of_node = exceptions.iter().map(|(place, cell)| (*place, columns[*place].of_group(group), *cell));
+        let changes: Vec<(usize, usize, usize)> = differing.chain(of_node).collect();
+        let is_empty_cell = |place: usize, cell: usize| is_empty(columns[place].uses[cell]);
+        let before = changes.iter().filter(|(place, before, _)| is_empty_cell(*place, *before)).count();
+        let after = changes.iter().filter(|(place, _, after)| is_empty_cell(*place, *after)).count();
+        let empty = of_others + after - before;
+        MatrixRow { nodes, empty, group, exceptions }
     };
     let mut rows: Vec<MatrixRow<'a>> = by_cells.into_iter().map(row).collect();
     rows.sort_by(|a, b| (Reverse(a.empty), &a.nodes[0].name).cmp(&(Reverse(b.empty), &b.nodes[0].name)));
     rows
 }
 
-/// For each group of nodes, the first one with equal cells.
-fn first_with_equal_cells(groups: usize, columns: &[Column<'_>]) -> Vec<usize> {
-    let compared = |a: usize, b: usize| {
-        let differences = columns.iter().map(|column| column.of_groups[a].cmp(&column.of_groups[b]));
-        differences.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-    };
-    let mut sorted: Vec<usize> = (0..groups).collect();
-    // Stable: of equal groups, the first one stays first.
-    sorted.sort_by(|a, b| compared(*a, *b));
-    let mut first: Vec<usize> = (0..groups).collect();
-    for pair in sorted.windows(2) {
-        if compared(pair[0], pair[1]).is_eq() {
-            first[pair[1]] = first[pair[0]];
-        }
-    }
-    first
+/// For each of these, the place of the first equal one.
+fn first_of_equal(all: &[Exceptions]) -> Vec<usize> {
+    let mut first: BTreeMap<&Exceptions, usize> = BTreeMap::new();
+    all.iter().enumerate().map(|(place, of)| *first.entry(of).or_insert(place)).collect()
 }

@@ -31,6 +31,8 @@ pub struct RemovedEndpoint {
     pub address: Text,
     /// Its node.
     pub node: Option<Text>,
+    /// Whether it is ready.
+    pub ready: bool,
     /// Why.
     pub reason: Reason,
 }
@@ -197,7 +199,8 @@ impl<T: EndpointObject> PrunedObject<T> {
         let removed = &mut self.removed;
         self.object.retain(|place| {
             let Some(reason) = why(place) else { return true };
-            removed.push(RemovedEndpoint { address: place.address.into(), node: place.node.cloned(), reason });
+            let EndpointPlace { address, node, ready } = place;
+            removed.push(RemovedEndpoint { address: address.into(), node: node.cloned(), ready, reason });
             false
         });
         self

@@ -51,6 +51,8 @@ pub struct SeenSlices<'a> {
     pub reasons: BTreeSet<Reason>,
     /// Why kube-proxy does not see the Service at all.
     pub hidden: Option<Reason>,
+    /// How many ready endpoints do not reach kube-proxy, besides those that are removed.
+    pub(super) left_out: usize,
 }
 
 /// An endpoint that does not reach kube-proxy.
@@ -116,7 +118,7 @@ impl<'a> SeenSlices<'a> {
                 let endpoint = by_address.get(removed.address.as_str());
                 UnseenEndpoint {
                     target: endpoint.and_then(|e| target(e)),
-                    is_ready: endpoint.is_some_and(|e| e.ready()),
+                    is_ready: removed.ready,
                     address: removed.address,
                     node: removed.node,
                     reason: removed.reason,

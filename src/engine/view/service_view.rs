@@ -61,7 +61,7 @@ impl<'a> ServiceView<'a> {
             families: Vec::new(),
             findings: Vec::new(),
             is_hidden: seen.hidden.is_some(),
-            unseen: seen.removed.iter().filter(|e| e.is_ready).count(),
+            unseen: seen.left_out + seen.removed.iter().filter(|e| e.is_ready).count(),
         };
         if let Some(reason) = seen.hidden {
             view.report(reason, "kube-proxy of the node does not see the Service".to_owned());

@@ -2,16 +2,13 @@
 
 use super::{
     pruned_object::{EndpointObject, PrunedObject},
-    topology_keys::agree,
+    topology_keys::{WILDCARD, agree},
     viewpoint::Viewpoint,
 };
 use crate::{
     engine::reason::Reason,
     model::{EndpointSlice, Labels, Nodes, Service, Text},
 };
-
-/// All endpoints.
-const WILDCARD: &str = "*";
 
 /// Removes the endpoints that kube-proxy of these releases did not use (upstream: `FilterTopologyEndpoint`): the first key
 /// for which there is a ready endpoint decides; where no key has one, nothing is left. The labels are those of Nodes, with

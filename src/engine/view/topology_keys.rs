@@ -7,8 +7,8 @@ use crate::model::{Labels, Service, Text};
 
 /// The annotation of SuperEdge's application-grid-wrapper: a JSON list of label keys.
 pub const SUPEREDGE_KEYS: &str = "topologyKeys";
-/// In ordered mode: all endpoints.
-const WILDCARD: &str = "*";
+/// In ordered mode, and in the field `topologyKeys`: all endpoints.
+pub(super) const WILDCARD: &str = "*";
 
 /// How several keys are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

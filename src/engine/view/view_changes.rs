@@ -173,7 +173,8 @@ impl<'a> ClassedService<'a> {
     fn of(cluster: &ViewedCluster<'a>, place: usize, reads: &NodeReads<'a>, groups: &NodeGroups<'a>) -> Self {
         let of: &ViewedService<'a> = &cluster.services[place];
         let classes = groups.classes(reads);
-        let uses = |node: &usize| cluster.view_from(of, groups.nodes[*node], PortUse::of_view);
+        let views = cluster.from_nodes(of);
+        let uses = |node: &usize| views.view(groups.nodes[*node], PortUse::of_view);
         Self { service: of.service, uses: classes.examples.iter().map(uses).collect(), classes }
     }
 }
@@ -271,7 +272,7 @@ impl<'a> NodePairs<'a> {
         exceptions: &BTreeSet<usize>,
     ) -> BTreeMap<ClassPair, PairNodes> {
         let mut pairs: BTreeMap<ClassPair, PairNodes> = BTreeMap::new();
-        let of_group = |of: Option<&ClassedService<'a>>, group: usize| of.and_then(|of| of.classes.of_group[group]);
+        let of_group = |of: Option<&ClassedService<'a>>, group: usize| of.and_then(|of| of.classes.of_group(group));
         for (was, is) in self.groups.keys().copied() {
             pairs.entry((of_group(old, was), of_group(new, is))).or_default().groups.push((was, is));
         }

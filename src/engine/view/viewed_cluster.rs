@@ -1,12 +1,16 @@
 //! All that views of a cluster read.
 
 use super::{
+    fenced_endpoints::FencedEndpoints,
     node_reads::NodeReads,
     scheme::{Scheme, UnseenEndpoint},
     service_view::ServiceView,
     viewpoint::Viewpoint,
 };
-use crate::model::{EndpointSlice, Family, Node, Nodes, Service};
+use crate::{
+    engine::reason::Reason,
+    model::{EndpointSlice, Family, Node, Nodes, Service},
+};
 
 /// Services with their slices, the nodes, and whose view is taken.
 #[derive(Clone, Debug)]
@@ -51,18 +55,38 @@ impl<'a> ViewedCluster<'a> {
         see(&ServiceView::of(of.service, &seen, self.family, at), &seen.removed)
     }
 
-    /// Views a Service from a Node.
-    pub(super) fn view_from<T>(
-        &self,
-        of: &ViewedService<'_>,
-        node: &Node,
-        see: impl FnOnce(&ServiceView<'_>) -> T,
-    ) -> T {
-        self.view(of, Viewpoint { name: &node.name, node: Some(node) }, |view, _| see(view))
+    /// A Service as all nodes view it.
+    pub(super) fn from_nodes<'c>(&'c self, of: &'c ViewedService<'a>) -> ViewsFromNodes<'c, 'a> {
+        ViewsFromNodes { cluster: self, of, fenced: FencedEndpoints::of(&self.scheme, of, self.nodes) }
     }
 
     /// What each Service reads of nodes.
     pub(super) fn reads(&self) -> Vec<NodeReads<'a>> {
         self.services.iter().map(|of| NodeReads::of(&self.scheme, of.service, &of.slices, self.nodes)).collect()
+    }
+}
+
+/// The views of a Service from one node after the other. They do not say which endpoints kube-proxy does not see.
+#[derive(Debug)]
+pub(super) struct ViewsFromNodes<'c, 'a> {
+    cluster: &'c ViewedCluster<'a>,
+    of: &'c ViewedService<'a>,
+    fenced: Option<FencedEndpoints<'c>>,
+}
+
+impl ViewsFromNodes<'_, '_> {
+    /// Views the Service from a Node.
+    pub(super) fn view<T>(&self, node: &Node, see: impl FnOnce(&ServiceView<'_>) -> T) -> T {
+        let (cluster, at) = (self.cluster, Viewpoint { name: &node.name, node: Some(node) });
+        let near = self.fenced.as_ref().and_then(|fenced| fenced.near(&node.labels));
+        let Some((near, left_out)) = near else { return cluster.view(self.of, at, |view, _| see(view)) };
+        let near: Vec<&EndpointSlice> = near.iter().collect();
+        let mut seen = cluster.scheme.seen(self.of.service, &near, cluster.nodes, at);
+        if seen.reasons.contains(&Reason::TopologyFallback) {
+            // No key decides: the others count as well.
+            return cluster.view(self.of, at, |view, _| see(view));
+        }
+        seen.left_out = left_out;
+        see(&ServiceView::of(self.of.service, &seen, cluster.family, at))
     }
 }

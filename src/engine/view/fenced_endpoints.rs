@@ -1,0 +1,87 @@
+//! The endpoints of a Service by labels of their nodes.
+//!
+//! A fence of topology keys leaves a node those endpoints that agree with it in a key. They are found by its labels: to look at
+//! all endpoints for each node of a large Service would take a thousand times as long.
+
+use std::collections::BTreeMap;
+
+use super::{
+    pruned_object::EndpointObject,
+    scheme::Scheme,
+    topology_keys::{KeyOrder, TopologyKeys, WILDCARD},
+    viewed_cluster::ViewedService,
+};
+use crate::model::{EndpointSlice, Labels, Nodes, Text};
+
+/// The endpoints behind a fence.
+#[derive(Debug)]
+pub(super) struct FencedEndpoints<'a> {
+    slices: &'a [&'a EndpointSlice],
+    keys: Vec<Text>,
+    /// By key and value of a label of their node, the endpoints: places of slices, and in them.
+    places: BTreeMap<(usize, &'a str), Vec<(usize, usize)>>,
+    ready: usize,
+    /// Whether all endpoints are left where none agrees.
+    falls_back: bool,
+}
+
+impl<'a> FencedEndpoints<'a> {
+    /// The endpoints of a Service; `None` if a node may be left others than those that agree with it in a key.
+    pub(super) fn of(scheme: &Scheme<'_>, of: &'a ViewedService<'_>, nodes: &'a Nodes) -> Option<Self> {
+        let keys = fence(scheme, of)?;
+        let (mut places, mut ready): (BTreeMap<_, Vec<_>>, usize) = (BTreeMap::new(), 0);
+        for (slice, objects) in of.slices.iter().enumerate() {
+            for (place, endpoint) in objects.endpoints.iter().enumerate() {
+                ready += usize::from(endpoint.ready());
+                let Some(node) = endpoint.node_name.as_ref().and_then(|name| nodes.get(name)) else { continue };
+                for (key, name) in keys.iter().enumerate() {
+                    if let Some(value) = node.labels.get(name) {
+                        places.entry((key, value.as_str())).or_default().push((slice, place));
+                    }
+                }
+            }
+        }
+        let falls_back = matches!(scheme, Scheme::SuperEdge { order: KeyOrder::Ordered, .. });
+        Some(Self { slices: &of.slices, keys, places, ready, falls_back })
+    }
+
+    /// What may be left for a node with these labels, and how many ready endpoints are not among it. `None`: what is left
+    /// depends on all endpoints.
+    pub(super) fn near(&self, here: &Labels) -> Option<(Vec<EndpointSlice>, usize)> {
+        let of_key = |(key, name): (usize, &Text)| self.places.get(&(key, here.get(name)?.as_str()));
+        let mut places: Vec<(usize, usize)> =
+            self.keys.iter().enumerate().filter_map(of_key).flatten().copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        let of_slice = |places: &[(usize, usize)]| {
+            let slice = self.slices[places[0].0];
+            let endpoints = places.iter().map(|(_, place)| slice.endpoints[*place].clone()).collect();
+            let EndpointSlice { meta, address_type, ports, .. } = slice;
+            EndpointSlice { meta: meta.clone(), address_type: address_type.clone(), endpoints, ports: ports.clone() }
+        };
+        let near: Vec<EndpointSlice> = places.chunk_by(|a, b| a.0 == b.0).map(of_slice).collect();
+        let ready = near.iter().flat_map(|slice| &slice.endpoints).filter(|endpoint| endpoint.ready()).count();
+        (ready > 0 || !self.falls_back).then(|| (near, self.ready - ready))
+    }
+}
+
+/// The keys of a Service if they are a fence: a node is left no endpoint that agrees with it in none of them.
+fn fence(scheme: &Scheme<'_>, of: &ViewedService<'_>) -> Option<Vec<Text>> {
+    let keys: Vec<Text> = match scheme {
+        Scheme::SuperEdge { substitutes_api_server, .. } => {
+            if *substitutes_api_server && of.slices.iter().any(|slice| slice.is_of_api_server()) {
+                return None;
+            }
+            TopologyKeys::of(of.service).ok()?.iter().cloned().collect()
+        }
+        Scheme::TopologyKeysField if !of.service.external_local => {
+            let keys = &of.service.topology_keys;
+            if keys.iter().any(|key| key == WILDCARD) {
+                return None;
+            }
+            keys.clone()
+        }
+        _ => return None,
+    };
+    (!keys.is_empty()).then_some(keys)
+}

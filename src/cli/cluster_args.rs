@@ -6,7 +6,7 @@ use super::{messages, progress_line::ProgressLine};
 use crate::{
     engine::profile::Minor,
     inventory::Inventory,
-    kube_api::{self, Target},
+    kube_api::{self, ReadCluster, Target},
 };
 
 /// Arguments that choose a cluster.
@@ -35,6 +35,7 @@ impl ClusterArgs {
 pub(super) fn read(
     args: &ClusterArgs,
     namespace: Option<&str>,
+    wants_node_pools: fn(&Inventory) -> bool,
     into: &mut Inventory,
     progress: &ProgressLine,
 ) -> anyhow::Result<Option<Minor>> {
@@ -44,9 +45,13 @@ pub(super) fn read(
         namespace: namespace.map(str::to_owned),
         timeout: std::time::Duration::from_secs(args.request_timeout),
     };
-    let release = kube_api::read(&target, into, |bytes| progress.add(bytes))?;
+    let ReadCluster { release, no_node_pools } =
+        kube_api::read(&target, wants_node_pools, into, |bytes| progress.add(bytes))?;
     if release.is_none() {
         messages::warning(&format!("the cluster's release has no profile; using {}", Minor::default()));
+    }
+    if let Some(why) = no_node_pools {
+        messages::warning(&format!("no NodePools: {why}"));
     }
     Ok(release)
 }

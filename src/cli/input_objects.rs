@@ -120,11 +120,16 @@ impl InputArgs {
     /// Reads all inputs. An input that cannot be read is reported on standard error; if none can be read, that is an
     /// error.
     pub(super) fn read(&self, plugin: bool) -> anyhow::Result<InputObjects> {
+        self.read_with_pools(plugin, |_| false)
+    }
+
+    /// The same, with the pools of nodes of a live cluster if they are wanted.
+    pub(super) fn read_with_pools(&self, plugin: bool, wants: fn(&Inventory) -> bool) -> anyhow::Result<InputObjects> {
         let progress = ProgressLine::start("reading");
         let has_input = plugin || self.cluster.is_given() || !self.files.is_empty();
         let (named, choice) = self.choice.split(has_input);
         let files: Vec<PathBuf> = self.files.iter().cloned().chain(named).collect();
-        self.read_files(&files, choice, has_input, &progress)
+        self.read_files(&files, choice, has_input, wants, &progress)
     }
 
     /// Reads one more file or directory, and all others that are named.
@@ -132,7 +137,7 @@ impl InputArgs {
         let progress = ProgressLine::start("reading");
         let (named, choice) = self.choice.split(true);
         let files: Vec<PathBuf> = self.files.iter().cloned().chain(named).chain([file.to_owned()]).collect();
-        self.read_files(&files, choice, true, &progress)
+        self.read_files(&files, choice, true, |_| false, &progress)
     }
 
     fn read_files(
@@ -140,6 +145,7 @@ impl InputArgs {
         files: &[PathBuf],
         choice: ServiceChoice,
         has_input: bool,
+        wants_node_pools: fn(&Inventory) -> bool,
         progress: &ProgressLine,
     ) -> anyhow::Result<InputObjects> {
         let is_part = !self.complete && !files.is_empty();
@@ -156,7 +162,8 @@ impl InputArgs {
         if files.is_empty() {
             ensure!(has_input, NOTHING_TO_READ);
             let namespace = self.choice.only_namespace();
-            objects.release = cluster_args::read(&self.cluster, namespace, &mut objects.inventory, progress)?;
+            let inventory = &mut objects.inventory;
+            objects.release = cluster_args::read(&self.cluster, namespace, wants_node_pools, inventory, progress)?;
             objects.complete = !objects.inventory.problems.iter().any(is_unread);
             return Ok(objects);
         }

@@ -29,15 +29,33 @@ struct PageMeta {
     next: Option<String>,
 }
 
-/// Reads Services, Pods, Nodes, Endpoints and EndpointSlices into `into`. Returns the release of the cluster, if there
-/// is a profile of it. `progress` gets the number of bytes of each answer.
-pub fn read(target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Result<Option<Minor>, LiveError> {
+/// What is known of a cluster that was read, besides its objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadCluster {
+    /// The release, if there is a profile of it.
+    pub release: Option<Minor>,
+    /// Why there are no pools of nodes, if they were wanted.
+    pub no_node_pools: Option<String>,
+}
+
+/// Reads Services, Pods, Nodes, Endpoints and EndpointSlices into `into`, and pools of nodes if they are wanted, with what
+/// else was read. `progress` gets the number of bytes of each answer.
+pub fn read(
+    target: &Target,
+    wants_node_pools: impl FnOnce(&Inventory) -> bool,
+    into: &mut Inventory,
+    progress: impl Fn(u64),
+) -> Result<ReadCluster, LiveError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LiveError::Runtime)?;
     let done = runtime.block_on(async {
         let client = connect(target).await?;
-        let minor = release(&client, target.timeout).await?;
-        all(&client, target, into, progress).await?;
-        Ok(minor)
+        let release = release(&client, target.timeout).await?;
+        all(&client, target, into, &progress).await?;
+        let no_node_pools = match wants_node_pools(into) {
+            true => node_pools(&client, target, into, &progress).await?,
+            false => None,
+        };
+        Ok(ReadCluster { release, no_node_pools })
     });
     // A name look-up that hangs must not hold the program.
     runtime.shutdown_background();
@@ -45,16 +63,47 @@ pub fn read(target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Re
 }
 
 /// Reads the lists of all resources.
-async fn all(client: &Client, target: &Target, into: &mut Inventory, progress: impl Fn(u64)) -> Result<(), LiveError> {
+async fn all(client: &Client, target: &Target, into: &mut Inventory, progress: &impl Fn(u64)) -> Result<(), LiveError> {
     for resource in Resource::read_by(ResourceReader::Cli) {
-        match list(client, target, resource, Some(PAGE), into.sibling(), &progress).await {
-            Ok(part) => into.merge(part),
-            // The list is older than what the API server remembers: it must be read again, in one piece.
-            Err(LiveError::Request(_, kube::Error::Api(status))) if status.code == 410 => {
-                into.merge(list(client, target, resource, None, into.sibling(), &progress).await?);
-            }
-            Err(error) => return Err(error),
+        whole(client, target, resource, into, progress).await?;
+    }
+    Ok(())
+}
+
+/// Reads the pools of nodes of OpenYurt. Why there are none is no error: a cluster without OpenYurt has no such resource, and an
+/// API server may refuse to list one that it does not have.
+async fn node_pools(
+    client: &Client,
+    target: &Target,
+    into: &mut Inventory,
+    progress: &impl Fn(u64),
+) -> Result<Option<String>, LiveError> {
+    match whole(client, target, Resource::NodePool, into, progress).await {
+        Ok(()) => Ok(None),
+        Err(LiveError::Request(_, kube::Error::Api(status))) if status.code == 404 => {
+            let (resource, group) = (Resource::NodePool.plural(), Resource::NodePool.group());
+            Ok(Some(format!("the cluster has no resource {resource} of {group}")))
         }
+        Err(LiveError::Request(_, kube::Error::Api(status))) if status.code == 403 => Ok(Some(status.message.clone())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads all objects of a resource into `into`, page by page.
+async fn whole(
+    client: &Client,
+    target: &Target,
+    resource: Resource,
+    into: &mut Inventory,
+    progress: &impl Fn(u64),
+) -> Result<(), LiveError> {
+    match list(client, target, resource, Some(PAGE), into.sibling(), progress).await {
+        Ok(part) => into.merge(part),
+        // The list is older than what the API server remembers: it must be read again, in one piece.
+        Err(LiveError::Request(_, kube::Error::Api(status))) if status.code == 410 => {
+            into.merge(list(client, target, resource, None, into.sibling(), progress).await?);
+        }
+        Err(error) => return Err(error),
     }
     Ok(())
 }

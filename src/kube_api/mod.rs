@@ -12,7 +12,7 @@ mod watched_object;
 pub use connect::{LiveError, Target};
 pub(crate) use connect::{config, connect};
 pub(crate) use lease::{LEASE_DURATION, LeaseHolder};
-pub use list::read;
+pub use list::{ReadCluster, read};
 pub use metrics::WatchMetrics;
 pub(crate) use reflector::{WatchEnded, reflect};
 pub(crate) use resource_api::api;

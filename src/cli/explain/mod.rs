@@ -105,7 +105,7 @@ impl ExplainArgs {
             let meant = did_you_mean(&code_page::suggestions(text));
             bail!("no such Service, file or code: {text}; {NOTHING_TO_READ}{meant}");
         }
-        let mut objects = self.input.read(plugin)?;
+        let mut objects = self.input.read_with_pools(plugin, self.scheme.wants_node_pools())?;
         objects.report_refused();
         self.explain(&objects, format)
     }

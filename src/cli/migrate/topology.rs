@@ -22,9 +22,9 @@ use crate::{
         phrase::counted,
         plan::plan,
         state::{Controller, Options, State},
-        view::{KeyOrder, Scheme, ViewChanges, ViewedCluster, ViewedService, planned_slices},
+        view::{KeyOrder, Scheme, ViewChanges, ViewedCluster, ViewedService, YURT_TOPOLOGY, planned_slices},
     },
-    inventory::{Findings, Index, whole},
+    inventory::{Findings, Index, Inventory, whole},
     model::{EndpointSlice, Nodes, Service, Text, names},
 };
 
@@ -80,7 +80,7 @@ command_formats! {
 
 impl TopologyArgs {
     pub(super) fn run(&self, plugin: bool) -> anyhow::Result<Outcome> {
-        let objects = self.input.read(plugin)?;
+        let objects = self.input.read_with_pools(plugin, has_keys_of_openyurt)?;
         let mut index = objects.index();
         objects.choice.apply(&mut index)?;
         let options = Options { compat: self.release.choose(&objects), ..Options::default() };
@@ -362,4 +362,9 @@ fn cells(migration: &ServiceMigration<'_>) -> [Cell; 5] {
         migration.target.as_str().into(),
         Cell::styled(meaning, style),
     ]
+}
+
+/// Whether a Service has topology keys of OpenYurt, which may name pools of nodes.
+fn has_keys_of_openyurt(inventory: &Inventory) -> bool {
+    inventory.services.iter().any(|service| service.meta.annotations.contains_key(YURT_TOPOLOGY))
 }

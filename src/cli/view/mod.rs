@@ -109,7 +109,7 @@ impl ViewArgs {
         if let [before, after] = &self.from.diff[..] {
             return self.compare(&self.input.read_with(before)?, &self.input.read_with(after)?);
         }
-        let objects = self.input.read(plugin)?;
+        let objects = self.input.read_with_pools(plugin, self.scheme.wants_node_pools())?;
         self.view(&objects)
     }
 

@@ -84,6 +84,11 @@ impl SchemeArgs {
         })
     }
 
+    /// Whether the pools of nodes of a live cluster are wanted.
+    pub(in crate::cli) fn wants_node_pools(&self) -> fn(&Inventory) -> bool {
+        if self.scheme == SchemeArg::Openyurt { |_| true } else { |_| false }
+    }
+
     pub(in crate::cli) fn name(&self) -> SchemeArg {
         self.scheme
     }

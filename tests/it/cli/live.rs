@@ -178,3 +178,59 @@ fn refusals_of_the_cluster_are_reported() {
     let (ran, _) = against(shop, &["plan", "--context", "here", "-f", "x.json"]);
     assert_eq!((ran.code, ran.err.as_str()), (2, "error: -f cannot be combined with --context or --kubeconfig\n"));
 }
+
+/// A Service with a key of OpenYurt, and two nodes; `pools` is the answer to a list of pools.
+fn yurt(path: &str, pools: Answer) -> Answer {
+    let items = match path.split('?').next().unwrap_or_default() {
+        "/version" => return shop(path),
+        "/apis/apps.openyurt.io/v1beta1/nodepools" => return pools,
+        "/api/v1/services" => json!([{ "metadata": { "name": "web", "namespace": "shop",
+            "annotations": { "openyurt.io/topologyKeys": "openyurt.io/nodepool" } },
+            "spec": { "clusterIP": "10.96.0.7", "ports": [{ "port": 80 }] } }]),
+        "/api/v1/nodes" => json!([{ "metadata": { "name": "a" } }, { "metadata": { "name": "b" } }]),
+        "/apis/discovery.k8s.io/v1/endpointslices" => json!([{ "metadata": { "name": "web-1", "namespace": "shop",
+            "labels": { "kubernetes.io/service-name": "web" } }, "addressType": "IPv4",
+            "ports": [{ "name": "", "port": 80, "protocol": "TCP" }],
+            "endpoints": [{ "addresses": ["10.0.0.1"], "nodeName": "a" }, { "addresses": ["10.0.0.2"], "nodeName": "b" }] }]),
+        _ => json!([]),
+    };
+    let kind = match path.split('?').next().and_then(|path| path.rsplit('/').next()).unwrap_or_default() {
+        "endpointslices" => ("discovery.k8s.io/v1", "EndpointSliceList"),
+        "services" => ("v1", "ServiceList"),
+        "nodes" => ("v1", "NodeList"),
+        "pods" => ("v1", "PodList"),
+        _ => ("v1", "EndpointsList"),
+    };
+    (200, json!({ "apiVersion": kind.0, "kind": kind.1, "metadata": {}, "items": items }))
+}
+
+#[test]
+fn pools_of_openyurt_are_read_where_they_count() {
+    const LIST: &str = "GET /apis/apps.openyurt.io/v1beta1/nodepools?limit=500";
+    let pool = |nodes: &[&str]| json!({ "metadata": { "name": "p" }, "status": { "nodes": nodes } });
+    let pools = json!({ "apiVersion": "apps.openyurt.io/v1beta1", "kind": "NodePoolList", "metadata": {},
+        "items": [pool(&["a"])] });
+    let view = ["view", "--context", "here", "--node", "a", "-o", "json", "--scheme"];
+    let missing = "warning: no NodePools: the cluster has no resource nodepools of apps.openyurt.io\n";
+    for (args, answer, err, is_asked, endpoints) in [
+        ([&view[..], &["openyurt"]].concat(), (200, pools.clone()), "", true, Some(1)),
+        ([&view[..], &["openyurt"]].concat(), status(404, "not found"), missing, true, Some(2)),
+        (
+            [&view[..], &["openyurt"]].concat(),
+            status(403, "no pools for u"),
+            "warning: no NodePools: no pools for u\n",
+            true,
+            Some(2),
+        ),
+        ([&view[..], &["kube-proxy"]].concat(), status(404, "not found"), "", false, Some(2)),
+        (vec!["migrate", "topology", "--context", "here"], status(404, "not found"), missing, true, None),
+        (vec!["plan", "--context", "here"], status(404, "not found"), "", false, None),
+    ] {
+        let (ran, requests) = against(move |path| yurt(path, answer.clone()), &args);
+        assert_eq!((ran.err.as_str(), requests.iter().any(|request| request == LIST)), (err, is_asked), "{args:?}");
+        if let Some(endpoints) = endpoints {
+            let used = ran.out.matches("\"cluster\":true").count();
+            assert_eq!(used, endpoints, "{args:?}: {}", ran.out);
+        }
+    }
+}

@@ -123,8 +123,9 @@ impl EdgeCache {
             let mut state = self.write();
             let NodeChanges { held, served } = change(&mut state.node);
             // Before clients see it: after a restart without the API server, no object is older than they have seen it.
-            if let Some(journal) = &mut state.journal {
-                journal.append(&held);
+            let CacheState { node, journal, .. } = &mut *state;
+            if let Some(journal) = journal {
+                journal.append(&node.records_of(&held));
             }
             state.apply(served);
             state.versions.current()

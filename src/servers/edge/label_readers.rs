@@ -35,20 +35,20 @@ impl LabelReaders {
     }
 
     /// The Services that depend on any label.
-    pub(super) fn all(&self) -> BTreeSet<ObjectName> {
-        self.by_service.keys().cloned().collect()
+    pub(super) fn all(&self) -> BTreeSet<&ObjectName> {
+        self.by_service.keys().collect()
     }
 
     /// The Services that depend on this label.
-    pub(super) fn of(&self, label: &str) -> BTreeSet<ObjectName> {
-        self.by_label.get(label).cloned().unwrap_or_default()
+    pub(super) fn of(&self, label: &str) -> impl Iterator<Item = &ObjectName> {
+        self.by_label.get(label).into_iter().flatten()
     }
 
     /// The Services that depend on a label in which two states of a node differ.
-    pub(super) fn of_difference(&self, before: &Labels, after: &Labels) -> BTreeSet<ObjectName> {
+    pub(super) fn of_difference(&self, before: &Labels, after: &Labels) -> BTreeSet<&ObjectName> {
         let differing = |label: &Text| before.get(label) != after.get(label);
         let keys: BTreeSet<&Text> = before.iter().chain(after.iter()).map(|(key, _)| key).collect();
         let readers = keys.into_iter().filter(|key| differing(key)).filter_map(|key| self.by_label.get(key));
-        readers.flatten().cloned().collect()
+        readers.flatten().collect()
     }
 }

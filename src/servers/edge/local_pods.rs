@@ -6,45 +6,26 @@ use anyhow::Context;
 use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::time::sleep;
 
 use super::{
     edge_cache::EdgeCache,
-    polled_source::{POLL, PolledReader, PolledSource, PolledText},
+    polled_source::{self, PolledSource, PolledText},
 };
 use crate::model::Pod;
 
 /// Reads the pods again and again, forever. If they cannot be read, the last ones count: pods go on without their kubelet.
 pub(super) async fn follow(source: PolledSource, cache: Arc<EdgeCache>) {
-    let (mut reader, mut last, mut is_failing) = (PolledReader::new(source), Bytes::new(), false);
-    loop {
-        match reader.read().await {
-            Ok(PolledText { text, .. }) => {
-                if is_failing || text != last {
-                    tracing::debug!(bytes = text.len(), "read the pods of the node");
-                }
-                is_failing = false;
-                if text != last {
-                    match pods(&text) {
-                        Ok(pods) => {
-                            cache.set_local_pods(pods);
-                            last = text;
-                        }
-                        Err(error) => tracing::warn!(error = format!("{error:#}"), "the pods of the node"),
-                    }
-                }
-            }
-            Err(error) => {
-                if !std::mem::replace(&mut is_failing, true) {
-                    tracing::warn!(
-                        error = format!("{error:#}"),
-                        "the pods of the node cannot be read: the last ones count"
-                    );
-                }
-            }
+    let mut last = Bytes::new();
+    polled_source::follow(source, "the pods of the node cannot be read: the last ones count", move |read| {
+        let PolledText { text, .. } = read?;
+        if text != last {
+            tracing::debug!(bytes = text.len(), "read the pods of the node");
+            cache.set_local_pods(pods(&text)?);
+            last = text;
         }
-        sleep(POLL).await;
-    }
+        Ok(())
+    })
+    .await;
 }
 
 /// The pods of a list. One that cannot be read is left out: it would hide all others.

@@ -6,11 +6,11 @@ use std::{
 };
 
 use anyhow::Context;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::{
     edge_cache::EdgeCache,
-    polled_source::{POLL, PolledReader, PolledSource, PolledText},
+    polled_source::{self, PolledSource, PolledText},
     scheme::NodeHealth,
 };
 
@@ -62,19 +62,10 @@ impl HealthRecord {
 /// Reads the health of nodes again and again, forever.
 pub(super) async fn follow(options: NodeHealthOptions, cache: Arc<EdgeCache>) {
     let NodeHealthOptions { source, ttl } = options;
-    let (mut reader, mut record, mut is_failing) = (PolledReader::new(source), HealthRecord::default(), false);
-    let mut served: Option<NodeHealth> = None;
-    loop {
-        let read = reader.read().await;
+    let (mut record, mut served) = (HealthRecord::default(), None);
+    polled_source::follow(source, "the health of nodes cannot be read", move |read| {
         let now = Instant::now();
-        match read.and_then(|read| record.take(read, now)) {
-            Ok(()) => is_failing = false,
-            Err(error) => {
-                if !std::mem::replace(&mut is_failing, true) {
-                    tracing::warn!(error = format!("{error:#}"), "the health of nodes cannot be read");
-                }
-            }
-        }
+        let taken = read.and_then(|read| record.take(read, now));
         let current = record.current(now, ttl).cloned();
         if current != served {
             if current.is_none() {
@@ -83,8 +74,9 @@ pub(super) async fn follow(options: NodeHealthOptions, cache: Arc<EdgeCache>) {
             served.clone_from(&current);
             cache.set_node_health(current);
         }
-        sleep(POLL).await;
-    }
+        taken
+    })
+    .await;
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::{
     scheme::{EdgeScheme, NodeHealth, Surroundings},
     served_object::ServedObject,
     state_record::StateRecord,
-    upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},
+    upstream_event::{HeldChange, HeldPart, UpstreamEvent, UpstreamObject},
 };
 use crate::{
     engine::{membership, view::KeyOrder},
@@ -33,8 +33,8 @@ pub(super) struct ServedChange {
 /// What an event changes.
 #[derive(Debug, Default)]
 pub(super) struct NodeChanges {
-    /// What is held from now on, as records from which the same state is built again.
-    pub(super) held: Vec<StateRecord>,
+    /// What is held differently from now on.
+    pub(super) held: Vec<HeldChange>,
     /// What clients see from now on.
     pub(super) served: Vec<ServedChange>,
 }
@@ -64,7 +64,7 @@ struct Affected {
     /// Objects that are decided about by themselves.
     objects: BTreeSet<(Resource, ObjectName)>,
     /// What is held differently.
-    held: Vec<StateRecord>,
+    held: Vec<HeldChange>,
 }
 
 impl Affected {
@@ -122,7 +122,7 @@ impl NodeState {
                     self.put(object, &mut affected);
                 }
                 if self.awaited.remove(&resource) {
-                    affected.held.push(StateRecord::Listed(resource));
+                    affected.held.push(HeldChange::Listed(resource));
                     is_first_state = self.awaited.is_empty();
                 }
             }
@@ -192,27 +192,31 @@ impl NodeState {
 
     /// All that is held, as records from which the same state is built again.
     pub(super) fn records(&self) -> Vec<StateRecord> {
-        let own = self.objects.get(&Resource::Node).and_then(|nodes| nodes.values().next());
-        let cluster_scoped = |name: &Text| ObjectName::new(Text::default(), name.clone());
-        let pools = self.around.pools.values().map(|pool| {
-            let held = HeldPart::Pool(Box::new(pool.clone()));
-            UpstreamObject { resource: Resource::NodePool, name: cluster_scoped(&pool.name), held }
-        });
-        let nodes = self.around.nodes.iter().map(|node| {
-            let own = own.filter(|_| node.name == self.around.node).cloned();
-            let held = HeldPart::Node(Box::new(node.clone()), own);
-            UpstreamObject { resource: Resource::Node, name: cluster_scoped(&node.name), held }
-        });
-        let rest = self.objects.iter().filter(|(resource, _)| **resource != Resource::Node);
-        let texts = rest.flat_map(|(resource, objects)| {
-            objects.iter().map(|(name, raw)| UpstreamObject {
-                resource: *resource,
-                name: name.clone(),
-                held: HeldPart::Text(raw.clone()),
-            })
-        });
+        let objects = Self::watched(self.scheme)
+            .flat_map(|resource| self.names(resource).filter_map(move |name| self.held(resource, &name)));
         let listed = Self::watched(self.scheme).filter(|resource| !self.awaited.contains(resource));
-        pools.chain(nodes).chain(texts).map(StateRecord::Put).chain(listed.map(StateRecord::Listed)).collect()
+        objects.map(StateRecord::Put).chain(listed.map(StateRecord::Listed)).collect()
+    }
+
+    /// The records of changes that were returned last.
+    pub(super) fn records_of(&self, changes: &[HeldChange]) -> Vec<StateRecord> {
+        let record = |change: &HeldChange| match change {
+            HeldChange::Put(resource, name) => self.held(*resource, name).map(StateRecord::Put),
+            HeldChange::Delete(resource, name) => Some(StateRecord::Delete(*resource, name.clone())),
+            HeldChange::Listed(resource) => Some(StateRecord::Listed(*resource)),
+        };
+        changes.iter().filter_map(record).collect()
+    }
+
+    /// An object, as far as it is held.
+    fn held(&self, resource: Resource, name: &ObjectName) -> Option<UpstreamObject> {
+        let text = self.objects.get(&resource).and_then(|objects| objects.get(name)).cloned();
+        let held = match resource {
+            Resource::NodePool => HeldPart::Pool(Box::new(self.around.pools.get(&name.name)?.clone())),
+            Resource::Node => HeldPart::Node(Box::new(self.around.nodes.get(&name.name)?.clone()), text),
+            _ => HeldPart::Text(text?),
+        };
+        Some(UpstreamObject { resource, name: name.clone(), held })
     }
 
     /// The names of all objects of a resource that are held.
@@ -236,37 +240,33 @@ impl NodeState {
         object
     }
 
+    /// Holds an object.
     fn put(&mut self, object: UpstreamObject, affected: &mut Affected) {
-        let record = StateRecord::Put(object.clone());
-        if self.hold(object, affected) {
-            affected.held.push(record);
-        }
-    }
-
-    /// Holds an object; whether it is another one than before.
-    fn hold(&mut self, object: UpstreamObject, affected: &mut Affected) -> bool {
         let UpstreamObject { resource, name, held } = object;
-        match held {
+        let is_changed = match held {
             HeldPart::Pool(pool) => {
-                let before = self.around.pools.insert(pool.name.clone(), *pool);
-                let is_changed = before.as_ref() != self.around.pools.get(&name.name);
+                let is_changed = self.around.pools.get(&pool.name) != Some(&pool);
                 if is_changed {
+                    self.around.pools.insert(pool.name.clone(), *pool);
                     self.pool_changed(&name.name, affected);
                 }
                 is_changed
             }
             HeldPart::Node(node, raw) => {
                 let is_text_changed = raw.is_some_and(|raw| self.store(resource, &name, raw, affected));
-                let before = self.around.nodes.get(&node.name).map(|node| node.labels.clone());
-                let is_changed = before.as_ref() != Some(&node.labels);
+                let before = self.around.nodes.get(&node.name).map(|node| &node.labels);
+                let is_changed = before != Some(&node.labels);
                 if is_changed {
-                    let (of_node, after) = (node.name.clone(), node.labels.clone());
+                    let (before, after) = (before.cloned(), node.labels.clone());
                     self.around.nodes.insert(*node);
-                    self.node_changed(&of_node, before.as_ref(), Some(&after), affected);
+                    self.node_changed(&name.name, before.as_ref(), Some(&after), affected);
                 }
                 is_changed || is_text_changed
             }
             HeldPart::Text(raw) => self.store(resource, &name, raw, affected),
+        };
+        if is_changed {
+            affected.held.push(HeldChange::Put(resource, name));
         }
     }
 
@@ -290,7 +290,7 @@ impl NodeState {
             _ => self.forget(resource, name, affected),
         };
         if was_held {
-            affected.held.push(StateRecord::Delete(resource, name.clone()));
+            affected.held.push(HeldChange::Delete(resource, name.clone()));
         }
     }
 
@@ -352,20 +352,21 @@ impl NodeState {
         }
         let is_own = *node == self.around.node;
         let none = Labels::default();
-        let readers = if is_own && (before.is_none() || after.is_none()) {
+        let readers: BTreeSet<&ObjectName> = if is_own && (before.is_none() || after.is_none()) {
             self.readers.all()
         } else if is_own || self.scheme.reads_other_nodes() {
             self.readers.of_difference(before.unwrap_or(&none), after.unwrap_or(&none))
         } else {
             return;
         };
-        affected.services.extend(readers.into_iter().filter(|service| is_own || self.has_endpoint_on(service, node)));
+        let readers = readers.into_iter().filter(|service| is_own || self.has_endpoint_on(service, node));
+        affected.services.extend(readers.cloned());
     }
 
     /// The nodes of a pool change.
     fn pool_changed(&self, pool: &Text, affected: &mut Affected) {
         if self.around.pool() == Some(pool) {
-            affected.services.extend(self.readers.of(crate::engine::view::POOL_OF_NODE));
+            affected.services.extend(self.readers.of(crate::engine::view::POOL_OF_NODE).cloned());
         }
     }
 

@@ -18,12 +18,12 @@ use kube::{
         NamedContext,
     },
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::runtime::files::FileSet;
 
 /// How often it is read.
-pub(super) const POLL: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(500);
 /// Longest time until a server has answered.
 const ANSWER: Duration = Duration::from_secs(5);
 /// Largest text: a kubelet runs 110 pods, of some kilobytes each, unless it is configured for more.
@@ -68,19 +68,49 @@ pub(super) struct PolledText {
     pub(super) written: Option<SystemTime>,
 }
 
+/// Reads a text again and again, forever, and calls `take` with it, or with why it cannot be read. Of failures in a row, only the
+/// first is logged, as `failure`.
+pub(super) async fn follow(
+    source: PolledSource,
+    failure: &'static str,
+    mut take: impl FnMut(anyhow::Result<PolledText>) -> anyhow::Result<()>,
+) {
+    let (mut reader, mut failures) = (PolledReader::new(source), RepeatedFailure::default());
+    loop {
+        let taken = take(reader.read().await);
+        if failures.begins(taken.is_err())
+            && let Err(error) = taken
+        {
+            tracing::warn!(error = format!("{error:#}"), "{failure}");
+        }
+        sleep(POLL).await;
+    }
+}
+
+/// Whether the last attempt failed.
+#[derive(Debug, Default)]
+struct RepeatedFailure(bool);
+
+impl RepeatedFailure {
+    /// Whether this failure is the first one since a success.
+    fn begins(&mut self, is_failure: bool) -> bool {
+        !std::mem::replace(&mut self.0, is_failure) && is_failure
+    }
+}
+
 /// Reads a text.
-pub(super) struct PolledReader {
+struct PolledReader {
     source: PolledSource,
     client: Option<Client>,
 }
 
 impl PolledReader {
-    pub(super) fn new(source: PolledSource) -> Self {
+    fn new(source: PolledSource) -> Self {
         Self { source, client: None }
     }
 
     /// Reads it. After an error, certificates and tokens are read again.
-    pub(super) async fn read(&mut self) -> anyhow::Result<PolledText> {
+    async fn read(&mut self) -> anyhow::Result<PolledText> {
         let read = self.try_read().await;
         if read.is_err() {
             self.client = None;
@@ -148,5 +178,47 @@ impl PolledUrl {
         };
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
         Ok(Client::try_from(config)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::mpsc};
+
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[test]
+    fn the_first_of_several_failures_is_reported() {
+        let mut failures = RepeatedFailure::default();
+        let reported = [true, true, false, true, true, false, false].map(|is_failure| failures.begins(is_failure));
+        assert_eq!(reported, [true, false, false, true, false, false, false]);
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "it is about a file")]
+    async fn a_source_is_read_again_also_after_a_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pods.json");
+        let (seen, reads) = mpsc::channel();
+        let take = move |read: anyhow::Result<PolledText>| {
+            seen.send(read.as_ref().map(|read| read.text.clone()).ok())?;
+            read.map(|_| ())
+        };
+        tokio::spawn(follow(PolledSource::File(path.clone()), "a test", take));
+        let next = async || loop {
+            tokio::task::yield_now().await;
+            if let Ok(read) = reads.try_recv() {
+                return read;
+            }
+        };
+        assert_eq!(next().await, None);
+        tokio::time::pause();
+        for text in ["a", "b"] {
+            fs::write(&path, text).unwrap();
+            advance(POLL * 2).await;
+            assert_eq!(next().await.as_deref(), Some(text.as_bytes()));
+        }
     }
 }

@@ -36,6 +36,14 @@ pub(super) enum HeldPart {
     Pool(Box<NodePool>),
 }
 
+/// A change of what is held. Only a journal needs its record, which `NodeState` makes.
+#[derive(Debug)]
+pub(super) enum HeldChange {
+    Put(Resource, ObjectName),
+    Delete(Resource, ObjectName),
+    Listed(Resource),
+}
+
 impl UpstreamObject {
     /// The text from which [`UpstreamObject::read`] reads the same.
     pub(super) fn text(&self) -> Cow<'_, str> {

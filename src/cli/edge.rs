@@ -13,7 +13,7 @@ use clap::Args;
 use super::{
     outcome::Outcome,
     scheme_arg::SchemeArg,
-    serve::{LogFormatArg, ServeOptions, address},
+    serve::{LogFormatArg, ServeOptions, address, file_mode, listen_address},
     view::TopologyModeArg,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
         allowed_hosts::AllowedHosts,
         clock::Clock,
         freed_memory::return_freed_memory,
-        net::{Health, Server, ServerOptions, Socket, signals},
+        net::{BoundSocket, Health, ListenAddress, Server, ServerOptions, Socket, UnixSocket, signals},
         telemetry::logs,
     },
     servers::edge::{self, EdgeOptions, EdgeScheme, EdgeTls, NodeHealthOptions, PolledSource, PolledTrust, PolledUrl},
@@ -51,9 +51,12 @@ pub(crate) struct EdgeArgs {
     /// How long the health of nodes counts after it was written last, in seconds. A file must be written again before
     #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "node_health", value_parser = clap::value_parser!(u32).range(1..))]
     node_health_ttl: u32,
-    /// Address of the proxy: a loopback address, unless it serves TLS
-    #[arg(long, value_name = "ADDRESS", default_value_t = EdgeOptions::LISTEN, value_parser = address)]
-    listen: SocketAddr,
+    /// Address of the proxy: a loopback address, unless it serves TLS; or `unix:PATH`, a Unix socket
+    #[arg(long, value_name = "ADDRESS", default_value_t = EdgeOptions::LISTEN.into(), value_parser = listen_address)]
+    listen: ListenAddress,
+    /// Mode of the Unix socket: who may connect. Clients need credentials all the same [default: 0600]
+    #[arg(long, value_name = "MODE", value_parser = file_mode)]
+    socket_mode: Option<u32>,
     /// Certificate of the proxy in PEM. Read again when it changes. Clients with a kubeconfig need TLS: to a server of plain
     /// HTTP, they send no token
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
@@ -61,6 +64,10 @@ pub(crate) struct EdgeArgs {
     /// Key of that certificate in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     tls_private_key_file: Option<PathBuf>,
+    /// CAs in PEM of clients that have a certificate instead of a token: CN is the user, and each O a group. Read again when it
+    /// changes. The proxy needs the permission to create subjectaccessreviews
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    client_ca_file: Option<PathBuf>,
     /// Serve health and metrics, and nothing else, on this address as well
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     admin_listen: Option<SocketAddr>,
@@ -130,7 +137,10 @@ impl EdgeArgs {
     }
 
     fn check(&self) -> anyhow::Result<()> {
-        if self.tls_cert_file.is_none() && !self.listen.ip().to_canonical().is_loopback() {
+        if self.socket_mode.is_some() && !matches!(self.listen, ListenAddress::Unix(_)) {
+            bail!("--socket-mode: {} is not a Unix socket", self.listen);
+        }
+        if self.tls_cert_file.is_none() && !self.listen.is_local() {
             bail!(
                 "{} is not a loopback address: tokens of clients would cross the network in plain text; give the proxy a \
                  certificate with --tls-cert-file",
@@ -142,9 +152,13 @@ impl EdgeArgs {
 
     async fn serve(&self) -> anyhow::Result<()> {
         let signals = signals()?;
-        let socket = Socket::bind(self.listen)?;
+        let socket = self.bind().await?;
         let options = ServerOptions { max_connections: EdgeOptions::MAX_CONNECTIONS, ..ServerOptions::default() };
-        let hosts = AllowedHosts::of_listener(socket.address(), &options.allowed_hosts);
+        // No web page leads to a Unix socket: there, requests may name any host.
+        let hosts = match socket.address() {
+            ListenAddress::Tcp(address) => AllowedHosts::of_listener(address, &options.allowed_hosts),
+            ListenAddress::Unix(_) => None,
+        };
         let health = Health::default();
         let part = edge::part(&self.options()?, hosts, &Clock::system(), &health).await?;
         let mut server = Server::new(options, health);
@@ -154,6 +168,16 @@ impl EdgeArgs {
         }
         tokio::spawn(return_freed_memory());
         server.run(signals).await
+    }
+
+    /// Binds the address of the proxy.
+    async fn bind(&self) -> anyhow::Result<BoundSocket> {
+        Ok(match &self.listen {
+            ListenAddress::Tcp(address) => Socket::bind(*address)?.into(),
+            ListenAddress::Unix(path) => {
+                UnixSocket::bind(path, self.socket_mode.unwrap_or(UnixSocket::MODE)).await?.into()
+            }
+        })
     }
 
     /// Where the pods of the node are.
@@ -185,7 +209,7 @@ impl EdgeArgs {
             scheme: self.scheme.into(),
             context: self.context.clone(),
             kubeconfig: self.kubeconfig.clone(),
-            tls: files.map(|(certificate, key)| EdgeTls { certificate, key }),
+            tls: files.map(|(certificate, key)| EdgeTls { certificate, key, client_ca: self.client_ca_file.clone() }),
             state_file: self.state_file.clone(),
             local_pods: self.local_pods()?,
             node_health: self.node_health()?,
@@ -259,11 +283,49 @@ mod tests {
             ("0.0.0.0:51006", false, false),
             ("169.254.20.11:51006", false, false),
             ("169.254.20.11:51006", true, true),
+            ("unix:/run/roster/edge.sock", false, true),
         ] {
             let args = ["edge", "--node", "n", "--listen", listen];
             let args = args.into_iter().chain(TLS.into_iter().filter(|_| is_tls));
             let edge = Program::try_parse_from(args).map(|program| program.edge).unwrap();
             assert_eq!(edge.check().is_ok(), want, "{listen}");
+        }
+    }
+    #[test]
+    fn a15_c1_c2_c4_wrong_options_are_errors() {
+        for args in [
+            &["--node", ""][..],
+            &[],
+            &["--node", "n", "--listen", "localhost:51006"],
+            &["--node", "n", "--node-health", "health.json", "--node-health-ttl", "0"],
+            &["--node", "n", "--node-health", "health.json", "--node-health-ttl", "soon"],
+            &["--node", "n", "--client-ca-file", "ca.crt"],
+            &["--node", "n", "--unknown"],
+        ] {
+            assert!(Program::try_parse_from(["edge"].iter().chain(args)).is_err(), "{args:?}");
+        }
+    }
+
+    #[test]
+    fn a_unix_socket_has_a_path_and_a_mode() {
+        const TCP: &str = "127.0.0.1:51006";
+        for (listen, mode, want) in [
+            (TCP, None, Some((TCP, None))),
+            ("unix:/run/edge.sock", None, Some(("unix:/run/edge.sock", None))),
+            ("unix:edge.sock", Some("0660"), Some(("unix:edge.sock", Some(0o660)))),
+            ("unix:/run/edge.sock", Some("666"), Some(("unix:/run/edge.sock", Some(0o666)))),
+            ("unix:/run/edge.sock", Some("4755"), None),
+            ("unix:/run/edge.sock", Some("rw"), None),
+            (TCP, Some("0660"), None),
+            ("unix:", None, None),
+            ("/run/edge.sock", None, None),
+        ] {
+            let args = ["edge", "--node", "n", "--listen", listen];
+            let mode_args = mode.into_iter().flat_map(|mode| ["--socket-mode", mode]);
+            let parsed = Program::try_parse_from(args.into_iter().chain(mode_args)).map(|program| program.edge);
+            let edge = parsed.ok().filter(|edge| edge.check().is_ok());
+            let read = edge.as_ref().map(|edge| (edge.listen.to_string(), edge.socket_mode));
+            assert_eq!(read, want.map(|(listen, mode)| (listen.to_owned(), mode)), "{listen} {mode:?}");
         }
     }
 }

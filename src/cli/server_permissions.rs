@@ -7,5 +7,9 @@ use crate::{
 
 /// The permissions of the webhook, and of the node proxy with SuperEdge's scheme.
 pub fn server_permissions() -> ServerPermissions {
-    ServerPermissions { webhook: webhook::permissions(), edge: edge::permissions(edge::EdgeScheme::SuperEdge) }
+    ServerPermissions {
+        webhook: webhook::permissions(),
+        edge: edge::permissions(edge::EdgeScheme::SuperEdge),
+        edge_with_client_certificates: edge::permissions_with_client_certificates(),
+    }
 }

@@ -29,6 +29,12 @@ impl ServiceAccount {
         [account].into_iter().chain(role).collect()
     }
 
+    /// Another role of the account in the whole cluster.
+    pub(super) fn another_role(&self, name: &str, permissions: &[Permission]) -> [Value; 2] {
+        let meta = json!({ "name": name, "labels": (self.labels)() });
+        self.bound_role("Cluster", &meta, &rules(permissions, false))
+    }
+
     /// A role and its binding. `scope` is what their kinds begin with.
     fn bound_role(&self, scope: &str, meta: &Value, rules: &[Value]) -> [Value; 2] {
         let kind = format!("{scope}Role");
@@ -37,7 +43,7 @@ impl ServiceAccount {
             "apiVersion": version,
             "kind": format!("{kind}Binding"),
             "metadata": meta,
-            "roleRef": { "apiGroup": GROUP, "kind": kind, "name": self.name },
+            "roleRef": { "apiGroup": GROUP, "kind": kind, "name": meta["name"] },
             "subjects": [self.subject()],
         });
         [json!({ "apiVersion": version, "kind": kind, "metadata": meta, "rules": rules }), binding]

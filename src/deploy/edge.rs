@@ -14,6 +14,8 @@ use crate::model::permission::Permission;
 const EDGE: &str = "roster-edge";
 /// The Secret with the certificate of the proxies, for 127.0.0.1.
 const TLS: &str = "roster-edge-tls";
+/// The `ConfigMap` with the CA of clients that have certificates.
+const CLIENT_CA: &str = "roster-edge-client-ca";
 /// Ports of the host, on loopback only.
 const PORT: u16 = 51006;
 const ADMIN_PORT: u16 = 51007;
@@ -39,6 +41,31 @@ pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
         ManifestFile::new("edge/rbac.yaml", rbac),
         ManifestFile::new("edge/daemonset.yaml", vec![daemon_set()]),
         ManifestFile::new("edge/kustomization.yaml", vec![kustomization]),
+    ]
+}
+
+/// The overlay for clients with certificates, about which the proxy asks the API server as itself.
+pub(super) fn client_certificates(permissions: &[Permission]) -> Vec<ManifestFile> {
+    const FOLDER: &str = "/etc/roster-clients";
+    let name = format!("{EDGE}-client-certificates");
+    let operations = json!([
+        { "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": format!("--client-ca-file={FOLDER}/ca.crt") },
+        { "op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-",
+          "value": { "name": "client-ca", "mountPath": FOLDER, "readOnly": true } },
+        { "op": "add", "path": "/spec/template/spec/volumes/-",
+          "value": { "name": "client-ca", "configMap": { "name": CLIENT_CA } } },
+    ]);
+    let kustomization = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": ["../../edge", "rbac.yaml"],
+        "patches": [{ "target": { "kind": "DaemonSet", "name": EDGE }, "patch": operations.to_string() }],
+    });
+    let account = ServiceAccount { name: EDGE, namespace: EDGE, labels };
+    let role = account.another_role(&name, permissions);
+    vec![
+        ManifestFile::new("overlays/edge-client-certificates/rbac.yaml", role.to_vec()),
+        ManifestFile::new("overlays/edge-client-certificates/kustomization.yaml", vec![kustomization]),
     ]
 }
 
@@ -127,4 +154,22 @@ fn container() -> Value {
             { "name": "state", "mountPath": "/var/lib/roster" },
         ],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a15_s4_the_proxy_has_no_privileges() {
+        let spec = pod();
+        let container = &spec["containers"][0];
+        let of_pod = &spec["securityContext"];
+        assert_eq!((&of_pod["runAsNonRoot"], &of_pod["runAsUser"]), (&json!(true), &json!(65532)));
+        let want = json!({ "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] }, "readOnlyRootFilesystem": true });
+        assert_eq!(container["securityContext"], want);
+        let volumes = spec["volumes"].as_array().unwrap();
+        assert!(volumes.iter().all(|volume| volume.get("hostPath").is_none()), "{volumes:?}");
+        assert_eq!((spec.get("hostPID"), spec.get("hostIPC")), (None, None));
+    }
 }

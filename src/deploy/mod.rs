@@ -7,6 +7,7 @@
 //! manifests/overlays/cert-manager   certificates from cert-manager
 //! manifests/overlays/static webhook configurations as files of the API server (KEP-5793)
 //! manifests/edge            the node proxy on each node
+//! manifests/overlays/edge-client-certificates   the same for clients with certificates
 //! ```
 
 mod access;
@@ -34,6 +35,8 @@ pub struct ServerPermissions {
     pub webhook: Vec<Permission>,
     /// The node proxy.
     pub edge: Vec<Permission>,
+    /// What the node proxy may do besides where its clients may have certificates.
+    pub edge_with_client_certificates: Vec<Permission>,
 }
 
 /// All manifests, for servers that need these permissions.
@@ -58,5 +61,6 @@ pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
     all.push(ManifestFile::new("base/kustomization.yaml", vec![kustomization]));
     all.extend(overlays::all());
     all.extend(edge::all(&permissions.edge));
+    all.extend(edge::client_certificates(&permissions.edge_with_client_certificates));
     all
 }

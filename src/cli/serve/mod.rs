@@ -9,7 +9,7 @@ mod options;
 mod serve_args;
 mod webhook_args;
 
-pub(super) use address::address;
+pub(super) use address::{address, file_mode, listen_address};
 pub use compose::{ComposedServer, run};
 pub use options::ServeOptions;
 pub(super) use serve_args::{LogFormatArg, Serve};

@@ -5,7 +5,7 @@ use std::{
     future::Future,
     pin::pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
@@ -40,6 +40,7 @@ use super::{
     streams::StreamExecutor,
     write_timeout::WriteTimeout,
 };
+use crate::runtime::tls::ClientChain;
 
 /// The limit of a request head in bytes, over HTTP/1.
 const MAX_HEAD: usize = 32 << 10;
@@ -160,7 +161,7 @@ impl Connections {
 
     /// Serves the stream that `opening` resolves to, if there is a place for a connection of `peer`. `opening` has its
     /// own time-out.
-    pub(super) fn spawn<S>(&self, peer: Peer, opening: impl Future<Output = Option<S>> + Send + 'static)
+    pub(super) fn spawn<S>(&self, peer: Peer, opening: impl Future<Output = Option<OpenedStream<S>>> + Send + 'static)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -176,11 +177,16 @@ impl Connections {
         tokio::spawn(async move {
             let _held = (place, open);
             let first = FirstRequest(Mutex::new(Some(first)));
+            let evicted = AtomicU32::new(0);
+            let client = OnceLock::new();
             let shared =
-                ConnectionShared { router, no_place, peer, activity, places, first, evicted: AtomicU32::new(0) };
-            let shared = Arc::new(shared);
+                Arc::new(ConnectionShared { router, no_place, peer, client, activity, places, first, evicted });
             let served = async {
-                if let Some(io) = opening.await {
+                if let Some(OpenedStream { io, client }) = opening.await {
+                    if let Some(client) = client {
+                        // It is set once.
+                        let _ = shared.client.set(client);
+                    }
                     serve(io, shared.clone(), limits, phase).await;
                 }
             };
@@ -193,12 +199,20 @@ impl Connections {
     }
 }
 
+/// A stream that can be read, and the certificate of its client.
+pub(super) struct OpenedStream<S> {
+    pub(super) io: S,
+    pub(super) client: Option<ClientChain>,
+}
+
 /// What the requests of a connection share.
 struct ConnectionShared {
     router: Router,
     /// The response to a request that was refused a place, or lost it. Over HTTP/1 the rest of its body is not read.
     no_place: fn() -> Response,
     peer: Peer,
+    /// The certificate of its client, once the handshake is done.
+    client: OnceLock<ClientChain>,
     activity: Arc<Activity>,
     places: ListenerPlaces,
     first: FirstRequest,
@@ -330,8 +344,12 @@ async fn respond(
         shared.count_evicted();
         return Ok((shared.no_place)());
     }
-    let exchange =
-        Exchange { peer: shared.peer, activity: activity.clone(), standings: shared.places.standings.clone() };
+    let exchange = Exchange {
+        peer: shared.peer,
+        client: shared.client.get().cloned(),
+        activity: activity.clone(),
+        standings: shared.places.standings.clone(),
+    };
     let mut router = shared.router.clone();
     let mut response = tokio::select! {
         biased;

@@ -22,6 +22,7 @@ use super::{
     response_clock::ResponseClock,
     standings::Standings,
 };
+use crate::runtime::tls::ClientChain;
 
 /// The size of a piece of a response: h2 buffers what it gets, however small the window is.
 const PIECE: usize = 16 << 10;
@@ -30,6 +31,8 @@ const PIECE: usize = 16 << 10;
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
     pub(crate) peer: Peer,
+    /// The certificate that the client has shown, where the listener takes some.
+    pub(crate) client: Option<ClientChain>,
     pub(crate) activity: Arc<Activity>,
     pub(super) standings: Standings,
 }
@@ -39,7 +42,7 @@ impl Exchange {
     pub(crate) fn of(extensions: &Extensions) -> Self {
         extensions.get().cloned().unwrap_or_else(|| {
             let activity = Activity::request(Activity::connection());
-            Self { peer: Peer::UNKNOWN, activity, standings: Standings::default() }
+            Self { peer: Peer::UNKNOWN, client: None, activity, standings: Standings::default() }
         })
     }
 

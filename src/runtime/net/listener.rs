@@ -2,12 +2,20 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::time::sleep;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::sleep,
+};
 
-use super::{connection::Connections, peer::Peer, socket::Socket};
+use super::{
+    bound_socket::BoundSocket,
+    connection::{Connections, OpenedStream},
+    listen_address::ListenAddress,
+    peer::Peer,
+};
 use crate::runtime::{
     clock::Clock,
-    tls::{DynamicCertificate, TlsProbe, handshake},
+    tls::{ClientChain, DynamicCertificate, TlsProbe, handshake},
 };
 
 /// The pause after a failed accept, most likely for lack of file descriptors. Connections end meanwhile.
@@ -15,7 +23,7 @@ const BACK_OFF: Duration = Duration::from_millis(50);
 
 /// A socket and its connections.
 pub(super) struct Listener {
-    socket: Socket,
+    socket: BoundSocket,
     pub(super) connections: Connections,
     tls: Option<TlsOptions>,
 }
@@ -72,11 +80,11 @@ impl TlsOptions {
 }
 
 impl Listener {
-    pub(super) fn new(socket: Socket, connections: Connections, tls: Option<TlsOptions>) -> Self {
+    pub(super) fn new(socket: BoundSocket, connections: Connections, tls: Option<TlsOptions>) -> Self {
         Self { socket, connections, tls }
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(super) fn address(&self) -> ListenAddress {
         self.socket.address()
     }
 
@@ -87,23 +95,47 @@ impl Listener {
             tls.certificate.first().await;
         }
         loop {
-            let (tcp, peer) = match self.socket.listener.accept().await {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    tracing::warn!(%error, "accept failed");
-                    sleep(BACK_OFF).await;
-                    continue;
-                }
-            };
-            // If this fails, small responses may wait for an acknowledgement, but they are correct.
-            let _ = tcp.set_nodelay(true);
-            let from = Peer::of(peer);
-            match self.tls.clone() {
-                None => self.connections.spawn(from, std::future::ready(Some(tcp))),
-                Some(TlsOptions { certificate, probe, .. }) => {
-                    let opening = async move { handshake(tcp, peer, &certificate, &probe).await };
-                    self.connections.spawn(from, opening);
-                }
+            if let Err(error) = self.accept_one().await {
+                tracing::warn!(%error, "accept failed");
+                sleep(BACK_OFF).await;
+            }
+        }
+    }
+
+    async fn accept_one(&self) -> std::io::Result<()> {
+        match &self.socket {
+            BoundSocket::Tcp(socket) => {
+                let (tcp, address) = socket.listener.accept().await?;
+                // If this fails, small responses may wait for an acknowledgement, but they are correct.
+                let _ = tcp.set_nodelay(true);
+                self.open(tcp, Peer::of(address), Some(address));
+            }
+            BoundSocket::Unix(socket) => {
+                let (stream, _) = socket.listener.accept().await?;
+                let user = Peer::of_user(&stream);
+                self.open(stream, user, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves a connection, after its handshake.
+    fn open<S>(&self, stream: S, peer: Peer, address: Option<SocketAddr>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        match self.tls.clone() {
+            None => {
+                let opened = OpenedStream { io: stream, client: None };
+                self.connections.spawn(peer, std::future::ready(Some(opened)));
+            }
+            Some(TlsOptions { certificate, probe, .. }) => {
+                let opening = async move {
+                    let io = handshake(stream, address, &certificate, &probe).await?;
+                    let client = io.get_ref().1.peer_certificates().and_then(ClientChain::of);
+                    Some(OpenedStream { io, client })
+                };
+                self.connections.spawn(peer, opening);
             }
         }
     }

@@ -8,11 +8,13 @@
 
 mod activity;
 mod admin;
+mod bound_socket;
 mod connection;
 mod exchange;
 mod health;
 mod ledger;
 mod ledger_metrics;
+mod listen_address;
 mod listener;
 mod peer;
 mod readiness;
@@ -26,12 +28,15 @@ mod streams;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod unix_socket;
 mod write_timeout;
 
 pub(crate) use activity::{Activity, ActivityStage};
+pub use bound_socket::BoundSocket;
 pub(crate) use exchange::{Exchange, HeldByResponse};
 pub use health::Health;
 pub(crate) use ledger::{Holding, Ledger};
+pub use listen_address::ListenAddress;
 pub use listener::TlsOptions;
 pub use peer::Peer;
 pub use readiness::Readiness;
@@ -40,3 +45,4 @@ pub use server::{Server, ServerOptions, ServerPart};
 pub use signals::signals;
 pub use socket::Socket;
 pub use tasks::Tasks;
+pub use unix_socket::UnixSocket;

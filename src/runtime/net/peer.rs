@@ -2,21 +2,34 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+use tokio::net::UnixStream;
+
 /// The host at the other end of a connection: an IPv4 address, or the /64 of an IPv6 address, which is what one host can
-/// use as it likes.
+/// use as it likes. Over a Unix socket, the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Peer(IpAddr);
+pub struct Peer(PeerId);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum PeerId {
+    Host(IpAddr),
+    User(u32),
+}
 
 impl Peer {
     /// The peer of connections whose address is unknown, such as those of tests in memory.
-    pub(crate) const UNKNOWN: Self = Self(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+    pub(crate) const UNKNOWN: Self = Self(PeerId::Host(IpAddr::V6(Ipv6Addr::UNSPECIFIED)));
 
     /// The peer at an address. An IPv4 address that is mapped into IPv6 counts as IPv4: a dual-stack socket maps all.
     pub(crate) fn of(address: SocketAddr) -> Self {
-        Self(match address.ip().to_canonical() {
+        Self(PeerId::Host(match address.ip().to_canonical() {
             IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
             v4 @ IpAddr::V4(_) => v4,
-        })
+        }))
+    }
+
+    /// The peer at the other end of a Unix socket: a user of the machine.
+    pub(super) fn of_user(stream: &UnixStream) -> Self {
+        stream.peer_cred().map_or(Self::UNKNOWN, |user| Self(PeerId::User(user.uid())))
     }
 }
 

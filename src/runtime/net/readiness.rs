@@ -1,10 +1,8 @@
 //! Readiness: whether a server can answer requests, check by check.
 
-use std::net::SocketAddr;
-
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{health::Health, listener::TlsOptions};
+use super::{health::Health, listen_address::ListenAddress, listener::TlsOptions};
 
 /// The readiness checks of a server or of a part of it. `/readyz` succeeds while all of them do.
 #[derive(Default)]
@@ -41,13 +39,14 @@ impl Readiness {
         self.0.push((name, Box::new(move || std::future::ready(check()).boxed())));
     }
 
-    /// Adds the checks of the TLS listener at `address`.
-    pub(super) fn add_tls(&mut self, tls: TlsOptions, address: SocketAddr) {
+    /// Adds the checks of the TLS listener at `address`. Handshakes are tried with those that have a port.
+    pub(super) fn add_tls(&mut self, tls: TlsOptions, address: &ListenAddress) {
         let TlsOptions { certificate, clock, names, .. } = tls.clone();
         self.add(names.certificate, move || {
             let served = certificate.current().ok_or("no certificate is loaded yet")?;
             served.info.valid(clock.now()).map_err(|e| e.to_string())
         });
+        let ListenAddress::Tcp(address) = *address else { return };
         let handshake = move || {
             let TlsOptions { certificate, probe, .. } = tls.clone();
             async move { probe.run(address, &certificate).await }.boxed()

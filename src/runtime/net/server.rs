@@ -1,6 +1,6 @@
 //! A server: its parts behind their sockets, and one orderly shutdown.
 
-use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -13,7 +13,9 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     Health, Readiness, Socket, Tasks, admin,
+    bound_socket::BoundSocket,
     connection::{ConnectionLimits, Connections, ListenerPlaces},
+    listen_address::ListenAddress,
     listener::{Listener, TlsOptions},
 };
 use crate::runtime::{
@@ -60,9 +62,9 @@ impl ServerOptions {
     pub const DELAY_BEHIND_A_SERVICE: Duration = Duration::from_secs(5);
 
     /// The shutdown delay of a server with these addresses. No load balancer uses loopback.
-    fn delay_on(&self, mut addresses: impl Iterator<Item = SocketAddr>) -> Duration {
-        let loopback = addresses.all(|a| a.ip().to_canonical().is_loopback());
-        self.shutdown_delay.unwrap_or(if loopback { Duration::ZERO } else { Self::DELAY_BEHIND_A_SERVICE })
+    fn delay_on(&self, mut addresses: impl Iterator<Item = ListenAddress>) -> Duration {
+        let local = addresses.all(|address| address.is_local());
+        self.shutdown_delay.unwrap_or(if local { Duration::ZERO } else { Self::DELAY_BEHIND_A_SERVICE })
     }
 }
 
@@ -133,9 +135,10 @@ impl Server {
     }
 
     /// Serves `part` on `socket`.
-    pub fn add(&mut self, socket: Socket, mut part: ServerPart) {
+    pub fn add(&mut self, socket: impl Into<BoundSocket>, mut part: ServerPart) {
+        let socket = socket.into();
         if let Some(tls) = &part.tls {
-            self.readiness.add_tls(tls.clone(), socket.address());
+            self.readiness.add_tls(tls.clone(), &socket.address());
             let expiration = Expiration {
                 name: tls.names.expiration,
                 certificate: tls.certificate.clone(),
@@ -154,7 +157,7 @@ impl Server {
     }
 
     /// Serves a part whose readiness and tasks are known.
-    fn listen(&mut self, socket: Socket, part: ServerPart) {
+    fn listen(&mut self, socket: BoundSocket, part: ServerPart) {
         let ServerPart { name, router, no_place, tls, first_request_grace, .. } = part;
         let ServerOptions { head_timeout: head, write_timeout: write, max_connections, .. } = self.options;
         let limits = ConnectionLimits { head, write, first_request_grace };
@@ -178,7 +181,7 @@ impl Server {
             if let Some(hosts) = AllowedHosts::of_listener(socket.address(), &self.options.allowed_hosts) {
                 router = hosts.guard(router);
             }
-            self.listen(socket, ServerPart::new("admin", router));
+            self.listen(socket.into(), ServerPart::new("admin", router));
         }
         let Self { options, health, listeners, mut tasks, .. } = self;
         let mut signals = pin!(signals.chain(futures::stream::pending()));

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpSocket};
 
 /// How many connections the kernel holds until they are accepted. The client of one more tries again a second later: a burst
 /// of connections must not cost a genuine client that second. Most kernels allow no more than this.
-const BACKLOG: u32 = 4096;
+pub(super) const BACKLOG: u32 = 4096;
 
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };

@@ -2,7 +2,7 @@
 
 use std::{error::Error, path::PathBuf, sync::Arc};
 
-use super::{CertificateKeyPair, DynamicCertificate, KeyPairError};
+use super::{CertificateKeyPair, DynamicCertificate, KeyPairError, key_pair::ClientCa};
 use crate::runtime::files::{FileContents, FileError, FileSet};
 
 /// Most bytes of a file; no certificate has more.
@@ -18,8 +18,10 @@ pub enum CertificateFiles {
         /// The key.
         key: PathBuf,
     },
-    /// CAs of clients that may connect.
+    /// CAs of clients: only those with a certificate may connect.
     ClientCa(PathBuf),
+    /// CAs of clients, which may also connect without a certificate.
+    OptionalClientCa(PathBuf),
 }
 
 /// Why files cannot be served.
@@ -65,7 +67,7 @@ impl CertificateFiles {
     fn set(&self) -> FileSet {
         let paths = match self {
             Self::KeyPair { certificate, key } => vec![certificate.clone(), key.clone()],
-            Self::ClientCa(path) => vec![path.clone()],
+            Self::ClientCa(path) | Self::OptionalClientCa(path) => vec![path.clone()],
         };
         FileSet::new(paths, MAX_FILE)
     }
@@ -75,7 +77,10 @@ impl CertificateFiles {
             (Self::KeyPair { .. }, [certificate, key]) => {
                 served.replace(&CertificateKeyPair { certificate: certificate.clone(), key: key.clone() })
             }
-            (_, contents) => served.require_client_ca(&contents.concat()),
+            (_, contents) => {
+                let is_required = !matches!(self, Self::OptionalClientCa(_));
+                served.set_client_ca(ClientCa { pem: contents.concat(), is_required })
+            }
         };
         loaded.map_err(|error| CertificateFileError::Load { files: self.to_blame(&error), error })
     }
@@ -83,7 +88,7 @@ impl CertificateFiles {
     /// The files that an error is about.
     fn to_blame(&self, error: &KeyPairError) -> String {
         match (self, error) {
-            (Self::ClientCa(path), _)
+            (Self::ClientCa(path) | Self::OptionalClientCa(path), _)
             | (Self::KeyPair { certificate: path, .. }, KeyPairError::Certificate(_))
             | (Self::KeyPair { key: path, .. }, KeyPairError::Key(_)) => path.display().to_string(),
             (Self::KeyPair { certificate, key }, _) => format!("{}, {}", certificate.display(), key.display()),

@@ -6,7 +6,8 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use rustls::{ServerConfig, pki_types::CertificateDer};
+use jiff::Timestamp;
+use rustls::{ServerConfig, pki_types::CertificateDer, server::danger::ClientCertVerifier};
 use tokio::{
     sync::{Notify, watch},
     time::Instant,
@@ -14,7 +15,8 @@ use tokio::{
 
 use super::{
     CertificateInfo, CertificateKeyPair, KeyPairError, TlsMetrics,
-    key_pair::{LoadedKeyPair, client_verifier},
+    client_chain::ClientChain,
+    key_pair::{ClientCa, LoadedKeyPair},
 };
 
 /// How often a warning is repeated at most: an API server may retry a hundred times a second.
@@ -36,13 +38,14 @@ pub struct DynamicCertificate {
 #[derive(Debug, Default)]
 struct CertificateParts {
     key_pair: Option<CertificateKeyPair>,
-    client_ca: Option<Vec<u8>>,
+    client_ca: Option<ClientCa>,
 }
 
 /// A certificate that is served.
 #[derive(Debug)]
 pub struct ServedCertificate {
     pub(super) config: Arc<ServerConfig>,
+    client_verifier: Option<Arc<dyn ClientCertVerifier>>,
     /// The certificate, and those between it and its CA.
     pub chain: Vec<CertificateDer<'static>>,
     /// What the certificate contains.
@@ -65,7 +68,7 @@ impl DynamicCertificate {
     /// Serves `key_pair` from now on. If it cannot be served, the previous certificate stays.
     pub fn replace(&self, key_pair: &CertificateKeyPair) -> Result<(), KeyPairError> {
         let mut parts = self.parts();
-        let loaded = self.count(key_pair.load(parts.client_ca.as_deref()))?;
+        let loaded = self.count(key_pair.load(parts.client_ca.as_ref()))?;
         let CertificateInfo { subject, names, not_after, .. } = &loaded.info;
         tracing::info!(subject, ?names, %not_after, "certificate loaded");
         parts.key_pair = Some(key_pair.clone());
@@ -73,19 +76,26 @@ impl DynamicCertificate {
         Ok(())
     }
 
-    /// Accepts only clients with a certificate of `ca` from now on. If it cannot be read, the previous CA stays.
-    pub fn require_client_ca(&self, ca: &[u8]) -> Result<(), KeyPairError> {
+    /// Accepts clients with a certificate of `ca` from now on. If it cannot be read, the previous CA stays.
+    pub(super) fn set_client_ca(&self, ca: ClientCa) -> Result<(), KeyPairError> {
         let mut parts = self.parts();
         match &parts.key_pair {
             Some(key_pair) => {
-                let loaded = self.count(key_pair.load(Some(ca)))?;
+                let loaded = self.count(key_pair.load(Some(&ca)))?;
                 self.publish(loaded);
             }
-            None => drop(self.count(client_verifier(ca))?),
+            None => drop(self.count(ca.verifier())?),
         }
         tracing::info!("client CA loaded");
-        parts.client_ca = Some(ca.to_vec());
+        parts.client_ca = Some(ca);
         Ok(())
+    }
+
+    /// Whether a client with this certificate could connect at `now`; if not, why.
+    pub(crate) fn verify_client(&self, client: &ClientChain, now: Timestamp) -> Result<(), String> {
+        let current = self.current().ok_or("no certificate is served")?;
+        let verifier = current.client_verifier.as_deref().ok_or("client certificates are not accepted")?;
+        client.verify(verifier, now)
     }
 
     /// The certificate that is served now.
@@ -131,8 +141,8 @@ impl DynamicCertificate {
     }
 
     fn publish(&self, loaded: LoadedKeyPair) {
-        let LoadedKeyPair { config, chain, info } = loaded;
-        self.current.store(Some(Arc::new(ServedCertificate { config, chain, info })));
+        let LoadedKeyPair { config, chain, info, client_verifier } = loaded;
+        self.current.store(Some(Arc::new(ServedCertificate { config, client_verifier, chain, info })));
         self.version.send_modify(|v| *v += 1);
     }
 

@@ -3,7 +3,10 @@
 use std::{io, net::SocketAddr, time::Duration};
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::timeout,
+};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use super::{DynamicCertificate, TlsProbe};
@@ -14,33 +17,35 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// What rustls buffers of a response whose client does not read. Every connection may have as much.
 const SEND_BUFFER: usize = 16 << 10;
 
-/// Performs the handshake of a connection; `None` if it fails.
-pub(crate) async fn handshake(
-    tcp: TcpStream,
-    peer: SocketAddr,
+/// Performs the handshake of a connection; `None` if it fails. A client of a Unix socket has no address.
+pub(crate) async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    peer: Option<SocketAddr>,
     certificate: &DynamicCertificate,
     probe: &TlsProbe,
-) -> Option<TlsStream<TcpStream>> {
+) -> Option<TlsStream<S>> {
     // A connection keeps the certificate that it began with.
     let config = certificate.current()?.config.clone();
-    let reason =
-        match timeout(LIMIT, TlsAcceptor::from(config).accept_with(tcp, |tls| tls.set_buffer_limit(Some(SEND_BUFFER))))
-            .await
-        {
-            Ok(Ok(tls)) => return Some(tls),
-            Ok(Err(error)) => {
-                let reason = reason(&error);
-                tracing::debug!(%peer, %error, reason, "handshake");
-                reason
-            }
-            Err(_) => "timeout",
-        };
+    let reason = match timeout(
+        LIMIT,
+        TlsAcceptor::from(config).accept_with(stream, |tls| tls.set_buffer_limit(Some(SEND_BUFFER))),
+    )
+    .await
+    {
+        Ok(Ok(tls)) => return Some(tls),
+        Ok(Err(error)) => {
+            let reason = reason(&error);
+            tracing::debug!(peer = peer.map(display), %error, reason, "handshake");
+            reason
+        }
+        Err(_) => "timeout",
+    };
     // The probe presents no client certificate.
-    if !probe.is(peer) {
+    if !peer.is_some_and(|peer| probe.is(peer)) {
         if reason == "untrusted" {
             certificate.report_untrusted();
             if certificate.may_warn() {
-                tracing::warn!(%peer, "a client does not trust the certificate; check its caBundle");
+                tracing::warn!(peer = peer.map(display), "a client does not trust the certificate; check its caBundle");
             }
         }
         certificate.metrics().handshake_failed(reason);

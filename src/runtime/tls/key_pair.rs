@@ -45,12 +45,22 @@ pub enum KeyPairError {
     ClientCa(String),
 }
 
+/// CAs of clients.
+#[derive(Clone, Debug)]
+pub(super) struct ClientCa {
+    /// The certificates in PEM.
+    pub(super) pem: Vec<u8>,
+    /// Whether a client without a certificate is refused.
+    pub(super) is_required: bool,
+}
+
 /// A certificate and its key, ready to be served.
 #[derive(Debug)]
 pub(super) struct LoadedKeyPair {
     pub(super) config: Arc<ServerConfig>,
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) info: CertificateInfo,
+    pub(super) client_verifier: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 impl CertificateKeyPair {
@@ -59,8 +69,8 @@ impl CertificateKeyPair {
         self.load(None).map(|loaded| loaded.info)
     }
 
-    /// Reads both. With `client_ca`, only clients with a certificate of it may connect.
-    pub(super) fn load(&self, client_ca: Option<&[u8]>) -> Result<LoadedKeyPair, KeyPairError> {
+    /// Reads both. With `client_ca`, only clients with a certificate of it may connect, or those without any as well.
+    pub(super) fn load(&self, client_ca: Option<&ClientCa>) -> Result<LoadedKeyPair, KeyPairError> {
         let chain = certificates(&self.certificate).map_err(KeyPairError::Certificate)?;
         let info = chain.first().and_then(CertificateInfo::of);
         let info = info.ok_or_else(|| KeyPairError::Certificate("not an X.509 certificate".to_owned()))?;
@@ -68,15 +78,16 @@ impl CertificateKeyPair {
         let builder = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(KeyPairError::Together)?;
-        let builder = match client_ca {
+        let client_verifier = client_ca.map(ClientCa::verifier).transpose()?;
+        let builder = match client_verifier.clone() {
             None => builder.with_no_client_auth(),
-            Some(ca) => builder.with_client_cert_verifier(client_verifier(ca)?),
+            Some(verifier) => builder.with_client_cert_verifier(verifier),
         };
         // This refuses the key of another certificate.
         let mut config = builder.with_single_cert(chain.clone(), key).map_err(KeyPairError::Together)?;
         // API servers speak HTTP/1.1 with a Service, and HTTP/2 with a URL.
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(LoadedKeyPair { config: Arc::new(config), chain, info })
+        Ok(LoadedKeyPair { config: Arc::new(config), chain, info, client_verifier })
     }
 }
 
@@ -98,12 +109,15 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, S
     }
 }
 
-/// A verifier that accepts only clients with a certificate of these CAs.
-pub(super) fn client_verifier(pem: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, KeyPairError> {
-    let mut roots = RootCertStore::empty();
-    for ca in certificates(pem).map_err(KeyPairError::ClientCa)? {
-        roots.add(ca).map_err(|e| KeyPairError::ClientCa(e.to_string()))?;
+impl ClientCa {
+    /// A verifier of the certificates of clients.
+    pub(super) fn verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, KeyPairError> {
+        let mut roots = RootCertStore::empty();
+        for ca in certificates(&self.pem).map_err(KeyPairError::ClientCa)? {
+            roots.add(ca).map_err(|e| KeyPairError::ClientCa(e.to_string()))?;
+        }
+        let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
+        let builder = if self.is_required { builder } else { builder.allow_unauthenticated() };
+        builder.build().map_err(|e| KeyPairError::ClientCa(e.to_string()))
     }
-    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
-    verifier.build().map_err(|e| KeyPairError::ClientCa(e.to_string()))
 }

@@ -12,6 +12,7 @@
 mod any_certificate;
 mod certificate_files;
 mod certificate_info;
+mod client_chain;
 mod dynamic_certificate;
 mod expiration;
 mod handshake;
@@ -22,6 +23,7 @@ mod provider;
 
 pub use certificate_files::{CertificateFileError, CertificateFiles};
 pub use certificate_info::{CertificateInfo, ValidityError};
+pub(crate) use client_chain::{CertificateSubject, ClientChain};
 pub use dynamic_certificate::{DynamicCertificate, ServedCertificate};
 pub(crate) use expiration::Expiration;
 pub(crate) use handshake::handshake;

@@ -1,22 +1,27 @@
-//! Asks the API server whether a client may read what is cached, with the token of the client.
+//! Asks the API server whether a client may read what is cached: with the token of the client, or, about the user of a client
+//! certificate, as the proxy itself.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use axum::{
     body::Body,
-    http::{HeaderMap, Request, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header},
 };
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
     access_table::{AccessQuestion, AccessTable, KnownAccess},
     api_server::ApiServer,
     caller::{Caller, unauthorized},
+    certificate_user::CertificateUser,
     proxy::RETRY,
     review_places::{ReviewPlaces, Reviewed},
     target::CachedRead,
@@ -26,7 +31,8 @@ use crate::runtime::{
     status_error::StatusError,
 };
 
-const PATH: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+const OF_ITSELF: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+const OF_ANOTHER: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 /// Longest time of a review. While the API server is away, clients wait for it.
 const LIMIT: Duration = Duration::from_secs(3);
 /// The limit of an answer in bytes.
@@ -36,6 +42,10 @@ const MAX_ANSWER: usize = 256 << 10;
 #[derive(Debug)]
 pub(super) struct AccessReviews {
     api: Arc<ApiServer>,
+    /// The API server with the identity of the proxy, where clients may have certificates.
+    reviewer: Option<ApiServer>,
+    /// Whether the API server refused the last review of the proxy itself.
+    reviewer_refused: AtomicBool,
     table: Mutex<AccessTable>,
     places: ReviewPlaces,
     allowed: Notify,
@@ -47,6 +57,10 @@ enum ReviewAnswer {
     Denied,
     /// The token is not valid.
     Unauthenticated,
+    /// Who asks may not ask.
+    Forbidden,
+    /// The proxy itself may not ask.
+    Refused(StatusError),
     /// There is no answer.
     Away(StatusError),
 }
@@ -62,8 +76,15 @@ struct ReviewStatus {
 }
 
 impl AccessReviews {
-    pub(super) fn new(api: Arc<ApiServer>, health: &Health) -> Self {
-        Self { api, table: Mutex::default(), places: ReviewPlaces::new(health), allowed: Notify::new() }
+    pub(super) fn new(api: Arc<ApiServer>, reviewer: Option<ApiServer>, health: &Health) -> Self {
+        Self {
+            api,
+            reviewer,
+            reviewer_refused: AtomicBool::new(false),
+            table: Mutex::default(),
+            places: ReviewPlaces::new(health),
+            allowed: Notify::new(),
+        }
     }
 
     /// Whether the client may read. What was allowed counts for a day while the API server is away.
@@ -78,16 +99,18 @@ impl AccessReviews {
             let message = "impersonation is not supported for what is cached here";
             return Err(StatusError::new(StatusCode::FORBIDDEN, "Forbidden", message));
         }
-        let token = caller.bearer()?;
-        let question = AccessQuestion { token, verb: read.verb(), resource: read.resource, object: read.object() };
+        let digest = caller.digest()?;
+        let question =
+            AccessQuestion { caller: digest, verb: read.verb(), resource: read.resource, object: read.object() };
         let allowed_offline = match self.table().look_up(&question, Instant::now()) {
             KnownAccess::Allowed => return Ok(()),
             KnownAccess::Denied => return Err(denied(&question)),
             KnownAccess::Unknown { allowed_offline } => allowed_offline,
         };
-        let reviewed = match self.table().knows(token) {
-            true => Reviewed::KnownToken,
-            false if exchange.has_credit() => Reviewed::KnownPeer,
+        let reviewed = match self.table().knows(digest) {
+            true => Reviewed::KnownCaller,
+            // The CA knows who has a certificate.
+            false if exchange.has_credit() || matches!(caller, Caller::Certificate(_)) => Reviewed::KnownPeer,
             false => Reviewed::Stranger,
         };
         let place = match self.places.take(exchange, reviewed).await {
@@ -107,56 +130,62 @@ impl AccessReviews {
                 self.allowed.notify_one();
                 Ok(())
             }
-            ReviewAnswer::Denied => {
+            // Who may not even ask about itself may not read.
+            ReviewAnswer::Denied | ReviewAnswer::Forbidden => {
                 let error = denied(&question);
                 self.table().insert(question, false, Instant::now());
                 place.refused();
                 Err(error)
             }
             ReviewAnswer::Unauthenticated => {
-                self.table().forget(token);
+                self.table().forget(digest);
                 place.refused();
                 Err(unauthorized("the API server does not accept the token"))
+            }
+            ReviewAnswer::Refused(error) => {
+                place.refused();
+                Err(error)
             }
             ReviewAnswer::Away(_) if allowed_offline => Ok(()),
             ReviewAnswer::Away(error) => Err(error),
         }
     }
 
-    /// Sends a `SelfSubjectAccessReview` as the client.
+    /// Sends a `SelfSubjectAccessReview` as the client, or a `SubjectAccessReview` about it.
     async fn review(&self, caller: &Caller, question: &AccessQuestion) -> ReviewAnswer {
         let AccessQuestion { verb, resource, object, .. } = question;
-        let attributes = json!({
+        let mut spec = json!({ "resourceAttributes": {
             "verb": verb, "group": resource.group(), "version": resource.version(), "resource": resource.plural(),
             "namespace": object.namespace, "name": object.name,
-        });
-        let review = json!({ "kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1",
-            "spec": { "resourceAttributes": attributes } });
-        let away = |why: String| ReviewAnswer::Away(StatusError::busy(why).retry_after(RETRY));
-        let mut request = Request::new(Body::from(review.to_string()));
-        (*request.method_mut(), *request.uri_mut()) = (axum::http::Method::POST, axum::http::Uri::from_static(PATH));
-        let json = header::HeaderValue::from_static("application/json");
-        request.headers_mut().insert(header::CONTENT_TYPE, json.clone());
-        request.headers_mut().insert(header::ACCEPT, json);
-        request.headers_mut().insert(header::AUTHORIZATION, caller.authorization.clone());
-        let response = match self.api.send_within(request, LIMIT).await {
-            Ok(response) => response,
-            Err(error) => return ReviewAnswer::Away(error.into()),
-        };
-        match response.status() {
-            StatusCode::UNAUTHORIZED => return ReviewAnswer::Unauthenticated,
-            // Who may not even ask may not read.
-            StatusCode::FORBIDDEN => return ReviewAnswer::Denied,
-            status if status.is_success() => {}
-            status => return away(format!("the API server answered {status} to a SelfSubjectAccessReview")),
+        } });
+        match (caller, &self.reviewer) {
+            (Caller::Header(authorization), _) => {
+                let mut request = review_request(OF_ITSELF, "SelfSubjectAccessReview", &spec);
+                request.headers_mut().insert(header::AUTHORIZATION, authorization.clone());
+                send(&self.api, request).await
+            }
+            (Caller::Certificate(CertificateUser { user, groups }), Some(reviewer)) => {
+                (spec["user"], spec["groups"]) = (json!(user), json!(groups));
+                match send(reviewer, review_request(OF_ANOTHER, "SubjectAccessReview", &spec)).await {
+                    ReviewAnswer::Unauthenticated => self.may_not_review("is not known to the API server"),
+                    ReviewAnswer::Forbidden => self.may_not_review("may not create subjectaccessreviews"),
+                    answer => {
+                        self.reviewer_refused.store(false, Ordering::Relaxed);
+                        answer
+                    }
+                }
+            }
+            (Caller::Certificate(_), None) => self.may_not_review("takes no client certificates"),
         }
-        let body = tokio::time::timeout(LIMIT, axum::body::to_bytes(response.into_body(), MAX_ANSWER)).await;
-        let answer = body.ok().and_then(Result::ok).and_then(|body| serde_json::from_slice(&body).ok());
-        match answer {
-            Some(ReviewBody { status: ReviewStatus { allowed: true } }) => ReviewAnswer::Allowed,
-            Some(_) => ReviewAnswer::Denied,
-            None => away("the answer to a SelfSubjectAccessReview cannot be read".to_owned()),
+    }
+
+    /// A mistake in the installation, and not of the client.
+    fn may_not_review(&self, why: &str) -> ReviewAnswer {
+        if !self.reviewer_refused.swap(true, Ordering::Relaxed) {
+            tracing::warn!("clients with a certificate are refused, because the node proxy itself {why}");
         }
+        let error = StatusError::busy(format!("the node proxy cannot ask who may read: it {why}"));
+        ReviewAnswer::Refused(error.retry_after(RETRY))
     }
 
     /// The permissions that still count while the API server is away, and how old they are.
@@ -179,6 +208,38 @@ impl AccessReviews {
     }
 }
 
+fn review_request(path: &'static str, kind: &str, spec: &Value) -> Request<Body> {
+    let review = json!({ "kind": kind, "apiVersion": "authorization.k8s.io/v1", "spec": spec });
+    let mut request = Request::new(Body::from(review.to_string()));
+    (*request.method_mut(), *request.uri_mut()) = (Method::POST, Uri::from_static(path));
+    let json = HeaderValue::from_static("application/json");
+    request.headers_mut().insert(header::CONTENT_TYPE, json.clone());
+    request.headers_mut().insert(header::ACCEPT, json);
+    request
+}
+
+/// Sends a review, and reads the answer.
+async fn send(to: &ApiServer, request: Request<Body>) -> ReviewAnswer {
+    let away = |why: String| ReviewAnswer::Away(StatusError::busy(why).retry_after(RETRY));
+    let response = match to.send_within(request, LIMIT).await {
+        Ok(response) => response,
+        Err(error) => return ReviewAnswer::Away(error.into()),
+    };
+    match response.status() {
+        StatusCode::UNAUTHORIZED => return ReviewAnswer::Unauthenticated,
+        StatusCode::FORBIDDEN => return ReviewAnswer::Forbidden,
+        status if status.is_success() => {}
+        status => return away(format!("the API server answered {status} to an access review")),
+    }
+    let body = tokio::time::timeout(LIMIT, axum::body::to_bytes(response.into_body(), MAX_ANSWER)).await;
+    let answer = body.ok().and_then(Result::ok).and_then(|body| serde_json::from_slice(&body).ok());
+    match answer {
+        Some(ReviewBody { status: ReviewStatus { allowed: true } }) => ReviewAnswer::Allowed,
+        Some(_) => ReviewAnswer::Denied,
+        None => away("the answer to an access review cannot be read".to_owned()),
+    }
+}
+
 fn too_many_reviews() -> StatusError {
     StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many access reviews").retry_after(RETRY)
 }
@@ -189,6 +250,6 @@ fn denied(question: &AccessQuestion) -> StatusError {
         "" => " at the cluster scope".to_owned(),
         namespace => format!(" in the namespace {namespace:?}"),
     };
-    let message = format!("the API server does not let this token {verb} {}{at}", resource.plural());
+    let message = format!("the API server does not let this client {verb} {}{at}", resource.plural());
     StatusError::new(StatusCode::FORBIDDEN, "Forbidden", message)
 }

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{caller::TokenDigest, raw_object::ObjectName};
+use super::{caller::CallerDigest, raw_object::ObjectName};
 use crate::model::Resource;
 
 /// How long an answer counts.
@@ -19,7 +19,7 @@ const MOST: usize = 4096;
 /// What a client wants to do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AccessQuestion {
-    pub(super) token: TokenDigest,
+    pub(super) caller: CallerDigest,
     pub(super) verb: &'static str,
     pub(super) resource: Resource,
     /// Namespace and name, as far as the request names them.
@@ -69,13 +69,13 @@ impl AccessTable {
         }
     }
 
-    /// Whether the API server has allowed anything to a token.
-    pub(super) fn knows(&self, token: TokenDigest) -> bool {
-        self.0.iter().any(|(question, answer)| question.token == token && answer.is_allowed)
+    /// Whether the API server has allowed anything to a caller.
+    pub(super) fn knows(&self, caller: CallerDigest) -> bool {
+        self.0.iter().any(|(question, answer)| question.caller == caller && answer.is_allowed)
     }
 
     /// Remembers an answer. Of too many, the oldest refusal is forgotten; if there are none, the oldest permission of the
-    /// token that has the most: a client that asks about one name after the other must not take what others need
+    /// caller that has the most: a client that asks about one name after the other must not take what others need
     /// while the API server is away.
     pub(super) fn insert(&mut self, question: AccessQuestion, is_allowed: bool, now: Instant) {
         if self.0.len() >= MOST && !self.0.contains_key(&question) {
@@ -87,12 +87,12 @@ impl AccessTable {
 
     /// What is forgotten first.
     fn forgettable(&self) -> Option<AccessQuestion> {
-        let mut of_token: BTreeMap<TokenDigest, usize> = BTreeMap::new();
+        let mut of_caller: BTreeMap<CallerDigest, usize> = BTreeMap::new();
         for question in self.0.keys() {
-            *of_token.entry(question.token).or_default() += 1;
+            *of_caller.entry(question.caller).or_default() += 1;
         }
         let rank = |question: &AccessQuestion, answer: &AccessAnswer| {
-            let others = if answer.is_allowed { of_token.get(&question.token) } else { None };
+            let others = if answer.is_allowed { of_caller.get(&question.caller) } else { None };
             (answer.is_allowed, Reverse(others.copied()), answer.at)
         };
         let first = self.0.iter().min_by_key(|(question, answer)| rank(question, answer));
@@ -113,9 +113,9 @@ impl AccessTable {
         }
     }
 
-    /// Forgets all about a token that the API server does not accept any more.
-    pub(super) fn forget(&mut self, token: TokenDigest) {
-        self.0.retain(|question, _| question.token != token);
+    /// Forgets all about a caller that the API server does not accept any more.
+    pub(super) fn forget(&mut self, caller: CallerDigest) {
+        self.0.retain(|question, _| question.caller != caller);
     }
 }
 
@@ -129,8 +129,8 @@ mod tests {
     fn question(token: &str, verb: &'static str) -> AccessQuestion {
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
-        let token = Caller::of(&headers).unwrap().bearer().unwrap();
-        AccessQuestion { token, verb, resource: Resource::Service, object: ObjectName::default() }
+        let caller = Caller::of(&headers, None).unwrap().digest().unwrap();
+        AccessQuestion { caller, verb, resource: Resource::Service, object: ObjectName::default() }
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(table.look_up(&question("a", "list"), now), want, "{is_allowed} after {seconds} s");
             assert_eq!(table.look_up(&question("a", "get"), now), unknown(false));
             assert_eq!(table.look_up(&question("b", "list"), now), unknown(false));
-            table.forget(question("a", "get").token);
+            table.forget(question("a", "get").caller);
             assert_eq!(table.look_up(&question("a", "list"), now), unknown(false));
         }
     }

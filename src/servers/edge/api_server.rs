@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use anyhow::Context;
 use axum::{
-    body::Body,
+    body::{Body, to_bytes},
     http::{Request, Response, Uri, Version, uri::PathAndQuery},
 };
 use futures::future::{BoxFuture, FutureExt};
@@ -23,6 +23,8 @@ const RESPONSE: Duration = Duration::from_secs(75);
 const IDLE: Duration = Duration::from_mins(1);
 /// Idle connections.
 const IDLE_CONNECTIONS: usize = 16;
+/// Largest body of a request of the proxy itself.
+const MAX_OWN_BODY: usize = 256 << 10;
 
 /// Sends requests to the API server.
 pub(super) struct ApiServer {
@@ -73,6 +75,21 @@ impl ApiServer {
         Ok(Self::at(config.cluster_url.clone(), move |request| {
             client.request(request).map(|sent| Ok(sent?.map(Body::new))).boxed()
         }))
+    }
+
+    /// The API server with the identity of the proxy: for questions about its clients. Nothing that a client sends goes there.
+    pub(super) fn of_proxy(client: kube::Client) -> Self {
+        // The client puts the URL before the path.
+        Self::at(Uri::from_static("/"), move |request| {
+            let client = client.clone();
+            async move {
+                let (head, body) = request.into_parts();
+                let body = to_bytes(body, MAX_OWN_BODY).await?.to_vec();
+                let request = Request::from_parts(head, kube::client::Body::from(body));
+                Ok(client.send(request).await?.map(Body::new))
+            }
+            .boxed()
+        })
     }
 
     /// An API server at a URL, to which `send` sends requests.

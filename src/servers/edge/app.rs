@@ -13,6 +13,7 @@ use super::{
     accept::AcceptedForm,
     access_reviews::AccessReviews,
     caller::Caller,
+    client_certificates::ClientCertificates,
     discovery::DiscoveryDocument,
     edge_cache::EdgeCache,
     metrics::EdgeMetrics,
@@ -40,6 +41,8 @@ pub(super) struct EdgeApp {
     pub(super) cache: Arc<EdgeCache>,
     pub(super) proxy: Proxy,
     pub(super) access: Arc<AccessReviews>,
+    /// Knows clients by their certificates, if they may have some.
+    pub(super) certificates: Option<ClientCertificates>,
     pub(super) slots: WatchSlots,
     pub(super) metrics: EdgeMetrics,
     pub(super) health: Health,
@@ -76,22 +79,24 @@ impl EdgeApp {
             RequestTarget::Ready => return self.ready().map(|()| "ok".into_response()),
             _ => {}
         }
-        let caller = Caller::of(request.headers())?;
         let exchange = Exchange::of(request.extensions());
+        let certificates = self.certificates.as_ref().zip(exchange.client.as_ref());
+        let user = certificates.map(|(certificates, client)| certificates.user(client)).transpose()?;
+        let caller = Caller::of(request.headers(), user)?;
         match target {
             RequestTarget::Read(read) => match self.responder(&read, &request)? {
                 Responder::Cache => self.read(read, &caller, request.headers(), &exchange).await,
-                Responder::ApiServer => self.forward_form(request).await,
+                Responder::ApiServer => self.forward_form(&caller, request).await,
                 Responder::ApiServerOrCache => {
                     let headers = request.headers().clone();
-                    match self.proxy.forward(request).await {
-                        Err(error) if is_away(&error) => self.read(read, &caller, &headers, &exchange).await,
+                    match self.forward(&caller, request).await {
+                        Err(error) if is_out_of_reach(&error) => self.read(read, &caller, &headers, &exchange).await,
                         response => response,
                     }
                 }
             },
-            RequestTarget::Discovery(document) => self.discover(document, request).await,
-            _ => self.proxy.forward(request).await,
+            RequestTarget::Discovery(document) => self.discover(document, &caller, request).await,
+            _ => self.forward(&caller, request).await,
         }
     }
 
@@ -136,7 +141,7 @@ impl EdgeApp {
             options.check_list_version(list.version)?;
             return Ok(read_response::list(resource, list));
         }
-        let slot = self.slots.take(caller.bearer()?).ok_or_else(|| {
+        let slot = self.slots.take(caller.digest()?).ok_or_else(|| {
             StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many watches").retry_after(RETRY)
         })?;
         let context = WatchContext {
@@ -148,26 +153,46 @@ impl EdgeApp {
         Ok(WatchStream::begin(resource, options, context)?.into_response())
     }
 
+    /// Passes a request on to the API server. A certificate cannot be passed on, and the proxy never lends its own identity.
+    async fn forward(&self, caller: &Caller, request: Request) -> Result<Response, StatusError> {
+        match caller {
+            Caller::Header(_) => self.proxy.forward(request).await,
+            Caller::Certificate(_) => Err(not_passed_on()),
+        }
+    }
+
     /// Asks the API server for a form that is not stored here.
-    async fn forward_form(&self, request: Request) -> Result<Response, StatusError> {
-        match self.proxy.forward(request).await {
-            Err(error) if is_away(&error) => Err(not_acceptable()),
+    async fn forward_form(&self, caller: &Caller, request: Request) -> Result<Response, StatusError> {
+        match self.forward(caller, request).await {
+            Err(error) if is_out_of_reach(&error) => Err(not_acceptable()),
             response => response,
         }
     }
 
-    /// Asks the API server for its resources; while it is away, those that are cached are known.
-    async fn discover(&self, document: DiscoveryDocument, request: Request) -> Result<Response, StatusError> {
-        match self.proxy.forward(request).await {
-            Err(error) if is_away(&error) => Ok(Json(document.offline()).into_response()),
+    /// Asks the API server for its resources; while it is away, those that are cached are known. Others are of no use to a
+    /// client with a certificate.
+    async fn discover(
+        &self,
+        document: DiscoveryDocument,
+        caller: &Caller,
+        request: Request,
+    ) -> Result<Response, StatusError> {
+        match self.forward(caller, request).await {
+            Err(error) if is_out_of_reach(&error) => Ok(Json(document.offline()).into_response()),
             response => response,
         }
     }
 }
 
-/// Whether the API server did not answer: no other error of the proxy has this code.
-fn is_away(error: &StatusError) -> bool {
-    error.code == StatusCode::SERVICE_UNAVAILABLE
+/// Whether the API server did not answer, or was not asked for this client: no other errors of the proxy have these codes.
+fn is_out_of_reach(error: &StatusError) -> bool {
+    [StatusCode::SERVICE_UNAVAILABLE, StatusCode::FORBIDDEN].contains(&error.code)
+}
+
+fn not_passed_on() -> StatusError {
+    let message = "a client certificate cannot be passed on to the API server: a client with one reads what is cached here, and \
+                   nothing else; use a token for other requests";
+    StatusError::new(StatusCode::FORBIDDEN, "Forbidden", message)
 }
 
 fn not_acceptable() -> StatusError {

@@ -1,27 +1,37 @@
-//! Who sends a request: its bearer token, of which only a digest is remembered.
+//! Who sends a request: a token or a certificate, of which only a digest is remembered.
 
-use super::digest::{hex, sha256};
-use crate::runtime::status_error::StatusError;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
-/// Credentials that a client presents. The API server decides what they are worth.
+use super::{
+    certificate_user::CertificateUser,
+    digest::{hex, sha256},
+};
+use crate::runtime::status_error::StatusError;
+
+/// What the digest of a certificate's user begins with: no header has this byte, so no token has the same digest.
+const OF_CERTIFICATE: &[u8] = b"\0certificate\0";
+
+/// A client, by its credentials.
 #[derive(Clone)]
-pub(super) struct Caller {
-    /// The header, which is sent to the API server and nowhere else.
-    pub(super) authorization: HeaderValue,
+pub(super) enum Caller {
+    /// It sends the header `Authorization`, which goes to the API server and nowhere else. The API server decides what it
+    /// is worth.
+    Header(HeaderValue),
+    /// It has shown a certificate, which cannot be passed on.
+    Certificate(CertificateUser),
 }
 
-/// The SHA-256 of a token.
+/// The SHA-256 of a token, or of the user that a certificate names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct TokenDigest([u8; 32]);
+pub(super) struct CallerDigest([u8; 32]);
 
-impl TokenDigest {
+impl CallerDigest {
     /// The digest in hexadecimal digits.
     pub(super) fn to_hex(self) -> String {
         hex(&self.0)
     }
 
-    /// Reads [`TokenDigest::to_hex`].
+    /// Reads [`CallerDigest::to_hex`].
     pub(super) fn from_hex(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         if digits.len() != 64 {
@@ -37,33 +47,49 @@ impl TokenDigest {
 
 impl std::fmt::Debug for Caller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Caller")
+        match self {
+            Self::Header(_) => f.write_str("Header"),
+            Self::Certificate(user) => f.debug_tuple("Certificate").field(user).finish(),
+        }
     }
 }
 
 impl Caller {
-    /// The client of a request. One without credentials is nobody: the API server is not asked.
-    pub(super) fn of(headers: &HeaderMap) -> Result<Self, StatusError> {
+    /// The client of a request. One without credentials is nobody: the API server is not asked. One with a certificate and a
+    /// token could be either: an API server takes the certificate, which this proxy cannot pass on with the rest of
+    /// the requests.
+    pub(super) fn of(headers: &HeaderMap, certificate: Option<CertificateUser>) -> Result<Self, StatusError> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
-        match (values.next(), values.next()) {
-            (Some(value), None) if !value.is_empty() => {
+        match (certificate, values.next(), values.next()) {
+            (None, Some(value), None) if !value.is_empty() => {
                 let mut authorization = value.clone();
                 authorization.set_sensitive(true);
-                Ok(Self { authorization })
+                Ok(Self::Header(authorization))
             }
+            (Some(user), None, None) => Ok(Self::Certificate(user)),
+            (Some(_), Some(_), _) => Err(unauthorized(
+                "the client has a certificate and sends a token as well: an API server would take the certificate, which \
+                 cannot be passed on; use one of them",
+            )),
             _ => Err(unauthorized("the request has no credentials, or several")),
         }
     }
 
-    /// The digest of the bearer token: other credentials open nothing that is cached.
-    pub(super) fn bearer(&self) -> Result<TokenDigest, StatusError> {
-        let value = self.authorization.as_bytes();
+    /// The digest of the bearer token, or of the certificate's user: other credentials open nothing that is cached. A renewed
+    /// certificate of the same user has the same.
+    pub(super) fn digest(&self) -> Result<CallerDigest, StatusError> {
+        let value = match self {
+            Self::Header(value) => value.as_bytes(),
+            Self::Certificate(user) => return Ok(CallerDigest(sha256(&[OF_CERTIFICATE, &user.encoded()].concat()))),
+        };
         let (scheme, token) = value.split_at_checked("Bearer ".len()).unwrap_or_default();
         let token = token.trim_ascii();
         if !scheme.eq_ignore_ascii_case(b"Bearer ") || token.is_empty() {
-            return Err(unauthorized("what is cached is served to clients with a bearer token"));
+            return Err(unauthorized(
+                "what is cached is served to clients with a bearer token or a client certificate",
+            ));
         }
-        Ok(TokenDigest(sha256(token)))
+        Ok(CallerDigest(sha256(token)))
     }
 }
 
@@ -76,20 +102,52 @@ pub(super) fn unauthorized(why: &str) -> StatusError {
 mod tests {
     use super::*;
 
-    fn bearer(values: &[&'static str]) -> Result<TokenDigest, u16> {
+    fn caller(values: &[&str], certificate: Option<CertificateUser>) -> Result<Caller, u16> {
         let mut headers = HeaderMap::new();
         for value in values {
-            headers.append(header::AUTHORIZATION, HeaderValue::from_static(value));
+            headers.append(header::AUTHORIZATION, value.parse().unwrap());
         }
-        Caller::of(&headers).and_then(|caller| caller.bearer()).map_err(|e| e.code.as_u16())
+        Caller::of(&headers, certificate).map_err(|e| e.code.as_u16())
+    }
+
+    fn digest(values: &[&str], certificate: Option<CertificateUser>) -> Result<CallerDigest, u16> {
+        caller(values, certificate).and_then(|caller| caller.digest().map_err(|e| e.code.as_u16()))
+    }
+
+    fn user(name: &str, groups: &[&str]) -> CertificateUser {
+        CertificateUser { user: name.to_owned(), groups: groups.iter().map(|group| (*group).to_owned()).collect() }
     }
 
     #[test]
     fn a_caller_has_one_bearer_token() {
         for values in [&[][..], &[""], &["Bearer"], &["Bearer "], &["Basic YQ=="], &["Bearer a", "Bearer a"], &["a"]] {
-            assert_eq!(bearer(values), Err(401), "{values:?}");
+            assert_eq!(digest(values, None), Err(401), "{values:?}");
         }
-        assert_eq!(bearer(&["Bearer a"]), bearer(&["bearer  a "]));
-        assert_ne!(bearer(&["Bearer a"]), bearer(&["Bearer b"]));
+        assert_eq!(digest(&["Bearer a"], None), digest(&["bearer  a "], None));
+        assert_ne!(digest(&["Bearer a"], None), digest(&["Bearer b"], None));
+    }
+
+    #[test]
+    fn or_it_has_a_certificate() {
+        let a = user("a", &["g"]);
+        for values in [&["Bearer a"][..], &[""], &["Basic YQ=="], &["Bearer a", "Bearer a"]] {
+            assert_eq!(caller(values, Some(a.clone())).err(), Some(401), "{values:?}");
+        }
+        assert_eq!(digest(&[], Some(a.clone())), digest(&[], Some(a.clone())));
+        for other in [user("b", &["g"]), user("a", &[]), user("a", &["g", "h"]), user("a\",[\"g", &[])] {
+            assert_ne!(digest(&[], Some(a.clone())), digest(&[], Some(other)));
+        }
+    }
+
+    #[test]
+    fn no_token_has_the_digest_of_a_certificate() {
+        let a = user("a", &["g"]);
+        let want = digest(&[], Some(a.clone())).unwrap();
+        let encoded = String::from_utf8(a.encoded()).unwrap();
+        for token in [encoded.clone(), format!("certificate{encoded}")] {
+            assert_ne!(digest(&[&format!("Bearer {token}")], None).unwrap(), want, "{token}");
+        }
+        // The byte that makes the difference cannot be sent.
+        assert!(HeaderValue::from_bytes(&[b"Bearer ", OF_CERTIFICATE, encoded.as_bytes()].concat()).is_err());
     }
 }

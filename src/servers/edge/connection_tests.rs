@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::oneshot,
+    task::JoinHandle,
 };
 
 use super::{
@@ -23,22 +24,32 @@ use super::{
     watch_slots::WatchSlots,
 };
 use crate::engine::view::KeyOrder;
-use crate::runtime::net::{Health, Server, ServerOptions, ServerPart, Socket};
+use crate::runtime::net::{BoundSocket, Health, Server, ServerOptions, ServerPart, Socket};
 
-/// Serves a router on a socket, until the sender is dropped or sends.
+/// Serves a router on a port, until the sender is dropped or sends.
 fn serve(router: axum::Router, health: Health) -> (std::net::SocketAddr, oneshot::Sender<()>) {
     let socket = Socket::bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = socket.address();
-    let mut server = Server::new(ServerOptions::default(), health);
-    server.add(socket, ServerPart::new(LISTENER, router));
-    let (stop, stopped) = oneshot::channel::<()>();
-    let signals = futures::stream::once(async move { drop(stopped.await) });
-    tokio::spawn(async move { server.run(signals).await.unwrap() });
+    let (stop, _) = serve_on(socket, ServerPart::new(LISTENER, router), health, ServerOptions::default());
     (address, stop)
 }
 
+/// Serves a part on a socket, until the sender is dropped or sends; then the task ends.
+pub(super) fn serve_on(
+    socket: impl Into<BoundSocket>,
+    part: ServerPart,
+    health: Health,
+    options: ServerOptions,
+) -> (oneshot::Sender<()>, JoinHandle<()>) {
+    let mut server = Server::new(options, health);
+    server.add(socket, part);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let signals = futures::stream::once(async move { drop(stopped.await) });
+    (stop, tokio::spawn(async move { server.run(signals).await.unwrap() }))
+}
+
 /// Reads until the text has come.
-async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+pub(super) async fn read_until(stream: &mut (impl AsyncRead + Unpin), end: &str) -> String {
     let mut text = Vec::new();
     while !text.ends_with(end.as_bytes()) {
         let byte = stream.read_u8().await.unwrap();
@@ -91,7 +102,8 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
         scheme: EdgeScheme::KubeProxy,
         cache: Arc::new(EdgeCache::new(state, Versions::from(1))),
         proxy: Proxy::new(api.clone(), health.clone()),
-        access: Arc::new(AccessReviews::new(api, &health)),
+        access: Arc::new(AccessReviews::new(api, None, &health)),
+        certificates: None,
         slots: WatchSlots::default(),
         metrics: EdgeMetrics::default(),
         health: health.clone(),

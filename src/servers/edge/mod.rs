@@ -16,6 +16,10 @@ mod app;
 mod atomic_file;
 mod cached_resources;
 mod caller;
+mod certificate_user;
+#[cfg(test)]
+mod client_certificate_tests;
+mod client_certificates;
 #[cfg(test)]
 mod connection_tests;
 #[cfg(test)]
@@ -66,6 +70,8 @@ mod state_record;
 mod target;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unix_socket_tests;
 mod upstream_event;
 mod upstream_sink;
 mod version_file;
@@ -77,6 +83,6 @@ mod watch_stream;
 pub use node_health::NodeHealthOptions;
 pub use options::{EdgeOptions, EdgeTls};
 pub use part::part;
-pub use permissions::permissions;
+pub use permissions::{permissions, permissions_with_client_certificates};
 pub use polled_source::{PolledSource, PolledTrust, PolledUrl};
 pub use scheme::EdgeScheme;

@@ -39,6 +39,8 @@ pub struct EdgeTls {
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,
+    /// CAs of clients, which may have a certificate instead of a token.
+    pub client_ca: Option<PathBuf>,
 }
 
 impl EdgeOptions {

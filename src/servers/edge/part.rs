@@ -8,6 +8,7 @@ use super::{
     access_reviews::AccessReviews,
     api_server::ApiServer,
     app::{EdgeApp, router},
+    client_certificates::ClientCertificates,
     edge_cache::EdgeCache,
     local_pods,
     metrics::{EdgeMetrics, LISTENER},
@@ -65,7 +66,9 @@ pub async fn part(
     health.metrics.register(|registry| metrics.register(registry, cache.clone(), slots.clone()));
 
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
-    let access = Arc::new(AccessReviews::new(api.clone(), health));
+    let takes_certificates = options.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+    let reviewer = takes_certificates.then(|| ApiServer::of_proxy(client.clone()));
+    let access = Arc::new(AccessReviews::new(api.clone(), reviewer, health));
     if let Some(path) = &options.state_file {
         let saved = Persistence::load(path, lock, &node, clock.clone(), cache.clone(), access.clone());
         tasks.endless("the saving of the state", saved.run());
@@ -88,12 +91,17 @@ pub async fn part(
         Some(files) => Some(serve_tls(files, clock, health, &mut tasks).await?),
         None => None,
     };
+    let certificates = tls
+        .as_ref()
+        .filter(|_| takes_certificates)
+        .map(|tls| ClientCertificates { served: tls.certificate.clone(), clock: clock.clone() });
     let app = EdgeApp {
         node,
         scheme,
         cache,
         proxy: Proxy::new(api, health.clone()),
         access,
+        certificates,
         slots,
         metrics,
         health: health.clone(),
@@ -104,10 +112,15 @@ pub async fn part(
 }
 
 async fn serve_tls(files: &EdgeTls, clock: &Clock, health: &Health, tasks: &mut Tasks) -> anyhow::Result<TlsOptions> {
-    let EdgeTls { certificate, key } = files.clone();
+    let EdgeTls { certificate, key, client_ca } = files.clone();
     let metrics = TlsMetrics::default();
     health.metrics.register(|registry| metrics.register_edge(registry));
     let served = DynamicCertificate::new(metrics);
+    // Before the certificate: without one, no connection is accepted.
+    if let Some(path) = client_ca {
+        let watch = CertificateFiles::OptionalClientCa(path).serve(served.clone()).await?;
+        tasks.endless("the watch of the client CA", watch);
+    }
     let watch = CertificateFiles::KeyPair { certificate, key }.serve(served.clone()).await?;
     tasks.endless("the watch of the certificate", watch);
     Ok(TlsOptions::of_edge(served, clock.clone()))

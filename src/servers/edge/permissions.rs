@@ -13,6 +13,17 @@ pub fn permissions(scheme: EdgeScheme) -> Vec<Permission> {
     all
 }
 
+/// What the proxy needs besides where clients may have certificates: it asks the API server what they may do.
+pub fn permissions_with_client_certificates() -> Vec<Permission> {
+    vec![Permission {
+        group: "authorization.k8s.io",
+        resources: vec!["subjectaccessreviews".to_owned()],
+        names: Vec::new(),
+        verbs: &["create"],
+        in_namespace: false,
+    }]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -139,13 +139,13 @@ mod tests {
     use super::*;
     use crate::{
         model::Resource,
-        servers::edge::{caller::TokenDigest, raw_object::ObjectName},
+        servers::edge::{caller::CallerDigest, raw_object::ObjectName},
     };
 
     fn permissions(all: &[(&'static str, u64)]) -> BTreeMap<AccessQuestion, u64> {
-        let token = TokenDigest::from_hex(&"0f".repeat(32)).unwrap();
+        let caller = CallerDigest::from_hex(&"0f".repeat(32)).unwrap();
         let question =
-            |verb| AccessQuestion { token, verb, resource: Resource::Service, object: ObjectName::default() };
+            |verb| AccessQuestion { caller, verb, resource: Resource::Service, object: ObjectName::default() };
         all.iter().map(|(verb, at)| (question(*verb), *at)).collect()
     }
 

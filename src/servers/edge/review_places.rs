@@ -15,7 +15,7 @@ use super::metrics::LISTENER;
 use crate::runtime::net::{ActivityStage, Exchange, Health, Ledger};
 
 /// Reviews at once of each kind of callers.
-const OF_KNOWN_TOKENS: usize = 8;
+const OF_KNOWN_CALLERS: usize = 8;
 const OF_KNOWN_PEERS: usize = 4;
 const OF_STRANGERS: usize = 4;
 /// How many with new tokens wait.
@@ -28,9 +28,9 @@ const REFUSED: Duration = Duration::from_millis(50);
 /// Who asks for a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reviewed {
-    /// A token to which something was allowed.
-    KnownToken,
-    /// A new token of a host with other callers to whom something was allowed.
+    /// A caller to whom something was allowed.
+    KnownCaller,
+    /// A new token of a host with other callers to whom something was allowed, or a new certificate.
     KnownPeer,
     Stranger,
 }
@@ -38,7 +38,7 @@ pub(super) enum Reviewed {
 /// All places.
 #[derive(Debug)]
 pub(super) struct ReviewPlaces {
-    of_known_tokens: Arc<Semaphore>,
+    of_known_callers: Arc<Semaphore>,
     of_known_peers: Arc<Semaphore>,
     of_strangers: Arc<Semaphore>,
     waiting: Ledger,
@@ -51,7 +51,7 @@ pub(super) struct ReviewPlace(#[expect(dead_code, reason = "held, never read")] 
 impl ReviewPlaces {
     pub(super) fn new(health: &Health) -> Self {
         Self {
-            of_known_tokens: Arc::new(Semaphore::new(OF_KNOWN_TOKENS)),
+            of_known_callers: Arc::new(Semaphore::new(OF_KNOWN_CALLERS)),
             of_known_peers: Arc::new(Semaphore::new(OF_KNOWN_PEERS)),
             of_strangers: Arc::new(Semaphore::new(OF_STRANGERS)),
             waiting: health.ledger(LISTENER, "access-reviews", WAITING),
@@ -61,7 +61,7 @@ impl ReviewPlaces {
     /// A place for a review of the exchange, once there is one; `None`: too many wait.
     pub(super) async fn take(&self, exchange: &Exchange, reviewed: Reviewed) -> Option<ReviewPlace> {
         let places = match reviewed {
-            Reviewed::KnownToken => return place(&self.of_known_tokens).await,
+            Reviewed::KnownCaller => return place(&self.of_known_callers).await,
             Reviewed::KnownPeer => &self.of_known_peers,
             Reviewed::Stranger => &self.of_strangers,
         };
@@ -116,7 +116,7 @@ mod tests {
             held.push(places.take(&stranger, Reviewed::Stranger).await.unwrap());
         }
         assert!(places.take(&exchange(2), Reviewed::Stranger).now_or_never().is_none(), "a stranger waits");
-        for known in [Reviewed::KnownToken, Reviewed::KnownPeer] {
+        for known in [Reviewed::KnownCaller, Reviewed::KnownPeer] {
             assert!(places.take(&exchange(3), known).now_or_never().flatten().is_some(), "{known:?}");
         }
         assert!(places.take(&exchange(2), Reviewed::Stranger).await.is_none(), "and not forever");

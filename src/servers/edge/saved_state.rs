@@ -64,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::servers::edge::caller::TokenDigest;
+    use crate::servers::edge::caller::CallerDigest;
 
     fn put(resource: Resource, name: &str) -> StateRecord {
         let object = json!({ "metadata": { "name": name, "namespace": "n" } });
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_state_is_the_sum_of_its_records() {
         let question = |verb| AccessQuestion {
-            token: TokenDigest::from_hex(&"0f".repeat(32)).unwrap(),
+            caller: CallerDigest::from_hex(&"0f".repeat(32)).unwrap(),
             verb,
             resource: Resource::Service,
             object: ObjectName::default(),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{
-    access_table::AccessQuestion, caller::TokenDigest, digest::checksum, raw_object::ObjectName,
+    access_table::AccessQuestion, caller::CallerDigest, digest::checksum, raw_object::ObjectName,
     upstream_event::UpstreamObject,
 };
 use crate::model::Resource;
@@ -66,8 +66,8 @@ impl StateRecord {
             }
             Self::Listed(resource) => write!(out, "listed {}", resource.plural()),
             Self::NoAccess => write!(out, "no-access"),
-            Self::Access(AccessQuestion { token, verb, resource, object: ObjectName { namespace, name } }, at) => {
-                write!(out, "access {} {verb} {} {at} {namespace}/{name}", token.to_hex(), resource.plural())
+            Self::Access(AccessQuestion { caller, verb, resource, object: ObjectName { namespace, name } }, at) => {
+                write!(out, "access {} {verb} {} {at} {namespace}/{name}", caller.to_hex(), resource.plural())
             }
             Self::End => write!(out, "end"),
         };
@@ -121,13 +121,13 @@ fn read_name(text: &str) -> Option<(Resource, ObjectName)> {
 
 fn read_access(text: &str) -> Option<StateRecord> {
     let mut parts = text.splitn(5, ' ');
-    let token = TokenDigest::from_hex(parts.next()?)?;
+    let caller = CallerDigest::from_hex(parts.next()?)?;
     let verb = parts.next()?;
     let verb = VERBS.into_iter().find(|known| *known == verb)?;
     let resource = resource(parts.next()?)?;
     let at = parts.next()?.parse().ok()?;
     let (namespace, name) = parts.next()?.split_once('/')?;
-    Some(StateRecord::Access(AccessQuestion { token, verb, resource, object: ObjectName::new(namespace, name) }, at))
+    Some(StateRecord::Access(AccessQuestion { caller, verb, resource, object: ObjectName::new(namespace, name) }, at))
 }
 
 #[cfg(test)]
@@ -150,9 +150,9 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let token = TokenDigest::from_hex(&"0f".repeat(32)).unwrap();
+        let caller = CallerDigest::from_hex(&"0f".repeat(32)).unwrap();
         let object = ObjectName::new("shop", "");
-        let question = AccessQuestion { token, verb: "list", resource: Resource::Service, object };
+        let question = AccessQuestion { caller, verb: "list", resource: Resource::Service, object };
         let service = json!({ "metadata": { "name": "web", "namespace": "shop" }, "future": [1, "é\n"] });
         let own = json!({ "metadata": { "name": NODE, "labels": { "a": "b" } }, "spec": { "podCIDR": "x" } });
         for record in [

@@ -21,6 +21,7 @@ use super::{
     access_reviews::AccessReviews,
     api_server::ApiServer,
     app::{EdgeApp, router},
+    client_certificates::ClientCertificates,
     edge_cache::EdgeCache,
     metrics::EdgeMetrics,
     node_state::NodeState,
@@ -43,12 +44,13 @@ pub(super) struct TestedEdge {
     pub(super) cache: Arc<EdgeCache>,
     pub(super) slots: WatchSlots,
     pub(super) health: Health,
-    api: Arc<FakeApiServer>,
+    pub(super) access: Arc<AccessReviews>,
+    pub(super) api: Arc<FakeApiServer>,
 }
 
 /// Knows three tokens: `good` may do everything, `poor` nothing, and `gone` was valid once.
 #[derive(Default)]
-struct FakeApiServer {
+pub(super) struct FakeApiServer {
     is_away: AtomicBool,
     /// Method, path and credentials of what arrived.
     requests: Mutex<Vec<(String, String, String)>>,
@@ -73,7 +75,7 @@ impl FakeApiServer {
         Ok(Response::builder().status(code).body(Body::from(body.to_string()))?)
     }
 
-    fn requests(&self) -> Vec<(String, String, String)> {
+    pub(super) fn requests(&self) -> Vec<(String, String, String)> {
         std::mem::take(&mut *self.requests.lock().unwrap())
     }
 }
@@ -81,16 +83,30 @@ impl FakeApiServer {
 impl TestedEdge {
     /// A proxy that has listed everything.
     pub(super) fn new(scheme: EdgeScheme) -> Self {
-        let edge = Self::unlisted(scheme);
+        Self::unlisted(scheme).listed(scheme)
+    }
+
+    fn listed(self, scheme: EdgeScheme) -> Self {
         for resource in NodeState::watched(scheme).collect::<Vec<_>>() {
             let of_resource = objects().into_iter().filter(|object| object["kind"] == resource.kind());
             let all = of_resource.map(|object| read(resource, &object)).collect();
-            edge.cache.apply(UpstreamEvent::Replace(resource, all));
+            self.cache.apply(UpstreamEvent::Replace(resource, all));
         }
-        edge
+        self
     }
 
     fn unlisted(scheme: EdgeScheme) -> Self {
+        Self::before(scheme, None)
+    }
+
+    /// A proxy that has listed everything, and knows clients by their certificates.
+    pub(super) fn with_certificates(certificates: ClientCertificates, reviewer: ApiServer) -> Self {
+        Self::before(EdgeScheme::SuperEdge, Some((certificates, reviewer))).listed(EdgeScheme::SuperEdge)
+    }
+
+    /// A proxy that has listed nothing yet.
+    fn before(scheme: EdgeScheme, certificates: Option<(ClientCertificates, ApiServer)>) -> Self {
+        let (certificates, reviewer) = certificates.unzip();
         let fake = Arc::<FakeApiServer>::default();
         let answers = fake.clone();
         let base = "https://192.0.2.1:6443/cluster-a/".parse().unwrap();
@@ -98,18 +114,20 @@ impl TestedEdge {
         let cache =
             Arc::new(EdgeCache::new(NodeState::new(NODE.into(), scheme, KeyOrder::AnyKey), Versions::from(START)));
         let (slots, health) = (WatchSlots::default(), Health::default());
+        let access = Arc::new(AccessReviews::new(api.clone(), reviewer, &health));
         let app = EdgeApp {
             node: NODE.into(),
             scheme,
             cache: cache.clone(),
-            proxy: Proxy::new(api.clone(), health.clone()),
-            access: Arc::new(AccessReviews::new(api, &health)),
+            proxy: Proxy::new(api, health.clone()),
+            access: access.clone(),
+            certificates,
             slots: slots.clone(),
             metrics: EdgeMetrics::default(),
             health: health.clone(),
             hosts: None,
         };
-        Self { router: router(Arc::new(app)), cache, slots, health, api: fake }
+        Self { router: router(Arc::new(app)), cache, slots, health, access, api: fake }
     }
 
     pub(super) fn put(&self, object: &Value) {
@@ -122,7 +140,7 @@ impl TestedEdge {
         self.cache.apply(UpstreamEvent::Delete(resource, ObjectName::new("", name)));
     }
 
-    async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Response<Body> {
+    pub(super) async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Response<Body> {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     Health,
-    connection::{ConnectionLimits, Connections, ListenerPlaces},
+    connection::{ConnectionLimits, Connections, ListenerPlaces, OpenedStream},
     peer::Peer,
     response_clock::ResponseClock,
 };
@@ -84,7 +84,7 @@ impl TestServer {
     /// A connection that has sent `text`.
     async fn send(&self, text: &str) -> DuplexStream {
         let (mut client, server) = duplex(4096);
-        self.connections.spawn(Peer::UNKNOWN, std::future::ready(Some(server)));
+        self.connections.spawn(Peer::UNKNOWN, std::future::ready(Some(OpenedStream { io: server, client: None })));
         client.write_all(text.as_bytes()).await.unwrap();
         client
     }

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "shell")]
 mod cli;
+mod defects;
 mod documents;
 #[cfg(feature = "decode")]
 mod examples;

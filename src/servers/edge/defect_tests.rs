@@ -1,7 +1,13 @@
 //! Defects of SuperEdge's application-grid-wrapper that this proxy must not have, and that no other test names.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
 
+use axum::http::Method;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -123,4 +129,133 @@ async fn a15_l5_a_watch_ends_when_the_server_stops() {
     edge.health.set_running(false);
     assert_eq!(timeout(EVENT, events.next()).await.unwrap(), None);
     assert_eq!((edge.get("/readyz", &[]).await.0, edge.slots.count()), (503, 0));
+}
+
+#[tokio::test]
+async fn a15_p22_what_is_cached_is_not_compressed_for_clients_of_the_same_node() {
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+    let response = edge.send(Method::GET, SLICES, &[GOOD, ("accept-encoding", "gzip")]).await;
+    assert_eq!((response.status().as_u16(), response.headers().get("content-encoding")), (200, None));
+    let (code, list) = edge.get(SLICES, &[GOOD, ("accept-encoding", "gzip, identity;q=0")]).await;
+    assert_eq!((code, &list["kind"]), (200, &json!("EndpointSliceList")));
+}
+
+#[tokio::test]
+async fn a15_p23_s3_paths_and_headers_of_ingress_mean_nothing() {
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+    const ENDPOINTS: &str = "/api/v1/namespaces/shop/endpoints";
+    for (method, path) in [
+        (Method::GET, "/superedge-ingress"),
+        (Method::GET, "/superedge-ingress/pool/api/v1/endpoints"),
+        (Method::POST, "/superedge-ingress"),
+        (Method::POST, ENDPOINTS),
+        (Method::DELETE, ENDPOINTS),
+        (Method::PUT, "/api/v1/namespaces/shop/endpoints/web"),
+    ] {
+        let response = edge.send(method.clone(), path, &[GOOD, ("superedge-ingress", "pool")]).await;
+        assert_eq!(response.status(), 200, "{method} {path}");
+        let want = (method.to_string(), format!("/cluster-a{path}"), "Bearer good".to_owned());
+        assert_eq!(edge.api.requests(), [want]);
+    }
+    let plain = edge.get(SLICES, &[GOOD]).await;
+    assert_eq!(edge.get(SLICES, &[GOOD, ("superedge-ingress", "pool")]).await, plain);
+}
+
+#[tokio::test]
+async fn a15_t16_lists_gets_and_watches_are_pruned_alike_also_what_is_not_ready() {
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+    let mut unready = slice("web-1", "10.0.0.1");
+    unready["endpoints"].as_array_mut().unwrap().push(json!({ "addresses": ["10.0.0.3"], "nodeName": "far",
+        "conditions": { "ready": false } }));
+    edge.put(&unready);
+    let list = edge.get(SLICES, &[GOOD]).await.1;
+    let one = edge.get("/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/web-1", &[GOOD]).await.1;
+    let event = edge.watch(&format!("{SLICES}?watch=1")).await.next().await.unwrap();
+    for seen in [&list["items"][0], &one, &event["object"]] {
+        assert_eq!(addresses(seen), ["10.0.0.1"], "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn a15_l2_a_watch_of_nodes_leaves_nothing() {
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+    let mut events = edge.watch("/api/v1/nodes?watch=1&fieldSelector=metadata.name%3Dedge-1").await;
+    events.next().await.unwrap();
+    assert_eq!(edge.slots.count(), 1);
+    drop(events);
+    assert_eq!(edge.slots.count(), 0);
+}
+
+#[test]
+fn a15_l6_a_list_is_the_state_of_one_moment_whoever_writes() {
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+    let cache = edge.cache.clone();
+    let writer = thread::spawn(move || {
+        for i in 0..300 {
+            // Both in one event.
+            let both = [slice("web-1", &format!("10.0.1.{}", i % 250)), slice("web-2", &format!("10.0.1.{}", i % 250))];
+            let both = both.iter().map(|slice| read(Resource::EndpointSlice, slice)).collect();
+            cache.apply(UpstreamEvent::Replace(Resource::EndpointSlice, both));
+        }
+    });
+    let read_lists = |cache: Arc<EdgeCache>| {
+        let mut last = 0;
+        for _ in 0..300 {
+            let list = cache.list(Resource::EndpointSlice, &Selection::default());
+            assert!(list.version >= last && list.objects.iter().all(|object| object.version <= list.version));
+            last = list.version;
+            let texts: Vec<Value> = list
+                .objects
+                .iter()
+                .map(|object| {
+                    let mut text = Vec::new();
+                    object.object.write(object.version, &mut text);
+                    serde_json::from_slice(&text).unwrap()
+                })
+                .collect();
+            assert!(texts.windows(2).all(|pair| addresses(&pair[0]) == addresses(&pair[1])));
+        }
+    };
+    let readers = [edge.cache.clone(), edge.cache].map(|cache| thread::spawn(move || read_lists(cache)));
+    for thread in readers.into_iter().chain([writer]) {
+        thread.join().unwrap();
+    }
+}
+
+/// What is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(text)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a15_l7_requests_and_objects_are_not_logged() {
+    let log = Log::default();
+    let written = log.clone();
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_writer(move || written.clone());
+    tracing::subscriber::with_default(subscriber.finish(), || {
+        tracing::info!("begin");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+            for (path, headers) in [(SLICES, &[GOOD][..]), (SLICES, &[]), ("/api/v1/secrets", &[GOOD]), ("//", &[GOOD])]
+            {
+                edge.get(path, headers).await;
+            }
+            let mut events = edge.watch(&format!("{SLICES}?watch=1")).await;
+            edge.put(&node("far", 1));
+            events.next().await.unwrap();
+        });
+    });
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(log.contains("begin") && log.lines().count() == 1, "{log}");
 }

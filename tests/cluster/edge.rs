@@ -2,6 +2,7 @@
 
 mod kube_proxy;
 mod offline;
+mod protobuf;
 mod soak;
 
 use std::{
@@ -29,6 +30,9 @@ use super::{
 
 /// The node of the proxy.
 const NODE: &str = "edge-1";
+
+const JSON: &str = "application/json";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// A running `roster edge`.
 struct Edge {
@@ -207,10 +211,11 @@ impl EventPrinter {
         Self::start(command.args(["get", "endpointslices", "-w", "--output-watch-events", "-o", "json"]))
     }
 
-    /// client-go's reflector, with `WatchList` or without.
-    fn reflector(kubeconfig: &Path, watch_list: bool) -> Self {
+    /// client-go's reflector, with `WatchList` or without. It accepts this type and no other.
+    fn reflector(kubeconfig: &Path, watch_list: bool, content_type: &str) -> Self {
         let mut command = Command::new(assets().join("reflector"));
-        Self::start(command.arg(kubeconfig).env("KUBE_FEATURE_WatchListClient", watch_list.to_string()))
+        command.arg(kubeconfig).env("KUBE_FEATURE_WatchListClient", watch_list.to_string());
+        Self::start(command.env("CONTENT_TYPE", content_type))
     }
 
     fn start(command: &mut Command) -> Self {
@@ -288,8 +293,10 @@ fn clients_follow_the_pruned_slices() {
     ];
     let printers = [
         ("kubectl", EventPrinter::kubectl(&kubeconfig)),
-        ("client-go", EventPrinter::reflector(&kubeconfig, false)),
-        ("client-go with WatchList", EventPrinter::reflector(&kubeconfig, true)),
+        ("client-go", EventPrinter::reflector(&kubeconfig, false, JSON)),
+        ("client-go with WatchList", EventPrinter::reflector(&kubeconfig, true, JSON)),
+        ("client-go with protobuf", EventPrinter::reflector(&kubeconfig, false, PROTOBUF)),
+        ("client-go with WatchList and protobuf", EventPrinter::reflector(&kubeconfig, true, PROTOBUF)),
     ];
     let all = || {
         let followers = followers.iter().map(|(name, follower)| (*name, &follower.0));
@@ -317,9 +324,9 @@ fn clients_follow_the_pruned_slices() {
     converge("a slice goes", &seen([("web-a", &[NODE, "node-1", "node-2"][..])]));
 
     let before = edge.metric("roster_edge_watches");
-    assert_eq!(before, 5, "a watch of each client");
+    assert_eq!(before, 7, "a watch of each client");
     drop(runtime);
-    wait("the watches end with their clients", || (edge.metric("roster_edge_watches") == 3).then_some(()));
+    wait("the watches end with their clients", || (edge.metric("roster_edge_watches") == 5).then_some(()));
 
     // Through the proxy, everything else is as it is without it.
     let through = ApiServer::with(&kubeconfig);

@@ -21,6 +21,7 @@ mod parity;
 mod paths;
 mod phrases;
 mod process;
+mod protobuf;
 mod server;
 mod soak;
 mod steps;
@@ -61,6 +62,8 @@ enum Task {
     Docs,
     /// Write manifests/
     Manifests,
+    /// Write the table by which the node proxy writes protobuf, and what the tests of it read, from the published modules of Kubernetes (needs Go)
+    Protobuf,
     /// Run the fuzz targets (libFuzzer, with the pinned toolchain)
     Fuzz(fuzz::Arguments),
     /// Compare with the real Go controllers on random states
@@ -108,6 +111,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
         Task::Manifests => steps.run("manifests", || generate::write("manifests")),
+        Task::Protobuf => steps.run("protobuf", protobuf::write),
         Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments, "release").map(|()| Outcome::Passed)),
         Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
         Task::Soak(arguments) => steps.run("soak", || soak::run_soak(&arguments)),

@@ -70,6 +70,7 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     };
     // Control planes wait for much of their time, and faults must be harmless on a busy machine too.
     if wanted(Kind::Cluster) {
+        steps.run("protobuf: the table of messages is that of the published modules", crate::protobuf::check);
         steps.run_beside("cluster: with a real API server, and faults under a steady load of writes", cluster, others);
     } else {
         others(steps);

@@ -1,6 +1,8 @@
-//! Content negotiation: which requests the JSON of the cache answers.
+//! Content negotiation: which requests the cache answers, and how its objects are encoded.
 
 use axum::http::{HeaderMap, header};
+
+use super::body_encoding::BodyEncoding;
 
 /// The most media types that are looked at.
 const MOST: usize = 32;
@@ -8,20 +10,22 @@ const MOST: usize = 32;
 /// What a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AcceptedForm {
-    /// JSON as it is stored.
+    /// JSON as it is stored. It counts before protobuf, in whatever order a client names them: it needs no work.
     Json,
+    /// Protobuf, and no JSON of the same objects.
+    Protobuf,
     /// A form that only the API server makes, such as a `Table`; JSON will do where there is no API server.
     ApiServerFormOrJson,
     /// A form that only the API server makes.
     ApiServerForm,
-    /// No JSON at all: protobuf, CBOR or YAML.
+    /// Neither JSON nor protobuf: CBOR or YAML.
     OtherEncoding,
 }
 
 /// A media type with its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct AcceptedType {
-    is_json: bool,
+    encoding: BodyEncoding,
     /// Whether it asks for another kind with `as=`.
     is_transformed: bool,
     weight: f32,
@@ -36,14 +40,18 @@ impl AcceptedForm {
         if types.is_empty() {
             return if headers.contains_key(header::ACCEPT) { Self::OtherEncoding } else { Self::Json };
         }
-        types.retain(|t| t.is_json && t.weight > 0.0);
+        types.retain(|t| t.weight > 0.0);
         // Stable: of equal weights, the first stays first.
         types.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        match types.first() {
-            None => Self::OtherEncoding,
-            Some(best) if !best.is_transformed => Self::Json,
-            Some(_) if types.iter().any(|t| !t.is_transformed) => Self::ApiServerFormOrJson,
-            Some(_) => Self::ApiServerForm,
+        let mut of_json = types.iter().filter(|t| t.encoding == BodyEncoding::Json);
+        let has_json = of_json.clone().any(|t| !t.is_transformed);
+        match (of_json.next(), types.first()) {
+            (Some(best), _) if !best.is_transformed => Self::Json,
+            (Some(_), _) if has_json => Self::ApiServerFormOrJson,
+            (_, Some(best)) if !best.is_transformed => Self::Protobuf,
+            (Some(_), _) => Self::ApiServerForm,
+            (None, _) if types.iter().any(|t| !t.is_transformed) => Self::Protobuf,
+            (None, _) => Self::OtherEncoding,
         }
     }
 }
@@ -60,8 +68,12 @@ impl AcceptedType {
                 _ => {}
             }
         }
-        let is_json = ["application/json", "application/*", "*/*"].contains(&essence.as_str());
-        Some(Self { is_json, is_transformed, weight })
+        let encoding = match essence.as_str() {
+            "application/json" | "application/*" | "*/*" => BodyEncoding::Json,
+            "application/vnd.kubernetes.protobuf" => BodyEncoding::Protobuf,
+            _ => return None,
+        };
+        Some(Self { encoding, is_transformed, weight })
     }
 }
 
@@ -73,7 +85,7 @@ mod tests {
 
     #[test]
     fn a15_p15_tables_and_protobuf_are_not_json() {
-        use AcceptedForm::{ApiServerForm, ApiServerFormOrJson, Json, OtherEncoding};
+        use AcceptedForm::{ApiServerForm, ApiServerFormOrJson, Json, OtherEncoding, Protobuf};
         const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
         for (accept, want) in [
             (&[][..], Json),
@@ -86,8 +98,14 @@ mod tests {
             (&["application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"], ApiServerForm),
             (&["application/json;q=0.1,application/json;as=Table;q=0.9"], ApiServerFormOrJson),
             (&["application/json;q=0.9,application/json;as=Table;q=0.1"], Json),
-            (&["application/vnd.kubernetes.protobuf"], OtherEncoding),
-            (&["application/vnd.kubernetes.protobuf,application/json;q=0"], OtherEncoding),
+            (&["application/vnd.kubernetes.protobuf"], Protobuf),
+            (&["application/vnd.kubernetes.protobuf;stream=watch, application/yaml"], Protobuf),
+            (&["application/vnd.kubernetes.protobuf,application/json;q=0"], Protobuf),
+            (&["application/vnd.kubernetes.protobuf;q=0"], OtherEncoding),
+            (&["application/vnd.kubernetes.protobuf", TABLE], Protobuf),
+            (&[TABLE, "application/vnd.kubernetes.protobuf"], ApiServerForm),
+            (&["application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io"], OtherEncoding),
+            (&["application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io", TABLE, "*/*"], ApiServerFormOrJson),
             (&["application/yaml"], OtherEncoding),
             (&["application/cbor;stream=watch"], OtherEncoding),
             (&["APPLICATION/JSON; Q=1"], Json),

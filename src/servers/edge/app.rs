@@ -12,6 +12,7 @@ use axum::{
 use super::{
     accept::AcceptedForm,
     access_reviews::AccessReviews,
+    body_encoding::BodyEncoding,
     caller::Caller,
     client_certificates::ClientCertificates,
     discovery::DiscoveryDocument,
@@ -51,7 +52,7 @@ pub(super) struct EdgeApp {
 
 /// Who makes the response to a read.
 enum Responder {
-    Cache,
+    Cache(BodyEncoding),
     ApiServer,
     /// The API server, or the cache while it is away.
     ApiServerOrCache,
@@ -85,12 +86,14 @@ impl EdgeApp {
         let caller = Caller::of(request.headers(), user)?;
         match target {
             RequestTarget::Read(read) => match self.responder(&read, &request)? {
-                Responder::Cache => self.read(read, &caller, request.headers(), &exchange).await,
+                Responder::Cache(encoding) => self.read(read, encoding, &caller, request.headers(), &exchange).await,
                 Responder::ApiServer => self.forward_form(&caller, request).await,
                 Responder::ApiServerOrCache => {
                     let headers = request.headers().clone();
                     match self.forward(&caller, request).await {
-                        Err(error) if is_out_of_reach(&error) => self.read(read, &caller, &headers, &exchange).await,
+                        Err(error) if is_out_of_reach(&error) => {
+                            self.read(read, BodyEncoding::Json, &caller, &headers, &exchange).await
+                        }
                         response => response,
                     }
                 }
@@ -109,11 +112,12 @@ impl EdgeApp {
         self.cache.synced().map_err(|why| StatusError::busy(why).retry_after(RETRY))
     }
 
-    /// Who answers a read: the forms that only the API server makes come from there. A protobuf client of a resource that is
-    /// pruned gets none: the API server would send it everything.
+    /// Who answers a read: the forms that only the API server makes come from there. A CBOR or YAML client of a resource that
+    /// is pruned gets none: the API server would send it everything.
     fn responder(&self, read: &CachedRead, request: &Request) -> Result<Responder, StatusError> {
         match AcceptedForm::of(request.headers()) {
-            AcceptedForm::Json => Ok(Responder::Cache),
+            AcceptedForm::Json => Ok(Responder::Cache(BodyEncoding::Json)),
+            AcceptedForm::Protobuf => Ok(Responder::Cache(BodyEncoding::Protobuf)),
             AcceptedForm::ApiServerFormOrJson => Ok(Responder::ApiServerOrCache),
             AcceptedForm::OtherEncoding if self.scheme.prunes(read.resource) => Err(not_acceptable()),
             AcceptedForm::ApiServerForm | AcceptedForm::OtherEncoding => Ok(Responder::ApiServer),
@@ -124,6 +128,7 @@ impl EdgeApp {
     async fn read(
         &self,
         read: CachedRead,
+        encoding: BodyEncoding,
         caller: &Caller,
         headers: &axum::http::HeaderMap,
         exchange: &Exchange,
@@ -134,17 +139,18 @@ impl EdgeApp {
         let CachedRead { resource, scope, options } = read;
         if let ReadScope::Object(name) = scope {
             let found = self.cache.get(resource, &name).ok_or_else(|| read_response::not_found(resource, &name))?;
-            return Ok(read_response::object(&found));
+            return read_response::object(resource, &found, encoding);
         }
         if !options.is_watch {
             let list = self.cache.list(resource, &options.selection);
             options.check_list_version(list.version)?;
-            return Ok(read_response::list(resource, list));
+            return read_response::list(resource, list, encoding).await;
         }
         let slot = self.slots.take(caller.digest()?).ok_or_else(|| {
             StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many watches").retry_after(RETRY)
         })?;
         let context = WatchContext {
+            encoding,
             cache: self.cache.clone(),
             stopping: Box::pin(self.health.stopping()),
             metrics: self.metrics.clone(),
@@ -196,6 +202,9 @@ fn not_passed_on() -> StatusError {
 }
 
 fn not_acceptable() -> StatusError {
-    let message = format!("only application/json is served here; the header {} does not allow it", header::ACCEPT);
+    let message = format!(
+        "only JSON and protobuf are served here; the header {} does not allow them as they are",
+        header::ACCEPT
+    );
     StatusError::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
 }

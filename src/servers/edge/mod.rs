@@ -5,8 +5,8 @@
 //!            ◄──────────────────────── proxy: everything else, with the credentials of the client
 //! ```
 //!
-//! What decides is pure: `node_state`, `overlay`, `watch_cache`, `versions`, `target`, `list_options`, `accept` and
-//! `access_table` do no I/O. The decision which endpoints are removed is the one of `engine/view`.
+//! What decides is pure: `node_state`, `overlay`, `watch_cache`, `versions`, `target`, `list_options`, `accept`,
+//! `protobuf` and `access_table` do no I/O. The decision which endpoints are removed is the one of `engine/view`.
 
 mod accept;
 mod access_reviews;
@@ -14,6 +14,7 @@ mod access_table;
 mod api_server;
 mod app;
 mod atomic_file;
+mod body_encoding;
 mod cached_resources;
 mod caller;
 mod certificate_user;
@@ -50,6 +51,10 @@ mod part;
 mod permissions;
 mod persistence;
 mod polled_source;
+mod protobuf;
+mod protobuf_list;
+#[cfg(test)]
+mod protobuf_tests;
 mod proxied_bodies;
 mod proxied_headers;
 mod proxy;

@@ -1,26 +1,32 @@
 //! The responses to a get and to a list, written piece by piece.
 
-use std::{convert::Infallible, io::Write};
+use std::io::Write;
 
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
 use futures::stream;
 use tokio::task::yield_now;
 
-use super::{edge_cache::ObjectList, json_text::json_text, raw_object::ObjectName, watch_cache::VersionedObject};
-use crate::{
-    model::Resource,
-    runtime::status_error::{StatusError, json},
+use super::{
+    body_encoding::{BodyEncoding, PIECE, protobuf_kind, unencodable},
+    edge_cache::ObjectList,
+    json_text::json_text,
+    protobuf::UnencodableObject,
+    protobuf_list::{ProtobufList, measure_list},
+    raw_object::ObjectName,
+    watch_cache::VersionedObject,
 };
-
-/// The size of a piece of a response, about.
-pub(super) const PIECE: usize = 16 << 10;
+use crate::{model::Resource, runtime::status_error::StatusError};
 
 /// One object.
-pub(super) fn object(versioned: &VersionedObject) -> Response {
-    let mut text = Vec::with_capacity(versioned.object.size() + 64);
-    versioned.object.write(versioned.version, &mut text);
-    json(text)
+pub(super) fn object(
+    resource: Resource,
+    versioned: &VersionedObject,
+    encoding: BodyEncoding,
+) -> Result<Response, StatusError> {
+    let mut body = Vec::with_capacity(versioned.object.size() + 64);
+    encoding.write(resource, versioned, &mut body)?;
+    Ok(encoding.response(body.into()))
 }
 
 /// The object does not exist.
@@ -31,40 +37,69 @@ pub(super) fn not_found(resource: Resource, name: &ObjectName) -> StatusError {
 }
 
 /// A list. Its objects are held until they are written; others change meanwhile, and these do not.
-pub(super) fn list(resource: Resource, list: ObjectList) -> Response {
-    let mut first = Vec::new();
-    // Writing to memory does not fail.
-    let _ = write!(
-        first,
-        r#"{{"kind":"{}List","apiVersion":"{}","metadata":{{"resourceVersion":"{}"}},"items":["#,
-        resource.kind(),
-        resource.api_version(),
-        list.version,
-    );
-    let body =
-        ListBody { text: first, objects: list.objects.into_iter(), is_begun: false, is_first: true, is_closed: false };
-    let pieces = stream::unfold(body, async |mut body| {
-        if body.is_begun {
+pub(super) async fn list(
+    resource: Resource,
+    list: ObjectList,
+    encoding: BodyEncoding,
+) -> Result<Response, StatusError> {
+    let pieces = match encoding {
+        BodyEncoding::Json => ListPieces::Json(JsonList::new(resource, list)),
+        BodyEncoding::Protobuf => {
+            let kind = protobuf_kind(resource)?;
+            let measured = measure_list(kind, &list.objects).await;
+            let size = measured.map_err(|(error, object)| unencodable(resource, &object.object.name(), &error))?;
+            let ObjectList { objects, version } = list;
+            let list = ProtobufList::new(kind, version, size, objects);
+            ListPieces::Protobuf(list.map_err(|error| StatusError::internal(error.to_string()))?)
+        }
+    };
+    let pieces = stream::unfold((pieces, false), async |(mut pieces, is_begun)| {
+        if is_begun {
             // A socket that takes megabytes at once must not delay others.
             yield_now().await;
         }
-        body.is_begun = true;
-        body.next_piece().map(|piece| (Ok::<_, Infallible>(piece), body))
+        pieces.next_piece().map(|piece| (piece, (pieces, true)))
     });
-    let mut response = json(Vec::new());
-    *response.body_mut() = Body::from_stream(pieces);
-    response
+    Ok(encoding.response(Body::from_stream(pieces)))
 }
 
-struct ListBody {
+/// The pieces of a list.
+enum ListPieces {
+    Json(JsonList),
+    Protobuf(ProtobufList),
+}
+
+impl ListPieces {
+    fn next_piece(&mut self) -> Option<Result<Bytes, UnencodableObject>> {
+        match self {
+            Self::Json(list) => list.next_piece().map(Ok),
+            Self::Protobuf(list) => list.next_piece(),
+        }
+    }
+}
+
+/// A list as JSON, in pieces.
+struct JsonList {
     text: Vec<u8>,
     objects: std::vec::IntoIter<VersionedObject>,
-    is_begun: bool,
     is_first: bool,
     is_closed: bool,
 }
 
-impl ListBody {
+impl JsonList {
+    fn new(resource: Resource, list: ObjectList) -> Self {
+        let mut first = Vec::new();
+        // Writing to memory does not fail.
+        let _ = write!(
+            first,
+            r#"{{"kind":"{}List","apiVersion":"{}","metadata":{{"resourceVersion":"{}"}},"items":["#,
+            resource.kind(),
+            resource.api_version(),
+            list.version,
+        );
+        Self { text: first, objects: list.objects.into_iter(), is_first: true, is_closed: false }
+    }
+
     fn next_piece(&mut self) -> Option<Bytes> {
         if self.is_closed {
             return None;

@@ -177,7 +177,8 @@ const POOR: (&str, &str) = ("authorization", "Bearer poor");
 const WRONG: (&str, &str) = ("authorization", "Bearer wrong");
 const TABLE: (&str, &str) = ("accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
 const METADATA: (&str, &str) = ("accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
-const PROTOBUF: (&str, &str) = ("accept", "application/vnd.kubernetes.protobuf");
+pub(super) const PROTOBUF: (&str, &str) = ("accept", "application/vnd.kubernetes.protobuf");
+const YAML: (&str, &str) = ("accept", "application/yaml");
 pub(super) const SLICES: &str = "/apis/discovery.k8s.io/v1/endpointslices";
 pub(super) const SERVICES: &str = "/api/v1/services";
 
@@ -300,12 +301,13 @@ async fn a15_p13_p14_p15_other_forms_come_from_the_api_server_unless_it_would_se
         (EdgeScheme::SuperEdge, true, SLICES, TABLE, cached.clone()),
         (EdgeScheme::SuperEdge, false, SLICES, METADATA, upstream(SLICES)),
         (EdgeScheme::SuperEdge, true, SLICES, METADATA, (406, Value::Null)),
-        (EdgeScheme::SuperEdge, false, SLICES, PROTOBUF, (406, Value::Null)),
-        (EdgeScheme::SuperEdge, false, SLICES, ("accept", "application/yaml"), (406, Value::Null)),
-        (EdgeScheme::SuperEdge, false, SERVICES, PROTOBUF, upstream(SERVICES)),
-        (EdgeScheme::OpenYurt, false, SERVICES, PROTOBUF, (406, Value::Null)),
-        (EdgeScheme::KubeProxy, false, SLICES, PROTOBUF, upstream(SLICES)),
-        (EdgeScheme::KubeProxy, true, SLICES, PROTOBUF, (406, Value::Null)),
+        (EdgeScheme::SuperEdge, false, SLICES, PROTOBUF, cached.clone()),
+        (EdgeScheme::SuperEdge, true, SLICES, PROTOBUF, cached.clone()),
+        (EdgeScheme::SuperEdge, false, SLICES, YAML, (406, Value::Null)),
+        (EdgeScheme::SuperEdge, false, SERVICES, YAML, upstream(SERVICES)),
+        (EdgeScheme::OpenYurt, false, SERVICES, YAML, (406, Value::Null)),
+        (EdgeScheme::KubeProxy, false, SLICES, YAML, upstream(SLICES)),
+        (EdgeScheme::KubeProxy, true, SLICES, YAML, (406, Value::Null)),
     ] {
         let edge = TestedEdge::new(scheme);
         edge.get(path, &[GOOD]).await;

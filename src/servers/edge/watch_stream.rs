@@ -1,6 +1,6 @@
 //! The response to a watch: events as they happen, until its time is over, the client leaves or falls behind.
 
-use std::{convert::Infallible, future::Future, io::Write, pin::Pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
@@ -12,20 +12,16 @@ use tokio::{
 };
 
 use super::{
+    body_encoding::{BodyEncoding, PIECE},
     edge_cache::EdgeCache,
     event_ring::WatchEventType,
     list_options::{ListOptions, WatchStart, expired, too_large},
     metrics::EdgeMetrics,
-    read_response::PIECE,
     selection::Selection,
-    served_object::ServedObject,
     watch_cache::VersionedObject,
     watch_slots::WatchSlot,
 };
-use crate::{
-    model::Resource,
-    runtime::status_error::{StatusError, json},
-};
+use crate::{model::Resource, runtime::status_error::StatusError};
 
 /// How long a watch lasts that does not say it, at least; up to twice as long, so that not all end at once.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
@@ -42,6 +38,7 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 pub(super) struct WatchStream {
     cache: Arc<EdgeCache>,
     resource: Resource,
+    encoding: BodyEncoding,
     selection: Selection,
     /// All events up to this version were sent.
     version: u64,
@@ -63,8 +60,9 @@ struct InitialObjects {
     is_begun: bool,
 }
 
-/// What a watch holds of its server.
+/// What a watch holds of its server, and how it is encoded.
 pub(super) struct WatchContext {
+    pub(super) encoding: BodyEncoding,
     pub(super) cache: Arc<EdgeCache>,
     pub(super) stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
     pub(super) metrics: EdgeMetrics,
@@ -75,7 +73,7 @@ impl WatchStream {
     /// Begins a watch. A version that a watch cannot go on from is its first event, as with an API server; objects that are
     /// older than wanted are an error.
     pub(super) fn begin(resource: Resource, options: ListOptions, context: WatchContext) -> Result<Self, StatusError> {
-        let WatchContext { cache, stopping, metrics, slot } = context;
+        let WatchContext { encoding, cache, stopping, metrics, slot } = context;
         // Before the version is read: what changes in between wakes the watch.
         let changed = cache.subscribe();
         let now = Instant::now();
@@ -97,6 +95,7 @@ impl WatchStream {
         Ok(Self {
             cache,
             resource,
+            encoding,
             selection,
             version,
             initial,
@@ -112,12 +111,11 @@ impl WatchStream {
 
     /// The response.
     pub(super) fn into_response(self) -> Response {
+        let encoding = self.encoding;
         let pieces = stream::unfold(self, async |mut watch| {
             watch.next_piece().await.map(|piece| (Ok::<_, Infallible>(piece), watch))
         });
-        let mut response = json(Vec::new());
-        *response.body_mut() = Body::from_stream(pieces);
-        response
+        encoding.watch_response(Body::from_stream(pieces))
     }
 
     /// The next events; `None`: the watch is over.
@@ -174,15 +172,19 @@ impl WatchStream {
         let ends_with_bookmark = initial.ends_with_bookmark;
         let mut text = Vec::new();
         while text.len() < PIECE {
-            let Some(VersionedObject { version, object }) = initial.objects.next() else {
+            let Some(object) = initial.objects.next() else {
                 self.initial = None;
                 if ends_with_bookmark {
                     text.extend(self.bookmark(true));
                 }
                 break;
             };
-            write_event(&mut text, WatchEventType::Added, version, &object);
-            self.metrics.sent(self.resource, WatchEventType::Added);
+            let added = WatchEventType::Added;
+            if let Err(status) = self.encoding.write_event(self.resource, added.name(), &object, &mut text) {
+                self.end_with(&status, &mut text);
+                break;
+            }
+            self.metrics.sent(self.resource, added);
         }
         (!text.is_empty()).then(|| text.into())
     }
@@ -190,17 +192,18 @@ impl WatchStream {
     /// Events that have happened since; `None`: there are none.
     fn event_piece(&mut self) -> Option<Bytes> {
         let Ok(batch) = self.cache.events_since(self.resource, self.version, &self.selection, BATCH) else {
-            self.is_over = true;
-            let status = expired(format!("too old resource version: {}", self.version));
-            let mut text = br#"{"type":"ERROR","object":"#.to_vec();
-            text.extend(status.to_json());
-            text.extend_from_slice(b"}\n");
+            let mut text = Vec::new();
+            self.end_with(&expired(format!("too old resource version: {}", self.version)), &mut text);
             return Some(text.into());
         };
         let mut text = Vec::new();
         self.version = batch.version;
         for event in batch.events {
-            write_event(&mut text, event.kind, event.version, &event.object);
+            let object = VersionedObject { version: event.version, object: event.object };
+            if let Err(status) = self.encoding.write_event(self.resource, event.kind.name(), &object, &mut text) {
+                self.end_with(&status, &mut text);
+                break;
+            }
             self.metrics.sent(self.resource, event.kind);
             if text.len() >= PIECE {
                 // The rest is looked up again.
@@ -213,7 +216,6 @@ impl WatchStream {
 
     /// A bookmark: all events up to its version were sent.
     fn bookmark(&self, ends_initial_events: bool) -> Vec<u8> {
-        let mut text = Vec::new();
         let annotations = if ends_initial_events {
             format!(r#","annotations":{{"{INITIAL_EVENTS_END}":"true"}}"#)
         } else {
@@ -221,19 +223,18 @@ impl WatchStream {
         };
         let (kind, api_version) = (self.resource.kind(), self.resource.api_version());
         let metadata = format!(r#"{{"resourceVersion":"{}","creationTimestamp":null{annotations}}}"#, self.version);
-        // Writing to memory does not fail, here and below.
-        let _ = writeln!(
-            text,
-            r#"{{"type":"BOOKMARK","object":{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata}}}}}"#,
-        );
+        let object = format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata}}}"#);
+        let mut text = Vec::new();
+        self.encoding.write_bookmark(self.resource, object.as_bytes(), &mut text);
         text
     }
-}
 
-fn write_event(text: &mut Vec<u8>, kind: WatchEventType, version: u64, object: &ServedObject) {
-    let _ = write!(text, r#"{{"type":"{}","object":"#, kind.name());
-    object.write(version, text);
-    text.extend_from_slice(b"}\n");
+    /// Appends an error: the watch is over after it.
+    fn end_with(&mut self, status: &StatusError, text: &mut Vec<u8>) {
+        self.is_over = true;
+        self.initial = None;
+        self.encoding.write_error(status, text);
+    }
 }
 
 /// Different for watches that begin at different versions.

@@ -31,8 +31,10 @@ pub(crate) fn folder() -> Result<PathBuf> {
             build(&folder, name, package)?;
         }
     }
-    // A client of ours: Go knows whether it changed.
-    build(&folder, "reflector", "./reflector")?;
+    // Clients of ours: Go knows whether they changed.
+    for name in ["reflector", "protobuf"] {
+        build(&folder, name, &format!("./{name}"))?;
+    }
     Ok(folder)
 }
 

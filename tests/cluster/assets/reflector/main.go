@@ -1,5 +1,6 @@
 // Program reflector follows the EndpointSlices of all namespaces with client-go's reflector, and prints each change of what it
-// holds as kubectl does with --output-watch-events. KUBE_FEATURE_WatchListClient says how it lists.
+// holds as kubectl does with --output-watch-events. KUBE_FEATURE_WatchListClient says how it lists, CONTENT_TYPE the only type
+// that it accepts.
 package main
 
 import (
@@ -25,6 +26,8 @@ func run(kubeconfig string) error {
 	if err != nil {
 		return err
 	}
+	config.ContentType = os.Getenv("CONTENT_TYPE")
+	config.AcceptContentTypes = config.ContentType
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err

@@ -1,0 +1,143 @@
+//! How responses are encoded: JSON, as the cache has it, or protobuf.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+
+use super::{
+    protobuf::{ProtobufKind, UnencodableObject},
+    raw_object::ObjectName,
+    watch_cache::VersionedObject,
+};
+use crate::{
+    model::Resource,
+    runtime::status_error::{JSON, StatusError},
+};
+
+/// The size of a piece of a response, about.
+pub(super) const PIECE: usize = 16 << 10;
+
+const PROTOBUF: HeaderValue = HeaderValue::from_static("application/vnd.kubernetes.protobuf");
+const PROTOBUF_EVENTS: HeaderValue = HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch");
+
+/// The encoding of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyEncoding {
+    Json,
+    Protobuf,
+}
+
+impl BodyEncoding {
+    /// A response with an object or a list.
+    pub(super) fn response(self, body: Body) -> Response {
+        with_type(body, if self == Self::Json { JSON } else { PROTOBUF })
+    }
+
+    /// A response with the events of a watch.
+    pub(super) fn watch_response(self, body: Body) -> Response {
+        with_type(body, if self == Self::Json { JSON } else { PROTOBUF_EVENTS })
+    }
+
+    /// Appends an object.
+    pub(super) fn write(
+        self,
+        resource: Resource,
+        object: &VersionedObject,
+        out: &mut Vec<u8>,
+    ) -> Result<(), StatusError> {
+        let VersionedObject { version, object } = object;
+        if self == Self::Json {
+            object.write(*version, out);
+            return Ok(());
+        }
+        let mut json = Vec::with_capacity(object.size() + 64);
+        object.write(*version, &mut json);
+        let written = protobuf_kind(resource)?.write(&json, out);
+        written.map_err(|error| unencodable(resource, &object.name(), &error))
+    }
+
+    /// Appends an event of a watch with an object.
+    pub(super) fn write_event(
+        self,
+        resource: Resource,
+        event: &str,
+        object: &VersionedObject,
+        out: &mut Vec<u8>,
+    ) -> Result<(), StatusError> {
+        let VersionedObject { version, object } = object;
+        if self == Self::Json {
+            write_json_event(event, |out| object.write(*version, out), out);
+            return Ok(());
+        }
+        let mut json = Vec::with_capacity(object.size() + 64);
+        object.write(*version, &mut json);
+        let written = protobuf_kind(resource)?.write_event(event, &json, out);
+        written.map_err(|error| unencodable(resource, &object.name(), &error))
+    }
+
+    /// Appends a bookmark, whose object is given as JSON.
+    pub(super) fn write_bookmark(self, resource: Resource, json: &[u8], out: &mut Vec<u8>) {
+        match (self, ProtobufKind::of(resource)) {
+            (Self::Protobuf, Some(kind)) => {
+                // It has only texts, which are texts in the table as well.
+                let _ = kind.write_event("BOOKMARK", json, out);
+            }
+            _ => write_json_event("BOOKMARK", |out| out.extend_from_slice(json), out),
+        }
+    }
+
+    /// Appends the event by which a watch ends with an error.
+    pub(super) fn write_error(self, status: &StatusError, out: &mut Vec<u8>) {
+        let json = status.to_json();
+        if self == Self::Json {
+            return write_json_event("ERROR", |out| out.extend_from_slice(&json), out);
+        }
+        // It has only texts and a number, which are the same in the table.
+        let _ = ProtobufKind::STATUS.write_event("ERROR", &json, out);
+    }
+}
+
+fn with_type(body: Body, content_type: HeaderValue) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
+}
+
+fn write_json_event(event: &str, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"type":""#);
+    out.extend_from_slice(event.as_bytes());
+    out.extend_from_slice(br#"","object":"#);
+    write(out);
+    out.extend_from_slice(b"}\n");
+}
+
+/// The kind of the objects of a resource. All that are cached have one.
+pub(super) fn protobuf_kind(resource: Resource) -> Result<ProtobufKind, StatusError> {
+    let missing = || StatusError::internal(format!("{} is not written as protobuf", resource.kind()));
+    ProtobufKind::of(resource).ok_or_else(missing)
+}
+
+/// An object has a value of another type than Kubernetes has there. The whole read fails, as it does for a Go client that
+/// reads the same object as JSON: without the value, the object would say something else.
+pub(super) fn unencodable(resource: Resource, name: &ObjectName, error: &UnencodableObject) -> StatusError {
+    let ObjectName { namespace, name } = name;
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    let kind = resource.kind();
+    let message = format!("{kind} {namespace}{slash}{name} cannot be written as protobuf: {error}");
+    StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::servers::edge::cached_resources::CACHED;
+
+    #[test]
+    fn everything_that_is_cached_is_written_as_protobuf() {
+        for resource in CACHED {
+            assert!(protobuf_kind(resource).is_ok(), "{resource:?}");
+        }
+    }
+}

@@ -10,16 +10,16 @@ use crate::{api::ApiServer, assets, control_plane::ControlPlane, parity::rng::Rn
 /// How many random objects there are.
 const OBJECTS: usize = 300;
 
-/// Runs the Go program that compares; what it printed, if everything is the same.
-fn compare(edge: &Edge, plane: &ControlPlane) -> Result<String, String> {
+/// Runs the Go program that compares, and returns how many objects are the same. It fails unless all are.
+fn compare(edge: &Edge, plane: &ControlPlane) -> usize {
     let output = Command::new(assets().join("protobuf"))
         .arg("compare")
         .args([edge.kubeconfig(plane), plane.kubeconfig()])
         .arg(NODE)
         .output()
         .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }
 
 fn random_object(random: &mut Rng, number: usize) -> Value {
@@ -66,7 +66,7 @@ fn random_service(random: &mut Rng, meta: &Value) -> Value {
     match random.below(6) {
         0 => {
             (spec["sessionAffinity"], spec["sessionAffinityConfig"]) =
-                ("ClientIP".into(), json!({ "clientIP": { "timeoutSeconds": random.between(1, 86_400) } }))
+                ("ClientIP".into(), json!({ "clientIP": { "timeoutSeconds": random.between(1, 86_400) } }));
         }
         1 => (spec["type"], spec["externalTrafficPolicy"]) = ("NodePort".into(), "Local".into()),
         2 => {
@@ -166,6 +166,6 @@ fn go_reads_the_same_from_protobuf() {
     }
     // All these objects and those of the API server were listed when the proxy is ready.
     let edge = Edge::start(&plane, dir.path());
-    let count: usize = compare(&edge, &plane).unwrap().trim().parse().unwrap();
+    let count = compare(&edge, &plane);
     assert!(count >= OBJECTS, "{count} objects");
 }

@@ -251,10 +251,9 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
         match (self.null, self.frame, self.of) {
-            (Null::Nothing, ..) => {}
             (Null::Zero, Frame::Field(number), of) => self.encoder.write_zero(number, of),
             (Null::Zero, Frame::None, FieldType::Message(message)) => self.encoder.write_zeros(message),
-            (Null::Zero, Frame::None, _) => {}
+            (Null::Nothing, ..) | (Null::Zero, Frame::None, _) => {}
         }
         Ok(())
     }

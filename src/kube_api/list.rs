@@ -70,7 +70,7 @@ async fn all(client: &Client, target: &Target, into: &mut Inventory, progress: &
     Ok(())
 }
 
-/// Reads the pools of nodes of OpenYurt. Why there are none is no error: a cluster without OpenYurt has no such resource, and an
+/// Reads the pools of nodes of OpenYurt, or returns why there are none: a cluster without OpenYurt does not have the resource, and an
 /// API server may refuse to list one that it does not have.
 async fn node_pools(
     client: &Client,

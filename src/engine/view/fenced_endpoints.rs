@@ -9,9 +9,8 @@ use super::{
     pruned_object::EndpointObject,
     scheme::Scheme,
     topology_keys::{KeyOrder, TopologyKeys, WILDCARD},
-    viewed_cluster::ViewedService,
 };
-use crate::model::{EndpointSlice, Labels, Nodes, Text};
+use crate::model::{EndpointSlice, Labels, Nodes, Service, Text};
 
 /// The endpoints behind a fence.
 #[derive(Debug)]
@@ -27,10 +26,15 @@ pub(super) struct FencedEndpoints<'a> {
 
 impl<'a> FencedEndpoints<'a> {
     /// The endpoints of a Service; `None` if a node may be left others than those that agree with it in a key.
-    pub(super) fn of(scheme: &Scheme<'_>, of: &'a ViewedService<'_>, nodes: &'a Nodes) -> Option<Self> {
-        let keys = fence(scheme, of)?;
+    pub(super) fn of(
+        scheme: &Scheme<'_>,
+        service: &Service,
+        slices: &'a [&'a EndpointSlice],
+        nodes: &'a Nodes,
+    ) -> Option<Self> {
+        let keys = fence(scheme, service, slices)?;
         let (mut places, mut ready): (BTreeMap<_, Vec<_>>, usize) = (BTreeMap::new(), 0);
-        for (slice, objects) in of.slices.iter().enumerate() {
+        for (slice, objects) in slices.iter().enumerate() {
             for (place, endpoint) in objects.endpoints.iter().enumerate() {
                 ready += usize::from(endpoint.ready());
                 let Some(node) = endpoint.node_name.as_ref().and_then(|name| nodes.get(name)) else { continue };
@@ -42,7 +46,7 @@ impl<'a> FencedEndpoints<'a> {
             }
         }
         let falls_back = matches!(scheme, Scheme::SuperEdge { order: KeyOrder::Ordered, .. });
-        Some(Self { slices: &of.slices, keys, places, ready, falls_back })
+        Some(Self { slices, keys, places, ready, falls_back })
     }
 
     /// What may be left for a node with these labels, and how many ready endpoints are not among it. `None`: what is left
@@ -65,17 +69,17 @@ impl<'a> FencedEndpoints<'a> {
     }
 }
 
-/// The keys of a Service if they are a fence: a node is left no endpoint that agrees with it in none of them.
-fn fence(scheme: &Scheme<'_>, of: &ViewedService<'_>) -> Option<Vec<Text>> {
+/// The keys of a Service if they are a fence: a node is left endpoints that agree with it in one of them, and no others.
+fn fence(scheme: &Scheme<'_>, service: &Service, slices: &[&EndpointSlice]) -> Option<Vec<Text>> {
     let keys: Vec<Text> = match scheme {
         Scheme::SuperEdge { substitutes_api_server, .. } => {
-            if *substitutes_api_server && of.slices.iter().any(|slice| slice.is_of_api_server()) {
+            if *substitutes_api_server && slices.iter().any(|slice| slice.is_of_api_server()) {
                 return None;
             }
-            TopologyKeys::of(of.service).ok()?.iter().cloned().collect()
+            TopologyKeys::of(service).ok()?.iter().cloned().collect()
         }
-        Scheme::TopologyKeysField if !of.service.external_local => {
-            let keys = &of.service.topology_keys;
+        Scheme::TopologyKeysField if !service.external_local => {
+            let keys = &service.topology_keys;
             if keys.iter().any(|key| key == WILDCARD) {
                 return None;
             }

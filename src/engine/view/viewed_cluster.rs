@@ -57,7 +57,11 @@ impl<'a> ViewedCluster<'a> {
 
     /// A Service as all nodes view it.
     pub(super) fn from_nodes<'c>(&'c self, of: &'c ViewedService<'a>) -> ViewsFromNodes<'c, 'a> {
-        ViewsFromNodes { cluster: self, of, fenced: FencedEndpoints::of(&self.scheme, of, self.nodes) }
+        ViewsFromNodes {
+            cluster: self,
+            of,
+            fenced: FencedEndpoints::of(&self.scheme, of.service, &of.slices, self.nodes),
+        }
     }
 
     /// What each Service reads of nodes.

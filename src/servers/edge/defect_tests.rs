@@ -187,7 +187,7 @@ async fn a15_l2_a_watch_of_nodes_leaves_nothing() {
 }
 
 #[test]
-fn a15_l6_a_list_is_the_state_of_one_moment_whoever_writes() {
+fn a15_l6_a_list_is_the_state_of_one_moment_while_others_write() {
     let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let cache = edge.cache.clone();
     let writer = thread::spawn(move || {

@@ -8,7 +8,7 @@ use crate::{
         record::Recorder,
         state::{Controller, Options, Plan, State},
     },
-    model::{Endpoint, EndpointSlice, ObjectRef, Text},
+    model::{Endpoint, EndpointSlice, ObjectRef, Text, by_name},
 };
 
 /// The kinds of which an input has no object in the namespace of a Service, though the cluster may have some. Nodes are in
@@ -76,35 +76,62 @@ fn stores_addresses(state: &State<'_>) -> bool {
     state.endpoints.is_some_and(|e| !e.subsets.is_empty()) || state.slices.iter().any(|s| !s.endpoints.is_empty())
 }
 
-/// Gives the endpoints that `plan` writes the hints and zones that the stored slices of `state` have, where it has none:
-/// both come from nodes, which are unknown. A slice that is then equal to the stored one stays as it is.
+/// Gives the endpoints that `plan` writes the hints and zones that the stored slices of `state` have: both come from nodes,
+/// which are unknown. A slice that is then equal to the stored one stays as it is.
 fn keep_stored_places(state: &State<'_>, plan: &mut Plan) {
     let slices = &mut plan.endpoint_slices;
     if slices.create.is_empty() && slices.update.is_empty() {
         return;
     }
-    let mut endpoints: HashMap<PodAddress<'_>, &Endpoint, Fast> = HashMap::default();
-    let mut by_name: HashMap<&Text, Vec<&EndpointSlice>, Fast> = HashMap::default();
-    for slice in state.slices {
-        by_name.entry(&slice.meta.name).or_default().push(slice);
-        for endpoint in &slice.endpoints {
-            endpoints.entry(pod_address(endpoint)).or_insert(endpoint);
-        }
-    }
+    let stored = StoredPlaces::of(state.slices);
     for slice in slices.create.iter_mut().chain(&mut slices.update) {
         for endpoint in &mut slice.endpoints {
-            let Some(stored) = endpoints.get(&pod_address(endpoint)).copied() else { continue };
-            endpoint.zone = endpoint.zone.take().or_else(|| stored.zone.clone());
-            endpoint.hints = endpoint.hints.take().or_else(|| stored.hints.clone());
+            if let Some(stored) = stored.find(&slice.meta.name, endpoint) {
+                keep_place(endpoint, stored);
+            }
         }
     }
-    let is_stored = |new: &EndpointSlice| {
-        let stored = by_name.get(&new.meta.name).into_iter().flatten();
-        stored.copied().any(|old| says_the_same(old, new))
-    };
+    let is_stored = |new: &EndpointSlice| stored.slices.get(&new.meta.name).is_some_and(|old| says_the_same(old, new));
     let (same, update): (Vec<_>, Vec<_>) = std::mem::take(&mut slices.update).into_iter().partition(is_stored);
     slices.update = update;
     slices.unchanged.extend(same.into_iter().map(|slice| slice.meta.name));
+}
+
+/// Gives an endpoint the zone and the hints of a stored one. A zone that is planned is that of another slice which lists
+/// the node, and hints are those of the zone.
+fn keep_place(endpoint: &mut Endpoint, stored: &Endpoint) {
+    if stored.zone.is_some() && stored.zone != endpoint.zone {
+        (endpoint.zone, endpoint.hints) = (stored.zone.clone(), stored.hints.clone());
+    }
+    endpoint.hints = endpoint.hints.take().or_else(|| stored.hints.clone());
+}
+
+/// The stored endpoints of a Service, by slice and address. Nothing depends on the order in which the slices were read.
+struct StoredPlaces<'s> {
+    slices: HashMap<&'s Text, &'s EndpointSlice, Fast>,
+    /// Those of each slice; and without a slice, those of the first one by name.
+    endpoints: HashMap<(Option<&'s Text>, PodAddress<'s>), &'s Endpoint, Fast>,
+}
+
+impl<'s> StoredPlaces<'s> {
+    fn of(slices: &[&'s EndpointSlice]) -> Self {
+        let mut this = Self { slices: HashMap::default(), endpoints: HashMap::default() };
+        for slice in by_name(slices.to_vec()) {
+            this.slices.insert(&slice.meta.name, slice);
+            for endpoint in &slice.endpoints {
+                for of in [Some(&slice.meta.name), None] {
+                    this.endpoints.entry((of, pod_address(endpoint))).or_insert(endpoint);
+                }
+            }
+        }
+        this
+    }
+
+    /// What is stored for an endpoint: in the slice of a name, else in the first one that lists it.
+    fn find(&self, slice: &Text, endpoint: &Endpoint) -> Option<&'s Endpoint> {
+        let at = pod_address(endpoint);
+        [Some(slice), None].into_iter().find_map(|of| self.endpoints.get(&(of, at)).copied())
+    }
 }
 
 /// The addresses, the target and the node of an endpoint.

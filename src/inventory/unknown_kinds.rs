@@ -161,25 +161,40 @@ impl<'s> Gaps<'s> {
     }
 }
 
-/// The nodes that pods name and that are not among the others, each with the zone that a stored slice gives it. They are
-/// ready, as most nodes are; how much CPU they have stays unknown.
+/// The nodes that pods name and that are not among the others, each with the zone that a stored slice gives it: the first
+/// one by namespace and name, so that the order of the input does not matter. They are ready, as most nodes are; how much
+/// CPU they have stays unknown.
 pub(super) fn assumed_nodes(inventory: &Inventory) -> Vec<Node> {
     let mut missing: BTreeSet<&Text> = inventory.pods.iter().map(|p| &p.node_name).filter(|n| !n.is_empty()).collect();
     for node in &inventory.nodes {
         missing.remove(&node.name);
     }
-    let endpoints = inventory.slices.iter().flat_map(|s| &s.endpoints);
-    let zones: BTreeMap<&Text, &Text> = endpoints.filter_map(|e| e.node_name.as_ref().zip(e.zone.as_ref())).collect();
+    let mut zones: BTreeMap<&Text, (SlicePlace<'_>, &Text)> = BTreeMap::new();
+    for slice in &inventory.slices {
+        let places = slice.endpoints.iter().filter_map(|e| e.node_name.as_ref().zip(e.zone.as_ref()));
+        for (node, zone) in places {
+            let found = ((&slice.meta.namespace, &slice.meta.name), zone);
+            // Of one slice, the first endpoint counts.
+            let known = zones.entry(node).or_insert(found);
+            if found.0 < known.0 {
+                *known = found;
+            }
+        }
+    }
+    let zone_of = |node: &Text| zones.get(node).map(|(_, zone)| (names::ZONE, (*zone).clone()));
     missing
         .into_iter()
         .map(|name| Node {
             name: name.clone(),
-            labels: zones.get(name).map(|zone| (names::ZONE, (*zone).clone())).into_iter().collect::<Labels>(),
+            labels: zone_of(name).into_iter().collect::<Labels>(),
             ready: true,
             ..Node::default()
         })
         .collect()
 }
+
+/// The namespace and the name of a slice.
+type SlicePlace<'a> = (&'a Text, &'a Text);
 
 #[cfg(test)]
 mod tests {
@@ -290,6 +305,71 @@ mod tests {
             let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
             assert_eq!(planned(objects), (owned(part), owned(whole), owned(not_checked)), "{name}");
         }
+    }
+
+    /// Slices that give an address, or a node, different zones and hints.
+    #[test]
+    fn the_order_of_the_input_does_not_matter() {
+        let stored = |name: &str, service: &str, endpoints: &Value| {
+            let labels = json!({ "kubernetes.io/service-name": service,
+                "endpointslice.kubernetes.io/managed-by": names::SLICE_CONTROLLER });
+            let object = json!({ "metadata": { "namespace": "a", "name": name, "uid": name, "labels": labels,
+                "ownerReferences": [{ "apiVersion": "v1", "kind": "Service", "name": service, "uid": "u" }] },
+                "addressType": "IPv4", "ports": [{ "name": "", "port": 80, "protocol": "TCP" }], "endpoints": endpoints });
+            AnyObject::EndpointSlice(serde_json::from_value(object).unwrap())
+        };
+        let endpoint = |pod: &str, node: &str, zone: &str| {
+            json!({ "addresses": [format!("10.0.0.{}", &pod[1..])], "nodeName": node, "zone": zone,
+                "hints": { "forZones": [{ "name": zone }] },
+                "targetRef": { "kind": "Pod", "namespace": "a", "name": pod, "uid": pod } })
+        };
+        let pod = |name: &str, node: &str| {
+            let meta = json!({ "namespace": "a", "name": name, "uid": name, "labels": { "app": "web" } });
+            let ip = format!("10.0.0.{}", &name[1..]);
+            let status = json!({ "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }],
+                "conditions": [{ "type": "Ready", "status": "True" }] });
+            let object = json!({ "metadata": meta, "spec": { "nodeName": node }, "status": status });
+            AnyObject::Pod(serde_json::from_value(object).unwrap())
+        };
+        let objects = vec![
+            service("a", &json!({ "app": "web" })),
+            pod("p1", "n1"),
+            pod("p2", "n1"),
+            pod("p3", "n2"),
+            stored("web-1", "web", &json!([endpoint("p1", "n1", "x"), endpoint("p2", "n1", "y")])),
+            stored(
+                "web-2",
+                "web",
+                &json!([endpoint("p1", "n1", "y"), endpoint("p1", "n1", "z"), endpoint("p3", "n3", "x")]),
+            ),
+            stored("web-3", "web", &json!([endpoint("p1", "n1", "z"), endpoint("p3", "n2", "y")])),
+            stored("other-1", "other", &json!([endpoint("p1", "n1", "w"), endpoint("p3", "n2", "w")])),
+        ];
+        let plan = |objects: Vec<AnyObject>| {
+            let inventory = inventory(objects);
+            let index = inventory.index_of_part();
+            let entry = index.get("a", "web").unwrap();
+            serde_json::to_value(whole::plan_of(&index, entry, &Controller::ALL, &Options::default())).unwrap()
+        };
+        let want = plan(objects.clone());
+        // Each turn and its reverse bring every pair into both orders.
+        for turn in 0..objects.len() {
+            let mut turned = objects.clone();
+            turned.rotate_left(turn);
+            assert_eq!(plan(turned.clone()), want, "{turn}");
+            turned.reverse();
+            assert_eq!(plan(turned), want, "{turn}, reversed");
+        }
+        // What is stored in the slice itself stays.
+        let slices = want["endpointSlices"]["update"].as_array().unwrap();
+        let kept = slices.iter().find(|slice| slice["metadata"]["name"] == "web-1").unwrap_or_else(|| panic!("{want}"));
+        let zones: Vec<_> = kept["endpoints"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|e| (&e["zone"], &e["hints"]["forZones"][0]["name"]))
+            .collect();
+        assert_eq!(zones[..2], [(&json!("x"), &json!("x")), (&json!("y"), &json!("y"))]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, SeqAccess, Visitor},
 };
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 
 use super::{
     budget::MemoryPool,
@@ -52,12 +52,16 @@ pub struct Document<'a> {
     at: Position,
     /// Whether its text has the lines of the input.
     has_lines: bool,
+    /// How many bytes the type from its list takes, which follows the first one of its text.
+    added: usize,
     /// Whether fields were added to its text, which moves what follows in their lines.
     is_changed: bool,
     /// Whether it is a document of YAML in block style, and not a part of one.
     is_block: bool,
     /// What it was read as, if it repeated keys: without what these replace.
     single: Option<Box<SingleKeys>>,
+    /// The text before it was replaced.
+    original: Option<Cow<'a, RawValue>>,
 }
 
 impl<'a> Document<'a> {
@@ -70,16 +74,33 @@ impl<'a> Document<'a> {
             line: at.line,
             at,
             has_lines: true,
+            added: 0,
             is_changed: false,
             is_block: false,
             single: None,
+            original: None,
         }
     }
 
     /// The same object with another text, of which each part is in the line that it has in the text so far.
     #[must_use]
     pub fn with_text(self, raw: Box<RawValue>) -> Self {
-        Self { raw: Cow::Owned(raw), is_changed: self.has_lines, ..self }
+        let original = self.original.or(Some(self.raw));
+        Self { raw: Cow::Owned(raw), is_changed: self.has_lines, original, ..self }
+    }
+
+    /// The text before it was replaced; see [`with_text`](Self::with_text).
+    pub fn original(&self) -> &RawValue {
+        self.original.as_ref().unwrap_or(&self.raw)
+    }
+
+    /// The same object with its original text.
+    #[must_use]
+    pub fn to_original(&self) -> Self {
+        match &self.original {
+            Some(original) => Self { raw: original.clone(), is_changed: false, original: None, ..self.clone() },
+            None => self.clone(),
+        }
     }
 
     /// The same object without what later keys of the same name replace. [`objects`] reports these keys.
@@ -125,10 +146,12 @@ impl<'a> Document<'a> {
         let offsets = field_places::offsets(&self.raw, fields);
         let mut in_order: Vec<usize> = (0..fields.len()).collect();
         in_order.sort_unstable_by_key(|field| offsets[*field]);
-        let (mut at, mut seen) = (self.at, 0);
+        // What was added has no place: it is at the object, as a field that is missing.
+        let (mut at, mut seen) = (self.at, self.added);
         for field in in_order {
-            at = at.after(self.raw.get().as_bytes().get(seen..offsets[field]).unwrap_or_default());
-            seen = offsets[field];
+            let offset = offsets[field].max(self.added);
+            at = at.after(self.raw.get().as_bytes().get(seen..offset).unwrap_or_default());
+            seen = offset;
             positions[field] = at;
         }
         positions
@@ -150,12 +173,9 @@ pub fn objects(
         let text = document.raw.get();
         let at = || document.at;
         let place = ObjectPlace {
-            input: source.name,
-            at: &at,
-            document: 0,
-            pointer: Pointer::At(""),
-            defaults: source.defaults,
             is_block: document.is_block,
+            added: document.added,
+            ..ObjectPlace::of(source, &at, Pointer::At(""))
         };
         let meta = TypeMeta::of(text, true);
         if let Some(single) = &document.single {
@@ -216,11 +236,18 @@ impl<'a> Documents<'a, '_> {
         if self.list.len() >= self.source.max_objects {
             return Err(at.error(self.source.name, DecodeReason::TooManyObjects(self.source.max_objects)));
         }
-        let raw = if of.kind.is_empty() { with_type(raw, meta) } else { Cow::Borrowed(raw) };
-        // The type from a list is not in the text of the object.
-        let has_lines = matches!(raw, Cow::Borrowed(_));
-        let is_block = depth == 0 && self.is_block;
-        self.list.push(Document { raw, line: at.line, at, has_lines, is_changed: false, is_block, single: None });
+        let (raw, added) = if of.kind.is_empty() { with_type(raw, meta) } else { (Cow::Borrowed(raw), Some(0)) };
+        self.list.push(Document {
+            raw,
+            line: at.line,
+            at,
+            has_lines: added.is_some(),
+            added: added.unwrap_or_default(),
+            is_changed: false,
+            is_block: depth == 0 && self.is_block,
+            single: None,
+            original: None,
+        });
         Ok(())
     }
 
@@ -293,18 +320,34 @@ pub(super) fn raw_list(raw: &RawValue, most: usize) -> serde_json::Result<Vec<&R
     serde_json::Deserializer::from_str(raw.get()).deserialize_seq(First(most))
 }
 
-/// The object with the type from its list: API servers omit it in lists.
-fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> Cow<'a, RawValue> {
+/// The object with the type from its list: API servers omit it in lists. And how many bytes were added after the first one;
+/// `None` if the text has other lines now.
+fn with_type<'a>(raw: &'a RawValue, meta: &TypeMeta) -> (Cow<'a, RawValue>, Option<usize>) {
+    let unchanged = (Cow::Borrowed(raw), Some(0));
     // Opening a huge object takes many times its text, and nobody reads it: an API server stores 1.5 MiB.
     if meta.kind.is_empty() || raw.get().len() > MAX_TYPED {
-        return Cow::Borrowed(raw);
+        return unchanged;
     }
-    let Ok(members) = JsonMembers::read(raw) else { return Cow::Borrowed(raw) };
-    let mut typed = JsonMembers::default();
-    typed.push("apiVersion".into(), JsonNode::Text(meta.api_version.as_str().into()));
-    typed.push("kind".into(), JsonNode::Text(meta.kind.as_str().into()));
-    typed.fill_from(members);
-    Cow::Owned(typed.to_raw())
+    let Ok(members) = JsonMembers::read(raw) else { return unchanged };
+    let fields = [("apiVersion", &meta.api_version), ("kind", &meta.kind)];
+    if members.get("kind").is_some() {
+        // It is empty.
+        let mut typed = JsonMembers::default();
+        for (name, value) in fields {
+            typed.push(name.into(), JsonNode::Text(value.as_str().into()));
+        }
+        typed.fill_from(members);
+        return (Cow::Owned(typed.to_raw()), None);
+    }
+    let missing = fields.into_iter().filter(|(name, _)| members.get(name).is_none());
+    let missing: Vec<String> = missing.map(|(name, value)| format!("\"{name}\":{}", json!(value))).collect();
+    let Some(rest) = raw.get().strip_prefix('{') else { return unchanged };
+    let comma = if rest.trim_ascii_start().starts_with('}') { "" } else { "," };
+    let added = missing.join(",") + comma;
+    match RawValue::from_string(format!("{{{added}{rest}")) {
+        Ok(typed) => (Cow::Owned(typed), Some(added.len())),
+        Err(_) => unchanged,
+    }
 }
 
 /// Reads the policies of a file. An object of another kind is an error. Each message starts with its position.
@@ -428,6 +471,40 @@ spec:
         .unwrap();
         assert_eq!((inventory.len(), inventory.problems.as_slice().len()), (1, 1));
         assert_eq!(reported, ["1 invalid-object f:7:12: invalid type: integer `5`, expected a list"]);
+    }
+
+    /// The type from the list is in no line and no column.
+    #[test]
+    fn items_of_a_list_have_the_places_of_their_fields() {
+        let list =
+            |kind: &str| format!(r#"{{"kind":"{kind}","items":[{{"metadata":{{"name":"s"}},"spec":{{"ports":5}}}}]}}"#);
+        let yaml = "kind: ServiceList\napiVersion: v1\nitems:\n- metadata: {name: s}\n  spec:\n    ports: 5\n";
+        let column = list("ServiceList").find("5}").unwrap() + 1;
+        let item = list("ServiceList").find("[{").unwrap() + 2;
+        for (text, at, message) in [
+            (yaml.to_owned(), [(6, None), (6, None), (4, None), (4, None)], "f:6:14: invalid type".to_owned()),
+            (
+                list("ServiceList"),
+                [(1, Some(column)), (1, Some(column - 9)), (1, Some(item)), (1, Some(item))],
+                format!("f:1:{}: invalid type", column + 1),
+            ),
+            // The type is there, and empty.
+            (
+                list("ServiceList").replace("[{", r#"[{"kind":"","#),
+                [(1, Some(item)), (1, Some(item)), (1, Some(item)), (1, Some(item))],
+                "f:1:".to_owned(),
+            ),
+        ] {
+            let source = Source::file("f");
+            let json = whole_text::text(text.as_bytes(), &source).unwrap();
+            let documents = documents(&json, &source).unwrap();
+            let found = documents[0].places_of(&["/spec/ports", "spec", "kind", "x"]);
+            assert_eq!(found, at, "{text}");
+            let mut inventory = Inventory::default();
+            objects(&documents, &source, &mut inventory, |_, _| {}).unwrap();
+            let found = &inventory.problems.as_slice()[0].message;
+            assert!(found.starts_with(&message), "{text}: {found}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::{
     error::{DecodeError, DecodeReason},
     kind::{InputKind, TypeMeta},
     position::Position,
+    source::Source,
     unread_pods::unread_pods,
     value::{self, FieldFault, Reading},
 };
@@ -45,6 +46,16 @@ pub(super) struct ObjectPlace<'a> {
     pub(super) defaults: Defaults<'a>,
     /// Whether its document is YAML in block style, where a line `---` may be missing before another one.
     pub(super) is_block: bool,
+    /// How many bytes were added to its text after the first one.
+    pub(super) added: usize,
+}
+
+impl<'a> ObjectPlace<'a> {
+    /// The place of a value at a pointer. `at` computes the position of its text.
+    pub(super) fn of(source: &Source<'a>, at: &'a dyn Fn() -> Position, pointer: Pointer<'a>) -> Self {
+        let (input, defaults) = (source.name, source.defaults);
+        Self { input, at, document: 0, pointer, defaults, is_block: false, added: 0 }
+    }
 }
 
 /// What all objects of an input share: interned values, and the memory budget.
@@ -220,7 +231,8 @@ pub(super) fn problem(fault: FieldFault, text: &str, kind: &str, place: ObjectPl
 }
 
 fn at(text: &str, offset: usize, place: ObjectPlace<'_>) -> Position {
-    (place.at)().after(text.as_bytes().get(..offset).unwrap_or_default())
+    // What was added has no line of its own.
+    (place.at)().after(text.as_bytes().get(place.added..offset).unwrap_or_default())
 }
 
 /// A seed that reads an object of a kind.

@@ -50,7 +50,8 @@ pub(super) fn report(
 /// them, and is one fault. Only a document of YAML in block style (`is_block`) can contain one.
 fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFault> {
     let at = at.to_string();
-    let second = if at.is_empty() && is_block { second_document(&single.names) } else { None };
+    let second =
+        if at.is_empty() && is_block { second_document(&single.names, single.indented_separator) } else { None };
     let (mut keys, mut more) = (Vec::new(), single.of_parts.more);
     if second.is_none() {
         keys.extend(&single.of_root.listed);
@@ -72,8 +73,9 @@ fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFaul
     faults
 }
 
-/// The fault of another document that begins within the one whose root repeats these names.
-fn second_document(names: &[RepeatedName]) -> Option<FieldFault> {
+/// The fault of another document that begins within the one whose root repeats these names, after the separator if it is
+/// indented.
+fn second_document(names: &[RepeatedName], separator: Option<usize>) -> Option<FieldFault> {
     let times = |field: &&str| names.iter().find(|name| name.name == **field).map(|name| name.times);
     let times: Vec<usize> = FIRST_FIELDS.iter().filter_map(times).collect();
     if times.len() < 2 {
@@ -83,15 +85,24 @@ fn second_document(names: &[RepeatedName]) -> Option<FieldFault> {
         Some(1) => "two".to_owned(),
         times => (1 + times.copied().unwrap_or_default()).to_string(),
     };
-    let offset = names.iter().map(|name| name.offset).min().unwrap_or_default();
+    let first = names.iter().map(|name| name.offset).min().unwrap_or_default();
     let names = all_of(&names.iter().map(|name| name.name.as_str()).collect::<Vec<_>>());
+    let why = match separator {
+        None => {
+            format!(
+                "{count} documents without --- between them? {names} are repeated from here on; the last ones count"
+            )
+        }
+        Some(_) => format!(
+            "the line --- is indented, so it does not separate documents: {names} are repeated after it; the last ones \
+             count"
+        ),
+    };
     Some(FieldFault {
         reason: Reason::MissingSeparator,
         pointer: String::new(),
-        offset,
-        why: format!(
-            "{count} documents without --- between them? {names} are repeated from here on; the last ones count"
-        ),
+        offset: separator.unwrap_or(first),
+        why,
     })
 }
 
@@ -122,6 +133,23 @@ mod tests {
                     "duplicate-key /spec/x 68 x is repeated; the last one counts",
                 ],
             ),
+            // A line that is indented continues the value before it, or is one.
+            (
+                "{\"kind\":\"A\",\"metadata\":{\"name\":\"a ---\"\n\n},\n\"kind\":\"B\",\"metadata\":{}}".to_owned(),
+                "",
+                vec![
+                    "missing-separator  39 the line --- is indented, so it does not separate documents: kind and metadata are \
+                     repeated after it; the last ones count",
+                ],
+            ),
+            (
+                "{\"kind\":\"A\",\"metadata\":\n\"---\",\n\"kind\":\"B\",\"metadata\":{}}".to_owned(),
+                "",
+                vec![
+                    "missing-separator  24 the line --- is indented, so it does not separate documents: kind and metadata are \
+                     repeated after it; the last ones count",
+                ],
+            ),
             (
                 r#"{"kind":"A","kind":"B"}"#.to_owned(),
                 "",
@@ -142,6 +170,7 @@ mod tests {
             assert_eq!(shown, want, "{text}");
         }
     }
+
     /// The keys of a part do not hide those of the root, and more than the limit are counted.
     #[test]
     fn another_document_is_found_however_many_keys_are_repeated() {

@@ -222,12 +222,9 @@ impl<'s> Worker<'s> {
             let pointer = item.index.map_or(list, |i| Pointer::Index(&items, i));
             let document = outer.map_or(item.document, |o| o.document);
             let place = ObjectPlace {
-                input: self.common.source.name,
-                at: &at,
                 document,
-                pointer,
-                defaults: self.common.source.defaults,
                 is_block: self.common.format == TextFormat::Yaml,
+                ..ObjectPlace::of(self.common.source, &at, pointer)
             };
             match kind_of(text, item) {
                 Some(meta) if meta.kind() != InputKind::List || item.index.is_none() => {
@@ -286,13 +283,11 @@ impl<'s> Worker<'s> {
             let items = Pointer::Key(&list, "items");
             let pointer = index.map_or(list, |i| Pointer::Index(&items, i));
             let document = outer.map_or(document, |o| o.document);
+            let at = || at;
             let place = ObjectPlace {
-                input: self.common.source.name,
-                at: &|| at,
                 document,
-                pointer,
-                defaults: self.common.source.defaults,
                 is_block: self.common.format == TextFormat::Yaml,
+                ..ObjectPlace::of(self.common.source, &at, pointer)
             };
             self.add(&text, &meta, place, into)?;
         }

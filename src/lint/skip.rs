@@ -8,7 +8,10 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::model::{installed::POLICY_GROUP, json::raw::JsonMembers};
+use crate::model::{
+    installed::POLICY_GROUP,
+    json::{ignored_scalars::ignore_scalars, raw::JsonMembers},
+};
 
 /// Why a file or a document is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -153,25 +156,7 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
         Ok(())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
+    ignore_scalars!();
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while list.next_element_seed(Placeholders(&mut *self.0))?.is_some() {}

@@ -324,14 +324,7 @@ impl<'a> FieldReader<'a, '_> {
     {
         let (whole, known) = (self.text, &self.known);
         let at = || place(whole, text, known);
-        let place = ObjectPlace {
-            input: self.source.name,
-            at: &at,
-            document: 0,
-            pointer,
-            defaults: self.source.defaults,
-            is_block: false,
-        };
+        let place = ObjectPlace::of(self.source, &at, pointer);
         let reading = object::read(seed, text, place, &self.context)?;
         for fault in reading.faults {
             if fault.reason == Reason::InvalidObject {
@@ -367,14 +360,7 @@ impl<'a> FieldReader<'a, '_> {
         self.count(text)?;
         let (whole, known) = (self.text, &self.known);
         let at = || place(whole, text, known);
-        let place = ObjectPlace {
-            input: self.source.name,
-            at: &at,
-            document: 0,
-            pointer,
-            defaults: self.source.defaults,
-            is_block: false,
-        };
+        let place = ObjectPlace::of(self.source, &at, pointer);
         // The field determines the kind; only slices of the older version are read differently.
         let beta = TypeMeta { api_version: BETA.into(), kind: meta.kind.clone() };
         let is_beta = beta.kind() == InputKind::EndpointSliceBeta && TypeMeta::of(text, true).api_version == BETA;

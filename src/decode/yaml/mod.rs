@@ -6,10 +6,10 @@
 //! Scalars, keys and merge keys mean what they mean to kubectl, which reads YAML 1.1.
 
 mod broken;
+mod indentation;
 mod mapping_keys;
 mod merge;
 mod scalar;
-mod tab;
 
 #[cfg(test)]
 mod tests;
@@ -58,7 +58,7 @@ pub(super) fn read(
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
         at.error(source.name, DecodeReason::Yaml("not UTF-8".to_owned()))
     })?;
-    stream::read(YamlAsJson::new(&yaml), format, source, into).map_err(|e| tab::located(e, &yaml))
+    stream::read(YamlAsJson::new(&yaml), format, source, into).map_err(|e| indentation::located(e, &yaml))
 }
 
 /// Converts YAML to JSON with every token in its line. Several documents follow each other.
@@ -74,7 +74,7 @@ fn readable_yaml_as_json(yaml: &str, name: &str) -> (String, Option<DecodeError>
     let read = YamlAsJson::new(yaml).read_to_end(&mut json);
     // Reading ends between two events: no character is cut.
     let json = String::from_utf8(json).unwrap_or_default();
-    (json, read.err().map(|e| tab::located(read_error(e, Position::START, name), yaml)))
+    (json, read.err().map(|e| indentation::located(read_error(e, Position::START, name), yaml)))
 }
 
 /// A reader of YAML as JSON.

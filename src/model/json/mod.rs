@@ -1,5 +1,7 @@
 //! JSON as text: values that are opened only as far as needed, pointers, patches, and the messages of the parser.
 
+#[cfg(feature = "decode")]
+pub(crate) mod ignored_scalars;
 pub mod message;
 pub mod patch;
 pub(crate) mod path;

@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{message::shortened, pointer::Pointer, raw::text_of};
+use super::{ignored_scalars::ignore_scalars, message::shortened, pointer::Pointer, raw::text_of};
 
 /// Larger texts are not searched: an API server stores 1.5 MiB.
 const MAX_SEARCHED: usize = 2 << 20;
@@ -60,6 +60,8 @@ pub(crate) struct SingleKeys {
     pub(crate) names: Vec<RepeatedName>,
     /// The repeated keys of its parts.
     pub(crate) of_parts: RepeatedKeys,
+    /// Offset of the line before them that would separate documents of YAML if it were not indented.
+    pub(crate) indented_separator: Option<usize>,
 }
 
 impl SingleKeys {
@@ -94,8 +96,24 @@ impl SingleKeys {
         };
         let more = more_of_parts.into_iter().filter(stays).count();
         let of_parts = RepeatedKeys { listed: parts, more };
-        Some(Self { text: String::from_utf8(single).ok()?, of_root, names, of_parts })
+        let first = names.iter().map(|name| name.offset).min();
+        let indented_separator = first.and_then(|first| indented_separator(text, first));
+        Some(Self { text: String::from_utf8(single).ok()?, of_root, names, of_parts, indented_separator })
     }
+}
+
+/// The offset of a line `---` before the key at `key` that YAML takes for the end of a value, because it is indented. The JSON
+/// has the value in its first line.
+fn indented_separator(text: &str, key: usize) -> Option<usize> {
+    let is_between = |c: char| c.is_ascii_whitespace() || [',', '}', ']'].contains(&c);
+    let end = text.get(..key)?.trim_end_matches(is_between).len();
+    let value = text[..end].strip_suffix("---\"")?;
+    if value.ends_with('"') {
+        return Some(value.len() - 1);
+    }
+    // A line end within the value is a space, or stays before an empty line.
+    let is_folded = value.ends_with(' ') || value.ends_with("\\n");
+    text[end..key].find('\n').filter(|_| is_folded).map(|at| end + at + 1)
 }
 
 /// What is found in a text.
@@ -212,25 +230,7 @@ impl<'de> Visitor<'de> for RepeatSearch<'_, '_, '_> {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
+    ignore_scalars!();
 
     fn visit_str<E>(self, _: &str) -> Result<(), E> {
         Ok(())

@@ -89,6 +89,9 @@ fn a_repeated_key_is_reported_where_it_is_written_again() {
         ("data", format!("{data}  a: c\n"), "7 warning duplicate-key"),
         ("another document", format!("{data}{ingress}"), "7 error missing-separator"),
         ("two other documents", format!("{data}{ingress}{web}"), "7 error missing-separator"),
+        // The line continues the value before it.
+        ("an indented separator", format!("{data}   ---\n{ingress}"), "7 error missing-separator"),
+        ("an indented separator and a comment", format!("{data}   ---\n# web\n{ingress}"), "7 error missing-separator"),
     ] {
         let folder = directory(&[("a.yaml", &text)]);
         let ran = lint(folder.path(), &[]);

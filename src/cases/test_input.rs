@@ -116,7 +116,7 @@ impl<'a> TestInput<'a> {
 
     /// What `explain` says of a Service.
     pub(super) fn explain(&self, entry: &'a Entry<'a>) -> Explanation {
-        let focus = Focus { unknown: self.index.unknown_of(entry.namespace), ..Focus::default() };
+        let focus = Focus { unknown: self.index.unknown_of(entry), ..Focus::default() };
         explain_only(&self.index.state(entry), &self.options, focus)
     }
 

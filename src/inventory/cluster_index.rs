@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::{
-    fields::{PodFields, ServiceFields, SliceFields, Storage},
+    fields::{PodCandidates, PodFields, ServiceFields, SliceFields, Storage},
     lookups::{NodeZones, PodAddresses, SliceAddresses},
     rows::NamespaceRow,
     table::{Lookup, Row, Table},
@@ -67,6 +67,8 @@ impl<R: Row, L: Lookup<R>> Slot<R, L> {
 pub struct ClusterIndex<S: Storage> {
     /// Pods, by address.
     pub(super) pods: Slot<S::Pod, PodAddresses>,
+    /// Pods, by the selectors that may select them.
+    pub(super) candidates: S::Candidates,
     /// Services.
     pub(super) services: Slot<S::Service>,
     /// Nodes, by zone.
@@ -125,7 +127,10 @@ impl<I: IndexReader> Knowledge for I {
         self.read(|index| {
             let pods = index.pods.known()?;
             index.knows(pods, namespace, NO_PODS)?;
-            for pod in pods.of_namespace(namespace).iter().filter(|p| selector.selects(p.labels())) {
+            let places = index.candidates.places(namespace, selector);
+            let all = if places.is_none() { pods.of_namespace(namespace) } else { &[] };
+            let some = places.into_iter().flatten().map(|place| &pods.rows()[*place]);
+            for pod in some.chain(all).filter(|p| selector.selects(p.labels())) {
                 if !see(SelectedPod { name: pod.name(), phase: pod.phase(), ports: pod.ports() }) {
                     break;
                 }

@@ -18,6 +18,22 @@ pub trait Storage {
     type Node: NodeFields;
     /// A slice.
     type Slice: SliceFields;
+    /// Which pods a selector may select.
+    type Candidates: PodCandidates;
+}
+
+/// Which pods a selector may select, so that not all of its namespace are compared with it.
+pub trait PodCandidates: Send + Sync {
+    /// The places in the table of all pods that the selector selects in the namespace, and of some that it does not; `None`
+    /// if nobody has looked for them.
+    fn places(&self, namespace: &str, selector: &Labels) -> Option<&[usize]>;
+}
+
+/// None are looked for: what changes all the time is not worth it.
+impl PodCandidates for () {
+    fn places(&self, _: &str, _: &Labels) -> Option<&[usize]> {
+        None
+    }
 }
 
 /// Fields of a pod.

@@ -11,10 +11,12 @@ use super::{
     objects::Inventory,
     table::{Row, Table},
     unknown_kinds::{UnknownByNamespace, assumed_nodes},
-    workloads::{UnassumedWorkloads, UnreadObjects},
+    workloads::{UnassumedWorkloads, UnreadIndex, UnreadMatch},
 };
 use crate::{
     engine::{
+        phrase::counted,
+        plan::selected_pods,
         reason::{Finding, Reason, Severity},
         stale::{KnownTargets, PodNames},
         state::State,
@@ -29,11 +31,13 @@ use crate::{
 pub struct Index<'a> {
     entries: Vec<Entry<'a>>,
     nodes: Nodes,
-    postings: LabelPostings<'a>,
+    postings: LabelPostings<'a, &'a Pod>,
     slices: Vec<&'a EndpointSlice>,
     pods: usize,
     inventory: &'a Inventory,
     unreadable: &'a BTreeSet<(Text, Text)>,
+    /// Objects that cannot be read, and that may have pods of Services.
+    unread: UnreadIndex<'a>,
     /// What is unknown, if the objects may be a part of a cluster.
     unknown: Option<UnknownByNamespace<'a>>,
     problems: Findings,
@@ -87,14 +91,20 @@ impl<'a> Index<'a> {
         entries.retain(|e| unreadable.is_empty() || !unreadable.contains(&(e.namespace.clone(), e.name.clone())));
         let knows_nodes = unknown.as_ref().is_none_or(|unknown| !unknown.nodes());
         let assumed = if knows_nodes { Vec::new() } else { assumed_nodes(inventory) };
+        let selectors =
+            services.iter().copied().filter_map(|s| Some((s.meta.namespace.as_str(), s.selector.as_ref()?)));
         let mut index = Self {
             entries,
             nodes: nodes.into_iter().cloned().chain(assumed).collect(),
-            postings: LabelPostings::new(&services, &pods),
+            postings: LabelPostings::new(
+                selectors,
+                pods.iter().copied().map(|pod| (pod.namespace().as_str(), &*pod.labels, pod)),
+            ),
             slices,
             pods: pods.len(),
             inventory,
             unreadable,
+            unread: UnreadIndex::new(&inventory.unread),
             unknown,
             problems,
         };
@@ -102,10 +112,34 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// What is not checked of the entries, because the objects may be a part of a cluster.
+    /// What is not checked of the entries, because objects cannot be read or may be a part of a cluster.
     fn not_checked(&self) -> Vec<Finding> {
-        let Some(unknown) = &self.unknown else { return Vec::new() };
-        unknown.findings(self.entries.iter().map(|entry| (entry.namespace.as_str(), self.state(entry))))
+        // One reason is enough.
+        let others = || self.entries.iter().filter(|entry| self.unread_pods_of(entry).is_none());
+        let states = || others().map(|entry| (entry.namespace.as_str(), self.state(entry)));
+        let of_kinds = self.unknown.iter().flat_map(|unknown| unknown.findings(states()));
+        self.pods_not_read().into_iter().chain(of_kinds).collect()
+    }
+
+    /// Says which Services may have pods that cannot be read.
+    fn pods_not_read(&self) -> Option<Finding> {
+        let mut entries = self.entries.iter().filter_map(|entry| Some((entry, self.unread_pods_of(entry)?)));
+        let (first, unread) = entries.next()?;
+        let others = entries.count();
+        let have =
+            if others == 0 { "it has".to_owned() } else { format!("it and {} have", counted(others, "other Service")) };
+        let message = format!("{}/{} {unread}: not checked which endpoints {have}", first.namespace, first.name);
+        let key = ObjectKey { kind: Text::new_static("Pod"), ..ObjectKey::default() };
+        Some(Finding::new(Reason::NotChecked, key, message))
+    }
+
+    /// What cannot be read and may have the pods of an entry; `None` if the entry selects pods that can be read.
+    pub fn unread_pods_of(&self, entry: &Entry<'_>) -> Option<UnreadMatch> {
+        if self.unread.is_empty() {
+            return None;
+        }
+        let unread = self.unread.of(entry.namespace).selected_by(entry.service?.selector.as_ref()?)?;
+        selected_pods(&self.state(entry)).is_empty().then_some(unread)
     }
 
     /// The entries, sorted by namespace and name.
@@ -117,7 +151,7 @@ impl<'a> Index<'a> {
     /// nodes and slices stay.
     pub fn retain(&mut self, keep: impl FnMut(&Entry<'a>) -> bool) {
         self.entries.retain(keep);
-        if self.is_part() {
+        if self.is_part() || !self.unread.is_empty() {
             self.problems.retain(|p| p.code != Reason::NotChecked || !p.object.name.is_empty());
             self.problems.extend(self.not_checked());
         }
@@ -156,20 +190,38 @@ impl<'a> Index<'a> {
     pub fn state<'b>(&'b self, entry: &'b Entry<'a>) -> State<'b> {
         State {
             service: entry.service,
-            pods: entry.service.map_or(&[], |s| self.postings.candidates(s)),
+            pods: entry.service.and_then(|service| self.candidates_of(service)).unwrap_or_default(),
             nodes: &self.nodes,
             endpoints: entry.endpoints,
             slices: &self.slices[entry.slices.clone()],
         }
     }
 
+    fn candidates_of(&self, service: &Service) -> Option<&[&'a Pod]> {
+        self.postings.candidates(&service.meta.namespace, service.selector.as_ref()?)
+    }
+
+    /// The kinds about which nothing is known that concerns an entry: no object of its namespace is in the input, or what
+    /// may have its pods cannot be read.
+    pub fn unknown_of(&self, entry: &Entry<'_>) -> UnknownKinds {
+        let unknown = self.unknown_in(entry.namespace);
+        match self.unread_pods_of(entry) {
+            Some(_) => UnknownKinds { pods: true, assumes_pods: false, ..unknown },
+            None => unknown,
+        }
+    }
+
     /// The kinds about which nothing is known in a namespace.
-    pub fn unknown_of(&self, namespace: &str) -> UnknownKinds {
+    fn unknown_in(&self, namespace: &str) -> UnknownKinds {
         self.unknown.as_ref().map(|unknown| unknown.of(namespace)).unwrap_or_default()
     }
 
-    /// What is not checked of an entry, because the objects may be a part of a cluster; `None` if everything is.
+    /// What is not checked of an entry, because objects cannot be read or may be a part of a cluster; `None` if everything
+    /// is.
     pub fn not_checked_of(&self, entry: &Entry<'_>) -> Option<String> {
+        if let Some(unread) = self.unread_pods_of(entry) {
+            return Some(format!("it {unread}"));
+        }
         self.unknown.as_ref()?.of_state(entry.namespace, &self.state(entry))
     }
 
@@ -181,11 +233,6 @@ impl<'a> Index<'a> {
     /// Whether the objects may be a part of a cluster.
     pub fn is_part(&self) -> bool {
         self.unknown.is_some()
-    }
-
-    /// What cannot be read.
-    pub(super) fn unread(&self) -> &'a UnreadObjects {
-        &self.inventory.unread
     }
 
     /// The namespaces of the pods that were read.
@@ -228,7 +275,7 @@ impl<'a> Index<'a> {
 
     /// What the stored addresses of `entry` are compared with; `pods` are those of [`pod_names`](Self::pod_names).
     pub fn targets<'b>(&'b self, entry: &Entry<'_>, pods: &'b PodNames<'b>) -> KnownTargets<'b> {
-        let unknown = self.unknown_of(entry.namespace);
+        let unknown = self.unknown_in(entry.namespace);
         KnownTargets {
             pods,
             nodes: &self.nodes,

@@ -23,6 +23,7 @@ impl Storage for SmallRows {
     type Service = Box<ServiceRow>;
     type Node = NodeRow;
     type Slice = Box<SliceRow>;
+    type Candidates = ();
 }
 
 /// A pod: it is selected by its labels; its ports, its addresses and their network, and whether it has ended count.

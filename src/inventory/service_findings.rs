@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     index::{Entry, Index},
-    workloads::{UnassumedWorkloads, UnreadMatch, UnreadObjects},
+    workloads::UnassumedWorkloads,
 };
 use crate::{
     engine::{
@@ -30,19 +30,23 @@ pub struct ServiceFindings<'a> {
     unassumed: UnassumedWorkloads<'a>,
     /// Whether the input may be a part of a cluster.
     is_part: bool,
-    /// What cannot be read.
-    unread: &'a UnreadObjects,
+    /// What may select pods that cannot be read, by namespace and name.
+    unread: BTreeMap<(&'a str, &'a str), String>,
 }
 
 impl<'a> ServiceFindings<'a> {
     /// The findings of `index`.
     pub fn new(index: &'a Index<'_>) -> Self {
+        let unread = |entry: &'a Entry<'_>| {
+            let unread = index.unread_pods_of(entry)?;
+            Some(((entry.namespace.as_str(), entry.name.as_str()), format!("it {unread}")))
+        };
         let mut this = Self {
             by_service: BTreeMap::new(),
             with_pods: index.namespaces_with_pods(),
             unassumed: index.unassumed_workloads(),
             is_part: index.is_part(),
-            unread: index.unread(),
+            unread: index.entries().iter().filter_map(unread).collect(),
         };
         for finding in index.problems().iter().filter(|f| f.object.kind == "Service") {
             let of_namespace = this.by_service.entry(&finding.object.namespace).or_default();
@@ -74,8 +78,8 @@ impl<'a> ServiceFindings<'a> {
             code => is_unmatched && OF_SELECTOR.contains(&code),
         };
         let mut causes: Vec<Cause> = self.of(entry).iter().filter(|f| says_why(f)).map(|f| cause(f)).collect();
-        if let Some(detail) = self.unread_pods(service).filter(|_| is_unmatched) {
-            causes = vec![Cause::new(Reason::NotChecked, detail)];
+        if let Some(detail) = self.unread.get(&(entry.namespace.as_str(), entry.name.as_str())) {
+            causes = vec![Cause::new(Reason::NotChecked, detail.clone())];
         }
         if causes.is_empty() && is_unmatched {
             causes.extend(self.too_many_pods(service));
@@ -94,15 +98,6 @@ impl<'a> ServiceFindings<'a> {
     fn too_many_pods(&self, service: &Service) -> Option<Cause> {
         let detail = self.unassumed.selected_by(&service.meta.namespace, service.selector.as_ref()?)?;
         Some(Cause { severity: Severity::Info, ..Cause::new(Reason::TooManyPods, detail) })
-    }
-
-    /// Says which pods that a Service may select cannot be read.
-    fn unread_pods(&self, service: &Service) -> Option<String> {
-        let unread = self.unread.of(&service.meta.namespace);
-        Some(match unread.selected_by(service.selector.as_ref()?)? {
-            UnreadMatch::Known(object) => format!("it selects the pods of {object}, which cannot be read"),
-            UnreadMatch::Possible(unread) => format!("it may select pods of {unread}, which cannot be read"),
-        })
     }
 
     /// Whether something that is not in the input may make pods that a Service selects: the input has no pod of its
@@ -173,7 +168,7 @@ mod tests {
         inventory.assume_pods(&Defaults::default(), &[], workloads::MAX_PODS);
         let index = inventory.index_of_part();
         let entry = index.entries().iter().find(|entry| entry.name == "web").unwrap();
-        let focus = Focus { unknown: index.unknown_of(entry.namespace), ..Focus::default() };
+        let focus = Focus { unknown: index.unknown_of(entry), ..Focus::default() };
         let mut explanation = explain_only(&index.state(entry), &Options::default(), focus);
         ServiceFindings::new(&index).add_to(entry, &mut explanation);
         explanation.reasons.iter().map(|c| format!("{} {} {}", word(c.severity), c.code, c.detail)).collect()

@@ -4,7 +4,9 @@ use std::{marker::PhantomData, net::IpAddr};
 
 use super::{
     cluster_index::{ClusterIndex, IndexReader, Slot},
-    fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of, network_of},
+    fields::{NodeFields, PodCandidates, PodFields, ServiceFields, SliceFields, Storage, addresses_of, network_of},
+    label_postings::LabelPostings,
+    lookups::PodAddresses,
     objects::Inventory,
     table::{Lookup, Row, Table},
 };
@@ -25,16 +27,41 @@ impl<'a> Storage for Borrowed<'a> {
     type Service = Placed<'a, Service>;
     type Node = &'a Node;
     type Slice = Placed<'a, EndpointSlice>;
+    type Candidates = PodPlaces<'a>;
 }
 
 /// An object where it would be created: without a namespace it is in `default`.
 #[derive(Debug)]
 pub struct Placed<'a, T>(&'a T);
 
-impl<T: Row> Row for Placed<'_, T> {
-    fn namespace(&self) -> &str {
+impl<'a, T: Row> Placed<'a, T> {
+    fn namespace(&self) -> &'a str {
         let namespace = self.0.namespace();
         if namespace.is_empty() { "default" } else { namespace }
+    }
+}
+
+/// The places of pods by the selectors of the Services.
+#[derive(Debug)]
+pub struct PodPlaces<'a>(LabelPostings<'a, usize>);
+
+impl<'a> PodPlaces<'a> {
+    fn of(services: &'a [Service], pods: &Slot<Placed<'a, Pod>, PodAddresses>) -> Self {
+        let selectors = services.iter().filter_map(|s| Some((Placed(s).namespace(), s.selector.as_ref()?)));
+        let rows = pods.last_known().map(Table::rows).unwrap_or_default().iter().enumerate();
+        Self(LabelPostings::new(selectors, rows.map(|(place, pod)| (pod.namespace(), &*pod.0.labels, place))))
+    }
+}
+
+impl PodCandidates for PodPlaces<'_> {
+    fn places(&self, namespace: &str, selector: &Labels) -> Option<&[usize]> {
+        self.0.candidates(namespace, selector)
+    }
+}
+
+impl<T: Row> Row for Placed<'_, T> {
+    fn namespace(&self) -> &str {
+        Placed::namespace(self)
     }
 
     fn name(&self) -> &str {
@@ -99,8 +126,10 @@ impl<'a> Snapshot<'a> {
 
     /// The index of all objects of `inventory`.
     pub fn of(inventory: &'a Inventory) -> Self {
+        let pods = slot(&inventory.pods, Placed, "no pods were given");
         Self {
-            pods: slot(&inventory.pods, Placed, "no pods were given"),
+            candidates: PodPlaces::of(&inventory.services, &pods),
+            pods,
             services: slot(&inventory.services, Placed, "no Services were given"),
             nodes: slot(&inventory.nodes, |n| n, "no nodes were given"),
             slices: slot(&inventory.slices, Placed, "no other slices were given"),

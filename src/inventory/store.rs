@@ -81,6 +81,7 @@ impl Store {
                 nodes: Slot::empty(NOT_SYNCED),
                 slices: Slot::empty(NOT_SYNCED),
                 namespaces: Slot::empty(NOT_SYNCED),
+                candidates: (),
                 no_addresses: None,
                 is_part: false,
             }),

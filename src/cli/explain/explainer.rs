@@ -47,7 +47,7 @@ impl Explainer<'_> {
             let all = || self.groups.get_or_init(|| self.pods.iter().copied().collect());
             let groups = selected.is_empty().then(all);
             let targets = Some(self.index.targets(entry, &self.names));
-            let unknown = self.index.unknown_of(entry.namespace);
+            let unknown = self.index.unknown_of(entry);
             let mut all = explain_only(&state, &self.options, Focus { pods: groups, targets, unknown, pod: None });
             self.findings.add_to(entry, &mut all);
             return all;

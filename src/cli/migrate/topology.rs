@@ -317,12 +317,13 @@ impl MigrationRun<'_> {
     fn migrated(&self, migration: &ServiceMigration<'_>, nodes: &Nodes) -> Option<MigratedService> {
         let meta = &migration.service.meta;
         let service = migration.patched();
-        let state = self.index.state(self.index.get(&meta.namespace, &meta.name)?);
+        let entry = self.index.get(&meta.namespace, &meta.name)?;
+        let state = self.index.state(entry);
         if service.selector.is_none() {
             // Who writes these slices decides about hints.
             return Some(MigratedService { service, slices: state.slices.iter().copied().cloned().collect() });
         }
-        let is_unknown = self.index.unknown_of(&meta.namespace).hides_pods_of(&state);
+        let is_unknown = self.index.unknown_of(entry).hides_pods_of(&state);
         if is_unknown || !self.input.knows_endpoints_of(&meta.namespace, &meta.name) {
             return None;
         }

@@ -45,7 +45,7 @@ impl Planner<'_> {
         let state = self.index.state(entry);
         let selects = entry.service.is_some_and(|service| service.selector.is_some());
         let whole = self.controllers.len() == Controller::ALL.len();
-        let known = !self.index.unknown_of(entry.namespace).hides_pods_of(&state);
+        let known = !self.index.unknown_of(entry).hides_pods_of(&state);
         if !selects || !whole || !known || !publishes_nothing(&state, plan) {
             return None;
         }

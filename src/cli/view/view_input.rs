@@ -14,7 +14,7 @@ use crate::{
         state::{Controller, Options},
         view::{Scheme, ViewedCluster, ViewedService, planned_slices},
     },
-    inventory::{Entry, Findings, Index, Inventory, ServiceFindings, whole},
+    inventory::{Entry, Findings, Index, Inventory, ServiceFindings, whole, workloads::UnreadMatch},
     model::{EndpointSlice, Family, Labels, Node, Nodes, ObjectKey, Text, names},
 };
 
@@ -32,8 +32,9 @@ pub(in crate::cli) struct ViewInput<'a> {
     planned: Vec<Option<Vec<EndpointSlice>>>,
     /// Whether there are no slices at all.
     has_no_slices: bool,
-    /// Namespaces and names of Services whose pods are not known, and so neither are their endpoints.
-    hidden: BTreeSet<(&'a Text, &'a Text)>,
+    /// Namespaces and names of Services whose pods are not known, and so neither are their endpoints; with what cannot be
+    /// read and may have the pods.
+    hidden: BTreeMap<(&'a Text, &'a Text), Option<UnreadMatch>>,
 }
 
 impl<'a> ViewInput<'a> {
@@ -55,15 +56,17 @@ impl<'a> ViewInput<'a> {
         let lacks_slices =
             |entry: &Entry<'_>| !inventory.pods.is_empty() && (has_no_slices || is_without_its_own(entry));
         let of_manifests = ServiceFindings::new(index);
-        let is_hidden = |entry: &&Entry<'_>| {
+        let lacks_pods = |entry: &Entry<'_>| {
             let state = index.state(entry);
-            let lacks_pods = || {
-                index.unknown_of(entry.namespace).hides_pods_of(&state)
-                    || (selected_pods(&state).is_empty() && of_manifests.may_have_other_pods(entry))
-            };
-            is_without_its_own(entry) && lacks_pods()
+            is_without_its_own(entry)
+                && (index.unknown_of(entry).hides_pods_of(&state)
+                    || (selected_pods(&state).is_empty() && of_manifests.may_have_other_pods(entry)))
         };
-        let hidden = index.entries().iter().filter(is_hidden).map(|entry| (entry.namespace, entry.name)).collect();
+        let hidden = |entry: &Entry<'a>| {
+            let unread = index.unread_pods_of(entry).filter(|_| index.state(entry).slices.is_empty());
+            (unread.is_some() || lacks_pods(entry)).then_some(((entry.namespace, entry.name), unread))
+        };
+        let hidden = index.entries().iter().filter_map(hidden).collect();
         let planned = slices_of_plans(index, options, lacks_slices);
         Self { index, inventory, node, nodes, knows_nodes, planned, has_no_slices, hidden }
     }
@@ -97,13 +100,13 @@ impl<'a> ViewInput<'a> {
 
     /// Whether the endpoints of an entry are known.
     pub(in crate::cli) fn knows_endpoints_of(&self, namespace: &Text, name: &Text) -> bool {
-        !self.hidden.contains(&(namespace, name))
+        !self.hidden.contains_key(&(namespace, name))
     }
 
     /// What views read: Services whose endpoints are known.
     pub(in crate::cli) fn cluster<'c>(&'c self, scheme: Scheme<'c>, family: Option<Family>) -> ViewedCluster<'c> {
         let service = |(place, entry): (usize, &'c Entry<'_>)| {
-            if self.hidden.contains(&(entry.namespace, entry.name)) {
+            if self.hidden.contains_key(&(entry.namespace, entry.name)) {
                 return None;
             }
             let slices = match self.planned.get(place) {
@@ -137,9 +140,17 @@ impl<'a> ViewInput<'a> {
             let message = format!("{absent}; assumed: what the controllers would write");
             add(Reason::Assumed, "EndpointSlice", &message);
         }
-        if let Some((namespace, name)) = self.hidden.first() {
-            let others = others(self.hidden.len() - 1);
-            let absent = absent_of("Pods", &format!("{namespace}/{name}{others}"));
+        let (unread, absent): (Vec<_>, Vec<_>) = self.hidden.iter().partition(|(_, unread)| unread.is_some());
+        if let Some((((namespace, name), Some(why)), more)) = unread.split_first() {
+            let others = others(more.len());
+            add(
+                Reason::NotChecked,
+                "Service",
+                &format!("{namespace}/{name} {why}: not checked which endpoints nodes use of it{others}"),
+            );
+        }
+        if let Some((((namespace, name), _), more)) = absent.split_first() {
+            let absent = absent_of("Pods", &format!("{namespace}/{name}{}", others(more.len())));
             add(Reason::NotChecked, "Service", &format!("{absent}: not checked which endpoints nodes use"));
         }
         if let Some(message) = self.unknown_of_nodes() {

@@ -40,7 +40,7 @@ pub fn all_cores() -> NonZeroUsize {
 /// Nothing is planned for a controller that reads a kind about which the index knows nothing.
 pub fn plan_of(index: &Index<'_>, entry: &Entry<'_>, controllers: &[Controller], options: &Options) -> Plan {
     let state = index.state(entry);
-    let unknown = index.unknown_of(entry.namespace);
+    let unknown = index.unknown_of(entry);
     let plan_by = |controllers: &[Controller]| plan_known(&state, controllers, options, unknown, &mut Discard);
     let (None, Some(endpoints)) = (entry.service, entry.endpoints) else { return plan_by(controllers) };
     let others: Vec<Controller> = controllers.iter().copied().filter(|c| *c != Controller::Endpoints).collect();

@@ -26,7 +26,7 @@ mod written_pods;
 
 pub use assume::{AssumedObjects, KnownObjects, MAX_PODS, WorkloadPods, assume, outcomes};
 pub use autoscaler::Autoscaler;
-pub use findings::{ComparedObjects, UnassumedWorkloads, findings};
+pub use findings::{ComparedObjects, UnassumedWorkloads, UnreadIndex, UnreadMatch, UnreadOfNamespace, findings};
 pub use nodes::ASSUMED_NODE;
 pub use pods::AssumedPod;
 pub use replicas::{NoPods, PodNumber};
@@ -34,7 +34,7 @@ pub use rollout::{PodShare, RollingUpdate, RolloutStrategy};
 pub use scheduling::{NodeKnowledge, NodeTerm, PlacedBy, Scheduling, Toleration};
 pub use selector::{LabelSelector, Requirement};
 pub use template::PodTemplate;
-pub use unread::{UnreadMatch, UnreadObject, UnreadObjects, UnreadOfNamespace, UnreadPods};
+pub use unread::{UnreadObject, UnreadObjects, UnreadPods};
 pub use workload::{JobSpec, Workload, WorkloadController};
 pub use written_pods::run_written;
 

@@ -71,5 +71,21 @@ fn a_manifest_that_cannot_be_read_is_the_only_error() {
         assert_eq!(of_selector, want.into_iter().collect::<Vec<_>>(), "{name}");
         let ran = roster(&["explain", &folder, "web"]);
         assert!(ran.out.replace(&format!("{folder}/"), "").contains(explained), "{name}: {}{}", ran.out, ran.err);
+        // Nothing is planned for the Service, nor assumed to be its endpoints.
+        let (_, what) = explained.split_once(' ').unwrap();
+        for (args, consequence) in [
+            (["plan", &folder, "web"].as_slice(), "not checked which endpoints it has"),
+            (&["plan", &folder, "web", "--complete"], "not checked which endpoints it has"),
+            (&["view", "--all-nodes", &folder, "web"], "not checked which endpoints nodes use of it"),
+            (&["view", "--all-nodes", &folder, "web", "--complete"], "not checked which endpoints nodes use of it"),
+        ] {
+            let ran = roster(args);
+            let said = format!("default/web {what}: {consequence}");
+            let out = format!("{}{}", ran.out, ran.err).replace(&format!("{folder}/"), "");
+            // Tables break long lines.
+            let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(words.matches(&*said).count(), 1, "{name} {args:?}: {out}");
+            assert!(!out.contains("create"), "{name} {args:?}: {out}");
+        }
     }
 }

@@ -5,12 +5,13 @@ use std::{collections::BTreeMap, ops::Range};
 use super::{
     candidate_index::CandidateIndex,
     matching::{Candidate, may_be_added},
+    unread_index::UnreadOfNamespace,
 };
 use crate::{
     engine::reason::{Finding, Reason},
     inventory::{
         CustomResourcesOfNamespace,
-        workloads::{assume::WorkloadPods, autoscaler::Autoscaler, unread::UnreadOfNamespace, workload::Workload},
+        workloads::{assume::WorkloadPods, autoscaler::Autoscaler, workload::Workload},
     },
     model::{Labels, Pod, Service, Text},
 };

@@ -28,11 +28,6 @@ pub(super) fn may_be_added(key: &str) -> bool {
 }
 
 impl Workload {
-    /// Whether `selector` may select its pods.
-    pub(in crate::inventory) fn is_selected_by(&self, selector: &Labels) -> bool {
-        selector.iter().all(|(key, value)| self.may_have(key, value))
-    }
-
     /// Whether its controller may add any label to those of its template.
     pub(super) fn may_have_any_label(&self) -> bool {
         matches!(self.controller, WorkloadController::Custom { .. })

@@ -20,12 +20,12 @@ mod service_checks;
 mod tests;
 mod unassumed;
 mod unmatched;
+mod unread_index;
 #[cfg(test)]
 mod unread_tests;
 
 use std::collections::BTreeMap;
 
-pub use self::unassumed::UnassumedWorkloads;
 use self::{
     candidate_index::CandidateIndex,
     listing::{ServiceNames, list},
@@ -33,6 +33,10 @@ use self::{
     selection::{Comparisons, MAX_COMPARISONS},
     service_checks::ServiceChecks,
     unmatched::Namespaces,
+};
+pub use self::{
+    unassumed::UnassumedWorkloads,
+    unread_index::{UnreadIndex, UnreadMatch, UnreadOfNamespace},
 };
 use super::{
     assume::WorkloadPods,
@@ -76,6 +80,7 @@ pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
 
 /// The same, with a limit on comparisons.
 fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Finding> {
+    let unread = UnreadIndex::new(objects.unread);
     let mut all: BTreeMap<&Text, Manifests<'_>> = BTreeMap::new();
     for (place, outcome) in objects.outcomes {
         let workload = &objects.workloads[*place];
@@ -93,7 +98,7 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
     let mut index = CandidateIndex::default();
     for (namespace, manifests) in &mut all {
         manifests.custom_resources = objects.custom_resources.of(namespace);
-        manifests.unread = objects.unread.of(namespace);
+        manifests.unread = unread.of(namespace);
         manifests.index(&mut index);
     }
     let namespaces = Namespaces { all: &all, index: &index, assumed: objects.assumed_namespace };

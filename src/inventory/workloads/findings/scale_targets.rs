@@ -6,10 +6,11 @@ use super::{
     letters::{letters, may_be_mistyped},
     manifests::Manifests,
     matching::workload_name,
+    unread_index::UnreadMatch,
 };
 use crate::{
     engine::reason::{Finding, Reason, Severity},
-    inventory::workloads::{autoscaler::Autoscaler, unread::UnreadMatch, workload::Workload},
+    inventory::workloads::{autoscaler::Autoscaler, workload::Workload},
     model::{ObjectKey, Resource, Text, json::message::shortened},
 };
 

@@ -7,10 +7,10 @@ use super::{
     manifests::Manifests,
     near_miss::{NearMiss, NearbyCandidates},
     selection::Comparisons,
+    unread_index::UnreadMatch,
 };
 use crate::{
     engine::reason::{Reason, Severity},
-    inventory::workloads::unread::UnreadMatch,
     model::{Labels, Text},
 };
 

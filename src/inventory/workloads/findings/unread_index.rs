@@ -1,0 +1,238 @@
+//! The objects that cannot be read, by what may refer to them.
+
+use std::{collections::BTreeMap, fmt};
+
+use super::{candidate_index::CandidateIndex, matching::Candidate};
+use crate::{
+    inventory::workloads::{unread::UnreadObjects, workload::Workload},
+    model::{Labels, ObjectKey, Resource, Text},
+};
+
+/// The objects that cannot be read, by namespace. Nothing depends on the order in which they were read.
+#[derive(Debug, Default)]
+pub struct UnreadIndex<'a> {
+    by_namespace: BTreeMap<&'a str, NamespaceIndex<'a>>,
+    /// The first place of text that cannot be read, and how many follow it.
+    text: Option<(&'a str, usize)>,
+}
+
+/// The objects of a namespace.
+#[derive(Debug, Default)]
+struct NamespaceIndex<'a> {
+    /// Those whose pods have known labels, by these labels, and their names by their places.
+    labelled: CandidateIndex<'a>,
+    keys: Vec<&'a ObjectKey>,
+    /// The first one that may have pods with any labels, and how many follow it.
+    any_labels: Option<(&'a ObjectKey, usize)>,
+    /// All of them by name, and whether they may have pods.
+    by_name: BTreeMap<&'a str, Vec<(&'a ObjectKey, bool)>>,
+}
+
+/// What of a namespace cannot be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UnreadOfNamespace<'a> {
+    objects: Option<&'a NamespaceIndex<'a>>,
+    text: Option<(&'a str, usize)>,
+}
+
+/// What that cannot be read may be what something refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnreadMatch {
+    /// This object: so much of it is known.
+    Known(String),
+    /// Nothing is known that says that it is not.
+    Possible(String),
+}
+
+/// What a Service does whose selector matches it.
+impl fmt::Display for UnreadMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(object) => write!(f, "selects the pods of {object}, which cannot be read"),
+            Self::Possible(unread) => write!(f, "may select pods of {unread}, which cannot be read"),
+        }
+    }
+}
+
+impl<'a> UnreadIndex<'a> {
+    /// The index of these objects.
+    pub fn new(unread: &'a UnreadObjects) -> Self {
+        let mut this = Self { by_namespace: BTreeMap::new(), text: unread.text() };
+        let mut labelled: Vec<(&ObjectKey, &Workload)> =
+            unread.labelled().iter().map(|(key, workload)| (key, &**workload)).collect();
+        labelled.sort_by_key(|(key, _)| *key);
+        for (key, workload) in labelled {
+            let of = this.by_namespace.entry(&key.namespace).or_default();
+            of.labelled.push(Candidate::Workload(workload));
+            of.keys.push(key);
+            of.by_name.entry(&key.name).or_default().push((key, true));
+        }
+        for (key, may_have_pods, count) in unread.unlabelled() {
+            let of = this.by_namespace.entry(&key.namespace).or_default();
+            of.by_name.entry(&key.name).or_default().push((key, may_have_pods));
+            if may_have_pods {
+                let (first, more) = of.any_labels.map_or((key, count - 1), |(first, more)| (first, more + count));
+                of.any_labels = Some((first, more));
+            }
+        }
+        this
+    }
+
+    /// Whether everything can be read.
+    pub fn is_empty(&self) -> bool {
+        self.by_namespace.is_empty() && self.text.is_none()
+    }
+
+    /// What of a namespace cannot be read.
+    pub fn of<'i>(&'i self, namespace: &str) -> UnreadOfNamespace<'i> {
+        UnreadOfNamespace { objects: self.by_namespace.get(namespace), text: self.text }
+    }
+}
+
+impl<'a> NamespaceIndex<'a> {
+    /// The first object whose pods `selector` selects.
+    fn selected_by(&self, selector: &Labels) -> Option<&'a ObjectKey> {
+        let mut places = self.labelled.places(selector, 0..self.labelled.len()).into_iter();
+        places.find(|place| self.labelled.at(*place).is_selected_by(selector)).map(|place| self.keys[place])
+    }
+}
+
+impl UnreadOfNamespace<'_> {
+    /// Whether pods of the namespace that `selector` selects may be those of something that cannot be read.
+    pub fn selected_by(&self, selector: &Labels) -> Option<UnreadMatch> {
+        if let Some(object) = self.objects.and_then(|objects| objects.selected_by(selector)) {
+            return Some(UnreadMatch::Known(name(object)));
+        }
+        let unlabelled = self.objects.and_then(|objects| objects.any_labels);
+        self.possible(unlabelled.map(|(first, more)| (name(first), more))).map(UnreadMatch::Possible)
+    }
+
+    /// What may be the object of this kind and name; `None` if it does not exist as far as is known. An object with pods, of
+    /// a kind that does not exist, may be of any: a misspelt kind is one reason why it cannot be read.
+    pub fn may_be(&self, kind: &str, name: &str) -> Option<UnreadMatch> {
+        let is_it = |(key, may_have_pods): &&(&ObjectKey, bool)| {
+            let is_misspelt = || *may_have_pods && Resource::ALL.iter().all(|r| r.kind() != key.kind);
+            key.kind == kind || is_misspelt()
+        };
+        let mut of_name = self.objects.and_then(|objects| objects.by_name.get(name)).into_iter().flatten();
+        let known = of_name.find(is_it).map(|(key, _)| UnreadMatch::Known(self::name(key)));
+        known.or_else(|| self.possible(None).map(UnreadMatch::Possible))
+    }
+
+    /// Names the first of what may be meant, and counts the others. `objects` are the first object and how many follow it;
+    /// text may hold any object.
+    fn possible(&self, objects: Option<(String, usize)>) -> Option<String> {
+        let (first, more) = match (objects, self.text) {
+            (Some((first, more)), Some((_, texts))) => (first, more + texts + 1),
+            (Some((first, more)), None) => (first, more),
+            (None, Some((place, texts))) => (place.to_owned(), texts),
+            (None, None) => return None,
+        };
+        Some(match more {
+            0 => first,
+            more => format!("{first} and {more} more"),
+        })
+    }
+}
+
+/// Kind and name, as far as they are known.
+fn name(key: &ObjectKey) -> String {
+    let known = [&key.kind, &key.name].into_iter().filter(|part| !part.is_empty());
+    let parts: Vec<&str> = known.map(Text::as_str).collect();
+    if parts.is_empty() { "an object".to_owned() } else { parts.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::inventory::workloads::unread::{UnreadObject, UnreadPods};
+
+    fn object(kind: &str, name: &str, pods: UnreadPods) -> UnreadObject {
+        UnreadObject { key: ObjectKey::new(kind, &"shop".into(), &name.into()), pods }
+    }
+
+    fn labelled(app: &str) -> UnreadPods {
+        let template = json!({ "metadata": { "labels": { "app": app } } });
+        let object = json!({ "metadata": { "name": app }, "spec": { "template": template } });
+        UnreadPods::Labelled(Box::new(Workload::read(Resource::Deployment, object).unwrap()))
+    }
+
+    fn selector(app: &str) -> Labels {
+        serde_json::from_value(json!({ "app": app })).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_read_may_be_what_is_missing() {
+        let known = |name: &str| Some(UnreadMatch::Known(name.to_owned()));
+        let possible = |text: &str| Some(UnreadMatch::Possible(text.to_owned()));
+        let web = || object("Deployment", "web", labelled("web"));
+        let db = || object("StatefulSet", "db", UnreadPods::AnyLabels);
+        let broken = || "web.yaml:7:1".to_owned();
+        for (objects, texts, want, is_there) in [
+            (vec![], vec![], None, None),
+            (vec![web()], vec![], known("Deployment web"), known("Deployment web")),
+            (vec![object("Deployment", "api", labelled("api"))], vec![], None, None),
+            (vec![db(), web()], vec![], known("Deployment web"), known("Deployment web")),
+            (vec![db()], vec![], possible("StatefulSet db"), None),
+            (vec![db(), db()], vec![], possible("StatefulSet db and 1 more"), None),
+            (vec![object("Service", "web", UnreadPods::None)], vec![], None, None),
+            // A misspelt kind.
+            (vec![object("Deploymnt", "web", labelled("web"))], vec![], known("Deploymnt web"), known("Deploymnt web")),
+            (vec![], vec![broken()], possible("web.yaml:7:1"), possible("web.yaml:7:1")),
+            (
+                vec![],
+                vec![broken(), broken()],
+                possible("web.yaml:7:1 and 1 more"),
+                possible("web.yaml:7:1 and 1 more"),
+            ),
+            (vec![db()], vec![broken()], possible("StatefulSet db and 1 more"), possible("web.yaml:7:1")),
+        ] {
+            let (mut unread, mut parts) = (UnreadObjects::default(), UnreadObjects::default());
+            for object in objects.clone() {
+                parts.add(object);
+            }
+            texts.iter().cloned().for_each(|place| parts.add_text(place));
+            unread.merge(parts);
+            let index = UnreadIndex::new(&unread);
+            let of = index.of("shop");
+            let got = (of.selected_by(&selector("web")), of.may_be("Deployment", "web"));
+            assert_eq!(got, (want, is_there), "{objects:?} {texts:?}");
+        }
+    }
+
+    /// However many there are, and whichever of them comes first.
+    #[test]
+    fn the_order_and_the_number_of_objects_do_not_matter() {
+        let services = (0..100).map(|i| object("Service", &format!("s{i}"), UnreadPods::None));
+        let deployments =
+            (0..100).map(|i| object("Deployment", &format!("d{i:02}"), labelled(&format!("a{}", i % 90))));
+        let sets = (0..100).map(|i| object("StatefulSet", &format!("t{i:02}"), UnreadPods::AnyLabels));
+        let known = |name: &str| Some(UnreadMatch::Known(name.to_owned()));
+        for (objects, app, want) in [
+            (services.clone().collect::<Vec<_>>(), "a5", None),
+            (services.chain(deployments.clone()).collect(), "a5", known("Deployment d05")),
+            (deployments.clone().collect(), "x", None),
+            (
+                deployments.chain(sets).collect(),
+                "x",
+                Some(UnreadMatch::Possible("StatefulSet t00 and 99 more".to_owned())),
+            ),
+        ] {
+            for reversed in [false, true] {
+                let mut unread = UnreadObjects::default();
+                let mut objects = objects.clone();
+                if reversed {
+                    objects.reverse();
+                }
+                for object in objects {
+                    unread.add(object);
+                }
+                let index = UnreadIndex::new(&unread);
+                assert_eq!(index.of("shop").selected_by(&selector(app)), want, "{app} {reversed}");
+                assert_eq!(index.of("back").selected_by(&selector(app)), None);
+            }
+        }
+    }
+}

@@ -62,30 +62,40 @@ impl InputFiles {
     ) -> anyhow::Result<FoundObjects> {
         let texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false)?;
         let manifests = texts.manifests();
-        inventory.unread.merge(manifests.unread());
-        let Manifests { files, skipped, unreadable, overlays } = manifests;
-        let failed: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
-        for why in &failed {
+        let unread: Vec<String> = manifests.unreadable.iter().map(ToString::to_string).collect();
+        for why in &unread {
             messages::error(&anyhow!("{why}"));
         }
-        refuse_several_clusters(&files)?;
-        let mut refusals = Refusals::new();
-        let mut of_overlays = OverlayObjects::new(&overlays, inventory);
-        for InputFile { name, documents } in &files {
-            let source = Source { defaults, ..Source::file(name) };
-            decode::objects(documents, &source, inventory, |_, _| {})?;
-            of_overlays.add(name, inventory);
-            if documents.iter().any(Document::is_changed) {
-                refusals.insert(PathBuf::from(name), refused_objects::of_documents(documents));
-            }
-        }
-        let assumed = of_overlays.apply(inventory);
-        inventory.problems.extend(assumed);
-        inventory.problems.extend(not_read(&skipped));
-        let with_objects = files.iter().filter(|file| !file.documents.is_empty());
+        let refusals = add_manifests(&manifests, defaults, inventory)?;
+        let with_objects = manifests.files.iter().filter(|file| !file.documents.is_empty());
         let files = with_objects.map(|file| PathBuf::from(file.name)).collect();
-        Ok(FoundObjects { files, unread: failed, refusals })
+        Ok(FoundObjects { files, unread, refusals })
     }
+}
+
+/// Adds the manifests of directories, and what is to be said of them. Returns what an API server would refuse of those that
+/// get labels from a kustomization.
+pub(super) fn add_manifests(
+    manifests: &Manifests<'_>,
+    defaults: Defaults<'_>,
+    inventory: &mut Inventory,
+) -> anyhow::Result<Refusals> {
+    inventory.unread.merge(manifests.unread());
+    refuse_several_clusters(&manifests.files)?;
+    let mut refusals = Refusals::new();
+    let mut of_overlays = OverlayObjects::new(&manifests.overlays, inventory);
+    for InputFile { name, documents } in &manifests.files {
+        let source = Source { defaults, ..Source::file(name) };
+        decode::objects(documents, &source, inventory, |_, _| {})?;
+        of_overlays.add(name, inventory);
+        if documents.iter().any(Document::is_changed) {
+            refusals.insert(PathBuf::from(name), refused_objects::of_documents(documents));
+        }
+    }
+    let assumed = of_overlays.apply(inventory);
+    inventory.problems.extend(assumed);
+    inventory.problems.extend(not_read(&manifests.skipped));
+    Ok(refusals)
 }
 
 /// Says what was not read.

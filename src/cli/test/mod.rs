@@ -2,6 +2,7 @@
 
 mod test_files;
 mod test_junit;
+mod test_manifests;
 mod test_results;
 mod test_run;
 mod test_table;

@@ -6,9 +6,11 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use serde_json::value::RawValue;
 
-use super::test_results::FileResults;
+use super::{
+    test_manifests::{TestManifests, TestTexts},
+    test_results::FileResults,
+};
 use crate::{
     admission::policy::{self, EndpointPolicy, Policies},
     cases::{TestFile, TestInput, TestOptions, evaluate, placed},
@@ -29,14 +31,11 @@ pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResul
     let name = path.display();
     let file = read(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let texts = |paths: &[String]| -> anyhow::Result<InputTexts> {
-        let paths: Vec<PathBuf> = paths.iter().map(|p| folder.join(p)).collect();
-        if paths.is_empty() { Ok(InputTexts::none()) } else { InputTexts::read(&paths) }
-    };
+    let texts = |paths: &[String]| TestTexts::read(&paths.iter().map(|p| folder.join(p)).collect::<Vec<PathBuf>>());
     let (inputs, policies, stored) = (texts(&file.inputs)?, texts(&file.policies)?, texts(&file.stored)?);
-    let (inputs, all_inputs) = inputs.files();
-    let (policies, all_policies) = policies.files();
-    let (stored, all_stored) = stored.files();
+    let (inputs, all_inputs) = inputs.manifests();
+    let (policies, all_policies) = policies.manifests();
+    let (stored, all_stored) = stored.manifests();
     ensure!(all_inputs && all_policies && all_stored, "{name}: not all of its files can be read");
     let families = file.options.ip_families.as_ref().map(|f| f.parse()).transpose();
     let families = families.map_err(|e| anyhow::anyhow!("{name}: options.ipFamilies: {e}"))?;
@@ -50,7 +49,7 @@ pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResul
         max_endpoints_per_slice: file.options.max_endpoints_per_slice,
         ..Options::default()
     };
-    let (objects, stored) = (objects(&inputs), objects(&stored));
+    let (objects, stored) = (inputs.objects(), stored.objects());
     let input = TestInput::new(&index, &snapshot, &policies, &file.options.namespace, options, &objects, &stored);
     let chosen = file.tests.iter().filter(|case| filter.is_none_or(|text| case.name.contains(text)));
     let tests = chosen.map(|case| evaluate(case, &input)).collect();
@@ -71,35 +70,29 @@ fn read(path: &Path) -> anyhow::Result<TestFile> {
 
 /// The objects of the inputs with the pods of their workloads, and the stored objects that they do not replace.
 fn inventory(
-    inputs: &[InputFile<'_>],
-    stored: &[InputFile<'_>],
+    inputs: &TestManifests<'_>,
+    stored: &TestManifests<'_>,
     options: &TestOptions,
     defaults: Defaults<'_>,
 ) -> anyhow::Result<Inventory> {
     let mut inventory = Inventory::default();
     let namespace = defaults.namespace().unwrap_or(DEFAULT_NAMESPACE);
     let key = |document: &Document<'_>| placed(object_key(&document.raw), namespace);
-    let replaced: BTreeSet<ObjectKey> = inputs.iter().flat_map(|f| &f.documents).map(key).collect();
-    for InputFile { name, documents } in stored {
+    let replaced: BTreeSet<ObjectKey> = inputs.files().flat_map(|f| &f.documents).map(key).collect();
+    for InputFile { name, documents } in stored.files() {
         let others: Vec<Document<'_>> = documents.iter().filter(|d| !replaced.contains(&key(d))).cloned().collect();
         decode::objects(&others, &Source { defaults, ..Source::file(name) }, &mut inventory, |_, _| {})?;
     }
-    for InputFile { name, documents } in inputs {
-        decode::objects(documents, &Source { defaults, ..Source::file(name) }, &mut inventory, |_, _| {})?;
-    }
+    inputs.add_to(&mut inventory, defaults)?;
     inventory.label_pods(&defaults);
     inventory.assume_pods(&defaults, &options.zones, workloads::MAX_PODS);
     Ok(inventory)
 }
 
-fn objects<'f>(files: &'f [InputFile<'_>]) -> Vec<&'f RawValue> {
-    files.iter().flat_map(|f| &f.documents).map(|d| d.raw.as_ref()).collect()
-}
-
 /// The policies among the objects. A policy that cannot be read is an error: the cases would not mean what they say.
-fn policies_of(files: &[&[InputFile<'_>]]) -> anyhow::Result<Vec<EndpointPolicy>> {
+fn policies_of(all: &[&TestManifests<'_>]) -> anyhow::Result<Vec<EndpointPolicy>> {
     let mut policies = Vec::new();
-    for InputFile { name, documents } in files.iter().copied().flatten() {
+    for InputFile { name, documents } in all.iter().flat_map(|manifests| manifests.files()) {
         for document in documents.iter().filter(|d| object_key(&d.raw).kind == POLICY_KIND) {
             let (policy, problems) = policy::read(&document.raw);
             if let Some(problem) = problems.iter().find(|p| p.severity == Severity::Error) {

@@ -1,0 +1,78 @@
+//! The inputs of test cases, read as those of the other commands are.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use serde_json::value::RawValue;
+
+use crate::{
+    cli::{
+        directory_input::add_manifests,
+        input_paths::ExpandedPaths,
+        input_texts::InputFile,
+        manifest_texts::{ManifestTexts, Manifests, SkippedFile},
+        messages,
+    },
+    decode::{self, Source},
+    inventory::Inventory,
+    lint::Skip,
+    model::defaults::Defaults,
+};
+
+/// The texts of files and directories.
+pub(super) struct TestTexts {
+    /// Files of directories, of which some may be charts, kustomizations and patches.
+    found: ManifestTexts,
+    /// Files that are given by name.
+    named: ManifestTexts,
+}
+
+/// The manifests of files and directories.
+pub(super) struct TestManifests<'a> {
+    found: Manifests<'a>,
+    named: Manifests<'a>,
+}
+
+impl TestTexts {
+    /// Reads files and directories.
+    pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let ExpandedPaths { files, special } = ExpandedPaths::of(paths)?;
+        let (named, found) = files.into_iter().partition(|path| paths.contains(path));
+        Ok(Self {
+            found: ManifestTexts::of(ExpandedPaths { files: found, special }, |_| false)?,
+            named: ManifestTexts::of(ExpandedPaths { files: named, special: Vec::new() }, |_| true)?,
+        })
+    }
+
+    /// The manifests, and whether all of them can be read. What cannot is reported.
+    pub(super) fn manifests(&self) -> (TestManifests<'_>, bool) {
+        let manifests = TestManifests { found: self.found.manifests(), named: self.named.manifests() };
+        let unreadable = manifests.found.unreadable.iter().chain(&manifests.named.unreadable);
+        let is_empty = |file: &&SkippedFile| file.why == Skip::Empty;
+        let empty = manifests.named.skipped.iter().filter(is_empty).map(|file| format!("{}: is empty", file.place()));
+        let errors: Vec<String> = unreadable.map(ToString::to_string).chain(empty).collect();
+        errors.iter().for_each(|why| messages::error(&anyhow!("{why}")));
+        (manifests, errors.is_empty())
+    }
+}
+
+impl<'a> TestManifests<'a> {
+    /// The files with their objects.
+    pub(super) fn files(&self) -> impl Iterator<Item = &InputFile<'a>> {
+        self.found.files.iter().chain(&self.named.files)
+    }
+
+    /// The objects as they are written, with the labels that kustomizations add.
+    pub(super) fn objects(&self) -> Vec<&RawValue> {
+        self.files().flat_map(|file| &file.documents).map(|document| document.raw.as_ref()).collect()
+    }
+
+    /// Adds the objects to an inventory.
+    pub(super) fn add_to(&self, inventory: &mut Inventory, defaults: Defaults<'_>) -> anyhow::Result<()> {
+        add_manifests(&self.found, defaults, inventory)?;
+        for InputFile { name, documents } in &self.named.files {
+            decode::objects(documents, &Source { defaults, ..Source::file(name) }, inventory, |_, _| {})?;
+        }
+        Ok(())
+    }
+}

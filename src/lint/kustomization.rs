@@ -105,6 +105,14 @@ impl Kustomizations {
         reached.into_iter().flat_map(Kustomization::named).filter(|path| self.get(path).is_none()).collect()
     }
 
+    /// The folder of a kustomization, and those of all that it names, itself or through others.
+    pub(super) fn folders_of<'k>(&'k self, folder: &'k Path, room: &mut usize) -> Vec<&'k Path> {
+        let reached = self.reached(folder, room, |kustomization| kustomization.named().collect());
+        let named = reached.into_iter().flat_map(Kustomization::named).map(PathBuf::as_path);
+        let all: BTreeSet<&Path> = named.filter(|path| self.get(path).is_some()).chain([folder]).collect();
+        all.into_iter().collect()
+    }
+
     /// The kustomization in a folder, and those that lead on from it. Each takes some of the room.
     pub(super) fn reached<'k>(
         &'k self,

@@ -16,34 +16,43 @@ use crate::model::json::raw::JsonMembers;
 
 /// Most labels of all files together, and kustomizations that are looked at for all others. Thousands of them could name each
 /// other, and each of them files.
-const MOST: usize = 1 << 18;
+pub(super) const MOST_LABELS: usize = 1 << 18;
 
 /// The labels of each file.
 ///
-/// Overlays often give one label several values, such as `env: dev` and `env: prod`, and share the files of a base. What
-/// they make of it is not checked one by one: such values are taken for the same, so that what fits in each of them fits
-/// here.
-#[derive(Debug, Default)]
-pub struct KustomizedLabels<'k> {
-    of_file: BTreeMap<PathBuf, LabelsByScope<'k>>,
+/// Overlays often give one label several values, such as `env: dev` and `env: prod`, and share the files of a base. Where
+/// they are taken for one cluster, such values are taken for the same, so that what fits in each of them fits here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KustomizedLabels {
+    of_file: BTreeMap<PathBuf, LabelsByScope>,
 }
 
 /// Labels, by what gets them at least.
-type LabelsByScope<'k> = BTreeMap<LabelScope, BTreeMap<&'k str, &'k str>>;
+type LabelsByScope = BTreeMap<LabelScope, BTreeMap<String, String>>;
 
-impl<'k> KustomizedLabels<'k> {
-    /// The labels that these kustomizations add.
-    pub fn of(kustomizations: &'k Kustomizations) -> Self {
+impl KustomizedLabels {
+    /// The labels that these kustomizations add, all of them together.
+    pub fn of(kustomizations: &Kustomizations) -> Self {
+        let folders: Vec<&Path> = kustomizations.folders().collect();
+        Self::of_folders(kustomizations, &folders, &mut { MOST_LABELS })
+    }
+
+    /// The labels that one kustomization adds, and those that it names. All take some of the room.
+    pub(super) fn of_overlay<'k>(kustomizations: &'k Kustomizations, root: &'k Path, room: &mut usize) -> Self {
+        let folders = kustomizations.folders_of(root, room);
+        Self::of_folders(kustomizations, &folders, room)
+    }
+
+    fn of_folders<'k>(kustomizations: &'k Kustomizations, folders: &[&'k Path], room: &mut usize) -> Self {
         let mut entries_of: BTreeMap<PathBuf, Vec<&LabelEntry>> = BTreeMap::new();
-        let mut room = MOST;
-        for folder in kustomizations.folders() {
-            let entries = entries(kustomizations, folder, &mut room);
+        for folder in folders {
+            let entries = entries(kustomizations, folder, room);
             if entries.is_empty() {
                 continue;
             }
-            for file in kustomizations.files(folder, &mut room) {
+            for file in kustomizations.files(folder, room) {
                 let Some(left) = room.checked_sub(entries.len()) else { break };
-                room = left;
+                *room = left;
                 entries_of.entry(file.clone()).or_default().extend(&entries);
             }
         }
@@ -52,9 +61,9 @@ impl<'k> KustomizedLabels<'k> {
             values.join(entries);
         }
         let mut by_scope = |entries: Vec<&'k LabelEntry>| {
-            let mut labels: LabelsByScope<'_> = BTreeMap::new();
+            let mut labels = LabelsByScope::new();
             for LabelEntry { scope, pairs } in entries {
-                let pairs = pairs.iter().map(|(key, value)| (key.as_str(), values.first(key, value)));
+                let pairs = pairs.iter().map(|(key, value)| (key.clone(), values.first(key, value).to_owned()));
                 labels.entry(*scope).or_default().extend(pairs);
             }
             labels

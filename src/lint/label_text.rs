@@ -8,7 +8,12 @@ use crate::model::json::raw::{JsonMembers, JsonNode, is_object};
 
 /// The text of an object with these labels in the map at a path; `None` if that is the same text. Where the map is missing,
 /// `create` says whether to add it.
-pub(super) fn with_labels(text: &str, path: &[&str], create: bool, labels: &BTreeMap<&str, &str>) -> Option<String> {
+pub(super) fn with_labels(
+    text: &str,
+    path: &[&str],
+    create: bool,
+    labels: &BTreeMap<String, String>,
+) -> Option<String> {
     let mut value: &RawValue = serde_json::from_str(text).ok()?;
     let offset = |part: &RawValue| (part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     let replaced = |part: &RawValue, new: &str| {
@@ -36,7 +41,7 @@ pub(super) fn with_labels(text: &str, path: &[&str], create: bool, labels: &BTre
     let known: BTreeSet<&str> = members.names().collect();
     let new: Vec<String> = labels
         .iter()
-        .filter(|(key, _)| !known.contains(**key))
+        .filter(|(key, _)| !known.contains(key.as_str()))
         .map(|(key, label)| format!("{}:{}", quoted(key), quoted(label)))
         .collect();
     let map = with_values(value, &members, labels);
@@ -49,7 +54,7 @@ fn object(value: &RawValue) -> Option<JsonMembers<'_>> {
 }
 
 /// A map of labels within objects that have it as their only member.
-fn nested(path: &[&str], labels: &BTreeMap<&str, &str>) -> String {
+fn nested(path: &[&str], labels: &BTreeMap<String, String>) -> String {
     let map: Vec<String> = labels.iter().map(|(key, label)| format!("{}:{}", quoted(key), quoted(label))).collect();
     path.iter().rev().fold(format!("{{{}}}", map.join(",")), |inner, name| format!("{{{}:{inner}}}", quoted(name)))
 }
@@ -61,7 +66,7 @@ fn with_members(object: &RawValue, members: &JsonMembers<'_>, more: &[String]) -
 }
 
 /// The text of a map of labels with other values of those that it has.
-fn with_values(map: &RawValue, members: &JsonMembers<'_>, labels: &BTreeMap<&str, &str>) -> String {
+fn with_values(map: &RawValue, members: &JsonMembers<'_>, labels: &BTreeMap<String, String>) -> String {
     let whole = map.get();
     let (mut text, mut done) = (String::with_capacity(whole.len()), 0);
     for (key, value) in members.iter() {
@@ -84,7 +89,8 @@ mod tests {
 
     #[test]
     fn labels_are_added_in_their_lines() {
-        let labels = BTreeMap::from([("app", "web"), ("env", "prod")]);
+        let labels =
+            BTreeMap::from([("app", "web"), ("env", "prod")].map(|(key, value)| (key.to_owned(), value.to_owned())));
         for (text, create, want) in [
             ("{}", true, Some(r#"{"spec":{"selector":{"app":"web","env":"prod"}}}"#)),
             ("{}", false, None),

@@ -26,7 +26,7 @@ pub use finding_key::FindingKey;
 pub use json_comments::without_comments;
 pub use kustomization::{Kustomizations, is_kustomization};
 pub use kustomized_labels::KustomizedLabels;
-pub use overlays::Overlays;
+pub use overlays::{OverlayPlace, Overlays};
 pub use scopes::scopes;
 pub use skip::{Skip, is_template, without_placeholders};
 pub use template_text::has_template_action;

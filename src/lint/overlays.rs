@@ -5,8 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde_json::value::RawValue;
+
 use super::{
     kustomization::{Kustomizations, normal},
+    kustomized_labels::{KustomizedLabels, MOST_LABELS},
     overlay_combinations::{MAX_COMBINATIONS, combinations, count},
 };
 
@@ -21,13 +24,21 @@ const MAX_OVERLAYS: usize = 16;
 /// a cluster has one of them. All other kustomizations, and files that none names, may be applied to one cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Overlays {
-    /// The overlays of each base, by their folders.
-    families: Vec<Vec<PathBuf>>,
+    /// The folders of the overlays of each base.
+    folders: Vec<Vec<PathBuf>>,
+    /// How many of the overlays of each base differ in what is known of them.
+    sizes: Vec<usize>,
     /// The overlays that reach a file, by family and place in it, if a cluster has the file only with one of these.
     files: BTreeMap<PathBuf, BTreeSet<(usize, usize)>>,
     /// The overlay of each family in each variant.
     variants: Vec<Vec<usize>>,
+    /// The labels that each overlay adds, by family and place in it.
+    labels: BTreeMap<(usize, usize), KustomizedLabels>,
 }
+
+/// An overlay, by its family and place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OverlayPlace((usize, usize));
 
 impl Overlays {
     /// The overlays among these kustomizations.
@@ -36,29 +47,45 @@ impl Overlays {
         let named: BTreeSet<&Path> =
             kustomizations.folders().flat_map(|folder| kustomizations.named_by(folder)).collect();
         let roots: Vec<&Path> = kustomizations.folders().filter(|folder| !named.contains(folder)).collect();
+        let mut files_of: Vec<BTreeSet<&PathBuf>> = Vec::new();
         let mut roots_of: BTreeMap<&PathBuf, Vec<usize>> = BTreeMap::new();
         for (root, folder) in roots.iter().enumerate() {
             let files = kustomizations.files(folder, &mut room);
             let Some(left) = room.checked_sub(files.len()) else { return Self::default() };
             room = left;
-            for file in files {
+            for file in &files {
                 roots_of.entry(file).or_default().push(root);
             }
+            files_of.push(files);
         }
         // Applications may share a Namespace and be in one cluster.
         let shared = roots_of.iter().filter(|(file, _)| kustomizations.has_pods(file)).map(|(_, roots)| roots);
-        let members = kept_apart(families(roots.len(), shared));
-        let place_of: BTreeMap<usize, (usize, usize)> = members
-            .iter()
-            .enumerate()
-            .flat_map(|(family, roots)| roots.iter().enumerate().map(move |(place, root)| (*root, (family, place))))
-            .collect();
-        let places = |roots: Vec<usize>| roots.iter().map(|root| place_of.get(root).copied()).collect::<Option<_>>();
-        Self {
-            families: members.iter().map(|all| all.iter().map(|root| roots[*root].to_owned()).collect()).collect(),
-            files: roots_of.into_iter().filter_map(|(file, roots)| Some((file.clone(), places(roots)?))).collect(),
-            variants: combinations(&members.iter().map(Vec::len).collect::<Vec<_>>()),
+        let mut room = MOST_LABELS;
+        let mut of_root = |root: usize| {
+            let labels = KustomizedLabels::of_overlay(kustomizations, roots[root], &mut room);
+            OverlayContent { root, files: &files_of[root], labels }
+        };
+        let families = families(roots.len(), shared).into_values().filter(|roots| roots.len() > 1);
+        let families = kept_apart(families.map(|roots| alike(roots.into_iter().map(&mut of_root))).collect());
+        Self::of_families(&families, &roots, roots_of)
+    }
+
+    /// The overlays of these families, of which `roots` has the folders, and `roots_of` those that reach a file.
+    fn of_families(families: &[OverlayFamily<'_>], roots: &[&Path], roots_of: BTreeMap<&PathBuf, Vec<usize>>) -> Self {
+        let mut this = Self { sizes: families.iter().map(Vec::len).collect(), ..Self::default() };
+        this.variants = combinations(&this.sizes);
+        let mut place_of = BTreeMap::new();
+        for (family, places) in families.iter().enumerate() {
+            for (place, overlays) in places.iter().enumerate() {
+                place_of.extend(overlays.iter().map(|overlay| (overlay.root, (family, place))));
+                this.labels.extend(overlays.first().map(|overlay| ((family, place), overlay.labels.clone())));
+            }
+            let members: BTreeSet<usize> = places.iter().flatten().map(|overlay| overlay.root).collect();
+            this.folders.push(members.into_iter().map(|root| roots[root].to_owned()).collect());
         }
+        let places = |roots: Vec<usize>| roots.iter().map(|root| place_of.get(root).copied()).collect::<Option<_>>();
+        this.files = roots_of.into_iter().filter_map(|(file, roots)| Some((file.clone(), places(roots)?))).collect();
+        this
     }
 
     /// How often objects are compared: each variant has one overlay of each base, and each two overlays of different
@@ -76,6 +103,23 @@ impl Overlays {
         (0..self.variants()).filter(is_in).collect()
     }
 
+    /// The overlays that have the objects of a file; none if a cluster always has the file.
+    pub fn of_file(&self, file: &str) -> Vec<OverlayPlace> {
+        self.overlays_of(file).into_iter().flatten().copied().map(OverlayPlace).collect()
+    }
+
+    /// The overlay of a variant that has the objects of a file; `None` if all variants have the same.
+    pub fn overlay_of(&self, file: &str, variant: usize) -> Option<OverlayPlace> {
+        let chosen = self.variants.get(variant)?;
+        let is_in = |place: &&(usize, usize)| chosen.get(place.0) == Some(&place.1);
+        self.overlays_of(file)?.iter().find(is_in).copied().map(OverlayPlace)
+    }
+
+    /// An object of a file with the labels that an overlay adds, in the same lines; `None` if it gets none.
+    pub fn add_labels(&self, overlay: OverlayPlace, file: &str, object: &RawValue) -> Option<Box<RawValue>> {
+        self.labels.get(&overlay.0)?.add_to(file, object)
+    }
+
     /// Whether each overlay that has the objects of `file` has those of `other`, too.
     pub fn has_always(&self, file: &str, other: &str) -> bool {
         let (Some(all), Some(of_other)) = (self.overlays_of(file), self.overlays_of(other)) else { return true };
@@ -87,8 +131,7 @@ impl Overlays {
     pub fn beside(&self, file: &str) -> Option<&[PathBuf]> {
         let overlays = self.overlays_of(file)?;
         let (family, _) = overlays.first()?;
-        let all = self.families.get(*family)?;
-        (overlays.len() < all.len()).then_some(all)
+        (overlays.len() < *self.sizes.get(*family)?).then(|| self.folders[*family].as_slice())
     }
 
     /// The overlays that reach a file, if a cluster may lack it.
@@ -97,15 +140,39 @@ impl Overlays {
     }
 }
 
+/// An overlay, as far as it is known: patches are not.
+struct OverlayContent<'k> {
+    /// Its number.
+    root: usize,
+    files: &'k BTreeSet<&'k PathBuf>,
+    labels: KustomizedLabels,
+}
+
+/// The overlays of a base, those that are alike together.
+type OverlayFamily<'k> = Vec<Vec<OverlayContent<'k>>>;
+
+/// Puts overlays together that are alike: most have nothing but patches.
+fn alike<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> OverlayFamily<'k> {
+    let mut all = OverlayFamily::new();
+    let mut places: BTreeMap<(&BTreeSet<&PathBuf>, KustomizedLabels), usize> = BTreeMap::new();
+    for overlay in overlays {
+        let place = *places.entry((overlay.files, overlay.labels.clone())).or_insert(all.len());
+        if place == all.len() {
+            all.push(Vec::new());
+        }
+        all[place].push(overlay);
+    }
+    all
+}
+
 /// The families whose overlays are kept apart. With too many combinations, those of the largest families are not.
-fn kept_apart(members: BTreeMap<usize, Vec<usize>>) -> Vec<Vec<usize>> {
-    let mut members: Vec<Vec<usize>> = members.into_values().collect();
-    members.retain(|roots| (2..=MAX_OVERLAYS).contains(&roots.len()));
-    let sizes = |members: &[Vec<usize>]| members.iter().map(Vec::len).collect::<Vec<_>>();
+fn kept_apart(mut members: Vec<OverlayFamily<'_>>) -> Vec<OverlayFamily<'_>> {
+    members.retain(|overlays| (2..=MAX_OVERLAYS).contains(&overlays.len()));
+    let sizes = |members: &[OverlayFamily<'_>]| members.iter().map(Vec::len).collect::<Vec<_>>();
     while let Some(largest) = members.iter().map(Vec::len).max()
         && count(&sizes(&members)) > MAX_COMBINATIONS
     {
-        members.retain(|roots| roots.len() < largest);
+        members.retain(|overlays| overlays.len() < largest);
     }
     members
 }
@@ -173,6 +240,8 @@ mod tests {
             // Nothing of it is in the others.
             ("other", of(&["other.yaml"])),
             ("test", of(&["../base"])),
+            // It differs from the one before in patches alone.
+            ("test-2", of(&["../base"])),
         ]);
         for (file, want) in [
             ("base/web.yaml", &[0, 1, 2][..]),
@@ -193,7 +262,7 @@ mod tests {
         ] {
             assert_eq!(overlays.has_always(file, other), want, "{file} {other}");
         }
-        let folders = ["dev", "prod", "test"].map(PathBuf::from);
+        let folders = ["dev", "prod", "test", "test-2"].map(PathBuf::from);
         assert_eq!((overlays.beside("dev/debug.yaml"), overlays.beside("base/web.yaml")), (Some(&folders[..]), None));
     }
 
@@ -228,6 +297,14 @@ mod tests {
             (
                 "one overlay",
                 vec![("base", json!({ "resources": ["web.yaml"] })), ("prod", json!({ "bases": ["../base"] }))],
+            ),
+            (
+                "overlays that are alike",
+                vec![
+                    ("base", json!({ "resources": ["web.yaml"] })),
+                    ("dev", json!({ "bases": ["../base"] })),
+                    ("prod", json!({ "bases": ["../base"], "patches": [{ "path": "replicas.yaml" }] })),
+                ],
             ),
             (
                 "applications that share a Namespace",

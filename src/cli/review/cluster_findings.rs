@@ -12,7 +12,7 @@ use crate::{
     decode::{self, Document},
     engine::reason::{Finding, Reason},
     inventory::{Inventory, workloads::UnreadObjects},
-    lint::{Overlays, scopes},
+    lint::{OverlayPlace, Overlays, scopes},
     model::{ObjectKey, json::raw::is_name_generated},
 };
 
@@ -27,7 +27,7 @@ pub(super) fn add(
     inventory: &Inventory,
     overlays: &Overlays,
 ) -> anyhow::Result<()> {
-    let mut groups = groups(&items.iter().collect::<Vec<_>>(), sources);
+    let mut groups = groups(&compared(items), sources);
     // What another object replaces is in no cluster.
     for place in report_duplicates(items, sources, overlays) {
         groups[place] = NO_GROUP;
@@ -38,7 +38,7 @@ pub(super) fn add(
     } else {
         note_clusters(items, 0, groups.iter().copied().enumerate());
         let of_all = inventory.workload_findings(&sources.defaults());
-        comparison.of_groups(&items.iter().collect::<Vec<_>>(), &groups, &of_all)?
+        comparison.of_groups(&compared(items), &groups, &of_all)?
     };
     for (item, found) in items.iter_mut().zip(&found) {
         item.add_workload_findings(found.iter());
@@ -53,11 +53,27 @@ struct Comparison<'s> {
     unread: &'s UnreadObjects,
 }
 
+/// An object that is compared with others.
+#[derive(Clone, Copy)]
+struct ComparedItem<'r, 'a> {
+    item: &'r ReviewedObject<'a>,
+    /// What it is decoded to in one overlay; `None` if it is the same everywhere.
+    decoded: Option<&'r Inventory>,
+}
+
+/// What objects are decoded to, by their places and the overlays that add labels to them.
+type DecodedObjects = BTreeMap<(usize, Option<OverlayPlace>), Inventory>;
+
+/// The objects as they are everywhere.
+fn compared<'r, 'a>(items: &'r [ReviewedObject<'a>]) -> Vec<ComparedItem<'r, 'a>> {
+    items.iter().map(|item| ComparedItem { item, decoded: None }).collect()
+}
+
 impl Comparison<'_> {
     /// The findings about each object, of which `groups` has the groups. `of_all` are those about all objects together.
     fn of_groups(
         &self,
-        items: &[&ReviewedObject<'_>],
+        items: &[ComparedItem<'_, '_>],
         groups: &[usize],
         of_all: &[Finding],
     ) -> anyhow::Result<Vec<Vec<Finding>>> {
@@ -75,7 +91,7 @@ impl Comparison<'_> {
             by_group.len() == 1 || !OF_ABSENCE.contains(&f.code) || certain.contains(&(f.code, &f.object))
         };
         for places in by_group.values() {
-            let of_group: Vec<&ReviewedObject<'_>> = places.iter().map(|place| items[*place]).collect();
+            let of_group: Vec<ComparedItem<'_, '_>> = places.iter().map(|place| items[*place]).collect();
             let mut findings = self.inventory(&of_group)?.workload_findings(&self.sources.defaults());
             findings.retain(is_certain);
             self.attach(places, items, &findings, &mut found);
@@ -83,7 +99,8 @@ impl Comparison<'_> {
         Ok(found)
     }
 
-    /// The findings about each object beside those of each overlay in turn: never beside two overlays of one base.
+    /// The findings about each object beside those of each overlay in turn, with the labels that this overlay adds: never beside
+    /// two overlays of one base.
     fn of_overlays(
         &self,
         items: &mut [ReviewedObject<'_>],
@@ -91,9 +108,16 @@ impl Comparison<'_> {
         overlays: &Overlays,
     ) -> anyhow::Result<Vec<Vec<Finding>>> {
         let mut of_variants = vec![FindingsOfVariants::default(); items.len()];
+        let decoded = self.decoded(items, overlays)?;
         for (variant, mut places) in places_of_variants(items, overlays).into_iter().enumerate() {
             places.retain(|place| groups_of_all[*place] != NO_GROUP);
-            let some: Vec<&ReviewedObject<'_>> = places.iter().map(|place| &items[*place]).collect();
+            let in_variant = |place: &usize| {
+                let item = &items[*place];
+                let of_overlay = overlays.overlay_of(item.file, variant);
+                let of_overlay = of_overlay.and_then(|overlay| decoded.get(&(*place, Some(overlay))));
+                ComparedItem { item, decoded: of_overlay.or_else(|| decoded.get(&(*place, None))) }
+            };
+            let some: Vec<ComparedItem<'_, '_>> = places.iter().map(in_variant).collect();
             let groups = groups(&some, self.sources);
             let of_all = self.inventory(&some)?.workload_findings(&self.sources.defaults());
             let found = self.of_groups(&some, &groups, &of_all)?;
@@ -103,6 +127,27 @@ impl Comparison<'_> {
             }
         }
         Ok(of_variants.into_iter().map(FindingsOfVariants::finish).collect())
+    }
+
+    /// What the objects are decoded to: in each overlay that adds labels to them, and in all others.
+    fn decoded(&self, items: &[ReviewedObject<'_>], overlays: &Overlays) -> anyhow::Result<DecodedObjects> {
+        let read = |item: &ReviewedObject<'_>, document: Document<'_>| -> anyhow::Result<Inventory> {
+            let mut inventory = Inventory::default();
+            decode::objects(&[document], &self.sources.source(item.file), &mut inventory, |_, _| {})?;
+            Ok(inventory)
+        };
+        let mut all = DecodedObjects::new();
+        for (place, item) in items.iter().enumerate() {
+            let of_file = overlays.of_file(item.file);
+            let plain = if of_file.is_empty() { item.document.clone() } else { item.document.to_original() };
+            for overlay in of_file {
+                if let Some(labelled) = overlays.add_labels(overlay, item.file, &plain.raw) {
+                    all.insert((place, Some(overlay)), read(item, plain.clone().with_text(labelled))?);
+                }
+            }
+            all.insert((place, None), read(item, plain)?);
+        }
+        Ok(all)
     }
 
     /// Adds what of stored objects does not hold any more.
@@ -124,18 +169,27 @@ impl Comparison<'_> {
             by_group.entry(*group).or_default().push(item);
         }
         for of_group in by_group.into_values() {
-            let inventory = self.inventory(&of_group.iter().map(|item| &**item).collect::<Vec<_>>())?;
+            let compared: Vec<ComparedItem<'_, '_>> =
+                of_group.iter().map(|item| ComparedItem { item, decoded: None }).collect();
+            let inventory = self.inventory(&compared)?;
             stale_findings::add(of_group, self.sources, &inventory);
         }
         Ok(())
     }
 
     /// The objects of a group.
-    fn inventory(&self, items: &[&ReviewedObject<'_>]) -> anyhow::Result<Inventory> {
+    fn inventory(&self, items: &[ComparedItem<'_, '_>]) -> anyhow::Result<Inventory> {
         let mut inventory = Inventory::default();
         inventory.unread.clone_from(self.unread);
-        for (file, documents) in documents_of(items) {
-            decode::objects(&documents, &self.sources.source(file), &mut inventory, |_, _| {})?;
+        for run in items.chunk_by(|a, b| a.decoded.is_none() && b.decoded.is_none() && a.item.file == b.item.file) {
+            match run {
+                [ComparedItem { decoded: Some(decoded), .. }] => inventory.merge((*decoded).clone()),
+                [first, ..] => {
+                    let documents: Vec<Document<'_>> = run.iter().map(|one| one.item.document.clone()).collect();
+                    decode::objects(&documents, &self.sources.source(first.item.file), &mut inventory, |_, _| {})?;
+                }
+                [] => {}
+            }
         }
         Ok(inventory)
     }
@@ -144,7 +198,7 @@ impl Comparison<'_> {
     fn attach(
         &self,
         places: &[usize],
-        items: &[&ReviewedObject<'_>],
+        items: &[ComparedItem<'_, '_>],
         findings: &[Finding],
         found: &mut [Vec<Finding>],
     ) {
@@ -153,7 +207,7 @@ impl Comparison<'_> {
             findings_of.entry(&finding.object).or_default().push(finding);
         }
         for place in places {
-            let of_item = findings_of.get(&placed(&items[*place].key, &self.sources.namespace));
+            let of_item = findings_of.get(&placed(&items[*place].item.key, &self.sources.namespace));
             found[*place].extend(of_item.into_iter().flatten().map(|f| (*f).clone()));
         }
     }
@@ -291,10 +345,10 @@ fn is_named(item: &ReviewedObject<'_>) -> bool {
 }
 
 /// The group of each object: that of its file.
-fn groups(items: &[&ReviewedObject<'_>], sources: &SourceArgs) -> Vec<usize> {
+fn groups(items: &[ComparedItem<'_, '_>], sources: &SourceArgs) -> Vec<usize> {
     let mut files: Vec<(&str, Vec<ObjectKey>)> = Vec::new();
     let mut file_of = Vec::with_capacity(items.len());
-    for item in items {
+    for ComparedItem { item, .. } in items {
         if files.last().is_none_or(|(file, _)| *file != item.file) {
             files.push((item.file, Vec::new()));
         }
@@ -305,18 +359,4 @@ fn groups(items: &[&ReviewedObject<'_>], sources: &SourceArgs) -> Vec<usize> {
     }
     let groups = scopes(&files);
     file_of.into_iter().map(|file| groups[file]).collect()
-}
-
-/// The documents of objects, by file.
-fn documents_of<'a>(items: &[&ReviewedObject<'a>]) -> Vec<(&'a str, Vec<Document<'a>>)> {
-    let mut files: Vec<(&'a str, Vec<Document<'a>>)> = Vec::new();
-    for item in items {
-        if files.last().is_none_or(|(file, _)| *file != item.file) {
-            files.push((item.file, Vec::new()));
-        }
-        if let Some((_, documents)) = files.last_mut() {
-            documents.push(item.document.clone());
-        }
-    }
-    files
 }

@@ -170,6 +170,48 @@ fn overlays_fit_their_bases() {
     }
 }
 
+/// A label that one overlay adds is not in the others.
+#[test]
+fn overlays_have_their_own_labels() {
+    let (deployment, service, base) = (labelled(DEPLOYMENT), labelled(SERVICE), of(""));
+    let selects = |text: &str| service.replace("name: web}", "name: other}").replace("{app: web}", text);
+    let of_prod = selects("{app: web, env: prod}");
+    for (name, dev, prod, more, is_unmatched) in [
+        ("only prod has the label", "", "commonLabels: {env: prod}", "dev/more.yaml", true),
+        ("prod has the label and the Service", "", "commonLabels: {env: prod}", "prod/more.yaml", false),
+        ("each has its own value", "commonLabels: {env: dev}", "commonLabels: {env: prod}", "prod/more.yaml", false),
+        // kustomize replaces what the selector says.
+        ("the overlay sets the value", "commonLabels: {env: dev}", "commonLabels: {env: prod}", "dev/more.yaml", false),
+        (
+            "labels without selectors",
+            "labels: [{pairs: {env: dev}, includeTemplates: true}]",
+            "labels: [{pairs: {env: prod}, includeTemplates: true}]",
+            "dev/more.yaml",
+            true,
+        ),
+        ("no label at all", "", "", "dev/more.yaml", true),
+    ] {
+        let with = |labels: &str| format!("resources: [../base, more.yaml]\n{labels}\n");
+        let (dev, prod) = (with(dev), with(prod));
+        let folder = directory(&[
+            ("base/deployment.yaml", &*deployment),
+            ("base/service.yaml", &*service),
+            ("base/kustomization.yaml", &*base),
+            ("dev/kustomization.yaml", &*dev),
+            ("prod/kustomization.yaml", &*prod),
+            (more, &*of_prod),
+        ]);
+        let ran = lint(folder.path(), &[]);
+        let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let mut codes: Vec<&str> =
+            document["items"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
+        codes.dedup();
+        let mut want = vec!["no-readiness-probe"];
+        want.extend(is_unmatched.then_some("selector-matches-no-template"));
+        assert_eq!(codes, want, "{name}: {}", ran.out);
+    }
+}
+
 const SCALER: &str = "\
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler

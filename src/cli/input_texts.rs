@@ -8,7 +8,10 @@ use super::{
     input_paths::{expand, open},
     messages,
 };
-use crate::decode::{self, Document, Source};
+use crate::{
+    decode::{self, Document, Source},
+    model::json::raw::object_key,
+};
 
 /// The texts of all input files, as JSON with the same line numbers as the file.
 #[derive(Debug)]
@@ -71,12 +74,16 @@ impl InputTexts {
         Self { texts: Vec::new(), complete: true }
     }
 
-    /// The objects of all files, and whether that is all of them. A file that is not JSON is reported and left out.
+    /// The objects of all files, and whether that is all of them. A file that is not JSON is reported and left out. Of keys
+    /// that an object repeats, the last one counts: kubectl sends no other.
     pub(super) fn files(&self) -> (Vec<InputFile<'_>>, bool) {
         let (mut files, mut complete) = (Vec::new(), self.complete);
         for InputText { name, json } in &self.texts {
             match decode::documents(json, &Source::file(name)) {
-                Ok(documents) => files.push(InputFile { name, documents }),
+                Ok(documents) => {
+                    let documents = documents.into_iter().map(with_single_keys).collect();
+                    files.push(InputFile { name, documents });
+                }
                 Err(error) => {
                     complete = false;
                     messages::error(&error.into());
@@ -85,4 +92,10 @@ impl InputTexts {
         }
         (files, complete)
     }
+}
+
+/// The document without what later keys of the same name replace. A recorded review stays as it is: nobody has written it.
+fn with_single_keys(document: Document<'_>) -> Document<'_> {
+    let is_recorded = object_key(&document.raw).kind == "AdmissionReview";
+    if is_recorded { document } else { document.with_single_keys() }
 }

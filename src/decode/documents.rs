@@ -486,7 +486,7 @@ spec:
             (
                 list("ServiceList"),
                 [(1, Some(column)), (1, Some(column - 9)), (1, Some(item)), (1, Some(item))],
-                format!("f:1:{}: invalid type", column + 1),
+                format!("f:1:{column}: invalid type"),
             ),
             // The type is there, and empty.
             (

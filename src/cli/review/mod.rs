@@ -26,8 +26,8 @@ use super::{
     outcome::Outcome,
     output::{Output, OutputFormat},
 };
-use crate::engine::reason::Severity;
-use file_finding::{FileFinding, FindingEffect};
+use crate::engine::reason::{Reason, Severity};
+use file_finding::{FileFinding, FindingCode, FindingEffect};
 pub(super) use lint::LintArgs;
 use review_documents::ReviewDocument;
 use reviewed_input::ReviewedInput;
@@ -78,7 +78,11 @@ impl ReviewArgs {
         let mut input = reviewed_input::read(&self.sources, &texts)?;
         // Findings about the input are not part of an answer: they go to standard error.
         let of_input = input.objects.iter().flat_map(|o| &o.input_findings);
-        for finding in of_input.filter(|f| f.severity == Severity::Error || f.is_of_policy()) {
+        let is_printed = |f: &&FileFinding<'_>| {
+            let is_repeated = f.code == FindingCode::Reason(Reason::DuplicateKey);
+            f.severity == Severity::Error || f.is_of_policy() || is_repeated
+        };
+        for finding in of_input.filter(is_printed) {
             input.complete &= finding.effect != FindingEffect::Invalid;
             finding.print_message();
         }

@@ -296,6 +296,38 @@ fn a_recorded_review_is_answered() {
     );
 }
 
+/// kubectl sends the last one.
+#[test]
+fn of_repeated_keys_the_last_one_is_reviewed() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  externalIPs: [8.8.8.8]\n";
+    let warning = |line: usize, key: &str| {
+        let field = format!("spec.{key}").trim_end_matches('.').to_owned();
+        let key = if key.is_empty() { "spec" } else { key };
+        format!("warning: <stdin>:{line}: Service a: {field}: {key} is repeated; the last one counts (duplicate-key)\n")
+    };
+    for (name, more, rules, err) in [
+        ("once", "", vec!["external-ip"], String::new()),
+        ("a field", "  externalIPs: []\n", vec![], warning(6, "externalIPs")),
+        (
+            "the last one",
+            "  externalIPs: []\n  externalIPs: [8.8.4.4]\n",
+            vec!["external-ip"],
+            warning(6, "externalIPs") + &warning(7, "externalIPs"),
+        ),
+        ("all of the object", "spec: {}\n", vec![], warning(6, "")),
+    ] {
+        let input = format!("{service}{more}");
+        let ran = review(&["-o", "json"], &input);
+        let found = json(&ran)["items"][0]["decision"]["findings"].clone();
+        let found: Vec<&str> = found.as_array().into_iter().flatten().map(|f| f["rule"].as_str().unwrap()).collect();
+        assert_eq!((found, ran.err, ran.code), (rules, err, 0), "{name}: {}", ran.out);
+        let linted = validate(&["-o", "json"], &input);
+        let codes = json(&linted)["items"].clone();
+        let codes = codes.as_array().unwrap().iter().filter(|f| f["code"] == "duplicate-key").count();
+        assert_eq!(codes, more.lines().count(), "{name}: {}", linted.out);
+    }
+}
+
 /// An object that cannot be read is denied in every format, with the reason.
 #[test]
 fn what_is_not_decided_is_not_allowed() {
@@ -308,7 +340,6 @@ fn what_is_not_decided_is_not_allowed() {
     let other = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":5}"#;
     let nothing = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"a","uid":"b"}}"#;
     for (name, input, code, why) in [
-        ("an object with a field twice", twice, 1, "duplicate field `spec`"),
         ("an object of another form", other, 2, "invalid type: integer `5`, expected an object"),
         ("a review of it", &recorded, 1, "duplicate field `spec`"),
         ("a review with a field twice", nothing, 2, "duplicate field `uid`"),

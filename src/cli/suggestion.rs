@@ -2,7 +2,7 @@
 
 use crate::engine::enumeration::any_of;
 
-/// The candidate that is most like what was typed, if one is: a few letters differ, or one contains the other. `name`
+/// The candidate that is most like what was typed, if one is: a few letters differ, or one contains the other as a word. `name`
 /// gives the text to compare.
 pub(super) fn nearest<T>(typed: &str, candidates: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Option<T> {
     // A fourth of the letters, and always one.
@@ -10,14 +10,23 @@ pub(super) fn nearest<T>(typed: &str, candidates: impl IntoIterator<Item = T>, n
     let like = |candidate: &T| {
         let name = name(candidate);
         let distance = strsim::osa_distance(typed, name);
-        let contained = name.contains(typed) || typed.contains(name);
-        (!typed.is_empty() && !name.is_empty() && (distance <= few || contained)).then_some(distance)
+        let alike = distance <= few && distance < typed.chars().count();
+        let contained = has_word(name, typed) || has_word(typed, name);
+        (!typed.is_empty() && !name.is_empty() && (alike || contained)).then_some(distance)
     };
     candidates
         .into_iter()
         .filter_map(|c| like(&c).map(|distance| (distance, c)))
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| c)
+}
+
+/// Whether a text contains another one as a word, or several.
+fn has_word(text: &str, word: &str) -> bool {
+    let ends = |rest: Option<char>| rest.is_none_or(|c| !c.is_alphanumeric());
+    let is_word =
+        |(at, _): (usize, &str)| ends(text[..at].chars().next_back()) && ends(text[at + word.len()..].chars().next());
+    !word.is_empty() && text.match_indices(word).any(is_word)
 }
 
 /// `; did you mean a or b?`: the end of a message; empty if nothing is meant.
@@ -31,7 +40,7 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_suggested() {
-        let names = ["web", "web-canary", "cart", "payment", ""];
+        let names = ["web", "web-canary", "cart", "payment", "api", "y", ""];
         for (typed, want) in [
             ("web", Some("web")),
             ("we", Some("web")),
@@ -41,6 +50,9 @@ mod tests {
             ("paymnet", Some("payment")),
             ("payments", Some("payment")),
             ("search", None),
+            // Letters within another word mean nothing.
+            ("capital", None),
+            ("x", None),
             ("", None),
         ] {
             assert_eq!(nearest(typed, names, |name| name), want, "{typed}");

@@ -13,7 +13,7 @@ use serde_json::{json, value::RawValue};
 use super::{
     budget::MemoryPool,
     error::{DecodeError, DecodeReason},
-    field_places, input,
+    field_places, hidden_objects, input,
     kind::TypeMeta,
     object::{DecodeContext, ObjectPlace},
     position::Position,
@@ -62,6 +62,8 @@ pub struct Document<'a> {
     single: Option<Box<SingleKeys>>,
     /// The text before it was replaced.
     original: Option<Cow<'a, RawValue>>,
+    /// The texts of the objects that it hides, because `---` is missing between them.
+    hidden: Vec<String>,
 }
 
 impl<'a> Document<'a> {
@@ -79,6 +81,7 @@ impl<'a> Document<'a> {
             is_block: false,
             single: None,
             original: None,
+            hidden: Vec::new(),
         }
     }
 
@@ -108,7 +111,11 @@ impl<'a> Document<'a> {
     pub fn with_single_keys(self) -> Self {
         let Some(single) = SingleKeys::of_any_length(self.raw.get()) else { return self };
         match RawValue::from_string(single.text.clone()) {
-            Ok(raw) => Self { raw: Cow::Owned(raw), single: Some(Box::new(single)), ..self },
+            Ok(owned) => {
+                let is_mixture = repeated_keys::is_mixture(&single, Pointer::At(""), self.is_block);
+                let hidden = if is_mixture { hidden_objects::within(self.raw.get()) } else { Vec::new() };
+                Self { raw: Cow::Owned(owned), single: Some(Box::new(single)), hidden, ..self }
+            }
             Err(_) => self,
         }
     }
@@ -181,6 +188,7 @@ pub fn objects(
         if let Some(single) = &document.single {
             repeated_keys::report(single, &meta.kind, place, &context.budget, &mut one.problems)?;
         }
+        hidden_objects::record(&document.hidden, place, &context, &mut one)?;
         repeated_keys::add(text, &meta, place, &mut context, &mut one)?;
         each(index, &one.problems);
         into.merge(std::mem::replace(&mut one, into.sibling()));
@@ -247,6 +255,7 @@ impl<'a> Documents<'a, '_> {
             is_block: depth == 0 && self.is_block,
             single: None,
             original: None,
+            hidden: Vec::new(),
         });
         Ok(())
     }

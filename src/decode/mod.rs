@@ -16,6 +16,7 @@ mod documents;
 mod error;
 mod field_places;
 mod fill;
+mod hidden_objects;
 mod input;
 mod kind;
 mod memory_account;

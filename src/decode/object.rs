@@ -124,7 +124,7 @@ pub(super) fn report(
 }
 
 /// Records an object that cannot be read, and its Service. Returns the memory that the record takes.
-fn record_unreadable(meta: &TypeMeta, text: &str, defaults: &Defaults<'_>, into: &mut Inventory) -> usize {
+pub(super) fn record_unreadable(meta: &TypeMeta, text: &str, defaults: &Defaults<'_>, into: &mut Inventory) -> usize {
     let of_object = record_unread(meta, text, defaults, into).unwrap_or_default();
     let named = named(text);
     let service = match meta.kind() {
@@ -179,11 +179,18 @@ pub(super) fn keep(
     into: &mut Inventory,
 ) -> Result<(), DecodeReason> {
     object.fill_in(defaults, &mut into.assumed);
+    object.note_hook(|| is_hook(text));
     interner.share(&mut object);
     charge.budget.settle(charge.before, || object.memory())?;
     check(&object, text, &at, &mut into.problems);
     into.add(object);
     Ok(())
+}
+
+/// Whether Helm runs the object as a hook: the annotation says when. An empty one names no moment.
+fn is_hook(text: &str) -> bool {
+    let when = PathEnd::of(text.as_bytes(), &["metadata", "annotations", names::HELM_HOOK]).text;
+    when.is_some_and(|when| !when.trim().is_empty())
 }
 
 /// A finding about an object that cannot be read.

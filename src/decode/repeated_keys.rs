@@ -3,6 +3,7 @@
 use super::{
     budget::Budget,
     error::DecodeError,
+    hidden_objects,
     kind::TypeMeta,
     object::{self, DecodeContext, ObjectPlace},
     value::FieldFault,
@@ -31,6 +32,9 @@ pub(super) fn add(
     let of_text = TypeMeta::of(&single.text, true);
     let meta = if of_text.kind.is_empty() { meta.clone() } else { of_text };
     report(&single, &meta.kind, place, &context.budget, &mut into.problems)?;
+    if is_mixture(&single, place.pointer, place.is_block) {
+        hidden_objects::record(&hidden_objects::within(text), place, context, into)?;
+    }
     object::add(&single.text, &meta, place, context, into)
 }
 
@@ -49,9 +53,9 @@ pub(super) fn report(
 /// What is wrong with the repeated keys of an object at a pointer. Another object without `---` before it repeats most of
 /// them, and is one fault. Only a document of YAML in block style (`is_block`) can contain one.
 fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFault> {
-    let at = at.to_string();
     let second =
-        if at.is_empty() && is_block { second_document(&single.names, single.indented_separator) } else { None };
+        if is_mixture(single, at, is_block) { second_document(&single.names, single.indented_separator) } else { None };
+    let at = at.to_string();
     let (mut keys, mut more) = (Vec::new(), single.of_parts.more);
     if second.is_none() {
         keys.extend(&single.of_root.listed);
@@ -71,6 +75,11 @@ fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFaul
         last.why = format!("{}; {more} more {what} repeated", last.why);
     }
     faults
+}
+
+/// Whether another document begins within a document, of which this is the root.
+pub(super) fn is_mixture(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> bool {
+    is_block && at.to_string().is_empty() && second_document(&single.names, single.indented_separator).is_some()
 }
 
 /// The fault of another document that begins within the one whose root repeats these names, after the separator if it is

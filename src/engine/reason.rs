@@ -22,6 +22,16 @@ pub enum Severity {
 
 use Severity::{Error, Info, Warning};
 
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Info => "info",
+            Warning => "warning",
+            Error => "error",
+        })
+    }
+}
+
 code_table! {
     /// A stable reason code.
     pub enum Reason {
@@ -255,8 +265,20 @@ code_table! {
     GoverningServiceNotHeadless("governing-service-not-headless", Warning, "Set serviceName to a Service with clusterIP: None; another Service may have the cluster IP.");
     /// The governing Service of a StatefulSet selects the pods of another workload. DNS names come from the endpoints of that Service, so that the pods of the StatefulSet have none.
     GoverningServiceSelectsOthers("governing-service-selects-others", Warning, "Set serviceName to a headless Service whose selector selects the pods of the StatefulSet.");
-    /// A HorizontalPodAutoscaler names a workload that is not among the manifests, though others of its kind are. The message names the nearest.
+    /// The governing Service of a StatefulSet has no selector. Its pods have names in DNS only if something else writes its endpoints.
+    GoverningServiceNoSelector("governing-service-no-selector", Info, "Give the Service a selector for the pods of the StatefulSet; no action is needed if a program writes its Endpoints or slices.");
+    /// The template of a workload sets `subdomain`, and no headless Service has this name, so that its pods have no names in DNS. Without a hostname, which an Indexed Job sets, the severity is info: a pod may use the name for itself.
+    SubdomainServiceMissing("subdomain-service-missing", Warning, "Add a headless Service with the name in subdomain that selects the pods.");
+    /// A HorizontalPodAutoscaler names a workload that is not among the manifests, though one of another kind, namespace or name is. The message names the nearest.
     ScaleTargetMissing("scale-target-missing", Warning, "Correct apiVersion, kind and name in scaleTargetRef.");
+    /// A HorizontalPodAutoscaler names a DaemonSet, a Job or another kind that has no number of replicas.
+    ScaleTargetNotScalable("scale-target-not-scalable", Warning, "Name a Deployment, StatefulSet or ReplicaSet, or remove the autoscaler.");
+    /// Several autoscalers name one workload. Their controller acts for none of them.
+    SeveralAutoscalers("several-autoscalers", Warning, "Put the metrics of all of them into one HorizontalPodAutoscaler.");
+    /// A metric of a HorizontalPodAutoscaler names a container that the workload does not have. If the name does not look like a typo, the severity is info: an admission webhook may add the container.
+    MetricContainerMissing("metric-container-missing", Warning, "Use the name of a container of the workload.");
+    /// A HorizontalPodAutoscaler compares what containers use with what they ask for, and a container asks for nothing. A `LimitRange` of the namespace may fill in a request.
+    MetricRequestMissing("metric-request-missing", Info, "Set resources.requests of every container for the resource of the metric, or use a target of type AverageValue.");
     /// No container of a workload behind a Service has a readiness probe: each pod gets traffic before it can answer.
     NoReadinessProbe("no-readiness-probe", Info, "Add a readinessProbe to the container that serves the Service.");
     /// A readiness or startup probe asks a port by a name that its container does not have: no pod becomes ready.
@@ -321,6 +343,29 @@ pub enum EndlessWrite {
 }
 
 impl Reason {
+    /// The severities of its findings: first the usual one, then others, for which the meaning or the message gives the reason.
+    pub fn severities(self) -> &'static [Severity] {
+        match self {
+            Self::OtherNamespace => &[Info, Warning],
+            Self::InvalidName | Self::InvalidPort => &[Warning, Error],
+            Self::InvalidValue => &[Error, Warning],
+            Self::NamedPortMissing | Self::ProtocolMismatch => &[Error, Warning, Info],
+            Self::SelectorMatchesNoTemplate
+            | Self::TooManyPods
+            | Self::GoverningServiceMissing
+            | Self::SubdomainServiceMissing
+            | Self::ScaleTargetMissing
+            | Self::MetricContainerMissing
+            | Self::RolloutEmptiesService
+            | Self::NoLocalEndpoint => &[Warning, Info],
+            code => match code.severity() {
+                Info => &[Info],
+                Warning => &[Warning],
+                Error => &[Error],
+            },
+        }
+    }
+
     /// What is written forever where a plan has a problem of this code.
     pub fn endless(self) -> Option<EndlessWrite> {
         match self {
@@ -386,6 +431,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn the_usual_severity_is_the_first() {
+        for reason in Reason::ALL {
+            assert_eq!(reason.severities().first(), Some(&reason.severity()), "{reason}");
+        }
+    }
 
     #[test]
     fn codes_are_unique_and_kebab_case() {

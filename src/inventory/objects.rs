@@ -63,6 +63,15 @@ impl AnyObject {
         }
     }
 
+    /// Notes whether it is a hook of Helm, as `is_hook` says of its manifest. What comes from a cluster exists.
+    pub fn note_hook(&mut self, is_hook: impl FnOnce() -> bool) {
+        match self {
+            Self::Pod(o) if o.reference.uid.is_empty() => o.is_hook = is_hook(),
+            Self::Workload(o) if o.uid.is_empty() => o.is_hook = is_hook(),
+            _ => {}
+        }
+    }
+
     /// The memory in bytes that it takes in an [`Inventory`] and in its index; `None` for kinds of which an input has few,
     /// where what was charged while they were read is near enough.
     pub fn memory(&self) -> Option<usize> {

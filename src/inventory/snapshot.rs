@@ -124,15 +124,15 @@ impl<'a> Snapshot<'a> {
         Self { is_part: true, ..Self::of(inventory) }
     }
 
-    /// The index of all objects of `inventory`.
+    /// The index of all objects of `inventory` but for pods of hooks, which seldom exist.
     pub fn of(inventory: &'a Inventory) -> Self {
-        let pods = slot(&inventory.pods, Placed, "no pods were given");
+        let pods = slot(inventory.pods.iter().filter(|pod| !pod.is_hook).map(Placed), "no pods were given");
         Self {
             candidates: PodPlaces::of(&inventory.services, &pods),
             pods,
-            services: slot(&inventory.services, Placed, "no Services were given"),
-            nodes: slot(&inventory.nodes, |n| n, "no nodes were given"),
-            slices: slot(&inventory.slices, Placed, "no other slices were given"),
+            services: slot(inventory.services.iter().map(Placed), "no Services were given"),
+            nodes: slot(inventory.nodes.iter(), "no nodes were given"),
+            slices: slot(inventory.slices.iter().map(Placed), "no other slices were given"),
             namespaces: Slot::empty(Unknown("no namespaces were given")),
             is_part: false,
             no_addresses: inventory
@@ -144,10 +144,11 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-fn slot<'a, T, R: Row, L: Lookup<R>>(objects: &'a [T], row: impl Fn(&'a T) -> R, missing: &'static str) -> Slot<R, L> {
+fn slot<R: Row, L: Lookup<R>>(rows: impl Iterator<Item = R>, missing: &'static str) -> Slot<R, L> {
     let mut slot = Slot::empty(Unknown(missing));
-    if !objects.is_empty() {
-        slot.set(Table::new(objects.iter().map(row).collect(), |_| {}));
+    let rows: Vec<R> = rows.collect();
+    if !rows.is_empty() {
+        slot.set(Table::new(rows, |_| {}));
     }
     slot
 }

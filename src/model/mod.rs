@@ -88,6 +88,8 @@ pub mod names {
     pub const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
     /// Annotation written by `kubectl apply`.
     pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    /// Annotation of what Helm creates at moments of the life of a release, apart from it.
+    pub const HELM_HOOK: &str = "helm.sh/hook";
     /// Label of a node: its name.
     pub const HOSTNAME: &str = "kubernetes.io/hostname";
     /// Label of a node: its zone.

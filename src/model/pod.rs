@@ -99,6 +99,8 @@ pub struct Pod {
     pub readiness: PodReadiness,
     /// Whether `status` says something: nothing has run a pod without it.
     pub has_status: bool,
+    /// Whether it is a manifest of a hook of Helm, such as a test: most of the time it does not exist.
+    pub is_hook: bool,
 }
 
 impl Pod {
@@ -350,6 +352,7 @@ impl From<RawPod> for Pod {
             ips: status.pod_ips.into_iter().map(|i| PodIp::new(i.ip)).collect(),
             readiness,
             has_status,
+            is_hook: false,
         }
     }
 }

@@ -1,12 +1,21 @@
 //! Helpers for serde: JSON as Kubernetes writes it.
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error},
+};
 
 use super::{Resource, Text, json::message::shortened};
 
 /// Decodes `null` as the zero value, like Go's decoder.
 pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
+}
+
+/// Reads a value, or the default if it is null or has another type, which is reported elsewhere.
+pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(d: D) -> Result<T, D::Error> {
+    let value = serde_json::Value::deserialize(d)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 /// Reads the `kind` of an object and refuses another one: a Pod must not pass for a Service without a selector.

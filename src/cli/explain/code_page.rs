@@ -96,7 +96,7 @@ fn of(code: &str) -> Vec<CodePage> {
     let reason = Reason::ALL.iter().filter(|r| r.code() == code).map(|r| CodePage {
         code: r.code(),
         kind: "reason",
-        about: format!("severity {}", format!("{:?}", r.severity()).to_lowercase()),
+        about: format!("severity {}", any_of(&r.severities().iter().map(ToString::to_string).collect::<Vec<_>>())),
         meaning: r.meaning(),
         fix: r.fix(),
         example: None,

@@ -86,8 +86,12 @@ impl Comparison<'_> {
         let by_group = by_group(groups);
         let certain: BTreeSet<(Reason, &ObjectKey)> = of_all.iter().map(|f| (f.code, &f.object)).collect();
         let is_certain = |f: &Finding| {
-            const OF_ABSENCE: [Reason; 3] =
-                [Reason::SelectorMatchesNoTemplate, Reason::GoverningServiceMissing, Reason::ScaleTargetMissing];
+            const OF_ABSENCE: [Reason; 4] = [
+                Reason::SelectorMatchesNoTemplate,
+                Reason::GoverningServiceMissing,
+                Reason::SubdomainServiceMissing,
+                Reason::ScaleTargetMissing,
+            ];
             by_group.len() == 1 || !OF_ABSENCE.contains(&f.code) || certain.contains(&(f.code, &f.object))
         };
         for places in by_group.values() {
@@ -256,11 +260,12 @@ struct FindingsOfVariants {
 impl FindingsOfVariants {
     /// Adds those beside one overlay.
     fn add(&mut self, found: Vec<Finding>) {
-        const OF_ABSENCE: [Reason; 5] = [
+        const OF_ABSENCE: [Reason; 6] = [
             Reason::SelectorMatchesNoTemplate,
             Reason::SelectorNotChecked,
             Reason::OtherNamespace,
             Reason::GoverningServiceMissing,
+            Reason::SubdomainServiceMissing,
             Reason::ScaleTargetMissing,
         ];
         self.variants += 1;

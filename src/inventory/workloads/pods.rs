@@ -166,6 +166,7 @@ fn prototype(workload: &Workload) -> Pod {
             ..NotReadyDetail::default()
         })),
         has_status: true,
+        is_hook: false,
     };
     Defaults::default().fill_pod(&mut pod, &mut Assumptions::default());
     pod

@@ -134,8 +134,7 @@ impl Workload {
             None => !is_app,
         };
         // The API server writes the selector of a Job, and labels that it selects.
-        let is_job = matches!(self.controller, WorkloadController::Job(_) | WorkloadController::CronJob { .. });
-        if !selects && !is_job {
+        if !selects && !self.is_job() {
             return Some(NoPods::SelectorDiffers);
         }
         self.template.repeated_host_port.map(NoPods::HostPortTwice)

@@ -4,8 +4,14 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Deserializer};
 
-use super::scheduling::{NodeTerm, Scheduling, Toleration};
-use crate::model::{ContainerPort, Labels, RawContainerPort, RawSchedulingGate, TargetPort, Text, wire::nullable};
+use super::{
+    requests::{ContainerRequests, RawResources},
+    scheduling::{NodeTerm, Scheduling, Toleration},
+};
+use crate::model::{
+    ContainerPort, Labels, RawContainerPort, RawSchedulingGate, TargetPort, Text,
+    wire::{lenient, nullable},
+};
 
 /// A pod template. Its name and namespace are ignored, as the controllers ignore them.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +28,12 @@ pub struct PodTemplate {
     pub scheduling: Scheduling,
     /// Ports in look-up order, as in [`Pod`](crate::model::Pod).
     pub ports: Arc<[ContainerPort]>,
+    /// The containers and sidecars, and whether they ask for CPU and memory.
+    pub requests: Vec<ContainerRequests>,
+    /// Whether the pod itself asks for something (`spec.resources`), beside its containers.
+    pub has_pod_requests: bool,
+    /// Ports of the init containers that end before the containers start.
+    pub init_ports: Vec<ContainerPort>,
     /// Names of the containers that have no readiness probe, without init containers.
     pub unprobed: Vec<Text>,
     /// How many containers there are, without init containers.
@@ -91,6 +103,8 @@ struct RawSpec {
     tolerations: Vec<Toleration>,
     #[serde(deserialize_with = "nullable")]
     scheduling_gates: Vec<RawSchedulingGate>,
+    #[serde(deserialize_with = "lenient")]
+    resources: RawResources,
 }
 
 impl RawSpec {
@@ -114,6 +128,8 @@ struct RawContainer {
     startup_probe: Option<RawProbe>,
     #[serde(deserialize_with = "nullable")]
     ports: Vec<RawContainerPort>,
+    #[serde(deserialize_with = "lenient")]
+    resources: RawResources,
 }
 
 /// A probe, as far as it asks a port.
@@ -134,6 +150,16 @@ struct RawHandler {
 }
 
 impl RawContainer {
+    /// Whether it keeps running, if it is an init container.
+    fn is_sidecar(&self) -> bool {
+        self.restart_policy == "Always"
+    }
+
+    fn requests(&self) -> ContainerRequests {
+        let name = self.name.clone();
+        ContainerRequests { name, cpu: self.resources.has("cpu"), memory: self.resources.has("memory") }
+    }
+
     /// A probe that asks a port by a name that the container does not have.
     fn lost_probe(&self, index: usize) -> Option<LostProbe> {
         let has = |name: &Text| self.ports.iter().any(|p| p.of_container(false).name == *name);
@@ -177,15 +203,18 @@ struct RawNodeSelector {
 
 impl From<RawTemplate> for PodTemplate {
     fn from(RawTemplate { metadata, spec }: RawTemplate) -> Self {
-        let sidecars = spec.init_containers.iter().filter(|c| c.restart_policy == "Always").map(|c| (c, true));
-        let containers = spec.containers.iter().map(|c| (c, false)).chain(sidecars);
+        let (sidecars, init): (Vec<_>, Vec<_>) = spec.init_containers.iter().partition(|c| c.is_sidecar());
+        let containers = || spec.containers.iter().map(|c| (c, false)).chain(sidecars.iter().map(|c| (*c, true)));
         let repeated_host_port = spec.repeated_host_port();
         Self {
             labels: metadata.labels,
             hostname: spec.hostname,
             subdomain: spec.subdomain,
             host_network: spec.host_network,
-            ports: containers.flat_map(|(c, sidecar)| c.ports.iter().map(move |p| p.of_container(sidecar))).collect(),
+            requests: containers().map(|(c, _)| c.requests()).collect(),
+            has_pod_requests: !spec.resources.is_empty(),
+            ports: containers().flat_map(|(c, sidecar)| c.ports.iter().map(move |p| p.of_container(sidecar))).collect(),
+            init_ports: init.into_iter().flat_map(|c| &c.ports).map(|p| p.of_container(false)).collect(),
             unprobed: spec.containers.iter().filter(|c| c.readiness_probe.is_none()).map(|c| c.name.clone()).collect(),
             containers: spec.containers.len(),
             repeated_host_port,

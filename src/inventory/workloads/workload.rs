@@ -26,6 +26,8 @@ pub struct Workload {
     pub selector: Option<LabelSelector>,
     /// The template of its pods.
     pub template: PodTemplate,
+    /// Whether it is a manifest of a hook of Helm, such as a migration: most of the time it does not exist.
+    pub is_hook: bool,
 }
 
 /// How a controller makes pods, with the fields that only its kind has.
@@ -113,9 +115,24 @@ impl Workload {
         }
     }
 
+    /// The JSON pointer to its template.
+    pub(super) fn template_pointer(&self) -> &'static str {
+        match self.controller {
+            WorkloadController::CronJob { .. } => "/spec/jobTemplate/spec/template",
+            _ => "/spec/template",
+        }
+    }
+
+    /// Whether it is a Job, or makes Jobs: its pods end.
+    pub(super) fn is_job(&self) -> bool {
+        matches!(self.controller, WorkloadController::Job(_) | WorkloadController::CronJob { .. })
+    }
+
     /// Whether `owner` refers to it.
     pub fn is_owner(&self, owner: &OwnerReference) -> bool {
-        self.kind == owner.kind && self.name == owner.name && group(&self.api_version) == group(&owner.api_version)
+        self.kind == owner.kind
+            && self.name == owner.name
+            && api_group(&self.api_version) == api_group(&owner.api_version)
     }
 
     /// Reads a workload of a resource that Roster knows.
@@ -145,7 +162,7 @@ impl Workload {
 }
 
 /// The API group of an `apiVersion`.
-fn group(api_version: &str) -> &str {
+pub(super) fn api_group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
@@ -209,7 +226,7 @@ impl RawMeta {
     ) -> Workload {
         let Self { namespace, name, uid, owner_references } = self;
         let owner = owner_references.into_iter().find(|o| o.controller == Some(true));
-        Workload { api_version, kind, namespace, name, uid, owner, controller, selector, template }
+        Workload { api_version, kind, namespace, name, uid, owner, controller, selector, template, is_hook: false }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The kinds of Kubernetes itself, and what was probably meant where there is none of the name.
 
-use super::schema::edit_distance;
+use super::schema::typo_letters;
 
 /// The API versions that kube-apiserver 1.37 serves with all of them enabled, and the kinds of each.
 const KINDS: &[(&str, &[&str])] = &[
@@ -148,14 +148,8 @@ fn nearest(
     kind: &str,
     among: impl Iterator<Item = (&'static str, &'static str)>,
 ) -> Option<(&'static str, &'static str)> {
-    let lower = kind.to_ascii_lowercase();
-    let most = if kind.len() > 5 { 2 } else { 1 };
-    let distance = |k: &str| edit_distance(&k.to_ascii_lowercase(), &lower);
-    among
-        .map(|found| (distance(found.1), found))
-        .filter(|(d, _)| *d <= most)
-        .min_by_key(|(d, _)| *d)
-        .map(|(_, found)| found)
+    let letters = |found: (&'static str, &'static str)| Some((typo_letters(found.1, kind)?, found));
+    among.filter_map(letters).min_by_key(|(letters, _)| *letters).map(|(_, found)| found)
 }
 
 /// The group of an `apiVersion`: empty for `v1`.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::values::lenient;
+use crate::model::wire::lenient;
 
 /// Something that a Service claims for itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::{
     api_kinds::{self, ApiKind},
     faults::{Faults, quoted},
-    schema::{Schemas, TypeId, edit_distance},
+    schema::{Schemas, TypeId, typo_letters},
     values::TypeMeta,
 };
 use crate::{engine::reason::Reason, model::json::pointer::Pointer};
@@ -58,7 +58,7 @@ fn check_list(object: &RawValue, faults: &mut Faults<'_>) {
     if members.contains_key("items") {
         return;
     }
-    let near = members.keys().find(|name| edit_distance(&name.to_ascii_lowercase(), "items") <= 2);
+    let near = members.keys().find(|name| typo_letters(name, "items").is_some());
     match near {
         Some(name) => {
             let message = format!("a list has no field {}; did you mean items?", quoted(name));

@@ -41,7 +41,14 @@ struct Expected<'s, 'p, 'f, 'k> {
 impl Expected<'_, '_, '_, '_> {
     /// Reports that the value has another type.
     fn differs(self, found: &str) {
-        self.faults.add(Reason::WrongType, self.at, format!("is {found}, not {}", self.value));
+        // Selectors of workloads have this field, and those of Services and nodes do not.
+        let hint = match self.at {
+            Pointer::Key(_, name @ ("matchLabels" | "matchExpressions")) => {
+                format!("; this selector consists of labels alone: write them without {name}")
+            }
+            _ => String::new(),
+        };
+        self.faults.add(Reason::WrongType, self.at, format!("is {found}, not {}{hint}", self.value));
     }
 
     fn integer(self, number: i128, found: &str) {
@@ -212,6 +219,35 @@ mod tests {
     use super::{Faults, Schemas, walk};
     use crate::{engine::reason::Finding, model::ObjectKey};
 
+    fn messages(object: &serde_json::Value, kind: &str) -> Vec<String> {
+        let (schemas, key) = (Schemas::published(), ObjectKey::default());
+        let mut faults = Faults::new(&key, 10);
+        walk(&to_raw_value(object).unwrap(), schemas, schemas.of_kind("v1", kind).unwrap(), &mut faults);
+        faults.into_findings().0.into_iter().map(|f: Finding| f.message).collect()
+    }
+
+    #[test]
+    fn a_selector_of_labels_differs_from_one_with_match_labels() {
+        for (selector, want) in [
+            (json!({ "app": "web" }), &[][..]),
+            (json!({ "matchLabels": "web" }), &[]),
+            (
+                json!({ "matchLabels": { "app": "web" } }),
+                &["is an object, not a string; this selector consists of labels alone: write them without matchLabels"],
+            ),
+            (
+                json!({ "matchExpressions": [{ "key": "app", "operator": "Exists" }] }),
+                &[
+                    "is a list, not a string; this selector consists of labels alone: write them without matchExpressions",
+                ],
+            ),
+            (json!({ "app": {} }), &["is an object, not a string"]),
+        ] {
+            let service = json!({ "apiVersion": "v1", "kind": "Service", "spec": { "selector": selector } });
+            assert_eq!(messages(&service, "Service"), want, "{selector}");
+        }
+    }
+
     #[test]
     fn a_field_in_another_place_is_named_with_its_places() {
         for (container, want) in [
@@ -232,11 +268,7 @@ mod tests {
             let mut container = container;
             container["name"] = "web".into();
             let pod = json!({ "apiVersion": "v1", "kind": "Pod", "spec": { "containers": [container] } });
-            let (schemas, key) = (Schemas::published(), ObjectKey::default());
-            let mut faults = Faults::new(&key, 10);
-            walk(&to_raw_value(&pod).unwrap(), schemas, schemas.of_kind("v1", "Pod").unwrap(), &mut faults);
-            let messages: Vec<String> = faults.into_findings().0.into_iter().map(|f: Finding| f.message).collect();
-            assert_eq!(messages, want, "{container}");
+            assert_eq!(messages(&pod, "Pod"), want, "{container}");
         }
     }
 }

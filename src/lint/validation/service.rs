@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::{
     faults::{Faults, quoted},
-    values::{is_port, lenient, not_port_name, not_qualified, one_of, one_of_given},
+    values::{is_port, not_port_name, not_qualified, one_of, one_of_given},
 };
 use crate::{
     engine::reason::Reason,
-    model::{dns, json::pointer::Pointer},
+    model::{dns, json::pointer::Pointer, wire::lenient},
 };
 
 #[derive(Default, Deserialize)]
@@ -201,6 +201,15 @@ fn check_external_name(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faul
     } else if !dns::is_subdomain(name.as_bytes()) {
         refuse("externalName", format!("{} is not a DNS name in lower case", quoted(name)));
     }
+    if name.parse::<std::net::Ipv4Addr>().is_ok() {
+        let message = format!(
+            "{name} is read as a DNS name, not as an address, and no DNS server resolves it; for an address, write a Service \
+             without type and selector, and an EndpointSlice"
+        );
+        faults.warn(Reason::InvalidValue, Pointer::Key(root, "externalName"), message);
+    }
+    let mut refuse =
+        |field: &str, message: String| faults.add(Reason::InvalidValue, Pointer::Key(root, field), message);
     for (field, is_set) in [
         ("clusterIP", !spec.cluster_ip.is_empty()),
         ("clusterIPs", !spec.cluster_ips.is_empty()),
@@ -293,8 +302,12 @@ fn check_port(port: &ServicePortSpec, at: &Pointer<'_>, faults: &mut Faults<'_>)
     if let Some(name) = port.target_port.as_str().filter(|name| !name.is_empty())
         && let Some(why) = not_port_name(name)
     {
-        let hint = if name.parse::<u16>().is_ok() { "; write a number without quotes" } else { "" };
-        let message = format!("{} is not the name of a container port: {why}{hint}", quoted(name));
+        let message = match name.parse::<u16>() {
+            Ok(number) => {
+                format!("{} in quotes is the name of a port, and {why}; write {number} without quotes", quoted(name))
+            }
+            Err(_) => format!("{} is not the name of a container port: {why}", quoted(name)),
+        };
         faults.add(Reason::InvalidValue, Pointer::Key(at, "targetPort"), message);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
-use serde_json::{Value, value::RawValue};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::faults::{Faults, quoted};
 use crate::{engine::reason::Reason, model::json::pointer::Pointer};
@@ -29,12 +29,6 @@ impl TypeMeta {
         let text = |field: Option<Cow<'_, str>>| field.map(Cow::into_owned).unwrap_or_default();
         Some(Self { api_version: text(api_version), kind: text(kind) })
     }
-}
-
-/// Reads a value, or the default if it is null or has another type: the schema reports the type.
-pub(super) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(d: D) -> Result<T, D::Error> {
-    let value = Value::deserialize(d)?;
-    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 /// Reports a value that is not one of those allowed. An empty one is filled in.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use roster::engine::{
     profile::{MEANINGS, Minor},
-    reason::{Reason, Severity},
+    reason::Reason,
 };
 
 /// Which reason begins a section of `docs/reasons.md`.
@@ -32,17 +32,13 @@ pub(crate) fn reasons() -> String {
          every pod and Service port; the `problems` of a plan report what a user should know. The detail next to a \
          code says what the reason means in your case.\n\n\
          Severities: `info` is for your information; `warning` reports what is probably not intended; `error` reports \
-         what does not work.\n",
+         what does not work. Of several, the first is the usual one.\n",
     );
     for &reason in Reason::ALL {
         if let Some((_, title)) = SECTIONS.iter().find(|(first, _)| *first == reason) {
             let _ = write!(out, "\n## {title}\n\n| code | severity | meaning | what to do |\n|---|---|---|---|\n");
         }
-        let severity = match reason.severity() {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        };
+        let severity = reason.severities().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let fix = if reason.fix().is_empty() { "–" } else { reason.fix() };
         let _ = writeln!(out, "| `{reason}` | {severity} | {} | {} |", cell(reason.meaning()), cell(fix));
     }

@@ -116,7 +116,11 @@ fn check_port(
     let fault = Fault::Text(&fault);
     let field = format_args!("spec.ports[{at}].targetPort");
     if numbers.is_empty() {
-        let message = format_args!("none of the {pods} selected pods has a {protocol} port {name:?}");
+        let none = match pods {
+            1 => "the selected pod does not have".to_owned(),
+            pods => format!("none of the {pods} selected pods has"),
+        };
+        let message = format_args!("{none} a {protocol} port {name:?}");
         findings.add(Rule::TargetPortMissing, fault, field, message);
     } else {
         let message = format_args!("{name:?} is {}", port_numbers(numbers, MAX_NUMBERS));

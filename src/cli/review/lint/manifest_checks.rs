@@ -68,6 +68,26 @@ fn add_to(object: &mut ReviewedObject<'_>) {
         }
     }
     object.input_findings.extend(FileFinding::of_input(at, &more));
+    drop_repeated_rules(object);
+}
+
+/// Of a rule and a reason with one cause, one is enough.
+fn drop_repeated_rules(object: &mut ReviewedObject<'_>) {
+    let ReviewedObject { input_findings, rule_findings, .. } = object;
+    let warns = |f: &FileFinding<'_>| f.effect != FindingEffect::Denied;
+    for (rule, reason) in
+        [(Rule::TrafficDistribution, Reason::InvalidValue), (Rule::TargetPortMissing, Reason::NamedPortMissing)]
+    {
+        let is_cause = |f: &FileFinding<'_>, field: &str| f.code == FindingCode::Reason(reason) && f.field == field;
+        rule_findings.retain(|f| {
+            f.code != FindingCode::Rule(rule) || !warns(f) || !input_findings.iter().any(|i| is_cause(i, &f.field))
+        });
+    }
+    // The rule names the field.
+    let names_service = |f: &FileFinding<'_>| f.code == FindingCode::Rule(Rule::SliceService);
+    if rule_findings.iter().any(|f| names_service(f) && f.severity > Severity::Info) {
+        input_findings.retain(|f| f.code != FindingCode::Reason(Reason::EndpointsOrphaned));
+    }
 }
 
 /// The names and ports of objects of a cluster may date from another release: they are warnings. An API server refuses

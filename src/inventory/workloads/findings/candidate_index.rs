@@ -30,9 +30,9 @@ impl<'a> CandidateIndex<'a> {
         self.all[place]
     }
 
-    /// Those at these places that no cluster has made.
+    /// Those at these places that may be what a selector almost matches.
     pub(super) fn written(&self, places: Range<usize>) -> Vec<Candidate<'a>> {
-        self.all[places].iter().copied().filter(|candidate| !candidate.is_recorded()).collect()
+        self.all[places].iter().copied().filter(|candidate| candidate.may_be_meant()).collect()
     }
 
     /// Adds a candidate. Pods that differ in their names alone are one.
@@ -40,7 +40,8 @@ impl<'a> CandidateIndex<'a> {
         let place = self.all.len();
         if let (Candidate::Pod(pod), Some(Candidate::Pod(before))) = (candidate, self.all.last())
             && candidate.is_recorded() == Candidate::Pod(before).is_recorded()
-            && (pod.namespace(), &pod.labels) == (before.namespace(), &before.labels)
+            && (pod.namespace(), &pod.labels, &pod.ports) == (before.namespace(), &before.labels, &before.ports)
+            && pod.is_hook == before.is_hook
         {
             return;
         }

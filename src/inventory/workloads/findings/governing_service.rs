@@ -1,27 +1,25 @@
-//! The Service that gives the pods of a StatefulSet their DNS names.
+//! The Service that gives the pods of a workload their DNS names.
 //!
 //! A pod has a name in DNS if an endpoint of the headless Service in its `subdomain` has its hostname (upstream:
-//! `ShouldSetHostname`). A StatefulSet sets both, and the Service must select the pods.
+//! `ShouldSetHostname`). A StatefulSet sets both, an Indexed Job the hostname, and the Service must select the pods.
 
 use super::{
     manifests::Manifests,
     matching::{Candidate, workload_name},
-    selection::{Comparisons, Selection},
-    unmatched::Namespaces,
+    service_checks::SelectedWorkloads,
 };
 use crate::{
-    engine::reason::{Finding, Reason},
+    engine::reason::{Finding, Reason, Severity},
     inventory::workloads::workload::{Workload, WorkloadController},
-    model::{Resource, Service},
+    model::{Labels, Resource, Service},
 };
 
 impl<'a> Manifests<'a> {
     /// The finding about the Service in `serviceName` of a workload of the namespace.
     pub(super) fn check_governing_service(
         &self,
-        workload: &'a Workload,
-        namespaces: &Namespaces<'_, 'a>,
-        comparisons: &mut Comparisons,
+        workload: &Workload,
+        selected: &SelectedWorkloads<'a>,
     ) -> Option<Finding> {
         let WorkloadController::StatefulSet { service_name, .. } = &workload.controller else { return None };
         let found = |code, message| {
@@ -29,8 +27,15 @@ impl<'a> Manifests<'a> {
             Some(Finding { pointer, ..Finding::new(code, workload.key(), message) })
         };
         match self.service(service_name) {
+            Some(service) if is_headless(service) && service.selector.as_ref().is_none_or(Labels::is_empty) => {
+                let message = format!(
+                    "the Service {service_name} in serviceName has no selector: the pods have no DNS names, unless something \
+                     else writes its endpoints"
+                );
+                found(Reason::GoverningServiceNoSelector, message)
+            }
             Some(service) if is_headless(service) => {
-                let message = self.selects_others(service, workload, namespaces, comparisons)?;
+                let message = selects_others(service, workload, selected)?;
                 found(Reason::GoverningServiceSelectsOthers, message)
             }
             Some(_) => {
@@ -53,30 +58,49 @@ impl<'a> Manifests<'a> {
         }
     }
 
-    /// Says which other workload a headless Service selects instead of a StatefulSet. One that selects nothing has a finding
-    /// of its own.
-    fn selects_others(
-        &self,
-        service: &Service,
-        workload: &'a Workload,
-        namespaces: &Namespaces<'_, 'a>,
-        comparisons: &mut Comparisons,
-    ) -> Option<String> {
-        let selector = service.selector.as_ref().filter(|selector| !selector.is_empty())?;
-        if Candidate::Workload(workload).is_selected_by(selector) {
+    /// The finding about the `subdomain` of pods that are not those of a StatefulSet, which overwrites it.
+    pub(super) fn check_subdomain(&self, workload: &Workload) -> Option<Finding> {
+        let template = &workload.template;
+        let subdomain = &template.subdomain;
+        let is_set = matches!(workload.controller, WorkloadController::StatefulSet { .. });
+        // The Service may be in another file that was not given.
+        if subdomain.is_empty() || is_set || self.services.is_empty() {
             return None;
         }
-        let selection = Selection::find(selector, self, namespaces.index, comparisons)?;
-        // A custom resource may add labels, and need not.
-        let is_known = |other: &&Workload| Candidate::Workload(other).is_known_to_be_selected_by(selector);
-        let other = selection.workloads.iter().map(|(other, _)| *other).find(is_known)?;
-        Some(format!(
-            "the Service {} in serviceName selects the pods of {}, not those of {}, which have no DNS names",
-            service.meta.name,
-            workload_name(other),
-            workload_name(workload)
-        ))
+        let why = match self.service(subdomain) {
+            Some(service) if is_headless(service) => return None,
+            Some(_) => "has a cluster IP",
+            None => "is not among the manifests of the namespace",
+        };
+        let message = format!("the Service {subdomain} in subdomain {why}: the pods have no DNS names");
+        let pointer = Some(format!("{}/spec/subdomain", workload.template_pointer()));
+        // Without a hostname, it may be meant for what the pods call themselves; and an operator may make the Service.
+        let is_indexed = match &workload.controller {
+            WorkloadController::Job(job) | WorkloadController::CronJob { job, .. } => job.indexed,
+            _ => false,
+        };
+        let is_meant = (is_indexed || !template.hostname.is_empty()) && self.custom_resources.is_none();
+        let code = Reason::SubdomainServiceMissing;
+        let severity = if is_meant { code.severity() } else { Severity::Info };
+        let finding = Finding { severity, pointer, ..Finding::new(code, workload.key(), message) };
+        self.unless_unread(Resource::Service.kind(), subdomain, finding)
     }
+}
+
+/// Says which other workload a headless Service selects instead of a StatefulSet. One that selects nothing has a finding of its
+/// own, and so has one whose selector is not compared.
+fn selects_others(service: &Service, workload: &Workload, selected: &SelectedWorkloads<'_>) -> Option<String> {
+    let selector = service.selector.as_ref().filter(|selector| !selector.is_empty())?;
+    if Candidate::Workload(workload).is_selected_by(selector) {
+        return None;
+    }
+    let other = selected.get(selector)?;
+    Some(format!(
+        "the Service {} in serviceName selects the pods of {}, not those of {}, which have no DNS names",
+        service.meta.name,
+        workload_name(other),
+        workload_name(workload)
+    ))
 }
 
 /// Whether a Service is meant to have no cluster IP. An API server refuses other spellings of `None`, which is reported.

@@ -38,6 +38,8 @@ pub(super) struct Manifests<'a> {
     open_selectors: Vec<&'a Labels>,
     /// The Services by name.
     by_name: BTreeMap<&'a Text, &'a Service>,
+    /// The most pods that autoscalers allow, by the names of their workloads.
+    most_replicas: BTreeMap<&'a Text, i32>,
 }
 
 impl<'a> Manifests<'a> {
@@ -57,6 +59,10 @@ impl<'a> Manifests<'a> {
         for service in &self.services {
             self.by_name.entry(&service.meta.name).or_insert(service);
         }
+        for autoscaler in &self.autoscalers {
+            let most = self.most_replicas.entry(&autoscaler.target.name).or_default();
+            *most = autoscaler.max_replicas.max(autoscaler.min_replicas).max(*most);
+        }
         for selector in self.by_selector().into_keys() {
             match selector.iter().find(|(key, _)| !may_be_added(key)) {
                 Some(label) => self.selectors.entry(label).or_default().push(selector),
@@ -74,6 +80,11 @@ impl<'a> Manifests<'a> {
             }
         }
         groups
+    }
+
+    /// The most pods that an autoscaler allows a workload of this name, if there is one.
+    pub(super) fn most_replicas(&self, workload: &Workload) -> Option<i32> {
+        self.most_replicas.get(&workload.name).copied()
     }
 
     /// The Service of this name.

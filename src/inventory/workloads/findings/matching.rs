@@ -12,14 +12,20 @@ use crate::{
 pub(super) const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 
 /// The label with the ordinal of a pod of a StatefulSet.
-const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
+pub(super) const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
 
 /// Further labels that controllers add to what the template has.
 const ADDED: [&str; 5] =
     [POD_NAME, POD_INDEX, "batch.kubernetes.io/job-completion-index", "batch.kubernetes.io/job-name", "job-name"];
 
+/// The number of a pod, as a controller writes it.
+pub(super) fn ordinal(text: &str) -> Option<u32> {
+    let is_plain = text == "0" || text.starts_with(|first: char| ('1'..='9').contains(&first));
+    text.parse().ok().filter(|_| is_plain)
+}
+
 fn is_ordinal(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+    ordinal(text).is_some()
 }
 
 /// Whether pods of a workload that Roster knows may have the label though its template does not.
@@ -39,10 +45,7 @@ impl Workload {
         match key {
             key if is_opaque(key) => true,
             // A StatefulSet gives them, whatever the template says.
-            POD_NAME if self.has_ordinals() => {
-                let ordinal = value.strip_prefix(self.name.as_str()).and_then(|rest| rest.strip_prefix('-'));
-                ordinal.is_some_and(is_ordinal)
-            }
+            POD_NAME if self.has_ordinals() => self.ordinal_of(value).is_some(),
             POD_INDEX if self.has_ordinals() => is_ordinal(value),
             _ => of_template == Some(value) || self.may_add(key, value),
         }
@@ -60,6 +63,11 @@ impl Workload {
             },
             _ => false,
         }
+    }
+
+    /// The number of its pod that has this name.
+    pub(super) fn ordinal_of(&self, pod: &str) -> Option<u32> {
+        ordinal(pod.strip_prefix(self.name.as_str())?.strip_prefix('-')?)
     }
 
     /// Whether its pods are numbered: those of a StatefulSet, and of the custom resources that are called so as well, such
@@ -90,6 +98,14 @@ impl<'a> Candidate<'a> {
         match self {
             Self::Workload(workload) => &workload.template.labels,
             Self::Pod(pod) => &pod.labels,
+        }
+    }
+
+    /// The pod, if it is one.
+    pub(super) fn pod(self) -> Option<&'a Pod> {
+        match self {
+            Self::Workload(_) => None,
+            Self::Pod(pod) => Some(pod),
         }
     }
 
@@ -135,6 +151,21 @@ impl<'a> Candidate<'a> {
     /// Whether it comes from a cluster: a pod that a controller has made.
     pub(super) fn is_recorded(self) -> bool {
         matches!(self, Self::Pod(pod) if !pod.reference.uid.is_empty())
+    }
+
+    /// Whether Helm runs it apart from the release.
+    pub(super) fn is_hook(self) -> bool {
+        match self {
+            Self::Workload(workload) => workload.is_hook,
+            Self::Pod(pod) => pod.is_hook,
+        }
+    }
+
+    /// Whether it may be what a selector almost matches: a Job without labels is meant for no Service, and a hook says nothing of
+    /// the other workloads.
+    pub(super) fn may_be_meant(self) -> bool {
+        let is_job = matches!(self, Self::Workload(w) if w.is_job());
+        !(self.is_hook() || self.is_recorded() || is_job && self.labels().is_empty())
     }
 
     /// Whether its controller may add any label.

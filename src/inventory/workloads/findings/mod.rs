@@ -12,9 +12,16 @@ mod manifests;
 mod many_tests;
 mod matching;
 mod near_miss;
+mod numbered_pods;
 mod ports;
 mod scale_targets;
+mod scaling_metrics;
+#[cfg(test)]
+mod scaling_tests;
+#[cfg(test)]
+mod selected_tests;
 mod selection;
+mod selector_fault;
 mod service_checks;
 #[cfg(test)]
 mod tests;
@@ -30,8 +37,10 @@ use self::{
     candidate_index::CandidateIndex,
     listing::{ServiceNames, list},
     manifests::Manifests,
+    scale_targets::{ByName, ScaleTargets},
+    scaling_metrics::check_metrics,
     selection::{Comparisons, MAX_COMPARISONS},
-    service_checks::ServiceChecks,
+    service_checks::{CheckedServices, ServiceChecks},
     unmatched::Namespaces,
 };
 pub use self::{
@@ -102,23 +111,47 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
         manifests.index(&mut index);
     }
     let namespaces = Namespaces { all: &all, index: &index, assumed: objects.assumed_namespace };
+    let mut workloads_by_name = ByName::new();
+    for (place, _) in objects.outcomes.iter().filter(|_| !objects.autoscalers.is_empty()) {
+        let workload = &objects.workloads[*place];
+        workloads_by_name.entry(&workload.name).or_default().push(workload);
+    }
     let mut comparisons = Comparisons::new(comparisons);
     let mut findings = Vec::new();
     for (namespace, manifests) in &all {
         let mut services = ServiceChecks::new(namespace, manifests, &namespaces);
         services.check(&mut comparisons);
-        let (of_services, backed) = services.finish();
+        let CheckedServices { findings: of_services, backed, selected } = services.finish();
         findings.extend(of_services);
         for ((workload, outcome), backed) in manifests.workloads.iter().zip(&backed) {
             findings.extend(check_pods(workload, outcome));
             findings.extend(check_probes(workload));
-            findings.extend(manifests.check_governing_service(workload, &namespaces, &mut comparisons));
+            findings.extend(manifests.check_governing_service(workload, &selected));
+            findings.extend(manifests.check_subdomain(workload));
             findings.extend(check_rollout(workload, outcome, &backed.alone));
             findings.extend(check_readiness(workload, &backed.waiting));
         }
-        findings.extend(manifests.check_scale_targets());
+        findings.extend(manifests.check_autoscalers(&namespaces, &workloads_by_name));
     }
     findings
+}
+
+impl<'a> Manifests<'a> {
+    /// The findings about the autoscalers of the namespace.
+    fn check_autoscalers(&self, namespaces: &Namespaces<'_, 'a>, by_name: &ByName<'a>) -> Vec<Finding> {
+        if self.autoscalers.is_empty() {
+            return Vec::new();
+        }
+        let targets = ScaleTargets::new(self, namespaces, by_name);
+        let mut findings = Vec::new();
+        for autoscaler in &self.autoscalers {
+            findings.extend(targets.check(autoscaler));
+            let workload = targets.of(autoscaler);
+            findings.extend(workload.map(|w| check_metrics(autoscaler, w)).unwrap_or_default());
+        }
+        findings.extend(self.check_several_autoscalers());
+        findings
+    }
 }
 
 /// Whether a rollout may leave the Services empty that have no other workload.
@@ -152,10 +185,13 @@ fn check_rollout(workload: &Workload, outcome: &WorkloadPods, services: &Service
 
 /// A container without a readiness probe is ready as soon as it runs. Jobs end, and need none.
 fn check_readiness(workload: &Workload, services: &ServiceNames<'_>) -> Option<Finding> {
-    let is_job = matches!(workload.controller, WorkloadController::Job(_) | WorkloadController::CronJob { .. });
     // One container with a probe is enough to hold a pod back.
     let template = &workload.template;
-    if is_job || services.is_empty() || template.containers == 0 || template.unprobed.len() < template.containers {
+    if workload.is_job()
+        || services.is_empty()
+        || template.containers == 0
+        || template.unprobed.len() < template.containers
+    {
         return None;
     }
     let containers = list(template.unprobed.iter());
@@ -174,11 +210,7 @@ fn check_probes(workload: &Workload) -> Option<Finding> {
     let message = format!(
         "the {probe} of container {container} asks the port {port}, which the container does not have: no pod becomes ready"
     );
-    let template = match workload.controller {
-        WorkloadController::CronJob { .. } => "/spec/jobTemplate/spec/template",
-        _ => "/spec/template",
-    };
-    let pointer = Some(format!("{template}/spec{path}"));
+    let pointer = Some(format!("{}/spec{path}", workload.template_pointer()));
     Some(Finding { pointer, ..Finding::new(Reason::ProbePortMissing, workload.key(), message) })
 }
 

@@ -121,7 +121,7 @@ impl<'a> NearMiss<'a> {
         (distance < limit).then_some(Self { candidate, same, differing, unknown, distance })
     }
 
-    /// Whether it looks like a mistake of typing: the pods have the other labels, and of this one almost the value, or the
+    /// Whether it looks like a typo: the pods have the other labels, and of this one almost the value, or the
     /// value under almost the key.
     pub(super) fn is_typo(&self) -> bool {
         let [(key, value)] = self.differing.as_slice() else { return false };

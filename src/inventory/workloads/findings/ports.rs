@@ -5,9 +5,12 @@ use std::{
     fmt::Write,
 };
 
-use super::{letters::may_be_mistyped, listing::list, manifests::WorkloadOutcome, matching::workload_name};
+use super::{
+    letters::may_be_mistyped, listing::list, manifests::WorkloadOutcome, matching::workload_name, selection::Selection,
+};
 use crate::{
     engine::reason::{Finding, Reason, Severity},
+    inventory::workloads::{assume::WorkloadPods, workload::Workload},
     model::{ContainerPort, Service, TargetPort, Text, protocol_or_tcp},
 };
 
@@ -33,9 +36,12 @@ impl PortFault {
 /// The ports of the workloads that a selector selects. Any number of Services may have the selector.
 #[derive(Debug)]
 pub(super) struct SelectedPorts<'a> {
-    workloads: &'a [WorkloadOutcome<'a>],
+    workloads: Vec<WorkloadOutcome<'a>>,
     /// The protocols of each name, with the places of the workloads that have it.
     by_name: BTreeMap<&'a Text, Vec<(usize, &'a str)>>,
+    /// The names that pods of the input have, with their protocols.
+    of_pods: BTreeSet<(&'a Text, &'a str)>,
+    /// The numbers of workloads and pods.
     numbers: BTreeSet<(i32, &'a str)>,
     /// The names of the workloads.
     workload_names: String,
@@ -53,8 +59,13 @@ enum TargetKey<'a> {
 }
 
 impl<'a> SelectedPorts<'a> {
-    /// The ports of these workloads.
-    pub(super) fn new(workloads: &'a [WorkloadOutcome<'a>]) -> Self {
+    /// The ports of the workloads of a selection. The rules compare pods of the input with a Service, so that the workloads that
+    /// made these are left out.
+    pub(super) fn new(selection: &Selection<'a>) -> Self {
+        let made = |outcome| matches!(outcome, &WorkloadPods::InInput | &WorkloadPods::OfAnother);
+        let is_compared = |(_, outcome): &&WorkloadOutcome<'a>| selection.pods.is_empty() || !made(*outcome);
+        let workloads: Vec<WorkloadOutcome<'a>> = selection.workloads.iter().filter(is_compared).copied().collect();
+        let of_pods = || selection.pods.iter().flat_map(|pod| pod.ports.iter());
         let ports = || workloads.iter().flat_map(|(w, _)| w.template.ports.iter());
         let mut by_name: BTreeMap<&Text, Vec<(usize, &str)>> = BTreeMap::new();
         for (place, (workload, _)) in workloads.iter().enumerate() {
@@ -63,9 +74,9 @@ impl<'a> SelectedPorts<'a> {
             }
         }
         Self {
-            workloads,
             by_name,
-            numbers: ports().map(|p| (p.number, protocol_or_tcp(&p.protocol))).collect(),
+            of_pods: of_pods().map(|p| (&p.name, protocol_or_tcp(&p.protocol))).collect(),
+            numbers: ports().chain(of_pods()).map(|p| (p.number, protocol_or_tcp(&p.protocol))).collect(),
             workload_names: list(workloads.iter().map(|(w, _)| workload_name(w))),
             port_names: names(ports()),
             port_numbers: list(ports().map(|p| match protocol_or_tcp(&p.protocol) {
@@ -73,13 +84,19 @@ impl<'a> SelectedPorts<'a> {
                 other => format!("{}/{other}", p.number),
             })),
             found: BTreeMap::new(),
+            workloads,
         }
     }
 
     /// Adds the findings about the ports of a Service that selects the workloads.
     pub(super) fn check(&mut self, service: &'a Service, findings: &mut Vec<Finding>) {
+        if self.workloads.is_empty() {
+            return;
+        }
         for (i, port) in service.ports.iter().enumerate() {
             let target = match &port.target_port {
+                // An API server refuses a number in quotes, which is reported.
+                TargetPort::Name(name) if is_number(name) => continue,
                 TargetPort::Name(name) if !name.is_empty() => TargetKey::Name(name),
                 TargetPort::Number(number) if *number != 0 => TargetKey::Number(*number),
                 _ => TargetKey::Number(port.port),
@@ -112,6 +129,7 @@ impl<'a> SelectedPorts<'a> {
             return None;
         }
         let has = match self.port_numbers.as_str() {
+            _ if self.init_has(|p| p.number == number, protocol) => ONLY_INIT.to_owned(),
             "" => "they declare none".to_owned(),
             numbers => format!("they declare {numbers}"),
         };
@@ -120,28 +138,38 @@ impl<'a> SelectedPorts<'a> {
         Some(PortFault::new(Reason::TargetPortUndeclared, message))
     }
 
-    /// The fault of a name that no workload has.
+    /// The fault of a name that neither a workload nor a pod has.
     fn named(&self, name: &Text, protocol: &str) -> Option<PortFault> {
         let of_name = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         if of_name.iter().any(|(_, has)| *has == protocol) {
             return None;
         }
+        if self.of_pods.contains(&(name, protocol)) {
+            return None;
+        }
         let other = of_name.first().map(|(_, has)| *has);
-        Some(missing(name, protocol, &self.workload_names, other, &self.port_names))
+        let init = self.init_has(|p| p.name == *name, protocol);
+        Some(missing(name, protocol, &self.workload_names, other, init, &self.port_names))
     }
 
-    /// The workloads that lack a named port which others have: their pods do not become endpoints of this port.
+    /// Whether an init container of a workload has a port with a protocol.
+    fn init_has(&self, is_wanted: impl Fn(&ContainerPort) -> bool, protocol: &str) -> bool {
+        self.workloads.iter().any(|(workload, _)| init_has(workload, &is_wanted, protocol))
+    }
+
+    /// The workloads that lack a named port which others, or pods, have: their pods do not become endpoints of this port.
     fn missing_in_some(&self, name: &Text, protocol: &str) -> Vec<PortFault> {
         let having = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         let mut having: Vec<usize> =
             having.iter().filter(|(_, has)| *has == protocol).map(|(place, _)| *place).collect();
         having.dedup();
+        let having_it = if having.is_empty() { "pods" } else { "other workloads" };
         let count = self.workloads.len() - having.len();
         let mut having = having.into_iter().peekable();
         let is_without = |place: &usize| having.next_if_eq(place).is_none();
         let without: Vec<usize> = (0..self.workloads.len()).filter(is_without).take(NAMED).collect();
         let mut faults: Vec<PortFault> =
-            without.iter().map(|place| lacking(name, protocol, self.workloads[*place])).collect();
+            without.iter().map(|place| lacking(name, protocol, self.workloads[*place], having_it)).collect();
         if let Some(last) = faults.last_mut().filter(|_| count > NAMED) {
             // Writing to a string does not fail.
             let _ = write!(last.message, "; {} more lack it", count - NAMED);
@@ -150,25 +178,40 @@ impl<'a> SelectedPorts<'a> {
     }
 }
 
-/// The fault of a port that other workloads have. Of a workload without pods, only what looks like a mistake of typing is a
-/// warning: charts give the labels of a Service to their Jobs, too.
-fn lacking(name: &Text, protocol: &str, (workload, outcome): WorkloadOutcome<'_>) -> PortFault {
+/// The fault of a port that others have. Of a workload without pods, only what looks like a typo is a warning: charts give the
+/// labels of a Service to their Jobs, too.
+fn lacking(name: &Text, protocol: &str, (workload, outcome): WorkloadOutcome<'_>, having_it: &str) -> PortFault {
     let ports = &workload.template.ports;
     let other = ports.iter().find(|p| p.name == *name).map(|p| protocol_or_tcp(&p.protocol));
-    let fault = missing(name, protocol, &workload_name(workload), other, &names(ports.iter()));
+    let init = init_has(workload, |p| p.name == *name, protocol);
+    let fault = missing(name, protocol, &workload_name(workload), other, init, &names(ports.iter()));
     let is_typo = |p: &ContainerPort| !p.name.is_empty() && p.name != *name && may_be_mistyped(&p.name, name);
     let is_warning = outcome.is_assumed() || ports.iter().take(COMPARED).any(is_typo);
     let severity = if is_warning { Severity::Warning } else { Severity::Info };
-    PortFault { severity, message: format!("{}; other workloads behind the Service have it", fault.message), ..fault }
+    PortFault { severity, message: format!("{}; {having_it} behind the Service have it", fault.message), ..fault }
 }
 
-/// The fault of a name that the workloads `of` do not have, or have with the protocol `other`.
-fn missing(name: &Text, protocol: &str, of: &str, other: Option<&str>, names: &str) -> PortFault {
+/// Whether an init container of a workload has a port with a protocol. Sidecars are not among them.
+fn init_has(workload: &Workload, is_wanted: impl Fn(&ContainerPort) -> bool, protocol: &str) -> bool {
+    workload.template.init_ports.iter().any(|p| is_wanted(p) && protocol_or_tcp(&p.protocol) == protocol)
+}
+
+/// What else is said of a port that only an init container has.
+const ONLY_INIT: &str = "only an init container does, which ends before they start";
+
+/// Whether a name is a number in quotes.
+fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// The fault of a name that the workloads `of` do not have, or have with the protocol `other`, or only in an init container.
+fn missing(name: &Text, protocol: &str, of: &str, other: Option<&str>, init: bool, names: &str) -> PortFault {
     if let Some(has) = other {
         let message = format!("the port {name} of {of} has the protocol {has}, and that of the Service {protocol}");
         return PortFault::new(Reason::ProtocolMismatch, message);
     }
     let has = match names {
+        _ if init => ONLY_INIT.to_owned(),
         "" => "no port has a name".to_owned(),
         one if !one.contains(", ") => format!("the only name is {one}"),
         names => format!("the names are {names}"),

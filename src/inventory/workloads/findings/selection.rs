@@ -4,9 +4,13 @@ use super::{
     candidate_index::CandidateIndex,
     listing::list,
     manifests::{Manifests, WorkloadOutcome},
-    matching::workload_name,
+    matching::{Candidate, workload_name},
+    numbered_pods::AskedPod,
 };
-use crate::{inventory::workloads::assume::WorkloadPods, model::Labels};
+use crate::{
+    inventory::workloads::{assume::WorkloadPods, workload::Workload},
+    model::{Labels, Pod},
+};
 
 /// The most comparisons of selectors with labels, and ports of workloads that are looked at for a selector, of one input.
 /// Several thousand Services may all select the same thousands of workloads, each by other labels: a second or two of time.
@@ -18,15 +22,19 @@ pub(super) struct Comparisons {
     left: usize,
 }
 
+/// A selector is not compared with all labels: too many comparisons were made before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NotCompared;
+
 impl Comparisons {
     pub(super) fn new(left: usize) -> Self {
         Self { left }
     }
 
     /// Takes a number of comparisons, if so many are left.
-    pub(super) fn take(&mut self, count: usize) -> Option<()> {
-        self.left = self.left.checked_sub(count)?;
-        Some(())
+    pub(super) fn take(&mut self, count: usize) -> Result<(), NotCompared> {
+        self.left = self.left.checked_sub(count).ok_or(NotCompared)?;
+        Ok(())
     }
 }
 
@@ -37,35 +45,59 @@ pub(super) struct Selection<'a> {
     pub(super) workloads: Vec<WorkloadOutcome<'a>>,
     /// The places of the workloads in their namespace.
     pub(super) places: Vec<usize>,
-    /// Whether it selects pods of the input.
-    pub(super) has_pods: bool,
+    /// The pods of the input; of those with the same labels and ports, one.
+    pub(super) pods: Vec<&'a Pod>,
+    /// The first workload that has all labels, but does not make the pod of this number.
+    pub(super) beyond: Option<(&'a Workload, AskedPod<'a>)>,
 }
 
 impl<'a> Selection<'a> {
-    /// What `selector` selects; `None` if too many comparisons were made before.
+    /// What `selector` selects.
     pub(super) fn find(
-        selector: &Labels,
+        selector: &'a Labels,
         manifests: &Manifests<'a>,
         index: &CandidateIndex<'a>,
         comparisons: &mut Comparisons,
-    ) -> Option<Self> {
-        let places = index.places(selector, manifests.places.clone());
+    ) -> Result<Self, NotCompared> {
+        let mut places = index.places(selector, manifests.places.clone());
         comparisons.take(places.len())?;
-        let in_namespace = |place: usize| place - manifests.places.start;
-        let first_pod = places.partition_point(|place| in_namespace(*place) < manifests.workloads.len());
-        let (of_workloads, of_pods) = places.split_at(first_pod);
-        let is_selected = |place: &&usize| index.at(**place).is_selected_by(selector);
-        let mut places: Vec<usize> =
-            of_workloads.iter().filter(is_selected).map(|place| in_namespace(*place)).collect();
-        let has_pods = of_pods.iter().any(|place| selector.selects(index.at(*place).labels()));
+        let mut beyond = None;
+        places.retain(|place| match index.at(*place) {
+            Candidate::Pod(pod) => selector.selects(&pod.labels),
+            candidate @ Candidate::Workload(workload) => {
+                let missing = || AskedPod::missing(selector, workload, manifests);
+                let is_selected = candidate.is_selected_by(selector);
+                match is_selected.then(missing).flatten() {
+                    Some(asked) => {
+                        beyond.get_or_insert((workload, asked));
+                        false
+                    }
+                    None => is_selected,
+                }
+            }
+        });
+        // A hook seldom exists beside what else is selected.
+        if places.iter().any(|place| !index.at(*place).is_hook()) {
+            places.retain(|place| !index.at(*place).is_hook());
+        }
+        let pods: Vec<&Pod> = places.iter().filter_map(|place| index.at(*place).pod()).collect();
         // A custom resource may add any label to its pods. It is not taken to add these where other pods have them for certain.
-        let is_known = |place: &usize| index.at(manifests.places.start + place).is_known_to_be_selected_by(selector);
-        if has_pods || places.iter().any(is_known) {
+        let is_known = |place: &usize| index.at(*place).is_known_to_be_selected_by(selector);
+        places.retain(|place| index.at(*place).pod().is_none());
+        if !pods.is_empty() || places.iter().any(is_known) {
             places.retain(is_known);
         }
+        let places: Vec<usize> = places.into_iter().map(|place| place - manifests.places.start).collect();
         let workloads: Vec<WorkloadOutcome<'a>> = places.iter().map(|place| manifests.workloads[*place]).collect();
-        comparisons.take(workloads.iter().map(|(workload, _)| workload.template.ports.len()).sum())?;
-        Some(Self { workloads, places, has_pods })
+        let of_workloads: usize = workloads.iter().map(|(workload, _)| workload.template.ports.len()).sum();
+        comparisons.take(of_workloads + pods.iter().map(|pod| pod.ports.len()).sum::<usize>())?;
+        Ok(Self { workloads, places, pods, beyond })
+    }
+
+    /// The first workload that it selects as far as the manifests show: a custom resource may add labels, and need not.
+    pub(super) fn known_workload(&self, selector: &Labels) -> Option<&'a Workload> {
+        let is_known = |workload: &&Workload| Candidate::Workload(workload).is_known_to_be_selected_by(selector);
+        self.workloads.iter().map(|(workload, _)| *workload).find(is_known)
     }
 
     /// The names of the workloads that make pods, if they are several.

@@ -1,17 +1,24 @@
 //! The checks of the Services of one namespace.
 
+use std::collections::BTreeMap;
+
 use super::{
     listing::ServiceNames,
     manifests::{Manifests, of_service},
     matching::workload_name,
     near_miss::NearbyCandidates,
     ports::SelectedPorts,
-    selection::{Comparisons, Selection},
-    unmatched::{Namespaces, SelectorFault},
+    selection::{Comparisons, NotCompared, Selection},
+    selector_fault::{SelectorFault, not_checked},
+    unmatched::Namespaces,
+    unread_index::UnreadMatch,
 };
 use crate::{
-    engine::reason::{Finding, Reason},
-    inventory::workloads::assume::WorkloadPods,
+    engine::{
+        phrase::counted,
+        reason::{Finding, Reason},
+    },
+    inventory::workloads::{assume::WorkloadPods, workload::Workload},
     model::{Labels, Service, ServiceType, Text},
 };
 
@@ -36,18 +43,55 @@ pub(super) struct ServiceChecks<'n, 'a> {
     findings: Vec<(usize, Vec<Finding>)>,
     /// By the places of the workloads.
     backed: Vec<BackedServices<'a>>,
+    selected: SelectedWorkloads<'a>,
+    /// The Services whose selectors are not compared, with their places.
+    not_compared: Vec<(usize, &'a Service)>,
+}
+
+/// The first workload that each selector of a namespace selects for certain, if it selects one.
+pub(super) type SelectedWorkloads<'a> = BTreeMap<&'a Labels, &'a Workload>;
+
+/// What was found about the Services of a namespace.
+pub(super) struct CheckedServices<'a> {
+    /// The findings, in the order of the Services.
+    pub(super) findings: Vec<Finding>,
+    /// The Services of each workload, by its place.
+    pub(super) backed: Vec<BackedServices<'a>>,
+    pub(super) selected: SelectedWorkloads<'a>,
 }
 
 impl<'n, 'a> ServiceChecks<'n, 'a> {
     pub(super) fn new(namespace: &'a Text, manifests: &'n Manifests<'a>, namespaces: &'n Namespaces<'n, 'a>) -> Self {
         let backed = manifests.workloads.iter().map(|_| BackedServices::default()).collect();
-        Self { namespace, manifests, namespaces, nearby: None, findings: Vec::new(), backed }
+        Self {
+            namespace,
+            manifests,
+            namespaces,
+            nearby: None,
+            findings: Vec::new(),
+            backed,
+            selected: SelectedWorkloads::new(),
+            not_compared: Vec::new(),
+        }
     }
 
-    /// The findings about the Services in their order, and the Services of each workload.
-    pub(super) fn finish(mut self) -> (impl Iterator<Item = Finding>, Vec<BackedServices<'a>>) {
+    /// What was found.
+    pub(super) fn finish(mut self) -> CheckedServices<'a> {
+        self.report_not_compared();
         self.findings.sort_by_key(|(place, _)| *place);
-        (self.findings.into_iter().flat_map(|(_, findings)| findings), self.backed)
+        let findings = self.findings.into_iter().flat_map(|(_, findings)| findings).collect();
+        CheckedServices { findings, backed: self.backed, selected: self.selected }
+    }
+
+    /// Says of the first Service whose selector is not compared how many there are.
+    fn report_not_compared(&mut self) {
+        let Some((place, first)) = self.not_compared.iter().min_by_key(|(place, _)| *place) else { return };
+        let which = match self.not_compared.len() - 1 {
+            0 => "the selector is".to_owned(),
+            more => format!("the selectors of this and of {} of the namespace are", counted(more, "more Service")),
+        };
+        let message = format!("{which} not compared with all labels: they have too many combinations");
+        self.findings.push((*place, vec![of_service(Reason::SelectorNotChecked, first, "/spec/selector", message)]));
     }
 
     /// Checks all Services.
@@ -70,23 +114,9 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         services: &[(usize, &'a Service)],
         comparisons: &mut Comparisons,
     ) {
-        let selection = Selection::find(selector, self.manifests, self.namespaces.index, comparisons);
-        let fault = match &selection {
-            None => {
-                let message = "the selector is not compared with all labels: they have too many combinations";
-                Some(SelectorFault::new(Reason::SelectorNotChecked, message.to_owned()))
-            }
-            Some(selection) if selection.workloads.is_empty() && selection.has_pods => None,
-            Some(selection) if selection.workloads.is_empty() => {
-                let places = self.manifests.places.clone();
-                let nearby =
-                    self.nearby.get_or_insert_with(|| NearbyCandidates::new(self.namespaces.index.written(places)));
-                self.namespaces.unmatched(self.namespace, selector, nearby, comparisons)
-            }
-            Some(selection) => {
-                self.check_selected(selector, selection, services);
-                return;
-            }
+        let Ok(fault) = self.fault_or_check(selector, services, comparisons) else {
+            self.not_compared.extend(services);
+            return;
         };
         if let Some(SelectorFault { code, severity, message }) = fault {
             let finding =
@@ -95,14 +125,43 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         }
     }
 
+    /// The fault of a selector that selects no workload. If it selects some, these are checked.
+    fn fault_or_check(
+        &mut self,
+        selector: &'a Labels,
+        services: &[(usize, &'a Service)],
+        comparisons: &mut Comparisons,
+    ) -> Result<Option<SelectorFault>, NotCompared> {
+        let selection = Selection::find(selector, self.manifests, self.namespaces.index, comparisons)?;
+        if !selection.workloads.is_empty() {
+            self.selected.extend(selection.known_workload(selector).map(|workload| (selector, workload)));
+            self.check_selected(selector, &selection, services);
+            return Ok(None);
+        }
+        if !selection.pods.is_empty() {
+            return Ok(None);
+        }
+        if let Some((workload, asked)) = selection.beyond {
+            let fault = asked.fault(workload, self.manifests);
+            return Ok(match self.manifests.unread.selected_by(selector) {
+                None => fault,
+                Some(UnreadMatch::Known(_)) => None,
+                Some(UnreadMatch::Possible(unread)) => fault.map(|fault| not_checked(&fault.message, &unread)),
+            });
+        }
+        let places = self.manifests.places.clone();
+        let nearby = self.nearby.get_or_insert_with(|| NearbyCandidates::new(self.namespaces.index.written(places)));
+        self.namespaces.unmatched(self.namespace, selector, nearby, comparisons)
+    }
+
     /// Checks the Services that select these workloads.
     fn check_selected(&mut self, selector: &Labels, selection: &Selection<'a>, services: &[(usize, &'a Service)]) {
         // What cannot be read may be behind them as well.
         let is_all = self.manifests.unread.selected_by(selector).is_none();
         let several = selection.several_workloads();
-        let mut ports = (!selection.has_pods).then(|| SelectedPorts::new(&selection.workloads));
+        let mut ports = SelectedPorts::new(selection);
         let no_pods = match selection.workloads.as_slice() {
-            [(workload, WorkloadPods::None(why))] if is_all && !why.is_refusal() => {
+            [(workload, WorkloadPods::None(why))] if is_all && selection.pods.is_empty() && !why.is_refusal() => {
                 let name = workload_name(workload);
                 Some(format!("{name} is the only workload behind the Service and makes no pods: {why}"))
             }
@@ -110,9 +169,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         };
         for (place, service) in services {
             let mut findings = Vec::new();
-            if let Some(ports) = &mut ports {
-                ports.check(service, &mut findings);
-            }
+            ports.check(service, &mut findings);
             let of_selector = |code, message: &String| of_service(code, service, "/spec/selector", message.clone());
             findings.extend(no_pods.as_ref().map(|message| of_selector(Reason::NoReplicas, message)));
             findings.extend(several.as_ref().map(|names| {
@@ -131,7 +188,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         for place in &selection.places {
             self.backed[*place].waiting.add(&waiting);
         }
-        if let ([place], true) = (selection.places.as_slice(), is_all) {
+        if let ([place], true, true) = (selection.places.as_slice(), is_all, selection.pods.is_empty()) {
             self.backed[*place].alone.add(services);
         }
     }

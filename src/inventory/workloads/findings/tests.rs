@@ -9,7 +9,8 @@ use crate::{
     model::{ObjectKey, Resource},
 };
 
-/// The objects of a namespace, each as its kind, its name and its `spec`.
+/// The objects of a namespace, each as its kind, its name and its `spec`, which is that of a Pod with its `labels`. A kind with
+/// `hook` before it is that of a hook of Helm.
 #[derive(Default)]
 struct Objects {
     services: Vec<Service>,
@@ -24,28 +25,32 @@ fn objects(given: &[(&str, &str, Value)]) -> Objects {
     let mut all = Objects::default();
     for (kind, name, spec) in given {
         let object = json!({"metadata": {"namespace": "shop", "name": name}, "spec": spec});
-        match *kind {
+        let (kind, is_hook) = kind.strip_prefix("hook ").map_or((*kind, false), |kind| (kind, true));
+        match kind {
             "Service" => all.services.push(serde_json::from_value(object).unwrap()),
             "Pod" => {
-                let meta = json!({"namespace": "shop", "name": name, "labels": spec});
-                all.pods.push(serde_json::from_value(json!({ "metadata": meta })).unwrap());
+                let labels = spec.get("labels").unwrap_or(spec);
+                let meta = json!({"namespace": "shop", "name": name, "labels": labels});
+                let pod = serde_json::from_value(json!({ "metadata": meta, "spec": spec })).unwrap();
+                all.pods.push(Pod { is_hook, ..pod });
             }
             "HorizontalPodAutoscaler" => all.autoscalers.push(serde_json::from_value(object).unwrap()),
             "Rollout" => all.workloads.push(Workload::read_custom(object).unwrap()),
             "Prometheus" | "HelmRelease" => {
-                let namespace = Text::new(if *kind == "Prometheus" { "shop" } else { "flux-system" });
+                let namespace = Text::new(if kind == "Prometheus" { "shop" } else { "flux-system" });
                 all.custom_resources.add(namespace.clone(), ObjectKey::new(kind, &namespace, &Text::new(name)));
             }
             _ => {
-                let resource = Resource::ALL.iter().find(|r| r.kind() == *kind).copied().unwrap();
-                all.workloads.push(Workload::read(resource, object).unwrap());
+                let resource = Resource::ALL.iter().find(|r| r.kind() == kind).copied().unwrap();
+                let workload = Workload::read(resource, object).unwrap();
+                all.workloads.push(Workload { is_hook, ..workload });
             }
         }
     }
     all
 }
 
-fn found(given: &[(&str, &str, Value)]) -> Vec<Finding> {
+pub(super) fn found(given: &[(&str, &str, Value)]) -> Vec<Finding> {
     found_in(&objects(given))
 }
 
@@ -66,7 +71,7 @@ fn found_in(all: &Objects) -> Vec<Finding> {
         due: false,
         max_pods: MAX_PODS,
     });
-    findings(&ComparedObjects {
+    let found = findings(&ComparedObjects {
         services: &all.services,
         pods: &all.pods,
         workloads: &all.workloads,
@@ -75,11 +80,15 @@ fn found_in(all: &Objects) -> Vec<Finding> {
         custom_resources: &all.custom_resources,
         unread: &all.unread,
         assumed_namespace: "default",
-    })
+    });
+    for finding in &found {
+        assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
+    }
+    found
 }
 
 /// `code object pointer`; or, where `messages` asks for them, the code and the message.
-fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
+pub(super) fn check(given: &[(&str, &str, Value)], messages: bool) -> Vec<String> {
     let line = |f: Finding| {
         if messages {
             format!("{}: {}", f.code, f.message)
@@ -412,66 +421,6 @@ fn a_rollout_that_empties_a_service_is_described() {
         let found: Vec<String> = found.map(|f| format!("{:?} {}", f.severity, f.message)).collect();
         assert_eq!(found.join("\n"), want, "{replicas} {strategy}");
     }
-}
-
-#[test]
-fn autoscalers_name_workloads_of_the_manifests() {
-    let of = |api_version: &str, kind: &str, name: &str| {
-        let target = json!({"apiVersion": api_version, "kind": kind, "name": name});
-        ("HorizontalPodAutoscaler", "scaler", json!({"scaleTargetRef": target, "maxReplicas": 3}))
-    };
-    let workload = |kind: &'static str, name: &'static str| {
-        let more = if kind == "StatefulSet" { json!({"serviceName": "elsewhere"}) } else { json!({}) };
-        (kind, name, spec(json!({"app": name}), more))
-    };
-    let all = || {
-        let sets = [workload("StatefulSet", "db"), workload("DaemonSet", "pai")];
-        [workload("Deployment", "web"), workload("Deployment", "api")].into_iter().chain(sets).collect::<Vec<_>>()
-    };
-    for (scaler, want) in [
-        (of("apps/v1", "Deployment", "web"), ""),
-        // The version does not matter.
-        (of("apps/v1beta1", "StatefulSet", "db"), ""),
-        // Nothing is known of other kinds.
-        (of("argoproj.io/v1alpha1", "Rollout", "wbe"), ""),
-        (of("apps/v1", "ReplicaSet", "web"), ""),
-        (of("apps/v1", "Deployment", ""), ""),
-        (
-            of("apps/v1", "Deployment", "wbe"),
-            "name Deployment wbe is not among the manifests of the namespace; nearest: Deployment web",
-        ),
-        // Two letters that have changed places are a mistake of typing, whatever else has the name.
-        (
-            of("apps/v1", "Deployment", "pai"),
-            "name Deployment pai is not among the manifests of the namespace; nearest: Deployment api",
-        ),
-        // Rather the same name than a name that is far away.
-        (
-            of("apps/v1", "Deployment", "db"),
-            "name Deployment db is not among the manifests of the namespace; nearest: StatefulSet db",
-        ),
-        (
-            of("apps/v1", "StatefulSet", "payments"),
-            "name StatefulSet payments is not among the manifests of the namespace; nearest: StatefulSet db",
-        ),
-        (
-            of("extensions/v1beta1", "Deployment", "api"),
-            "apiVersion the Deployment api among the manifests is of apps/v1, not of \"extensions/v1beta1\"",
-        ),
-    ] {
-        let mut given = all();
-        given.push(scaler.clone());
-        let found = found(&given);
-        let found = found.iter().filter(|f| f.code == Reason::ScaleTargetMissing);
-        let text = |f: &Finding| {
-            let field = f.pointer.as_deref().and_then(|p| p.strip_prefix("/spec/scaleTargetRef/")).unwrap();
-            assert_eq!(f.object.to_string(), "HorizontalPodAutoscaler shop/scaler");
-            format!("{field} {}", f.message)
-        };
-        assert_eq!(found.map(text).collect::<Vec<_>>().join("\n"), want, "{scaler:?}");
-    }
-    // Without any workload, the manifests are those of something else.
-    assert_eq!(found(&[of("apps/v1", "Deployment", "web")]), []);
 }
 
 /// A custom resource may have any label, which brings it no closer than a workload that is known to lack one.

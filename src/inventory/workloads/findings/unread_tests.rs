@@ -54,7 +54,7 @@ fn nothing_is_concluded_from_the_absence_of_what_cannot_be_read() {
             vec![by("web"), deployment(json!({}))],
             vec![not_checked("web", "Deployment web")],
         ),
-        // What looks like a mistake of typing may be right.
+        // What looks like a typo may be right.
         (broken(), vec![by("dbs"), deployment(json!({}))], vec![not_checked("dbs", "web.yaml:7:1")]),
         (broken(), vec![by("db"), deployment(json!({}))], vec![]),
         (UnreadObjects::default(), vec![scaler.clone(), deployment(json!({}))], vec![format!("Warning {no_target}")]),

@@ -22,8 +22,8 @@ pub(crate) fn port_numbers(pods: &BTreeMap<i32, usize>, max: usize) -> String {
     }
 }
 
-/// `no Pods of namespaces a, b in the input`: the namespaces of which an input has no object of a kind; without namespaces,
-/// it has none at all.
+/// `no Pods of namespaces a, b in the input`: the namespaces of which an input contains no objects of a kind; without
+/// namespaces, it contains none at all.
 pub(crate) fn absent(kinds: &str, namespaces: &[&str]) -> String {
     const NAMED: usize = 3;
     let named: Vec<&str> = namespaces.iter().take(NAMED).map(|name| clip(name)).collect();
@@ -38,7 +38,7 @@ pub(crate) fn absent(kinds: &str, namespaces: &[&str]) -> String {
     }
 }
 
-/// `no Pods of shop/db in the input`: what an input has no object of a kind of.
+/// `no Pods of shop/db in the input`: what an input contains no objects of a kind of.
 pub(crate) fn absent_of(kinds: &str, what: &str) -> String {
     format!("no {kinds} of {what} in the input")
 }

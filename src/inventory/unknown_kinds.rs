@@ -1,7 +1,7 @@
-//! The kinds of which an inventory has no object, namespace by namespace, and what is therefore not concluded.
+//! The kinds that an inventory lacks, namespace by namespace, and what is therefore not concluded.
 //!
 //! `kubectl get services,pods -o yaml` prints no Nodes, and files in git contain no slices: such an input is a part of a
-//! cluster. That it has no object of a kind says nothing about the cluster; nor do the Pods of one namespace say anything
+//! cluster. That it lacks objects of a kind says nothing about the cluster; nor do the Pods of one namespace say anything
 //! about those of another.
 
 use std::collections::{BTreeMap, BTreeSet};

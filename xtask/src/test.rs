@@ -61,12 +61,12 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
         }
     };
     run(steps, Kind::Cargo, "cargo test: unit, integration, recorded answers", cargo_test);
-    run(steps, Kind::Live, "live: random states, compared with the real controllers", live_parity);
     // Alone: a page takes several times as long beside control planes.
     run(steps, Kind::Browser, "browser: /docs, offline", browser);
     let others = |steps: &mut Steps| {
         run(steps, Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
         run(steps, Kind::Clients, "clients: generated from the API's description", clients::generated_clients);
+        run(steps, Kind::Live, "live: random states, compared with the real controllers", live_parity);
     };
     // Control planes wait for much of their time, and faults must be harmless on a busy machine too.
     if wanted(Kind::Cluster) {

@@ -11,7 +11,6 @@ mod check;
 mod conversion;
 mod crd;
 mod policies;
-mod policy_selector;
 mod read;
 #[cfg(test)]
 mod round_trip;
@@ -26,7 +25,6 @@ pub(crate) use conversion::convert;
 pub use crd::crd;
 pub(crate) use policies::labels_of;
 pub use policies::{NamespaceLabels, Policies, PolicyTarget};
-pub use policy_selector::{LabelOperator, LabelRequirement, PolicySelector};
 pub use read::read;
 pub use spec::{
     AddressRanges, CapacitySpec, EndpointPolicy, ExemptObject, Exemptions, PolicyMatch, PolicySpec, RuleMode, Selection,

@@ -317,7 +317,7 @@ impl CompiledPolicy {
         let namespaces = &self.policy.spec.matches.namespaces;
         let Some(selector) = &namespaces.selector else { return Application::Applies };
         let is_selected = match target.namespace_labels {
-            NamespaceLabels::Known(labels) => selector.selects(|key| match key {
+            NamespaceLabels::Known(labels) => selector.selects_by(|key| match key {
                 NAMESPACE_NAME => Some(target.namespace),
                 _ => labels.get(key).map(Text::as_str),
             }),
@@ -342,5 +342,5 @@ impl CompiledPolicy {
 }
 
 fn selects<'a>(selection: &Selection, label: impl Fn(&str) -> Option<&'a str>) -> bool {
-    selection.selector.as_ref().is_none_or(|s| s.selects(label))
+    selection.selector.as_ref().is_none_or(|s| s.selects_by(label))
 }

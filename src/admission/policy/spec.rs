@@ -2,10 +2,9 @@
 
 use serde::Deserialize;
 
-use super::policy_selector::PolicySelector;
 use crate::{
     admission::{Capacity, HostNetwork, Mode, Rule},
-    model::{Cidr, ObjectMeta, Text, wildcard, wire::nullable},
+    model::{Cidr, LabelSelector, ObjectMeta, Text, wildcard, wire::nullable},
 };
 
 /// A policy in the stored version. [`read`](super::read()) parses both versions.
@@ -71,7 +70,7 @@ pub struct Selection {
     #[serde(deserialize_with = "nullable")]
     pub names: Vec<Text>,
     /// These labels.
-    pub selector: Option<PolicySelector>,
+    pub selector: Option<LabelSelector>,
 }
 
 impl Selection {

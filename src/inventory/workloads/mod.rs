@@ -17,7 +17,6 @@ mod requests;
 mod rollout;
 mod scheduling;
 mod selecting_services;
-mod selector;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -34,7 +33,6 @@ pub use replicas::{NoPods, PodNumber};
 pub use requests::ContainerRequests;
 pub use rollout::{PodShare, RollingUpdate, RolloutStrategy};
 pub use scheduling::{NodeKnowledge, NodeTerm, PlacedBy, Scheduling, Toleration};
-pub use selector::{LabelSelector, Requirement};
 pub use template::PodTemplate;
 pub use unread::{UnreadObject, UnreadObjects, UnreadPods};
 pub use workload::{JobSpec, Workload, WorkloadController};

@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use super::selector::Requirement;
-use crate::model::{Labels, Node, Taint, Text, wire::nullable};
+use crate::model::{LabelRequirement, Labels, Node, Taint, Text, wire::nullable};
 
 /// What a pod asks of its node. Preferences play no part in whether it may run there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,9 +25,9 @@ pub struct Scheduling {
 #[expect(missing_docs, reason = "the fields are Kubernetes' own")]
 pub struct NodeTerm {
     #[serde(deserialize_with = "nullable")]
-    pub match_expressions: Vec<Requirement>,
+    pub match_expressions: Vec<LabelRequirement>,
     #[serde(deserialize_with = "nullable")]
-    pub match_fields: Vec<Requirement>,
+    pub match_fields: Vec<LabelRequirement>,
 }
 
 /// A toleration of taints.
@@ -113,9 +112,9 @@ impl Scheduling {
     fn selects(&self, node: &Node, known: NodeKnowledge) -> bool {
         let is_open = |key: &Text| known == NodeKnowledge::Assumed && !node.labels.contains_key(key);
         let selected = |(key, value): (&Text, &Text)| is_open(key) || node.labels.get(key) == Some(value);
-        let expression = |r: &Requirement| is_open(&r.key) || r.holds(node.labels.get(&r.key));
+        let expression = |r: &LabelRequirement| is_open(&r.key) || r.holds(node.labels.get(&r.key).map(Text::as_str));
         // `metadata.name` is the only field that an API server accepts.
-        let field = |r: &Requirement| r.key == "metadata.name" && r.holds(Some(&node.name));
+        let field = |r: &LabelRequirement| r.key == "metadata.name" && r.holds(Some(&node.name));
         let term = |term: &NodeTerm| {
             let is_empty = term.match_expressions.is_empty() && term.match_fields.is_empty();
             !is_empty && term.match_expressions.iter().all(expression) && term.match_fields.iter().all(field)

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::{rollout::RolloutStrategy, selector::LabelSelector, template::PodTemplate};
-use crate::model::{Labels, ObjectKey, OwnerReference, Resource, Text, wire::nullable};
+use super::{rollout::RolloutStrategy, template::PodTemplate};
+use crate::model::{LabelSelector, Labels, ObjectKey, OwnerReference, Resource, Text, wire::nullable};
 
 /// A workload: the fields that decide which pods its controller makes.
 #[derive(Clone, Debug)]

@@ -216,22 +216,10 @@ pub(super) fn typo_letters(a: &str, b: &str) -> Option<usize> {
     is_typo.then_some(letters)
 }
 
-/// How many letters to insert, remove or replace to make one text of the other.
+/// How many letters to insert, remove or replace to make one text of the other. Long texts are not compared.
 fn edit_distance(a: &str, b: &str) -> usize {
     const LONGEST: usize = 100;
-    if a.len().max(b.len()) > LONGEST {
-        return LONGEST;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    if a.len().max(b.len()) > LONGEST { LONGEST } else { strsim::levenshtein(a, b) }
 }
 
 #[cfg(test)]

@@ -105,12 +105,11 @@ impl Sources {
                 continue;
             }
             let scalar = SCALARS.iter().chain(SPECIAL).find(|(of, _)| *of == field.of);
-            let of = match scalar {
-                Some((_, of)) => (*of).to_owned(),
-                None => {
-                    uses.push(field.of.clone());
-                    self.constant(&field.of)?
-                }
+            let of = if let Some((_, of)) = scalar {
+                (*of).to_owned()
+            } else {
+                uses.push(field.of.clone());
+                self.constant(&field.of)?
             };
             let how = match field.shape {
                 FieldShape::Many => "many",

@@ -51,10 +51,8 @@ pub fn read(
         let client = connect(target).await?;
         let release = release(&client, target.timeout).await?;
         all(&client, target, into, &progress).await?;
-        let no_node_pools = match wants_node_pools(into) {
-            true => node_pools(&client, target, into, &progress).await?,
-            false => None,
-        };
+        let no_node_pools =
+            if wants_node_pools(into) { node_pools(&client, target, into, &progress).await? } else { None };
         Ok(ReadCluster { release, no_node_pools })
     });
     // A name look-up that hangs must not hold the program.

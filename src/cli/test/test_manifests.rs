@@ -51,7 +51,9 @@ impl TestTexts {
         let is_empty = |file: &&SkippedFile| file.why == Skip::Empty;
         let empty = manifests.named.skipped.iter().filter(is_empty).map(|file| format!("{}: is empty", file.place()));
         let errors: Vec<String> = unreadable.map(ToString::to_string).chain(empty).collect();
-        errors.iter().for_each(|why| messages::error(&anyhow!("{why}")));
+        for why in &errors {
+            messages::error(&anyhow!("{why}"));
+        }
         (manifests, errors.is_empty())
     }
 }

@@ -60,7 +60,7 @@ impl<'a> NodeMatrix<'a> {
         let mut columns: Vec<Column<'a>> = Vec::new();
         for (of, reads) in cluster.services.iter().zip(&reads) {
             let classes = groups.classes(reads);
-            let views = cluster.from_nodes(of);
+            let views = cluster.of_all_nodes(of);
             let of_class = |place: &usize| views.view(groups.nodes[*place], worst_use);
             let uses: Vec<Option<ServiceUse>> = classes.examples.iter().map(of_class).collect();
             if uses.iter().any(Option::is_some) {

@@ -173,7 +173,7 @@ impl<'a> ClassedService<'a> {
     fn of(cluster: &ViewedCluster<'a>, place: usize, reads: &NodeReads<'a>, groups: &NodeGroups<'a>) -> Self {
         let of: &ViewedService<'a> = &cluster.services[place];
         let classes = groups.classes(reads);
-        let views = cluster.from_nodes(of);
+        let views = cluster.of_all_nodes(of);
         let uses = |node: &usize| views.view(groups.nodes[*node], PortUse::of_view);
         Self { service: of.service, uses: classes.examples.iter().map(uses).collect(), classes }
     }

@@ -56,7 +56,7 @@ impl<'a> ViewedCluster<'a> {
     }
 
     /// A Service as all nodes view it.
-    pub(super) fn from_nodes<'c>(&'c self, of: &'c ViewedService<'a>) -> ViewsFromNodes<'c, 'a> {
+    pub(super) fn of_all_nodes<'c>(&'c self, of: &'c ViewedService<'a>) -> ViewsFromNodes<'c, 'a> {
         ViewsFromNodes {
             cluster: self,
             of,

@@ -102,12 +102,12 @@ pub(super) fn unauthorized(why: &str) -> StatusError {
 mod tests {
     use super::*;
 
+    fn authorization(values: &[&str]) -> HeaderMap {
+        values.iter().map(|value| (header::AUTHORIZATION, value.parse().unwrap())).collect()
+    }
+
     fn caller(values: &[&str], certificate: Option<CertificateUser>) -> Result<Caller, u16> {
-        let mut headers = HeaderMap::new();
-        for value in values {
-            headers.append(header::AUTHORIZATION, value.parse().unwrap());
-        }
-        Caller::of(&headers, certificate).map_err(|e| e.code.as_u16())
+        Caller::of(&authorization(values), certificate).map_err(|e| e.code.as_u16())
     }
 
     fn digest(values: &[&str], certificate: Option<CertificateUser>) -> Result<CallerDigest, u16> {

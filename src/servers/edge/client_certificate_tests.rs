@@ -83,7 +83,9 @@ impl Ca {
 
 fn subject(attributes: &[(DnType, &str)]) -> DistinguishedName {
     let mut name = DistinguishedName::new();
-    attributes.iter().for_each(|(kind, value)| name.push(kind.clone(), *value));
+    for (kind, value) in attributes {
+        name.push(kind.clone(), *value);
+    }
     name
 }
 

@@ -142,8 +142,8 @@ async fn a15_p22_what_is_cached_is_not_compressed_for_clients_of_the_same_node()
 
 #[tokio::test]
 async fn a15_p23_s3_paths_and_headers_of_ingress_mean_nothing() {
-    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     const ENDPOINTS: &str = "/api/v1/namespaces/shop/endpoints";
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     for (method, path) in [
         (Method::GET, "/superedge-ingress"),
         (Method::GET, "/superedge-ingress/pool/api/v1/endpoints"),
@@ -228,7 +228,7 @@ struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl io::Write for Log {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(text)
+        self.0.lock().map_or_else(|_| Err(io::ErrorKind::Other.into()), |mut log| log.write(text))
     }
 
     fn flush(&mut self) -> io::Result<()> {

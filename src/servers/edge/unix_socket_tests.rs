@@ -30,8 +30,8 @@ async fn serve(edge: &TestedEdge, path: &Path, max_connections: usize) -> (onesh
 
 async fn send(path: &Path, target: &str, headers: &[(&str, &str)]) -> UnixStream {
     let mut stream = UnixStream::connect(path).await.unwrap();
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    let request = format!("GET {target} HTTP/1.1\r\nhost: edge\r\n{headers}\r\n");
+    let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let request = format!("GET {target} HTTP/1.1\r\nhost: edge\r\n{}\r\n", headers.concat());
     stream.write_all(request.as_bytes()).await.unwrap();
     stream
 }

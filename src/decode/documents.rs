@@ -1,4 +1,4 @@
-//! Objects as raw JSON, for conversions and policies.
+//! Objects of a text as raw JSON, for conversions and policies.
 //!
 //! The whole text is in memory, and the objects are slices of it. The reader of inventories holds one object at a time.
 
@@ -12,8 +12,9 @@ use serde_json::{json, value::RawValue};
 
 use super::{
     budget::MemoryPool,
+    document::Document,
     error::{DecodeError, DecodeReason},
-    field_places, hidden_objects, input,
+    hidden_objects, input,
     kind::TypeMeta,
     object::{DecodeContext, ObjectPlace},
     position::Position,
@@ -32,7 +33,6 @@ use crate::{
             message::message,
             pointer::Pointer,
             raw::{JsonMembers, JsonNode},
-            single_keys::SingleKeys,
         },
     },
 };
@@ -41,129 +41,6 @@ use crate::{
 const MAX_TYPED: usize = 8 << 20;
 /// Deepest nesting of lists; deeper ones are objects of an unknown kind.
 const MAX_DEPTH: usize = 4;
-
-/// An object and its line.
-#[derive(Clone, Debug)]
-pub struct Document<'a> {
-    /// The object.
-    pub raw: Cow<'a, RawValue>,
-    /// Its line, from 1.
-    pub line: usize,
-    at: Position,
-    /// Whether its text has the lines of the input.
-    has_lines: bool,
-    /// How many bytes the type from its list takes, which follows the first one of its text.
-    added: usize,
-    /// Whether fields were added to its text, which moves what follows in their lines.
-    is_changed: bool,
-    /// Whether it is a document of YAML in block style, and not a part of one.
-    is_block: bool,
-    /// What it was read as, if it repeated keys: without what these replace.
-    single: Option<Box<SingleKeys>>,
-    /// The text before it was replaced.
-    original: Option<Cow<'a, RawValue>>,
-    /// The texts of the objects that it hides, because `---` is missing between them.
-    hidden: Vec<String>,
-}
-
-impl<'a> Document<'a> {
-    /// An object that is a slice of `text`.
-    pub fn within(text: &str, raw: &'a RawValue) -> Self {
-        let start = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
-        let at = Position::START.after(text.as_bytes().get(..start).unwrap_or_default());
-        Self {
-            raw: Cow::Borrowed(raw),
-            line: at.line,
-            at,
-            has_lines: true,
-            added: 0,
-            is_changed: false,
-            is_block: false,
-            single: None,
-            original: None,
-            hidden: Vec::new(),
-        }
-    }
-
-    /// The same object with another text, of which each part is in the line that it has in the text so far.
-    #[must_use]
-    pub fn with_text(self, raw: Box<RawValue>) -> Self {
-        let original = self.original.or(Some(self.raw));
-        Self { raw: Cow::Owned(raw), is_changed: self.has_lines, original, ..self }
-    }
-
-    /// The text before it was replaced; see [`with_text`](Self::with_text).
-    pub fn original(&self) -> &RawValue {
-        self.original.as_ref().unwrap_or(&self.raw)
-    }
-
-    /// The same object with its original text.
-    #[must_use]
-    pub fn to_original(&self) -> Self {
-        match &self.original {
-            Some(original) => Self { raw: original.clone(), is_changed: false, original: None, ..self.clone() },
-            None => self.clone(),
-        }
-    }
-
-    /// The same object without what later keys of the same name replace. [`objects`] reports these keys.
-    #[must_use]
-    pub fn with_single_keys(self) -> Self {
-        let Some(single) = SingleKeys::of_any_length(self.raw.get()) else { return self };
-        match RawValue::from_string(single.text.clone()) {
-            Ok(owned) => {
-                let is_mixture = repeated_keys::is_mixture(&single, Pointer::At(""), self.is_block);
-                let hidden = if is_mixture { hidden_objects::within(self.raw.get()) } else { Vec::new() };
-                Self { raw: Cow::Owned(owned), single: Some(Box::new(single)), hidden, ..self }
-            }
-            Err(_) => self,
-        }
-    }
-
-    /// Whether the text was replaced; see [`with_text`](Self::with_text).
-    pub fn is_changed(&self) -> bool {
-        self.is_changed
-    }
-
-    /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the
-    /// object that should contain it.
-    pub fn line_of(&self, field: &str) -> usize {
-        self.lines_of(&[field]).first().copied().unwrap_or(self.line)
-    }
-
-    /// The lines of several fields, as of [`line_of`](Self::line_of), in one pass over the object.
-    pub fn lines_of(&self, fields: &[&str]) -> Vec<usize> {
-        self.positions_of(fields).into_iter().map(|at| at.line).collect()
-    }
-
-    /// The lines of several fields; and their columns, from 1, if the whole object is on one line.
-    pub fn places_of(&self, fields: &[&str]) -> Vec<(usize, Option<usize>)> {
-        if fields.is_empty() {
-            return Vec::new();
-        }
-        let on_one_line = !self.is_changed && !self.raw.get().contains('\n');
-        self.positions_of(fields).into_iter().map(|at| (at.line, on_one_line.then_some(at.column))).collect()
-    }
-
-    fn positions_of(&self, fields: &[&str]) -> Vec<Position> {
-        let mut positions = vec![self.at; fields.len()];
-        if !self.has_lines {
-            return positions;
-        }
-        let offsets = field_places::offsets(&self.raw, fields);
-        let mut in_order: Vec<usize> = (0..fields.len()).collect();
-        in_order.sort_unstable_by_key(|field| offsets[*field]);
-        // What was added has no place: it is at the object, as a field that is missing.
-        let (mut at, mut seen) = (self.at, self.added);
-        for field in in_order {
-            let offset = offsets[field].max(self.added);
-            at = at.after(self.raw.get().as_bytes().get(seen..offset).unwrap_or_default());
-            seen = offset;
-            positions[field] = at;
-        }
-        positions
-    }
-}
 
 /// Reads documents into `into`, one by one, and calls `each` with their index and findings. An error means that the
 /// memory limit is exceeded.
@@ -245,18 +122,8 @@ impl<'a> Documents<'a, '_> {
             return Err(at.error(self.source.name, DecodeReason::TooManyObjects(self.source.max_objects)));
         }
         let (raw, added) = if of.kind.is_empty() { with_type(raw, meta) } else { (Cow::Borrowed(raw), Some(0)) };
-        self.list.push(Document {
-            raw,
-            line: at.line,
-            at,
-            has_lines: added.is_some(),
-            added: added.unwrap_or_default(),
-            is_changed: false,
-            is_block: depth == 0 && self.is_block,
-            single: None,
-            original: None,
-            hidden: Vec::new(),
-        });
+        let is_block = depth == 0 && self.is_block;
+        self.list.push(Document { is_block, ..Document::placed(raw, at, added) });
         Ok(())
     }
 
@@ -430,40 +297,6 @@ mod tests {
                 (Err(got), Err(want)) => assert!(got.starts_with(want), "{got}"),
                 other => panic!("{text}: {other:?}"),
             }
-        }
-    }
-
-    #[test]
-    fn fields_are_found_in_their_lines() {
-        let yaml = "\
-# a comment
-kind: A
-metadata:
-  labels:
-    a.b/c: x
-spec:
-  ports:
-  - port: 1
-  -
-    port: 2
-";
-        let source = Source::file("f");
-        let json = whole_text::text(yaml.as_bytes(), &source).unwrap();
-        let document = documents(&json, &source).unwrap().remove(0);
-        for (field, want) in [
-            ("", 2),
-            ("metadata.labels[a.b/c]", 5),
-            ("metadata.labels[\"a.b/c\"]", 5),
-            ("/metadata/labels/a.b~1c", 5),
-            ("spec.ports[1].port", 10),
-            ("spec.ports[1].name", 10),
-            ("spec.ports[7]", 8),
-            ("kind.x", 2),
-            ("/spec/ports/0/port", 8),
-            ("[", 2),
-            ("nothing", 2),
-        ] {
-            assert_eq!(document.line_of(field), want, "{field}");
         }
     }
 

@@ -12,6 +12,7 @@
 
 mod budget;
 mod custom_kinds;
+mod document;
 mod documents;
 mod error;
 mod field_places;
@@ -41,7 +42,8 @@ mod yaml;
 
 use std::io::Read;
 
-pub use documents::{Document, documents, objects, policies, readable_documents};
+pub use document::Document;
+pub use documents::{documents, objects, policies, readable_documents};
 pub use error::{DecodeError, DecodeReason};
 pub use memory_account::MemoryAccount;
 pub use source::{InputFormat, Source};

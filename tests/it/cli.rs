@@ -19,6 +19,7 @@ mod live;
 mod part;
 mod plan;
 mod review;
+mod review_sarif;
 #[cfg(feature = "shell")]
 mod serve;
 mod stale;

@@ -1,0 +1,176 @@
+//! An object as raw JSON, with the places of its fields.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::{field_places, hidden_objects, position::Position, repeated_keys};
+use crate::model::json::{pointer::Pointer, single_keys::SingleKeys};
+
+/// An object and its line.
+#[derive(Clone, Debug)]
+pub struct Document<'a> {
+    /// The object.
+    pub raw: Cow<'a, RawValue>,
+    /// Its line, from 1.
+    pub line: usize,
+    pub(super) at: Position,
+    /// Whether its text has the lines of the input.
+    has_lines: bool,
+    /// How many bytes the type from its list takes, which follows the first one of its text.
+    pub(super) added: usize,
+    /// Whether fields were added to its text, which moves what follows in their lines.
+    is_changed: bool,
+    /// Whether it is a document of YAML in block style, and not a part of one.
+    pub(super) is_block: bool,
+    /// What it was read as, if it repeated keys: without what these replace.
+    pub(super) single: Option<Box<SingleKeys>>,
+    /// The text before it was replaced.
+    original: Option<Cow<'a, RawValue>>,
+    /// The texts of the objects that it hides, because `---` is missing between them.
+    pub(super) hidden: Vec<String>,
+}
+
+impl<'a> Document<'a> {
+    /// An object that is a slice of `text`.
+    pub fn within(text: &str, raw: &'a RawValue) -> Self {
+        let start = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        let at = Position::START.after(text.as_bytes().get(..start).unwrap_or_default());
+        Self::placed(Cow::Borrowed(raw), at, Some(0))
+    }
+
+    /// An object at its place. `added` is how many bytes the type from its list takes; `None` if its text does not have the
+    /// lines of the input.
+    pub(super) fn placed(raw: Cow<'a, RawValue>, at: Position, added: Option<usize>) -> Self {
+        Self {
+            raw,
+            line: at.line,
+            at,
+            has_lines: added.is_some(),
+            added: added.unwrap_or_default(),
+            is_changed: false,
+            is_block: false,
+            single: None,
+            original: None,
+            hidden: Vec::new(),
+        }
+    }
+
+    /// The same object with another text, of which each part is in the line that it has in the text so far.
+    #[must_use]
+    pub fn with_text(self, raw: Box<RawValue>) -> Self {
+        let original = self.original.or(Some(self.raw));
+        Self { raw: Cow::Owned(raw), is_changed: self.has_lines, original, ..self }
+    }
+
+    /// The text before it was replaced; see [`with_text`](Self::with_text).
+    pub fn original(&self) -> &RawValue {
+        self.original.as_ref().unwrap_or(&self.raw)
+    }
+
+    /// The same object with its original text.
+    #[must_use]
+    pub fn to_original(&self) -> Self {
+        match &self.original {
+            Some(original) => Self { raw: original.clone(), is_changed: false, original: None, ..self.clone() },
+            None => self.clone(),
+        }
+    }
+
+    /// The same object without what later keys of the same name replace. [`objects`](super::objects()) reports these keys.
+    #[must_use]
+    pub fn with_single_keys(self) -> Self {
+        let Some(single) = SingleKeys::of_any_length(self.raw.get()) else { return self };
+        match RawValue::from_string(single.text.clone()) {
+            Ok(owned) => {
+                let is_mixture = repeated_keys::is_mixture(&single, Pointer::At(""), self.is_block);
+                let hidden = if is_mixture { hidden_objects::within(self.raw.get()) } else { Vec::new() };
+                Self { raw: Cow::Owned(owned), single: Some(Box::new(single)), hidden, ..self }
+            }
+            Err(_) => self,
+        }
+    }
+
+    /// Whether the text was replaced; see [`with_text`](Self::with_text).
+    pub fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+
+    /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the
+    /// object that should contain it.
+    pub fn line_of(&self, field: &str) -> usize {
+        self.lines_of(&[field]).first().copied().unwrap_or(self.line)
+    }
+
+    /// The lines of several fields, as of [`line_of`](Self::line_of), in one pass over the object.
+    pub fn lines_of(&self, fields: &[&str]) -> Vec<usize> {
+        self.positions_of(fields).into_iter().map(|at| at.line).collect()
+    }
+
+    /// The lines of several fields; and their columns, from 1, if the whole object is on one line.
+    pub fn places_of(&self, fields: &[&str]) -> Vec<(usize, Option<usize>)> {
+        if fields.is_empty() {
+            return Vec::new();
+        }
+        let on_one_line = !self.is_changed && !self.raw.get().contains('\n');
+        self.positions_of(fields).into_iter().map(|at| (at.line, on_one_line.then_some(at.column))).collect()
+    }
+
+    fn positions_of(&self, fields: &[&str]) -> Vec<Position> {
+        let mut positions = vec![self.at; fields.len()];
+        if !self.has_lines {
+            return positions;
+        }
+        let offsets = field_places::offsets(&self.raw, fields);
+        let mut in_order: Vec<usize> = (0..fields.len()).collect();
+        in_order.sort_unstable_by_key(|field| offsets[*field]);
+        // What was added has no place: it is at the object, as a field that is missing.
+        let (mut at, mut seen) = (self.at, self.added);
+        for field in in_order {
+            let offset = offsets[field].max(self.added);
+            at = at.after(self.raw.get().as_bytes().get(seen..offset).unwrap_or_default());
+            seen = offset;
+            positions[field] = at;
+        }
+        positions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::decode::{Source, documents, whole_text};
+
+    #[test]
+    fn fields_are_found_in_their_lines() {
+        let yaml = "\
+# a comment
+kind: A
+metadata:
+  labels:
+    a.b/c: x
+spec:
+  ports:
+  - port: 1
+  -
+    port: 2
+";
+        let source = Source::file("f");
+        let json = whole_text::text(yaml.as_bytes(), &source).unwrap();
+        let document = documents(&json, &source).unwrap().remove(0);
+        for (field, want) in [
+            ("", 2),
+            ("metadata.labels[a.b/c]", 5),
+            ("metadata.labels[\"a.b/c\"]", 5),
+            ("/metadata/labels/a.b~1c", 5),
+            ("spec.ports[1].port", 10),
+            ("spec.ports[1].name", 10),
+            ("spec.ports[7]", 8),
+            ("kind.x", 2),
+            ("/spec/ports/0/port", 8),
+            ("[", 2),
+            ("nothing", 2),
+        ] {
+            assert_eq!(document.line_of(field), want, "{field}");
+        }
+    }
+}

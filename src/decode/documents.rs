@@ -122,8 +122,9 @@ impl<'a> Documents<'a, '_> {
             return Err(at.error(self.source.name, DecodeReason::TooManyObjects(self.source.max_objects)));
         }
         let (raw, added) = if of.kind.is_empty() { with_type(raw, meta) } else { (Cow::Borrowed(raw), Some(0)) };
-        let is_block = depth == 0 && self.is_block;
-        self.list.push(Document { is_block, ..Document::placed(raw, at, added) });
+        let mut document = Document::placed(raw, at, added);
+        document.is_block = depth == 0 && self.is_block;
+        self.list.push(document);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::{error::Error, path::PathBuf, sync::Arc};
 
-use super::{CertificateKeyPair, DynamicCertificate, KeyPairError, key_pair::ClientCa};
+use super::{CertificateKeyPair, DynamicCertificate, KeyPairError, client_ca::ClientCa};
 use crate::runtime::files::{FileContents, FileError, FileSet};
 
 /// Most bytes of a file; no certificate has more.

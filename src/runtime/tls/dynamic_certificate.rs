@@ -14,9 +14,8 @@ use tokio::{
 };
 
 use super::{
-    CertificateInfo, CertificateKeyPair, KeyPairError, TlsMetrics,
-    client_chain::ClientChain,
-    key_pair::{ClientCa, LoadedKeyPair},
+    CertificateInfo, CertificateKeyPair, KeyPairError, TlsMetrics, client_ca::ClientCa, client_chain::ClientChain,
+    key_pair::LoadedKeyPair,
 };
 
 /// How often a warning is repeated at most: an API server may retry a hundred times a second.

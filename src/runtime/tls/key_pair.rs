@@ -3,15 +3,15 @@
 use std::{fmt, sync::Arc};
 
 use rustls::{
-    RootCertStore, ServerConfig,
+    ServerConfig,
     pki_types::{
         CertificateDer, PrivateKeyDer,
         pem::{self, PemObject},
     },
-    server::{WebPkiClientVerifier, danger::ClientCertVerifier},
+    server::danger::ClientCertVerifier,
 };
 
-use super::{CertificateInfo, provider::provider};
+use super::{CertificateInfo, client_ca::ClientCa, provider::provider};
 
 /// A certificate and its key in PEM. Its `Debug` shows no key.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -43,15 +43,6 @@ pub enum KeyPairError {
     /// The client CAs cannot be read.
     #[error("the client CA cannot be read: {0}")]
     ClientCa(String),
-}
-
-/// CAs of clients.
-#[derive(Clone, Debug)]
-pub(super) struct ClientCa {
-    /// The certificates in PEM.
-    pub(super) pem: Vec<u8>,
-    /// Whether a client without a certificate is refused.
-    pub(super) is_required: bool,
 }
 
 /// A certificate and its key, ready to be served.
@@ -106,18 +97,5 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, S
         Ok(all) if all.is_empty() => Err("it contains no certificate".to_owned()),
         Ok(all) => Ok(all),
         Err(error) => Err(error.to_string()),
-    }
-}
-
-impl ClientCa {
-    /// A verifier of the certificates of clients.
-    pub(super) fn verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, KeyPairError> {
-        let mut roots = RootCertStore::empty();
-        for ca in certificates(&self.pem).map_err(KeyPairError::ClientCa)? {
-            roots.add(ca).map_err(|e| KeyPairError::ClientCa(e.to_string()))?;
-        }
-        let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
-        let builder = if self.is_required { builder } else { builder.allow_unauthenticated() };
-        builder.build().map_err(|e| KeyPairError::ClientCa(e.to_string()))
     }
 }

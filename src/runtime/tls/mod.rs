@@ -12,6 +12,7 @@
 mod any_certificate;
 mod certificate_files;
 mod certificate_info;
+mod client_ca;
 mod client_chain;
 mod dynamic_certificate;
 mod expiration;

@@ -61,6 +61,8 @@ enum ReviewAnswer {
     Forbidden,
     /// The proxy itself may not ask.
     Refused(StatusError),
+    /// The API server is there, and does not say.
+    Unanswered(StatusError),
     /// There is no answer.
     Away(StatusError),
 }
@@ -147,7 +149,8 @@ impl AccessReviews {
                 Err(error)
             }
             ReviewAnswer::Away(_) if allowed_offline => Ok(()),
-            ReviewAnswer::Away(error) => Err(error),
+            // A client could bring about that it is asked to wait, and keep a permission that was revoked.
+            ReviewAnswer::Unanswered(error) | ReviewAnswer::Away(error) => Err(error),
         }
     }
 
@@ -220,7 +223,7 @@ fn review_request(path: &'static str, kind: &str, spec: &Value) -> Request<Body>
 
 /// Sends a review, and reads the answer.
 async fn send(to: &ApiServer, request: Request<Body>) -> ReviewAnswer {
-    let away = |why: String| ReviewAnswer::Away(StatusError::busy(why).retry_after(RETRY));
+    let error = |why: String| StatusError::busy(why).retry_after(RETRY);
     let response = match to.send_within(request, LIMIT).await {
         Ok(response) => response,
         Err(error) => return ReviewAnswer::Away(error.into()),
@@ -229,14 +232,18 @@ async fn send(to: &ApiServer, request: Request<Body>) -> ReviewAnswer {
         StatusCode::UNAUTHORIZED => return ReviewAnswer::Unauthenticated,
         StatusCode::FORBIDDEN => return ReviewAnswer::Forbidden,
         status if status.is_success() => {}
-        status => return away(format!("the API server answered {status} to an access review")),
+        status => {
+            let error = error(format!("the API server answered {status} to an access review"));
+            let is_away = status.is_server_error();
+            return if is_away { ReviewAnswer::Away(error) } else { ReviewAnswer::Unanswered(error) };
+        }
     }
     let body = tokio::time::timeout(LIMIT, axum::body::to_bytes(response.into_body(), MAX_ANSWER)).await;
     let answer = body.ok().and_then(Result::ok).and_then(|body| serde_json::from_slice(&body).ok());
     match answer {
         Some(ReviewBody { status: ReviewStatus { allowed: true } }) => ReviewAnswer::Allowed,
         Some(_) => ReviewAnswer::Denied,
-        None => away("the answer to an access review cannot be read".to_owned()),
+        None => ReviewAnswer::Away(error("the answer to an access review cannot be read".to_owned())),
     }
 }
 

@@ -20,6 +20,7 @@ use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    date_time_ymd,
 };
 use rustls::{
     ClientConfig, RootCertStore,
@@ -58,8 +59,14 @@ struct Identity(CertificateDer<'static>, Vec<u8>);
 
 impl Ca {
     fn new(name: &str) -> Self {
+        Self::until(name, 4096)
+    }
+
+    /// A CA that counts until a year begins.
+    fn until(name: &str, year: i32) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::default();
+        params.not_after = date_time_ymd(year, 1, 1);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name = subject(&[(DnType::CommonName, name)]);
         let pem = params.self_signed(&key).unwrap().pem();
@@ -340,13 +347,36 @@ async fn a_certificate_that_counts_no_more_is_refused_on_open_connections_too() 
 }
 
 #[tokio::test]
+async fn certificates_count_as_long_as_their_ca() {
+    const CENTURY: i64 = 100 * 365 * 24 * 3600;
+    let ca = Ca::until("clients", 2100);
+    let tls = TlsEdge::new(&ca).await;
+    let identity = ca.client(USER, "g");
+    let mut client = tls.connect(Some(&identity)).await;
+    assert_eq!(client.get(SERVICES, &[]).await.unwrap().0, 200);
+    tls.later.store(CENTURY, Ordering::Relaxed);
+    assert_eq!(client.get(SERVICES, &[]).await.unwrap().0, 401);
+    tls.later.store(0, Ordering::Relaxed);
+
+    let old = Ca::until("old", 2020);
+    trust(&tls.served, &old).await;
+    assert!(tls.connect(Some(&old.client(USER, "g"))).await.get(SERVICES, &[]).await.is_err());
+    // One of several CAs counts, another does not.
+    trust(&tls.served, &Ca { pem: old.pem.clone() + &ca.pem, issuer: Ca::new("other").issuer }).await;
+    assert_eq!(tls.get(Some(&identity), SERVICES, &[]).await.0, 200);
+    assert!(tls.connect(Some(&old.client(USER, "g"))).await.get(SERVICES, &[]).await.is_err());
+}
+
+#[tokio::test]
 async fn what_a_certificate_may_read_counts_offline_but_not_without_the_permission_to_ask() {
     let ca = Ca::new("clients");
     let tls = TlsEdge::new(&ca).await;
     let mut client = tls.connect(Some(&ca.client(USER, "g"))).await;
     assert_eq!(client.get(SERVICES, &[]).await.unwrap().0, 200);
     let known: Vec<_> = tls.edge.access.permissions();
-    for (code, services, slices) in [(1, 200, 503), (403, 503, 503), (401, 503, 503), (500, 200, 503), (0, 200, 200)] {
+    for (code, services, slices) in
+        [(1, 200, 503), (403, 503, 503), (401, 503, 503), (429, 503, 503), (500, 200, 503), (0, 200, 200)]
+    {
         tls.reviewer.code.store(code, Ordering::Relaxed);
         // As after a restart: what was allowed counts only while the API server is away.
         tls.edge

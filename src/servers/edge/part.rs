@@ -55,7 +55,11 @@ pub async fn part(
     // Otherwise the time that a connection was of no use would count.
     config.reset_reader_on_write = true;
     let address = config.cluster_url.to_string();
-    let client = kube::Client::try_from(config).with_context(|| format!("the client of {address}"))?;
+    let client_of = |config| kube::Client::try_from(config).with_context(|| format!("the client of {address}"));
+    // A review that is sent again and again would burden an API server that sheds load, and the clients know when to ask again.
+    let mut reviewing = config.clone();
+    reviewing.default_retry = false;
+    let client = client_of(config)?;
 
     let (node, scheme) = (options.node.clone(), options.scheme);
     // Before anything of the state is read.
@@ -67,7 +71,7 @@ pub async fn part(
 
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
     let takes_certificates = options.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
-    let reviewer = takes_certificates.then(|| ApiServer::of_proxy(client.clone()));
+    let reviewer = takes_certificates.then(|| client_of(reviewing).map(ApiServer::of_proxy)).transpose()?;
     let access = Arc::new(AccessReviews::new(api.clone(), reviewer, health));
     if let Some(path) = &options.state_file {
         let saved = Persistence::load(path, lock, &node, clock.clone(), cache.clone(), access.clone());

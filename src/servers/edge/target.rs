@@ -63,6 +63,10 @@ impl CachedRead {
     /// Namespace and name as far as the request names them: what RBAC decides about.
     pub(super) fn object(&self) -> ObjectName {
         match &self.scope {
+            // A Namespace is in itself (`RequestInfoFactory.NewRequestInfo`): a role in it may allow to read it.
+            ReadScope::Object(ObjectName { name, .. }) if self.resource == Resource::Namespace => {
+                ObjectName { namespace: name.clone(), name: name.clone() }
+            }
             ReadScope::Object(name) => name.clone(),
             ReadScope::Selection => {
                 let Selection { namespace, .. } = &self.options.selection;
@@ -208,7 +212,7 @@ mod tests {
                 "shop/web-1",
             ),
             ("/api/v1/namespaces", Resource::Namespace, "list", "/"),
-            ("/api/v1/namespaces/shop", Resource::Namespace, "get", "/shop"),
+            ("/api/v1/namespaces/shop", Resource::Namespace, "get", "shop/shop"),
             ("/api/v1/nodes/edge-1", Resource::Node, "get", "/edge-1"),
             ("/api/v1/nodes?fieldSelector=metadata.name%3Dedge-1&watch=true", Resource::Node, "watch", "/edge-1"),
             ("/api/v1/services?fieldSelector=metadata.name=a", Resource::Service, "list", "/a"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     letters::{letters, letters_below, may_be_mistyped},
-    matching::Candidate,
+    matching::{Candidate, may_be_added},
 };
 use crate::{
     engine::{
@@ -48,7 +48,16 @@ impl<'a> NearbyCandidates<'a> {
 
     /// The candidate that comes closest to `selector`.
     pub(super) fn nearest(&self, selector: &'a Labels) -> Option<NearMiss<'a>> {
-        NearMiss::find(selector, self.close(selector).into_iter().map(|place| self.all[place]))
+        NearMiss::find(selector, self.candidates(selector))
+    }
+
+    /// The candidate that comes closest to `selector`, but cannot have all of its labels.
+    pub(super) fn nearest_that_differs(&self, selector: &'a Labels) -> Option<NearMiss<'a>> {
+        NearMiss::find(selector, self.candidates(selector).filter(|candidate| !candidate.is_selected_by(selector)))
+    }
+
+    fn candidates(&self, selector: &Labels) -> impl Iterator<Item = Candidate<'a>> {
+        self.close(selector).into_iter().map(|place| self.all[place])
     }
 
     /// The places of the candidates that may be meant: all if they are few; otherwise some that have a label, or a value,
@@ -136,8 +145,10 @@ impl<'a> NearMiss<'a> {
     /// other labels, and either they are such a group, or another Service selects them by the other labels.
     pub(super) fn may_come_at_run_time(&self, mut selectors: impl Iterator<Item = &'a Labels>) -> bool {
         let labels = self.candidate.labels();
-        let is_new =
-            |(key, value): &(&Text, &Text)| !labels.contains_key(key) && almost_key(labels, key, value).is_none();
+        // The labels that controllers add do not change.
+        let is_new = |(key, value): &(&Text, &Text)| {
+            !labels.contains_key(key) && !may_be_added(key) && almost_key(labels, key, value).is_none()
+        };
         let is_wider = |other: &Labels| {
             other.len() <= self.same
                 && self.candidate.is_selected_by(other)
@@ -154,10 +165,12 @@ impl<'a> NearMiss<'a> {
         let difference = |(key, value): &(&Text, &Text)| {
             let other = labels.get(key);
             let other_key = almost_key(labels, key, value).map(|k| label_text(k));
+            let is_added = may_be_added(key);
             let (key, value) = (label_text(key), label_text(value));
             match (other, other_key) {
                 (Some(other), _) => format!("{key}={} instead of {value}", label_text(other)),
                 (None, Some(other_key)) => format!("{other_key}={value} instead of {key}={value}"),
+                (None, None) if is_added => format!("no pod with the label {key}={value}"),
                 (None, None) => format!("no label {key}={value}"),
             }
         };

@@ -227,3 +227,42 @@ fn a_job_without_labels_is_not_what_is_meant() {
         assert_eq!(check(&given, true), want, "{given:?}");
     }
 }
+
+/// A controller may give the pods of a custom resource any label, so that it may be behind any Service. That says nothing
+/// about the ports, probes and namespaces of others.
+#[test]
+fn nothing_is_concluded_from_what_a_custom_resource_may_have() {
+    let custom = || {
+        let template = json!({"spec": {"containers": [{"name": "c"}]}});
+        ("Rollout", "hello", json!({"template": template}))
+    };
+    let nearest =
+        "the selector matches no workload and no pod; nearest: Deployment web, which has app=web instead of wbe";
+    for (given, want) in [
+        (vec![by(&web(), json!("http")), custom()], vec![]),
+        (
+            vec![by(&web(), json!("http")), custom(), ("Deployment", "db", spec(json!({"app": "db"}), json!({})))],
+            vec![],
+        ),
+        // A typo all the same.
+        (
+            vec![by(&json!({"app": "wbe"}), json!("http")), custom(), ("Deployment", "web", spec(web(), json!({})))],
+            vec![format!("selector-matches-no-template: {nearest}")],
+        ),
+    ] {
+        assert_eq!(check(&given, true), want, "{given:?}");
+    }
+}
+
+/// Unlike the label of a leader, the one with the name of a pod does not come at run time.
+#[test]
+fn a_mistyped_name_of_a_pod_is_a_warning() {
+    let pod_name = "statefulset.kubernetes.io/pod-name";
+    let governing = ("Service", "elsewhere", json!({"clusterIP": "None", "selector": web()}));
+    let mut set = spec(web(), json!({}));
+    set["serviceName"] = json!("elsewhere");
+    let given = [by(&json!({"app": "web", pod_name: "ts-0"}), json!("http")), governing, ("StatefulSet", "st", set)];
+    let found: Vec<String> = found(&given).iter().map(|f| format!("{} {}", f.severity, f.message)).collect();
+    let nearest = format!("nearest: StatefulSet st, which has no pod with the label {pod_name}=ts-0");
+    assert_eq!(found, [format!("warning the selector matches no workload and no pod; {nearest}")]);
+}

@@ -49,6 +49,8 @@ pub(super) struct Selection<'a> {
     pub(super) pods: Vec<&'a Pod>,
     /// The first workload that has all labels, but does not make the pod of this number.
     pub(super) beyond: Option<(&'a Workload, AskedPod<'a>)>,
+    /// Whether it selects nothing for certain, and a custom resource of the namespace may have pods with all labels.
+    pub(super) is_possible: bool,
 }
 
 impl<'a> Selection<'a> {
@@ -81,23 +83,16 @@ impl<'a> Selection<'a> {
             places.retain(|place| !index.at(*place).is_hook());
         }
         let pods: Vec<&Pod> = places.iter().filter_map(|place| index.at(*place).pod()).collect();
-        // A custom resource may add any label to its pods. It is not taken to add these where other pods have them for certain.
-        let is_known = |place: &usize| index.at(*place).is_known_to_be_selected_by(selector);
+        // A custom resource may add any label to its pods: nothing is concluded from what it may select.
         places.retain(|place| index.at(*place).pod().is_none());
-        if !pods.is_empty() || places.iter().any(is_known) {
-            places.retain(is_known);
-        }
+        let of_all = places.len();
+        places.retain(|place| index.at(*place).is_known_to_be_selected_by(selector));
+        let is_possible = pods.is_empty() && places.is_empty() && of_all > 0;
         let places: Vec<usize> = places.into_iter().map(|place| place - manifests.places.start).collect();
         let workloads: Vec<WorkloadOutcome<'a>> = places.iter().map(|place| manifests.workloads[*place]).collect();
         let of_workloads: usize = workloads.iter().map(|(workload, _)| workload.template.ports.len()).sum();
         comparisons.take(of_workloads + pods.iter().map(|pod| pod.ports.len()).sum::<usize>())?;
-        Ok(Self { workloads, places, pods, beyond })
-    }
-
-    /// The first workload that it selects as far as the manifests show: a custom resource may add labels, and need not.
-    pub(super) fn known_workload(&self, selector: &Labels) -> Option<&'a Workload> {
-        let is_known = |workload: &&Workload| Candidate::Workload(workload).is_known_to_be_selected_by(selector);
-        self.workloads.iter().map(|(workload, _)| *workload).find(is_known)
+        Ok(Self { workloads, places, pods, beyond, is_possible })
     }
 
     /// The names of the workloads that make pods, if they are several.

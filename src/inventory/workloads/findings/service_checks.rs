@@ -134,7 +134,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     ) -> Result<Option<SelectorFault>, NotCompared> {
         let selection = Selection::find(selector, self.manifests, self.namespaces.index, comparisons)?;
         if !selection.workloads.is_empty() {
-            self.selected.extend(selection.known_workload(selector).map(|workload| (selector, workload)));
+            self.selected.extend(selection.workloads.first().map(|(workload, _)| (selector, *workload)));
             self.check_selected(selector, &selection, services);
             return Ok(None);
         }
@@ -151,6 +151,9 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         }
         let places = self.manifests.places.clone();
         let nearby = self.nearby.get_or_insert_with(|| NearbyCandidates::new(self.namespaces.index.written(places)));
+        if selection.is_possible {
+            return Ok(self.namespaces.typo(self.namespace, selector, nearby));
+        }
         self.namespaces.unmatched(self.namespace, selector, nearby, comparisons)
     }
 

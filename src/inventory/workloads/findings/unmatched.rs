@@ -50,6 +50,18 @@ impl<'a> Namespaces<'_, 'a> {
         Ok(nearest.map(|nearest| of_nearest(namespace, manifests, &nearest)))
     }
 
+    /// The fault of a selector that only a custom resource may match, if it looks like a typo.
+    pub(super) fn typo(
+        &self,
+        namespace: &Text,
+        selector: &'a Labels,
+        nearby: &NearbyCandidates<'a>,
+    ) -> Option<SelectorFault> {
+        let manifests = self.all.get(namespace)?;
+        let nearest = nearby.nearest_that_differs(selector).filter(NearMiss::is_typo)?;
+        manifests.unread.selected_by(selector).is_none().then(|| of_nearest(namespace, manifests, &nearest))
+    }
+
     /// The fault of a selector that matches a workload of another namespace.
     fn of_other(
         &self,
@@ -62,7 +74,7 @@ impl<'a> Namespaces<'_, 'a> {
         places.extend(self.index.places(selector, here.end..self.index.len()));
         comparisons.take(places.len())?;
         let mut candidates = places.into_iter().map(|place| self.index.at(place));
-        let is_meant = |c: &Candidate<'_>| !c.is_recorded() && !c.is_hook() && c.is_selected_by(selector);
+        let is_meant = |c: &Candidate<'_>| !c.is_recorded() && !c.is_hook() && c.is_known_to_be_selected_by(selector);
         let Some(candidate) = candidates.find(is_meant) else { return Ok(None) };
         let namespace = candidate.namespace();
         let message = format!(

@@ -55,6 +55,11 @@ pub(super) fn of_all(texts: &[String]) -> Option<Vec<CodePage>> {
     (!pages.is_empty() && pages.iter().all(|p| !p.is_empty())).then(|| pages.concat())
 }
 
+/// Whether a text is a code.
+pub(super) fn is_code(text: &str) -> bool {
+    !of(text).is_empty()
+}
+
 /// Most codes that are suggested.
 const MAX_SUGGESTED: usize = 3;
 

@@ -101,7 +101,7 @@ impl ExplainArgs {
             out.flush()?;
             return Ok(Outcome::Success);
         }
-        if let Some(text) = codes.first().filter(|_| !plugin) {
+        if let Some(text) = codes.iter().find(|text| !code_page::is_code(text)).filter(|_| !plugin) {
             let meant = did_you_mean(&code_page::suggestions(text));
             bail!("no such Service, file or code: {text}; {NOTHING_TO_READ}{meant}");
         }

@@ -200,6 +200,7 @@ fn a_misspelt_name_may_be_a_code_or_a_service() {
     let codes = "endpoint-port-missing, named-port-missing or probe-port-missing?\n";
     for (args, want) in [
         (&["port-mising"][..], format!("; did you mean {codes}")),
+        (&["not-ready", "port-mising"], format!("; did you mean {codes}")),
         (&[SHOP, "port-mising"], format!("Service port-mising not found; did you mean the code {codes}")),
         (&[SHOP, "wbe"], "error: Service wbe not found; did you mean shop/web?\n".to_owned()),
         (&[SHOP, "zzz"], "error: Service zzz not found\n".to_owned()),

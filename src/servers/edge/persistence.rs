@@ -116,16 +116,14 @@ fn update_permissions(
     saved: &mut BTreeMap<AccessQuestion, u64>,
     current: BTreeMap<AccessQuestion, u64>,
 ) -> Vec<StateRecord> {
-    if saved.keys().any(|question| !current.contains_key(question)) {
-        *saved = current;
-        return access_records(saved).collect();
-    }
+    let gone: Vec<_> = saved.extract_if(.., |question, _| !current.contains_key(question)).collect();
     let is_new = |(question, at): &(AccessQuestion, u64)| {
         saved.get(question).is_none_or(|saved| *at >= saved.saturating_add(RENEWED))
     };
     let new: Vec<_> = current.into_iter().filter(is_new).collect();
     saved.extend(new.iter().cloned());
-    new.into_iter().map(|(question, at)| StateRecord::Access(question, at)).collect()
+    let gone = gone.into_iter().map(|(question, at)| StateRecord::AccessEnded(question, at));
+    gone.chain(new.into_iter().map(|(question, at)| StateRecord::Access(question, at))).collect()
 }
 
 /// Records of these permissions, and of no others.
@@ -157,14 +155,15 @@ mod tests {
             (&[("get", 11), ("list", 12)], &["access list 12"], &[("get", 10), ("list", 12)]),
             (&[("get", 11), ("list", 12)], &[], &[("get", 10), ("list", 12)]),
             (&[("get", 10 + RENEWED), ("list", 12)], &["access get 3610"], &[("get", 3610), ("list", 12)]),
-            // One is gone: those that are left are saved again.
-            (&[("list", 13)], &["no-access", "access list 13"], &[("list", 13)]),
-            (&[], &["no-access"], &[]),
+            // Those that are left are not saved again: a client could fill the disk by making one go after the other.
+            (&[("list", 13)], &["ended get"], &[("list", 12)]),
+            (&[("watch", 14)], &["ended list", "access watch 14"], &[("watch", 14)]),
+            (&[], &["ended watch"], &[]),
         ] {
             let records = update_permissions(&mut saved, permissions(current));
             let lines = records.iter().map(|record| match record {
                 StateRecord::Access(question, at) => format!("access {} {at}", question.verb),
-                StateRecord::NoAccess => "no-access".to_owned(),
+                StateRecord::AccessEnded(question, _) => format!("ended {}", question.verb),
                 other => panic!("{other:?}"),
             });
             assert_eq!(lines.collect::<Vec<_>>(), want);

@@ -37,6 +37,9 @@ impl SavedState {
             StateRecord::Access(question, at) => {
                 self.permissions.insert(question, at);
             }
+            StateRecord::AccessEnded(question, _) => {
+                self.permissions.remove(&question);
+            }
             StateRecord::Head { .. } | StateRecord::End => {}
         }
     }
@@ -91,6 +94,8 @@ mod tests {
             StateRecord::Access(question("get"), 1),
             StateRecord::NoAccess,
             StateRecord::Access(question("list"), 2),
+            StateRecord::Access(question("watch"), 2),
+            StateRecord::AccessEnded(question("watch"), 2),
             StateRecord::Delete(Resource::Service, ObjectName::new("n", "a")),
             StateRecord::Delete(Resource::Service, ObjectName::new("n", "none")),
         ] {

@@ -24,6 +24,7 @@ const VERBS: [&str; 3] = ["get", "list", "watch"];
 /// CHECKSUM listed RESOURCE
 /// CHECKSUM no-access
 /// CHECKSUM access DIGEST VERB RESOURCE SECONDS NAMESPACE/NAME
+/// CHECKSUM no-access DIGEST VERB RESOURCE SECONDS NAMESPACE/NAME
 /// CHECKSUM end
 /// ```
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub(super) enum StateRecord {
     NoAccess,
     /// A permission, and when the API server gave it, in seconds since 1970.
     Access(AccessQuestion, u64),
+    /// The permission of these seconds does not count any more.
+    AccessEnded(AccessQuestion, u64),
     /// The last record of a file that is whole.
     End,
 }
@@ -66,9 +69,8 @@ impl StateRecord {
             }
             Self::Listed(resource) => write!(out, "listed {}", resource.plural()),
             Self::NoAccess => write!(out, "no-access"),
-            Self::Access(AccessQuestion { caller, verb, resource, object: ObjectName { namespace, name } }, at) => {
-                write!(out, "access {} {verb} {} {at} {namespace}/{name}", caller.to_hex(), resource.plural())
-            }
+            Self::Access(question, at) => write_access("access", question, *at, out),
+            Self::AccessEnded(question, at) => write_access("no-access", question, *at, out),
             Self::End => write!(out, "end"),
         };
         let sum = checksum(&out[begin..]);
@@ -89,8 +91,9 @@ impl StateRecord {
             "put" => Ok(read_object(rest, node).map(Self::Put)),
             "delete" => Ok(read_name(rest).map(|(resource, name)| Self::Delete(resource, name))),
             "listed" => Ok(resource(rest).map(Self::Listed)),
-            "no-access" => Ok(Some(Self::NoAccess)),
-            "access" => Ok(read_access(rest)),
+            "no-access" if rest.is_empty() => Ok(Some(Self::NoAccess)),
+            "no-access" => Ok(read_access(rest).map(|(question, at)| Self::AccessEnded(question, at))),
+            "access" => Ok(read_access(rest).map(|(question, at)| Self::Access(question, at))),
             "end" => Ok(Some(Self::End)),
             HEAD => read_head(rest).map(Some),
             _ => Err(DamagedRecord::Format),
@@ -119,7 +122,12 @@ fn read_name(text: &str) -> Option<(Resource, ObjectName)> {
     Some((resource(plural)?, ObjectName::new(namespace, name)))
 }
 
-fn read_access(text: &str) -> Option<StateRecord> {
+fn write_access(what: &str, question: &AccessQuestion, at: u64, out: &mut String) -> std::fmt::Result {
+    let AccessQuestion { caller, verb, resource, object: ObjectName { namespace, name } } = question;
+    write!(out, "{what} {} {verb} {} {at} {namespace}/{name}", caller.to_hex(), resource.plural())
+}
+
+fn read_access(text: &str) -> Option<(AccessQuestion, u64)> {
     let mut parts = text.splitn(5, ' ');
     let caller = CallerDigest::from_hex(parts.next()?)?;
     let verb = parts.next()?;
@@ -127,7 +135,7 @@ fn read_access(text: &str) -> Option<StateRecord> {
     let resource = resource(parts.next()?)?;
     let at = parts.next()?.parse().ok()?;
     let (namespace, name) = parts.next()?.split_once('/')?;
-    Some(StateRecord::Access(AccessQuestion { caller, verb, resource, object: ObjectName::new(namespace, name) }, at))
+    Some((AccessQuestion { caller, verb, resource, object: ObjectName::new(namespace, name) }, at))
 }
 
 #[cfg(test)]
@@ -165,7 +173,8 @@ mod tests {
             StateRecord::Delete(Resource::Node, ObjectName::new("", "other")),
             StateRecord::Listed(Resource::Namespace),
             StateRecord::NoAccess,
-            StateRecord::Access(question, 1_800_000_000),
+            StateRecord::Access(question.clone(), 1_800_000_000),
+            StateRecord::AccessEnded(question, 1_800_000_000),
             StateRecord::End,
         ] {
             let written = line(&record);

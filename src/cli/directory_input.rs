@@ -122,7 +122,7 @@ fn refuse_several_clusters(files: &[InputFile<'_>]) -> anyhow::Result<()> {
             if known != scope {
                 bail!(
                     "{key} is in {other} and in {place}: the directories are versions for different clusters; name one of \
-                     them, such as {}",
+                     them, such as {}, and the base that they share, if they have one",
                     directory(file.name)
                 );
             }

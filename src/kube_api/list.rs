@@ -34,7 +34,7 @@ struct PageMeta {
 pub struct ReadCluster {
     /// The release, if there is a profile of it.
     pub release: Option<Minor>,
-    /// Why there are no pools of nodes, if they were wanted.
+    /// Why pools of nodes are missing, if they were wanted.
     pub no_node_pools: Option<String>,
 }
 

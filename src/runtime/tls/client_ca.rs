@@ -80,16 +80,17 @@ impl ClientCertVerifier for DatedVerifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        let verified = self.of_all.verify_client_cert(own, intermediates, now)?;
         let second = i64::try_from(now.as_secs()).ok().and_then(|second| Timestamp::from_second(second).ok());
         let is_valid = |ca: &&DatedCa| second.is_some_and(|now| ca.info.valid(now).is_ok());
         // Another CA with the same key may still be valid.
         let by_valid = self.cas.iter().filter(is_valid);
-        let mut accepts = by_valid.map(|ca| ca.verifier.verify_client_cert(own, intermediates, now));
-        if accepts.any(|accepted| accepted.is_ok()) {
-            return Ok(verified);
-        }
-        Err(Error::InvalidCertificate(CertificateError::Expired))
+        let mut accepted = by_valid.filter_map(|ca| ca.verifier.verify_client_cert(own, intermediates, now).ok());
+        // Only a refusal needs all of them: it says whether the CA or the certificate is at fault.
+        let refusal = || {
+            let of_all = self.of_all.verify_client_cert(own, intermediates, now);
+            of_all.err().unwrap_or(Error::InvalidCertificate(CertificateError::Expired))
+        };
+        accepted.next().ok_or_else(refusal)
     }
 
     fn verify_tls12_signature(

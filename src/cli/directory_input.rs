@@ -12,7 +12,7 @@ use super::{
     input_texts::InputFile,
     manifest_texts::{ManifestTexts, Manifests, SkippedFile},
     messages,
-    overlay_objects::OverlayObjects,
+    overlay_objects::{self, OverlayObjects},
     refused_objects::{self, Refusals},
 };
 use crate::{
@@ -86,7 +86,14 @@ pub(super) fn add_manifests(
     let mut of_overlays = OverlayObjects::new(&manifests.overlays, inventory);
     for InputFile { name, documents } in &manifests.files {
         let source = Source { defaults, ..Source::file(name) };
-        decode::objects(documents, &source, inventory, |_, _| {})?;
+        if manifests.overlays.has_patches() {
+            for document in documents {
+                let customized = manifests.overlays.patch(name, &document.raw);
+                overlay_objects::read(document, customized, &source, inventory)?;
+            }
+        } else {
+            decode::objects(documents, &source, inventory, |_, _| {})?;
+        }
         of_overlays.add(name, inventory);
         if documents.iter().any(Document::is_changed) {
             refusals.insert(PathBuf::from(name), refused_objects::of_documents(documents));

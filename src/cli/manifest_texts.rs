@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::ensure;
+use serde_json::Value;
 
 use super::{
     input_paths::{ExpandedPaths, is_stdin, open},
@@ -141,7 +142,7 @@ impl ManifestTexts {
     /// The manifests among the documents of the files.
     pub(super) fn manifests(&self) -> Manifests<'_> {
         let mut manifests = Manifests { skipped: self.skipped.clone(), ..Manifests::default() };
-        let mut kustomizations = Kustomizations::default();
+        let mut kustomizations = Kustomizations::new(read_patch);
         for text in &self.texts {
             let source = Source { format: text.format, ..Source::file(&text.name) };
             let (documents, error) = decode::readable_documents(&text.json, &source);
@@ -158,6 +159,9 @@ impl ManifestTexts {
             }
             let documents = documents.into_iter().map(Document::with_single_keys).collect();
             manifests.files.push(InputFile { name: &text.name, documents });
+        }
+        for InputFile { name, documents } in &manifests.files {
+            documents.iter().for_each(|document| kustomizations.add_patch(name, &document.raw));
         }
         manifests.overlays = Overlays::of(&kustomizations);
         let labels = KustomizedLabels::of(&kustomizations);
@@ -195,6 +199,13 @@ impl Manifests<'_> {
 
 fn skip(file: &str, document: &Document<'_>, kustomizations: &Kustomizations) -> Option<Skip> {
     if kustomizations.is_patch(file) { Some(Skip::Patch) } else { Skip::of_document(file, &document.raw) }
+}
+
+/// The documents of a patch within a kustomization.
+fn read_patch(text: &str) -> Option<Vec<Value>> {
+    let source = Source::file("");
+    let json = decode::text(text.as_bytes(), &source).ok()?;
+    serde_json::Deserializer::from_str(&json).into_iter().collect::<Result<_, _>>().ok()
 }
 
 fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {

@@ -1,16 +1,37 @@
 //! The objects of several overlays of one base, which are read as those of one cluster.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, slice};
 
 use crate::{
+    decode::{self, DecodeError, Document, Source},
     engine::{
         phrase::counted,
         reason::{Finding, Reason},
     },
     inventory::Inventory,
-    lint::Overlays,
+    lint::{CustomizedObject, Overlays},
     model::{ObjectKey, Text},
 };
+
+/// Reads an object as an overlay has it.
+pub(super) fn read(
+    document: &Document<'_>,
+    customized: CustomizedObject,
+    source: &Source<'_>,
+    inventory: &mut Inventory,
+) -> Result<(), DecodeError> {
+    match customized {
+        CustomizedObject::Same => decode::objects(slice::from_ref(document), source, inventory, |_, _| {}),
+        CustomizedObject::Changed(raw) => {
+            decode::objects(&[document.clone().without_lines(raw)], source, inventory, |_, _| {})
+        }
+        CustomizedObject::Removed => Ok(()),
+        CustomizedObject::Unknown => {
+            decode::record_unknown(&document.raw, source, inventory);
+            Ok(())
+        }
+    }
+}
 
 /// How many overlays are named.
 const NAMED: usize = 3;
@@ -42,7 +63,8 @@ impl<'o> OverlayObjects<'o> {
     /// Marks the autoscalers that only some overlays of their workloads have. Says what is assumed, if there are several
     /// overlays with objects of their own.
     pub(super) fn apply(&self, inventory: &mut Inventory) -> Option<Finding> {
-        let beside = self.beside?;
+        let patched = self.overlays.patched();
+        let beside = self.beside.or(patched)?;
         let mut workloads: BTreeMap<(Text, Text, Text), Vec<usize>> = BTreeMap::new();
         for (place, workload) in inventory.workloads.iter().enumerate().skip(self.start.0) {
             let key = (workload.namespace.clone(), workload.kind.clone(), workload.name.clone());
@@ -64,7 +86,7 @@ impl<'o> OverlayObjects<'o> {
                 marked.push(autoscaler.name.to_string());
             }
         }
-        Some(Finding::new(Reason::Assumed, ObjectKey::default(), text(beside, &marked)))
+        Some(Finding::new(Reason::Assumed, ObjectKey::default(), text(beside, patched.is_some(), &marked)))
     }
 
     /// The file of the object at a place, by the number of objects at the end of each file.
@@ -75,12 +97,13 @@ impl<'o> OverlayObjects<'o> {
 }
 
 /// What is assumed of overlays, and the autoscalers that are in some of them only.
-fn text(overlays: &[PathBuf], autoscalers: &[String]) -> String {
+fn text(overlays: &[PathBuf], have_patches: bool, autoscalers: &[String]) -> String {
     let named: Vec<String> = overlays.iter().take(NAMED).map(|folder| folder.display().to_string()).collect();
     let more = if overlays.len() > NAMED { ", …" } else { "" };
     let count = counted(overlays.len(), "overlay");
+    let without = if have_patches { ", and no patch of theirs" } else { "" };
     let text = format!(
-        "{count} share a base ({}{more}); assumed: the objects of all of them in one cluster",
+        "{count} share a base ({}{more}); assumed: the objects of all of them in one cluster{without}",
         named.join(", ")
     );
     match autoscalers {

@@ -63,6 +63,13 @@ impl<'a> Document<'a> {
         Self { raw: Cow::Owned(raw), is_changed: self.has_lines, original, ..self }
     }
 
+    /// The same object with another text, which does not have the lines of the input.
+    #[must_use]
+    pub fn without_lines(self, raw: Box<RawValue>) -> Self {
+        let original = self.original.or(Some(self.raw));
+        Self { raw: Cow::Owned(raw), has_lines: false, is_changed: false, original, ..self }
+    }
+
     /// The text before it was replaced; see [`with_text`](Self::with_text).
     pub fn original(&self) -> &RawValue {
         self.original.as_ref().unwrap_or(&self.raw)

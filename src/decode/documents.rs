@@ -16,7 +16,7 @@ use super::{
     error::{DecodeError, DecodeReason},
     hidden_objects, input,
     kind::TypeMeta,
-    object::{DecodeContext, ObjectPlace},
+    object::{self, DecodeContext, ObjectPlace},
     position::Position,
     repeated_keys,
     source::{InputFormat, Source},
@@ -71,6 +71,11 @@ pub fn objects(
         into.merge(std::mem::replace(&mut one, into.sibling()));
     }
     Ok(())
+}
+
+/// Records that there is an object of which only the name and the labels of its pods are known.
+pub fn record_unknown(object: &RawValue, source: &Source<'_>, into: &mut Inventory) {
+    object::record_unreadable(&TypeMeta::of(object.get(), true), object.get(), &source.defaults, into);
 }
 
 /// All objects of a JSON text with one or several values. Lists are flattened. The format of the source is the one in which

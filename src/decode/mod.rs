@@ -43,7 +43,7 @@ mod yaml;
 use std::io::Read;
 
 pub use document::Document;
-pub use documents::{documents, objects, policies, readable_documents};
+pub use documents::{documents, objects, policies, readable_documents, record_unknown};
 pub use error::{DecodeError, DecodeReason};
 pub use memory_account::MemoryAccount;
 pub use source::{InputFormat, Source};

@@ -16,11 +16,25 @@ pub struct AssumedPodCounts {
     pub workloads: usize,
     /// Nodes, where the input has none.
     pub nodes: usize,
+    /// Pods and workloads of Helm's hooks, which have no pods most of the time.
+    pub hooks: usize,
 }
 
 impl AssumedPodCounts {
     /// What is assumed, in a sentence with the object that it is about; `None` if nothing is.
     pub(super) fn sentence(&self) -> Option<(ObjectKey, String)> {
+        let hooks = match self.hooks {
+            0 => None,
+            1 => Some("1 Helm hook has no pods, except while Helm runs it".to_owned()),
+            n => Some(format!("{n} Helm hooks have no pods, except while Helm runs them")),
+        };
+        let sentences: Vec<String> = self.of_pods().into_iter().chain(hooks).collect();
+        let key = ObjectKey { kind: "Pod".into(), ..ObjectKey::default() };
+        (!sentences.is_empty()).then(|| (key, sentences.join("; ")))
+    }
+
+    /// What is assumed of pods that run.
+    fn of_pods(&self) -> Option<String> {
         if self.pods == 0 {
             return None;
         }
@@ -49,7 +63,6 @@ impl AssumedPodCounts {
             n if n == self.pods => "not ready".to_owned(),
             n => format!("ready, except {n}, at addresses for documentation"),
         };
-        let key = ObjectKey { kind: "Pod".into(), ..ObjectKey::default() };
-        Some((key, format!("{what}; assumed: {ready}{nodes}{names}")))
+        Some(format!("{what}; assumed: {ready}{nodes}{names}"))
     }
 }

@@ -38,9 +38,13 @@ impl Inventory {
         }
         let mut nodes = assumed.nodes;
         let mut written = Vec::new();
+        let mut hooks = assumed.workloads.iter().filter(|(_, outcome)| outcome.is_hook()).count();
         if has_written {
             // Like pods of workloads, they stand for pods that the input does not have.
             (written, self.pods) = std::mem::take(&mut self.pods).into_iter().partition(|pod| defaults.is_written(pod));
+            let written_and_hooks = written.len();
+            written.retain(|pod| !pod.is_hook);
+            hooks += written_and_hooks - written.len();
             let known = if self.nodes.is_empty() { &nodes } else { &self.nodes };
             let more = workloads::run_written(&mut written, assumed.pods.len(), known, zones, defaults.families());
             nodes.extend(more);
@@ -53,6 +57,7 @@ impl Inventory {
             not_ready,
             workloads: assumed.workloads.iter().filter(|(_, outcome)| outcome.is_assumed()).count(),
             nodes: nodes.len(),
+            hooks,
         };
         let is_unassumed =
             |(place, outcome): &(usize, WorkloadPods)| matches!(outcome, WorkloadPods::TooMany(_)).then_some(*place);
@@ -95,7 +100,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{inventory::AnyObject, model::Resource};
+    use crate::{
+        inventory::AnyObject,
+        model::{Pod, Resource},
+    };
+
+    /// Helm runs hooks apart from the release: a test only if somebody asks for it.
+    #[test]
+    fn hooks_have_no_pods() {
+        let metadata = |name: &str| json!({ "metadata": { "name": name, "labels": { "app": "web" } } });
+        let pod = |is_hook| Pod { is_hook, ..serde_json::from_value(metadata("p")).unwrap() };
+        let job = |is_hook| workloads::Workload {
+            is_hook,
+            ..workloads::Workload::read(Resource::Job, metadata("j")).unwrap()
+        };
+        for (is_hook, want) in [(false, (2, 0)), (true, (0, 2))] {
+            let mut inventory = Inventory::default();
+            inventory.add(AnyObject::Pod(pod(is_hook)));
+            inventory.add(AnyObject::Workload(Box::new(job(is_hook))));
+            inventory.assume_pods(&Defaults::default(), &[], workloads::MAX_PODS);
+            assert_eq!((inventory.pods.len(), inventory.assumed_pods.hooks), want);
+        }
+    }
 
     #[test]
     fn assumed_pods_are_ready_unless_their_template_keeps_them_from_it() {

@@ -9,11 +9,7 @@ mod baseline;
 mod file_fault;
 mod finding_key;
 mod json_comments;
-mod kustomization;
-mod kustomized_labels;
-mod label_text;
-mod overlay_combinations;
-mod overlays;
+mod kustomize;
 mod scopes;
 mod skip;
 mod template_text;
@@ -24,9 +20,9 @@ pub use baseline::{Baseline, BaselineEntry};
 pub use file_fault::LintFileFault;
 pub use finding_key::FindingKey;
 pub use json_comments::without_comments;
-pub use kustomization::{Kustomizations, is_kustomization};
-pub use kustomized_labels::KustomizedLabels;
-pub use overlays::{OverlayPlace, Overlays};
+pub use kustomize::{
+    CustomizedObject, Kustomizations, KustomizedLabels, OverlayPlace, Overlays, TextReader, is_kustomization,
+};
 pub use scopes::scopes;
 pub use skip::{Skip, is_template, without_placeholders};
 pub use template_text::has_template_action;

@@ -41,7 +41,7 @@ impl Skip {
         let Ok(members) = JsonMembers::read(object) else { return Some(Self::NotManifest) };
         let (api_version, kind) = (members.text("apiVersion"), members.text("kind"));
         let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-        if super::kustomization::is_kustomization(name) || api_version.starts_with("kustomize.config.k8s.io/") {
+        if super::kustomize::is_kustomization(name) || api_version.starts_with("kustomize.config.k8s.io/") {
             return Some(Self::Kustomization);
         }
         let is_own = ["Test", "LintWaivers", "LintBaseline"].contains(&&*kind);

@@ -21,6 +21,7 @@ mod edge;
 mod end_to_end;
 mod faults;
 mod fields;
+mod kustomize;
 mod load;
 mod matrix;
 mod network;

@@ -11,6 +11,7 @@ mod lint;
 mod lint_faults;
 mod lint_input;
 mod lint_kustomize;
+mod lint_patches;
 mod lint_together;
 mod lint_unread;
 mod lint_yaml;

@@ -9,10 +9,11 @@ use super::{
     stale_findings,
 };
 use crate::{
+    cli::overlay_objects,
     decode::{self, Document},
     engine::reason::{Finding, Reason},
     inventory::{Inventory, workloads::UnreadObjects},
-    lint::{OverlayPlace, Overlays, scopes},
+    lint::{CustomizedObject, OverlayPlace, Overlays, scopes},
     model::{ObjectKey, json::raw::is_name_generated},
 };
 
@@ -33,7 +34,7 @@ pub(super) fn add(
         groups[place] = NO_GROUP;
     }
     let comparison = Comparison { sources, unread: &inventory.unread.of_text() };
-    let found = if overlays.variants() > 1 {
+    let found = if overlays.variants() > 1 || overlays.has_patches() {
         comparison.of_overlays(items, &groups, overlays)?
     } else {
         note_clusters(items, 0, groups.iter().copied().enumerate());
@@ -133,25 +134,33 @@ impl Comparison<'_> {
         Ok(of_variants.into_iter().map(FindingsOfVariants::finish).collect())
     }
 
-    /// What the objects are decoded to: in each overlay that adds labels to them, and in all others.
+    /// What the objects are decoded to: in each overlay that changes them, and in all others.
     fn decoded(&self, items: &[ReviewedObject<'_>], overlays: &Overlays) -> anyhow::Result<DecodedObjects> {
-        let read = |item: &ReviewedObject<'_>, document: Document<'_>| -> anyhow::Result<Inventory> {
-            let mut inventory = Inventory::default();
-            decode::objects(&[document], &self.sources.source(item.file), &mut inventory, |_, _| {})?;
-            Ok(inventory)
-        };
         let mut all = DecodedObjects::new();
         for (place, item) in items.iter().enumerate() {
             let of_file = overlays.of_file(item.file);
             let plain = if of_file.is_empty() { item.document.clone() } else { item.document.to_original() };
             for overlay in of_file {
-                if let Some(labelled) = overlays.add_labels(overlay, item.file, &plain.raw) {
-                    all.insert((place, Some(overlay)), read(item, plain.clone().with_text(labelled))?);
+                let customized = overlays.customize(overlay, item.file, &plain.raw);
+                if !matches!(customized, CustomizedObject::Same) {
+                    all.insert((place, Some(overlay)), self.read(item, &plain, customized)?);
                 }
             }
-            all.insert((place, None), read(item, plain)?);
+            all.insert((place, None), self.read(item, &plain, overlays.patch(item.file, &plain.raw))?);
         }
         Ok(all)
+    }
+
+    /// What an object is decoded to after the changes of an overlay.
+    fn read(
+        &self,
+        item: &ReviewedObject<'_>,
+        plain: &Document<'_>,
+        customized: CustomizedObject,
+    ) -> anyhow::Result<Inventory> {
+        let mut inventory = Inventory::default();
+        overlay_objects::read(plain, customized, &self.sources.source(item.file), &mut inventory)?;
+        Ok(inventory)
     }
 
     /// Adds what of stored objects does not hold any more.

@@ -79,6 +79,11 @@ impl WorkloadPods {
     pub fn is_assumed(&self) -> bool {
         matches!(self, Self::Assumed(count) | Self::Waiting(count) | Self::Gated(count) if *count > 0)
     }
+
+    /// Whether Helm runs the workload as a hook.
+    pub fn is_hook(&self) -> bool {
+        *self == Self::None(NoPods::Hook)
+    }
 }
 
 /// The pods that controllers would make of the workloads of an input. Pods of the input replace those of their workload.

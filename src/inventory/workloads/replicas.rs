@@ -30,6 +30,8 @@ pub enum NoPods {
     Suspended,
     /// A CronJob is not due.
     NotDue,
+    /// Helm runs it as a hook, before or after the release, or as a test.
+    Hook,
     /// Another controller makes the pods.
     ManagedBy(Text),
     /// The selector does not select the labels of the template: an API server refuses the workload.
@@ -51,7 +53,7 @@ impl NoPods {
     /// Whether an API server refuses the workload or its pods, so that the workload cannot work.
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::Zero | Self::Paused | Self::Suspended | Self::NotDue | Self::ManagedBy(_) => false,
+            Self::Zero | Self::Paused | Self::Suspended | Self::NotDue | Self::Hook | Self::ManagedBy(_) => false,
             Self::SelectorDiffers | Self::NameTooLong | Self::NameHasDot | Self::HostPortTwice(_) => true,
         }
     }
@@ -64,6 +66,7 @@ impl fmt::Display for NoPods {
             Self::Paused => f.write_str("it is paused"),
             Self::Suspended => f.write_str("it is suspended"),
             Self::NotDue => f.write_str("a CronJob has pods only while it runs"),
+            Self::Hook => f.write_str("a hook of Helm has pods only while it runs"),
             Self::ManagedBy(controller) => write!(f, "the controller {controller} makes them"),
             Self::SelectorDiffers => f.write_str("its selector does not select the labels of its template"),
             Self::NameTooLong => write!(
@@ -87,6 +90,9 @@ impl Workload {
             let replicas = replicas.unwrap_or(1);
             positive(autoscaler.map_or(replicas, |a| a.without_metrics(replicas)))
         };
+        if self.is_hook && !due {
+            return PodNumber::None(NoPods::Hook);
+        }
         match &self.controller {
             // Nothing is known of the pods that a Deployment made before it was paused: it keeps them.
             WorkloadController::Deployment { paused: true, .. } if self.uid.is_empty() => {

@@ -18,6 +18,8 @@ pub struct Workload {
     pub name: Text,
     /// `metadata.uid`; empty if the workload was never in a cluster.
     pub uid: Text,
+    /// `metadata.labels`, which its pods do not get.
+    pub labels: Labels,
     /// The owner that is its controller, such as the Deployment of a ReplicaSet.
     pub owner: Option<OwnerReference>,
     /// How its controller makes pods.
@@ -212,6 +214,8 @@ struct RawMeta {
     #[serde(deserialize_with = "nullable")]
     uid: Text,
     #[serde(deserialize_with = "nullable")]
+    labels: Labels,
+    #[serde(deserialize_with = "nullable")]
     owner_references: Vec<OwnerReference>,
 }
 
@@ -224,9 +228,21 @@ impl RawMeta {
         selector: Option<LabelSelector>,
         template: PodTemplate,
     ) -> Workload {
-        let Self { namespace, name, uid, owner_references } = self;
+        let Self { namespace, name, uid, labels, owner_references } = self;
         let owner = owner_references.into_iter().find(|o| o.controller == Some(true));
-        Workload { api_version, kind, namespace, name, uid, owner, controller, selector, template, is_hook: false }
+        Workload {
+            api_version,
+            kind,
+            namespace,
+            name,
+            uid,
+            labels,
+            owner,
+            controller,
+            selector,
+            template,
+            is_hook: false,
+        }
     }
 }
 

@@ -174,7 +174,7 @@ fn inputs_get_the_labels_of_kustomizations() {
             "a patch",
             "commonLabels: {app: web}\npatches: [{path: patch.yaml}]",
             "spec: {replicas: 9}",
-            test("prod", serves),
+            test("prod", "serves: {service: web, pods: 9}"),
             0,
         ),
     ] {

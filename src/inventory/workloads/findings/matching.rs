@@ -101,6 +101,11 @@ impl<'a> Candidate<'a> {
         }
     }
 
+    /// Whether a workload has the label itself, from which its pods do not get it.
+    pub(super) fn has_itself(self, key: &str, value: &Text) -> bool {
+        matches!(self, Self::Workload(workload) if workload.labels.get(key) == Some(value))
+    }
+
     /// The pod, if it is one.
     pub(super) fn pod(self) -> Option<&'a Pod> {
         match self {

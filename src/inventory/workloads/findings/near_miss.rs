@@ -145,9 +145,12 @@ impl<'a> NearMiss<'a> {
     /// other labels, and either they are such a group, or another Service selects them by the other labels.
     pub(super) fn may_come_at_run_time(&self, mut selectors: impl Iterator<Item = &'a Labels>) -> bool {
         let labels = self.candidate.labels();
-        // The labels that controllers add do not change.
+        // The labels that controllers add do not change, and those of a workload are meant for its pods as well.
         let is_new = |(key, value): &(&Text, &Text)| {
-            !labels.contains_key(key) && !may_be_added(key) && almost_key(labels, key, value).is_none()
+            !labels.contains_key(key)
+                && !may_be_added(key)
+                && !self.candidate.has_itself(key, value)
+                && almost_key(labels, key, value).is_none()
         };
         let is_wider = |other: &Labels| {
             other.len() <= self.same
@@ -165,12 +168,13 @@ impl<'a> NearMiss<'a> {
         let difference = |(key, value): &(&Text, &Text)| {
             let other = labels.get(key);
             let other_key = almost_key(labels, key, value).map(|k| label_text(k));
-            let is_added = may_be_added(key);
+            let (is_added, is_own) = (may_be_added(key), self.candidate.has_itself(key, value));
             let (key, value) = (label_text(key), label_text(value));
             match (other, other_key) {
                 (Some(other), _) => format!("{key}={} instead of {value}", label_text(other)),
                 (None, Some(other_key)) => format!("{other_key}={value} instead of {key}={value}"),
                 (None, None) if is_added => format!("no pod with the label {key}={value}"),
+                (None, None) if is_own => format!("the label {key}={value} itself, but not in its template"),
                 (None, None) => format!("no label {key}={value}"),
             }
         };

@@ -149,8 +149,12 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
                 Some(UnreadMatch::Possible(unread)) => fault.map(|fault| not_checked(&fault.message, &unread)),
             });
         }
-        let places = self.manifests.places.clone();
-        let nearby = self.nearby.get_or_insert_with(|| NearbyCandidates::new(self.namespaces.index.written(places)));
+        let (places, unread) = (self.manifests.places.clone(), self.manifests.unread);
+        let nearby = self.nearby.get_or_insert_with(|| {
+            let mut candidates = self.namespaces.index.written(places);
+            candidates.extend(unread.labelled());
+            NearbyCandidates::new(candidates)
+        });
         if selection.is_possible {
             return Ok(self.namespaces.typo(self.namespace, selector, nearby));
         }
@@ -164,7 +168,9 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         let several = selection.several_workloads();
         let mut ports = SelectedPorts::new(selection);
         let no_pods = match selection.workloads.as_slice() {
-            [(workload, WorkloadPods::None(why))] if is_all && selection.pods.is_empty() && !why.is_refusal() => {
+            [(workload, WorkloadPods::None(why))]
+                if is_all && selection.pods.is_empty() && !why.is_refusal() && !workload.is_hook =>
+            {
                 let name = workload_name(workload);
                 Some(format!("{name} is the only workload behind the Service and makes no pods: {why}"))
             }

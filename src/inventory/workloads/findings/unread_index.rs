@@ -97,7 +97,13 @@ impl<'a> NamespaceIndex<'a> {
     }
 }
 
-impl UnreadOfNamespace<'_> {
+impl<'a> UnreadOfNamespace<'a> {
+    /// The objects whose pods have known labels.
+    pub(super) fn labelled(&self) -> impl Iterator<Item = Candidate<'a>> {
+        let labelled = self.objects.map(|objects| &objects.labelled);
+        labelled.into_iter().flat_map(|labelled| (0..labelled.len()).map(|place| labelled.at(place)))
+    }
+
     /// Whether pods of the namespace that `selector` selects may be those of something that cannot be read.
     pub fn selected_by(&self, selector: &Labels) -> Option<UnreadMatch> {
         if let Some(object) = self.objects.and_then(|objects| objects.selected_by(selector)) {

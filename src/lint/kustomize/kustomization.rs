@@ -1,4 +1,4 @@
-//! Kustomizations: which files of their directories are patches, and thus parts of manifests, and which labels they add.
+//! Kustomizations: which files of their directories are patches, and thus parts of manifests, and what they change.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,12 +7,21 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
+use super::{
+    object_patch::{ObjectChange, ObjectPatch},
+    patch_target::PatchTarget,
+};
 use crate::model::json::{path::PathEnd, raw::object_key};
 
+/// Reads the documents of a patch that is written within a kustomization, in YAML or JSON; `None` if it is neither.
+pub type TextReader = fn(&str) -> Option<Vec<Value>>;
+
 /// The kustomizations of all directories.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Kustomizations {
-    patches: BTreeSet<PathBuf>,
+    read_text: TextReader,
+    /// The files that are patches, with their documents.
+    patches: BTreeMap<PathBuf, Vec<Value>>,
     by_folder: BTreeMap<PathBuf, Kustomization>,
     /// Files that have a Service, a Pod or a workload.
     with_pods: BTreeSet<PathBuf>,
@@ -26,6 +35,25 @@ pub(super) struct Kustomization {
     /// Folders of components, which also change the resources.
     pub(super) components: Vec<PathBuf>,
     pub(super) labels: Vec<LabelEntry>,
+    patches: Vec<PatchEntry>,
+    replicas: Vec<ObjectPatch>,
+}
+
+/// A patch, as a kustomization names it.
+#[derive(Clone, Debug)]
+struct PatchEntry {
+    /// What it changes; `None` if the patch says so itself.
+    target: Option<PatchTarget>,
+    text: PatchText,
+}
+
+/// Where the text of a patch is.
+#[derive(Clone, Debug)]
+enum PatchText {
+    /// In a file.
+    File(PathBuf),
+    /// In the kustomization; `None` if it cannot be read.
+    Here(Option<Vec<Value>>),
 }
 
 /// Labels that a kustomization adds.
@@ -52,6 +80,11 @@ pub fn is_kustomization(name: &str) -> bool {
 }
 
 impl Kustomizations {
+    /// No kustomizations. `read_text` reads the patches that are written in them.
+    pub fn new(read_text: TextReader) -> Self {
+        Self { read_text, patches: BTreeMap::new(), by_folder: BTreeMap::new(), with_pods: BTreeSet::new() }
+    }
+
     /// Adds the kustomization in a document of `file`, if it is one, and otherwise what it says of the file.
     pub fn add(&mut self, file: &str, object: &RawValue) {
         let path = Path::new(file);
@@ -67,19 +100,23 @@ impl Kustomizations {
         let list = |field: &str| kustomization[field].as_array().map(Vec::as_slice).unwrap_or_default();
         let of_path = |field| list(field).iter().filter_map(|patch| patch["path"].as_str());
         let plain = |field| list(field).iter().filter_map(Value::as_str);
-        let named = of_path("patches")
-            .chain(of_path("patchesJson6902"))
-            .chain(of_path("replacements"))
-            .chain(plain("patchesStrategicMerge"))
-            .chain(plain("configurations"));
-        self.patches.extend(named.map(|patch| normal(&folder.join(patch))));
         let path_of = |name: &str| normal(&folder.join(name));
+        let merged = plain("patchesStrategicMerge").map(|text| PatchEntry::of_text(text, folder, self.read_text));
+        let targeted = list("patches").iter().chain(list("patchesJson6902"));
+        let targeted = targeted.filter_map(|entry| PatchEntry::read(entry, folder, self.read_text));
+        let patches: Vec<PatchEntry> = merged.chain(targeted).collect();
+        let others = of_path("replacements").chain(plain("configurations")).map(path_of);
+        for file in patches.iter().filter_map(PatchEntry::file).chain(others) {
+            self.patches.entry(file).or_default();
+        }
         let common = LabelEntry { scope: LabelScope::Selectors, pairs: pairs(&kustomization["commonLabels"]) };
         let labels = list("labels").iter().map(LabelEntry::read).chain([common]);
         let kustomization = Kustomization {
             resources: plain("resources").chain(plain("bases")).map(path_of).collect(),
             components: plain("components").map(path_of).collect(),
             labels: labels.filter(|entry| !entry.pairs.is_empty()).collect(),
+            patches,
+            replicas: list("replicas").iter().filter_map(ObjectPatch::of_replicas).collect(),
         };
         self.by_folder.insert(normal(folder), kustomization);
     }
@@ -138,8 +175,74 @@ impl Kustomizations {
 
     /// Whether the file is a patch.
     pub fn is_patch(&self, file: &str) -> bool {
-        self.patches.contains(&normal(Path::new(file)))
+        self.patches.contains_key(&normal(Path::new(file)))
     }
+
+    /// Adds a document of a file, if that is a patch. All kustomizations must be known.
+    pub fn add_patch(&mut self, file: &str, document: &RawValue) {
+        if let Some(documents) = self.patches.get_mut(&normal(Path::new(file))) {
+            documents.extend(serde_json::from_str::<Value>(document.get()));
+        }
+    }
+
+    /// What a kustomization itself changes of objects.
+    pub(super) fn patches_of<'k>(&'k self, kustomization: &'k Kustomization) -> impl Iterator<Item = ObjectPatch> {
+        let patches = kustomization.patches.iter().flat_map(|entry| entry.patches(&self.patches));
+        patches.chain(kustomization.replicas.iter().cloned())
+    }
+}
+
+impl PatchEntry {
+    /// Reads an element of the field `patchesStrategicMerge`: a file, or the patch.
+    fn of_text(text: &str, folder: &Path, read: TextReader) -> Self {
+        let text = if text.contains('\n') || text.contains(": ") {
+            PatchText::Here(read(text))
+        } else {
+            PatchText::File(normal(&folder.join(text)))
+        };
+        Self { target: None, text }
+    }
+
+    /// Reads an element of the fields `patches` and `patchesJson6902`.
+    fn read(entry: &Value, folder: &Path, read: TextReader) -> Option<Self> {
+        let file = entry["path"].as_str().map(|path| PatchText::File(normal(&folder.join(path))));
+        let text = file.or_else(|| Some(PatchText::Here(read(entry["patch"].as_str()?))))?;
+        Some(Self { target: entry.get("target").map(PatchTarget::read), text })
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        match &self.text {
+            PatchText::File(file) => Some(file.clone()),
+            PatchText::Here(_) => None,
+        }
+    }
+
+    /// The changes; `files` has the documents of files.
+    fn patches(&self, files: &BTreeMap<PathBuf, Vec<Value>>) -> Vec<ObjectPatch> {
+        let documents = match &self.text {
+            PatchText::File(file) => files.get(file).filter(|documents| !documents.is_empty()),
+            PatchText::Here(documents) => documents.as_ref(),
+        };
+        match documents {
+            // The operations of a JSON patch are read as the objects of a list.
+            Some(documents) if documents.iter().all(is_operation) => {
+                vec![ObjectPatch::of_document(self.target.as_ref(), &Value::from(documents.clone()))]
+            }
+            Some(documents) => {
+                documents.iter().map(|patch| ObjectPatch::of_document(self.target.as_ref(), patch)).collect()
+            }
+            // Without a target, nothing says what it changes.
+            None => self
+                .target
+                .iter()
+                .map(|target| ObjectPatch { target: target.clone(), change: ObjectChange::Unknown })
+                .collect(),
+        }
+    }
+}
+
+fn is_operation(patch: &Value) -> bool {
+    patch.get("op").is_some() && patch.get("path").is_some()
 }
 
 impl Kustomization {
@@ -197,7 +300,7 @@ mod tests {
 
     #[test]
     fn patches_are_found_wherever_they_are_named() {
-        let mut all = Kustomizations::default();
+        let mut all = Kustomizations::new(|_| None);
         let kustomization = r#"{"resources":["../base","web.yaml"],"patches":[{"path":"./replicas.yaml"},{"patch":"- op: x"}],
             "patchesStrategicMerge":["../shared/limits.yaml","kind: Service"],"patchesJson6902":[{"path":"a.json"}]}"#;
         let raw: Box<RawValue> = serde_json::from_str(kustomization).unwrap();

@@ -3,13 +3,16 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use serde_json::value::RawValue;
 
 use super::{
+    customization::{Customization, CustomizedObject, ObjectPatches},
     kustomization::{Kustomizations, normal},
-    kustomized_labels::{KustomizedLabels, MOST_LABELS},
+    kustomized_labels::MOST_LABELS,
+    object_patch::ObjectPatch,
     overlay_combinations::{MAX_COMBINATIONS, combinations, count},
 };
 
@@ -32,8 +35,10 @@ pub struct Overlays {
     files: BTreeMap<PathBuf, BTreeSet<(usize, usize)>>,
     /// The overlay of each family in each variant.
     variants: Vec<Vec<usize>>,
-    /// The labels that each overlay adds, by family and place in it.
-    labels: BTreeMap<(usize, usize), KustomizedLabels>,
+    /// What each overlay changes, by family and place in it.
+    customizations: BTreeMap<(usize, usize), Customization>,
+    /// The patches of objects without alternatives.
+    patches: Customization,
 }
 
 /// An overlay, by its family and place in it.
@@ -62,12 +67,15 @@ impl Overlays {
         let shared = roots_of.iter().filter(|(file, _)| kustomizations.has_pods(file)).map(|(_, roots)| roots);
         let mut room = MOST_LABELS;
         let mut of_root = |root: usize| {
-            let labels = KustomizedLabels::of_overlay(kustomizations, roots[root], &mut room);
-            OverlayContent { root, files: &files_of[root], labels }
+            let customization = Customization::of_overlay(kustomizations, roots[root], &mut room);
+            OverlayContent { root, files: &files_of[root], customization }
         };
         let families = families(roots.len(), shared).into_values().filter(|roots| roots.len() > 1);
         let families = kept_apart(families.map(|roots| alike(roots.into_iter().map(&mut of_root))).collect());
-        Self::of_families(&families, &roots, roots_of)
+        let in_families: BTreeSet<usize> = families.iter().flatten().flatten().map(|overlay| overlay.root).collect();
+        let others = (0..roots.len()).filter(|root| !in_families.contains(root)).map(of_root);
+        let patches = Customization { patches: common_patches(others), ..Customization::default() };
+        Self { patches, ..Self::of_families(&families, &roots, roots_of) }
     }
 
     /// The overlays of these families, of which `roots` has the folders, and `roots_of` those that reach a file.
@@ -78,7 +86,8 @@ impl Overlays {
         for (family, places) in families.iter().enumerate() {
             for (place, overlays) in places.iter().enumerate() {
                 place_of.extend(overlays.iter().map(|overlay| (overlay.root, (family, place))));
-                this.labels.extend(overlays.first().map(|overlay| ((family, place), overlay.labels.clone())));
+                let customization = overlays.first().map(|overlay| overlay.customization.clone());
+                this.customizations.extend(customization.map(|customization| ((family, place), customization)));
             }
             let members: BTreeSet<usize> = places.iter().flatten().map(|overlay| overlay.root).collect();
             this.folders.push(members.into_iter().map(|root| roots[root].to_owned()).collect());
@@ -115,9 +124,27 @@ impl Overlays {
         self.overlays_of(file)?.iter().find(is_in).copied().map(OverlayPlace)
     }
 
-    /// An object of a file with the labels that an overlay adds, in the same lines; `None` if it gets none.
-    pub fn add_labels(&self, overlay: OverlayPlace, file: &str, object: &RawValue) -> Option<Box<RawValue>> {
-        self.labels.get(&overlay.0)?.add_to(file, object)
+    /// What an overlay makes of an object of a file.
+    pub fn customize(&self, overlay: OverlayPlace, file: &str, object: &RawValue) -> CustomizedObject {
+        let customization = self.customizations.get(&overlay.0);
+        customization.map_or(CustomizedObject::Same, |customization| customization.apply(file, object))
+    }
+
+    /// What patches make of an object, if it has no alternatives.
+    pub fn patch(&self, file: &str, object: &RawValue) -> CustomizedObject {
+        self.patches.apply(file, object)
+    }
+
+    /// Whether the patches of objects without alternatives change something.
+    pub fn has_patches(&self) -> bool {
+        !self.patches.patches.is_empty()
+    }
+
+    /// The overlays of the first base of which some have patches.
+    pub fn patched(&self) -> Option<&[PathBuf]> {
+        let mut customizations = self.customizations.iter();
+        let (place, _) = customizations.find(|(_, customization)| !customization.patches.is_empty())?;
+        self.folders.get(place.0).map(Vec::as_slice)
     }
 
     /// Whether each overlay that has the objects of `file` has those of `other`, too.
@@ -140,23 +167,44 @@ impl Overlays {
     }
 }
 
-/// An overlay, as far as it is known: patches are not.
+/// An overlay, as far as it is known.
 struct OverlayContent<'k> {
     /// Its number.
     root: usize,
     files: &'k BTreeSet<&'k PathBuf>,
-    labels: KustomizedLabels,
+    customization: Customization,
 }
 
 /// The overlays of a base, those that are alike together.
 type OverlayFamily<'k> = Vec<Vec<OverlayContent<'k>>>;
 
-/// Puts overlays together that are alike: most have nothing but patches.
+/// The patches of overlays that are not kept apart, of which each file may have several. What these patch in different ways is
+/// unknown.
+fn common_patches<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> ObjectPatches {
+    let mut common: BTreeMap<PathBuf, Vec<Arc<ObjectPatch>>> = BTreeMap::new();
+    for OverlayContent { files, mut customization, .. } in overlays {
+        for file in files {
+            let patches = customization.patches.remove(*file).unwrap_or_default();
+            match common.get_mut(*file) {
+                None => drop(common.insert((*file).clone(), patches)),
+                Some(known) if *known != patches => {
+                    let all: BTreeSet<_> = known.iter().chain(&patches).map(|patch| patch.to_unknown()).collect();
+                    *known = all.into_iter().map(Arc::new).collect();
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    common.retain(|_, patches| !patches.is_empty());
+    common
+}
+
+/// Puts overlays together that are alike.
 fn alike<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> OverlayFamily<'k> {
     let mut all = OverlayFamily::new();
-    let mut places: BTreeMap<(&BTreeSet<&PathBuf>, KustomizedLabels), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(&BTreeSet<&PathBuf>, Customization), usize> = BTreeMap::new();
     for overlay in overlays {
-        let place = *places.entry((overlay.files, overlay.labels.clone())).or_insert(all.len());
+        let place = *places.entry((overlay.files, overlay.customization.clone())).or_insert(all.len());
         if place == all.len() {
             all.push(Vec::new());
         }
@@ -212,7 +260,7 @@ mod tests {
 
     /// The overlays among kustomizations, and files that have a Service or, by their names, something else.
     fn overlays(all: &[(&str, Value)]) -> Overlays {
-        let mut kustomizations = Kustomizations::default();
+        let mut kustomizations = Kustomizations::new(|text| serde_json::from_str(text).ok().map(|patch| vec![patch]));
         let mut add = |file: &str, content: &Value| {
             kustomizations.add(file, &serde_json::value::to_raw_value(content).unwrap());
         };

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     fn kustomizations(all: &[(&str, Value)]) -> Kustomizations {
-        let mut kustomizations = Kustomizations::default();
+        let mut kustomizations = Kustomizations::new(|text| serde_json::from_str(text).ok().map(|patch| vec![patch]));
         for (folder, content) in all {
             let raw = serde_json::value::to_raw_value(content).unwrap();
             kustomizations.add(&format!("{folder}/kustomization.yaml"), &raw);

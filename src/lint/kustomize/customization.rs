@@ -1,0 +1,120 @@
+//! What an overlay makes of the objects that it names: with labels, patches and numbers of replicas.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    kustomization::{Kustomizations, normal},
+    kustomized_labels::KustomizedLabels,
+    object_patch::{ObjectPatch, PatchedObject},
+};
+
+/// The changes by one kustomization, and by those that it names. Names, namespaces and images stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Customization {
+    pub(super) labels: KustomizedLabels,
+    pub(super) patches: ObjectPatches,
+}
+
+/// The patches of the objects of each file, in their order.
+pub(super) type ObjectPatches = BTreeMap<PathBuf, Vec<Arc<ObjectPatch>>>;
+
+/// What an overlay makes of an object.
+#[derive(Clone, Debug)]
+pub enum CustomizedObject {
+    /// The object as it is in its file.
+    Same,
+    /// Another one, whose parts have no lines.
+    Changed(Box<RawValue>),
+    /// Nothing: a patch removes it.
+    Removed,
+    /// What a patch makes of it is not known.
+    Unknown,
+}
+
+impl Customization {
+    /// The changes by the overlay in a folder. Everything that is looked at takes some of the room.
+    pub(super) fn of_overlay(kustomizations: &Kustomizations, root: &Path, room: &mut usize) -> Self {
+        let labels = KustomizedLabels::of_overlay(kustomizations, root, room);
+        Self { labels, patches: patches(kustomizations, root, room) }
+    }
+
+    /// What becomes of an object of a file.
+    pub(super) fn apply(&self, file: &str, object: &RawValue) -> CustomizedObject {
+        let labelled = self.labels.add_to(file, object);
+        let patches = self.patches.get(&normal(Path::new(file))).map(Vec::as_slice).unwrap_or_default();
+        match patched(patches, labelled.as_deref().unwrap_or(object)) {
+            CustomizedObject::Same => labelled.map_or(CustomizedObject::Same, CustomizedObject::Changed),
+            other => other,
+        }
+    }
+}
+
+/// An object with patches.
+fn patched(patches: &[Arc<ObjectPatch>], object: &RawValue) -> CustomizedObject {
+    if patches.is_empty() {
+        return CustomizedObject::Same;
+    }
+    let Ok(mut value) = serde_json::from_str::<Value>(object.get()) else { return CustomizedObject::Same };
+    let mut is_changed = false;
+    for patch in patches {
+        value = match patch.apply(value) {
+            PatchedObject::Same(value) => value,
+            PatchedObject::Changed(value) => {
+                is_changed = true;
+                value
+            }
+            PatchedObject::Removed => return CustomizedObject::Removed,
+            PatchedObject::Unknown => return CustomizedObject::Unknown,
+        };
+    }
+    if !is_changed {
+        return CustomizedObject::Same;
+    }
+    serde_json::value::to_raw_value(&value).map_or(CustomizedObject::Unknown, CustomizedObject::Changed)
+}
+
+/// The patches of an overlay, by the files whose objects they may change. A kustomization patches all that it names, after
+/// the patches of its bases and components.
+fn patches(all: &Kustomizations, root: &Path, room: &mut usize) -> ObjectPatches {
+    let mut by_file = ObjectPatches::new();
+    for folder in bases_first(all, root, room) {
+        let mut of_folder = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
+        of_folder.reverse();
+        let patches = of_folder.into_iter().flat_map(|kustomization| all.patches_of(kustomization));
+        let patches: Vec<Arc<ObjectPatch>> = patches.filter(ObjectPatch::is_read).map(Arc::new).collect();
+        if patches.is_empty() {
+            continue;
+        }
+        for file in all.files(folder, room) {
+            let Some(left) = room.checked_sub(patches.len()) else { return by_file };
+            *room = left;
+            by_file.entry(file.clone()).or_default().extend(patches.iter().cloned());
+        }
+    }
+    by_file
+}
+
+/// The folders of a kustomization and of its bases, each after its own bases.
+fn bases_first<'k>(all: &'k Kustomizations, root: &'k Path, room: &mut usize) -> Vec<&'k Path> {
+    let (mut sorted, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![(root, false)]);
+    while let Some((folder, is_done)) = open.pop() {
+        if is_done {
+            sorted.push(folder);
+            continue;
+        }
+        if all.get(folder).is_none() || !seen.insert(folder) {
+            continue;
+        }
+        open.push((folder, true));
+        let with_components = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
+        let bases = with_components.into_iter().flat_map(|kustomization| &kustomization.resources);
+        open.extend(bases.map(|base| (base.as_path(), false)));
+    }
+    sorted
+}

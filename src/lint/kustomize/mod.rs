@@ -1,0 +1,20 @@
+//! Kustomizations: what they add to the manifests that they name, and change of them.
+//!
+//! ```text
+//! kustomizations ─ labels, patches, replicas ─► customization of each overlay ─► its objects
+//! ```
+
+mod customization;
+mod kustomization;
+mod kustomized_labels;
+mod label_text;
+mod object_patch;
+mod overlay_combinations;
+mod overlays;
+mod patch_target;
+mod strategic_merge;
+
+pub use customization::CustomizedObject;
+pub use kustomization::{Kustomizations, TextReader, is_kustomization};
+pub use kustomized_labels::KustomizedLabels;
+pub use overlays::{OverlayPlace, Overlays};

@@ -1,0 +1,236 @@
+//! What a kustomization changes of an object: with a patch, or by its number of replicas.
+
+use serde_json::{Value, json};
+
+use super::{
+    patch_target::{PatchTarget, TargetMatch},
+    strategic_merge::{self, Merged},
+};
+
+/// A change of some objects.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ObjectPatch {
+    pub(super) target: PatchTarget,
+    pub(super) change: ObjectChange,
+}
+
+/// What is changed. Patches are JSON texts, so that they have an order.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ObjectChange {
+    /// A strategic merge patch.
+    Merge(String),
+    /// A JSON patch (RFC 6902).
+    Operations(String),
+    /// `spec.replicas`, of the kinds that kustomize knows to have it.
+    Replicas(i64),
+    /// A patch that cannot be read.
+    Unknown,
+}
+
+/// What is left of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PatchedObject {
+    /// The object as it was.
+    Same(Value),
+    /// Another one.
+    Changed(Value),
+    /// Nothing.
+    Removed,
+    /// The patch, or its target, is not understood.
+    Unknown,
+}
+
+/// Fields that no comparison of objects reads, with all that is in them. Most patches change nothing else.
+const UNREAD: [&str; 14] = [
+    "annotations",
+    "args",
+    "command",
+    "data",
+    "env",
+    "envFrom",
+    "image",
+    "imagePullPolicy",
+    "imagePullSecrets",
+    "securityContext",
+    "serviceAccountName",
+    "stringData",
+    "volumeMounts",
+    "volumes",
+];
+
+/// The kinds that the field `replicas` of a kustomization changes.
+const SCALED: [&str; 4] = ["Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"];
+
+impl ObjectPatch {
+    /// The changes by a document of a patch. A strategic merge patch without a target names its object itself.
+    pub(super) fn of_document(target: Option<&PatchTarget>, patch: &Value) -> Self {
+        let change = if patch.is_array() {
+            ObjectChange::Operations(patch.to_string())
+        } else {
+            ObjectChange::Merge(patch.to_string())
+        };
+        let target = target.cloned().unwrap_or_else(|| PatchTarget::of_patch(patch));
+        Self { target, change }
+    }
+
+    /// Whether it changes what objects are compared by.
+    pub(super) fn is_read(&self) -> bool {
+        match &self.change {
+            ObjectChange::Merge(patch) => serde_json::from_str::<Value>(patch).is_ok_and(|mut patch| {
+                forget_identity(&mut patch);
+                changes_read(&patch)
+            }),
+            ObjectChange::Operations(operations) => {
+                let operations = serde_json::from_str::<Vec<Value>>(operations).unwrap_or_default();
+                let is_read = |operation: &Value| {
+                    let path = operation["path"].as_str().unwrap_or_default();
+                    !path.split('/').any(|field| UNREAD.contains(&field))
+                };
+                operations.iter().any(is_read)
+            }
+            ObjectChange::Replicas(_) | ObjectChange::Unknown => true,
+        }
+    }
+
+    /// The changes by an element of the field `replicas`.
+    pub(super) fn of_replicas(entry: &Value) -> Option<Self> {
+        let (name, count) = (entry["name"].as_str()?, entry["count"].as_i64()?);
+        let target = PatchTarget::of_kind(&SCALED.join("|"), name);
+        Some(Self { target, change: ObjectChange::Replicas(count) })
+    }
+
+    /// A change of the same objects, of which nothing is known.
+    pub(super) fn to_unknown(&self) -> Self {
+        Self { target: self.target.clone(), change: ObjectChange::Unknown }
+    }
+
+    /// The object with the change.
+    pub(super) fn apply(&self, object: Value) -> PatchedObject {
+        match self.target.matches(&object) {
+            TargetMatch::No => PatchedObject::Same(object),
+            TargetMatch::Unknown => PatchedObject::Unknown,
+            TargetMatch::Yes => self.change(object).unwrap_or(PatchedObject::Unknown),
+        }
+    }
+
+    /// The object with the change; `None` if the patch does not fit it, which kustomize refuses.
+    fn change(&self, mut object: Value) -> Option<PatchedObject> {
+        match &self.change {
+            ObjectChange::Merge(patch) => {
+                let mut patch: Value = serde_json::from_str(patch).ok()?;
+                // Its name may be another one, where a target says what it changes.
+                forget_identity(&mut patch);
+                let has_schema = is_known(&object);
+                match strategic_merge::merge(object, &patch, has_schema).ok()? {
+                    Merged::Object(object) => Some(PatchedObject::Changed(object)),
+                    Merged::Removed => Some(PatchedObject::Removed),
+                }
+            }
+            ObjectChange::Operations(operations) => {
+                let operations: json_patch::Patch = serde_json::from_str(operations).ok()?;
+                json_patch::patch(&mut object, &operations).ok()?;
+                Some(PatchedObject::Changed(object))
+            }
+            ObjectChange::Replicas(count) => {
+                object.get_mut("spec")?.as_object_mut()?.insert("replicas".to_owned(), json!(count));
+                Some(PatchedObject::Changed(object))
+            }
+            ObjectChange::Unknown => None,
+        }
+    }
+}
+
+/// Removes from a patch what says which object it is about.
+fn forget_identity(patch: &mut Value) {
+    let Some(patch) = patch.as_object_mut() else { return };
+    patch.retain(|field, _| field != "apiVersion" && field != "kind");
+    if let Some(metadata) = patch.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|field, _| field != "name" && field != "namespace");
+    }
+}
+
+/// Whether a part of a strategic merge patch changes more than fields that nothing reads.
+fn changes_read(patch: &Value) -> bool {
+    match patch {
+        Value::Object(map) => map.iter().any(|(field, change)| !UNREAD.contains(&&**field) && changes_read(change)),
+        // The name of an element says which one is meant.
+        Value::Array(list) => list.iter().any(|element| match element {
+            Value::Object(map) => {
+                map.iter().any(|(field, change)| field != "name" && !UNREAD.contains(&&**field) && changes_read(change))
+            }
+            _ => true,
+        }),
+        _ => true,
+    }
+}
+
+/// Whether an object is of a group of Kubernetes' own, of which kustomize knows how lists are merged.
+fn is_known(object: &Value) -> bool {
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deployment(replicas: i64, image: &str) -> Value {
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" },
+            "spec": { "replicas": replicas, "template": { "spec": { "containers": [{ "name": "web", "image": image }] } } },
+        })
+    }
+
+    #[test]
+    fn patches_of_images_are_not_read() {
+        let of_container =
+            |container: Value| json!({ "spec": { "template": { "spec": { "containers": [container] } } } });
+        for (patch, want) in [
+            (of_container(json!({ "name": "web", "image": "b", "env": [{ "name": "A", "value": "b" }] })), false),
+            (of_container(json!({ "name": "web", "ports": [{ "containerPort": 80, "name": "http" }] })), true),
+            (of_container(json!({ "name": "web", "resources": { "limits": { "cpu": "1" } } })), true),
+            (json!({ "metadata": { "name": "web", "annotations": { "a": "b" } } }), false),
+            (json!({ "metadata": { "name": "web", "labels": { "a": "b" } } }), true),
+            (json!({ "$patch": "delete", "metadata": { "name": "web" } }), true),
+            (json!([{ "op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "b" }]), false),
+            (json!([{ "op": "replace", "path": "/spec/replicas", "value": 3 }]), true),
+        ] {
+            assert_eq!(ObjectPatch::of_document(None, &patch).is_read(), want, "{patch}");
+        }
+    }
+
+    #[test]
+    fn objects_are_changed_by_every_kind_of_patch() {
+        let named = |patch: Value| ObjectPatch::of_document(None, &patch);
+        let targeted =
+            |patch: Value| ObjectPatch::of_document(Some(&PatchTarget::read(&json!({ "kind": "Deployment" }))), &patch);
+        let image = |name: &str| {
+            json!({
+                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": name },
+                "spec": { "template": { "spec": { "containers": [{ "name": "web", "image": "b" }] } } },
+            })
+        };
+        let same = || PatchedObject::Same(deployment(1, "a"));
+        let changed = |replicas, image| PatchedObject::Changed(deployment(replicas, image));
+        let replace = |path: &str| json!([{ "op": "replace", "path": path, "value": 3 }]);
+        let unknown = ObjectPatch { target: PatchTarget::default(), change: ObjectChange::Unknown };
+        for (name, patch, want) in [
+            ("by its name", named(image("web")), changed(1, "b")),
+            ("another name", named(image("api")), same()),
+            ("the target counts", targeted(image("any")), changed(1, "b")),
+            ("operations", targeted(replace("/spec/replicas")), changed(3, "a")),
+            ("operations that do not fit", targeted(replace("/spec/none/x")), PatchedObject::Unknown),
+            ("replicas", ObjectPatch::of_replicas(&json!({ "name": "web", "count": 5 })).unwrap(), changed(5, "a")),
+            (
+                "replicas of another one",
+                ObjectPatch::of_replicas(&json!({ "name": "api", "count": 5 })).unwrap(),
+                same(),
+            ),
+            ("removed", targeted(json!({ "$patch": "delete" })), PatchedObject::Removed),
+            ("not read", unknown, PatchedObject::Unknown),
+        ] {
+            assert_eq!(patch.apply(deployment(1, "a")), want, "{name}");
+        }
+    }
+}

@@ -246,3 +246,25 @@ fn a_pod_that_waits_names_its_gate() {
     let row = ran.out.lines().find(|line| line.contains(want)).unwrap_or_default();
     assert!(row.contains("Endpoints, EndpointSlice IPv4"), "{}", ran.out);
 }
+
+/// The test of a chart has the labels of its Service, and runs only if somebody asks for it.
+#[test]
+fn hooks_of_helm_are_not_behind_services() {
+    let hook = "metadata: {name: test, labels: {app: web}, annotations: {helm.sh/hook: test}}";
+    let pod = format!("---\napiVersion: v1\nkind: Pod\n{hook}\nspec: {{containers: [{{name: c, image: i}}]}}\n");
+    let job = format!(
+        "---\napiVersion: batch/v1\nkind: Job\n{hook}\nspec: {{template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: \
+         [{{name: c, image: i}}]}}}}}}\n"
+    );
+    let rest = workload("Deployment", "replicas: 1") + &service("web", WEB);
+    for (name, input, assumed) in [
+        ("a Pod", format!("{rest}{pod}"), "1 Helm hook has no pods"),
+        ("a Job", format!("{rest}{job}"), "1 Helm hook has no pods"),
+        ("both", format!("{rest}{pod}{job}"), "2 Helm hooks have no pods"),
+    ] {
+        let ran = explain(&input);
+        assert!(ran.code == 0 && ran.out.contains("web: 1 of 1 pod served\n"), "{name}: {}", ran.out);
+        let wide = roster_with(&["explain", "-f", "-", "-o", "wide"], &[], &input);
+        assert!(wide.out.contains(assumed), "{name}: {}", wide.out);
+    }
+}

@@ -144,3 +144,32 @@ fn a_code_is_explained_with_all_its_severities() {
         assert!(ran.out.starts_with(want), "{code}: {}", ran.out);
     }
 }
+
+/// A workload's own labels never reach its pods, even if another Service selects these by what they have.
+#[test]
+fn a_label_of_the_workload_itself_is_none_of_its_pods() {
+    let deployment = |own: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, labels: {{{own}}}}}\nspec:\n  selector: {{matchLabels: \
+             {{app: web}}}}\n  template:\n    metadata: {{labels: {{app: web}}}}\n    spec: {{containers: [{{name: c, image: i, \
+             ports: [{{containerPort: 80}}]}}]}}\n---\n"
+        )
+    };
+    let service = |name: &str, selector: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{selector: {{{selector}}}, ports: [{{port: 80}}]}}\n---\n"
+        )
+    };
+    for (own, severity, text) in [
+        ("app: web", "info", "which has no label env=prod"),
+        ("env: prod", "warning", "which has the label env=prod itself, but not in its template"),
+    ] {
+        let input = deployment(own) + &service("all", "app: web") + &service("prod", "app: web, env: prod");
+        let ran = roster_with(&["lint", "-f", "-", "-o", "json"], &[], &input);
+        let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let of_selector = |f: &&serde_json::Value| f["code"] == "selector-matches-no-template";
+        let found = document["items"].as_array().unwrap().iter().find(of_selector).unwrap();
+        assert_eq!(found["severity"], severity, "{own}: {found}");
+        assert!(found["message"].as_str().unwrap().contains(text), "{own}: {found}");
+    }
+}

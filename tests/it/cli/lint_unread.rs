@@ -89,3 +89,20 @@ fn a_manifest_that_cannot_be_read_is_the_only_error() {
         }
     }
 }
+
+/// Its labels can be read, so that a typo is one all the same.
+#[test]
+fn a_selector_may_almost_match_what_cannot_be_read() {
+    let service =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: wbe}, ports: [{port: 80}]}\n";
+    let unread = DEPLOYMENT.replace("containerPort: 8080", "containerPort: '8080'");
+    for more in ["", OTHERS] {
+        let folder = directory(&[
+            ("a.yaml", &*unread),
+            ("b.yaml", service),
+            ("c.yaml", &more.replace("name: web}", "name: x}")),
+        ]);
+        let ran = lint(folder.path(), &[]);
+        assert!(ran.out.contains("nearest: Deployment web, which has app=web instead of wbe"), "{more}: {}", ran.out);
+    }
+}

@@ -161,7 +161,9 @@ impl ManifestTexts {
             manifests.files.push(InputFile { name: &text.name, documents });
         }
         for InputFile { name, documents } in &manifests.files {
-            documents.iter().for_each(|document| kustomizations.add_patch(name, &document.raw));
+            for document in documents {
+                kustomizations.add_patch(name, &document.raw);
+            }
         }
         manifests.overlays = Overlays::of(&kustomizations);
         let labels = KustomizedLabels::of(&kustomizations);

@@ -23,7 +23,7 @@ fn patches_make_what_kubectl_makes() {
         let objects = objects(&mut rng);
         let (base, overlay) = (kustomization(&mut rng, "web.yaml"), kustomization(&mut rng, "../base"));
         let folder = tempfile::tempdir().unwrap();
-        let text = objects.iter().map(|object| format!("---\n{object}\n")).collect::<String>();
+        let text = objects.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
         for (path, text) in [
             ("base/web.yaml", text),
             ("base/kustomization.yaml", base.to_string()),
@@ -61,7 +61,7 @@ fn rendered(folder: &Path) -> Option<BTreeMap<String, Value>> {
     }
     let json = decode::text(&*output.stdout, &Source::file("")).unwrap();
     let all = serde_json::Deserializer::from_str(&json).into_iter::<Value>().map(Result::unwrap);
-    Some(all.map(|object| (object["kind"].as_str().unwrap().to_owned(), without_unread(object))).collect())
+    Some(all.map(|object| (kind(&object), without_unread(object))).collect())
 }
 
 /// What the patches make of the objects, by kind; `None` if that is not known of one of them.
@@ -79,9 +79,13 @@ fn patched(objects: &[Value], [base, overlay]: [&Value; 2]) -> Option<BTreeMap<S
             CustomizedObject::Removed => continue,
             CustomizedObject::Unknown => return None,
         };
-        patched.insert(object["kind"].as_str().unwrap().to_owned(), without_unread(value));
+        patched.insert(kind(object), without_unread(value));
     }
     Some(patched)
+}
+
+fn kind(object: &Value) -> String {
+    object["kind"].as_str().unwrap().to_owned()
 }
 
 /// The object without what no comparison reads, which is not patched.
@@ -89,7 +93,9 @@ fn without_unread(mut object: Value) -> Value {
     let containers = object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut);
     if let Some(containers) = containers {
         let read = ["name", "ports", "resources"];
-        containers.iter_mut().for_each(|c| c.as_object_mut().unwrap().retain(|field, _| read.contains(&&**field)));
+        for container in containers.iter_mut() {
+            container.as_object_mut().unwrap().retain(|field, _| read.contains(&&**field));
+        }
         containers.retain(|container| container.as_object().unwrap().len() > 1);
         // Those that a patch names come first, even if it changes nothing that is read.
         containers.sort_by_key(|container| container["name"].as_str().unwrap().to_owned());

@@ -98,9 +98,8 @@ fn merge_list(field: &str, old: Vec<Value>, patch: &[Value], has_schema: bool) -
     let is_merged = has_schema && changes.iter().all(|change| !keys(change).is_empty());
     let mut merged = match of_list.as_deref() {
         Some("delete") => return Ok(Vec::new()),
-        Some("replace") => Vec::new(),
         None if is_merged => old,
-        None => Vec::new(),
+        None | Some("replace") => Vec::new(),
         Some(_) => return Err(Unpredictable),
     };
     if is_merged

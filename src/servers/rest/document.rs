@@ -17,7 +17,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::{content_encoding, problem::ProblemBody, problem_responses, schema::answer::ClusterLineSchema};
 
-/// The head of the document.
+/// The head of the `OpenAPI` document: what it says besides the routes.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -41,7 +41,7 @@ use super::{content_encoding, problem::ProblemBody, problem_responses, schema::a
     modifiers(&BearerScheme),
     security((), ("bearer" = [])),
 )]
-pub(super) struct Document;
+pub(super) struct OpenApiHead;
 
 /// The security scheme of the calls that need a token, if the server has a token file.
 struct BearerScheme;

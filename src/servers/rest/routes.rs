@@ -20,7 +20,7 @@ use super::{
 
 /// The documented routes, in the order of the document.
 fn documented() -> OpenApiRouter<Arc<RestApp>> {
-    OpenApiRouter::with_openapi(document::Document::openapi())
+    OpenApiRouter::with_openapi(document::OpenApiHead::openapi())
         .routes(routes!(plan::plan))
         .routes(routes!(compare::compare))
         .routes(routes!(desired::endpoints))

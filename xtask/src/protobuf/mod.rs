@@ -73,14 +73,17 @@ fn generate() -> Result<String> {
     let packages = packages.into_iter().collect::<Result<Vec<_>>>()?;
     let table = table::table(&packages, &ROOTS)?;
     Ok(format!(
-        "//! The messages of what is cached, with their fields: number, name in JSON, when it is written, type.\n\
+        "//! The messages of what is cached, with their fields: when it is written, number, name in JSON, type.\n\
          //!\n\
          //! Written by `cargo xtask protobuf` from k8s.io/api and k8s.io/apimachinery, in the versions of \
          `tests/cluster/assets/go.mod`.\n\
          \n\
-         use super::message::messages;\n\
+         use super::message::{{\n    \
+             FieldType::{{Boolean, Int32, Int64, IntOrString, Quantity, Text, Time}},\n    \
+             Message, always, fields, many, map, message, optional,\n\
+         }};\n\
          \n\
-         messages! {{\n{table}}}\n"
+         {table}"
     ))
 }
 

@@ -14,13 +14,13 @@ const LEFT_OUT: &[&str] = &["managedFields"];
 
 /// Messages whose JSON is not an object of their fields.
 const SPECIAL: &[(&str, &str)] = &[
-    ("k8s.io.apimachinery.pkg.apis.meta.v1.Time", "time"),
-    ("k8s.io.apimachinery.pkg.api.resource.Quantity", "quantity"),
-    ("k8s.io.apimachinery.pkg.util.intstr.IntOrString", "int_or_string"),
+    ("k8s.io.apimachinery.pkg.apis.meta.v1.Time", "Time"),
+    ("k8s.io.apimachinery.pkg.api.resource.Quantity", "Quantity"),
+    ("k8s.io.apimachinery.pkg.util.intstr.IntOrString", "IntOrString"),
 ];
 
 /// Scalar types, with their names in the table.
-const SCALARS: &[(&str, &str)] = &[("string", "text"), ("bool", "boolean"), ("int32", "int32"), ("int64", "int64")];
+const SCALARS: &[(&str, &str)] = &[("string", "Text"), ("bool", "Boolean"), ("int32", "Int32"), ("int64", "Int64")];
 
 /// A package: the name by which the table prefixes its messages, and its two files.
 pub(crate) struct Package {
@@ -61,7 +61,7 @@ struct Sources {
     fields: BTreeMap<(&'static str, String, u32), GoField>,
 }
 
-/// The table of all messages that `roots` need, as the body of the macro `messages!`.
+/// The table of all messages that `roots` need: a constant for each.
 pub(crate) fn table(packages: &[Package], roots: &[&str]) -> Result<String> {
     let mut sources = Sources::default();
     for package in packages {
@@ -77,7 +77,7 @@ pub(crate) fn table(packages: &[Package], roots: &[&str]) -> Result<String> {
     // Their constants, not their full names, are in order.
     let mut rows: Vec<String> = rows.into_values().collect();
     rows.sort();
-    Ok(rows.concat())
+    Ok(rows.join("\n"))
 }
 
 impl Sources {
@@ -96,7 +96,8 @@ impl Sources {
         let (prefix, fields) = self.messages.get(name).with_context(|| format!("there is no message {name}"))?;
         let mut fields = fields.clone();
         fields.sort_by_key(|field| field.number);
-        let (mut row, mut uses) = (format!("    {} {{", self.constant(name)?), Vec::new());
+        let (mut row, mut uses) =
+            (format!("pub(super) static {}: Message = fields(&[", self.constant(name)?), Vec::new());
         let mut width = WIDTH;
         for field in fields {
             let key = (*prefix, last(name).to_owned(), field.number);
@@ -109,7 +110,7 @@ impl Sources {
                 (*of).to_owned()
             } else {
                 uses.push(field.of.clone());
-                self.constant(&field.of)?
+                format!("message(&{})", self.constant(&field.of)?)
             };
             let how = match field.shape {
                 FieldShape::Many => "many",
@@ -117,15 +118,15 @@ impl Sources {
                 FieldShape::One if go.is_value => "always",
                 FieldShape::One => "optional",
             };
-            let text = format!("{} {:?} {how} {of};", field.number, go.json);
+            let text = format!("{how}({}, {:?}, {of}),", field.number, go.json);
             width += 1 + text.len();
             if width > WIDTH {
-                row.push_str("\n       ");
-                width = 8 + text.len();
+                row.push_str("\n   ");
+                width = 4 + text.len();
             }
             write!(row, " {text}")?;
         }
-        row.push_str("\n    }\n");
+        row.push_str("\n]);\n");
         Ok((row, uses))
     }
 
@@ -230,13 +231,14 @@ mod tests {
     fn a_table_has_what_its_roots_need() {
         let packages = [Package { prefix: "A", proto: PROTO.to_owned(), go: GO.to_owned() }];
         let table = table(&packages, &["a.v1.Root"]);
-        let want = "    A_PART {
-        1 \"isIt\" optional boolean;
-    }
-    A_ROOT {
-        1 \"names\" many text; 2 \"part\" always A_PART; 3 \"sizes\" map quantity; 4 \"Count\" always int32;
-        17 \"other\" optional A_PART;
-    }
+        let want = "pub(super) static A_PART: Message = fields(&[
+    optional(1, \"isIt\", Boolean),
+]);
+
+pub(super) static A_ROOT: Message = fields(&[
+    many(1, \"names\", Text), always(2, \"part\", message(&A_PART)), map(3, \"sizes\", Quantity), always(4, \"Count\", Int32),
+    optional(17, \"other\", message(&A_PART)),
+]);
 ";
         assert_eq!(table.unwrap(), want);
     }

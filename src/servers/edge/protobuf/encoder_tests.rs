@@ -11,7 +11,7 @@ use serde_json::{Value, json, value::RawValue};
 use super::{
     encoder::write_message,
     envelope::ProtobufKind,
-    message::{Message, messages},
+    message::{FieldType, Message, fields, many, map, message, optional},
     messages::{CORE_NAMESPACE, CORE_NODE, CORE_SERVICE, DISCOVERY_ENDPOINT_SLICE, META_STATUS},
 };
 use crate::{model::Resource, servers::edge::cached_resources::CACHED};
@@ -75,12 +75,16 @@ fn written(message: &'static Message, json: &Value) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-messages! {
-    OPTIONAL {
-        1 "time" optional time; 2 "quantity" optional quantity; 3 "port" optional int_or_string; 4 "small" optional int32;
-        5 "map" map text; 6 "list" many text; 7 "part" optional OPTIONAL; 8 "is" optional boolean;
-    }
-}
+static OPTIONAL: Message = fields(&[
+    optional(1, "time", FieldType::Time),
+    optional(2, "quantity", FieldType::Quantity),
+    optional(3, "port", FieldType::IntOrString),
+    optional(4, "small", FieldType::Int32),
+    map(5, "map", FieldType::Text),
+    many(6, "list", FieldType::Text),
+    optional(7, "part", message(&OPTIONAL)),
+    optional(8, "is", FieldType::Boolean),
+]);
 
 #[test]
 fn special_shapes() {

@@ -53,61 +53,32 @@ impl Message {
     }
 }
 
-/// Makes a constant of each message.
-macro_rules! messages {
-    ($($name:ident { $($number:literal $json:literal $presence:ident $of:ident;)* })*) => {
-        $(pub(super) static $name: $crate::servers::edge::protobuf::message::Message =
-            $crate::servers::edge::protobuf::message::Message {
-                fields: &[$($crate::servers::edge::protobuf::message::MessageField {
-                    number: $number,
-                    json: $json,
-                    presence: $crate::servers::edge::protobuf::message::presence!($presence),
-                    of: $crate::servers::edge::protobuf::message::field_type!($of),
-                }),*],
-            };)*
-    };
+/// A message of these fields.
+pub(super) const fn fields(fields: &'static [MessageField]) -> Message {
+    Message { fields }
 }
 
-macro_rules! presence {
-    (optional) => {
-        $crate::servers::edge::protobuf::message::FieldPresence::Optional
-    };
-    (always) => {
-        $crate::servers::edge::protobuf::message::FieldPresence::Always
-    };
-    (many) => {
-        $crate::servers::edge::protobuf::message::FieldPresence::Many
-    };
-    (map) => {
-        $crate::servers::edge::protobuf::message::FieldPresence::Map
-    };
+/// The type of a field that is a message.
+pub(super) const fn message(message: &'static Message) -> FieldType {
+    FieldType::Message(message)
 }
 
-macro_rules! field_type {
-    (text) => {
-        $crate::servers::edge::protobuf::message::FieldType::Text
-    };
-    (boolean) => {
-        $crate::servers::edge::protobuf::message::FieldType::Boolean
-    };
-    (int32) => {
-        $crate::servers::edge::protobuf::message::FieldType::Int32
-    };
-    (int64) => {
-        $crate::servers::edge::protobuf::message::FieldType::Int64
-    };
-    (time) => {
-        $crate::servers::edge::protobuf::message::FieldType::Time
-    };
-    (quantity) => {
-        $crate::servers::edge::protobuf::message::FieldType::Quantity
-    };
-    (int_or_string) => {
-        $crate::servers::edge::protobuf::message::FieldType::IntOrString
-    };
-    ($message:ident) => {
-        $crate::servers::edge::protobuf::message::FieldType::Message(&$message)
-    };
+/// A field that is written where JSON has it.
+pub(super) const fn optional(number: u32, json: &'static str, of: FieldType) -> MessageField {
+    MessageField { number, json, presence: FieldPresence::Optional, of }
 }
 
-pub(super) use {field_type, messages, presence};
+/// A field that is written with its zero value where JSON does not have it.
+pub(super) const fn always(number: u32, json: &'static str, of: FieldType) -> MessageField {
+    MessageField { number, json, presence: FieldPresence::Always, of }
+}
+
+/// A field for each element of a list.
+pub(super) const fn many(number: u32, json: &'static str, of: FieldType) -> MessageField {
+    MessageField { number, json, presence: FieldPresence::Many, of }
+}
+
+/// A field for each member of an object.
+pub(super) const fn map(number: u32, json: &'static str, of: FieldType) -> MessageField {
+    MessageField { number, json, presence: FieldPresence::Map, of }
+}

@@ -8,6 +8,8 @@ mod encoder;
 mod encoder_tests;
 mod envelope;
 mod message;
+// One field after the other, as the generator writes them.
+#[rustfmt::skip]
 mod messages;
 mod wire;
 

@@ -6,6 +6,7 @@ pub mod allowed_hosts;
 pub mod bearer_tokens;
 pub mod certificates;
 pub mod clock;
+pub(crate) mod file_lock;
 pub mod files;
 pub(crate) mod freed_memory;
 pub mod net;

@@ -146,6 +146,10 @@ impl Server {
             };
             self.health.metrics.register(|registry| registry.register_collector(Box::new(expiration)));
         }
+        if let BoundSocket::Unix(socket) = &socket {
+            let file = socket.identity();
+            self.readiness.add("socket", move || file.check());
+        }
         self.readiness.extend(std::mem::take(&mut part.readiness));
         self.tasks.adopt(std::mem::take(&mut part.tasks));
         self.listen(socket, part);

@@ -18,7 +18,7 @@ use super::{
     persistence::Persistence,
     proxy::Proxy,
     reachability,
-    state_lock::StateLock,
+    state_lock,
     upstream_sink::UpstreamSink,
     version_file::VersionFile,
     versions::{Reservation, Versions},
@@ -63,7 +63,7 @@ pub async fn part(
 
     let (node, scheme) = (options.node.clone(), options.scheme);
     // Before anything of the state is read.
-    let lock = options.state_file.as_deref().map(StateLock::take).transpose()?.flatten();
+    let lock = options.state_file.as_deref().map(state_lock::take).transpose()?.flatten();
     let cache =
         Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme, options.key_order), versions(options, clock)));
     let (metrics, slots) = (EdgeMetrics::default(), WatchSlots::default());

@@ -10,10 +10,12 @@ use super::{
     edge_cache::EdgeCache,
     journal::Journal,
     state_files::{LoadedState, StateFiles},
-    state_lock::StateLock,
     state_record::StateRecord,
 };
-use crate::{model::Text, runtime::clock::Clock};
+use crate::{
+    model::Text,
+    runtime::{clock::Clock, file_lock::FileLock},
+};
 
 /// The longest pause between two looks at what is to be saved.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -29,7 +31,7 @@ const RENEWED: u64 = 3600;
 pub(super) struct Persistence {
     files: StateFiles,
     #[expect(dead_code, reason = "held, never read")]
-    lock: Option<StateLock>,
+    lock: Option<FileLock>,
     clock: Clock,
     cache: Arc<EdgeCache>,
     access: Arc<AccessReviews>,
@@ -42,7 +44,7 @@ impl Persistence {
     /// cannot be used, the lists of the API server do.
     pub(super) fn load(
         state_file: &Path,
-        lock: Option<StateLock>,
+        lock: Option<FileLock>,
         node: &Text,
         clock: Clock,
         cache: Arc<EdgeCache>,

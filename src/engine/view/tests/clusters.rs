@@ -9,6 +9,7 @@ use super::read;
 use crate::{
     engine::view::{
         KeyOrder, NodeMatrix, PortUse, Scheme, ViewChanges, ViewedCluster, ViewedPort, ViewedService, Viewpoint,
+        node_groups::NodeGroups,
     },
     model::{EndpointSlice, Node, NodePool, Nodes, Service},
 };
@@ -184,5 +185,31 @@ proptest! {
             }
             prop_assert_eq!(found, want);
         }
+    }
+}
+
+#[test]
+fn nodes_without_an_endpoint_of_a_service_are_viewed_once() {
+    let node = |n: usize| json!({ "metadata": { "name": format!("n{n}"), "labels": { "kubernetes.io/hostname": format!("n{n}") } } });
+    let endpoint = |n: usize| json!({ "addresses": [format!("10.0.0.{n}")], "nodeName": format!("n{n}") });
+    let service = json!({ "metadata": { "namespace": "ns", "name": "web", "annotations": {
+        "openyurt.io/topologyKeys": "kubernetes.io/hostname", "topologyKeys": r#"["kubernetes.io/hostname"]"# } },
+        "spec": { "type": "ClusterIP", "clusterIP": "10.96.0.1", "clusterIPs": ["10.96.0.1"], "ipFamilies": ["IPv4"],
+            "ports": [{ "name": "http", "port": 80 }] } });
+    let slice = json!({ "metadata": { "namespace": "ns", "name": "web-1", "labels": { "kubernetes.io/service-name": "web" } },
+        "addressType": "IPv4", "ports": [{ "name": "http", "protocol": "TCP", "port": 8080 }],
+        "endpoints": (0..3).map(endpoint).collect::<Vec<_>>() });
+    let objects = Objects {
+        nodes: (0..5000).map(|n| read::<Node>(node(n))).collect(),
+        services: vec![read(service)],
+        slices: vec![vec![read(slice)]],
+        pools: Vec::new(),
+    };
+    for (scheme, want) in schemes(&objects.pools).into_iter().zip([1, 4, 4, 4]) {
+        let cluster = objects.cluster(scheme);
+        let reads = cluster.reads();
+        let classes = NodeGroups::of(cluster.nodes, &reads).classes(&reads[0]);
+        assert_eq!(classes.examples.len(), want, "{scheme:?}");
+        assert_eq!(NodeMatrix::of(&cluster).nodes(), 5000, "{scheme:?}");
     }
 }

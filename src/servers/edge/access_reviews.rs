@@ -22,7 +22,7 @@ use super::{
     api_server::ApiServer,
     caller::{Caller, unauthorized},
     certificate_user::CertificateUser,
-    proxy::RETRY,
+    proxy::{RETRY, too_many},
     review_places::{ReviewPlaces, Reviewed},
     target::CachedRead,
 };
@@ -46,6 +46,8 @@ pub(super) struct AccessReviews {
     reviewer: Option<ApiServer>,
     /// Whether the API server refused the last review of the proxy itself.
     reviewer_refused: AtomicBool,
+    /// Whether the last review of a known caller found no API server.
+    is_away: AtomicBool,
     table: Mutex<AccessTable>,
     places: ReviewPlaces,
     allowed: Notify,
@@ -83,6 +85,7 @@ impl AccessReviews {
             api,
             reviewer,
             reviewer_refused: AtomicBool::new(false),
+            is_away: AtomicBool::new(false),
             table: Mutex::default(),
             places: ReviewPlaces::new(health),
             allowed: Notify::new(),
@@ -109,16 +112,19 @@ impl AccessReviews {
             KnownAccess::Denied => return Err(denied(&question)),
             KnownAccess::Unknown { allowed_offline } => allowed_offline,
         };
-        let reviewed = match self.table().knows(digest) {
-            true => Reviewed::KnownCaller,
-            // The CA knows who has a certificate.
-            false if exchange.has_credit() || matches!(caller, Caller::Certificate(_)) => Reviewed::KnownPeer,
-            false => Reviewed::Stranger,
+        // The CA knows who has a certificate.
+        let reviewed = if matches!(caller, Caller::Certificate(_)) || self.table().knows(digest) {
+            Reviewed::KnownCaller(digest)
+        } else if exchange.has_credit() {
+            Reviewed::KnownPeer
+        } else {
+            Reviewed::Stranger
         };
         let place = match self.places.take(exchange, reviewed).await {
             Some(place) => place,
-            None if allowed_offline => return Ok(()),
-            None => return Err(too_many_reviews()),
+            // Those with a place find no API server, either.
+            None if allowed_offline && self.is_away.load(Ordering::Relaxed) => return Ok(()),
+            None => return Err(too_many("access reviews")),
         };
         // Another request may have had the answer meanwhile.
         match self.table().look_up(&question, Instant::now()) {
@@ -126,7 +132,12 @@ impl AccessReviews {
             KnownAccess::Denied => return Err(denied(&question)),
             KnownAccess::Unknown { .. } => {}
         }
-        match self.review(caller, &question).await {
+        let answer = self.review(caller, &question).await;
+        if let Reviewed::KnownCaller(_) = reviewed {
+            // Of strangers it would say nothing: a token that nobody knows may take the API server longer than a review.
+            self.is_away.store(matches!(answer, ReviewAnswer::Away(_)), Ordering::Relaxed);
+        }
+        match answer {
             ReviewAnswer::Allowed => {
                 self.table().insert(question, true, Instant::now());
                 self.allowed.notify_one();
@@ -245,10 +256,6 @@ async fn send(to: &ApiServer, request: Request<Body>) -> ReviewAnswer {
         Some(_) => ReviewAnswer::Denied,
         None => ReviewAnswer::Away(error("the answer to an access review cannot be read".to_owned())),
     }
-}
-
-fn too_many_reviews() -> StatusError {
-    StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many access reviews").retry_after(RETRY)
 }
 
 fn denied(question: &AccessQuestion) -> StatusError {

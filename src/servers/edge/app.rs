@@ -18,8 +18,9 @@ use super::{
     discovery::DiscoveryDocument,
     edge_cache::EdgeCache,
     metrics::EdgeMetrics,
-    proxy::{Proxy, RETRY},
-    read_response,
+    protobuf_list::ProtobufLists,
+    proxy::{Proxy, RETRY, too_many},
+    read_response::{self, JsonList, ListPieces},
     scheme::EdgeScheme,
     target::{CachedRead, ReadScope, RequestTarget},
     watch_slots::WatchSlots,
@@ -45,6 +46,7 @@ pub(super) struct EdgeApp {
     /// Knows clients by their certificates, if they may have some.
     pub(super) certificates: Option<ClientCertificates>,
     pub(super) slots: WatchSlots,
+    pub(super) protobuf_lists: Arc<ProtobufLists>,
     pub(super) metrics: EdgeMetrics,
     pub(super) health: Health,
     pub(super) hosts: Option<AllowedHosts>,
@@ -139,16 +141,21 @@ impl EdgeApp {
         let CachedRead { resource, scope, options } = read;
         if let ReadScope::Object(name) = scope {
             let found = self.cache.get(resource, &name).ok_or_else(|| read_response::not_found(resource, &name))?;
-            return read_response::object(resource, &found, encoding);
+            let response = read_response::object(resource, &found, encoding);
+            return response.map_err(|error| self.metrics.unencodable.report(resource, &found, &error));
         }
         if !options.is_watch {
             let list = self.cache.list(resource, &options.selection);
             options.check_list_version(list.version)?;
-            return read_response::list(resource, list, encoding).await;
+            let pieces = match encoding {
+                BodyEncoding::Json => ListPieces::Json(JsonList::new(resource, list)),
+                BodyEncoding::Protobuf => {
+                    ListPieces::Protobuf(self.protobuf_lists.begin(resource, list, caller.digest()?).await?)
+                }
+            };
+            return Ok(read_response::list(pieces));
         }
-        let slot = self.slots.take(caller.digest()?).ok_or_else(|| {
-            StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many watches").retry_after(RETRY)
-        })?;
+        let slot = self.slots.take(caller.digest()?).ok_or_else(|| too_many("watches"))?;
         let context = WatchContext {
             encoding,
             cache: self.cache.clone(),

@@ -2,13 +2,12 @@
 
 use axum::{
     body::Body,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, header},
     response::Response,
 };
 
 use super::{
     protobuf::{ProtobufKind, UnencodableObject},
-    raw_object::ObjectName,
     watch_cache::VersionedObject,
 };
 use crate::{
@@ -46,7 +45,7 @@ impl BodyEncoding {
         resource: Resource,
         object: &VersionedObject,
         out: &mut Vec<u8>,
-    ) -> Result<(), StatusError> {
+    ) -> Result<(), UnencodableObject> {
         let VersionedObject { version, object } = object;
         if self == Self::Json {
             object.write(*version, out);
@@ -54,8 +53,7 @@ impl BodyEncoding {
         }
         let mut json = Vec::with_capacity(object.size() + 64);
         object.write(*version, &mut json);
-        let written = protobuf_kind(resource)?.write(&json, out);
-        written.map_err(|error| unencodable(resource, &object.name(), &error))
+        protobuf_kind(resource)?.write(&json, out)
     }
 
     /// Appends an event of a watch with an object.
@@ -65,7 +63,7 @@ impl BodyEncoding {
         event: &str,
         object: &VersionedObject,
         out: &mut Vec<u8>,
-    ) -> Result<(), StatusError> {
+    ) -> Result<(), UnencodableObject> {
         let VersionedObject { version, object } = object;
         if self == Self::Json {
             write_json_event(event, |out| object.write(*version, out), out);
@@ -73,8 +71,7 @@ impl BodyEncoding {
         }
         let mut json = Vec::with_capacity(object.size() + 64);
         object.write(*version, &mut json);
-        let written = protobuf_kind(resource)?.write_event(event, &json, out);
-        written.map_err(|error| unencodable(resource, &object.name(), &error))
+        protobuf_kind(resource)?.write_event(event, &json, out)
     }
 
     /// Appends a bookmark, whose object is given as JSON.
@@ -114,19 +111,8 @@ fn write_json_event(event: &str, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec
 }
 
 /// The kind of the objects of a resource. All that are cached have one.
-pub(super) fn protobuf_kind(resource: Resource) -> Result<ProtobufKind, StatusError> {
-    let missing = || StatusError::internal(format!("{} is not written as protobuf", resource.kind()));
-    ProtobufKind::of(resource).ok_or_else(missing)
-}
-
-/// An object has a value of another type than Kubernetes has there. The whole read fails, as it does for a Go client that
-/// reads the same object as JSON: without the value, the object would say something else.
-pub(super) fn unencodable(resource: Resource, name: &ObjectName, error: &UnencodableObject) -> StatusError {
-    let ObjectName { namespace, name } = name;
-    let slash = if namespace.is_empty() { "" } else { "/" };
-    let kind = resource.kind();
-    let message = format!("{kind} {namespace}{slash}{name} cannot be written as protobuf: {error}");
-    StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
+pub(super) fn protobuf_kind(resource: Resource) -> Result<ProtobufKind, UnencodableObject> {
+    ProtobufKind::of(resource).ok_or_else(|| UnencodableObject::without_message(resource.kind()))
 }
 
 #[cfg(test)]

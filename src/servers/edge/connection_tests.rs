@@ -17,6 +17,7 @@ use super::{
     edge_cache::EdgeCache,
     metrics::{EdgeMetrics, LISTENER},
     node_state::NodeState,
+    protobuf_list::ProtobufLists,
     proxy::Proxy,
     scheme::EdgeScheme,
     tests::{TestedEdge, service},
@@ -97,6 +98,7 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (api, health) = (Arc::new(ApiServer::new(&config).unwrap()), Health::default());
     let state = NodeState::new("edge-1".into(), EdgeScheme::KubeProxy, KeyOrder::AnyKey);
+    let metrics = EdgeMetrics::default();
     let app = EdgeApp {
         node: "edge-1".into(),
         scheme: EdgeScheme::KubeProxy,
@@ -105,7 +107,8 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
         access: Arc::new(AccessReviews::new(api, None, &health)),
         certificates: None,
         slots: WatchSlots::default(),
-        metrics: EdgeMetrics::default(),
+        protobuf_lists: Arc::new(ProtobufLists::new(metrics.unencodable.clone())),
+        metrics,
         health: health.clone(),
         hosts: None,
     };

@@ -236,26 +236,31 @@ impl io::Write for Log {
     }
 }
 
-#[test]
-fn a15_l7_requests_and_objects_are_not_logged() {
+/// What is logged while a future runs.
+pub(super) fn logged(run: impl Future<Output = ()>) -> String {
     let log = Log::default();
     let written = log.clone();
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_writer(move || written.clone());
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_max_level(tracing::Level::INFO)
+        .with_writer(move || written.clone());
     tracing::subscriber::with_default(subscriber.finish(), || {
-        tracing::info!("begin");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let edge = TestedEdge::new(EdgeScheme::SuperEdge);
-            for (path, headers) in [(SLICES, &[GOOD][..]), (SLICES, &[]), ("/api/v1/secrets", &[GOOD]), ("//", &[GOOD])]
-            {
-                edge.get(path, headers).await;
-            }
-            let mut events = edge.watch(&format!("{SLICES}?watch=1")).await;
-            edge.put(&node("far", 1));
-            events.next().await.unwrap();
-        });
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run);
     });
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    String::from_utf8(log.0.lock().unwrap().clone()).unwrap()
+}
+
+#[test]
+fn a15_l7_requests_and_objects_are_not_logged() {
+    let log = logged(async {
+        tracing::info!("begin");
+        let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+        for (path, headers) in [(SLICES, &[GOOD][..]), (SLICES, &[]), ("/api/v1/secrets", &[GOOD]), ("//", &[GOOD])] {
+            edge.get(path, headers).await;
+        }
+        let mut events = edge.watch(&format!("{SLICES}?watch=1")).await;
+        edge.put(&node("far", 1));
+        events.next().await.unwrap();
+    });
     assert!(log.contains("begin") && log.lines().count() == 1, "{log}");
 }

@@ -13,6 +13,7 @@ use super::{
     cached_resources::{CACHED, WITH_ENDPOINTS},
     edge_cache::EdgeCache,
     event_ring::WatchEventType,
+    unencodable_objects::UnencodableObjects,
     watch_slots::WatchSlots,
 };
 use crate::{kube_api::WatchMetrics, model::Resource};
@@ -30,6 +31,7 @@ struct EventLabels {
 #[derive(Clone, Debug, Default)]
 pub(super) struct EdgeMetrics {
     events: Family<EventLabels, Counter>,
+    pub(super) unencodable: UnencodableObjects,
     /// Of the watches of the API server.
     pub(super) upstream: WatchMetrics,
 }
@@ -45,6 +47,7 @@ impl EdgeMetrics {
     /// Registers all of them.
     pub(super) fn register(&self, registry: &mut Registry, cache: Arc<EdgeCache>, slots: WatchSlots) {
         registry.register("roster_edge_events_sent", "Events sent to clients", self.events.clone());
+        self.unencodable.register(registry);
         self.upstream.register(registry);
         registry.register_collector(Box::new(EdgeCounts { cache, slots }));
     }

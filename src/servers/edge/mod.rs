@@ -10,6 +10,8 @@
 
 mod accept;
 mod access_reviews;
+#[cfg(test)]
+mod access_reviews_tests;
 mod access_table;
 mod api_server;
 mod app;
@@ -17,6 +19,7 @@ mod atomic_file;
 mod body_encoding;
 mod cached_resources;
 mod caller;
+mod caller_turns;
 mod certificate_user;
 #[cfg(test)]
 mod client_certificate_tests;
@@ -75,6 +78,7 @@ mod state_record;
 mod target;
 #[cfg(test)]
 mod tests;
+mod unencodable_objects;
 #[cfg(test)]
 mod unix_socket_tests;
 mod upstream_event;

@@ -1,26 +1,82 @@
-//! A list as protobuf, in pieces. Its length comes first: all objects are written twice, the first time to be counted.
+//! A list as protobuf, in pieces. Its length comes first, so that its objects are written twice: the first time to be measured.
+//!
+//! To measure is work before the first byte, for a client that may be gone by then. So the size of an object is remembered: of
+//! a second list, only the objects that have changed are measured. And only a few lists are measured at once: callers take turns.
 
 use bytes::Bytes;
 use tokio::task::yield_now;
 
 use super::{
-    body_encoding::PIECE,
+    body_encoding::{PIECE, protobuf_kind},
+    caller::CallerDigest,
+    caller_turns::CallerTurns,
+    edge_cache::ObjectList,
     protobuf::{ProtobufKind, UnencodableObject},
+    proxy::too_many,
+    unencodable_objects::UnencodableObjects,
     watch_cache::VersionedObject,
 };
+use crate::{model::Resource, runtime::status_error::StatusError};
+
+/// How many lists are measured at once, and how many wait for that.
+const MEASURED: usize = 4;
+const WAITING: usize = 256;
+
+/// The lists of all clients.
+#[derive(Debug)]
+pub(super) struct ProtobufLists {
+    pub(super) turns: CallerTurns,
+    unencodable: UnencodableObjects,
+}
+
+impl ProtobufLists {
+    pub(super) fn new(unencodable: UnencodableObjects) -> Self {
+        Self { turns: CallerTurns::new(MEASURED, WAITING), unencodable }
+    }
+
+    /// Measures a list of a caller, once it is its turn. An error if too many lists wait for that.
+    pub(super) async fn begin(
+        &self,
+        resource: Resource,
+        list: ObjectList,
+        caller: CallerDigest,
+    ) -> Result<ProtobufList, StatusError> {
+        let internal = |error: UnencodableObject| StatusError::internal(error.to_string());
+        let kind = protobuf_kind(resource).map_err(internal)?;
+        let ObjectList { objects, version } = list;
+        let size = if let Some(size) = measured_size(&objects) {
+            size
+        } else {
+            let _turn = self.turns.take(caller).await.ok_or_else(|| too_many("lists as protobuf"))?;
+            let measured = measure(kind, &objects).await;
+            measured.map_err(|(error, object)| self.unencodable.report(resource, object, &error))?
+        };
+        ProtobufList::new(kind, version, size, objects).map_err(internal)
+    }
+}
+
+/// How many bytes these objects take as the items of a list, if all of them were measured before.
+fn measured_size(objects: &[VersionedObject]) -> Option<usize> {
+    objects.iter().map(|object| object.object.item_size(object.version)).sum()
+}
 
 /// How many bytes these objects take as the items of a list. Others run meanwhile.
-pub(super) async fn measure_list(
+async fn measure(
     kind: ProtobufKind,
     objects: &[VersionedObject],
 ) -> Result<usize, (UnencodableObject, &VersionedObject)> {
     let (mut json, mut item) = (Vec::new(), Vec::new());
     let (mut size, mut since_pause) = (0, 0);
     for object in objects {
+        if let Some(of_item) = object.object.item_size(object.version) {
+            size += of_item;
+            continue;
+        }
+        item.clear();
         write_item(kind, object, &mut json, &mut item).map_err(|error| (error, object))?;
+        object.object.remember_item_size(object.version, item.len());
         size += item.len();
         since_pause += json.len();
-        item.clear();
         if since_pause >= PIECE {
             since_pause = 0;
             yield_now().await;
@@ -51,7 +107,7 @@ pub(super) struct ProtobufList {
 
 impl ProtobufList {
     /// A list whose items take `size` bytes.
-    pub(super) fn new(
+    fn new(
         kind: ProtobufKind,
         version: u64,
         size: usize,
@@ -74,7 +130,7 @@ impl ProtobufList {
                 self.is_closed = true;
                 break;
             };
-            // It was written before, when it was counted.
+            // It was written before, when it was measured.
             if let Err(error) = write_item(self.kind, &object, &mut self.json, &mut out) {
                 self.is_closed = true;
                 return Some(Err(error));

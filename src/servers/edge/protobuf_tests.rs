@@ -1,14 +1,19 @@
 //! Tests of the node proxy as a client sees it that accepts protobuf only: it gets what JSON has.
 
+use std::time::Duration;
+
 use axum::{
     body::to_bytes,
     http::{Method, header},
 };
 use futures::{FutureExt, StreamExt};
+use prometheus_client::{encoding::text::encode_registry, registry::Registry};
 use serde_json::{Value, json};
 
 use super::{
     body_encoding::BodyEncoding,
+    caller::CallerDigest,
+    defect_tests::logged,
     protobuf::ProtobufKind,
     raw_object::ObjectName,
     scheme::EdgeScheme,
@@ -131,6 +136,32 @@ async fn an_object_that_cannot_be_written_is_an_error_not_another_object() {
     let text = String::from_utf8_lossy(&body);
     assert_eq!((status, text.contains("ERROR"), text.contains(message)), (200, true, true), "{text}");
     assert_eq!(get(&edge, WEB).await.0, 200);
+    let mut registry = Registry::default();
+    edge.metrics.unencodable.register(&mut registry);
+    let mut metrics = String::new();
+    encode_registry(&mut metrics, &registry).unwrap();
+    assert!(metrics.contains("roster_edge_unencodable_reads_total{kind=\"services\"} 3\n"), "{metrics}");
+}
+
+#[test]
+fn an_object_that_cannot_be_written_is_logged_once_a_minute_without_its_value() {
+    let log = logged(async {
+        tokio::time::pause();
+        let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+        let mut bad = service("bad", &json!({}));
+        bad["spec"] = json!({ "ports": [{ "port": "secret" }] });
+        edge.put(&bad);
+        for seconds in [30, 31, 10] {
+            get(&edge, SERVICES).await;
+            tokio::time::advance(Duration::from_secs(seconds)).await;
+        }
+    });
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("cannot be written as protobuf")).collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    for part in ["Service", "namespace=shop", "name=bad", "spec.ports.port"] {
+        assert!(lines.iter().all(|line| line.contains(part)), "{part}: {log}");
+    }
+    assert!(!log.contains("secret"), "{log}");
 }
 
 #[tokio::test]
@@ -140,7 +171,7 @@ async fn a_client_that_reads_fast_does_not_delay_others() {
         edge.put(&service(name, &json!({ "long": "x".repeat(100_000) })));
     }
     edge.get(SERVICES, &[GOOD]).await;
-    // Three objects are counted, with a pause after each, and the fourth is small.
+    // Three objects are measured, with a pause after each, and the fourth is small.
     let mut response = Box::pin(edge.send(Method::GET, SERVICES, &[GOOD, PROTOBUF]));
     for _ in 0..3 {
         assert!(response.as_mut().now_or_never().is_none());
@@ -151,6 +182,46 @@ async fn a_client_that_reads_fast_does_not_delay_others() {
         assert!(body.next().now_or_never().is_none());
         assert!(body.next().now_or_never().flatten().is_some());
     }
+}
+
+#[tokio::test]
+async fn only_what_has_changed_is_measured_again() {
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+    let put = |name: &str, letter: &str| edge.put(&service(name, &json!({ "long": letter.repeat(100_000) })));
+    put("a", "x");
+    put("b", "x");
+    edge.get(SERVICES, &[GOOD]).await;
+    // How often the response lets others run before its first byte.
+    let pauses = || {
+        let mut response = Box::pin(edge.send(Method::GET, SERVICES, &[GOOD, PROTOBUF]));
+        (0..10).position(|_| response.as_mut().now_or_never().is_some())
+    };
+    assert_eq!((pauses(), pauses()), (Some(2), Some(0)));
+    put("b", "y");
+    assert_eq!((pauses(), pauses()), (Some(1), Some(0)));
+    let (_, list) = edge.get(SERVICES, &[GOOD]).await;
+    assert_eq!(get(&edge, SERVICES).await.2, list_of(Resource::Service, &list));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_few_lists_are_measured_at_once() {
+    let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+    let turns = &edge.protobuf_lists.turns;
+    let mut held = Vec::new();
+    // The first caller may have two places, and later ones those that it leaves.
+    for caller in ["0a", "0a", "0b", "0c"] {
+        held.push(turns.take(CallerDigest::from_hex(&caller.repeat(32)).unwrap()).await.unwrap());
+    }
+    let response = edge.send(Method::GET, SERVICES, &[GOOD, PROTOBUF]).await;
+    assert_eq!((response.status().as_u16(), &response.headers()[header::RETRY_AFTER]), (429, &"1".parse().unwrap()));
+    for (path, headers) in [(SERVICES, &[GOOD][..]), (WEB, &[GOOD, PROTOBUF])] {
+        assert_eq!(edge.send(Method::GET, path, headers).await.status(), 200, "{path}");
+    }
+    held.pop();
+    assert_eq!(get(&edge, SERVICES).await.0, 200);
+    // All sizes are known now.
+    held.push(turns.take(CallerDigest::from_hex(&"0d".repeat(32)).unwrap()).await.unwrap());
+    assert_eq!(get(&edge, SERVICES).await.0, 200);
 }
 
 #[test]

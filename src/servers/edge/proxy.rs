@@ -120,7 +120,8 @@ impl Proxy {
     }
 }
 
-fn too_many(what: &str) -> StatusError {
+/// There is no place; the client may try again.
+pub(super) fn too_many(what: &str) -> StatusError {
     StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", format!("too many {what}")).retry_after(RETRY)
 }
 

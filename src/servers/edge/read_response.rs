@@ -8,11 +8,11 @@ use futures::stream;
 use tokio::task::yield_now;
 
 use super::{
-    body_encoding::{BodyEncoding, PIECE, protobuf_kind, unencodable},
+    body_encoding::{BodyEncoding, PIECE},
     edge_cache::ObjectList,
     json_text::json_text,
     protobuf::UnencodableObject,
-    protobuf_list::{ProtobufList, measure_list},
+    protobuf_list::ProtobufList,
     raw_object::ObjectName,
     watch_cache::VersionedObject,
 };
@@ -23,7 +23,7 @@ pub(super) fn object(
     resource: Resource,
     versioned: &VersionedObject,
     encoding: BodyEncoding,
-) -> Result<Response, StatusError> {
+) -> Result<Response, UnencodableObject> {
     let mut body = Vec::with_capacity(versioned.object.size() + 64);
     encoding.write(resource, versioned, &mut body)?;
     Ok(encoding.response(body.into()))
@@ -37,22 +37,8 @@ pub(super) fn not_found(resource: Resource, name: &ObjectName) -> StatusError {
 }
 
 /// A list. Its objects are held until they are written; others change meanwhile, and these do not.
-pub(super) async fn list(
-    resource: Resource,
-    list: ObjectList,
-    encoding: BodyEncoding,
-) -> Result<Response, StatusError> {
-    let pieces = match encoding {
-        BodyEncoding::Json => ListPieces::Json(JsonList::new(resource, list)),
-        BodyEncoding::Protobuf => {
-            let kind = protobuf_kind(resource)?;
-            let measured = measure_list(kind, &list.objects).await;
-            let size = measured.map_err(|(error, object)| unencodable(resource, &object.object.name(), &error))?;
-            let ObjectList { objects, version } = list;
-            let list = ProtobufList::new(kind, version, size, objects);
-            ListPieces::Protobuf(list.map_err(|error| StatusError::internal(error.to_string()))?)
-        }
-    };
+pub(super) fn list(pieces: ListPieces) -> Response {
+    let encoding = pieces.encoding();
     let pieces = stream::unfold((pieces, false), async |(mut pieces, is_begun)| {
         if is_begun {
             // A socket that takes megabytes at once must not delay others.
@@ -60,16 +46,23 @@ pub(super) async fn list(
         }
         pieces.next_piece().map(|piece| (piece, (pieces, true)))
     });
-    Ok(encoding.response(Body::from_stream(pieces)))
+    encoding.response(Body::from_stream(pieces))
 }
 
 /// The pieces of a list.
-enum ListPieces {
+pub(super) enum ListPieces {
     Json(JsonList),
     Protobuf(ProtobufList),
 }
 
 impl ListPieces {
+    fn encoding(&self) -> BodyEncoding {
+        match self {
+            Self::Json(_) => BodyEncoding::Json,
+            Self::Protobuf(_) => BodyEncoding::Protobuf,
+        }
+    }
+
     fn next_piece(&mut self) -> Option<Result<Bytes, UnencodableObject>> {
         match self {
             Self::Json(list) => list.next_piece().map(Ok),
@@ -79,7 +72,7 @@ impl ListPieces {
 }
 
 /// A list as JSON, in pieces.
-struct JsonList {
+pub(super) struct JsonList {
     text: Vec<u8>,
     objects: std::vec::IntoIter<VersionedObject>,
     is_first: bool,
@@ -87,7 +80,7 @@ struct JsonList {
 }
 
 impl JsonList {
-    fn new(resource: Resource, list: ObjectList) -> Self {
+    pub(super) fn new(resource: Resource, list: ObjectList) -> Self {
         let mut first = Vec::new();
         // Writing to memory does not fail.
         let _ = write!(

@@ -2,7 +2,8 @@
 //!
 //! Anybody can send one invalid token after the other, and each is a review. So callers to whom the API server has allowed
 //! something have places of their own, and so have new tokens from hosts with such callers: tokens are renewed every hour. Of
-//! all new tokens only some wait: a host that has many of them waiting gives way to one that has few.
+//! all new tokens only some wait: a host that has many of them waiting gives way to one that has few. Known callers take turns:
+//! one can ask about one name after the other, too.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,26 +12,29 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::metrics::LISTENER;
+use super::{
+    caller::CallerDigest,
+    caller_turns::{CallerTurn, CallerTurns, WAIT},
+    metrics::LISTENER,
+};
 use crate::runtime::net::{ActivityStage, Exchange, Health, Ledger};
 
 /// Reviews at once of each kind of callers.
 const OF_KNOWN_CALLERS: usize = 8;
 const OF_KNOWN_PEERS: usize = 4;
 const OF_STRANGERS: usize = 4;
-/// How many with new tokens wait.
+/// How many of known callers wait, and how many with new tokens.
+const KNOWN_WAITING: usize = 1024;
 const WAITING: u64 = 256;
-/// The longest wait.
-const WAIT: Duration = Duration::from_secs(3);
 /// How long a place stays taken after a refusal. It limits them to 80 in a second of strangers.
 const REFUSED: Duration = Duration::from_millis(50);
 
 /// Who asks for a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reviewed {
-    /// A caller to whom something was allowed.
-    KnownCaller,
-    /// A new token of a host with other callers to whom something was allowed, or a new certificate.
+    /// A caller to whom something was allowed, or whose certificate a CA has signed.
+    KnownCaller(CallerDigest),
+    /// A new token of a host with other callers to whom something was allowed.
     KnownPeer,
     Stranger,
 }
@@ -38,7 +42,7 @@ pub(super) enum Reviewed {
 /// All places.
 #[derive(Debug)]
 pub(super) struct ReviewPlaces {
-    of_known_callers: Arc<Semaphore>,
+    of_known_callers: CallerTurns,
     of_known_peers: Arc<Semaphore>,
     of_strangers: Arc<Semaphore>,
     waiting: Ledger,
@@ -46,12 +50,16 @@ pub(super) struct ReviewPlaces {
 
 /// A place until it is dropped.
 #[derive(Debug)]
-pub(super) struct ReviewPlace(#[expect(dead_code, reason = "held, never read")] OwnedSemaphorePermit);
+#[expect(dead_code, reason = "held, never read")]
+pub(super) enum ReviewPlace {
+    OfKnownCaller(CallerTurn),
+    OfOthers(OwnedSemaphorePermit),
+}
 
 impl ReviewPlaces {
     pub(super) fn new(health: &Health) -> Self {
         Self {
-            of_known_callers: Arc::new(Semaphore::new(OF_KNOWN_CALLERS)),
+            of_known_callers: CallerTurns::new(OF_KNOWN_CALLERS, KNOWN_WAITING),
             of_known_peers: Arc::new(Semaphore::new(OF_KNOWN_PEERS)),
             of_strangers: Arc::new(Semaphore::new(OF_STRANGERS)),
             waiting: health.ledger(LISTENER, "access-reviews", WAITING),
@@ -61,7 +69,9 @@ impl ReviewPlaces {
     /// A place for a review of the exchange, once there is one; `None`: too many wait.
     pub(super) async fn take(&self, exchange: &Exchange, reviewed: Reviewed) -> Option<ReviewPlace> {
         let places = match reviewed {
-            Reviewed::KnownCaller => return place(&self.of_known_callers).await,
+            Reviewed::KnownCaller(caller) => {
+                return self.of_known_callers.take(caller).await.map(ReviewPlace::OfKnownCaller);
+            }
             Reviewed::KnownPeer => &self.of_known_peers,
             Reviewed::Stranger => &self.of_strangers,
         };
@@ -88,7 +98,7 @@ impl ReviewPlace {
 
 async fn place(places: &Arc<Semaphore>) -> Option<ReviewPlace> {
     // The semaphore is never closed.
-    timeout(WAIT, places.clone().acquire_owned()).await.ok()?.ok().map(ReviewPlace)
+    timeout(WAIT, places.clone().acquire_owned()).await.ok()?.ok().map(ReviewPlace::OfOthers)
 }
 
 #[cfg(test)]
@@ -116,7 +126,8 @@ mod tests {
             held.push(places.take(&stranger, Reviewed::Stranger).await.unwrap());
         }
         assert!(places.take(&exchange(2), Reviewed::Stranger).now_or_never().is_none(), "a stranger waits");
-        for known in [Reviewed::KnownCaller, Reviewed::KnownPeer] {
+        let caller = CallerDigest::from_hex(&"0f".repeat(32)).unwrap();
+        for known in [Reviewed::KnownCaller(caller), Reviewed::KnownPeer] {
             assert!(places.take(&exchange(3), known).now_or_never().flatten().is_some(), "{known:?}");
         }
         assert!(places.take(&exchange(2), Reviewed::Stranger).await.is_none(), "and not forever");

@@ -1,6 +1,9 @@
 //! An object as it is served: the text of the API server, without the endpoints that the scheme removes.
 
-use std::{io::Write, sync::Arc};
+use std::{
+    io::Write,
+    sync::{Arc, OnceLock},
+};
 
 use serde_json::{Value, json};
 
@@ -22,18 +25,35 @@ pub(super) struct ServedObject {
     raw: Arc<RawObject>,
     served: ServedEndpoints,
     removals: Removals,
+    /// What it takes as an item of a protobuf list with a version, once it was measured.
+    item_size: OnceLock<(u64, usize)>,
 }
 
 impl ServedObject {
     /// The whole object.
     pub(super) fn whole(resource: Resource, raw: Arc<RawObject>) -> Self {
-        Self { resource, raw, served: ServedEndpoints::All, removals: Removals::default() }
+        Self::new(resource, raw, ServedEndpoints::All, Removals::default())
     }
 
     /// What is left of an object with endpoints.
     pub(super) fn of(mut selection: EndpointSelection) -> Self {
         let (resource, raw, removals) = (selection.resource, selection.raw.clone(), selection.take_removals());
-        Self { resource, raw, served: selection.served(), removals }
+        Self::new(resource, raw, selection.served(), removals)
+    }
+
+    fn new(resource: Resource, raw: Arc<RawObject>, served: ServedEndpoints, removals: Removals) -> Self {
+        Self { resource, raw, served, removals, item_size: OnceLock::new() }
+    }
+
+    /// How many bytes it takes as an item of a protobuf list, if it was measured with this version.
+    pub(super) fn item_size(&self, version: u64) -> Option<usize> {
+        self.item_size.get().filter(|(measured, _)| *measured == version).map(|(_, size)| *size)
+    }
+
+    /// Remembers that size. An object is listed with one version: that of the event which brought it.
+    pub(super) fn remember_item_size(&self, version: u64, size: usize) {
+        // Two lists may measure it at the same time.
+        let _ = self.item_size.set((version, size));
     }
 
     /// Why endpoints were removed.

@@ -25,6 +25,7 @@ use super::{
     edge_cache::EdgeCache,
     metrics::EdgeMetrics,
     node_state::NodeState,
+    protobuf_list::ProtobufLists,
     proxy::Proxy,
     raw_object::ObjectName,
     scheme::EdgeScheme,
@@ -43,6 +44,8 @@ pub(super) struct TestedEdge {
     pub(super) router: Router,
     pub(super) cache: Arc<EdgeCache>,
     pub(super) slots: WatchSlots,
+    pub(super) metrics: EdgeMetrics,
+    pub(super) protobuf_lists: Arc<ProtobufLists>,
     pub(super) health: Health,
     pub(super) access: Arc<AccessReviews>,
     pub(super) api: Arc<FakeApiServer>,
@@ -115,6 +118,8 @@ impl TestedEdge {
             Arc::new(EdgeCache::new(NodeState::new(NODE.into(), scheme, KeyOrder::AnyKey), Versions::from(START)));
         let (slots, health) = (WatchSlots::default(), Health::default());
         let access = Arc::new(AccessReviews::new(api.clone(), reviewer, &health));
+        let metrics = EdgeMetrics::default();
+        let protobuf_lists = Arc::new(ProtobufLists::new(metrics.unencodable.clone()));
         let app = EdgeApp {
             node: NODE.into(),
             scheme,
@@ -123,11 +128,12 @@ impl TestedEdge {
             access: access.clone(),
             certificates,
             slots: slots.clone(),
-            metrics: EdgeMetrics::default(),
+            protobuf_lists: protobuf_lists.clone(),
+            metrics: metrics.clone(),
             health: health.clone(),
             hosts: None,
         };
-        Self { router: router(Arc::new(app)), cache, slots, health, access, api: fake }
+        Self { router: router(Arc::new(app)), cache, slots, metrics, protobuf_lists, health, access, api: fake }
     }
 
     pub(super) fn put(&self, object: &Value) {

@@ -180,8 +180,8 @@ impl WatchStream {
                 break;
             };
             let added = WatchEventType::Added;
-            if let Err(status) = self.encoding.write_event(self.resource, added.name(), &object, &mut text) {
-                self.end_with(&status, &mut text);
+            if let Err(error) = self.encoding.write_event(self.resource, added.name(), &object, &mut text) {
+                self.end_with(&self.metrics.unencodable.report(self.resource, &object, &error), &mut text);
                 break;
             }
             self.metrics.sent(self.resource, added);
@@ -200,8 +200,8 @@ impl WatchStream {
         self.version = batch.version;
         for event in batch.events {
             let object = VersionedObject { version: event.version, object: event.object };
-            if let Err(status) = self.encoding.write_event(self.resource, event.kind.name(), &object, &mut text) {
-                self.end_with(&status, &mut text);
+            if let Err(error) = self.encoding.write_event(self.resource, event.kind.name(), &object, &mut text) {
+                self.end_with(&self.metrics.unencodable.report(self.resource, &object, &error), &mut text);
                 break;
             }
             self.metrics.sent(self.resource, event.kind);

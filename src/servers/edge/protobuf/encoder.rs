@@ -27,6 +27,17 @@ pub(in crate::servers::edge) struct UnencodableObject {
     why: String,
 }
 
+impl UnencodableObject {
+    /// There is no message for this kind.
+    pub(in crate::servers::edge) fn without_message(kind: &str) -> Self {
+        Self { field: "kind".to_owned(), why: format!("{kind} is not written as protobuf") }
+    }
+
+    pub(in crate::servers::edge) fn field(&self) -> &str {
+        &self.field
+    }
+}
+
 /// Appends the fields of the message in a JSON text.
 pub(super) fn write_message(
     message: &'static Message,

@@ -93,6 +93,15 @@ impl Caller {
     }
 }
 
+/// Whether an API server reads a bearer token here (`bearertoken.AuthenticateRequest`), which it refuses unless it is valid.
+/// With other credentials a client is anonymous, and may read a version or an index.
+pub(super) fn has_token(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::AUTHORIZATION).map_or(&b""[..], |value| value.as_bytes());
+    let mut words = value.trim_ascii().split(|byte| *byte == b' ');
+    let is_bearer = words.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer"));
+    is_bearer && words.next().is_some_and(|token| !token.is_empty())
+}
+
 /// As an API server says it, with the reason.
 pub(super) fn unauthorized(why: &str) -> StatusError {
     StatusError::new(StatusCode::UNAUTHORIZED, "Unauthorized", format!("Unauthorized: {why}"))
@@ -125,6 +134,24 @@ mod tests {
         }
         assert_eq!(digest(&["Bearer a"], None), digest(&["bearer  a "], None));
         assert_ne!(digest(&["Bearer a"], None), digest(&["Bearer b"], None));
+    }
+
+    #[test]
+    fn an_api_server_reads_a_token_after_one_space() {
+        for (value, want) in [
+            ("Bearer a", true),
+            ("bearer a ", true),
+            ("Bearer a b", true),
+            ("Bearer  a", false),
+            ("Bearer", false),
+            ("Bearer ", false),
+            ("Basic YQ==", false),
+            ("Bearer\ta", false),
+            ("a", false),
+        ] {
+            assert_eq!(has_token(&authorization(&[value])), want, "{value:?}");
+        }
+        assert!(!has_token(&authorization(&[])));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{
     api_server::{ApiServer, ApiServerError},
+    caller::has_token,
     metrics::LISTENER,
     proxied_bodies::{ProxiedRequestBody, ProxiedResponseBody},
     proxied_headers::{prepare_request, prepare_response, set_upgrade, upgrade},
@@ -61,11 +62,13 @@ impl Proxy {
         let (mut head, body) = request.into_parts();
         let exchange = Exchange::of(&head.extensions);
         let held = self.place(&exchange).ok_or_else(|| too_many("requests to the API server"))?;
+        // Before an API server, who has no token is anonymous, and that may be anybody.
+        let has_token = has_token(&head.headers);
         // What the connection of the client knows means nothing to the other one.
         head.extensions.clear();
         let (body, end) = ProxiedRequestBody::wrap(body);
         let mut response = self.api.send(Request::from_parts(head, body)).await?;
-        if response.status().is_success() {
+        if has_token && response.status().is_success() {
             exchange.credit();
         }
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
@@ -145,7 +148,7 @@ mod tests {
         time::Duration,
     };
 
-    use axum::http::Extensions;
+    use axum::http::{Extensions, header::AUTHORIZATION};
     use futures::FutureExt;
     use tokio::{task::JoinHandle, time::sleep};
 
@@ -197,6 +200,22 @@ mod tests {
             for refused in requests.into_iter().filter(JoinHandle::is_finished) {
                 assert_eq!(refused.await.unwrap(), StatusCode::TOO_MANY_REQUESTS, "{peer}");
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn only_a_token_that_the_api_server_accepts_earns_credit() {
+        let api = ApiServer::at("https://192.0.2.1:6443".parse().unwrap(), |_| {
+            std::future::ready(Ok(Response::new(Body::empty()))).boxed()
+        });
+        let proxy = Proxy::new(Arc::new(api), Health::default());
+        for (authorization, want) in [("Basic YQ==", false), ("Bearer  a", false), ("Bearer a", true)] {
+            let exchange = Exchange::of(&Extensions::new());
+            let mut request = Request::new(Body::empty());
+            request.headers_mut().insert(AUTHORIZATION, HeaderValue::from_static(authorization));
+            request.extensions_mut().insert(exchange.clone());
+            assert_eq!(proxy.forward(request).await.unwrap().status(), StatusCode::OK);
+            assert_eq!(exchange.has_credit(), want, "{authorization}");
         }
     }
 }

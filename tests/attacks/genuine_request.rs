@@ -10,7 +10,8 @@ use crate::{
 
 /// One in so many requests must be refused.
 const BAD: u64 = 10;
-/// One in so many is of a client whose token the node proxy has not seen, and one is for the API server.
+/// One in so many is of a client whose token the node proxy has not seen, one is for the API server, and one for an object
+/// about which the node proxy has to ask the API server.
 const FRESH: u64 = 25;
 
 /// What came of a request.
@@ -62,6 +63,10 @@ impl GenuineRequests {
         if self.site == Site::Edge && number % FRESH == 2 {
             let request = Request::get("/api/v1/namespaces/shop/pods").with_token(GENUINE);
             return GenuineRequest { request, judge: proxied_list };
+        }
+        if self.site == Site::Edge && number % FRESH == 3 {
+            let request = Request::get(format!("/api/v1/namespaces/shop/services/new-{number}")).with_token(GENUINE);
+            return GenuineRequest { request, judge: missing_object };
         }
         self.good.clone()
     }
@@ -130,6 +135,11 @@ fn pruned_list(answer: &Answer) -> Outcome {
 
 fn proxied_list(answer: &Answer) -> Outcome {
     if answer.status == 200 { Outcome::Right } else { Outcome::Lost(answer.to_string()) }
+}
+
+/// The caller may read the object, and there is none.
+fn missing_object(answer: &Answer) -> Outcome {
+    if answer.status == 404 { Outcome::Right } else { Outcome::Lost(answer.to_string()) }
 }
 
 fn allowed_review(answer: &Answer) -> Outcome {

@@ -17,7 +17,7 @@ use crate::{
     http1::{self, Answer},
     http2::{DATA, HEADERS, Http2, Scheme},
     request::Request,
-    upstream::{CLIENT, DENIED, LARGE, NOBODY, SHOP, SLOW},
+    upstream::{BUSY, CLIENT, DENIED, LARGE, NOBODY, SHOP, SLOW},
 };
 
 use super::answers::{BUFFER, hardly_read, hardly_take};
@@ -38,20 +38,44 @@ fn known(number: usize) -> String {
     format!("{CLIENT}-{}", number % TOKENS)
 }
 
+/// A list of three megabytes.
+fn list(number: usize) -> Request {
+    Request::get(LARGE).with_token(&known(number))
+}
+
+/// The same as protobuf.
+fn protobuf_list(number: usize) -> Request {
+    list(number).with("accept", "application/vnd.kubernetes.protobuf")
+}
+
 pub(super) fn unread_lists_over_http2(attacker: &Attacker) {
-    attacker.clients(8, async |attacker: Attacker, number| {
+    unread_over_http2(attacker, list);
+}
+
+pub(super) fn unread_protobuf_lists_over_http2(attacker: &Attacker) {
+    unread_over_http2(attacker, protobuf_list);
+}
+
+fn unread_over_http2(attacker: &Attacker, list: fn(usize) -> Request) {
+    attacker.clients(8, move |attacker: Attacker, number| async move {
         let tls = attacker.http2(number).await?;
-        let list = Request::get(LARGE).with_token(&known(number));
-        hardly_take(&attacker, tls, Scheme::Https, &list, number % 2 == 1).await
+        hardly_take(&attacker, tls, Scheme::Https, &list(number), number % 2 == 1).await
     });
 }
 
 pub(super) fn unread_lists_over_http1(attacker: &Attacker) {
-    attacker.clients(512, async |attacker: Attacker, number| {
+    unread_over_http1(attacker, list);
+}
+
+pub(super) fn unread_protobuf_lists_over_http1(attacker: &Attacker) {
+    unread_over_http1(attacker, protobuf_list);
+}
+
+fn unread_over_http1(attacker: &Attacker, list: fn(usize) -> Request) {
+    attacker.clients(512, move |attacker: Attacker, number| async move {
         let tcp = attacker.tcp_with(number, attacker.targets.served, Some(BUFFER)).await?;
         let tls = attacker.http1_on(tcp).await?;
-        let list = Request::get(LARGE).with_token(&known(number)).http1();
-        hardly_read(&attacker, tls, &list, number % 2 == 0).await
+        hardly_read(&attacker, tls, &list(number).http1(), number % 2 == 0).await
     });
 }
 
@@ -88,14 +112,23 @@ pub(super) fn idle_watches(attacker: &Attacker) {
     });
 }
 
-/// Opens all streams of a connection again and again. A stream is given up at its first bytes.
 pub(super) fn short_watches(attacker: &Attacker) {
-    attacker.clients(CONNECTIONS, async |attacker: Attacker, number| {
+    give_up(attacker, watch);
+}
+
+/// Before its first bytes, each of them is measured.
+pub(super) fn short_protobuf_lists(attacker: &Attacker) {
+    give_up(attacker, protobuf_list);
+}
+
+/// Opens all streams of a connection again and again. A stream is given up at its first bytes.
+fn give_up(attacker: &Attacker, request: fn(usize) -> Request) {
+    attacker.clients(CONNECTIONS, move |attacker: Attacker, number| async move {
         let mut http2 = Http2::open(attacker.http2(number).await?, Scheme::Https, &[]).await?;
         loop {
             while http2.open_streams() < STREAMS {
                 attacker.requested(1);
-                http2.send(&watch(number)).await?;
+                http2.send(&request(number)).await?;
             }
             let frame = http2.next_frame().await?;
             http2.taken(&frame).await?;
@@ -137,8 +170,12 @@ pub(super) fn random_tokens(attacker: &Attacker) {
     flood(attacker, |number| Request::get(SHOP).with_token(&format!("{NOBODY}-{number}")));
 }
 
+/// Half of them with a token that may read nothing, half with one that may read everything.
 pub(super) fn many_names(attacker: &Attacker) {
-    flood(attacker, |number| Request::get(format!("/api/v1/namespaces/shop/services/web-{number}")).with_token(DENIED));
+    flood(attacker, |number| {
+        let token = if number % 2 == 0 { DENIED } else { BUSY };
+        Request::get(format!("/api/v1/namespaces/shop/services/web-{number}")).with_token(token)
+    });
 }
 
 pub(super) fn proxied(attacker: &Attacker) {

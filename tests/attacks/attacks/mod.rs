@@ -192,6 +192,24 @@ pub(crate) const ALL: &[Attack] = &[
         start: edge::unread_lists_over_http1,
     },
     Attack {
+        name: "unread-protobuf-lists-h2",
+        about: "lists as protobuf on HTTP/2 streams whose windows stay closed, or open by a byte per second",
+        sites: EDGE,
+        start: edge::unread_protobuf_lists_over_http2,
+    },
+    Attack {
+        name: "unread-protobuf-lists-h1",
+        about: "lists as protobuf over HTTP/1.1, which are read slowly or not at all",
+        sites: EDGE,
+        start: edge::unread_protobuf_lists_over_http1,
+    },
+    Attack {
+        name: "short-protobuf-lists",
+        about: "lists as protobuf over HTTP/2 that are reset after the first bytes, as fast as possible",
+        sites: EDGE,
+        start: edge::short_protobuf_lists,
+    },
+    Attack {
         name: "unread-watches-h2",
         about: "1600 watches over HTTP/2 with eight known tokens, which are never read",
         sites: EDGE,
@@ -229,7 +247,7 @@ pub(crate) const ALL: &[Attack] = &[
     },
     Attack {
         name: "many-names",
-        about: "a known token that may read nothing asks for another Service each time, as fast as possible",
+        about: "known tokens, one of which may read nothing, ask for another Service each time, as fast as possible",
         sites: EDGE,
         start: edge::many_names,
     },

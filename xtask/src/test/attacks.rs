@@ -56,8 +56,8 @@ impl Default for AttackArguments {
 
 /// The attacks on the node proxy in the short form: those of its own, and those that meet it at other places than the
 /// webhook. What the listeners share is attacked there.
-const SHORT_EDGE: &str = "unread,watches,tokens,many-names,proxied,tricks,upgrades,heads-over-http2,slow-heads,dripped-bodies,\
-                          dripped-streams";
+const SHORT_EDGE: &str = "unread,protobuf,watches,tokens,many-names,proxied,tricks,upgrades,heads-over-http2,slow-heads,\
+                          dripped-bodies,dripped-streams";
 
 impl AttackArguments {
     /// Two seconds for each attack, on a machine that other programs use as well: those on `roster serve`, and those on the

@@ -1,4 +1,4 @@
-//! Tests of access reviews of which there are many at once.
+//! Tests of many access reviews at once.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

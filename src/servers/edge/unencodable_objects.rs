@@ -1,4 +1,4 @@
-//! Objects that cannot be written as protobuf: who is told.
+//! Objects that cannot be written as protobuf: the error, the log and the metric.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

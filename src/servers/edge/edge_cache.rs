@@ -67,6 +67,11 @@ impl EdgeCache {
         self.read().node.share(object)
     }
 
+    /// An object of the API server, as it is held.
+    pub(super) fn held(&self, resource: Resource, name: &ObjectName) -> Option<UpstreamObject> {
+        self.read().node.held(resource, name)
+    }
+
     /// Takes the pods of the own node.
     pub(super) fn set_local_pods(&self, pods: Vec<Pod>) {
         self.serve(|node| node.set_local_pods(pods));

@@ -209,7 +209,7 @@ impl NodeState {
     }
 
     /// An object, as far as it is held.
-    fn held(&self, resource: Resource, name: &ObjectName) -> Option<UpstreamObject> {
+    pub(super) fn held(&self, resource: Resource, name: &ObjectName) -> Option<UpstreamObject> {
         let text = self.objects.get(&resource).and_then(|objects| objects.get(name)).cloned();
         let held = match resource {
             Resource::NodePool => HeldPart::Pool(Box::new(self.around.pools.get(&name.name)?.clone())),

@@ -7,11 +7,12 @@ use serde_json::value::RawValue;
 
 use super::{
     edge_cache::EdgeCache,
+    raw_object::ObjectName,
     upstream_event::{UpstreamEvent, UpstreamObject},
 };
 use crate::{
     inventory::{Loss, Sink},
-    model::{Resource, Text},
+    model::{Resource, Text, json::raw::object_key},
 };
 
 /// Feeds the objects of a resource into the cache.
@@ -33,17 +34,26 @@ impl<'de> Deserialize<'de> for ObjectText {
     }
 }
 
+/// The name in the text of an object.
+fn name(text: &str) -> Option<ObjectName> {
+    let key = object_key(serde_json::from_str(text).ok()?);
+    Some(ObjectName::new(key.namespace, key.name))
+}
+
 impl Sink for UpstreamSink {
     type Object = ObjectText;
-    /// `None`: the object cannot be read. It is as if it did not change.
+    /// An object that cannot be read is as if it did not change; `None` if it was not known before.
     type Row = Option<UpstreamObject>;
 
     fn row(&self, object: ObjectText, _: Option<&Self::Row>) -> Self::Row {
-        UpstreamObject::read(self.resource, &object.0, &self.node)
+        match UpstreamObject::read(self.resource, &object.0, &self.node) {
             // A list has all objects again, most of them as they are held.
-            .map(|object| self.cache.share(object))
-            .inspect_err(|error| tracing::warn!(resource = self.resource.plural(), %error, "an object cannot be read"))
-            .ok()
+            Ok(object) => Some(self.cache.share(object)),
+            Err(error) => {
+                tracing::warn!(resource = self.resource.plural(), %error, "an object cannot be read");
+                self.cache.held(self.resource, &name(&object.0)?)
+            }
+        }
     }
 
     fn apply(&mut self, row: Self::Row) {
@@ -66,6 +76,45 @@ impl Sink for UpstreamSink {
     fn lost(&mut self, loss: Loss) {
         if loss == Loss::NotInstalled {
             self.cache.apply(UpstreamEvent::Replace(self.resource, Vec::new()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::servers::edge::{scheme::EdgeScheme, selection::Selection, tests::TestedEdge};
+
+    fn text(object: &Value) -> ObjectText {
+        serde_json::from_value(object.clone()).unwrap()
+    }
+
+    /// For clients, an object that is gone is one that was deleted: kube-proxy would remove its rules.
+    #[test]
+    fn what_can_no_longer_be_read_stays_as_it_was() {
+        let slice = |endpoints: Value| {
+            let labels = json!({ "kubernetes.io/service-name": "web" });
+            json!({ "metadata": { "name": "web-9", "namespace": "shop", "labels": labels }, "addressType": "IPv4", "ports": [], "endpoints": endpoints })
+        };
+        let good = slice(json!([{ "addresses": ["10.0.9.9"] }]));
+        let unnamed = json!({ "metadata": { "labels": 5 }, "endpoints": [] });
+        let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+        let mut sink =
+            UpstreamSink { cache: edge.cache.clone(), resource: Resource::EndpointSlice, node: "edge-1".into() };
+        let count = || edge.cache.list(Resource::EndpointSlice, &Selection::default()).objects.len();
+        for (listed, want) in [
+            (vec![&good], 1),
+            (vec![&slice(json!("none")), &unnamed], 1),
+            (vec![&good, &slice(json!([5]))], 1),
+            (vec![], 0),
+            // It was not known before.
+            (vec![&slice(json!("none"))], 0),
+        ] {
+            let rows = listed.iter().map(|object| sink.row(text(object), None)).collect();
+            sink.replace(rows);
+            assert_eq!(count(), want, "{listed:?}");
         }
     }
 }

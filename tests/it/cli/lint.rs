@@ -174,7 +174,8 @@ fn findings_can_be_accepted() {
     let codes: Vec<&str> = document["items"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
     assert!(codes.contains(&"unused-waiver"), "{codes:?}");
 
-    let wrong = service("wbe", "port: 99999");
+    let wrong = service("wbe", "port: 99999")
+        .replace("  name: web\n", "  name: web\n  annotations:\n    roster.dev/ignore: nope=y\n");
     let folder = directory(&[("web.yaml", DEPLOYMENT), ("a.yaml", &wrong)]);
     let other = tempfile::tempdir().unwrap();
     let baseline = other.path().join("baseline.yaml").display().to_string();
@@ -184,14 +185,15 @@ fn findings_can_be_accepted() {
     assert_eq!((findings(&ran, folder.path()).len(), ran.code, ran.err.as_str()), (0, 0, ""), "{}", ran.out);
     fs::write(folder.path().join("b.yaml"), wrong.replace("name: web", "name: new")).unwrap();
     let ran = lint(folder.path(), &["--baseline", &baseline]);
-    assert_eq!((findings(&ran, folder.path()).len(), ran.code), (2, 1), "{}", ran.out);
+    assert_eq!((findings(&ran, folder.path()).len(), ran.code), (3, 1), "{}", ran.out);
     fs::write(folder.path().join("a.yaml"), service("web", "port: 80")).unwrap();
     let ran = lint(folder.path(), &["--baseline", &baseline]);
-    assert!(ran.err.contains("2 findings in the baseline no longer occur"), "{}", ran.err);
+    assert!(ran.err.contains("3 findings in the baseline no longer occur"), "{}", ran.err);
 
     let waivers = other.path().join("waivers.yaml");
     let waiver = "apiVersion: roster.dev/v1alpha1\nkind: LintWaivers\nwaivers:\n\
         - {code: selector-matches-no-template, object: Service new, reason: planned}\n\
+        - {code: invalid-waiver, object: Service new, reason: planned}\n\
         - {code: invalid-port, file: '*/b.yaml', reason: planned}\n";
     fs::write(&waivers, waiver).unwrap();
     let ran = lint(folder.path(), &["--waivers", waivers.to_str().unwrap()]);

@@ -103,6 +103,8 @@ impl Suppressions {
         let mut suppressed = Vec::new();
         for object in &mut input.objects {
             let AnnotationWaivers { mut waivers, faults, more } = annotation_waivers(&object.document.raw, is_code);
+            // Before: what is wrong with waivers can be accepted as other findings can.
+            report(object, Reason::InvalidWaiver, invalid(&faults, more));
             let mut suppression = |finding: &FileFinding<'_>| {
                 let key = key(finding);
                 if let Some(reason) = waivers.reason(&key) {
@@ -121,7 +123,7 @@ impl Suppressions {
                     }
                 }
             }
-            report(object, &faults, more, &waivers);
+            report(object, Reason::UnusedWaiver, unused(&waivers));
         }
         self.warn_of_unused(&input.objects.iter().map(|o| o.file).collect());
         suppressed
@@ -143,19 +145,23 @@ impl Suppressions {
     }
 }
 
-/// Adds findings about the waivers in the annotation of an object: about those that are wrong, the first by themselves, and
-/// about those without use.
-fn report(object: &mut ReviewedObject<'_>, faults: &[WaiverFault], more: usize, waivers: &Waivers) {
-    let wrong = faults.iter().map(ToString::to_string);
-    let wrong = wrong.chain((more > 0).then(|| format!("and {} that cannot hold", counted(more, "more waiver"))));
-    let idle = waivers.unused().map(|w| format!("the object has no finding {}", w.code));
-    let wrong = wrong.map(|message| (Reason::InvalidWaiver, message));
+/// What is wrong with waivers in the annotation of an object: the first by themselves.
+fn invalid(faults: &[WaiverFault], more: usize) -> impl Iterator<Item = String> {
+    let more = (more > 0).then(|| format!("and {} that cannot hold", counted(more, "more waiver")));
+    faults.iter().map(ToString::to_string).chain(more)
+}
+
+/// The waivers in the annotation of an object that no finding needs.
+fn unused(waivers: &Waivers) -> impl Iterator<Item = String> {
+    waivers.unused().map(|w| format!("the object has no finding {}", w.code))
+}
+
+/// Adds findings about the waivers in the annotation of an object.
+fn report(object: &mut ReviewedObject<'_>, code: Reason, messages: impl Iterator<Item = String>) {
     let annotations = Pointer::At("/metadata/annotations");
     let pointer = Some(Pointer::Key(&annotations, IGNORE_ANNOTATION).to_string());
-    let found = wrong.chain(idle.map(|message| (Reason::UnusedWaiver, message)));
-    let finding =
-        |(code, message)| Finding { pointer: pointer.clone(), ..Finding::new(code, object.key.clone(), message) };
-    let found: Vec<Finding> = found.map(finding).collect();
+    let finding = |message| Finding { pointer: pointer.clone(), ..Finding::new(code, object.key.clone(), message) };
+    let found: Vec<Finding> = messages.map(finding).collect();
     object.add_workload_findings(found.iter());
 }
 

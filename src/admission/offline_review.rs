@@ -87,6 +87,12 @@ impl OfflineReview {
         let decision = refused(Decision::unreviewed(why));
         Self { reviewed: false, allowed: decision.allowed(), operation: None, decision, object: None, answers: None }
     }
+
+    /// Refuses an object that an API server does not store, whatever the webhooks answer.
+    pub fn refuse(&mut self, why: &str) {
+        self.decision.refuse_invalid(why);
+        self.allowed = false;
+    }
 }
 
 /// A decision that is not allowed if it was not taken: the object cannot be read. An API server refuses such an object,

@@ -12,7 +12,7 @@ use crate::{
         Mode, RuleFinding,
         offline_review::{OfflineReview, Reviewer},
     },
-    engine::reason::{Finding, Reason, Severity},
+    engine::reason::Finding,
     lint::validation,
     model::json::raw::object_key,
 };
@@ -68,13 +68,9 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
 fn refusals(object: &RawValue, answer: &OfflineReview) -> Vec<String> {
     let changed = answer.object.as_ref().and_then(|object| serde_json::value::to_raw_value(object).ok());
     let stored = changed.as_deref().unwrap_or(object);
-    let found = validation::check(stored, &object_key(stored)).findings;
     let line = |f: Finding| {
         let at = f.pointer.map(|at| format!("{at}: ")).unwrap_or_default();
         format!("an API server refuses the object: {}: {at}{}", f.code, f.message)
     };
-    // Names and ports of objects of a cluster may date from another release; here an object is created.
-    let is_refusal =
-        |f: &Finding| f.severity == Severity::Error || matches!(f.code, Reason::InvalidName | Reason::InvalidPort);
-    found.into_iter().filter(is_refusal).map(line).collect()
+    validation::refusals(stored, &object_key(stored)).into_iter().map(line).collect()
 }

@@ -10,10 +10,10 @@ use crate::{
     decode::{self, Document, Source},
     engine::{
         phrase::counted,
-        reason::{Finding, Reason, Severity},
+        reason::{Finding, Reason},
     },
     inventory::Findings,
-    lint::validation,
+    lint::validation::{self, is_refusal},
     model::{
         ObjectKey,
         json::{path::PathEnd, raw::object_key},
@@ -69,10 +69,4 @@ fn of_file(path: &Path) -> Vec<Finding> {
         Some(of_documents(&documents.into_iter().map(Document::with_single_keys).collect::<Vec<_>>()))
     };
     if is_manifest { read().unwrap_or_default() } else { Vec::new() }
-}
-
-/// Whether an API server refuses an object with this finding.
-fn is_refusal(finding: &Finding) -> bool {
-    let of_value = matches!(finding.code, Reason::InvalidName | Reason::InvalidPort);
-    finding.severity == Severity::Error || of_value
 }

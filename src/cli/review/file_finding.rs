@@ -258,6 +258,16 @@ impl<'a> FileFinding<'a> {
         }
     }
 
+    /// Whether it is about a name or port that an API server refuses in an object that is created; in one of a cluster, which may
+    /// date from another release, it is a warning. Slices may have ports of any number.
+    pub(super) fn is_of_refused_value(&self) -> bool {
+        match self.code {
+            FindingCode::Reason(Reason::InvalidName) => true,
+            FindingCode::Reason(Reason::InvalidPort) => self.object.kind != "EndpointSlice",
+            _ => false,
+        }
+    }
+
     pub(super) fn is_of_policy(&self) -> bool {
         self.object.kind == POLICY_KIND
     }

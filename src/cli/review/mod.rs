@@ -37,7 +37,7 @@ use source_args::SourceArgs;
 /// Show what the admission webhook would answer for objects, without a cluster.
 ///
 /// Services, Endpoints and EndpointSlices (v1 and v1beta1) are reviewed as at admission: rules first change them, then
-/// allow or deny them. All other objects of the input describe the cluster: Pods, Nodes, Namespaces, Services, slices. If
+/// allow or deny them. An object that an API server would not store is denied as well, unless it comes from a cluster. All other objects of the input describe the cluster: Pods, Nodes, Namespaces, Services, slices. If
 /// the input has no object of a kind, rules that need that kind are skipped. Every `EndpointPolicy` of the input is in
 /// force. A recorded `AdmissionReview` is answered as each webhook would answer it. Objects in every namespace are
 /// reviewed; in a cluster, the webhook configurations select the namespaces.
@@ -77,12 +77,7 @@ impl ReviewArgs {
         let texts = self.sources.read()?;
         let mut input = reviewed_input::read(&self.sources, &texts)?;
         // Findings about the input are not part of an answer: they go to standard error.
-        let of_input = input.objects.iter().flat_map(|o| &o.input_findings);
-        let is_printed = |f: &&FileFinding<'_>| {
-            let is_repeated = f.code == FindingCode::Reason(Reason::DuplicateKey);
-            f.severity == Severity::Error || f.is_of_policy() || is_repeated
-        };
-        for finding in of_input.filter(is_printed) {
+        for finding in input.objects.iter().flat_map(|o| &o.input_findings).filter(|f| is_printed(f)) {
             input.complete &= finding.effect != FindingEffect::Invalid;
             finding.print_message();
         }
@@ -91,8 +86,8 @@ impl ReviewArgs {
         } else {
             self.print(&input)?;
         }
-        let of_input =
-            input.objects.iter().flat_map(|o| &o.input_findings).filter(|f| f.effect == FindingEffect::Unfit);
+        let of_input = input.objects.iter().flat_map(|o| &o.input_findings);
+        let of_input = of_input.filter(|f| is_printed(f) || f.effect == FindingEffect::Unfit);
         let worst = input.answer_findings().chain(of_input).map(|f| f.severity).max();
         Ok(self.sources.outcome(input.complete, worst))
     }
@@ -115,6 +110,12 @@ impl ReviewArgs {
     fn is_table(&self) -> bool {
         matches!(self.output, ReviewFormat::Table | ReviewFormat::Wide)
     }
+}
+
+/// Whether a finding about the input is printed on standard error.
+fn is_printed(finding: &FileFinding<'_>) -> bool {
+    let is_repeated = finding.code == FindingCode::Reason(Reason::DuplicateKey);
+    finding.severity == Severity::Error || finding.is_of_policy() || is_repeated
 }
 
 /// Prints all objects except those denied, so that the next command of a pipeline can apply them. Objects that rules

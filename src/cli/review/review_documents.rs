@@ -25,6 +25,9 @@ struct ReviewItem<'a> {
     key: &'a ObjectKey,
     #[serde(flatten)]
     answer: &'a OfflineReview,
+    /// Why an API server would not store the object, or why it could not be reviewed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    invalid: Vec<&'a FileFinding<'a>>,
     /// What of the object does not hold any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stale: Vec<&'a FileFinding<'a>>,
@@ -39,6 +42,7 @@ impl<'a> ReviewDocument<'a> {
                 line: object.document.line,
                 key: &object.key,
                 answer,
+                invalid: object.invalid_findings().collect(),
                 stale: object.stale_findings().collect(),
             })
         };

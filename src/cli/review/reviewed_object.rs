@@ -1,6 +1,9 @@
 //! One object of the input, with the answer and the findings.
 
-use serde_json::value::RawValue;
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 
 use super::file_finding::{FileFinding, FileObject, FindingCode, FindingEffect};
 use crate::{
@@ -10,6 +13,7 @@ use crate::{
     },
     decode::Document,
     engine::reason::{Finding, Reason, Severity},
+    lint::validation,
     model::{
         ObjectKey, Text,
         json::{path::PathEnd, raw::JsonMembers},
@@ -32,7 +36,7 @@ pub(super) struct ReviewedObject<'a> {
     pub(super) key: ObjectKey,
     /// The answer; `None` if no rule reviews the kind.
     pub(super) answer: Option<OfflineReview>,
-    /// The findings of the rules, or why they could not be checked.
+    /// The findings of the rules, or why they could not be checked; and why an API server would not store the object.
     pub(super) rule_findings: Vec<FileFinding<'a>>,
     /// The findings of the decoder and of the validation of policies.
     pub(super) input_findings: Vec<FileFinding<'a>>,
@@ -55,6 +59,11 @@ impl<'a> ReviewedObject<'a> {
     /// What of it does not hold any more.
     pub(super) fn stale_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
         self.input_findings.iter().filter(|f| f.effect == FindingEffect::Stale)
+    }
+
+    /// Why it is refused whatever the rules find.
+    pub(super) fn invalid_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+        self.rule_findings.iter().filter(|f| f.effect == FindingEffect::Invalid)
     }
 
     /// Adds the findings about what of it does not hold any more.
@@ -89,6 +98,31 @@ impl<'a> ReviewedObject<'a> {
         PathEnd::of(self.document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2
     }
 
+    /// Why an API server would not store a manifest, in which the rules have `changed` something; of an update, only what the
+    /// stored object does not have already.
+    fn refusals(&self, changed: Option<&Value>, old: Option<&RawValue>) -> Vec<FileFinding<'a>> {
+        let is_stored = |field| PathEnd::of(self.document.raw.get().as_bytes(), &["metadata", field]).steps == 2;
+        if is_stored("uid") || is_stored("resourceVersion") {
+            return Vec::new();
+        }
+        let of_old = old.map(|old| validation::refusals(old, &self.key)).unwrap_or_default();
+        let changed = changed.and_then(|object| to_raw_value(object).ok());
+        let mut found = validation::refusals(changed.as_deref().unwrap_or(&self.document.raw), &self.key);
+        found.retain(|finding| !of_old.contains(finding));
+        let mut refused = FileFinding::of_input(FileObject::of(self.file, &self.document, &self.key), &found);
+        // The decoder reads the numbers of ports of Endpoints, and has found which no port has.
+        for finding in self.input_findings.iter().filter(|f| old.is_none() && f.is_of_refused_value()) {
+            if !refused.iter().any(|f| f.field == finding.field) {
+                refused.push(FileFinding {
+                    severity: Severity::Error,
+                    effect: FindingEffect::Invalid,
+                    ..finding.clone()
+                });
+            }
+        }
+        refused
+    }
+
     /// Whether another object begins within it, without `---` between them.
     pub(super) fn is_mixture(&self) -> bool {
         self.input_findings.iter().any(|f| f.code == FindingCode::Reason(Reason::MissingSeparator))
@@ -96,6 +130,7 @@ impl<'a> ReviewedObject<'a> {
 
     /// Asks the rules. `manifests`: an object from a cluster is stored there as it is.
     pub(super) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>, manifests: bool) {
+        let updated = old;
         let old = old.or_else(|| (manifests && self.is_recorded()).then_some(&*self.document.raw));
         let recorded = self.key.kind == "AdmissionReview";
         let answered: Result<OfflineReview, ReviewError> = if recorded {
@@ -108,7 +143,7 @@ impl<'a> ReviewedObject<'a> {
         };
         let root = if recorded { "request.object" } else { "" };
         let at = FileObject { root, ..FileObject::of(self.file, &self.document, &self.key) };
-        let answer = match answered {
+        let mut answer = match answered {
             Ok(answer) if answer.reviewed || recorded => answer,
             Ok(_) => return,
             Err(error) => {
@@ -122,6 +157,15 @@ impl<'a> ReviewedObject<'a> {
         // The decoder could read the object, but a rule could not.
         let undecided = answer.decision.why_unreviewed();
         self.rule_findings.extend(undecided.map(|why| FileFinding::invalid(at, why.to_owned())));
+        // Of manifests, the linter finds the same with more care for what else is known of them.
+        if !manifests && !recorded {
+            let refused = self.refusals(answer.object.as_ref(), updated);
+            if !refused.is_empty() {
+                let why: Vec<String> = refused.iter().map(FileFinding::text).collect();
+                answer.refuse(&format!("an API server refuses the object: {}", why.join("; ")));
+            }
+            self.rule_findings.extend(refused);
+        }
         self.answer = Some(answer);
     }
 }

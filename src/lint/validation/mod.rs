@@ -47,7 +47,7 @@ mod workload_spec;
 use serde_json::value::RawValue;
 
 use crate::{
-    engine::reason::Finding,
+    engine::reason::{Finding, Reason, Severity},
     model::{ObjectKey, json::pointer::Pointer},
 };
 pub use claims::{Claim, claims};
@@ -83,6 +83,19 @@ pub fn check(object: &RawValue, key: &ObjectKey) -> Validation {
     }
     let (findings, more) = faults.into_findings();
     Validation { findings, more, has_schema: root.is_some() }
+}
+
+/// Why an API server would not store an object that somebody creates, as errors. Which kinds it has depends on its release.
+pub fn refusals(object: &RawValue, key: &ObjectKey) -> Vec<Finding> {
+    let Validation { findings, more, .. } = check(object, key);
+    let refused = findings.into_iter().chain(more).filter(|f| is_refusal(f) && f.code != Reason::UnknownKind);
+    refused.map(|f| Finding { severity: Severity::Error, ..f }).collect()
+}
+
+/// Whether an API server refuses an object with this finding. Names and ports are only warnings, because objects of a cluster may
+/// date from another release.
+pub fn is_refusal(finding: &Finding) -> bool {
+    finding.severity == Severity::Error || matches!(finding.code, Reason::InvalidName | Reason::InvalidPort)
 }
 
 /// Checks the values of an object of the kind.

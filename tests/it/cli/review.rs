@@ -107,6 +107,7 @@ external-ip                  Use a load balancer, or allow the range in an Endpo
 fn exit_codes_are_for_pipelines() {
     let broken = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: 5}\n";
     let changed = SHOP.split("---").next().unwrap();
+    let repeated = &format!("{FINE}spec: {{ports: [{{port: 81}}]}}\n");
     let selects =
         "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selector: {app: a}, ports: [{port: 80}]}\n";
     for (name, args, input, code, err) in [
@@ -122,6 +123,8 @@ fn exit_codes_are_for_pipelines() {
         ("a document says so itself", &["-o", "json"], selects, 0, ""),
         ("a warning that counts", &["--warnings-as-errors"], EXTERNAL, 1, ""),
         ("a changed object counts as a warning", &["--warnings-as-errors"], changed, 1, ""),
+        ("a repeated key", &[], repeated, 0, "warning: <stdin>:5: Service web: spec: "),
+        ("a repeated key counts as a warning", &["--warnings-as-errors"], repeated, 1, "(duplicate-key)"),
         ("denied", &[], SHOP, 1, ""),
         (
             "an object that cannot be read",
@@ -299,7 +302,8 @@ fn a_recorded_review_is_answered() {
 /// kubectl sends the last one.
 #[test]
 fn of_repeated_keys_the_last_one_is_reviewed() {
-    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  externalIPs: [8.8.8.8]\n";
+    let service =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports: [{port: 80}]\n  externalIPs: [8.8.8.8]\n";
     let warning = |line: usize, key: &str| {
         let field = format!("spec.{key}").trim_end_matches('.').to_owned();
         let key = if key.is_empty() { "spec" } else { key };
@@ -307,14 +311,14 @@ fn of_repeated_keys_the_last_one_is_reviewed() {
     };
     for (name, more, rules, err) in [
         ("once", "", vec!["external-ip"], String::new()),
-        ("a field", "  externalIPs: []\n", vec![], warning(6, "externalIPs")),
+        ("a field", "  externalIPs: []\n", vec![], warning(7, "externalIPs")),
         (
             "the last one",
             "  externalIPs: []\n  externalIPs: [8.8.4.4]\n",
             vec!["external-ip"],
-            warning(6, "externalIPs") + &warning(7, "externalIPs"),
+            warning(7, "externalIPs") + &warning(8, "externalIPs"),
         ),
-        ("all of the object", "spec: {}\n", vec![], warning(6, "")),
+        ("all of the object", "spec: {ports: [{port: 80}]}\n", vec![], warning(7, "")),
     ] {
         let input = format!("{service}{more}");
         let ran = review(&["-o", "json"], &input);
@@ -326,6 +330,81 @@ fn of_repeated_keys_the_last_one_is_reviewed() {
         let codes = codes.as_array().unwrap().iter().filter(|f| f["code"] == "duplicate-key").count();
         assert_eq!(codes, more.lines().count(), "{name}: {}", linted.out);
     }
+}
+
+/// What `roster lint` calls an error of a kind with rules; an object of a cluster is stored as it is.
+#[test]
+fn what_an_api_server_does_not_store_is_denied() {
+    let service =
+        |ports: &str| format!("apiVersion: v1\nkind: Service\nmetadata: {{name: web}}\nspec:\n  ports: [{ports}]\n");
+    let recorded =
+        |meta: &str| service("{port: 80}, {port: 80}").replace("{name: web}", &format!("{{name: web, {meta}}}"));
+    let endpoints = "apiVersion: v1\nkind: Endpoints\nmetadata: {name: web}\nsubsets: [{ports: [{port: 80}]}]\n";
+    let slice = "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: web, labels: {kubernetes.io/service-name: \
+                 web}}\naddressType: IPv4\nendpoints: [{addresses: [fd00::1]}]\nports: []\n";
+    let folder = tempfile::tempdir().unwrap();
+    let old = file(folder.path(), "old.yaml", &service("{name: A, port: 80}"));
+    for (name, args, input, want) in [
+        ("one port", &[][..], service("{port: 80}"), &[][..]),
+        (
+            "ports without names, twice the same",
+            &[],
+            service("{port: 80}, {port: 80}"),
+            &[
+                "missing-field spec.ports[0].name",
+                "missing-field spec.ports[1].name",
+                "invalid-value spec.ports[1].port",
+            ],
+        ),
+        ("a number that no port has", &[], service("{port: 99999}"), &["invalid-port spec.ports[0].port"]),
+        (
+            "a name of a Service",
+            &[],
+            service("{port: 80}").replace("name: web", "name: We"),
+            &["invalid-name metadata.name"],
+        ),
+        ("an unknown field", &[], service("{port: 80, prot: TCP}"), &["unknown-field spec.ports[0].prot"]),
+        ("Endpoints without addresses", &[], endpoints.to_owned(), &["missing-field subsets[0]"]),
+        (
+            "a slice with addresses of another family",
+            &[],
+            slice.to_owned(),
+            &["invalid-value endpoints[0].addresses[0]"],
+        ),
+        (
+            "Endpoints with a number that no port has",
+            &[],
+            endpoints.replace("[{ports: [{port: 80", "[{addresses: [{ip: 10.0.0.1}], ports: [{port: 0"),
+            &["invalid-port subsets[0].ports[0].port"],
+        ),
+        ("of a cluster", &[], recorded("uid: u"), &[]),
+        ("of a cluster, without its uid", &[], recorded("resourceVersion: '7'"), &[]),
+        ("stored in the same way", &["--old", &old], service("{name: A, port: 80}"), &[]),
+        (
+            "stored otherwise",
+            &["--old", &old],
+            service("{name: A, port: 80}, {name: b, port: 80}"),
+            &["invalid-value spec.ports[1].port"],
+        ),
+    ] {
+        let ran = review(&[args, &["-o", "json"]].concat(), &input);
+        let item = &json(&ran)["items"][0];
+        let invalid = item["invalid"].as_array().cloned().unwrap_or_default();
+        let text = |f: &Value| format!("{} {}", f["code"].as_str().unwrap(), f["field"].as_str().unwrap());
+        let found: Vec<String> = invalid.iter().map(text).collect();
+        assert_eq!(found, want, "{name}: {}", ran.out);
+        let is_denied = !want.is_empty();
+        assert_eq!((&item["allowed"], ran.code), (&json!(!is_denied), i32::from(is_denied)), "{name}: {}", ran.out);
+        let denial = &item["decision"]["denied"];
+        let message = denial["message"].as_str().unwrap_or_default();
+        assert_eq!(!message.is_empty(), is_denied, "{name}: {}", ran.out);
+        let objects = review(&[args, &["-o", "objects"]].concat(), &input);
+        assert_eq!(objects.out.is_empty() || objects.out == "\n", is_denied, "{name}: {:?}", objects.out);
+    }
+    let table = review(&[], &service("{port: 80}, {port: 80, name: b}"));
+    let row =
+        "Service web  denied  missing-field  spec.ports[0].name: a Service with several ports needs a name for each\n";
+    assert!(table.out.contains(row) && table.out.contains("\n1 object: 1 denied, "), "{}", table.out);
 }
 
 /// An object that cannot be read is denied in every format, with the reason.

@@ -90,13 +90,9 @@ fn drop_repeated_rules(object: &mut ReviewedObject<'_>) {
     }
 }
 
-/// The names and ports of objects of a cluster may date from another release: they are warnings. An API server refuses
-/// to create them, except that slices may have ports of any number.
+/// Names and ports that an API server refuses are errors in manifests.
 fn refuse(finding: &mut FileFinding<'_>) {
-    if finding.code == FindingCode::Reason(Reason::InvalidPort) && finding.object.kind == "EndpointSlice" {
-        return;
-    }
-    if [Reason::InvalidName, Reason::InvalidPort].map(FindingCode::Reason).contains(&finding.code) {
+    if finding.is_of_refused_value() {
         finding.severity = Severity::Error;
         finding.effect = FindingEffect::Invalid;
     }

@@ -12,6 +12,7 @@ use crate::{
     },
     engine::{
         explain::{Explanation, Focus, explain_only},
+        reason::Reason,
         state::{Controller, Options, Plan, State},
     },
     inventory::{Entry, Index, Snapshot, whole},
@@ -90,6 +91,12 @@ impl<'a> TestInput<'a> {
             "{}/{}: {why}; add them or their workloads, or set options.complete if the inputs are the whole cluster",
             entry.namespace, entry.name
         ))
+    }
+
+    /// Fails if `---` is missing between two objects of the inputs: neither of them is read as it is meant.
+    pub(super) fn has_separators(&self) -> Result<(), String> {
+        let missing = self.index.problems().iter().find(|finding| finding.code == Reason::MissingSeparator);
+        missing.map_or(Ok(()), |finding| Err(format!("{}: {}: {}", finding.object, finding.code, finding.message)))
     }
 
     /// Fails if no node and no endpoint of the inputs is in the zone.

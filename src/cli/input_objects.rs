@@ -216,9 +216,10 @@ fn unread_file(name: &str, why: String) -> Finding {
     Finding::new(Reason::InvalidObject, key, why)
 }
 
-/// Whether a finding means that an object could not be read.
+/// Whether a finding means that an object could not be read. Of two without `---` between them, none is read as it is meant.
 fn is_unread(problem: &Finding) -> bool {
-    problem.code == Reason::InvalidObject && problem.severity == Severity::Error
+    let of_object = [Reason::InvalidObject, Reason::MissingSeparator];
+    of_object.contains(&problem.code) && problem.severity == Severity::Error
 }
 
 fn read_one(

@@ -13,7 +13,7 @@ use crate::{
     inventory::{Findings, Inventory},
     model::json::{
         pointer::Pointer,
-        single_keys::{FIRST_FIELDS, RepeatedKey, RepeatedName, SingleKeys},
+        single_keys::{BrokenSeparator, FIRST_FIELDS, RepeatedKey, RepeatedName, SingleKeys},
     },
 };
 
@@ -53,8 +53,7 @@ pub(super) fn report(
 /// What is wrong with the repeated keys of an object at a pointer. Another object without `---` before it repeats most of
 /// them, and is one fault. Only a document of YAML in block style (`is_block`) can contain one.
 fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFault> {
-    let second =
-        if is_mixture(single, at, is_block) { second_document(&single.names, single.indented_separator) } else { None };
+    let second = if is_mixture(single, at, is_block) { second_document(&single.names, single.separator) } else { None };
     let at = at.to_string();
     let (mut keys, mut more) = (Vec::new(), single.of_parts.more);
     if second.is_none() {
@@ -79,12 +78,12 @@ fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFaul
 
 /// Whether another document begins within a document, of which this is the root.
 pub(super) fn is_mixture(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> bool {
-    is_block && at.to_string().is_empty() && second_document(&single.names, single.indented_separator).is_some()
+    is_block && at.to_string().is_empty() && second_document(&single.names, single.separator).is_some()
 }
 
 /// The fault of another document that begins within the one whose root repeats these names, after the separator if it is
-/// indented.
-fn second_document(names: &[RepeatedName], separator: Option<usize>) -> Option<FieldFault> {
+/// broken.
+fn second_document(names: &[RepeatedName], separator: Option<BrokenSeparator>) -> Option<FieldFault> {
     let times = |field: &&str| names.iter().find(|name| name.name == **field).map(|name| name.times);
     let times: Vec<usize> = FIRST_FIELDS.iter().filter_map(times).collect();
     if times.len() < 2 {
@@ -96,23 +95,17 @@ fn second_document(names: &[RepeatedName], separator: Option<usize>) -> Option<F
     };
     let first = names.iter().map(|name| name.offset).min().unwrap_or_default();
     let names = all_of(&names.iter().map(|name| name.name.as_str()).collect::<Vec<_>>());
-    let why = match separator {
-        None => {
-            format!(
-                "{count} documents without --- between them? {names} are repeated from here on; the last ones count"
-            )
+    let (offset, why) = match separator {
+        None => (first, format!("{count} documents without --- between them? {names} are repeated from here on")),
+        Some(BrokenSeparator::Indented(at)) => {
+            (at, format!("the line --- is indented, so it does not separate documents: {names} are repeated after it"))
         }
-        Some(_) => format!(
-            "the line --- is indented, so it does not separate documents: {names} are repeated after it; the last ones \
-             count"
-        ),
+        Some(BrokenSeparator::BeforeKey(at)) => {
+            (at, format!("--- needs a line of its own to separate documents: {names} are repeated after it"))
+        }
     };
-    Some(FieldFault {
-        reason: Reason::MissingSeparator,
-        pointer: String::new(),
-        offset: separator.unwrap_or(first),
-        why,
-    })
+    let why = format!("{why}; the last ones count");
+    Some(FieldFault { reason: Reason::MissingSeparator, pointer: String::new(), offset, why })
 }
 
 #[cfg(test)]
@@ -157,6 +150,16 @@ mod tests {
                 vec![
                     "missing-separator  24 the line --- is indented, so it does not separate documents: kind and metadata are \
                      repeated after it; the last ones count",
+                ],
+            ),
+            // Without a line end, it begins a key.
+            (
+                r#"{"apiVersion":"v1","kind":"A","metadata":{},"---apiVersion":"v1","kind":"B","metadata":{}}"#
+                    .to_owned(),
+                "",
+                vec![
+                    "missing-separator  44 --- needs a line of its own to separate documents: kind and metadata are repeated \
+                     after it; the last ones count",
                 ],
             ),
             (

@@ -262,7 +262,12 @@ impl<'a> Index<'a> {
             self.entries.iter().map(|e| (e.namespace.as_str(), e.name.as_str())).collect();
         let namespaces: BTreeSet<&str> = entries.iter().map(|(namespace, _)| *namespace).collect();
         self.problems.retain(|p| match p.object.kind.as_str() {
-            _ if p.code == Reason::InvalidObject || p.object.name.is_empty() || p.object.namespace.is_empty() => true,
+            _ if matches!(p.code, Reason::InvalidObject | Reason::MissingSeparator)
+                || p.object.name.is_empty()
+                || p.object.namespace.is_empty() =>
+            {
+                true
+            }
             "Service" | "Endpoints" => entries.contains(&(p.object.namespace.as_str(), p.object.name.as_str())),
             _ => namespaces.contains(p.object.namespace.as_str()),
         });

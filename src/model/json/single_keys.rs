@@ -60,8 +60,17 @@ pub(crate) struct SingleKeys {
     pub(crate) names: Vec<RepeatedName>,
     /// The repeated keys of its parts.
     pub(crate) of_parts: RepeatedKeys,
-    /// Offset of the line before them that would separate documents of YAML if it were not indented.
-    pub(crate) indented_separator: Option<usize>,
+    /// The line before them that would separate documents of YAML if it were written otherwise.
+    pub(crate) separator: Option<BrokenSeparator>,
+}
+
+/// A line that begins with `---` and does not separate documents of YAML, with its offset in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BrokenSeparator {
+    /// The line is indented, and continues a value.
+    Indented(usize),
+    /// The first key of the next document follows without a line end, and begins with `---`.
+    BeforeKey(usize),
 }
 
 impl SingleKeys {
@@ -87,7 +96,7 @@ impl SingleKeys {
                 single[place] = b' ';
             }
         }
-        let Repeats { of_root, names, mut parts, more_of_parts, .. } = repeats;
+        let Repeats { of_root, names, mut parts, more_of_parts, joined, .. } = repeats;
         parts.sort_by_key(|key| key.offset);
         // What is within a replaced member does not repeat anything.
         let stays = |offset: &usize| {
@@ -97,8 +106,9 @@ impl SingleKeys {
         let more = more_of_parts.into_iter().filter(stays).count();
         let of_parts = RepeatedKeys { listed: parts, more };
         let first = names.iter().map(|name| name.offset).min();
-        let indented_separator = first.and_then(|first| indented_separator(text, first));
-        Some(Self { text: String::from_utf8(single).ok()?, of_root, names, of_parts, indented_separator })
+        let indented = first.and_then(|first| indented_separator(text, first)).map(BrokenSeparator::Indented);
+        let joined = joined.filter(|joined| first.is_some_and(|first| *joined < first)).map(BrokenSeparator::BeforeKey);
+        Some(Self { text: String::from_utf8(single).ok()?, of_root, names, of_parts, separator: indented.or(joined) })
     }
 }
 
@@ -126,6 +136,8 @@ struct Repeats<'t> {
     more_of_parts: Vec<usize>,
     /// The members that later ones replace, each up to the next member.
     replaced: Vec<Range<usize>>,
+    /// Offset of the first key of the root that follows others and begins with `---`.
+    joined: Option<usize>,
 }
 
 impl<'t> Repeats<'t> {
@@ -137,6 +149,7 @@ impl<'t> Repeats<'t> {
             parts: Vec::new(),
             more_of_parts: Vec::new(),
             replaced: Vec::new(),
+            joined: None,
         }
     }
 
@@ -188,6 +201,7 @@ impl<'t> Repeats<'t> {
             let listed: Vec<RepeatedKey> = later.iter().take(MAX_REPEATED).copied().map(key).collect();
             self.of_root = RepeatedKeys { more: later.len() - listed.len(), listed };
             self.names = first_names(members, names);
+            self.joined = members.iter().skip(1).find(|(name, _)| name.starts_with("---")).map(|(_, offset)| *offset);
             return;
         }
         let (listed, more) = later.split_at(later.len().min(MAX_REPEATED.saturating_sub(self.parts.len())));

@@ -91,6 +91,7 @@ fn a_repeated_key_is_reported_where_it_is_written_again() {
         ("two other documents", format!("{data}{ingress}{web}"), "7 error missing-separator"),
         // The line continues the value before it.
         ("an indented separator", format!("{data}   ---\n{ingress}"), "7 error missing-separator"),
+        ("a separator without a line end", format!("{data}---{ingress}"), "7 error missing-separator"),
         ("an indented separator and a comment", format!("{data}   ---\n# web\n{ingress}"), "7 error missing-separator"),
     ] {
         let folder = directory(&[("a.yaml", &text)]);

@@ -109,6 +109,24 @@ fn run_on(manifests: &str, fields: &str, test: &str) -> String {
     result["error"].as_str().map_or_else(|| codes.collect::<Vec<_>>().join("; "), str::to_owned)
 }
 
+/// What `plan` calls unreadable input is an error of every case, except of one about the findings.
+#[test]
+fn a_missing_separator_is_an_error_of_the_cases() {
+    let mixed = MANIFESTS.replacen("---\n", "", 1);
+    for (test, is_error) in [
+        ("serves: {service: web, pods: 0}", true),
+        ("pod: {service: web, name: web-assumed-1, served: false}", true),
+        ("plan: {changes: none}", true),
+        ("upgrade: {from: '1.35', to: '1.37', changes: none}", true),
+        ("review: {object: Service typo, allowed: true}", true),
+        ("findings: {object: Service web, codes: missing-separator}", false),
+    ] {
+        let found = run_on(&mixed, "", test);
+        assert_eq!(found.starts_with("Service default/web: missing-separator: "), is_error, "{test}: {found}");
+        assert_eq!(found.is_empty(), !is_error, "{test}: {found}");
+    }
+}
+
 const NO_PODS: &str = "shop/web: no Pods in the input: not checked which endpoints Services with a selector have; add them or \
                        their workloads, or set options.complete if the inputs are the whole cluster";
 

@@ -63,7 +63,8 @@ impl<'a> NodeMatrix<'a> {
             let views = cluster.of_all_nodes(of);
             let of_class = |place: &usize| views.view(groups.nodes[*place], worst_use);
             let uses: Vec<Option<ServiceUse>> = classes.examples.iter().map(of_class).collect();
-            if uses.iter().any(Option::is_some) {
+            // Where there is no node, nobody has asked.
+            if groups.nodes.is_empty() || uses.iter().any(Option::is_some) {
                 columns.push(Column::of(of.service, &classes, &uses, &groups));
             }
         }

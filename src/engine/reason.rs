@@ -295,8 +295,8 @@ code_table! {
     IgnoredObject("ignored-object", Info, "");
     /// A field is missing in objects that were never in a cluster, the status of a Pod is, or the pods of a workload are. Roster fills in what an API server would, and the pods that controllers would make; `--namespace`, `--ip-families` and `--zones` describe the cluster.
     Assumed("assumed", Info, "");
-    /// The input contains no objects of a kind, or none of a namespace. Roster concludes nothing from that, and plans no removal because of it.
-    NotChecked("not-checked", Info, "Add the objects of that kind to the input; or add --complete if the input is the whole cluster.");
+    /// The input contains no objects of a kind, or none of a namespace, or some cannot be read. Roster concludes nothing from that, and plans no removal because of it.
+    NotChecked("not-checked", Info, "If the message names something that cannot be read, correct that. Otherwise add the objects of that kind to the input; or add --complete if the input is the whole cluster.");
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");
     /// An object of YAML begins within another one: a line `---` between them is missing. Readers take both for one object; of fields that both have, kubectl sends the last.

@@ -27,7 +27,8 @@ impl Inventory {
         let of_families = self.family_findings(defaults);
         self.problems.extend(of_families);
         let has_written = self.pods.iter().any(|pod| defaults.is_written(pod));
-        if self.workloads.is_empty() && !has_written {
+        // Labels of a workload that cannot be read may be known.
+        if self.workloads.is_empty() && self.unread.labelled().is_empty() && !has_written {
             return;
         }
         let assumed = workloads::assume(&self.known_objects(defaults, zones, max_pods));

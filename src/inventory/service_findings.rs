@@ -75,6 +75,8 @@ impl<'a> ServiceFindings<'a> {
         // A workload of another namespace is known, even if nothing else is; but a cluster may have more.
         let says_why = |f: &Finding| match f.code {
             Reason::OtherNamespace => is_unmatched || service.meta.uid.is_empty(),
+            // The only workloads of the namespace cannot be read, but their labels are known.
+            Reason::SelectorMatchesNoTemplate => true,
             code => is_unmatched && OF_SELECTOR.contains(&code),
         };
         let mut causes: Vec<Cause> = self.of(entry).iter().filter(|f| says_why(f)).map(|f| cause(f)).collect();

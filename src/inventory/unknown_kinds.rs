@@ -125,7 +125,10 @@ impl<'a> UnknownByNamespace<'a> {
         .filter(|(.., namespaces)| !namespaces.is_empty())
         .map(|(kind, consequence, is_everywhere, namespaces)| {
             let kinds = if kind == "Endpoints" { kind.to_owned() } else { format!("{kind}s") };
-            let absent = absent(&kinds, if is_everywhere { &[] } else { namespaces });
+            let mut absent = absent(&kinds, if is_everywhere { &[] } else { namespaces });
+            if let Some(unread) = self.inventory.unread.first_labelled().filter(|_| kind == "Pod") {
+                absent = format!("{absent}, and {unread} cannot be read");
+            }
             (kind, format!("{absent}: {consequence}"))
         })
         .collect::<Vec<_>>()

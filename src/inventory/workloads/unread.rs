@@ -85,6 +85,11 @@ impl UnreadObjects {
         &self.labelled
     }
 
+    /// The first object whose pods have known labels, as messages name it.
+    pub fn first_labelled(&self) -> Option<String> {
+        self.labelled.first().map(|(key, _)| format!("{} {}", key.kind, key.name))
+    }
+
     /// The other objects: their keys, whether they may have pods, and how many are alike.
     pub fn unlabelled(&self) -> impl Iterator<Item = (&ObjectKey, bool, usize)> {
         self.unlabelled.iter().map(|((key, may_have_pods), count)| (key, *may_have_pods, *count))

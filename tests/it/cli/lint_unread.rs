@@ -1,7 +1,7 @@
 //! What `roster lint` and `explain` conclude beside objects that cannot be read.
 
 use super::{
-    lint::{DEPLOYMENT, directory, lint},
+    lint::{DEPLOYMENT, directory, lint, service},
     roster,
 };
 
@@ -26,6 +26,55 @@ kind: Service
 metadata: {name: web}
 spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}
 ";
+
+/// A Service that selects other pods than those of a workload that cannot be read: nothing says that there is no workload.
+#[test]
+fn a_selector_is_compared_with_the_labels_of_what_cannot_be_read() {
+    let broken = DEPLOYMENT.replace("spec:\n  selector", "spec:\n  replicas: two\n  selector");
+    let folder = directory(&[("a.yaml", &broken), ("b.yaml", &service("wbe", "port: 80"))]);
+    let folder = folder.path().to_str().unwrap();
+    let nearest = "nearest: Deployment web, which has app=web instead of wbe";
+    for (args, wanted, unwanted) in [
+        (&["lint", folder][..], nearest, "not-checked"),
+        (&["explain", folder], nearest, "no Pods of its namespace"),
+        (&["explain", folder, "web"], nearest, "no Pods of its namespace"),
+        (
+            &["plan", folder],
+            "no Pods in the input, and Deployment web cannot be read: not checked which",
+            "no Pods in the input:",
+        ),
+        (&["view", "--all-nodes", folder], "0 nodes, 0 Services: no node to look from", "kube-proxy"),
+        (&["view", "--all-nodes", folder, "--complete"], "0 nodes, 1 Service: no node to look from", "kube-proxy"),
+    ] {
+        let ran = roster(args);
+        let out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(out.contains(wanted) && !out.contains(unwanted), "{args:?}: {}{}", ran.out, ran.err);
+        let fix = "If the message names something that cannot be read, correct that.";
+        assert_eq!(out.contains(fix), out.contains(" not-checked "), "{args:?}: {}", ran.out);
+    }
+}
+
+/// Of two objects without `---` between them, none is read as it is meant: no answer is complete.
+#[test]
+fn a_missing_separator_is_unreadable_input() {
+    let text = format!("{DEPLOYMENT}{}", service("web", "port: 80"));
+    let folder = directory(&[("a.yaml", &text)]);
+    let folder = folder.path().to_str().unwrap();
+    for (args, code) in [
+        (&["lint", folder][..], 1),
+        (&["review", folder], 2),
+        (&["explain", folder], 2),
+        (&["explain", folder, "web"], 2),
+        (&["plan", folder], 2),
+        (&["plan", folder, "--complete"], 2),
+        (&["view", folder, "--all-nodes"], 2),
+        (&["view", folder, "--node", "n"], 2),
+    ] {
+        let ran = roster(args);
+        let is_said = format!("{}{}", ran.out, ran.err).contains("missing-separator");
+        assert_eq!((ran.code, is_said), (code, true), "{args:?}: {}{}", ran.out, ran.err);
+    }
+}
 
 #[test]
 fn a_manifest_that_cannot_be_read_is_the_only_error() {

@@ -315,13 +315,13 @@ code_table! {
     MissingProtocol("missing-protocol", Warning, "Write protocol: TCP, or read the object back from the API server.");
     /// A port of a Service has no `targetPort`, though the Service comes from a cluster, where an API server fills in the number of `port`. Roster adds nothing to such objects, and plans port 0.
     MissingTargetPort("missing-target-port", Warning, "Set targetPort; an API server fills in the number of port.");
-    /// Kubernetes 1.37 does not have the kind in this `apiVersion`: one of them is misspelt, or a release removed the version. Custom resources are not meant.
+    /// Kubernetes 1.37 does not have the kind in this `apiVersion`: one of them is misspelt, or a release removed the version. Custom resources are not meant. In `v1`, a kind like none of Kubernetes' is a warning: other programs have files with this version.
     UnknownKind("unknown-kind", Error, "Write the apiVersion and kind in the message; `kubectl api-resources` lists those of a cluster.");
     /// The published schema of the kind does not have a field of this name. `kubectl` refuses the object; without its validation, the field is dropped.
     UnknownField("unknown-field", Error, "Correct the name of the field, or move the field to where it belongs.");
     /// The published schema gives the field another type.
     WrongType("wrong-type", Error, "Write a value of the type in the message; YAML needs quotes around a string that looks like a number or a boolean.");
-    /// A field that an API server requires is missing.
+    /// A field that an API server requires is missing. A missing `apiVersion` beside a kind that Kubernetes does not have is a warning: other programs have files with a `kind`.
     MissingField("missing-field", Error, "Add the field.");
     /// An API server does not allow this value, or not beside the values of other fields.
     InvalidValue("invalid-value", Error, "Correct what the message describes.");
@@ -348,7 +348,7 @@ impl Reason {
         match self {
             Self::OtherNamespace => &[Info, Warning],
             Self::InvalidName | Self::InvalidPort => &[Warning, Error],
-            Self::InvalidValue => &[Error, Warning],
+            Self::InvalidValue | Self::UnknownKind | Self::MissingField => &[Error, Warning],
             Self::NamedPortMissing | Self::ProtocolMismatch => &[Error, Warning, Info],
             Self::SelectorMatchesNoTemplate
             | Self::TooManyPods

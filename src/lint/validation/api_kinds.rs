@@ -117,7 +117,7 @@ pub(super) fn find(api_version: &str, kind: &str) -> ApiKind {
         return ApiKind::Unknown(same.or_else(|| nearest(kind, of_group())));
     }
     // The group of a custom resource is a domain. Other programs than Kubernetes have files with an apiVersion as well.
-    match exactly(kind).filter(|_| !group.contains('.')) {
+    match exactly(kind).filter(|(version, _)| !group.contains('.') || is_misspelt(group, self::group(version))) {
         Some(meant) => ApiKind::Unknown(Some(meant)),
         None => ApiKind::Foreign,
     }
@@ -126,6 +126,16 @@ pub(super) fn find(api_version: &str, kind: &str) -> ApiKind {
 /// The `apiVersion` of a kind of this name: of several the first, which is that of the core group or the stable one.
 pub(super) fn exactly(kind: &str) -> Option<(&'static str, &'static str)> {
     all().find(|(_, k)| *k == kind).map(|(version, kind)| (newest(version, kind), kind))
+}
+
+/// The type of which a kind that Kubernetes does not have is probably a misspelt one.
+pub(super) fn like(kind: &str) -> Option<(&'static str, &'static str)> {
+    nearest(kind, all())
+}
+
+/// Whether a group is probably a misspelt one of Kubernetes' own.
+fn is_misspelt(group: &str, own: &str) -> bool {
+    typo_letters(group, own).is_some()
 }
 
 /// All types that manifests have.
@@ -191,7 +201,13 @@ mod tests {
             ("autoscaling/v2beta2", "HorizontalPodAutoscaler", meant("autoscaling/v2", "HorizontalPodAutoscaler")),
             ("policy/v1beta1", "PodSecurityPolicy", ApiKind::Unknown(None)),
             ("v2", "Service", meant("v1", "Service")),
+            // A misspelt group with a dot, and a misspelt kind of another group than the core one.
+            ("networkin.k8s.io/v1", "Ingress", meant("networking.k8s.io/v1", "Ingress")),
+            ("networking.k8s.io/v1", "Ingres", meant("networking.k8s.io/v1", "Ingress")),
+            ("networking.k8s.io/v7", "Ingres", meant("networking.k8s.io/v1", "Ingress")),
+            ("batch/v1", "Foo", ApiKind::Unknown(None)),
             // CRDs and files of other programs.
+            ("audit.k8s.io/v1", "Event", ApiKind::Foreign),
             ("serving.knative.dev/v1", "Service", ApiKind::Foreign),
             ("gateway.networking.k8s.io/v1", "HTTPRoute", ApiKind::Foreign),
             ("skaffold/v4beta1", "Config", ApiKind::Foreign),

@@ -27,10 +27,7 @@ pub(super) fn check(
         return None;
     }
     if api_version.is_empty() {
-        let (meant, _) = api_kinds::exactly(kind)?;
-        let message = format!("the object has no apiVersion; did you mean {meant}?");
-        faults.add(Reason::MissingField, "/apiVersion", message);
-        return schemas.of_kind(meant, kind);
+        return check_without_version(kind, schemas, faults);
     }
     match api_kinds::find(api_version, kind) {
         // Lists with items are taken apart before.
@@ -48,6 +45,24 @@ pub(super) fn check(
                 None => faults.add(Reason::UnknownKind, field, message),
             }
         }
+    }
+    None
+}
+
+/// The schema of an object without `apiVersion`, which nothing can be asked of except its kind.
+fn check_without_version(kind: &str, schemas: &Schemas, faults: &mut Faults<'_>) -> Option<TypeId> {
+    if let Some((meant, _)) = api_kinds::exactly(kind) {
+        let message = format!("the object has no apiVersion; did you mean {meant}?");
+        faults.add(Reason::MissingField, "/apiVersion", message);
+        return schemas.of_kind(meant, kind);
+    }
+    let message = format!("the object has no apiVersion, and Kubernetes 1.37 has no kind {}", quoted(kind));
+    match api_kinds::like(kind) {
+        Some((version, kind)) => {
+            faults.add(Reason::UnknownKind, "/kind", format!("{message}; did you mean {version} {kind}?"));
+        }
+        // Other programs have files with a kind as well.
+        None => faults.warn(Reason::MissingField, "/apiVersion", message),
     }
     None
 }

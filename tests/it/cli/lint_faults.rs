@@ -147,6 +147,29 @@ fn types_that_kubernetes_does_not_have_are_found() {
             0,
         ),
         ("kind: Service", &["error missing-field did you mean v1?"], 0),
+        ("kind: Servise", &["error unknown-kind did you mean v1 Service?"], 0),
+        (
+            "kind: Foo",
+            &["warning missing-field the object has no apiVersion, and Kubernetes 1.37 has no kind \"Foo\""],
+            1,
+        ),
+        (
+            "apiVersion: networking.k8s.io/v1\nkind: Ingres",
+            &["error unknown-kind did you mean networking.k8s.io/v1 Ingress?"],
+            0,
+        ),
+        (
+            "apiVersion: networkin.k8s.io/v1\nkind: Ingress",
+            &["error unknown-kind did you mean networking.k8s.io/v1 Ingress?"],
+            0,
+        ),
+        (
+            "apiVersion: batch/v1\nkind: Foo",
+            &["error unknown-kind Kubernetes 1.37 has no kind \"Foo\" in \"batch/v1\""],
+            0,
+        ),
+        // As kubectl does: what has items is a list, whatever it is called.
+        ("apiVersion: v1\nkind: ServicesList\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]", &[], 1),
         ("apiVersion: v1\nkind: Route", &["warning unknown-kind Kubernetes 1.37 has no kind \"Route\" in \"v1\""], 1),
         ("apiVersion: v1\nkind: ConfigMap", &[], 1),
         ("apiVersion: serving.knative.dev/v1\nkind: Service", &[], 1),

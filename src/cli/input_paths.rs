@@ -1,6 +1,7 @@
 //! The files that arguments name: directories replaced by the files in them, and standard input.
 
 use std::{
+    collections::btree_map::{BTreeMap, Entry},
     ffi::OsStr,
     fs::File,
     io::{self, IsTerminal, Read},
@@ -36,7 +37,27 @@ impl ExpandedPaths {
             }
         }
         ensure!(all.files.iter().filter(|f| is_stdin(f)).count() <= 1, "standard input (-) can be read only once");
+        all.drop_repeated(paths);
         Ok(all)
+    }
+
+    /// Leaves each file once, however many of the arguments have it: no object replaces itself. Of `./web.yaml`, which a
+    /// directory has, and the argument `web.yaml`, the argument stays, because it says that the file is meant.
+    fn drop_repeated(&mut self, paths: &[PathBuf]) {
+        let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut files: Vec<PathBuf> = Vec::with_capacity(self.files.len());
+        for file in std::mem::take(&mut self.files) {
+            // Links stay apart: directories may share a file, and each of them describes a cluster.
+            match places.entry(std::path::absolute(&file).unwrap_or_else(|_| file.clone())) {
+                Entry::Vacant(place) => {
+                    place.insert(files.len());
+                    files.push(file);
+                }
+                Entry::Occupied(place) if paths.contains(&file) => files[*place.get()] = file,
+                Entry::Occupied(_) => {}
+            }
+        }
+        self.files = files;
     }
 
     /// Adds the files below a directory in order of their names. Links to directories are not followed: they may form a

@@ -194,6 +194,22 @@ fn many_findings_are_counted_and_errors_come_first() {
 }
 
 #[test]
+fn a_file_that_is_named_twice_is_read_once() {
+    let folder = directory(&[("web.yaml", DEPLOYMENT), ("a.yaml", &service("web", "{port: 80, targetPort: http}"))]);
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (all, file, again) = (path(""), path("a.yaml"), path("./a.yaml"));
+    for (args, documents) in
+        [([&file, &file], 1), ([&file, &again], 1), ([&file, &all], 2), ([&all, &again], 2), ([&all, &all], 2)]
+    {
+        let ran = roster(&["lint", args[0], args[1], "-o", "json"]);
+        assert_eq!((ran.code, findings(&ran, folder.path())), (0, vec![]), "{args:?}: {}", ran.out);
+        assert!(ran.out.contains(&format!("\"documents\": {documents}")), "{args:?}: {}", ran.out);
+        let ran = roster(&["explain", args[0], args[1]]);
+        assert!(!ran.out.contains("duplicate-object"), "{args:?}: {}", ran.out);
+    }
+}
+
+#[test]
 fn annotations_and_baselines_of_any_size_are_read() {
     let waivers = "no-replicas=x;nope=y;".repeat(10_000);
     let annotated = service("web", "port: 80")

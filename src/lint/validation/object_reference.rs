@@ -1,6 +1,7 @@
 //! References of a HorizontalPodAutoscaler to other objects: what it scales, and what its metrics describe.
 
 use super::{
+    api_kinds,
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},
 };
@@ -28,8 +29,17 @@ fn check_version(reference: &Field<'_, '_>, needs_group: bool, faults: &mut Faul
     if text.matches('/').count() > 1 {
         version.refuse(format!("{} is not an apiVersion such as apps/v1", quoted(text)), faults);
     } else if needs_group && text.is_empty() {
-        version.require("it is needed to find the object, such as apps/v1 for a Deployment", faults);
+        version.require(format!("an API server needs it to find the object; {}", group_of(reference)), faults);
     } else if needs_group && group.is_empty() {
-        version.refuse(format!("{} has no API group; that of a Deployment is apps/v1", quoted(text)), faults);
+        version.refuse(format!("{} has no API group; {}", quoted(text), group_of(reference)), faults);
+    }
+}
+
+/// What to say of the API group of an object that is scaled, by its kind.
+fn group_of(reference: &Field<'_, '_>) -> String {
+    match api_kinds::exactly(reference.key("kind").text()) {
+        Some((version, kind)) if version.contains('/') => format!("for kind {kind} it is {version}"),
+        Some((_, kind)) => format!("the kind {kind} cannot be scaled"),
+        None => "kinds that can be scaled have one, such as apps/v1 of Deployments".to_owned(),
     }
 }

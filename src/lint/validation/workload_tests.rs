@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::tests::{fields, object};
+use super::{
+    check,
+    tests::{fields, object},
+};
+use crate::model::ObjectKey;
 
 /// The findings about a workload with these fields of the spec beside those that it needs.
 fn workload(kind: &str, more: &Value) -> Vec<String> {
@@ -104,5 +108,37 @@ fn owners_and_finalizers_are_those_of_an_api_server() {
         let found: Vec<String> = fields(&config);
         let found: Vec<&str> = found.iter().map(|f| f.strip_prefix("metadata.").unwrap_or(f)).collect();
         assert_eq!(found, want, "{metadata}");
+    }
+}
+
+/// What to write depends on the kind: the group of Deployments says nothing about a Service.
+#[test]
+fn the_group_of_a_scaled_kind_is_named() {
+    for (target, want) in [
+        (
+            json!({ "apiVersion": "v1", "kind": "StatefulSet" }),
+            "\"v1\" has no API group; for kind StatefulSet it is apps/v1",
+        ),
+        (
+            json!({ "apiVersion": "v1", "kind": "Service" }),
+            "\"v1\" has no API group; the kind Service cannot be scaled",
+        ),
+        (
+            json!({ "apiVersion": "v1", "kind": "Rollout" }),
+            "\"v1\" has no API group; kinds that can be scaled have one, such as apps/v1 of Deployments",
+        ),
+        (
+            json!({ "kind": "Deployment" }),
+            "an API server needs it to find the object; for kind Deployment it is apps/v1",
+        ),
+    ] {
+        let mut target = target.clone();
+        target["name"] = json!("web");
+        let spec = json!({ "scaleTargetRef": target, "maxReplicas": 3 });
+        let scaler = object("autoscaling/v2", "HorizontalPodAutoscaler", json!({ "spec": spec }));
+        let raw = serde_json::value::to_raw_value(&scaler).unwrap();
+        let found = check(&raw, &ObjectKey::default()).findings;
+        let messages: Vec<&str> = found.iter().map(|f| f.message.as_str()).collect();
+        assert_eq!(messages, [want], "{target}");
     }
 }

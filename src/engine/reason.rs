@@ -259,7 +259,7 @@ code_table! {
     NoNodeFits("no-node-fits", Warning, "Compare nodeSelector, affinity and tolerations with the labels and taints of the nodes.");
     /// The workloads of the input make more pods than Roster assumes: 100 000, or 10 000 in a request; or 2 000 000, counted for each Service that may select them.
     TooManyPods("too-many-pods", Warning, "Look at fewer workloads or Services at a time.");
-    /// A StatefulSet has no governing Service, or one that is not among the manifests.
+    /// A StatefulSet has no governing Service, or one that is not among the manifests. Without `serviceName`, which an API server does not require, the severity is info.
     GoverningServiceMissing("governing-service-missing", Warning, "Set serviceName to a headless Service that selects the pods.");
     /// The governing Service of a StatefulSet has a cluster IP, so that its pods have no names in DNS.
     GoverningServiceNotHeadless("governing-service-not-headless", Warning, "Set serviceName to a Service with clusterIP: None; another Service may have the cluster IP.");

@@ -43,9 +43,11 @@ impl<'a> Manifests<'a> {
                     format!("the Service {service_name} in serviceName has a cluster IP: the pods have no DNS names");
                 found(Reason::GoverningServiceNotHeadless, message)
             }
+            // An API server does not require it, and a StatefulSet may be chosen for its volumes or the order of its pods.
             None if service_name.is_empty() => {
                 let message = "the field serviceName is missing: the pods have no DNS names".to_owned();
-                found(Reason::GoverningServiceMissing, message)
+                let finding = found(Reason::GoverningServiceMissing, message)?;
+                Some(Finding { severity: Severity::Info, ..finding })
             }
             // The Service may be in another file that was not given.
             None if self.services.is_empty() => None,

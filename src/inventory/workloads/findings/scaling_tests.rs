@@ -328,6 +328,23 @@ fn a_subdomain_needs_a_headless_service() {
     }
 }
 
+/// An API server does not require the field.
+#[test]
+fn a_missing_service_name_is_no_warning() {
+    for (more, want) in [
+        (json!({}), "info the field serviceName is missing: the pods have no DNS names"),
+        (
+            json!({"serviceName": "db"}),
+            "warning the Service db in serviceName is not among the manifests of the namespace",
+        ),
+    ] {
+        let other = ("Service", "other", service(json!({"app": "db"}), json!(80)));
+        let found = found(&[other, ("StatefulSet", "db", spec(json!({"app": "db"}), more))]);
+        let found = found.iter().filter(|f| f.code == Reason::GoverningServiceMissing);
+        assert_eq!(found.map(|f| format!("{} {}", f.severity, f.message)).collect::<Vec<_>>(), [want]);
+    }
+}
+
 #[test]
 fn a_governing_service_without_selector_is_described() {
     let set = ("StatefulSet", "db", spec(json!({"app": "db"}), json!({"serviceName": "db"})));

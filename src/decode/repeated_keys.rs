@@ -66,7 +66,7 @@ fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFaul
         reason: Reason::DuplicateKey,
         pointer: format!("{at}{}", key.pointer),
         offset: key.offset,
-        why: format!("{} is repeated; the last one counts", key.name),
+        why: format!("the key {} is repeated; the last one counts", key.name),
     };
     let mut faults: Vec<FieldFault> = second.into_iter().chain(keys.into_iter().map(of_key)).collect();
     if let (Some(last), 1..) = (faults.last_mut(), more) {
@@ -116,14 +116,14 @@ mod tests {
     fn another_document_is_one_fault() {
         let one = r#""apiVersion":"v1","kind":"A","metadata":{"name":"a"},"spec":{"x":1,"x":2}"#;
         for (text, at, want) in [
-            (format!("{{{one}}}"), "", vec!["duplicate-key /spec/x 68 x is repeated; the last one counts"]),
+            (format!("{{{one}}}"), "", vec!["duplicate-key /spec/x 68 the key x is repeated; the last one counts"]),
             (
                 format!("{{{one},{one}}}"),
                 "",
                 vec![
                     "missing-separator  75 two documents without --- between them? apiVersion, kind, metadata and spec are \
                      repeated from here on; the last ones count",
-                    "duplicate-key /spec/x 142 x is repeated; the last one counts",
+                    "duplicate-key /spec/x 142 the key x is repeated; the last one counts",
                 ],
             ),
             (
@@ -132,7 +132,7 @@ mod tests {
                 vec![
                     "missing-separator  75 3 documents without --- between them? kind and metadata are repeated from here on; \
                      the last ones count",
-                    "duplicate-key /spec/x 68 x is repeated; the last one counts",
+                    "duplicate-key /spec/x 68 the key x is repeated; the last one counts",
                 ],
             ),
             // A line that is indented continues the value before it, or is one.
@@ -165,14 +165,14 @@ mod tests {
             (
                 r#"{"kind":"A","kind":"B"}"#.to_owned(),
                 "",
-                vec!["duplicate-key /kind 12 kind is repeated; the last one counts"],
+                vec!["duplicate-key /kind 12 the key kind is repeated; the last one counts"],
             ),
             (
                 r#"{"kind":"A","metadata":{},"kind":"B","metadata":{}}"#.to_owned(),
                 "/items/0",
                 vec![
-                    "duplicate-key /items/0/kind 26 kind is repeated; the last one counts",
-                    "duplicate-key /items/0/metadata 37 metadata is repeated; the last one counts",
+                    "duplicate-key /items/0/kind 26 the key kind is repeated; the last one counts",
+                    "duplicate-key /items/0/metadata 37 the key metadata is repeated; the last one counts",
                 ],
             ),
         ] {
@@ -191,11 +191,11 @@ mod tests {
         let single = SingleKeys::of(&text).unwrap();
         let separator = "two documents without --- between them? kind and metadata are repeated from here on; the last ones \
                          count";
-        let key = "k is repeated; the last one counts";
-        let more = "k is repeated; the last one counts; 11 more keys are repeated";
+        let key = "the key k is repeated; the last one counts";
+        let more = "the key k is repeated; the last one counts; 11 more keys are repeated";
         let (kind, metadata) = (
-            "kind is repeated; the last one counts",
-            "metadata is repeated; the last one counts; 11 more keys are repeated",
+            "the key kind is repeated; the last one counts",
+            "the key metadata is repeated; the last one counts; 11 more keys are repeated",
         );
         for (is_block, want) in [
             (true, [vec![separator], vec![key; 19], vec![more]].concat()),

@@ -221,16 +221,16 @@ fn the_last_of_equal_names_and_keys_counts() {
         r#"{"kind":"Pod","metadata":{"name":"a","name":"b","x":1,"x":2},"kind":"Pod"}"#,
         &["Pod b"],
         &[
-            "duplicate-key /metadata/name in:1:38: name is repeated; the last one counts",
-            "duplicate-key /metadata/x in:1:55: x is repeated; the last one counts",
-            "duplicate-key /kind in:1:62: kind is repeated; the last one counts",
+            "duplicate-key /metadata/name in:1:38: the key name is repeated; the last one counts",
+            "duplicate-key /metadata/x in:1:55: the key x is repeated; the last one counts",
+            "duplicate-key /kind in:1:62: the key kind is repeated; the last one counts",
         ],
         None,
     );
     check(
         "kind: Pod\nmetadata:\n  name: a\n  name: b\n",
         &["Pod b"],
-        &["duplicate-key /metadata/name in:4:3: name is repeated; the last one counts"],
+        &["duplicate-key /metadata/name in:4:3: the key name is repeated; the last one counts"],
         None,
     );
     // A fault does not hide another one.
@@ -238,7 +238,7 @@ fn the_last_of_equal_names_and_keys_counts() {
         "kind: Pod\nmetadata: {name: a}\n---\nkind: Service\nmetadata:\n  name: b\n  name: c\nspec:\n  ports: 80\n",
         &["Pod a"],
         &[
-            "duplicate-key /metadata/name in:7:3 (document 2): name is repeated; the last one counts",
+            "duplicate-key /metadata/name in:7:3 (document 2): the key name is repeated; the last one counts",
             "invalid-object /spec/ports in:9:12 (document 2): invalid type: integer `80`, expected a list",
         ],
         None,

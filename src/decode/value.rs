@@ -108,7 +108,7 @@ impl<'de> PassFaults<'de> {
                 reason: Reason::DuplicateKey,
                 pointer: Pointer::Key(&at, name).to_string(),
                 offset: self.offset(key.get()),
-                why: format!("{name} is repeated; the last one counts"),
+                why: format!("the key {name} is repeated; the last one counts"),
             });
         }
     }
@@ -357,20 +357,20 @@ mod tests {
                 r#" {"metadata":{"name":"a","x":1,"name":"b"},"metadata":null,"metadata":{"name":"c"}}"#,
                 Some("c"),
                 vec![
-                    "/x/metadata 43 metadata is repeated; the last one counts",
-                    "/x/metadata 59 metadata is repeated; the last one counts",
+                    "/x/metadata 43 the key metadata is repeated; the last one counts",
+                    "/x/metadata 59 the key metadata is repeated; the last one counts",
                 ],
             ),
             (
                 r#"{"metadata":{"name":"a","name":"b"}}"#,
                 Some("b"),
-                vec!["/x/metadata/name 24 name is repeated; the last one counts"],
+                vec!["/x/metadata/name 24 the key name is repeated; the last one counts"],
             ),
             (
                 r#"{"metadata":{"name":"a","name":"b"},"spec":{"ports":[{"port":1},{"port":"1"}]}}"#,
                 None,
                 vec![
-                    "/x/metadata/name 24 name is repeated; the last one counts",
+                    "/x/metadata/name 24 the key name is repeated; the last one counts",
                     "/x/spec/ports/1/port 72 invalid type: string \"1\", expected a 32-bit integer",
                 ],
             ),

@@ -42,8 +42,8 @@ fn of_repeated_keys_the_last_counts_for_every_kind() {
         "kind: Deployment\nkind: Pod\nmetadata: {name: a, labels: {x: y, x: z}}\n",
         &["Pod a"],
         &[
-            "duplicate-key /kind in:2:1: kind is repeated; the last one counts",
-            "duplicate-key /metadata/labels/x in:3:43: x is repeated; the last one counts",
+            "duplicate-key /kind in:2:1: the key kind is repeated; the last one counts",
+            "duplicate-key /metadata/labels/x in:3:43: the key x is repeated; the last one counts",
         ],
         None,
     );
@@ -51,7 +51,7 @@ fn of_repeated_keys_the_last_counts_for_every_kind() {
         "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: b\n  a: c\n",
         &[],
         &[
-            "duplicate-key /data/a in:5:3: a is repeated; the last one counts",
+            "duplicate-key /data/a in:5:3: the key a is repeated; the last one counts",
             "ignored-object - 1 object of kind ConfigMap is not read",
         ],
         None,

@@ -271,7 +271,7 @@ code_table! {
     SubdomainServiceMissing("subdomain-service-missing", Warning, "Add a headless Service with the name in subdomain that selects the pods.");
     /// A HorizontalPodAutoscaler names a workload that is not among the manifests, though one of another kind, namespace or name is. The message names the nearest.
     ScaleTargetMissing("scale-target-missing", Warning, "Correct apiVersion, kind and name in scaleTargetRef.");
-    /// A HorizontalPodAutoscaler names a DaemonSet, a Job or another kind that has no number of replicas.
+    /// A HorizontalPodAutoscaler names a DaemonSet, a Job or another kind that has no scale subresource.
     ScaleTargetNotScalable("scale-target-not-scalable", Warning, "Name a Deployment, StatefulSet or ReplicaSet, or remove the autoscaler.");
     /// Several autoscalers name one workload. Their controller acts for none of them.
     SeveralAutoscalers("several-autoscalers", Warning, "Put the metrics of all of them into one HorizontalPodAutoscaler.");

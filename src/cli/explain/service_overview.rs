@@ -168,7 +168,6 @@ impl ServiceOverview {
         let services = counted(self.totals.services, "Service");
         let others = and_others(others);
         let problems = match (self.errors, self.warnings) {
-            (0, 0) if others.is_empty() => "no problems".to_owned(),
             (0, 0) => "none with problems".to_owned(),
             (0, warnings) => format!("{warnings} with warnings"),
             (errors, 0) => format!("{errors} with errors"),

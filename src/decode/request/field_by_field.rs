@@ -228,7 +228,7 @@ impl<'a> FieldReader<'a, '_> {
             Finding { pointer, ..Finding::new(reason, key, message) }
         };
         for ((name, _), _) in fields.table.iter().zip(&fields.twice).filter(|(_, twice)| **twice) {
-            let message = format!("{name} is repeated; the last one counts");
+            let message = format!("the key {name} is repeated; the last one counts");
             problems.add(Reason::DuplicateKey.severity(), || about(Reason::DuplicateKey, name, message));
         }
         // A list may have any field beside its items.

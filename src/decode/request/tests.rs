@@ -74,7 +74,7 @@ fn findings_name_their_place() {
             Ok(vec![
                 "invalid-name /nodes/0/metadata/name a name consists of lower case letters, digits, '-' and '.', and begins \
                  and ends with a letter or digit",
-                "duplicate-key /endpoints/metadata/name in:1:74: name is repeated; the last one counts",
+                "duplicate-key /endpoints/metadata/name in:1:74: the key name is repeated; the last one counts",
                 "invalid-name /endpoints/metadata/name a name consists of lower case letters, digits, '-' and '.', and \
                  begins and ends with a letter or digit",
                 "invalid-name /endpointSlices/0/metadata/name the object has no name",
@@ -95,7 +95,7 @@ fn findings_name_their_place() {
         (
             "{\"pods\":[null,\n{\"metadata\":{\"name\":\"a\",\n\"labels\":[]}}],\"service\":null,\"pods\":[],\"pods\":[5]}".to_owned(),
             Ok(vec![
-                "duplicate-key /pods pods is repeated; the last one counts",
+                "duplicate-key /pods the key pods is repeated; the last one counts",
                 "invalid-object /pods/0 in:3:49: invalid type: integer `5`, expected an object",
             ]),
         ),

@@ -110,6 +110,7 @@ pub(super) fn misses(service: &Service, selector: &Labels, groups: &LabelGroups<
     let namespace = &service.meta.namespace;
     let nothing = match groups.of_namespace.get(namespace).copied().unwrap_or_default() {
         0 => format!("no pod of namespace {namespace} is known"),
+        1 => format!("the only pod in namespace {namespace} does not match"),
         n => format!("none of {} in namespace {namespace}", counted(n, "pod")),
     };
     let mut out = vec![Cause::new(Reason::SelectorMatchesNothing, nothing)];

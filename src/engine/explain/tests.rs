@@ -211,7 +211,7 @@ fn a_selector_that_matches_nothing_names_the_nearest_miss() {
         (
             "nothing near",
             request(json!({"app": "web"}), &[("ns", json!({})), ("other", json!({"app": "db"}))]),
-            &["selector-matches-nothing: none of 1 pod in namespace ns"],
+            &["selector-matches-nothing: the only pod in namespace ns does not match"],
         ),
     ];
     for (name, request, want) in cases {

@@ -53,6 +53,13 @@ fn the_last_line_and_the_exit_code_agree_with_the_findings() {
             "no problems",
         ),
         (
+            "no finding",
+            web() + &service("web", WEB) + &service("more", WEB),
+            0,
+            &["2 Services: none with problems; 4 pod ports: 4 served, 0 not served\n"],
+            "about",
+        ),
+        (
             "two objects of one name",
             web() + &service("web", WEB) + &service("web", WEB) + &service("more", WEB),
             1,

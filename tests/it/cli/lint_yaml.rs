@@ -146,7 +146,7 @@ fn all_commands_take_the_last_of_equal_keys() {
             format!("{DEPLOYMENT}---\n{}", renamed("  name: api\n  name: web\n")),
             "web",
             14,
-            "name is repeated; the last one counts",
+            "the key name is repeated; the last one counts",
         ),
         (format!("{web}{}", renamed("  name: other\n")), "other", 10, "two documents without --- between them?"),
     ] {

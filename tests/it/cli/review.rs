@@ -307,7 +307,9 @@ fn of_repeated_keys_the_last_one_is_reviewed() {
     let warning = |line: usize, key: &str| {
         let field = format!("spec.{key}").trim_end_matches('.').to_owned();
         let key = if key.is_empty() { "spec" } else { key };
-        format!("warning: <stdin>:{line}: Service a: {field}: {key} is repeated; the last one counts (duplicate-key)\n")
+        format!(
+            "warning: <stdin>:{line}: Service a: {field}: the key {key} is repeated; the last one counts (duplicate-key)\n"
+        )
     };
     for (name, more, rules, err) in [
         ("once", "", vec!["external-ip"], String::new()),

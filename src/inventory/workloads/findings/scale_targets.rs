@@ -24,7 +24,7 @@ const MAX_COMPARED: usize = 256;
 /// The kinds of Kubernetes that an autoscaler may change: they have the subresource `scale`.
 const SCALABLE: [Resource; 4] =
     [Resource::Deployment, Resource::ReplicaSet, Resource::ReplicationController, Resource::StatefulSet];
-/// The kinds of Kubernetes that have pods, but no number of replicas.
+/// Kinds of Kubernetes without that subresource.
 const NOT_SCALABLE: [Resource; 4] = [Resource::DaemonSet, Resource::Job, Resource::CronJob, Resource::Pod];
 
 /// Workloads by their names.
@@ -126,12 +126,11 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
     fn missing(&self, target: &OwnerReference) -> Option<TargetFault> {
         let of_name = self.of_name(target);
         if let Some(other) = of_name.iter().find(|workload| workload.kind == target.kind) {
-            let message = format!(
-                "the {} among the manifests is of {}, not of {:?}",
-                workload_name(other),
-                other.api_version,
-                shortened(&target.api_version)
-            );
+            let (found, version) = (workload_name(other), &other.api_version);
+            let message = match &*shortened(&target.api_version) {
+                "" => format!("the field is missing; the {found} among the manifests is of {version}"),
+                wanted => format!("the {found} among the manifests is of {version}, not of {wanted:?}"),
+            };
             return Some(TargetFault::missing("apiVersion", message));
         }
         let named = format!("{} {} is not among the manifests", shortened(&target.kind), shortened(&target.name));
@@ -179,7 +178,7 @@ fn wrong_kind(target: &OwnerReference) -> Option<TargetFault> {
     let all = || SCALABLE.iter().chain(&NOT_SCALABLE).filter(is_group);
     let kind = target.kind.as_str();
     if let Some(resource) = NOT_SCALABLE.iter().filter(is_group).find(|resource| resource.kind() == kind) {
-        let message = format!("a {} cannot be scaled: it has no number of replicas", resource.kind());
+        let message = format!("the kind {} cannot be scaled: it has no scale subresource", resource.kind());
         return Some(TargetFault::new(Reason::ScaleTargetNotScalable, "kind", message));
     }
     let is_spelling = |r: &&Resource| kind.eq_ignore_ascii_case(r.kind()) || kind.eq_ignore_ascii_case(r.plural());

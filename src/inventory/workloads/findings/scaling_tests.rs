@@ -76,6 +76,10 @@ fn autoscalers_name_workloads_of_the_manifests() {
             of("extensions/v1beta1", "Deployment", "api"),
             "apiVersion the Deployment api among the manifests is of apps/v1, not of \"extensions/v1beta1\"",
         ),
+        (
+            of("", "Deployment", "api"),
+            "apiVersion the field is missing; the Deployment api among the manifests is of apps/v1",
+        ),
     ] {
         let mut given = all();
         given.push(scaler.clone());
@@ -101,11 +105,10 @@ fn a_kind_that_cannot_be_scaled_is_found_whatever_else_there_is() {
     let web = of_containers(json!([{"name": "c"}]), json!({}));
     let at = "/spec/scaleTargetRef/kind";
     let cannot = |kind: &str| {
-        format!("warning scale-target-not-scalable {at} a {kind} cannot be scaled: it has no number of replicas")
+        format!("warning scale-target-not-scalable {at} the kind {kind} cannot be scaled: it has no scale subresource")
     };
-    let spelling = |kind: &str| {
-        format!("warning scale-target-missing {at} there is no kind {kind:?}; the kind is written Deployment")
-    };
+    let missing = format!("warning scale-target-missing {at}");
+    let spelling = |kind: &str| format!("{missing} there is no kind {kind:?}; the kind is written Deployment");
     for (scaler, want) in [
         (api("apps/v1", "Deployment"), vec![]),
         (api("apps/v1", "deployment"), vec![spelling("deployment")]),

@@ -101,12 +101,15 @@ pub(super) fn add_manifests(
     }
     let assumed = of_overlays.apply(inventory);
     inventory.problems.extend(assumed);
-    inventory.problems.extend(not_read(&manifests.skipped));
+    // Without alternatives, kustomizations and their patches are applied.
+    let is_applied = manifests.overlays.patched().is_none();
+    let of_kustomize = |file: &&SkippedFile| matches!(file.why, Skip::Kustomization | Skip::Patch);
+    inventory.problems.extend(not_read(manifests.skipped.iter().filter(|file| !(is_applied && of_kustomize(file)))));
     Ok(refusals)
 }
 
 /// Says what was not read.
-fn not_read(skipped: &[SkippedFile]) -> Option<Finding> {
+fn not_read<'s>(skipped: impl Iterator<Item = &'s SkippedFile>) -> Option<Finding> {
     let mut counts: BTreeMap<Skip, usize> = BTreeMap::new();
     for file in skipped {
         *counts.entry(file.why).or_default() += 1;

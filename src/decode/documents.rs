@@ -73,9 +73,12 @@ pub fn objects(
     Ok(())
 }
 
-/// Records that there is an object of which only the name and the labels of its pods are known.
+/// Records that there is an object of which only kind and name are known.
 pub fn record_unknown(object: &RawValue, source: &Source<'_>, into: &mut Inventory) {
-    object::record_unreadable(&TypeMeta::of(object.get(), true), object.get(), &source.defaults, into);
+    let mut one = into.sibling();
+    object::record_unreadable(&TypeMeta::of(object.get(), true), object.get(), &source.defaults, &mut one);
+    one.unread.forget_labels();
+    into.merge(one);
 }
 
 /// All objects of a JSON text with one or several values. Lists are flattened. The format of the source is the one in which

@@ -54,6 +54,13 @@ impl UnreadObjects {
         if *count == 1 { bytes } else { 0 }
     }
 
+    /// Takes the labels of all pods for unknown.
+    pub fn forget_labels(&mut self) {
+        for (key, _) in std::mem::take(&mut self.labelled) {
+            *self.unlabelled.entry((key, true)).or_default() += 1;
+        }
+    }
+
     /// Adds the place of text that cannot be read.
     pub fn add_text(&mut self, place: String) {
         match &mut self.text {

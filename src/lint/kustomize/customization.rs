@@ -21,7 +21,8 @@ pub(super) struct Customization {
     pub(super) patches: ObjectPatches,
 }
 
-/// The patches of the objects of each file, in their order.
+/// The patches of the objects of each file, in their order, with the labels that are added between them. Files that get only labels
+/// are not among them.
 pub(super) type ObjectPatches = BTreeMap<PathBuf, Vec<Arc<ObjectPatch>>>;
 
 /// What an overlay makes of an object.
@@ -46,20 +47,15 @@ impl Customization {
 
     /// What becomes of an object of a file.
     pub(super) fn apply(&self, file: &str, object: &RawValue) -> CustomizedObject {
-        let labelled = self.labels.add_to(file, object);
-        let patches = self.patches.get(&normal(Path::new(file))).map(Vec::as_slice).unwrap_or_default();
-        match patched(patches, labelled.as_deref().unwrap_or(object)) {
-            CustomizedObject::Same => labelled.map_or(CustomizedObject::Same, CustomizedObject::Changed),
-            other => other,
+        match self.patches.get(&normal(Path::new(file))) {
+            Some(patches) => patched(patches, object),
+            None => self.labels.add_to(file, object).map_or(CustomizedObject::Same, CustomizedObject::Changed),
         }
     }
 }
 
 /// An object with patches.
 fn patched(patches: &[Arc<ObjectPatch>], object: &RawValue) -> CustomizedObject {
-    if patches.is_empty() {
-        return CustomizedObject::Same;
-    }
     let Ok(mut value) = serde_json::from_str::<Value>(object.get()) else { return CustomizedObject::Same };
     let mut is_changed = false;
     for patch in patches {
@@ -83,11 +79,13 @@ fn patched(patches: &[Arc<ObjectPatch>], object: &RawValue) -> CustomizedObject 
 /// the patches of its bases and components.
 fn patches(all: &Kustomizations, root: &Path, room: &mut usize) -> ObjectPatches {
     let mut by_file = ObjectPatches::new();
-    for folder in bases_first(all, root, room) {
-        let mut of_folder = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
-        of_folder.reverse();
-        let patches = of_folder.into_iter().flat_map(|kustomization| all.patches_of(kustomization));
-        let patches: Vec<Arc<ObjectPatch>> = patches.filter(ObjectPatch::is_read).map(Arc::new).collect();
+    let BasesFirst { folders, repeated } = BasesFirst::of(all, root, room);
+    for folder in folders {
+        let mut patches = patches_of_folder(all, folder, room);
+        if repeated.contains(folder) {
+            // Each time, its objects are other ones.
+            patches.push(Arc::new(ObjectPatch::unknown()));
+        }
         if patches.is_empty() {
             continue;
         }
@@ -97,24 +95,62 @@ fn patches(all: &Kustomizations, root: &Path, room: &mut usize) -> ObjectPatches
             by_file.entry(file.clone()).or_default().extend(patches.iter().cloned());
         }
     }
+    by_file.retain(|_, patches| patches.iter().any(|patch| patch.is_read()));
+    for patches in by_file.values_mut().filter(|patches| are_too_many(patches)) {
+        *patches = vec![Arc::new(ObjectPatch::unknown())];
+    }
     by_file
 }
 
+/// What a kustomization and its components change themselves.
+fn patches_of_folder(all: &Kustomizations, folder: &Path, room: &mut usize) -> Vec<Arc<ObjectPatch>> {
+    let mut of_folder = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
+    of_folder.reverse();
+    let bases = of_folder.iter().flat_map(|kustomization| &kustomization.resources);
+    let is_renamed = bases.flat_map(|base| all.reached(base, room, |below| below.named().collect())).any(|k| k.renames);
+    let patches = of_folder.into_iter().flat_map(|kustomization| all.patches_of(kustomization));
+    let found = |mut patch: ObjectPatch| {
+        patch.target.is_renamed = is_renamed;
+        Arc::new(patch)
+    };
+    patches.map(found).collect()
+}
+
+/// Whether the patches of a file are too many to be applied to all of its objects.
+fn are_too_many(patches: &[Arc<ObjectPatch>]) -> bool {
+    const PATCHES: usize = 1000;
+    const BYTES: usize = 1 << 20;
+    patches.len() > PATCHES || patches.iter().map(|patch| patch.len()).sum::<usize>() > BYTES
+}
+
 /// The folders of a kustomization and of its bases, each after its own bases.
-fn bases_first<'k>(all: &'k Kustomizations, root: &'k Path, room: &mut usize) -> Vec<&'k Path> {
-    let (mut sorted, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![(root, false)]);
-    while let Some((folder, is_done)) = open.pop() {
-        if is_done {
-            sorted.push(folder);
-            continue;
+struct BasesFirst<'k> {
+    folders: Vec<&'k Path>,
+    /// Those that several of the others name.
+    repeated: BTreeSet<&'k Path>,
+}
+
+impl<'k> BasesFirst<'k> {
+    fn of(all: &'k Kustomizations, root: &'k Path, room: &mut usize) -> Self {
+        let mut this = Self { folders: Vec::new(), repeated: BTreeSet::new() };
+        let (mut seen, mut open) = (BTreeSet::new(), vec![(root, false)]);
+        while let Some((folder, is_done)) = open.pop() {
+            if is_done {
+                this.folders.push(folder);
+                continue;
+            }
+            if all.get(folder).is_none() {
+                continue;
+            }
+            if !seen.insert(folder) {
+                this.repeated.insert(folder);
+                continue;
+            }
+            open.push((folder, true));
+            let with_components = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
+            let bases = with_components.into_iter().flat_map(|kustomization| &kustomization.resources);
+            open.extend(bases.map(|base| (base.as_path(), false)));
         }
-        if all.get(folder).is_none() || !seen.insert(folder) {
-            continue;
-        }
-        open.push((folder, true));
-        let with_components = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
-        let bases = with_components.into_iter().flat_map(|kustomization| &kustomization.resources);
-        open.extend(bases.map(|base| (base.as_path(), false)));
+        this
     }
-    sorted
 }

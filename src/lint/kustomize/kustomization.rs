@@ -36,7 +36,11 @@ pub(super) struct Kustomization {
     pub(super) components: Vec<PathBuf>,
     pub(super) labels: Vec<LabelEntry>,
     patches: Vec<PatchEntry>,
+    /// The patches of the field `patchesJson6902`, which come after the labels.
+    late_patches: Vec<PatchEntry>,
     replicas: Vec<ObjectPatch>,
+    /// Whether it changes names or namespaces.
+    pub(super) renames: bool,
 }
 
 /// A patch, as a kustomization names it.
@@ -57,7 +61,7 @@ enum PatchText {
 }
 
 /// Labels that a kustomization adds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LabelEntry {
     pub(super) scope: LabelScope,
     pub(super) pairs: BTreeMap<String, String>,
@@ -102,11 +106,20 @@ impl Kustomizations {
         let plain = |field| list(field).iter().filter_map(Value::as_str);
         let path_of = |name: &str| normal(&folder.join(name));
         let merged = plain("patchesStrategicMerge").map(|text| PatchEntry::of_text(text, folder, self.read_text));
-        let targeted = list("patches").iter().chain(list("patchesJson6902"));
-        let targeted = targeted.filter_map(|entry| PatchEntry::read(entry, folder, self.read_text));
-        let patches: Vec<PatchEntry> = merged.chain(targeted).collect();
-        let others = of_path("replacements").chain(plain("configurations")).map(path_of);
-        for file in patches.iter().filter_map(PatchEntry::file).chain(others) {
+        let read = |field| {
+            let entries = list(field).iter();
+            entries.filter_map(|entry| PatchEntry::read(entry, folder, self.read_text)).collect::<Vec<_>>()
+        };
+        let patches: Vec<PatchEntry> = merged.chain(read("patches")).collect();
+        let late_patches = read("patchesJson6902");
+        let plugins = ["configurations", "transformers", "generators", "validators"].into_iter().flat_map(plain);
+        let generated = list("configMapGenerator").iter().chain(list("secretGenerator"));
+        let generated = generated.filter_map(|entry| entry["files"].as_array()).flatten().filter_map(Value::as_str);
+        let generated = generated.map(|file| file.split_once('=').map_or(file, |(_, file)| file));
+        let others = of_path("replacements").chain(plugins).chain(generated).map(path_of);
+        let renames = ["namespace", "namePrefix", "nameSuffix"];
+        let renames = renames.iter().any(|field| kustomization[field].as_str().is_some_and(|text| !text.is_empty()));
+        for file in patches.iter().chain(&late_patches).filter_map(PatchEntry::file).chain(others) {
             self.patches.entry(file).or_default();
         }
         let common = LabelEntry { scope: LabelScope::Selectors, pairs: pairs(&kustomization["commonLabels"]) };
@@ -116,6 +129,8 @@ impl Kustomizations {
             components: plain("components").map(path_of).collect(),
             labels: labels.filter(|entry| !entry.pairs.is_empty()).collect(),
             patches,
+            late_patches,
+            renames,
             replicas: list("replicas").iter().filter_map(ObjectPatch::of_replicas).collect(),
         };
         self.by_folder.insert(normal(folder), kustomization);
@@ -185,10 +200,12 @@ impl Kustomizations {
         }
     }
 
-    /// What a kustomization itself changes of objects.
+    /// What a kustomization itself changes of objects, in the order of kustomize.
     pub(super) fn patches_of<'k>(&'k self, kustomization: &'k Kustomization) -> impl Iterator<Item = ObjectPatch> {
-        let patches = kustomization.patches.iter().flat_map(|entry| entry.patches(&self.patches));
-        patches.chain(kustomization.replicas.iter().cloned())
+        let of = |entries: &'k [PatchEntry]| entries.iter().flat_map(|entry| entry.patches(&self.patches));
+        let labels = kustomization.labels.iter().cloned().map(ObjectPatch::of_labels);
+        let late = of(&kustomization.late_patches).chain(kustomization.replicas.iter().cloned());
+        of(&kustomization.patches).chain(labels).chain(late)
     }
 }
 

@@ -94,7 +94,7 @@ impl KustomizedLabels {
 }
 
 /// The maps of labels that kustomize changes in objects of a kind, and whether it adds one that is missing.
-fn fields(scope: LabelScope, kind: &str) -> impl Iterator<Item = (&'static [&'static str], bool)> {
+pub(super) fn fields(scope: LabelScope, kind: &str) -> impl Iterator<Item = (&'static [&'static str], bool)> {
     const SELECTOR: &[&str] = &["spec", "selector", "matchLabels"];
     const TEMPLATE: &[&str] = &["spec", "template", "metadata", "labels"];
     let (selector, template) = match kind {

@@ -1,8 +1,11 @@
 //! What a kustomization changes of an object: with a patch, or by its number of replicas.
 
-use serde_json::{Value, json};
+use json_patch::PatchOperation;
+use serde_json::{Map, Value, json};
 
 use super::{
+    kustomization::LabelEntry,
+    kustomized_labels::fields,
     patch_target::{PatchTarget, TargetMatch},
     strategic_merge::{self, Merged},
 };
@@ -23,6 +26,8 @@ pub(super) enum ObjectChange {
     Operations(String),
     /// `spec.replicas`, of the kinds that kustomize knows to have it.
     Replicas(i64),
+    /// Labels that a kustomization adds.
+    Labels(LabelEntry),
     /// A patch that cannot be read.
     Unknown,
 }
@@ -58,6 +63,9 @@ const UNREAD: [&str; 14] = [
     "volumes",
 ];
 
+/// Fields with labels, whose names may be any.
+const LABELS: [&str; 3] = ["labels", "selector", "matchLabels"];
+
 /// The kinds that the field `replicas` of a kustomization changes.
 const SCALED: [&str; 4] = ["Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
@@ -84,11 +92,37 @@ impl ObjectPatch {
                 let operations = serde_json::from_str::<Vec<Value>>(operations).unwrap_or_default();
                 let is_read = |operation: &Value| {
                     let path = operation["path"].as_str().unwrap_or_default();
-                    !path.split('/').any(|field| UNREAD.contains(&field))
+                    let has = |names: &[&str]| path.split('/').any(|field| names.contains(&field));
+                    has(&LABELS) || !has(&UNREAD)
                 };
                 operations.iter().any(is_read)
             }
             ObjectChange::Replicas(_) | ObjectChange::Unknown => true,
+            // Without patches, these are added to the text.
+            ObjectChange::Labels(_) => false,
+        }
+    }
+
+    /// The same labels for all objects.
+    pub(super) fn of_labels(labels: LabelEntry) -> Self {
+        Self { target: PatchTarget::default(), change: ObjectChange::Labels(labels) }
+    }
+
+    /// A change of all objects of which nothing is known.
+    pub(super) fn unknown() -> Self {
+        Self { target: PatchTarget::default(), change: ObjectChange::Unknown }
+    }
+
+    /// Whether it adds labels.
+    pub(super) fn is_labels(&self) -> bool {
+        matches!(self.change, ObjectChange::Labels(_))
+    }
+
+    /// How many bytes the patch has.
+    pub(super) fn len(&self) -> usize {
+        match &self.change {
+            ObjectChange::Merge(text) | ObjectChange::Operations(text) => text.len(),
+            ObjectChange::Replicas(_) | ObjectChange::Labels(_) | ObjectChange::Unknown => 0,
         }
     }
 
@@ -128,6 +162,10 @@ impl ObjectPatch {
             }
             ObjectChange::Operations(operations) => {
                 let operations: json_patch::Patch = serde_json::from_str(operations).ok()?;
+                // A few copies of copies would fill the memory.
+                if operations.0.iter().any(|operation| matches!(operation, PatchOperation::Copy(_))) {
+                    return None;
+                }
                 json_patch::patch(&mut object, &operations).ok()?;
                 Some(PatchedObject::Changed(object))
             }
@@ -135,9 +173,34 @@ impl ObjectPatch {
                 object.get_mut("spec")?.as_object_mut()?.insert("replicas".to_owned(), json!(count));
                 Some(PatchedObject::Changed(object))
             }
+            ObjectChange::Labels(LabelEntry { scope, pairs }) => {
+                let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+                for (path, create) in fields(*scope, &kind) {
+                    if let Some(map) = map_at(&mut object, path, create) {
+                        map.extend(pairs.iter().map(|(key, value)| (key.clone(), json!(value))));
+                    }
+                }
+                Some(PatchedObject::Changed(object))
+            }
             ObjectChange::Unknown => None,
         }
     }
+}
+
+/// The map at a path; where it is missing, `create` says whether to add it.
+fn map_at<'v>(object: &'v mut Value, path: &[&str], create: bool) -> Option<&'v mut Map<String, Value>> {
+    let mut value = object;
+    for name in path {
+        let map = value.as_object_mut()?;
+        if map.get(*name).is_none_or(Value::is_null) {
+            if !create {
+                return None;
+            }
+            map.insert((*name).to_owned(), json!({}));
+        }
+        value = map.get_mut(*name)?;
+    }
+    value.as_object_mut()
 }
 
 /// Removes from a patch what says which object it is about.
@@ -152,16 +215,18 @@ fn forget_identity(patch: &mut Value) {
 /// Whether a part of a strategic merge patch changes more than fields that nothing reads.
 fn changes_read(patch: &Value) -> bool {
     match patch {
-        Value::Object(map) => map.iter().any(|(field, change)| !UNREAD.contains(&&**field) && changes_read(change)),
+        Value::Object(map) => map.iter().any(|(field, change)| is_field_read(field, change)),
         // The name of an element says which one is meant.
         Value::Array(list) => list.iter().any(|element| match element {
-            Value::Object(map) => {
-                map.iter().any(|(field, change)| field != "name" && !UNREAD.contains(&&**field) && changes_read(change))
-            }
+            Value::Object(map) => map.iter().any(|(field, change)| field != "name" && is_field_read(field, change)),
             _ => true,
         }),
         _ => true,
     }
+}
+
+fn is_field_read(field: &str, change: &Value) -> bool {
+    LABELS.contains(&field) || !UNREAD.contains(&field) && changes_read(change)
 }
 
 /// Whether an object is of a group of Kubernetes' own, of which kustomize knows how lists are merged.
@@ -192,6 +257,8 @@ mod tests {
             (of_container(json!({ "name": "web", "resources": { "limits": { "cpu": "1" } } })), true),
             (json!({ "metadata": { "name": "web", "annotations": { "a": "b" } } }), false),
             (json!({ "metadata": { "name": "web", "labels": { "a": "b" } } }), true),
+            (json!({ "spec": { "selector": { "env": "prod" } } }), true),
+            (json!([{ "op": "add", "path": "/spec/template/metadata/labels/env", "value": "prod" }]), true),
             (json!({ "$patch": "delete", "metadata": { "name": "web" } }), true),
             (json!([{ "op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "b" }]), false),
             (json!([{ "op": "replace", "path": "/spec/replicas", "value": 3 }]), true),
@@ -220,6 +287,7 @@ mod tests {
             ("another name", named(image("api")), same()),
             ("the target counts", targeted(image("any")), changed(1, "b")),
             ("operations", targeted(replace("/spec/replicas")), changed(3, "a")),
+            ("copies", targeted(json!([{ "op": "copy", "from": "/spec", "path": "/spec/x" }])), PatchedObject::Unknown),
             ("operations that do not fit", targeted(replace("/spec/none/x")), PatchedObject::Unknown),
             ("replicas", ObjectPatch::of_replicas(&json!({ "name": "web", "count": 5 })).unwrap(), changed(5, "a")),
             (

@@ -185,10 +185,14 @@ fn common_patches<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> Obj
     for OverlayContent { files, mut customization, .. } in overlays {
         for file in files {
             let patches = customization.patches.remove(*file).unwrap_or_default();
+            let without_labels = |patches: &[Arc<ObjectPatch>]| -> Vec<Arc<ObjectPatch>> {
+                patches.iter().filter(|patch| !patch.is_labels()).cloned().collect()
+            };
             match common.get_mut(*file) {
                 None => drop(common.insert((*file).clone(), patches)),
-                Some(known) if *known != patches => {
-                    let all: BTreeSet<_> = known.iter().chain(&patches).map(|patch| patch.to_unknown()).collect();
+                Some(known) if without_labels(known) != without_labels(&patches) => {
+                    let all = without_labels(known).into_iter().chain(without_labels(&patches));
+                    let all: BTreeSet<_> = all.map(|patch| patch.to_unknown()).collect();
                     *known = all.into_iter().map(Arc::new).collect();
                 }
                 Some(_) => {}

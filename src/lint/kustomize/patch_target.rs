@@ -14,6 +14,8 @@ pub(super) struct PatchTarget {
     namespace: Option<String>,
     labels: Option<String>,
     annotations: Option<String>,
+    /// Whether a kustomization below has changed names or namespaces, so that it may name an object by its new name.
+    pub(super) is_renamed: bool,
 }
 
 /// Whether a patch changes an object.
@@ -37,6 +39,7 @@ impl PatchTarget {
             namespace: text("namespace"),
             labels: text("labelSelector"),
             annotations: text("annotationSelector"),
+            is_renamed: false,
         }
     }
 
@@ -64,18 +67,27 @@ impl PatchTarget {
     pub(super) fn matches(&self, object: &Value) -> TargetMatch {
         let (group, version) = api_version(object);
         let metadata = &object["metadata"];
+        /// Places among the texts.
+        const NAME: usize = 3;
+        const NAMESPACE: usize = 4;
+        let name = metadata["name"].as_str().unwrap_or_default();
         let namespace = metadata["namespace"].as_str().unwrap_or_default();
         let texts = [
             (&self.group, group),
             (&self.version, version),
             (&self.kind, object["kind"].as_str().unwrap_or_default()),
-            (&self.name, metadata["name"].as_str().unwrap_or_default()),
+            (&self.name, name),
             // An object without a namespace gets one where it is applied.
             (&self.namespace, if namespace.is_empty() { "default" } else { namespace }),
         ];
         let of_texts = texts.into_iter().map(|(wanted, text)| match wanted.as_deref() {
             None | Some("") => TargetMatch::Yes,
             Some(wanted) => matches_expression(wanted, text),
+        });
+        let of_texts = of_texts.enumerate().map(|(part, found)| match (part, found) {
+            (NAME, TargetMatch::No) if self.may_be_renamed(name) => TargetMatch::Unknown,
+            (NAMESPACE, TargetMatch::No) if self.is_renamed && namespace.is_empty() => TargetMatch::Yes,
+            (_, found) => found,
         });
         let maps = [(&self.labels, &metadata["labels"]), (&self.annotations, &metadata["annotations"])];
         let of_maps = maps.into_iter().map(|(query, map)| match query.as_deref() {
@@ -87,6 +99,11 @@ impl PatchTarget {
             return TargetMatch::No;
         }
         parts.into_iter().max().unwrap_or(TargetMatch::Yes)
+    }
+
+    /// Whether it may mean an object of this name by another one, with a prefix or suffix.
+    fn may_be_renamed(&self, name: &str) -> bool {
+        self.is_renamed && !name.is_empty() && self.name.as_ref().is_some_and(|wanted| wanted.contains(name))
     }
 }
 

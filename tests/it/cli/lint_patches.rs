@@ -148,6 +148,110 @@ fn patches_have_findings() {
     assert!(ran.out.contains("has a port named htpt"), "{}", ran.out);
 }
 
+/// A label may have the name of a field that nothing reads, and what nothing reads may move what is read.
+#[test]
+fn all_patches_are_applied_in_their_order() {
+    let merge = |kind: &str, spec: &str| {
+        let api_version = if kind == "Service" { "v1" } else { "apps/v1" };
+        let patch = format!("{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: web}}, {spec}}}");
+        format!("{{patch: {}}}", serde_json::to_string(&patch).unwrap())
+    };
+    let operation = |path: &str, value: &str| {
+        format!("{{target: {{kind: Deployment}}, patch: \"[{{op: add, path: {path}, value: {value}}}]\"}}")
+    };
+    let of =
+        |patches: &[String], more: &str| format!("resources: [../base]\npatches: [{}]\n{more}\n", patches.join(", "));
+    let template = "/spec/template/metadata/labels";
+    let env = merge("Service", "spec: {selector: {env: prod}}");
+    let sidecar = merge("Deployment", "spec: {template: {spec: {containers: [{name: proxy, image: envoy}]}}}");
+    let fit = operation("/spec/template/spec/containers/0/ports", "[{name: http, containerPort: 80}]");
+    let misses = "base/service.yaml:5 warning selector-matches-no-template";
+    for (name, kustomization, want) in [
+        (
+            "a label that is called env",
+            of(&[env.clone(), operation(&format!("{template}/env"), "prod"), fit.clone()], ""),
+            &[][..],
+        ),
+        ("no pod has it", of(&[env, fit.clone()], ""), &[misses]),
+        ("the first container is another one", of(&[sidecar, fit.clone()], ""), &[]),
+        (
+            "labels come after patches",
+            of(&[operation(template, "{app: web}"), fit.clone()], "commonLabels: {env: prod}"),
+            &[],
+        ),
+        (
+            "JSON patches of the old field come after labels",
+            of(
+                &[fit.clone()],
+                "commonLabels: {env: prod}\npatchesJson6902: [{target: {version: v1, kind: Service, name: web}, patch: '[{op: \
+                 remove, path: /spec/selector/app}]'}]",
+            ),
+            &[],
+        ),
+        (
+            "a plugin",
+            of(&[fit.clone()], "transformers: [plugin.yaml]\nconfigMapGenerator: [{name: x, files: [a=plugin.yaml]}]"),
+            &[],
+        ),
+    ] {
+        let plugin = "apiVersion: builtin\nkind: LabelTransformer\nmetadata: {name: x}\n";
+        let mut files = vec![("prod/kustomization.yaml", &*kustomization)];
+        if name == "a plugin" {
+            files.push(("prod/plugin.yaml", plugin));
+        }
+        check(name, &files, want);
+    }
+}
+
+/// A kustomization may name an object as those below it have renamed it.
+#[test]
+fn patches_find_renamed_objects() {
+    let patch = |target: &str| format!("patches: [{{target: {{kind: Deployment, {target}}}, patch: \"{OPERATION}\"}}]");
+    for (name, below, target, want) in [
+        ("a namespace", "namespace: shop", "name: web, namespace: shop", &[][..]),
+        ("a prefix", "namePrefix: shop-", "name: shop-web", &[]),
+        ("another name", "namePrefix: shop-", "name: api", &[MISSING]),
+        ("nothing is renamed", "", "name: shop-web", &[MISSING]),
+    ] {
+        let middle = format!("resources: [../base]\n{below}\n");
+        let outer = format!("resources: [../middle]\n{}\n", patch(target));
+        check(name, &[("middle/kustomization.yaml", &middle), ("prod/kustomization.yaml", &outer)], want);
+    }
+}
+
+/// Each time, a base has other objects: nothing is known of them all.
+#[test]
+fn a_base_may_be_there_twice() {
+    let of = |color: &str| {
+        format!(
+            "resources: [../base]\nnameSuffix: -{color}\nlabels: [{{pairs: {{color: {color}}}, includeSelectors: true}}]\n"
+        )
+    };
+    let live = SERVICE.replace("name: web}", "name: live}").replace("app: web", "color: green");
+    check(
+        "blue and green",
+        &[
+            ("blue/kustomization.yaml", &of("blue")),
+            ("green/kustomization.yaml", &of("green")),
+            ("all/kustomization.yaml", "resources: [../blue, ../green, live.yaml]\n"),
+            ("all/live.yaml", &live),
+        ],
+        &[],
+    );
+}
+
+/// A patch of a stranger must not take all memory, nor all time.
+#[test]
+fn patches_have_bounds() {
+    let copies = vec!["{op: copy, from: /metadata, path: /metadata/labels/x}"; 40].join(", ");
+    let many = vec![format!("{{target: {{kind: Deployment}}, patch: \"{OPERATION}\"}}"); 2000].join(", ");
+    for (name, patches) in
+        [("copies", format!("{{target: {{kind: Deployment}}, patch: '[{copies}]'}}")), ("many patches", many)]
+    {
+        check(name, &[("prod/kustomization.yaml", &format!("resources: [../base]\npatches: [{patches}]\n"))], &[]);
+    }
+}
+
 /// Without alternatives, the other commands answer for the overlay as well.
 #[test]
 fn explain_knows_patches_and_replicas() {

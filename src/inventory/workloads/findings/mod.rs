@@ -188,6 +188,7 @@ fn check_readiness(workload: &Workload, services: &ServiceNames<'_>) -> Option<F
     // One container with a probe is enough to hold a pod back.
     let template = &workload.template;
     if workload.is_job()
+        || workload.is_hook
         || services.is_empty()
         || template.containers == 0
         || template.unprobed.len() < template.containers

@@ -67,38 +67,36 @@ impl PatchTarget {
     pub(super) fn matches(&self, object: &Value) -> TargetMatch {
         let (group, version) = api_version(object);
         let metadata = &object["metadata"];
-        /// Places among the texts.
-        const NAME: usize = 3;
-        const NAMESPACE: usize = 4;
-        let name = metadata["name"].as_str().unwrap_or_default();
-        let namespace = metadata["namespace"].as_str().unwrap_or_default();
-        let texts = [
-            (&self.group, group),
-            (&self.version, version),
-            (&self.kind, object["kind"].as_str().unwrap_or_default()),
-            (&self.name, name),
-            // An object without a namespace gets one where it is applied.
-            (&self.namespace, if namespace.is_empty() { "default" } else { namespace }),
+        let kind = object["kind"].as_str().unwrap_or_default();
+        let parts = [
+            matches_expression(self.group.as_deref(), group),
+            matches_expression(self.version.as_deref(), version),
+            matches_expression(self.kind.as_deref(), kind),
+            self.matches_name(metadata["name"].as_str().unwrap_or_default()),
+            self.matches_namespace(metadata["namespace"].as_str().unwrap_or_default()),
+            matches_query(self.labels.as_deref(), &metadata["labels"]),
+            matches_query(self.annotations.as_deref(), &metadata["annotations"]),
         ];
-        let of_texts = texts.into_iter().map(|(wanted, text)| match wanted.as_deref() {
-            None | Some("") => TargetMatch::Yes,
-            Some(wanted) => matches_expression(wanted, text),
-        });
-        let of_texts = of_texts.enumerate().map(|(part, found)| match (part, found) {
-            (NAME, TargetMatch::No) if self.may_be_renamed(name) => TargetMatch::Unknown,
-            (NAMESPACE, TargetMatch::No) if self.is_renamed && namespace.is_empty() => TargetMatch::Yes,
-            (_, found) => found,
-        });
-        let maps = [(&self.labels, &metadata["labels"]), (&self.annotations, &metadata["annotations"])];
-        let of_maps = maps.into_iter().map(|(query, map)| match query.as_deref() {
-            None => TargetMatch::Yes,
-            Some(query) => matches_query(query, map),
-        });
-        let parts: Vec<TargetMatch> = of_texts.chain(of_maps).collect();
         if parts.contains(&TargetMatch::No) {
             return TargetMatch::No;
         }
         parts.into_iter().max().unwrap_or(TargetMatch::Yes)
+    }
+
+    fn matches_name(&self, name: &str) -> TargetMatch {
+        match matches_expression(self.name.as_deref(), name) {
+            TargetMatch::No if self.may_be_renamed(name) => TargetMatch::Unknown,
+            found => found,
+        }
+    }
+
+    fn matches_namespace(&self, namespace: &str) -> TargetMatch {
+        // An object without a namespace gets one where it is applied.
+        let placed = if namespace.is_empty() { "default" } else { namespace };
+        match matches_expression(self.namespace.as_deref(), placed) {
+            TargetMatch::No if self.is_renamed && namespace.is_empty() => TargetMatch::Yes,
+            found => found,
+        }
     }
 
     /// Whether it may mean an object of this name by another one, with a prefix or suffix.
@@ -114,7 +112,8 @@ fn api_version(object: &Value) -> (&str, &str) {
 }
 
 /// Whether a regular expression matches a whole text. Of expressions, only alternatives and `.*` are understood.
-fn matches_expression(expression: &str, text: &str) -> TargetMatch {
+fn matches_expression(expression: Option<&str>, text: &str) -> TargetMatch {
+    let Some(expression) = expression.filter(|expression| !expression.is_empty()) else { return TargetMatch::Yes };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:|".contains(c);
     let whole = expression.strip_prefix('^').unwrap_or(expression);
     let whole = whole.strip_suffix('$').unwrap_or(whole).replace(".*", "*");
@@ -126,7 +125,8 @@ fn matches_expression(expression: &str, text: &str) -> TargetMatch {
     if whole.split('|').any(|one| wildcard::matches(one, text)) { TargetMatch::Yes } else { TargetMatch::No }
 }
 
-fn matches_query(query: &str, map: &Value) -> TargetMatch {
+fn matches_query(query: Option<&str>, map: &Value) -> TargetMatch {
+    let Some(query) = query else { return TargetMatch::Yes };
     let Ok(query) = query.parse::<LabelQuery>() else { return TargetMatch::Unknown };
     let pairs = map.as_object().into_iter().flatten();
     let labels: Labels = pairs.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?))).collect();

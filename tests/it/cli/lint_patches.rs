@@ -182,7 +182,7 @@ fn all_patches_are_applied_in_their_order() {
         (
             "JSON patches of the old field come after labels",
             of(
-                &[fit.clone()],
+                std::slice::from_ref(&fit),
                 "commonLabels: {env: prod}\npatchesJson6902: [{target: {version: v1, kind: Service, name: web}, patch: '[{op: \
                  remove, path: /spec/selector/app}]'}]",
             ),
@@ -190,7 +190,10 @@ fn all_patches_are_applied_in_their_order() {
         ),
         (
             "a plugin",
-            of(&[fit.clone()], "transformers: [plugin.yaml]\nconfigMapGenerator: [{name: x, files: [a=plugin.yaml]}]"),
+            of(
+                std::slice::from_ref(&fit),
+                "transformers: [plugin.yaml]\nconfigMapGenerator: [{name: x, files: [a=plugin.yaml]}]",
+            ),
             &[],
         ),
     ] {

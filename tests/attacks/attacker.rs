@@ -38,6 +38,15 @@ pub(crate) struct Targets {
     pub(crate) admin: SocketAddr,
     /// The REST API, if the server has one.
     pub(crate) rest: Option<SocketAddr>,
+    /// How soon probes and the events of watches must come.
+    pub(crate) soon: Duration,
+}
+
+impl Targets {
+    /// How long a kubelet waits for a probe by default.
+    pub(crate) const SOON: Duration = Duration::from_secs(1);
+    /// The same where other programs use the machine: that a client starves is seen, and how fast it is served is not judged.
+    pub(crate) const SOON_SHARED: Duration = Duration::from_secs(5);
 }
 
 /// From where the attackers connect.

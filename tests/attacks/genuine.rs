@@ -45,7 +45,6 @@ const KEPT: usize = 8;
 /// Watches of a node proxy.
 const WATCHES: usize = 8;
 const PROBE_EVERY: Duration = Duration::from_millis(500);
-const PROBE: Duration = Duration::from_secs(1);
 /// The longest time that a client of the REST API waits: clients take turns.
 const CALL: Duration = Duration::from_secs(10);
 const MEMORY_EVERY: Duration = Duration::from_millis(100);
@@ -150,7 +149,7 @@ impl<C> Kept<C> {
 
 #[derive(Clone)]
 pub(crate) struct Client {
-    targets: Targets,
+    pub(crate) targets: Targets,
     process: u32,
     http1: TlsConnector,
     http2: TlsConnector,
@@ -300,8 +299,8 @@ impl Client {
             ensure!(answer.status == 200, "{answer}");
             Ok(())
         };
-        let failed = match timeout(PROBE, asked).await {
-            Err(_) => Some(format!("{path}: no answer within a second")),
+        let failed = match timeout(self.targets.soon, asked).await {
+            Err(_) => Some(format!("{path}: no answer within {:?}", self.targets.soon)),
             Ok(result) => result.err().map(|error: anyhow::Error| format!("{path}: {error:#}")),
         };
         self.see(|seen| seen.probes.push(Probe { began, failed }));

@@ -69,7 +69,7 @@ struct Arguments {
     /// From how many addresses the attackers come, at most 249
     #[arg(long, default_value_t = 249)]
     sources: u8,
-    /// Do not judge the p99 of reviews: other programs use the machine as well
+    /// Other programs use the machine as well: do not judge the p99 of reviews, and wait five seconds for probes and events
     #[arg(long)]
     shared: bool,
     /// List the attacks
@@ -88,7 +88,13 @@ impl Arguments {
 
     /// The server that already runs. It has no REST API.
     fn targets(&self) -> Option<Targets> {
-        Some(Targets { site: Site::Webhook, served: self.against?, admin: self.admin?, rest: None })
+        Some(Targets {
+            site: Site::Webhook,
+            served: self.against?,
+            admin: self.admin?,
+            rest: None,
+            soon: Targets::SOON,
+        })
     }
 }
 
@@ -155,10 +161,11 @@ fn measure(
     let certificate = Certificate::issue(program)?;
     // A client at the attackers' address shares what they get.
     let no_loss = !arguments.from_genuine;
+    let soon = if arguments.shared { Targets::SOON_SHARED } else { Targets::SOON };
     let mut report = Report::new(Goals { no_loss, p99: no_loss && !arguments.shared });
     for (attack, site) in attacks {
         println!("\n{}, {}: {}", site.name(), attack.name, attack.about);
-        report.add(&run::run((attack, *site), program, &certificate, sources, duration)?);
+        report.add(&run::run((attack, *site), program, &certificate, sources, duration, soon)?);
     }
     Ok(report.finish())
 }

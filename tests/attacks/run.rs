@@ -59,8 +59,10 @@ pub(crate) fn run(
     certificate: &Certificate,
     sources: Sources,
     duration: Duration,
+    soon: Duration,
 ) -> Result<Measured> {
     let mut server = Server::start(program, certificate, site)?;
+    server.targets.soon = soon;
     let genuine = Genuine::start(&server)?;
     thread::sleep(BEFORE);
     let (began, before) = (Instant::now(), server.processor_time());

@@ -78,7 +78,7 @@ impl Server {
     /// Starts a server, and waits until it listens; a node proxy, until it can answer.
     pub(crate) fn start(program: &Path, certificate: &Certificate, site: Site) -> Result<Self> {
         let rest = (site == Site::Rest).then(free_address).transpose()?;
-        let targets = Targets { site, served: free_address()?, admin: free_address()?, rest };
+        let targets = Targets { site, served: free_address()?, admin: free_address()?, rest, soon: Targets::SOON };
         let upstream = (site == Site::Edge).then(|| Upstream::start(&certificate.0)).transpose()?;
         let mut command = Command::new(program);
         match &upstream {

@@ -16,8 +16,6 @@ use crate::{
     upstream::{Changes, GENUINE, SHOP},
 };
 
-/// How late an event may be.
-const LATE: Duration = Duration::from_secs(1);
 /// The pause before a watch that has ended begins again.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -46,13 +44,14 @@ impl GenuineWatch {
             _ = stopped.changed() => {}
         }
         let last = self.changes.count();
+        let soon = self.client.targets.soon;
         let rest = async {
             while self.last < Some(last) {
                 let _ = self.watch(Some(last)).await;
                 sleep(PAUSE).await;
             }
         };
-        if timeout(LATE, rest).await.is_err() {
+        if timeout(soon, rest).await.is_err() {
             for change in self.last.unwrap_or(0)..last {
                 self.see(change + 1, Some("a watch did not get an event".to_owned()));
             }
@@ -119,7 +118,7 @@ impl GenuineWatch {
         for lost in last + 1..change {
             self.see(lost, Some("a watch lost an event".to_owned()));
         }
-        let late = self.changes.made(change).map(|made| made.elapsed()).filter(|late| *late > LATE);
+        let late = self.changes.made(change).map(|made| made.elapsed()).filter(|late| *late > self.client.targets.soon);
         self.see(change, late.map(|late| format!("an event was late, by seconds: {}", late.as_secs())));
         Ok(())
     }

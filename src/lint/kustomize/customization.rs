@@ -10,20 +10,20 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     kustomization::{Kustomizations, normal},
+    kustomize_patch::{KustomizePatch, PatchedObject},
     kustomized_labels::KustomizedLabels,
-    object_patch::{ObjectPatch, PatchedObject},
 };
 
 /// The changes by one kustomization, and by those that it names. Names, namespaces and images stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Customization {
     pub(super) labels: KustomizedLabels,
-    pub(super) patches: ObjectPatches,
+    pub(super) patches: KustomizePatches,
 }
 
 /// The patches of the objects of each file, in their order, with the labels that are added between them. Files that get only labels
 /// are not among them.
-pub(super) type ObjectPatches = BTreeMap<PathBuf, Vec<Arc<ObjectPatch>>>;
+pub(super) type KustomizePatches = BTreeMap<PathBuf, Vec<Arc<KustomizePatch>>>;
 
 /// What an overlay makes of an object.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl Customization {
 }
 
 /// An object with patches.
-fn patched(patches: &[Arc<ObjectPatch>], object: &RawValue) -> CustomizedObject {
+fn patched(patches: &[Arc<KustomizePatch>], object: &RawValue) -> CustomizedObject {
     let Ok(mut value) = serde_json::from_str::<Value>(object.get()) else { return CustomizedObject::Same };
     let mut is_changed = false;
     for patch in patches {
@@ -77,14 +77,14 @@ fn patched(patches: &[Arc<ObjectPatch>], object: &RawValue) -> CustomizedObject 
 
 /// The patches of an overlay, by the files whose objects they may change. A kustomization patches all that it names, after
 /// the patches of its bases and components.
-fn patches(all: &Kustomizations, root: &Path, room: &mut usize) -> ObjectPatches {
-    let mut by_file = ObjectPatches::new();
+fn patches(all: &Kustomizations, root: &Path, room: &mut usize) -> KustomizePatches {
+    let mut by_file = KustomizePatches::new();
     let BasesFirst { folders, repeated } = BasesFirst::of(all, root, room);
     for folder in folders {
         let mut patches = patches_of_folder(all, folder, room);
         if repeated.contains(folder) {
             // Each time, its objects are other ones.
-            patches.push(Arc::new(ObjectPatch::unknown()));
+            patches.push(Arc::new(KustomizePatch::unknown()));
         }
         if patches.is_empty() {
             continue;
@@ -97,19 +97,19 @@ fn patches(all: &Kustomizations, root: &Path, room: &mut usize) -> ObjectPatches
     }
     by_file.retain(|_, patches| patches.iter().any(|patch| patch.is_read()));
     for patches in by_file.values_mut().filter(|patches| are_too_many(patches)) {
-        *patches = vec![Arc::new(ObjectPatch::unknown())];
+        *patches = vec![Arc::new(KustomizePatch::unknown())];
     }
     by_file
 }
 
 /// What a kustomization and its components change themselves.
-fn patches_of_folder(all: &Kustomizations, folder: &Path, room: &mut usize) -> Vec<Arc<ObjectPatch>> {
+fn patches_of_folder(all: &Kustomizations, folder: &Path, room: &mut usize) -> Vec<Arc<KustomizePatch>> {
     let mut of_folder = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
     of_folder.reverse();
     let bases = of_folder.iter().flat_map(|kustomization| &kustomization.resources);
     let is_renamed = bases.flat_map(|base| all.reached(base, room, |below| below.named().collect())).any(|k| k.renames);
     let patches = of_folder.into_iter().flat_map(|kustomization| all.patches_of(kustomization));
-    let found = |mut patch: ObjectPatch| {
+    let found = |mut patch: KustomizePatch| {
         patch.target.is_renamed = is_renamed;
         Arc::new(patch)
     };
@@ -117,7 +117,7 @@ fn patches_of_folder(all: &Kustomizations, folder: &Path, room: &mut usize) -> V
 }
 
 /// Whether the patches of a file are too many to be applied to all of its objects.
-fn are_too_many(patches: &[Arc<ObjectPatch>]) -> bool {
+fn are_too_many(patches: &[Arc<KustomizePatch>]) -> bool {
     const PATCHES: usize = 1000;
     const BYTES: usize = 1 << 20;
     patches.len() > PATCHES || patches.iter().map(|patch| patch.len()).sum::<usize>() > BYTES

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    object_patch::{ObjectChange, ObjectPatch},
+    kustomize_patch::{KustomizePatch, PatchChange},
     patch_target::PatchTarget,
 };
 use crate::model::json::{path::PathEnd, raw::object_key};
@@ -38,7 +38,7 @@ pub(super) struct Kustomization {
     patches: Vec<PatchEntry>,
     /// The patches of the field `patchesJson6902`, which come after the labels.
     late_patches: Vec<PatchEntry>,
-    replicas: Vec<ObjectPatch>,
+    replicas: Vec<KustomizePatch>,
     /// Whether it changes names or namespaces.
     pub(super) renames: bool,
 }
@@ -131,7 +131,7 @@ impl Kustomizations {
             patches,
             late_patches,
             renames,
-            replicas: list("replicas").iter().filter_map(ObjectPatch::of_replicas).collect(),
+            replicas: list("replicas").iter().filter_map(KustomizePatch::of_replicas).collect(),
         };
         self.by_folder.insert(normal(folder), kustomization);
     }
@@ -201,9 +201,9 @@ impl Kustomizations {
     }
 
     /// What a kustomization itself changes of objects, in the order of kustomize.
-    pub(super) fn patches_of<'k>(&'k self, kustomization: &'k Kustomization) -> impl Iterator<Item = ObjectPatch> {
+    pub(super) fn patches_of<'k>(&'k self, kustomization: &'k Kustomization) -> impl Iterator<Item = KustomizePatch> {
         let of = |entries: &'k [PatchEntry]| entries.iter().flat_map(|entry| entry.patches(&self.patches));
-        let labels = kustomization.labels.iter().cloned().map(ObjectPatch::of_labels);
+        let labels = kustomization.labels.iter().cloned().map(KustomizePatch::of_labels);
         let late = of(&kustomization.late_patches).chain(kustomization.replicas.iter().cloned());
         of(&kustomization.patches).chain(labels).chain(late)
     }
@@ -235,7 +235,7 @@ impl PatchEntry {
     }
 
     /// The changes; `files` has the documents of files.
-    fn patches(&self, files: &BTreeMap<PathBuf, Vec<Value>>) -> Vec<ObjectPatch> {
+    fn patches(&self, files: &BTreeMap<PathBuf, Vec<Value>>) -> Vec<KustomizePatch> {
         let documents = match &self.text {
             PatchText::File(file) => files.get(file).filter(|documents| !documents.is_empty()),
             PatchText::Here(documents) => documents.as_ref(),
@@ -243,16 +243,16 @@ impl PatchEntry {
         match documents {
             // The operations of a JSON patch are read as the objects of a list.
             Some(documents) if documents.iter().all(is_operation) => {
-                vec![ObjectPatch::of_document(self.target.as_ref(), &Value::from(documents.clone()))]
+                vec![KustomizePatch::of_document(self.target.as_ref(), &Value::from(documents.clone()))]
             }
             Some(documents) => {
-                documents.iter().map(|patch| ObjectPatch::of_document(self.target.as_ref(), patch)).collect()
+                documents.iter().map(|patch| KustomizePatch::of_document(self.target.as_ref(), patch)).collect()
             }
             // Without a target, nothing says what it changes.
             None => self
                 .target
                 .iter()
-                .map(|target| ObjectPatch { target: target.clone(), change: ObjectChange::Unknown })
+                .map(|target| KustomizePatch { target: target.clone(), change: PatchChange::Unknown })
                 .collect(),
         }
     }

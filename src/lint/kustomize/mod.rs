@@ -6,9 +6,9 @@
 
 mod customization;
 mod kustomization;
+mod kustomize_patch;
 mod kustomized_labels;
 mod label_text;
-mod object_patch;
 mod overlay_combinations;
 mod overlays;
 mod patch_target;

@@ -9,10 +9,10 @@ use std::{
 use serde_json::value::RawValue;
 
 use super::{
-    customization::{Customization, CustomizedObject, ObjectPatches},
+    customization::{Customization, CustomizedObject, KustomizePatches},
     kustomization::{Kustomizations, normal},
+    kustomize_patch::KustomizePatch,
     kustomized_labels::MOST_LABELS,
-    object_patch::ObjectPatch,
     overlay_combinations::{MAX_COMBINATIONS, combinations, count},
 };
 
@@ -180,12 +180,12 @@ type OverlayFamily<'k> = Vec<Vec<OverlayContent<'k>>>;
 
 /// The patches of overlays that are not kept apart, of which each file may have several. What these patch in different ways is
 /// unknown.
-fn common_patches<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> ObjectPatches {
-    let mut common: BTreeMap<PathBuf, Vec<Arc<ObjectPatch>>> = BTreeMap::new();
+fn common_patches<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> KustomizePatches {
+    let mut common: BTreeMap<PathBuf, Vec<Arc<KustomizePatch>>> = BTreeMap::new();
     for OverlayContent { files, mut customization, .. } in overlays {
         for file in files {
             let patches = customization.patches.remove(*file).unwrap_or_default();
-            let without_labels = |patches: &[Arc<ObjectPatch>]| -> Vec<Arc<ObjectPatch>> {
+            let without_labels = |patches: &[Arc<KustomizePatch>]| -> Vec<Arc<KustomizePatch>> {
                 patches.iter().filter(|patch| !patch.is_labels()).cloned().collect()
             };
             match common.get_mut(*file) {

@@ -29,9 +29,9 @@ fn merge_keys(list: &str, element: &Map<String, Value>) -> &'static [&'static st
 
 /// What a patch makes of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Merged {
+pub(super) enum MergedObject {
     /// This.
-    Object(Value),
+    Kept(Value),
     /// Nothing: it removes the object.
     Removed,
 }
@@ -41,8 +41,8 @@ pub(super) enum Merged {
 pub(super) struct Unpredictable;
 
 /// An object with a patch. `has_schema`: its kind is Kubernetes' own, so that its lists are merged.
-pub(super) fn merge(object: Value, patch: &Value, has_schema: bool) -> Result<Merged, Unpredictable> {
-    Ok(merge_value("", Some(object), patch, has_schema)?.map_or(Merged::Removed, Merged::Object))
+pub(super) fn merge(object: Value, patch: &Value, has_schema: bool) -> Result<MergedObject, Unpredictable> {
+    Ok(merge_value("", Some(object), patch, has_schema)?.map_or(MergedObject::Removed, MergedObject::Kept))
 }
 
 /// The value of a field with its patch; `None` if the patch removes it.
@@ -191,21 +191,21 @@ mod tests {
                 container(json!([port(81, "admin")])),
             ),
         ] {
-            assert_eq!(merge(old, &patch, true), Ok(Merged::Object(want)), "{name}");
+            assert_eq!(merge(old, &patch, true), Ok(MergedObject::Kept(want)), "{name}");
         }
     }
 
     #[test]
     fn lists_of_unknown_kinds_are_replaced() {
         let list = |name: &str| json!({ "containers": [{ "name": name }] });
-        assert_eq!(merge(list("a"), &list("b"), false), Ok(Merged::Object(list("b"))));
+        assert_eq!(merge(list("a"), &list("b"), false), Ok(MergedObject::Kept(list("b"))));
     }
 
     #[test]
     fn an_object_is_removed_and_what_is_not_known_is_reported() {
         let port = json!({ "port": 80, "protocol": "TCP" });
         let object = json!({ "a": 1, "l": [1], "ports": [port] });
-        assert_eq!(merge(object.clone(), &json!({ "$patch": "delete" }), true), Ok(Merged::Removed));
+        assert_eq!(merge(object.clone(), &json!({ "$patch": "delete" }), true), Ok(MergedObject::Removed));
         for patch in [
             json!({ "$patch": "other" }),
             json!({ "$retainKeys": ["a"] }),

@@ -7,19 +7,19 @@ use super::{
     kustomization::LabelEntry,
     kustomized_labels::fields,
     patch_target::{PatchTarget, TargetMatch},
-    strategic_merge::{self, Merged},
+    strategic_merge::{self, MergedObject},
 };
 
 /// A change of some objects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ObjectPatch {
+pub(super) struct KustomizePatch {
     pub(super) target: PatchTarget,
-    pub(super) change: ObjectChange,
+    pub(super) change: PatchChange,
 }
 
 /// What is changed. Patches are JSON texts, so that they have an order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ObjectChange {
+pub(super) enum PatchChange {
     /// A strategic merge patch.
     Merge(String),
     /// A JSON patch (RFC 6902).
@@ -69,13 +69,13 @@ const LABELS: [&str; 3] = ["labels", "selector", "matchLabels"];
 /// The kinds that the field `replicas` of a kustomization changes.
 const SCALED: [&str; 4] = ["Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
-impl ObjectPatch {
+impl KustomizePatch {
     /// The changes by a document of a patch. A strategic merge patch without a target names its object itself.
     pub(super) fn of_document(target: Option<&PatchTarget>, patch: &Value) -> Self {
         let change = if patch.is_array() {
-            ObjectChange::Operations(patch.to_string())
+            PatchChange::Operations(patch.to_string())
         } else {
-            ObjectChange::Merge(patch.to_string())
+            PatchChange::Merge(patch.to_string())
         };
         let target = target.cloned().unwrap_or_else(|| PatchTarget::of_patch(patch));
         Self { target, change }
@@ -84,11 +84,11 @@ impl ObjectPatch {
     /// Whether it changes what objects are compared by.
     pub(super) fn is_read(&self) -> bool {
         match &self.change {
-            ObjectChange::Merge(patch) => serde_json::from_str::<Value>(patch).is_ok_and(|mut patch| {
+            PatchChange::Merge(patch) => serde_json::from_str::<Value>(patch).is_ok_and(|mut patch| {
                 forget_identity(&mut patch);
                 changes_read(&patch)
             }),
-            ObjectChange::Operations(operations) => {
+            PatchChange::Operations(operations) => {
                 let operations = serde_json::from_str::<Vec<Value>>(operations).unwrap_or_default();
                 let is_read = |operation: &Value| {
                     let path = operation["path"].as_str().unwrap_or_default();
@@ -97,32 +97,32 @@ impl ObjectPatch {
                 };
                 operations.iter().any(is_read)
             }
-            ObjectChange::Replicas(_) | ObjectChange::Unknown => true,
+            PatchChange::Replicas(_) | PatchChange::Unknown => true,
             // Without patches, these are added to the text.
-            ObjectChange::Labels(_) => false,
+            PatchChange::Labels(_) => false,
         }
     }
 
     /// The same labels for all objects.
     pub(super) fn of_labels(labels: LabelEntry) -> Self {
-        Self { target: PatchTarget::default(), change: ObjectChange::Labels(labels) }
+        Self { target: PatchTarget::default(), change: PatchChange::Labels(labels) }
     }
 
     /// A change of all objects of which nothing is known.
     pub(super) fn unknown() -> Self {
-        Self { target: PatchTarget::default(), change: ObjectChange::Unknown }
+        Self { target: PatchTarget::default(), change: PatchChange::Unknown }
     }
 
     /// Whether it adds labels.
     pub(super) fn is_labels(&self) -> bool {
-        matches!(self.change, ObjectChange::Labels(_))
+        matches!(self.change, PatchChange::Labels(_))
     }
 
     /// How many bytes the patch has.
     pub(super) fn len(&self) -> usize {
         match &self.change {
-            ObjectChange::Merge(text) | ObjectChange::Operations(text) => text.len(),
-            ObjectChange::Replicas(_) | ObjectChange::Labels(_) | ObjectChange::Unknown => 0,
+            PatchChange::Merge(text) | PatchChange::Operations(text) => text.len(),
+            PatchChange::Replicas(_) | PatchChange::Labels(_) | PatchChange::Unknown => 0,
         }
     }
 
@@ -130,12 +130,12 @@ impl ObjectPatch {
     pub(super) fn of_replicas(entry: &Value) -> Option<Self> {
         let (name, count) = (entry["name"].as_str()?, entry["count"].as_i64()?);
         let target = PatchTarget::of_kind(&SCALED.join("|"), name);
-        Some(Self { target, change: ObjectChange::Replicas(count) })
+        Some(Self { target, change: PatchChange::Replicas(count) })
     }
 
     /// A change of the same objects, of which nothing is known.
     pub(super) fn to_unknown(&self) -> Self {
-        Self { target: self.target.clone(), change: ObjectChange::Unknown }
+        Self { target: self.target.clone(), change: PatchChange::Unknown }
     }
 
     /// The object with the change.
@@ -150,17 +150,17 @@ impl ObjectPatch {
     /// The object with the change; `None` if the patch does not fit it, which kustomize refuses.
     fn change(&self, mut object: Value) -> Option<PatchedObject> {
         match &self.change {
-            ObjectChange::Merge(patch) => {
+            PatchChange::Merge(patch) => {
                 let mut patch: Value = serde_json::from_str(patch).ok()?;
                 // Its name may be another one, where a target says what it changes.
                 forget_identity(&mut patch);
                 let has_schema = is_known(&object);
                 match strategic_merge::merge(object, &patch, has_schema).ok()? {
-                    Merged::Object(object) => Some(PatchedObject::Changed(object)),
-                    Merged::Removed => Some(PatchedObject::Removed),
+                    MergedObject::Kept(object) => Some(PatchedObject::Changed(object)),
+                    MergedObject::Removed => Some(PatchedObject::Removed),
                 }
             }
-            ObjectChange::Operations(operations) => {
+            PatchChange::Operations(operations) => {
                 let operations: json_patch::Patch = serde_json::from_str(operations).ok()?;
                 // A few copies of copies would fill the memory.
                 if operations.0.iter().any(|operation| matches!(operation, PatchOperation::Copy(_))) {
@@ -169,11 +169,11 @@ impl ObjectPatch {
                 json_patch::patch(&mut object, &operations).ok()?;
                 Some(PatchedObject::Changed(object))
             }
-            ObjectChange::Replicas(count) => {
+            PatchChange::Replicas(count) => {
                 object.get_mut("spec")?.as_object_mut()?.insert("replicas".to_owned(), json!(count));
                 Some(PatchedObject::Changed(object))
             }
-            ObjectChange::Labels(LabelEntry { scope, pairs }) => {
+            PatchChange::Labels(LabelEntry { scope, pairs }) => {
                 let kind = object["kind"].as_str().unwrap_or_default().to_owned();
                 for (path, create) in fields(*scope, &kind) {
                     if let Some(map) = map_at(&mut object, path, create) {
@@ -182,7 +182,7 @@ impl ObjectPatch {
                 }
                 Some(PatchedObject::Changed(object))
             }
-            ObjectChange::Unknown => None,
+            PatchChange::Unknown => None,
         }
     }
 }
@@ -263,15 +263,16 @@ mod tests {
             (json!([{ "op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "b" }]), false),
             (json!([{ "op": "replace", "path": "/spec/replicas", "value": 3 }]), true),
         ] {
-            assert_eq!(ObjectPatch::of_document(None, &patch).is_read(), want, "{patch}");
+            assert_eq!(KustomizePatch::of_document(None, &patch).is_read(), want, "{patch}");
         }
     }
 
     #[test]
     fn objects_are_changed_by_every_kind_of_patch() {
-        let named = |patch: Value| ObjectPatch::of_document(None, &patch);
-        let targeted =
-            |patch: Value| ObjectPatch::of_document(Some(&PatchTarget::read(&json!({ "kind": "Deployment" }))), &patch);
+        let named = |patch: Value| KustomizePatch::of_document(None, &patch);
+        let targeted = |patch: Value| {
+            KustomizePatch::of_document(Some(&PatchTarget::read(&json!({ "kind": "Deployment" }))), &patch)
+        };
         let image = |name: &str| {
             json!({
                 "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": name },
@@ -281,7 +282,7 @@ mod tests {
         let same = || PatchedObject::Same(deployment(1, "a"));
         let changed = |replicas, image| PatchedObject::Changed(deployment(replicas, image));
         let replace = |path: &str| json!([{ "op": "replace", "path": path, "value": 3 }]);
-        let unknown = ObjectPatch { target: PatchTarget::default(), change: ObjectChange::Unknown };
+        let unknown = KustomizePatch { target: PatchTarget::default(), change: PatchChange::Unknown };
         for (name, patch, want) in [
             ("by its name", named(image("web")), changed(1, "b")),
             ("another name", named(image("api")), same()),
@@ -289,10 +290,10 @@ mod tests {
             ("operations", targeted(replace("/spec/replicas")), changed(3, "a")),
             ("copies", targeted(json!([{ "op": "copy", "from": "/spec", "path": "/spec/x" }])), PatchedObject::Unknown),
             ("operations that do not fit", targeted(replace("/spec/none/x")), PatchedObject::Unknown),
-            ("replicas", ObjectPatch::of_replicas(&json!({ "name": "web", "count": 5 })).unwrap(), changed(5, "a")),
+            ("replicas", KustomizePatch::of_replicas(&json!({ "name": "web", "count": 5 })).unwrap(), changed(5, "a")),
             (
                 "replicas of another one",
-                ObjectPatch::of_replicas(&json!({ "name": "api", "count": 5 })).unwrap(),
+                KustomizePatch::of_replicas(&json!({ "name": "api", "count": 5 })).unwrap(),
                 same(),
             ),
             ("removed", targeted(json!({ "$patch": "delete" })), PatchedObject::Removed),

@@ -9,6 +9,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     kustomize_patch::{KustomizePatch, PatchChange},
+    label_entry::{LabelEntry, LabelScope, pairs},
     patch_target::PatchTarget,
 };
 use crate::model::json::{path::PathEnd, raw::object_key};
@@ -58,24 +59,6 @@ enum PatchText {
     File(PathBuf),
     /// In the kustomization; `None` if it cannot be read.
     Here(Option<Vec<Value>>),
-}
-
-/// Labels that a kustomization adds.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LabelEntry {
-    pub(super) scope: LabelScope,
-    pub(super) pairs: BTreeMap<String, String>,
-}
-
-/// What gets the labels: each of these, and those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LabelScope {
-    /// The objects.
-    Objects,
-    /// The templates in them.
-    Templates,
-    /// The selectors in them.
-    Selectors,
 }
 
 /// Whether kustomize reads a file of this name.
@@ -269,19 +252,6 @@ impl Kustomization {
     }
 }
 
-impl LabelEntry {
-    /// Reads an element of the field `labels`.
-    fn read(entry: &Value) -> Self {
-        let is_set = |field: &str| entry[field].as_bool() == Some(true);
-        let scope = match (is_set("includeSelectors"), is_set("includeTemplates")) {
-            (true, _) => LabelScope::Selectors,
-            (false, true) => LabelScope::Templates,
-            (false, false) => LabelScope::Objects,
-        };
-        Self { scope, pairs: pairs(&entry["pairs"]) }
-    }
-}
-
 /// Whether an object is a Service, a Pod or, by the template of its pods, a workload.
 fn has_pods(object: &RawValue) -> bool {
     const TEMPLATES: [&[&str]; 2] = [&["spec", "template", "spec"], &["spec", "jobTemplate", "spec"]];
@@ -289,11 +259,6 @@ fn has_pods(object: &RawValue) -> bool {
     let text = object.get().as_bytes();
     ["Service", "Pod"].contains(&kind.as_str())
         || TEMPLATES.iter().any(|path| PathEnd::of(text, path).steps == path.len())
-}
-
-fn pairs(map: &Value) -> BTreeMap<String, String> {
-    let pairs = map.as_object().into_iter().flatten();
-    pairs.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 /// A path without `.` and `..`.

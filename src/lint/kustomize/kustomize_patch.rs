@@ -4,8 +4,7 @@ use json_patch::PatchOperation;
 use serde_json::{Map, Value, json};
 
 use super::{
-    kustomization::LabelEntry,
-    kustomized_labels::fields,
+    label_entry::{LabelEntry, fields},
     patch_target::{PatchTarget, TargetMatch},
     strategic_merge::{self, MergedObject},
 };

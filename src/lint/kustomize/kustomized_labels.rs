@@ -9,7 +9,8 @@ use std::{
 use serde_json::value::RawValue;
 
 use super::{
-    kustomization::{Kustomizations, LabelEntry, LabelScope, normal},
+    kustomization::{Kustomizations, normal},
+    label_entry::{LabelEntry, LabelScope, fields},
     label_text::with_labels,
 };
 use crate::model::json::raw::JsonMembers;
@@ -91,28 +92,6 @@ impl KustomizedLabels {
             Cow::Owned(text) => RawValue::from_string(text).ok(),
         }
     }
-}
-
-/// The maps of labels that kustomize changes in objects of a kind, and whether it adds one that is missing.
-pub(super) fn fields(scope: LabelScope, kind: &str) -> impl Iterator<Item = (&'static [&'static str], bool)> {
-    const SELECTOR: &[&str] = &["spec", "selector", "matchLabels"];
-    const TEMPLATE: &[&str] = &["spec", "template", "metadata", "labels"];
-    let (selector, template) = match kind {
-        "Service" => (Some((&["spec", "selector"][..], true)), None),
-        "ReplicationController" => (Some((&["spec", "selector"][..], true)), Some((TEMPLATE, true))),
-        "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet" => (Some((SELECTOR, true)), Some((TEMPLATE, true))),
-        // An API server makes the selector of a Job.
-        "Job" => (Some((SELECTOR, false)), Some((TEMPLATE, true))),
-        "CronJob" => (
-            Some((&["spec", "jobTemplate", "spec", "selector", "matchLabels"][..], false)),
-            Some((&["spec", "jobTemplate", "spec", "template", "metadata", "labels"][..], true)),
-        ),
-        _ => (None, None),
-    };
-    let of_metadata = (&["metadata", "labels"][..], true);
-    let template = template.filter(|_| scope >= LabelScope::Templates);
-    let selector = selector.filter(|_| scope >= LabelScope::Selectors);
-    std::iter::once(of_metadata).chain(template).chain(selector)
 }
 
 /// The labels of the kustomization in a folder, and of its components, which change the same objects.

@@ -8,6 +8,7 @@ mod customization;
 mod kustomization;
 mod kustomize_patch;
 mod kustomized_labels;
+mod label_entry;
 mod label_text;
 mod overlay_combinations;
 mod overlays;

@@ -1,6 +1,6 @@
 //! What the API server said about who may read what.
 
-use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use tokio::time::Instant;
 
@@ -15,6 +15,8 @@ const REFUSED: Duration = Duration::from_secs(10);
 const OFFLINE: Duration = Duration::from_hours(24);
 /// The most answers. A client of a node has about ten.
 const MOST: usize = 4096;
+/// The most that are forgotten together: all answers must be looked at for it.
+const FORGOTTEN: usize = 64;
 
 /// What a client wants to do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,32 +73,48 @@ impl AccessTable {
 
     /// Whether the API server has allowed anything to a caller.
     pub(super) fn knows(&self, caller: CallerDigest) -> bool {
-        self.0.iter().any(|(question, answer)| question.caller == caller && answer.is_allowed)
+        let object = ObjectName::default();
+        // No verb is less than the empty one.
+        let first = AccessQuestion { caller, verb: "", resource: Resource::Service, object };
+        let mut of_caller = self.0.range(first..).take_while(|(question, _)| question.caller == caller);
+        of_caller.any(|(_, answer)| answer.is_allowed)
     }
 
-    /// Remembers an answer. Of too many, the oldest refusal is forgotten; if there are none, the oldest permission of the
+    /// Remembers an answer. Of too many, the oldest refusals are forgotten; if there are none, the oldest permissions of the
     /// caller that has the most: a client that asks about one name after the other must not take what others need
     /// while the API server is away.
     pub(super) fn insert(&mut self, question: AccessQuestion, is_allowed: bool, now: Instant) {
         if self.0.len() >= MOST && !self.0.contains_key(&question) {
-            let forgotten = self.forgettable();
-            forgotten.and_then(|question| self.0.remove(&question));
+            for forgotten in self.forgettable() {
+                self.0.remove(&forgotten);
+            }
         }
         self.0.insert(question, AccessAnswer { is_allowed, at: now, age: Duration::ZERO });
     }
 
-    /// What is forgotten first.
-    fn forgettable(&self) -> Option<AccessQuestion> {
+    /// What is forgotten first, at least one answer.
+    fn forgettable(&self) -> Vec<AccessQuestion> {
+        let refused = self.oldest(FORGOTTEN, |_, answer| !answer.is_allowed);
+        if !refused.is_empty() {
+            return refused;
+        }
         let mut of_caller: BTreeMap<CallerDigest, usize> = BTreeMap::new();
         for question in self.0.keys() {
             *of_caller.entry(question.caller).or_default() += 1;
         }
-        let rank = |question: &AccessQuestion, answer: &AccessAnswer| {
-            let others = if answer.is_allowed { of_caller.get(&question.caller) } else { None };
-            (answer.is_allowed, Reverse(others.copied()), answer.at)
-        };
-        let first = self.0.iter().min_by_key(|(question, answer)| rank(question, answer));
-        first.map(|(question, _)| question.clone())
+        let most = of_caller.values().copied().max().unwrap_or_default();
+        let next = of_caller.values().copied().filter(|count| *count < most).max().unwrap_or_default();
+        of_caller.retain(|_, count| *count == most);
+        // One caller loses some until another one has as many.
+        let count = if of_caller.len() == 1 { (most - next).min(FORGOTTEN) } else { 1 };
+        self.oldest(count, |question, _| of_caller.contains_key(&question.caller))
+    }
+
+    /// The oldest of some answers.
+    fn oldest(&self, count: usize, of: impl Fn(&AccessQuestion, &AccessAnswer) -> bool) -> Vec<AccessQuestion> {
+        let mut all: Vec<_> = self.0.iter().filter(|(question, answer)| of(question, answer)).collect();
+        all.sort_by_key(|(_, answer)| answer.at);
+        all.into_iter().take(count).map(|(question, _)| question.clone()).collect()
     }
 
     /// The permissions that still count while the API server is away, and how old they are.
@@ -148,6 +166,11 @@ mod tests {
         ] {
             let mut table = AccessTable::default();
             table.insert(question("a", "list"), is_allowed, start);
+            table.insert(question("a", "watch"), false, start);
+            assert_eq!(
+                (table.knows(question("a", "get").caller), table.knows(question("b", "get").caller)),
+                (is_allowed, false)
+            );
             let now = start + Duration::from_secs(seconds);
             assert_eq!(table.look_up(&question("a", "list"), now), want, "{is_allowed} after {seconds} s");
             assert_eq!(table.look_up(&question("a", "get"), now), unknown(false));
@@ -167,7 +190,7 @@ mod tests {
                 let greedy = AccessQuestion { object, ..question("greedy", "get") };
                 table.insert(greedy, is_allowed, start + Duration::from_millis(1));
             }
-            assert_eq!(table.0.len(), MOST);
+            assert!((MOST - FORGOTTEN..=MOST).contains(&table.0.len()), "{is_allowed}: {}", table.0.len());
             assert_eq!(table.look_up(&question("good", "list"), start), KnownAccess::Allowed, "{is_allowed}");
         }
     }

@@ -14,6 +14,7 @@ use super::{
     access_reviews::AccessReviews,
     body_encoding::BodyEncoding,
     caller::Caller,
+    caller_slots::CallerSlots,
     client_certificates::ClientCertificates,
     discovery::DiscoveryDocument,
     edge_cache::EdgeCache,
@@ -23,7 +24,6 @@ use super::{
     read_response::{self, JsonList, ListPieces},
     scheme::EdgeScheme,
     target::{CachedRead, ReadScope, RequestTarget},
-    watch_slots::WatchSlots,
     watch_stream::{WatchContext, WatchStream},
 };
 use crate::{
@@ -45,7 +45,7 @@ pub(super) struct EdgeApp {
     pub(super) access: Arc<AccessReviews>,
     /// Knows clients by their certificates, if they may have some.
     pub(super) certificates: Option<ClientCertificates>,
-    pub(super) slots: WatchSlots,
+    pub(super) slots: CallerSlots,
     pub(super) protobuf_lists: Arc<ProtobufLists>,
     pub(super) metrics: EdgeMetrics,
     pub(super) health: Health,
@@ -155,7 +155,7 @@ impl EdgeApp {
             };
             return Ok(read_response::list(pieces));
         }
-        let slot = self.slots.take(caller.digest()?).ok_or_else(|| too_many("watches"))?;
+        let slot = self.slots.take(Some(caller.digest()?)).ok_or_else(|| too_many("watches"))?;
         let context = WatchContext {
             encoding,
             cache: self.cache.clone(),
@@ -169,7 +169,7 @@ impl EdgeApp {
     /// Passes a request on to the API server. A certificate cannot be passed on, and the proxy never lends its own identity.
     async fn forward(&self, caller: &Caller, request: Request) -> Result<Response, StatusError> {
         match caller {
-            Caller::Header(_) => self.proxy.forward(request).await,
+            Caller::Header(_) => self.proxy.forward(caller.digest().ok(), request).await,
             Caller::Certificate(_) => Err(not_passed_on()),
         }
     }

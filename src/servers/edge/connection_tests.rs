@@ -14,6 +14,7 @@ use super::{
     access_reviews::AccessReviews,
     api_server::ApiServer,
     app::{EdgeApp, router},
+    caller_slots::CallerSlots,
     edge_cache::EdgeCache,
     metrics::{EdgeMetrics, LISTENER},
     node_state::NodeState,
@@ -22,7 +23,6 @@ use super::{
     scheme::EdgeScheme,
     tests::{TestedEdge, service},
     versions::Versions,
-    watch_slots::WatchSlots,
 };
 use crate::engine::view::KeyOrder;
 use crate::runtime::net::{BoundSocket, Health, Server, ServerOptions, ServerPart, Socket};
@@ -106,7 +106,7 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
         proxy: Proxy::new(api.clone(), health.clone()),
         access: Arc::new(AccessReviews::new(api, None, &health)),
         certificates: None,
-        slots: WatchSlots::default(),
+        slots: CallerSlots::of_watches(),
         protobuf_lists: Arc::new(ProtobufLists::new(metrics.unencodable.clone())),
         metrics,
         health: health.clone(),

@@ -11,10 +11,10 @@ use prometheus_client::{
 
 use super::{
     cached_resources::{CACHED, WITH_ENDPOINTS},
+    caller_slots::CallerSlots,
     edge_cache::EdgeCache,
     event_ring::WatchEventType,
     unencodable_objects::UnencodableObjects,
-    watch_slots::WatchSlots,
 };
 use crate::{kube_api::WatchMetrics, model::Resource};
 
@@ -40,12 +40,12 @@ pub(super) struct EdgeMetrics {
 #[derive(Debug)]
 struct EdgeCounts {
     cache: Arc<EdgeCache>,
-    slots: WatchSlots,
+    slots: CallerSlots,
 }
 
 impl EdgeMetrics {
     /// Registers all of them.
-    pub(super) fn register(&self, registry: &mut Registry, cache: Arc<EdgeCache>, slots: WatchSlots) {
+    pub(super) fn register(&self, registry: &mut Registry, cache: Arc<EdgeCache>, slots: CallerSlots) {
         registry.register("roster_edge_events_sent", "Events sent to clients", self.events.clone());
         self.unencodable.register(registry);
         self.upstream.register(registry);

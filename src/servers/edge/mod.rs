@@ -19,6 +19,7 @@ mod atomic_file;
 mod body_encoding;
 mod cached_resources;
 mod caller;
+mod caller_slots;
 mod caller_turns;
 mod certificate_user;
 #[cfg(test)]
@@ -86,7 +87,6 @@ mod upstream_sink;
 mod version_file;
 mod versions;
 mod watch_cache;
-mod watch_slots;
 mod watch_stream;
 
 pub use node_health::NodeHealthOptions;

@@ -8,6 +8,7 @@ use super::{
     access_reviews::AccessReviews,
     api_server::ApiServer,
     app::{EdgeApp, router},
+    caller_slots::CallerSlots,
     client_certificates::ClientCertificates,
     edge_cache::EdgeCache,
     local_pods,
@@ -22,7 +23,6 @@ use super::{
     upstream_sink::UpstreamSink,
     version_file::VersionFile,
     versions::{Reservation, Versions},
-    watch_slots::WatchSlots,
 };
 use crate::{
     kube_api::{self, WatchEnded, reflect},
@@ -66,7 +66,7 @@ pub async fn part(
     let lock = options.state_file.as_deref().map(state_lock::take).transpose()?.flatten();
     let cache =
         Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme, options.key_order), versions(options, clock)));
-    let (metrics, slots) = (EdgeMetrics::default(), WatchSlots::default());
+    let (metrics, slots) = (EdgeMetrics::default(), CallerSlots::of_watches());
     health.metrics.register(|registry| metrics.register(registry, cache.clone(), slots.clone()));
 
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());

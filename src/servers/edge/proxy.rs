@@ -9,14 +9,12 @@ use axum::{
 };
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use tokio::{
-    io::copy_bidirectional,
-    sync::{OwnedSemaphorePermit, Semaphore},
-};
+use tokio::io::copy_bidirectional;
 
 use super::{
     api_server::{ApiServer, ApiServerError},
-    caller::has_token,
+    caller::{CallerDigest, has_token},
+    caller_slots::{CallerSlot, CallerSlots},
     metrics::LISTENER,
     proxied_bodies::{ProxiedRequestBody, ProxiedResponseBody},
     proxied_headers::{prepare_request, prepare_response, set_upgrade, upgrade},
@@ -26,8 +24,6 @@ use crate::runtime::{
     status_error::StatusError,
 };
 
-/// The most connections that are upgraded at once: `kubectl exec`, `attach` and `port-forward`.
-const UPGRADES: usize = 256;
 /// The most requests that the API server answers at once: of clients to whom it answered others lately, and of strangers.
 const OF_KNOWN_PEERS: u64 = 192;
 const OF_STRANGERS: u64 = 64;
@@ -38,7 +34,7 @@ pub(super) const RETRY: u16 = 1;
 #[derive(Debug)]
 pub(super) struct Proxy {
     pub(super) api: Arc<ApiServer>,
-    upgrades: Arc<Semaphore>,
+    upgrades: CallerSlots,
     of_known_peers: Ledger,
     of_strangers: Ledger,
     health: Health,
@@ -48,15 +44,19 @@ impl Proxy {
     pub(super) fn new(api: Arc<ApiServer>, health: Health) -> Self {
         let of_known_peers = health.ledger(LISTENER, "proxied-requests", OF_KNOWN_PEERS);
         let of_strangers = health.ledger(LISTENER, "proxied-requests-of-strangers", OF_STRANGERS);
-        Self { api, upgrades: Arc::new(Semaphore::new(UPGRADES)), of_known_peers, of_strangers, health }
+        Self { api, upgrades: CallerSlots::of_upgrades(), of_known_peers, of_strangers, health }
     }
 
     /// Sends a request to the API server as the client sent it, with its credentials.
-    pub(super) async fn forward(&self, mut request: Request) -> Result<Response<Body>, StatusError> {
+    pub(super) async fn forward(
+        &self,
+        caller: Option<CallerDigest>,
+        mut request: Request,
+    ) -> Result<Response<Body>, StatusError> {
         let of_client: Option<OnUpgrade> = request.extensions_mut().remove();
         let protocol = prepare_request(request.headers_mut());
         let place = match protocol {
-            Some(_) => Some(self.upgrades.clone().try_acquire_owned().map_err(|_| too_many("upgraded connections"))?),
+            Some(_) => Some(self.upgrades.take(caller).ok_or_else(|| too_many("upgraded connections"))?),
             None => None,
         };
         let (mut head, body) = request.into_parts();
@@ -96,7 +96,7 @@ impl Proxy {
         of_client: OnUpgrade,
         mut response: Response<Body>,
         protocol: HeaderValue,
-        place: OwnedSemaphorePermit,
+        place: CallerSlot,
     ) -> Response<Body> {
         let of_api_server = hyper::upgrade::on(&mut response);
         let stopping = self.health.stopping();
@@ -177,7 +177,7 @@ mod tests {
         request.extensions_mut().insert(exchange);
         let proxy = proxy.clone();
         tokio::spawn(async move {
-            proxy.forward(request).await.map_or_else(|error| error.code, |response| response.status())
+            proxy.forward(None, request).await.map_or_else(|error| error.code, |response| response.status())
         })
     }
 
@@ -214,7 +214,7 @@ mod tests {
             let mut request = Request::new(Body::empty());
             request.headers_mut().insert(AUTHORIZATION, HeaderValue::from_static(authorization));
             request.extensions_mut().insert(exchange.clone());
-            assert_eq!(proxy.forward(request).await.unwrap().status(), StatusCode::OK);
+            assert_eq!(proxy.forward(None, request).await.unwrap().status(), StatusCode::OK);
             assert_eq!(exchange.has_credit(), want, "{authorization}");
         }
     }

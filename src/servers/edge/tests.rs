@@ -21,6 +21,7 @@ use super::{
     access_reviews::AccessReviews,
     api_server::ApiServer,
     app::{EdgeApp, router},
+    caller_slots::CallerSlots,
     client_certificates::ClientCertificates,
     edge_cache::EdgeCache,
     metrics::EdgeMetrics,
@@ -31,7 +32,6 @@ use super::{
     scheme::EdgeScheme,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
-    watch_slots::WatchSlots,
 };
 use crate::{engine::view::KeyOrder, model::Resource, runtime::net::Health};
 
@@ -43,7 +43,7 @@ const START: u64 = 1000;
 pub(super) struct TestedEdge {
     pub(super) router: Router,
     pub(super) cache: Arc<EdgeCache>,
-    pub(super) slots: WatchSlots,
+    pub(super) slots: CallerSlots,
     pub(super) metrics: EdgeMetrics,
     pub(super) protobuf_lists: Arc<ProtobufLists>,
     pub(super) health: Health,
@@ -116,7 +116,7 @@ impl TestedEdge {
         let api = Arc::new(ApiServer::at(base, move |request| std::future::ready(answers.answer(&request)).boxed()));
         let cache =
             Arc::new(EdgeCache::new(NodeState::new(NODE.into(), scheme, KeyOrder::AnyKey), Versions::from(START)));
-        let (slots, health) = (WatchSlots::default(), Health::default());
+        let (slots, health) = (CallerSlots::of_watches(), Health::default());
         let access = Arc::new(AccessReviews::new(api.clone(), reviewer, &health));
         let metrics = EdgeMetrics::default();
         let protobuf_lists = Arc::new(ProtobufLists::new(metrics.unencodable.clone()));

@@ -13,13 +13,13 @@ use tokio::{
 
 use super::{
     body_encoding::{BodyEncoding, PIECE},
+    caller_slots::CallerSlot,
     edge_cache::EdgeCache,
     event_ring::WatchEventType,
     list_options::{ListOptions, WatchStart, expired, too_large},
     metrics::EdgeMetrics,
     selection::Selection,
     watch_cache::VersionedObject,
-    watch_slots::WatchSlot,
 };
 use crate::{model::Resource, runtime::status_error::StatusError};
 
@@ -50,7 +50,7 @@ pub(super) struct WatchStream {
     stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
     metrics: EdgeMetrics,
     #[expect(dead_code, reason = "held, never read")]
-    slot: WatchSlot,
+    slot: CallerSlot,
 }
 
 /// The objects that a watch begins with.
@@ -66,7 +66,7 @@ pub(super) struct WatchContext {
     pub(super) cache: Arc<EdgeCache>,
     pub(super) stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
     pub(super) metrics: EdgeMetrics,
-    pub(super) slot: WatchSlot,
+    pub(super) slot: CallerSlot,
 }
 
 impl WatchStream {

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, anyhow, ensure};
 
 use super::{messages, suggestion::nearest};
-use crate::lint::{Skip, is_kustomization};
+use crate::lint::{Skip, is_kustomization, path_within};
 
 /// The files that the arguments name, with directories replaced by the files in them.
 #[derive(Debug, Default)]
@@ -27,10 +27,12 @@ impl ExpandedPaths {
     /// Expands these arguments.
     pub(super) fn of(paths: &[PathBuf]) -> anyhow::Result<Self> {
         let mut all = Self::default();
+        let here = working_directory();
         for path in paths {
             if path.is_dir() {
                 let before = all.files.len();
                 all.walk(path)?;
+                all.files[before..].iter_mut().for_each(|file| *file = shortest(file, &here));
                 ensure!(all.files.len() > before, "{}: contains no *.yaml, *.yml or *.json files", path.display());
             } else {
                 all.files.push(path.clone());
@@ -92,6 +94,16 @@ pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         messages::warning(&format!("{}: not read: {}", path.display(), Skip::SpecialFile.word()));
     }
     Ok(files)
+}
+
+/// The path of a file, so that it has the same name whether the argument leads out of the working directory and back, or not.
+fn shortest(file: &Path, working_directory: &Path) -> PathBuf {
+    if file.starts_with("..") { path_within(working_directory, file) } else { file.to_owned() }
+}
+
+/// The working directory; empty if it is not known.
+pub(super) fn working_directory() -> PathBuf {
+    std::env::current_dir().unwrap_or_default()
 }
 
 /// Whether a file of a directory may hold manifests, or is a kustomization, which says more of them.

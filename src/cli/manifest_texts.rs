@@ -9,7 +9,7 @@ use anyhow::ensure;
 use serde_json::Value;
 
 use super::{
-    input_paths::{ExpandedPaths, is_stdin, open},
+    input_paths::{ExpandedPaths, is_stdin, open, working_directory},
     input_texts::InputFile,
 };
 use crate::{
@@ -142,7 +142,7 @@ impl ManifestTexts {
     /// The manifests among the documents of the files.
     pub(super) fn manifests(&self) -> Manifests<'_> {
         let mut manifests = Manifests { skipped: self.skipped.clone(), ..Manifests::default() };
-        let mut kustomizations = Kustomizations::new(read_patch);
+        let mut kustomizations = Kustomizations::new(read_patch, working_directory());
         for text in &self.texts {
             let source = Source { format: text.format, ..Source::file(&text.name) };
             let (documents, error) = decode::readable_documents(&text.json, &source);

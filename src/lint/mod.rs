@@ -22,6 +22,7 @@ pub use finding_key::FindingKey;
 pub use json_comments::without_comments;
 pub use kustomize::{
     CustomizedObject, Kustomizations, KustomizedLabels, OverlayPlace, Overlays, TextReader, is_kustomization,
+    path_within,
 };
 pub use scopes::scopes;
 pub use skip::{Skip, is_template, without_placeholders};

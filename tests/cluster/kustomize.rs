@@ -1,6 +1,11 @@
 //! Patches of kustomizations, beside what `kubectl kustomize` makes of them.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use roster::{
     decode::{self, Source},
@@ -67,7 +72,7 @@ fn rendered(folder: &Path) -> Option<BTreeMap<String, Value>> {
 /// What the patches make of the objects, by kind; `None` if that is not known of one of them.
 fn patched(objects: &[Value], [base, overlay]: [&Value; 2]) -> Option<BTreeMap<String, Value>> {
     let raw = |value: &Value| serde_json::value::to_raw_value(value).unwrap();
-    let mut all = Kustomizations::new(|text| Some(vec![serde_json::from_str(text).unwrap()]));
+    let mut all = Kustomizations::new(|text| Some(vec![serde_json::from_str(text).unwrap()]), PathBuf::new());
     all.add("base/kustomization.yaml", &raw(base));
     all.add("prod/kustomization.yaml", &raw(overlay));
     let overlays = Overlays::of(&all);

@@ -28,7 +28,7 @@ mod test;
 mod view;
 mod workloads;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Exit code and output of a run of the program.
 pub(super) struct Ran {
@@ -44,9 +44,18 @@ pub(super) fn roster(args: &[&str]) -> Ran {
 
 /// Runs the program with arguments, variables and standard input.
 pub(super) fn roster_with(args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
-    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_roster"));
     // Paths in arguments are those of the repository.
-    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    run(Path::new(env!("CARGO_MANIFEST_DIR")), args, variables, input)
+}
+
+/// Runs the program in a directory.
+pub(super) fn roster_in(directory: &Path, args: &[&str]) -> Ran {
+    run(directory, args, &[], "")
+}
+
+fn run(directory: &Path, args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_roster"));
+    command.current_dir(directory);
     command.args(args).write_stdin(input).timeout(std::time::Duration::from_mins(1));
     // The settings of the machine must not affect the test.
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "KUBECONFIG"] {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    findings_of_overlays::FindingsOfOverlays,
     reviewed_object::{ClusterNumber, ReviewedObject, placed},
     source_args::SourceArgs,
     stale_findings,
@@ -14,7 +15,10 @@ use crate::{
     engine::reason::{Finding, Reason},
     inventory::{Inventory, workloads::UnreadObjects},
     lint::{CustomizedObject, OverlayPlace, Overlays, scopes},
-    model::{ObjectKey, json::raw::is_name_generated},
+    model::{
+        ObjectKey,
+        json::raw::{is_name_generated, object_key},
+    },
 };
 
 /// Kinds of which directories hold several versions, one for each cluster.
@@ -59,11 +63,24 @@ struct Comparison<'s> {
 struct ComparedItem<'r, 'a> {
     item: &'r ReviewedObject<'a>,
     /// What it is decoded to in one overlay; `None` if it is the same everywhere.
-    decoded: Option<&'r Inventory>,
+    decoded: Option<&'r DecodedObject>,
 }
 
-/// What objects are decoded to, by their places and the overlays that add labels to them.
-type DecodedObjects = BTreeMap<(usize, Option<OverlayPlace>), Inventory>;
+impl ComparedItem<'_, '_> {
+    /// The key by which findings name it.
+    fn key(&self) -> &ObjectKey {
+        self.decoded.map_or(&self.item.key, |decoded| &decoded.key)
+    }
+}
+
+/// What an object is decoded to, and its key, which patches may have changed.
+struct DecodedObject {
+    key: ObjectKey,
+    inventory: Inventory,
+}
+
+/// What objects are decoded to, by their places and the overlays that change them.
+type DecodedObjects = BTreeMap<(usize, Option<OverlayPlace>), DecodedObject>;
 
 /// The objects as they are everywhere.
 fn compared<'r, 'a>(items: &'r [ReviewedObject<'a>]) -> Vec<ComparedItem<'r, 'a>> {
@@ -112,7 +129,7 @@ impl Comparison<'_> {
         groups_of_all: &[usize],
         overlays: &Overlays,
     ) -> anyhow::Result<Vec<Vec<Finding>>> {
-        let mut of_variants = vec![FindingsOfVariants::default(); items.len()];
+        let mut of_variants = vec![FindingsOfOverlays::default(); items.len()];
         let decoded = self.decoded(items, overlays)?;
         for (variant, mut places) in places_of_variants(items, overlays).into_iter().enumerate() {
             places.retain(|place| groups_of_all[*place] != NO_GROUP);
@@ -126,12 +143,33 @@ impl Comparison<'_> {
             let groups = groups(&some, self.sources);
             let of_all = self.inventory(&some)?.workload_findings(&self.sources.defaults());
             let found = self.of_groups(&some, &groups, &of_all)?;
+            let written = self.of_written(items, &places, &found, overlays)?;
             note_clusters(items, variant, places.iter().copied().zip(groups));
-            for (place, found) in places.into_iter().zip(found) {
-                of_variants[place].add(found);
+            for (at, (place, found)) in places.into_iter().zip(found).enumerate() {
+                of_variants[place].add(variant, found, written.as_ref().map(|written| written[at].as_slice()));
             }
         }
-        Ok(of_variants.into_iter().map(FindingsOfVariants::finish).collect())
+        let finished = of_variants.into_iter().zip(items);
+        Ok(finished.map(|(found, item)| found.finish(overlays, item.file)).collect())
+    }
+
+    /// The findings about the objects at some places as they are written, without patches; `None` if there is nothing to compare
+    /// with them: no patch, or nothing found with patches.
+    fn of_written(
+        &self,
+        items: &[ReviewedObject<'_>],
+        places: &[usize],
+        patched: &[Vec<Finding>],
+        overlays: &Overlays,
+    ) -> anyhow::Result<Option<Vec<Vec<Finding>>>> {
+        if !overlays.are_patched() || patched.iter().all(Vec::is_empty) {
+            return Ok(None);
+        }
+        let written = |place: &usize| ComparedItem { item: &items[*place], decoded: None };
+        let written: Vec<ComparedItem<'_, '_>> = places.iter().map(written).collect();
+        let groups = groups(&written, self.sources);
+        let of_all = self.inventory(&written)?.workload_findings(&self.sources.defaults());
+        self.of_groups(&written, &groups, &of_all).map(Some)
     }
 
     /// What the objects are decoded to: in each overlay that changes them, and in all others.
@@ -157,10 +195,14 @@ impl Comparison<'_> {
         item: &ReviewedObject<'_>,
         plain: &Document<'_>,
         customized: CustomizedObject,
-    ) -> anyhow::Result<Inventory> {
+    ) -> anyhow::Result<DecodedObject> {
+        let key = match &customized {
+            CustomizedObject::Changed(raw) => object_key(raw),
+            CustomizedObject::Same | CustomizedObject::Removed | CustomizedObject::Unknown => item.key.clone(),
+        };
         let mut inventory = Inventory::default();
         overlay_objects::read(plain, customized, &self.sources.source(item.file), &mut inventory)?;
-        Ok(inventory)
+        Ok(DecodedObject { key, inventory })
     }
 
     /// Adds what of stored objects does not hold any more.
@@ -196,7 +238,7 @@ impl Comparison<'_> {
         inventory.unread.clone_from(self.unread);
         for run in items.chunk_by(|a, b| a.decoded.is_none() && b.decoded.is_none() && a.item.file == b.item.file) {
             match run {
-                [ComparedItem { decoded: Some(decoded), .. }] => inventory.merge((*decoded).clone()),
+                [ComparedItem { decoded: Some(decoded), .. }] => inventory.merge(decoded.inventory.clone()),
                 [first, ..] => {
                     let documents: Vec<Document<'_>> = run.iter().map(|one| one.item.document.clone()).collect();
                     decode::objects(&documents, &self.sources.source(first.item.file), &mut inventory, |_, _| {})?;
@@ -220,7 +262,7 @@ impl Comparison<'_> {
             findings_of.entry(&finding.object).or_default().push(finding);
         }
         for place in places {
-            let of_item = findings_of.get(&placed(&items[*place].item.key, &self.sources.namespace));
+            let of_item = findings_of.get(&placed(items[*place].key(), &self.sources.namespace));
             found[*place].extend(of_item.into_iter().flatten().map(|f| (*f).clone()));
         }
     }
@@ -254,47 +296,6 @@ fn by_group(groups: &[usize]) -> BTreeMap<usize, Vec<usize>> {
         all.entry(*group).or_default().push(place);
     }
     all
-}
-
-/// The findings about an object beside those of each overlay.
-#[derive(Clone, Default)]
-struct FindingsOfVariants {
-    variants: usize,
-    /// What is wrong with one of them. Messages differ: of one port, each workload may lack the name.
-    found: BTreeSet<Finding>,
-    /// What is missing, by the field that names it, and in how many of them.
-    missing: BTreeMap<Option<String>, (Vec<Finding>, usize)>,
-}
-
-impl FindingsOfVariants {
-    /// Adds those beside one overlay.
-    fn add(&mut self, found: Vec<Finding>) {
-        const OF_ABSENCE: [Reason; 6] = [
-            Reason::SelectorMatchesNoTemplate,
-            Reason::SelectorNotChecked,
-            Reason::OtherNamespace,
-            Reason::GoverningServiceMissing,
-            Reason::SubdomainServiceMissing,
-            Reason::ScaleTargetMissing,
-        ];
-        self.variants += 1;
-        let (missing, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| OF_ABSENCE.contains(&f.code));
-        self.found.extend(found);
-        let mut by_field: BTreeMap<Option<String>, Vec<Finding>> = BTreeMap::new();
-        for finding in missing {
-            by_field.entry(finding.pointer.clone()).or_default().push(finding);
-        }
-        for (field, findings) in by_field {
-            self.missing.entry(field).or_insert((findings, 0)).1 += 1;
-        }
-    }
-
-    /// An overlay may remove what lacks something, and add what is missing: it is missing if no overlay has it.
-    fn finish(self) -> Vec<Finding> {
-        let Self { variants, found, missing } = self;
-        let missing = missing.into_values().filter(|(_, count)| *count >= variants).flat_map(|(findings, _)| findings);
-        found.into_iter().chain(missing).collect()
-    }
 }
 
 /// The group of an object that another one replaces.

@@ -6,6 +6,7 @@
 
 mod cluster_findings;
 mod file_finding;
+mod findings_of_overlays;
 mod lint;
 mod review_documents;
 mod review_table;

@@ -9,7 +9,8 @@ use std::{
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    kustomization::{Kustomizations, normal},
+    file_path::normal,
+    kustomization::Kustomizations,
     kustomize_patch::{KustomizePatch, PatchedObject},
     kustomized_labels::KustomizedLabels,
 };

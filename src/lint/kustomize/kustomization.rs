@@ -2,12 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    file_path::{normal, path_within},
     kustomize_patch::{KustomizePatch, PatchChange},
     label_entry::{LabelEntry, LabelScope, pairs},
     patch_target::PatchTarget,
@@ -21,6 +22,7 @@ pub type TextReader = fn(&str) -> Option<Vec<Value>>;
 #[derive(Clone, Debug)]
 pub struct Kustomizations {
     read_text: TextReader,
+    working_directory: PathBuf,
     /// The files that are patches, with their documents.
     patches: BTreeMap<PathBuf, Vec<Value>>,
     by_folder: BTreeMap<PathBuf, Kustomization>,
@@ -67,9 +69,16 @@ pub fn is_kustomization(name: &str) -> bool {
 }
 
 impl Kustomizations {
-    /// No kustomizations. `read_text` reads the patches that are written in them.
-    pub fn new(read_text: TextReader) -> Self {
-        Self { read_text, patches: BTreeMap::new(), by_folder: BTreeMap::new(), with_pods: BTreeSet::new() }
+    /// No kustomizations. `read_text` reads the patches that are written in them. Relative names of files are those of
+    /// `working_directory`, which may be empty if it is not known.
+    pub fn new(read_text: TextReader, working_directory: PathBuf) -> Self {
+        Self {
+            read_text,
+            working_directory,
+            patches: BTreeMap::new(),
+            by_folder: BTreeMap::new(),
+            with_pods: BTreeSet::new(),
+        }
     }
 
     /// Adds the kustomization in a document of `file`, if it is one, and otherwise what it says of the file.
@@ -87,11 +96,11 @@ impl Kustomizations {
         let list = |field: &str| kustomization[field].as_array().map(Vec::as_slice).unwrap_or_default();
         let of_path = |field| list(field).iter().filter_map(|patch| patch["path"].as_str());
         let plain = |field| list(field).iter().filter_map(Value::as_str);
-        let path_of = |name: &str| normal(&folder.join(name));
-        let merged = plain("patchesStrategicMerge").map(|text| PatchEntry::of_text(text, folder, self.read_text));
+        let path_of = |name: &str| path_within(&self.working_directory, &folder.join(name));
+        let merged = plain("patchesStrategicMerge").map(|text| PatchEntry::of_text(text, path_of, self.read_text));
         let read = |field| {
             let entries = list(field).iter();
-            entries.filter_map(|entry| PatchEntry::read(entry, folder, self.read_text)).collect::<Vec<_>>()
+            entries.filter_map(|entry| PatchEntry::read(entry, path_of, self.read_text)).collect::<Vec<_>>()
         };
         let patches: Vec<PatchEntry> = merged.chain(read("patches")).collect();
         let late_patches = read("patchesJson6902");
@@ -194,18 +203,18 @@ impl Kustomizations {
 
 impl PatchEntry {
     /// Reads an element of the field `patchesStrategicMerge`: a file, or the patch.
-    fn of_text(text: &str, folder: &Path, read: TextReader) -> Self {
+    fn of_text(text: &str, path_of: impl Fn(&str) -> PathBuf, read: TextReader) -> Self {
         let text = if text.contains('\n') || text.contains(": ") {
             PatchText::Here(read(text))
         } else {
-            PatchText::File(normal(&folder.join(text)))
+            PatchText::File(path_of(text))
         };
         Self { target: None, text }
     }
 
     /// Reads an element of the fields `patches` and `patchesJson6902`.
-    fn read(entry: &Value, folder: &Path, read: TextReader) -> Option<Self> {
-        let file = entry["path"].as_str().map(|path| PatchText::File(normal(&folder.join(path))));
+    fn read(entry: &Value, path_of: impl Fn(&str) -> PathBuf, read: TextReader) -> Option<Self> {
+        let file = entry["path"].as_str().map(|path| PatchText::File(path_of(path)));
         let text = file.or_else(|| Some(PatchText::Here(read(entry["patch"].as_str()?))))?;
         Some(Self { target: entry.get("target").map(PatchTarget::read), text })
     }
@@ -261,28 +270,13 @@ fn has_pods(object: &RawValue) -> bool {
         || TEMPLATES.iter().any(|path| PathEnd::of(text, path).steps == path.len())
 }
 
-/// A path without `.` and `..`.
-pub(super) fn normal(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if out.file_name().is_some() => {
-                out.pop();
-            }
-            other => out.push(other),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn patches_are_found_wherever_they_are_named() {
-        let mut all = Kustomizations::new(|_| None);
+        let mut all = Kustomizations::new(|_| None, PathBuf::new());
         let kustomization = r#"{"resources":["../base","web.yaml"],"patches":[{"path":"./replicas.yaml"},{"patch":"- op: x"}],
             "patchesStrategicMerge":["../shared/limits.yaml","kind: Service"],"patchesJson6902":[{"path":"a.json"}]}"#;
         let raw: Box<RawValue> = serde_json::from_str(kustomization).unwrap();

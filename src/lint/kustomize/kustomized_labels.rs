@@ -9,7 +9,8 @@ use std::{
 use serde_json::value::RawValue;
 
 use super::{
-    kustomization::{Kustomizations, normal},
+    file_path::normal,
+    kustomization::Kustomizations,
     label_entry::{LabelEntry, LabelScope, fields},
     label_text::with_labels,
 };
@@ -155,7 +156,8 @@ mod tests {
     use super::*;
 
     fn kustomizations(all: &[(&str, Value)]) -> Kustomizations {
-        let mut kustomizations = Kustomizations::new(|text| serde_json::from_str(text).ok().map(|patch| vec![patch]));
+        let mut kustomizations =
+            Kustomizations::new(|text| serde_json::from_str(text).ok().map(|patch| vec![patch]), PathBuf::new());
         for (folder, content) in all {
             let raw = serde_json::value::to_raw_value(content).unwrap();
             kustomizations.add(&format!("{folder}/kustomization.yaml"), &raw);

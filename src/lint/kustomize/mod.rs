@@ -5,6 +5,7 @@
 //! ```
 
 mod customization;
+mod file_path;
 mod kustomization;
 mod kustomize_patch;
 mod kustomized_labels;
@@ -16,6 +17,7 @@ mod patch_target;
 mod strategic_merge;
 
 pub use customization::CustomizedObject;
+pub use file_path::path_within;
 pub use kustomization::{Kustomizations, TextReader, is_kustomization};
 pub use kustomized_labels::KustomizedLabels;
 pub use overlays::{OverlayPlace, Overlays};

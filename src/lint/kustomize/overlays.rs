@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 
 use super::{
     customization::{Customization, CustomizedObject, KustomizePatches},
-    kustomization::{Kustomizations, normal},
+    file_path::normal,
+    kustomization::Kustomizations,
     kustomize_patch::KustomizePatch,
     kustomized_labels::MOST_LABELS,
     overlay_combinations::{MAX_COMBINATIONS, combinations, count},
@@ -29,6 +30,8 @@ const MAX_OVERLAYS: usize = 16;
 pub struct Overlays {
     /// The folders of the overlays of each base.
     folders: Vec<Vec<PathBuf>>,
+    /// The folders of overlays that are alike, by family and place in it.
+    alike: BTreeMap<(usize, usize), Vec<PathBuf>>,
     /// How many of the overlays of each base differ in what is known of them.
     sizes: Vec<usize>,
     /// The overlays that reach a file, by family and place in it, if a cluster has the file only with one of these.
@@ -39,6 +42,8 @@ pub struct Overlays {
     customizations: BTreeMap<(usize, usize), Customization>,
     /// The patches of objects without alternatives.
     patches: Customization,
+    /// The folders of the overlays that have these patches, by the files that they name.
+    patched_by: BTreeMap<PathBuf, Vec<PathBuf>>,
 }
 
 /// An overlay, by its family and place in it.
@@ -74,8 +79,10 @@ impl Overlays {
         let families = kept_apart(families.map(|roots| alike(roots.into_iter().map(&mut of_root))).collect());
         let in_families: BTreeSet<usize> = families.iter().flatten().flatten().map(|overlay| overlay.root).collect();
         let others = (0..roots.len()).filter(|root| !in_families.contains(root)).map(of_root);
+        let others: Vec<OverlayContent<'_>> = others.collect();
+        let patched_by = patched_by(&others, &roots);
         let patches = Customization { patches: common_patches(others), ..Customization::default() };
-        Self { patches, ..Self::of_families(&families, &roots, roots_of) }
+        Self { patches, patched_by, ..Self::of_families(&families, &roots, roots_of) }
     }
 
     /// The overlays of these families, of which `roots` has the folders, and `roots_of` those that reach a file.
@@ -86,6 +93,8 @@ impl Overlays {
         for (family, places) in families.iter().enumerate() {
             for (place, overlays) in places.iter().enumerate() {
                 place_of.extend(overlays.iter().map(|overlay| (overlay.root, (family, place))));
+                let alike = overlays.iter().map(|overlay| roots[overlay.root].to_owned());
+                this.alike.insert((family, place), alike.collect());
                 let customization = overlays.first().map(|overlay| overlay.customization.clone());
                 this.customizations.extend(customization.map(|customization| ((family, place), customization)));
             }
@@ -140,6 +149,23 @@ impl Overlays {
         !self.patches.patches.is_empty()
     }
 
+    /// Whether some overlay has patches.
+    pub fn are_patched(&self) -> bool {
+        self.has_patches() || self.patched().is_some()
+    }
+
+    /// The folders of the overlays by which variants have the objects of a file. If all have them by the same, only patches make
+    /// a difference, and those with patches are returned.
+    pub fn folders_in(&self, file: &str, variants: &BTreeSet<usize>) -> Vec<&Path> {
+        if self.overlays_of(file).is_none() {
+            let patched_by = self.patched_by.get(&normal(Path::new(file)));
+            return patched_by.into_iter().flatten().map(PathBuf::as_path).collect();
+        }
+        let some = variants.iter().filter_map(|variant| self.overlay_of(file, *variant));
+        let some: BTreeSet<(usize, usize)> = some.map(|overlay| overlay.0).collect();
+        some.iter().filter_map(|place| self.alike.get(place)).flatten().map(PathBuf::as_path).collect()
+    }
+
     /// The overlays of the first base of which some have patches.
     pub fn patched(&self) -> Option<&[PathBuf]> {
         let mut customizations = self.customizations.iter();
@@ -180,7 +206,7 @@ type OverlayFamily<'k> = Vec<Vec<OverlayContent<'k>>>;
 
 /// The patches of overlays that are not kept apart, of which each file may have several. What these patch in different ways is
 /// unknown.
-fn common_patches<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> KustomizePatches {
+fn common_patches(overlays: Vec<OverlayContent<'_>>) -> KustomizePatches {
     let mut common: BTreeMap<PathBuf, Vec<Arc<KustomizePatch>>> = BTreeMap::new();
     for OverlayContent { files, mut customization, .. } in overlays {
         for file in files {
@@ -201,6 +227,17 @@ fn common_patches<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> Kus
     }
     common.retain(|_, patches| !patches.is_empty());
     common
+}
+
+/// The folders of the overlays with patches, by the files that these name.
+fn patched_by(overlays: &[OverlayContent<'_>], roots: &[&Path]) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+    let mut patched_by: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for overlay in overlays.iter().filter(|overlay| !overlay.customization.patches.is_empty()) {
+        for file in overlay.files {
+            patched_by.entry((*file).clone()).or_default().push(roots[overlay.root].to_owned());
+        }
+    }
+    patched_by
 }
 
 /// Puts overlays together that are alike.
@@ -264,7 +301,8 @@ mod tests {
 
     /// The overlays among kustomizations, and files that have a Service or, by their names, something else.
     fn overlays(all: &[(&str, Value)]) -> Overlays {
-        let mut kustomizations = Kustomizations::new(|text| serde_json::from_str(text).ok().map(|patch| vec![patch]));
+        let mut kustomizations =
+            Kustomizations::new(|text| serde_json::from_str(text).ok().map(|patch| vec![patch]), PathBuf::new());
         let mut add = |file: &str, content: &Value| {
             kustomizations.add(file, &serde_json::value::to_raw_value(content).unwrap());
         };

@@ -1,9 +1,11 @@
 //! `roster lint` and `explain` of directories whose kustomizations patch objects. `tests/cluster/kustomize.rs` compares the
 //! patched objects with those of `kubectl kustomize`.
 
+use serde_json::Value;
+
 use super::{
     lint::{directory, findings, lint},
-    roster,
+    roster, roster_in,
 };
 
 /// A Deployment whose only port is `web`.
@@ -146,6 +148,83 @@ fn patches_have_findings() {
     let ran = lint(folder.path(), &[]);
     assert_eq!(findings(&ran, folder.path()), [MISSING], "{}", ran.out);
     assert!(ran.out.contains("has a port named htpt"), "{}", ran.out);
+}
+
+/// The file of the base does not show what an overlay makes of it.
+#[test]
+fn findings_of_patches_name_the_overlay() {
+    let overlay = |patch: &str| format!("resources: [../base]\n{patch}\n");
+    let renamed = |port: &str| {
+        overlay(&format!("patches: [{{target: {{kind: Deployment}}, patch: \"{}\"}}]", OPERATION.replace("http", port)))
+    };
+    let fits = DEPLOYMENT.replace("name: web, containerPort", "name: http, containerPort");
+    for (name, deployment, overlays, want) in [
+        ("in the base", DEPLOYMENT, vec![("prod", overlay(""))], &[""][..]),
+        ("in the base with a patch", DEPLOYMENT, vec![("prod", renamed("web"))], &[""]),
+        (
+            "in the base of both",
+            DEPLOYMENT,
+            vec![("dev", overlay("")), ("prod", renamed("api"))],
+            &[" (in dev)", " (in prod)"],
+        ),
+        ("by the one overlay", &fits, vec![("prod", renamed("api"))], &[" (in prod)"]),
+        ("by one of two", &fits, vec![("dev", overlay("")), ("prod", renamed("api"))], &[" (in prod)"]),
+        ("by both", &fits, vec![("dev", renamed("api")), ("prod", renamed("api"))], &[" (in dev, prod)"]),
+        ("corrected by one of two", DEPLOYMENT, vec![("dev", overlay("")), ("prod", renamed("http"))], &[" (in dev)"]),
+    ] {
+        let kustomizations: Vec<(String, String)> =
+            overlays.into_iter().map(|(folder, text)| (format!("{folder}/kustomization.yaml"), text)).collect();
+        let mut files = vec![("base/deployment.yaml", deployment), ("base/service.yaml", SERVICE)];
+        files.push(("base/kustomization.yaml", BASE));
+        files.extend(kustomizations.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+        let folder = directory(&files);
+        let ran = roster_in(folder.path(), &["lint", ".", "-o", "json"]);
+        let document: Value = serde_json::from_str(&ran.out).unwrap();
+        let items = document["items"].as_array().unwrap().iter().filter(|f| f["code"] == "named-port-missing");
+        let mut ends: Vec<&str> = items
+            .map(|f| f["message"].as_str().unwrap())
+            .map(|message| message.find(" (in ").map_or("", |start| &message[start..]))
+            .collect();
+        ends.sort_unstable();
+        assert_eq!(ends, want, "{name}: {}", ran.out);
+    }
+}
+
+/// A patch may change what names an object.
+#[test]
+fn renamed_objects_keep_their_findings() {
+    let renamed = |field: &str, value: &str| {
+        let operation = format!("{{op: add, path: /metadata/{field}, value: {value}}}");
+        format!(
+            "resources: [../base]\npatches: [{{target: {{kind: Service}}, options: {{allowNameChange: true}}, patch: '[{operation}]'}}]\n"
+        )
+    };
+    check("a name", &[("prod/kustomization.yaml", &renamed("name", "other"))], &[MISSING]);
+    let both = "resources: [../base]\npatches: [{target: {name: web}, patch: '[{op: add, path: /metadata/namespace, value: shop}]'}]\n";
+    check("a namespace", &[("prod/kustomization.yaml", both)], &[MISSING]);
+}
+
+/// Arguments may lead out of the working directory and back into it.
+#[test]
+fn each_file_is_read_once_however_it_is_named() {
+    let overlay =
+        format!("resources: [../base]\npatches: [{{target: {{kind: Deployment}}, patch: \"{OPERATION}\"}}]\n");
+    let folder = directory(&[
+        ("base/deployment.yaml", DEPLOYMENT),
+        ("base/service.yaml", SERVICE),
+        ("base/kustomization.yaml", BASE),
+        ("dev/kustomization.yaml", &overlay),
+    ]);
+    for (directory, arguments) in [
+        ("base", &[".", "../dev"][..]),
+        ("base", &[".", "../dev", "../base"]),
+        ("base", &["..", "."]),
+        ("dev", &["../base", "."]),
+        (".", &["base", "dev/../dev"]),
+    ] {
+        let ran = roster_in(&folder.path().join(directory), &[&["lint", "-o", "json"], arguments].concat());
+        assert_eq!(findings(&ran, folder.path()), <[&str; 0]>::default(), "{directory} {arguments:?}: {}", ran.out);
+    }
 }
 
 /// A label may have the name of a field that nothing reads, and what nothing reads may move what is read.

@@ -94,6 +94,10 @@ impl RequestTarget {
         if method != Method::GET {
             return Ok(Self::Upstream);
         }
+        if let Some(document) = DiscoveryDocument::at(&segments) {
+            // An API server answers with a slash at the end as it does without.
+            return Ok(Self::Discovery(document));
+        }
         if path.ends_with_slash {
             let is_ours = CachedPath::read(&segments).is_some();
             return if is_ours { Err(not_found("the path ends with a slash")) } else { Ok(Self::Upstream) };
@@ -102,9 +106,6 @@ impl RequestTarget {
             ["healthz" | "livez"] => return Ok(Self::Live),
             ["readyz"] => return Ok(Self::Ready),
             _ => {}
-        }
-        if let Some(document) = DiscoveryDocument::at(&segments) {
-            return Ok(Self::Discovery(document));
         }
         let Some(cached) = CachedPath::read(&segments) else { return Ok(Self::Upstream) };
         cached.with_options(uri, node)
@@ -250,6 +251,21 @@ mod tests {
         }
         for method in ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] {
             assert_eq!(target(method, "/api/v1/namespaces/shop/services"), Ok(RequestTarget::Upstream), "{method}");
+        }
+    }
+
+    #[test]
+    fn discovery_ends_with_a_slash_or_not() {
+        for (path, document) in [
+            ("/api", DiscoveryDocument::CoreVersions),
+            ("/api/v1", DiscoveryDocument::CoreResources),
+            ("/apis", DiscoveryDocument::Groups),
+            ("/apis/discovery.k8s.io", DiscoveryDocument::Group),
+            ("/apis/discovery.k8s.io/v1", DiscoveryDocument::GroupResources),
+        ] {
+            for path in [path.to_owned(), format!("{path}/")] {
+                assert_eq!(target("GET", &path), Ok(RequestTarget::Discovery(document)), "{path}");
+            }
         }
     }
 

@@ -39,7 +39,8 @@ fn normalize(path: &str) -> String {
             segment => segments.push(segment),
         }
     }
-    format!("/{}", segments.join("/"))
+    // What was decoded is part of the path, not a query.
+    format!("/{}", segments.join("/")).replace('?', "%3F").replace('#', "%23")
 }
 
 /// A path of a pod, a Service or a node: what follows is not read by the API server.

@@ -1,6 +1,6 @@
 //! What the API server said about who may read what.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
 use tokio::time::Instant;
 
@@ -85,7 +85,7 @@ impl AccessTable {
     /// while the API server is away.
     pub(super) fn insert(&mut self, question: AccessQuestion, is_allowed: bool, now: Instant) {
         if self.0.len() >= MOST && !self.0.contains_key(&question) {
-            for forgotten in self.forgettable() {
+            for forgotten in self.forgettable(now) {
                 self.0.remove(&forgotten);
             }
         }
@@ -93,8 +93,8 @@ impl AccessTable {
     }
 
     /// What is forgotten first, at least one answer.
-    fn forgettable(&self) -> Vec<AccessQuestion> {
-        let refused = self.oldest(FORGOTTEN, |_, answer| !answer.is_allowed);
+    fn forgettable(&self, now: Instant) -> Vec<AccessQuestion> {
+        let refused = self.oldest(FORGOTTEN, now, |_, answer| !answer.is_allowed);
         if !refused.is_empty() {
             return refused;
         }
@@ -106,14 +106,19 @@ impl AccessTable {
         let next = of_caller.values().copied().filter(|count| *count < most).max().unwrap_or_default();
         of_caller.retain(|_, count| *count == most);
         // One caller loses some until another one has as many.
-        let count = if of_caller.len() == 1 { (most - next).min(FORGOTTEN) } else { 1 };
-        self.oldest(count, |question, _| of_caller.contains_key(&question.caller))
+        let count = if of_caller.len() == 1 { (most - next).min(FORGOTTEN) } else { FORGOTTEN };
+        self.oldest(count, now, |question, _| of_caller.contains_key(&question.caller))
     }
 
     /// The oldest of some answers.
-    fn oldest(&self, count: usize, of: impl Fn(&AccessQuestion, &AccessAnswer) -> bool) -> Vec<AccessQuestion> {
+    fn oldest(
+        &self,
+        count: usize,
+        now: Instant,
+        of: impl Fn(&AccessQuestion, &AccessAnswer) -> bool,
+    ) -> Vec<AccessQuestion> {
         let mut all: Vec<_> = self.0.iter().filter(|(question, answer)| of(question, answer)).collect();
-        all.sort_by_key(|(_, answer)| answer.at);
+        all.sort_by_key(|(_, answer)| Reverse(answer.age(now)));
         all.into_iter().take(count).map(|(question, _)| question.clone()).collect()
     }
 
@@ -198,13 +203,15 @@ mod tests {
     #[test]
     fn the_table_is_bounded() {
         let (mut table, start) = (AccessTable::default(), Instant::now());
-        for i in 0..=MOST {
+        // Those of a former run are older than they look.
+        let former = |i: usize| (question(&format!("f{i}"), "list"), FRESH + Duration::from_secs(i as u64));
+        table.restore((0..FORGOTTEN).map(former).collect(), start);
+        for i in 0..=MOST - FORGOTTEN {
             let at = start + Duration::from_millis(i as u64);
             table.insert(question(&format!("t{i}"), "list"), true, at);
         }
-        assert_eq!(table.0.len(), MOST);
-        let unknown = KnownAccess::Unknown { allowed_offline: false };
-        assert_eq!(table.look_up(&question("t0", "list"), start), unknown);
-        assert_eq!(table.look_up(&question("t1", "list"), start), KnownAccess::Allowed);
+        assert_eq!(table.0.len(), MOST - FORGOTTEN + 1);
+        let gone = (0..FORGOTTEN).all(|i| !table.0.contains_key(&former(i).0));
+        assert!(gone && table.look_up(&question("t0", "list"), start) == KnownAccess::Allowed);
     }
 }

@@ -82,24 +82,31 @@ impl Caller {
             Self::Header(value) => value.as_bytes(),
             Self::Certificate(user) => return Ok(CallerDigest(sha256(&[OF_CERTIFICATE, &user.encoded()].concat()))),
         };
-        let (scheme, token) = value.split_at_checked("Bearer ".len()).unwrap_or_default();
-        let token = token.trim_ascii();
-        if !scheme.eq_ignore_ascii_case(b"Bearer ") || token.is_empty() {
-            return Err(unauthorized(
-                "what is cached is served to clients with a bearer token or a client certificate",
-            ));
-        }
+        let token = bearer_token(value).filter(|token| is_whole(value, token)).ok_or_else(|| {
+            unauthorized("what is cached is served to clients with a bearer token or a client certificate")
+        })?;
         Ok(CallerDigest(sha256(token)))
     }
 }
 
-/// Whether an API server reads a bearer token here (`bearertoken.AuthenticateRequest`), which it refuses unless it is valid.
-/// With other credentials a client is anonymous, and may read a version or an index.
+/// The bearer token that an API server reads (`bearertoken.AuthenticateRequest`): the second word of the header.
+fn bearer_token(header: &[u8]) -> Option<&[u8]> {
+    let mut words = header.trim_ascii().split(|byte| *byte == b' ');
+    let is_bearer = words.next()?.eq_ignore_ascii_case(b"bearer");
+    words.next().filter(|token| is_bearer && !token.is_empty())
+}
+
+/// Whether nothing follows the token, and no part of it is something that an API server trims: one token must not be several
+/// callers, of which each has its own limits.
+fn is_whole(header: &[u8], token: &[u8]) -> bool {
+    header.trim_ascii().ends_with(token)
+        && header.trim_ascii().len() == "Bearer ".len() + token.len()
+        && token.iter().all(u8::is_ascii_graphic)
+}
+
+/// Whether an API server reads a bearer token here, which it refuses unless it is valid. With other credentials a client is anonymous, and may read a version or an index.
 pub(super) fn has_token(headers: &HeaderMap) -> bool {
-    let value = headers.get(header::AUTHORIZATION).map_or(&b""[..], |value| value.as_bytes());
-    let mut words = value.trim_ascii().split(|byte| *byte == b' ');
-    let is_bearer = words.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer"));
-    is_bearer && words.next().is_some_and(|token| !token.is_empty())
+    headers.get(header::AUTHORIZATION).is_some_and(|value| bearer_token(value.as_bytes()).is_some())
 }
 
 /// As an API server says it, with the reason.
@@ -132,7 +139,14 @@ mod tests {
         for values in [&[][..], &[""], &["Bearer"], &["Bearer "], &["Basic YQ=="], &["Bearer a", "Bearer a"], &["a"]] {
             assert_eq!(digest(values, None), Err(401), "{values:?}");
         }
-        assert_eq!(digest(&["Bearer a"], None), digest(&["bearer  a "], None));
+        // To an API server, most of these are the token `a`: it must not be several callers.
+        for value in
+            ["Bearer a b", "Bearer a  ", "Bearer a\u{a0}", "Bearer a\tb", "Bearer  a", "bearer a", " BEARER a "]
+        {
+            let (found, same) = (digest(&[value], None), digest(&["Bearer a"], None));
+            assert!(found == same || found == Err(401), "{value:?}");
+        }
+        assert_eq!(digest(&["Bearer a"], None), digest(&["bearer a "], None));
         assert_ne!(digest(&["Bearer a"], None), digest(&["Bearer b"], None));
     }
 

@@ -1,6 +1,6 @@
 //! Requests that the API server answers: bodies are streamed both ways, and upgrades passed on.
 
-use std::sync::Arc;
+use std::{io, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -9,7 +9,10 @@ use axum::{
 };
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use tokio::io::copy_bidirectional;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, split},
+    time::timeout,
+};
 
 use super::{
     api_server::{ApiServer, ApiServerError},
@@ -27,6 +30,8 @@ use crate::runtime::{
 /// The most requests that the API server answers at once: of clients to whom it answered others lately, and of strangers.
 const OF_KNOWN_PEERS: u64 = 192;
 const OF_STRANGERS: u64 = 64;
+/// How long the end of an upgraded connection may take.
+const GOODBYE: Duration = Duration::from_secs(1);
 /// After how many seconds a client may try again while the API server is away.
 pub(super) const RETRY: u16 = 1;
 
@@ -105,9 +110,8 @@ impl Proxy {
             let (Ok(client), Ok(api_server)) = tokio::join!(of_client, of_api_server) else {
                 return tracing::debug!("a connection was not upgraded");
             };
-            let (mut client, mut api_server) = (TokioIo::new(client), TokioIo::new(api_server));
             tokio::select! {
-                ended = copy_bidirectional(&mut client, &mut api_server) => {
+                ended = join_until_one_ends(TokioIo::new(client), TokioIo::new(api_server)) => {
                     if let Err(error) = ended {
                         tracing::debug!(%error, "an upgraded connection failed");
                     }
@@ -121,6 +125,24 @@ impl Proxy {
         set_upgrade(&mut head.headers, protocol);
         Response::from_parts(head, Body::empty())
     }
+}
+
+/// Copies both ways until one side ends, as the upgrades of an API server do (`upgradeaware`): the other side may never end,
+/// and the protocols that are upgraded to have an end of their own.
+async fn join_until_one_ends(
+    client: impl AsyncRead + AsyncWrite,
+    api_server: impl AsyncRead + AsyncWrite,
+) -> io::Result<()> {
+    let ((mut from_client, mut to_client), (mut from_api_server, mut to_api_server)) =
+        (split(client), split(api_server));
+    let copied = tokio::select! {
+        copied = copy(&mut from_client, &mut to_api_server) => copied,
+        copied = copy(&mut from_api_server, &mut to_client) => copied,
+    };
+    let goodbye = async { tokio::join!(to_client.shutdown(), to_api_server.shutdown()) };
+    // A side that reads nothing more does not keep the place.
+    let _ = timeout(GOODBYE, goodbye).await;
+    copied.map(drop)
 }
 
 /// There is no place; the client may try again.
@@ -145,12 +167,15 @@ mod tests {
     use std::{
         net::SocketAddr,
         sync::atomic::{AtomicU64, Ordering},
-        time::Duration,
     };
 
     use axum::http::{Extensions, header::AUTHORIZATION};
     use futures::FutureExt;
-    use tokio::{task::JoinHandle, time::sleep};
+    use tokio::{
+        io::{AsyncReadExt, duplex},
+        task::JoinHandle,
+        time::sleep,
+    };
 
     use super::*;
     use crate::runtime::net::Peer;
@@ -200,6 +225,23 @@ mod tests {
             for refused in requests.into_iter().filter(JoinHandle::is_finished) {
                 assert_eq!(refused.await.unwrap(), StatusCode::TOO_MANY_REQUESTS, "{peer}");
             }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upgraded_connection_ends_with_one_of_its_sides() {
+        for client_ends in [true, false] {
+            // The one side ends after its last word, which the other one still gets.
+            let ((near, mut of_client), (far, mut of_api_server)) = (duplex(64), duplex(64));
+            let joined = tokio::spawn(join_until_one_ends(near, far));
+            let (mut ends, stays) =
+                if client_ends { (of_client, &mut of_api_server) } else { (of_api_server, &mut of_client) };
+            ends.write_all(b"the last word").await.unwrap();
+            drop(ends);
+            let mut read = String::new();
+            stays.read_to_string(&mut read).await.unwrap();
+            assert_eq!(read, "the last word", "{client_ends}");
+            joined.await.unwrap().unwrap();
         }
     }
 

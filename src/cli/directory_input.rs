@@ -19,7 +19,7 @@ use crate::{
     decode::{self, Document, Source},
     engine::reason::{Finding, Reason},
     inventory::Inventory,
-    lint::{Skip, scopes},
+    lint::{PatchRoom, Skip, scopes},
     model::{ObjectKey, defaults::Defaults, json::raw::object_key},
 };
 
@@ -82,13 +82,13 @@ pub(super) fn add_manifests(
 ) -> anyhow::Result<Refusals> {
     inventory.unread.merge(manifests.unread());
     refuse_several_clusters(&manifests.files)?;
-    let mut refusals = Refusals::new();
+    let (mut refusals, mut room) = (Refusals::new(), PatchRoom::default());
     let mut of_overlays = OverlayObjects::new(&manifests.overlays, inventory);
     for InputFile { name, documents } in &manifests.files {
         let source = Source { defaults, ..Source::file(name) };
         if manifests.overlays.has_patches() {
             for document in documents {
-                let customized = manifests.overlays.patch(name, &document.raw);
+                let customized = manifests.overlays.patch(name, &document.raw, &mut room);
                 overlay_objects::read(document, customized, &source, inventory)?;
             }
         } else {

@@ -98,7 +98,8 @@ pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 
 /// The path of a file, so that it has the same name whether the argument leads out of the working directory and back, or not.
 fn shortest(file: &Path, working_directory: &Path) -> PathBuf {
-    if file.starts_with("..") { path_within(working_directory, file) } else { file.to_owned() }
+    let leads_out = file.starts_with("..") || file.is_absolute();
+    if leads_out { path_within(working_directory, file) } else { file.to_owned() }
 }
 
 /// The working directory; empty if it is not known.

@@ -21,8 +21,8 @@ pub use file_fault::LintFileFault;
 pub use finding_key::FindingKey;
 pub use json_comments::without_comments;
 pub use kustomize::{
-    CustomizedObject, Kustomizations, KustomizedLabels, OverlayPlace, Overlays, TextReader, is_kustomization,
-    path_within,
+    CustomizedObject, Kustomizations, KustomizedLabels, OverlayPlace, Overlays, PatchRoom, TextReader,
+    is_kustomization, path_within,
 };
 pub use scopes::scopes;
 pub use skip::{Skip, is_template, without_placeholders};

@@ -9,7 +9,7 @@ use std::{
 
 use roster::{
     decode::{self, Source},
-    lint::{CustomizedObject, Kustomizations, Overlays},
+    lint::{CustomizedObject, Kustomizations, Overlays, PatchRoom},
 };
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn patched(objects: &[Value], [base, overlay]: [&Value; 2]) -> Option<BTreeMap<S
     let overlays = Overlays::of(&all);
     let mut patched = BTreeMap::new();
     for object in objects {
-        let value = match overlays.patch("base/web.yaml", &raw(object)) {
+        let value = match overlays.patch("base/web.yaml", &raw(object), &mut PatchRoom::default()) {
             CustomizedObject::Same => object.clone(),
             CustomizedObject::Changed(raw) => serde_json::from_str(raw.get()).unwrap(),
             CustomizedObject::Removed => continue,

@@ -14,7 +14,7 @@ use crate::{
     decode::{self, Document},
     engine::reason::{Finding, Reason},
     inventory::{Inventory, workloads::UnreadObjects},
-    lint::{CustomizedObject, OverlayPlace, Overlays, scopes},
+    lint::{CustomizedObject, OverlayPlace, Overlays, PatchRoom, scopes},
     model::{
         ObjectKey,
         json::raw::{is_name_generated, object_key},
@@ -174,17 +174,17 @@ impl Comparison<'_> {
 
     /// What the objects are decoded to: in each overlay that changes them, and in all others.
     fn decoded(&self, items: &[ReviewedObject<'_>], overlays: &Overlays) -> anyhow::Result<DecodedObjects> {
-        let mut all = DecodedObjects::new();
+        let (mut all, mut room) = (DecodedObjects::new(), PatchRoom::default());
         for (place, item) in items.iter().enumerate() {
             let of_file = overlays.of_file(item.file);
             let plain = if of_file.is_empty() { item.document.clone() } else { item.document.to_original() };
             for overlay in of_file {
-                let customized = overlays.customize(overlay, item.file, &plain.raw);
+                let customized = overlays.customize(overlay, item.file, &plain.raw, &mut room);
                 if !matches!(customized, CustomizedObject::Same) {
                     all.insert((place, Some(overlay)), self.read(item, &plain, customized)?);
                 }
             }
-            all.insert((place, None), self.read(item, &plain, overlays.patch(item.file, &plain.raw))?);
+            all.insert((place, None), self.read(item, &plain, overlays.patch(item.file, &plain.raw, &mut room))?);
         }
         Ok(all)
     }

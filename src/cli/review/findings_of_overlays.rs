@@ -7,10 +7,10 @@ use std::{
 
 use crate::{
     engine::reason::{Finding, Reason},
-    lint::Overlays,
+    lint::{OverlayPlace, Overlays},
 };
 
-/// What is missing with one overlay, and may be there with another one.
+/// What is missing beside one overlay, and may be there beside another one.
 const OF_ABSENCE: [Reason; 6] = [
     Reason::SelectorMatchesNoTemplate,
     Reason::SelectorNotChecked,
@@ -29,8 +29,16 @@ pub(super) struct FindingsOfOverlays {
     variants: BTreeSet<usize>,
     /// What is wrong with one of them. Messages differ: of one port, each workload may lack the name.
     found: BTreeMap<Finding, Occurrence>,
-    /// What is missing, by the field that names it.
-    missing: BTreeMap<Option<String>, (Vec<Finding>, Occurrence)>,
+    /// What is missing, by the field that names it and the variant that lacks it.
+    missing: BTreeMap<Option<String>, BTreeMap<usize, MissingObject>>,
+}
+
+/// The findings about what one variant lacks.
+#[derive(Clone, Default)]
+struct MissingObject {
+    findings: Vec<Finding>,
+    /// Whether only patches make it missing.
+    is_patched: bool,
 }
 
 /// Where a finding occurs.
@@ -60,28 +68,38 @@ impl FindingsOfOverlays {
         }
         for (field, findings) in by_field {
             let is_patched = !findings.iter().any(is_written);
-            self.missing.entry(field).or_insert((findings, Occurrence::default())).1.add(variant, is_patched);
+            self.missing.entry(field).or_default().insert(variant, MissingObject { findings, is_patched });
         }
     }
 
     /// All of them. Those that not every overlay has, or only patches cause, name the overlays: the files do not show them.
     ///
-    /// An overlay may remove what lacks something, and add what is missing: it is missing if no overlay has it.
-    pub(super) fn finish(self, overlays: &Overlays, file: &str) -> Vec<Finding> {
-        let Self { variants, found, missing } = self;
-        let is_missing = |occurrence: &Occurrence| occurrence.variants.len() >= variants.len();
-        let missing = missing.into_values().filter(|(_, occurrence)| is_missing(occurrence));
-        let missing = missing.flat_map(|(all, occurrence)| all.into_iter().map(move |one| (one, occurrence.clone())));
-        let mut of_all = overlays.folders_in(file, &variants);
-        // The objects of an overlay itself are in no other one.
-        of_all.retain(|folder| !Path::new(file).starts_with(folder));
+    /// The overlay of another base may have what is missing: it is missing in an overlay if it is so beside all of the others.
+    pub(super) fn finish(mut self, overlays: &Overlays, file: &str) -> Vec<Finding> {
+        let mut by_overlay: BTreeMap<Option<OverlayPlace>, Vec<usize>> = BTreeMap::new();
+        for variant in &self.variants {
+            by_overlay.entry(overlays.overlay_of(file, *variant)).or_default().push(*variant);
+        }
+        for missing in std::mem::take(&mut self.missing).into_values() {
+            for of_overlay in by_overlay.values().filter(|all| all.iter().all(|one| missing.contains_key(one))) {
+                // Messages differ in what is nearest: one of them is enough.
+                let Some(first) = of_overlay.first().and_then(|variant| missing.get(variant)) else { continue };
+                for finding in &first.findings {
+                    let occurrence = self.found.entry(finding.clone()).or_default();
+                    for variant in of_overlay {
+                        occurrence.add(*variant, first.is_patched);
+                    }
+                }
+            }
+        }
+        let Self { variants, found, .. } = self;
+        let of_all = overlays.folders_in(file, &variants);
         let named = |(finding, occurrence): (Finding, Occurrence)| {
-            let mut folders = overlays.folders_in(file, &occurrence.variants);
-            folders.retain(|folder| of_all.contains(folder));
+            let folders = overlays.folders_in(file, &occurrence.variants);
             let is_told = occurrence.is_patched || folders.len() < of_all.len();
             if is_told { with_overlays(finding, &folders) } else { finding }
         };
-        found.into_iter().chain(missing).map(named).collect()
+        found.into_iter().map(named).collect()
     }
 }
 
@@ -94,7 +112,8 @@ impl Occurrence {
 
 /// A finding that names the overlays in which it occurs.
 fn with_overlays(mut finding: Finding, folders: &[&Path]) -> Finding {
-    let named: Vec<String> = folders.iter().take(NAMED).map(|folder| folder.display().to_string()).collect();
+    let name = |folder: &&Path| if folder.as_os_str() == "" { ".".to_owned() } else { folder.display().to_string() };
+    let named: Vec<String> = folders.iter().take(NAMED).map(name).collect();
     let more = if folders.len() > NAMED { ", …" } else { "" };
     if !named.is_empty() {
         finding.message = format!("{} (in {}{more})", finding.message, named.join(", "));

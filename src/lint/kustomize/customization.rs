@@ -47,23 +47,52 @@ impl Customization {
     }
 
     /// What becomes of an object of a file.
-    pub(super) fn apply(&self, file: &str, object: &RawValue) -> CustomizedObject {
+    pub(super) fn apply(&self, file: &str, object: &RawValue, room: &mut PatchRoom) -> CustomizedObject {
         match self.patches.get(&normal(Path::new(file))) {
-            Some(patches) => patched(patches, object),
+            Some(patches) => patched(patches, object, room),
             None => self.labels.add_to(file, object).map_or(CustomizedObject::Same, CustomizedObject::Changed),
         }
     }
 }
 
+/// How many patches may still be applied to objects, and how long they and what they make may be in bytes: each overlay applies
+/// its own to all objects of a base.
+#[derive(Clone, Copy, Debug)]
+pub struct PatchRoom {
+    patches: usize,
+    bytes: usize,
+}
+
+impl Default for PatchRoom {
+    fn default() -> Self {
+        Self { patches: 4_000_000, bytes: 128 << 20 }
+    }
+}
+
+impl PatchRoom {
+    /// Takes some of the room, if there is so much.
+    fn take(&mut self, patches: usize, bytes: usize) -> Option<()> {
+        *self = Self { patches: self.patches.checked_sub(patches)?, bytes: self.bytes.checked_sub(bytes)? };
+        Some(())
+    }
+}
+
 /// An object with patches.
-fn patched(patches: &[Arc<KustomizePatch>], object: &RawValue) -> CustomizedObject {
+fn patched(patches: &[Arc<KustomizePatch>], object: &RawValue, room: &mut PatchRoom) -> CustomizedObject {
     let Ok(mut value) = serde_json::from_str::<Value>(object.get()) else { return CustomizedObject::Same };
+    let name = value["metadata"]["name"].clone();
+    if room.take(patches.len(), 0).is_none() {
+        return CustomizedObject::Unknown;
+    }
     let mut is_changed = false;
     for patch in patches {
         value = match patch.apply(value) {
             PatchedObject::Same(value) => value,
             PatchedObject::Changed(value) => {
                 is_changed = true;
+                if room.take(0, patch.len()).is_none() {
+                    return CustomizedObject::Unknown;
+                }
                 value
             }
             PatchedObject::Removed => return CustomizedObject::Removed,
@@ -73,7 +102,11 @@ fn patched(patches: &[Arc<KustomizePatch>], object: &RawValue) -> CustomizedObje
     if !is_changed {
         return CustomizedObject::Same;
     }
-    serde_json::value::to_raw_value(&value).map_or(CustomizedObject::Unknown, CustomizedObject::Changed)
+    // kustomize would also change the names by which others refer to it.
+    let changed = Some(value).filter(|value| value["metadata"]["name"] == name);
+    let text = changed.and_then(|value| serde_json::value::to_raw_value(&value).ok());
+    let kept = text.filter(|text| room.take(0, text.get().len()).is_some());
+    kept.map_or(CustomizedObject::Unknown, CustomizedObject::Changed)
 }
 
 /// The patches of an overlay, by the files whose objects they may change. A kustomization patches all that it names, after

@@ -17,13 +17,13 @@ pub(super) fn normal(path: &Path) -> PathBuf {
     out
 }
 
-/// A path that is relative to the working directory, without a way that leads out of that and back into it: `../base/web.yaml`
-/// is `web.yaml` in the directory `base`.
+/// The path of a file from the working directory, if it is in that one: `../base/web.yaml` and `/x/base/web.yaml` are `web.yaml`
+/// in the directory `/x/base`.
 pub fn path_within(working_directory: &Path, path: &Path) -> PathBuf {
     let path = normal(path);
     let whole = normal(&working_directory.join(&path));
     match whole.strip_prefix(working_directory) {
-        Ok(within) if path.starts_with("..") => within.to_owned(),
+        Ok(within) if !working_directory.as_os_str().is_empty() => within.to_owned(),
         _ => path,
     }
 }
@@ -43,7 +43,8 @@ mod tests {
             ("../base-2/web.yaml", "../base-2/web.yaml"),
             ("../../x/base/a/web.yaml", "a/web.yaml"),
             ("../../../../../web.yaml", "../../../../../web.yaml"),
-            ("/x/base/web.yaml", "/x/base/web.yaml"),
+            ("/x/base/web.yaml", "web.yaml"),
+            ("/x/web.yaml", "/x/web.yaml"),
         ] {
             assert_eq!(path_within(Path::new("/x/base"), Path::new(path)), Path::new(want), "{path}");
             let unknown = normal(Path::new(path));

@@ -16,7 +16,7 @@ mod overlays;
 mod patch_target;
 mod strategic_merge;
 
-pub use customization::CustomizedObject;
+pub use customization::{CustomizedObject, PatchRoom};
 pub use file_path::path_within;
 pub use kustomization::{Kustomizations, TextReader, is_kustomization};
 pub use kustomized_labels::KustomizedLabels;

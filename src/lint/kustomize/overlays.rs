@@ -9,7 +9,7 @@ use std::{
 use serde_json::value::RawValue;
 
 use super::{
-    customization::{Customization, CustomizedObject, KustomizePatches},
+    customization::{Customization, CustomizedObject, KustomizePatches, PatchRoom},
     file_path::normal,
     kustomization::Kustomizations,
     kustomize_patch::KustomizePatch,
@@ -134,14 +134,20 @@ impl Overlays {
     }
 
     /// What an overlay makes of an object of a file.
-    pub fn customize(&self, overlay: OverlayPlace, file: &str, object: &RawValue) -> CustomizedObject {
+    pub fn customize(
+        &self,
+        overlay: OverlayPlace,
+        file: &str,
+        object: &RawValue,
+        room: &mut PatchRoom,
+    ) -> CustomizedObject {
         let customization = self.customizations.get(&overlay.0);
-        customization.map_or(CustomizedObject::Same, |customization| customization.apply(file, object))
+        customization.map_or(CustomizedObject::Same, |customization| customization.apply(file, object, room))
     }
 
     /// What patches make of an object, if it has no alternatives.
-    pub fn patch(&self, file: &str, object: &RawValue) -> CustomizedObject {
-        self.patches.apply(file, object)
+    pub fn patch(&self, file: &str, object: &RawValue, room: &mut PatchRoom) -> CustomizedObject {
+        self.patches.apply(file, object, room)
     }
 
     /// Whether the patches of objects without alternatives change something.

@@ -122,7 +122,13 @@ fn matches_expression(expression: Option<&str>, text: &str) -> TargetMatch {
     if has_other || expression.replace(".*", "").contains('*') {
         return TargetMatch::Unknown;
     }
-    if whole.split('|').any(|one| wildcard::matches(one, text)) { TargetMatch::Yes } else { TargetMatch::No }
+    let has = |whole: &str| whole.split('|').any(|one| wildcard::matches(one, text));
+    match has(&whole) {
+        true => TargetMatch::Yes,
+        // A dot stands for any letter, mostly for itself.
+        false if has(&whole.replace('.', "*")) => TargetMatch::Unknown,
+        false => TargetMatch::No,
+    }
 }
 
 fn matches_query(query: Option<&str>, map: &Value) -> TargetMatch {

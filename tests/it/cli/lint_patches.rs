@@ -100,6 +100,16 @@ fn patched_objects_are_compared() {
         ("by kind", vec![("prod/kustomization.yaml", with(&of_kind))], &[]),
         ("by a pattern", vec![("prod/kustomization.yaml", with(&of_name))], &[]),
         ("of another object", vec![("prod/kustomization.yaml", with(&of_other))], &[MISSING]),
+        (
+            "of a pattern with a dot for a letter",
+            vec![("prod/kustomization.yaml", with(&of_name.replace("w.*", "w.b")))],
+            &[],
+        ),
+        (
+            "of another pattern with a dot",
+            vec![("prod/kustomization.yaml", with(&of_name.replace("w.*", "a.i")))],
+            &[MISSING],
+        ),
         ("of a pattern that is not understood", vec![("prod/kustomization.yaml", with(&unknown))], &[]),
         (
             "of a component",
@@ -172,12 +182,8 @@ fn findings_of_patches_name_the_overlay() {
         ("by both", &fits, vec![("dev", renamed("api")), ("prod", renamed("api"))], &[" (in dev, prod)"]),
         ("corrected by one of two", DEPLOYMENT, vec![("dev", overlay("")), ("prod", renamed("http"))], &[" (in dev)"]),
     ] {
-        let kustomizations: Vec<(String, String)> =
-            overlays.into_iter().map(|(folder, text)| (format!("{folder}/kustomization.yaml"), text)).collect();
-        let mut files = vec![("base/deployment.yaml", deployment), ("base/service.yaml", SERVICE)];
-        files.push(("base/kustomization.yaml", BASE));
-        files.extend(kustomizations.iter().map(|(path, text)| (path.as_str(), text.as_str())));
-        let folder = directory(&files);
+        let overlays: Vec<(&str, &str)> = overlays.iter().map(|(folder, text)| (*folder, text.as_str())).collect();
+        let folder = directory_of(deployment, &overlays);
         let ran = roster_in(folder.path(), &["lint", ".", "-o", "json"]);
         let document: Value = serde_json::from_str(&ran.out).unwrap();
         let items = document["items"].as_array().unwrap().iter().filter(|f| f["code"] == "named-port-missing");
@@ -190,18 +196,56 @@ fn findings_of_patches_name_the_overlay() {
     }
 }
 
-/// A patch may change what names an object.
+/// What an overlay makes missing is missing there, whatever the others have.
 #[test]
-fn renamed_objects_keep_their_findings() {
-    let renamed = |field: &str, value: &str| {
-        let operation = format!("{{op: add, path: /metadata/{field}, value: {value}}}");
-        format!(
-            "resources: [../base]\npatches: [{{target: {{kind: Service}}, options: {{allowNameChange: true}}, patch: '[{operation}]'}}]\n"
-        )
+fn a_broken_selector_of_one_overlay_is_found() {
+    let overlay = "resources: [../base]\n";
+    let broken = "resources: [../base]\npatches: [{target: {kind: Service}, patch: '[{op: replace, path: /spec/selector/app, value: wbe}]'}]\n";
+    let scaled = "resources: [../base]\nreplicas: [{name: web, count: 3}]\n";
+    let fits = DEPLOYMENT.replace("name: web, containerPort", "name: http, containerPort");
+    for (directory, arguments, want) in [
+        (".", &["."][..], " (in prod)"),
+        (".", &["base", "prod"], " (in prod)"),
+        ("prod", &[".."], " (in .)"),
+        ("base", &["..", "."], " (in ../prod)"),
+    ] {
+        let folder = directory_of(&fits, &[("dev", overlay), ("prod", broken), ("stage", scaled)]);
+        let ran = roster_in(&folder.path().join(directory), &[&["lint", "-o", "json"], arguments].concat());
+        let document: Value = serde_json::from_str(&ran.out).unwrap();
+        let items = document["items"].as_array().unwrap().iter().filter(|f| f["severity"] == "warning");
+        let found: Vec<&str> = items.map(|f| f["message"].as_str().unwrap()).collect();
+        assert!(matches!(found[..], [one] if one.ends_with(want)), "{directory} {arguments:?}: {}", ran.out);
+    }
+}
+
+/// A directory with the Deployment, the Service and kustomizations.
+fn directory_of(deployment: &str, kustomizations: &[(&str, &str)]) -> tempfile::TempDir {
+    let kustomizations: Vec<(String, &str)> =
+        kustomizations.iter().map(|(folder, text)| (format!("{folder}/kustomization.yaml"), *text)).collect();
+    let mut files = vec![("base/deployment.yaml", deployment), ("base/service.yaml", SERVICE)];
+    files.push(("base/kustomization.yaml", BASE));
+    files.extend(kustomizations.iter().map(|(path, text)| (path.as_str(), *text)));
+    directory(&files)
+}
+
+/// A patch may change what names an object. Those that refer to it by its name would change with it.
+#[test]
+fn renamed_objects_are_known_or_not() {
+    let renamed = |target: &str, field: &str| {
+        let operation = format!("[{{op: add, path: /metadata/{field}, value: other}}]");
+        format!("resources: [../base]\npatches: [{{target: {target}, patch: '{operation}'}}]\n")
     };
-    check("a name", &[("prod/kustomization.yaml", &renamed("name", "other"))], &[MISSING]);
-    let both = "resources: [../base]\npatches: [{target: {name: web}, patch: '[{op: add, path: /metadata/namespace, value: shop}]'}]\n";
-    check("a namespace", &[("prod/kustomization.yaml", both)], &[MISSING]);
+    check("a namespace", &[("prod/kustomization.yaml", &renamed("{name: web}", "namespace"))], &[MISSING]);
+    let scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec:\n  maxReplicas: 2\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n";
+    check(
+        "a name",
+        &[
+            ("base/kustomization.yaml", "resources: [deployment.yaml, service.yaml, hpa.yaml]\n"),
+            ("base/hpa.yaml", scaler),
+            ("prod/kustomization.yaml", &renamed("{kind: Deployment}", "name")),
+        ],
+        &[],
+    );
 }
 
 /// Arguments may lead out of the working directory and back into it.

@@ -30,7 +30,7 @@ use crate::{
 /// How long an idle thread waits for work.
 const IDLE_THREAD: Duration = Duration::from_secs(2);
 
-/// Serve kube-proxy and other clients of one node what they read of the API server, without the endpoints that the
+/// Serve kube-proxy and other clients of one node what they read from the API server, without the endpoints that the
 /// node must not use.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 stopped by a signal, 2 usage error, or the server cannot start or fails.")]
@@ -91,7 +91,7 @@ pub(crate) struct EdgeArgs {
     /// Do not verify the kubelet's certificate, which by default it signs itself. Only for a loopback address
     #[arg(long, requires = "local_pods")]
     kubelet_insecure_skip_tls_verify: bool,
-    /// Certificate for the kubelet in PEM: it knows it without the API server, other than a token
+    /// Certificate for the kubelet in PEM: unlike a token, it is checked without the API server
     #[arg(long, value_name = "FILE", requires_all = ["local_pods", "kubelet_client_key"])]
     kubelet_client_certificate: Option<PathBuf>,
     /// Key of that certificate in PEM

@@ -81,6 +81,13 @@ impl NodeUses {
 
     /// Writes a table below the explanation of the Service.
     pub(super) fn write(&self, out: &mut dyn Write, wide: bool, width: Option<usize>) -> io::Result<()> {
+        if self.pods.is_empty() {
+            let node = printable(&self.node);
+            return writeln!(
+                out,
+                "  {BOLD}{node}:{BOLD:#} no pods are known; `roster view` shows the stored endpoints\n"
+            );
+        }
         let used = self.pods.iter().filter(|uses| uses.is_used()).count();
         writeln!(out, "  {BOLD}{}: uses {used} of {}{BOLD:#}", printable(&self.node), self.pods.len())?;
         let mut pods: Vec<&NodeUse> = self.pods.iter().collect();

@@ -1,4 +1,4 @@
-//! `roster migrate`: the way out of what Kubernetes does not have any more.
+//! `roster migrate`: the way out of what Kubernetes no longer has.
 
 mod patches;
 mod topology;
@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::outcome::Outcome;
 
-/// Show how to replace what Kubernetes does not have any more.
+/// Show how to replace what Kubernetes no longer has.
 #[derive(Debug, Args)]
 pub(super) struct MigrateArgs {
     #[command(subcommand)]

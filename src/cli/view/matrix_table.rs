@@ -138,7 +138,7 @@ impl MatrixRun<'_> {
             0 if nodes == 0 => "no node to look from".to_owned(),
             0 if services == 0 => "no Service that kube-proxy serves".to_owned(),
             0 => "every node has an endpoint of every Service".to_owned(),
-            1 => "1 pair of a node and a Service without an endpoint".to_owned(),
+            1 => "1 node has no endpoint of a Service".to_owned(),
             n => format!("{n} pairs of a node and a Service without an endpoint"),
         };
         let others = match self.matrix.not_proxied {

@@ -78,6 +78,7 @@ fn account(changes: &ViewChanges<'_>) -> String {
     let text = match (changes.changes.len(), empty) {
         (0, _) => "no node uses other endpoints".to_owned(),
         (n, 0) => format!("{}, none leaves a node without an endpoint", counted(n, "change")),
+        (n, 1) => format!("{}, 1 of which leaves nodes without an endpoint", counted(n, "change")),
         (n, empty) => format!("{}, {empty} of which leave nodes without an endpoint", counted(n, "change")),
     };
     parts.push(text);

@@ -21,7 +21,7 @@ code_table! {
     /// `spec.ports[].protocol` of a Service.
     ServiceProtocol("Service", ("port", "ports"), "no protocol", "TCP");
     /// `spec.ports[].targetPort`.
-    TargetPort("Service", ("port", "ports"), "no targetPort", "the number of port");
+    TargetPort("Service", ("port", "ports"), "no targetPort", "the value of port");
     /// `spec.ipFamilies`; the value begins with the families of the cluster.
     Families("Service", ("Service", "Services"), "no ipFamilies, or too few for ipFamilyPolicy", "");
     /// `spec.clusterIP`.

@@ -210,7 +210,7 @@ fn what_was_filled_in_is_counted_and_nothing_is_filled_in_twice() {
         [
             ": 1 object has no namespace; assumed: default",
             "Service: 2 ports have no protocol; assumed: TCP",
-            "Service: 2 ports have no targetPort; assumed: the number of port",
+            "Service: 2 ports have no targetPort; assumed: the value of port",
             "Service: 1 Service has no ipFamilies, or too few for ipFamilyPolicy; assumed: IPv4",
             "Service: 1 Service has no clusterIP; assumed: an address that the cluster allocates",
         ]
@@ -220,7 +220,7 @@ fn what_was_filled_in_is_counted_and_nothing_is_filled_in_twice() {
     assert!(again.is_empty(), "{again:?}");
     let mut twice = assumed.clone();
     twice.merge(&assumed);
-    assert_eq!(sentences(&twice)[2], "Service: 4 ports have no targetPort; assumed: the number of port");
+    assert_eq!(sentences(&twice)[2], "Service: 4 ports have no targetPort; assumed: the value of port");
 }
 
 #[test]

@@ -33,7 +33,7 @@ Findings
 SEVERITY  OBJECT    CODE     MESSAGE
 info                assumed  2 objects have no namespace; assumed: shop
 info      Service   assumed  1 port has no protocol; assumed: TCP
-info      Service   assumed  1 port has no targetPort; assumed: the number of port
+info      Service   assumed  1 port has no targetPort; assumed: the value of port
 info      Service   assumed  1 Service has no ipFamilies, or too few for ipFamilyPolicy; assumed: IPv4
 info      Service   assumed  1 Service has no clusterIP; assumed: an address that the cluster allocates
 info      Pod       assumed  1 port has no protocol; assumed: TCP

@@ -102,7 +102,7 @@ fn a_change_is_shown_for_all_nodes() {
     let ran = roster(&["view", "--scheme", "superedge", "--diff", &edge, &after]);
     let want = format!(
         "\
-5 nodes, 4 Services: 2 changes, 1 of which leave nodes without an endpoint
+5 nodes, 4 Services: 2 changes, 1 of which leaves nodes without an endpoint
 SERVICE   PORT  NODES    BEFORE      AFTER       LOST           GAINED
 shop/web  http  south-2  1           0 rejected  10.0.3.5:8080
 shop/web  http  west-1   0 rejected  1                          10.0.3.5:8080

@@ -114,13 +114,13 @@ impl AccessReviews {
         };
         // The CA knows who has a certificate.
         let reviewed = if matches!(caller, Caller::Certificate(_)) || self.table().knows(digest) {
-            Reviewed::KnownCaller(digest)
+            Reviewed::KnownCaller
         } else if exchange.has_credit() {
             Reviewed::KnownPeer
         } else {
             Reviewed::Stranger
         };
-        let place = match self.places.take(exchange, reviewed).await {
+        let place = match self.places.take(exchange, reviewed, digest).await {
             Some(place) => place,
             // Those with a place find no API server, either.
             None if allowed_offline && self.is_away.load(Ordering::Relaxed) => return Ok(()),
@@ -133,7 +133,7 @@ impl AccessReviews {
             KnownAccess::Unknown { .. } => {}
         }
         let answer = self.review(caller, &question).await;
-        if let Reviewed::KnownCaller(_) = reviewed {
+        if reviewed == Reviewed::KnownCaller {
             // Of strangers it would say nothing: a token that nobody knows may take the API server longer than a review.
             self.is_away.store(matches!(answer, ReviewAnswer::Away(_)), Ordering::Relaxed);
         }

@@ -2,19 +2,16 @@
 //!
 //! Anybody can send one invalid token after the other, and each is a review. So callers to whom the API server has allowed
 //! something have places of their own, and so have new tokens from hosts with such callers: tokens are renewed every hour. Of
-//! all new tokens only some wait: a host that has many of them waiting gives way to one that has few. Known callers take turns:
-//! one can ask about one name after the other, too.
+//! all new tokens only some wait: a host that has many of them waiting gives way to one that has few. Callers of each kind take
+//! turns: one token can ask about one name after the other, whether it may read something or not.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{sleep, timeout},
-};
+use tokio::time::sleep;
 
 use super::{
     caller::CallerDigest,
-    caller_turns::{CallerTurn, CallerTurns, WAIT},
+    caller_turns::{CallerTurn, CallerTurns},
     metrics::LISTENER,
 };
 use crate::runtime::net::{ActivityStage, Exchange, Health, Ledger};
@@ -25,7 +22,9 @@ const OF_KNOWN_PEERS: usize = 4;
 const OF_STRANGERS: usize = 4;
 /// How many of known callers wait, and how many with new tokens.
 const KNOWN_WAITING: usize = 1024;
-const WAITING: u64 = 256;
+const WAITING: u16 = 256;
+/// More than may wait: one that gives way is in the queue until its request is dropped, and must not push out another one.
+const QUEUED: usize = 4 * WAITING as usize;
 /// How long a place stays taken after a refusal. It limits them to 80 in a second of strangers.
 const REFUSED: Duration = Duration::from_millis(50);
 
@@ -33,7 +32,7 @@ const REFUSED: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reviewed {
     /// A caller to whom something was allowed, or whose certificate a CA has signed.
-    KnownCaller(CallerDigest),
+    KnownCaller,
     /// A new token of a host with other callers to whom something was allowed.
     KnownPeer,
     Stranger,
@@ -43,35 +42,36 @@ pub(super) enum Reviewed {
 #[derive(Debug)]
 pub(super) struct ReviewPlaces {
     of_known_callers: CallerTurns,
-    of_known_peers: Arc<Semaphore>,
-    of_strangers: Arc<Semaphore>,
+    of_known_peers: CallerTurns,
+    of_strangers: CallerTurns,
     waiting: Ledger,
 }
 
 /// A place until it is dropped.
 #[derive(Debug)]
-#[expect(dead_code, reason = "held, never read")]
-pub(super) enum ReviewPlace {
-    OfKnownCaller(CallerTurn),
-    OfOthers(OwnedSemaphorePermit),
+pub(super) struct ReviewPlace {
+    _turn: CallerTurn,
 }
 
 impl ReviewPlaces {
     pub(super) fn new(health: &Health) -> Self {
         Self {
             of_known_callers: CallerTurns::new(OF_KNOWN_CALLERS, KNOWN_WAITING),
-            of_known_peers: Arc::new(Semaphore::new(OF_KNOWN_PEERS)),
-            of_strangers: Arc::new(Semaphore::new(OF_STRANGERS)),
-            waiting: health.ledger(LISTENER, "access-reviews", WAITING),
+            of_known_peers: CallerTurns::new(OF_KNOWN_PEERS, QUEUED),
+            of_strangers: CallerTurns::new(OF_STRANGERS, QUEUED),
+            waiting: health.ledger(LISTENER, "access-reviews", WAITING.into()),
         }
     }
 
-    /// A place for a review of the exchange, once there is one; `None`: too many wait.
-    pub(super) async fn take(&self, exchange: &Exchange, reviewed: Reviewed) -> Option<ReviewPlace> {
+    /// A place for a review of a caller, once there is one; `None`: too many wait.
+    pub(super) async fn take(
+        &self,
+        exchange: &Exchange,
+        reviewed: Reviewed,
+        caller: CallerDigest,
+    ) -> Option<ReviewPlace> {
         let places = match reviewed {
-            Reviewed::KnownCaller(caller) => {
-                return self.of_known_callers.take(caller).await.map(ReviewPlace::OfKnownCaller);
-            }
+            Reviewed::KnownCaller => return place(&self.of_known_callers, caller).await,
             Reviewed::KnownPeer => &self.of_known_peers,
             Reviewed::Stranger => &self.of_strangers,
         };
@@ -80,7 +80,7 @@ impl ReviewPlaces {
             exchange.activity.set(ActivityStage::Opening);
         }
         let waiting = self.waiting.take(exchange.peer, 1, &exchange.activity);
-        let place = if waiting.is_some() { place(places).await } else { None };
+        let place = if waiting.is_some() { place(places, caller).await } else { None };
         exchange.activity.set(ActivityStage::Computing);
         place
     }
@@ -96,14 +96,13 @@ impl ReviewPlace {
     }
 }
 
-async fn place(places: &Arc<Semaphore>) -> Option<ReviewPlace> {
-    // The semaphore is never closed.
-    timeout(WAIT, places.clone().acquire_owned()).await.ok()?.ok().map(ReviewPlace::OfOthers)
+async fn place(places: &CallerTurns, caller: CallerDigest) -> Option<ReviewPlace> {
+    places.take(caller).await.map(|turn| ReviewPlace { _turn: turn })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
+    use std::{net::SocketAddr, sync::Arc};
 
     use axum::http::Extensions;
     use futures::FutureExt;
@@ -118,37 +117,58 @@ mod tests {
         exchange
     }
 
+    fn caller(number: usize) -> CallerDigest {
+        CallerDigest::from_hex(&format!("{number:064x}")).unwrap()
+    }
+
+    /// One token that is refused again and again does not delay another one of its kind.
+    #[tokio::test(start_paused = true)]
+    async fn tokens_of_one_kind_take_turns() {
+        let places = ReviewPlaces::new(&Health::default());
+        for reviewed in [Reviewed::KnownCaller, Reviewed::KnownPeer, Reviewed::Stranger] {
+            let mut held = Vec::new();
+            while let Some(place) = places.take(&exchange(1), reviewed, caller(1)).now_or_never().flatten() {
+                held.push(place);
+            }
+            assert!(held.len() >= 2, "{reviewed:?}");
+            let other = places.take(&exchange(2), reviewed, caller(2)).now_or_never().flatten();
+            assert!(other.is_some(), "{reviewed:?}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn callers_to_whom_something_was_allowed_do_not_wait_for_strangers() {
         let (places, stranger) = (ReviewPlaces::new(&Health::default()), exchange(1));
         let mut held = Vec::new();
-        for _ in 0..OF_STRANGERS {
-            held.push(places.take(&stranger, Reviewed::Stranger).await.unwrap());
+        for number in 0..OF_STRANGERS {
+            held.push(places.take(&stranger, Reviewed::Stranger, caller(number)).await.unwrap());
         }
-        assert!(places.take(&exchange(2), Reviewed::Stranger).now_or_never().is_none(), "a stranger waits");
-        let caller = CallerDigest::from_hex(&"0f".repeat(32)).unwrap();
-        for known in [Reviewed::KnownCaller(caller), Reviewed::KnownPeer] {
-            assert!(places.take(&exchange(3), known).now_or_never().flatten().is_some(), "{known:?}");
+        let other = exchange(2);
+        let late = || places.take(&other, Reviewed::Stranger, caller(99));
+        assert!(late().now_or_never().is_none(), "a stranger waits");
+        for known in [Reviewed::KnownCaller, Reviewed::KnownPeer] {
+            let place = places.take(&exchange(3), known, caller(98)).now_or_never().flatten();
+            assert!(place.is_some(), "{known:?}");
         }
-        assert!(places.take(&exchange(2), Reviewed::Stranger).await.is_none(), "and not forever");
+        assert!(late().await.is_none(), "and not forever");
     }
 
     #[tokio::test(start_paused = true)]
     async fn of_many_that_wait_the_client_with_the_most_gives_way() {
         let places = Arc::new(ReviewPlaces::new(&Health::default()));
-        let wait = |peer: u8| {
+        let wait = |peer: u8, number: usize| {
             let (places, exchange) = (places.clone(), exchange(peer));
             let activity = exchange.activity.clone();
-            (activity, tokio::spawn(async move { places.take(&exchange, Reviewed::Stranger).await }))
+            (activity, tokio::spawn(async move { places.take(&exchange, Reviewed::Stranger, caller(number)).await }))
         };
         let mut held = Vec::new();
-        for _ in 0..OF_STRANGERS {
-            held.push(places.take(&exchange(1), Reviewed::Stranger).await.unwrap());
+        for number in 0..OF_STRANGERS {
+            held.push(places.take(&exchange(1), Reviewed::Stranger, caller(number)).await.unwrap());
         }
-        let greedy: Vec<_> = (0..2 * WAITING).map(|_| wait(1)).collect();
+        let greedy: Vec<_> = (0..2 * usize::from(WAITING)).map(|number| wait(1, 100 + number)).collect();
         // Paused time goes on when no task can.
         sleep(Duration::from_millis(1)).await;
-        let (modest, place) = wait(2);
+        let (modest, place) = wait(2, 99);
         // Paused time goes on when no task can.
         sleep(Duration::from_millis(1)).await;
         // It is behind those that wait, and keeps its place among them.
@@ -164,11 +184,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_refusal_keeps_its_place_for_a_moment() {
         let (places, stranger) = (ReviewPlaces::new(&Health::default()), exchange(1));
-        for _ in 0..OF_STRANGERS {
-            places.take(&stranger, Reviewed::Stranger).await.unwrap().refused();
+        for number in 0..OF_STRANGERS {
+            places.take(&stranger, Reviewed::Stranger, caller(number)).await.unwrap().refused();
         }
-        assert!(places.take(&stranger, Reviewed::Stranger).now_or_never().is_none());
+        assert!(places.take(&stranger, Reviewed::Stranger, caller(99)).now_or_never().is_none());
         advance(REFUSED * 2).await;
-        assert!(places.take(&stranger, Reviewed::Stranger).await.is_some());
+        assert!(places.take(&stranger, Reviewed::Stranger, caller(99)).await.is_some());
     }
 }

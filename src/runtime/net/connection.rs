@@ -23,7 +23,6 @@ use hyper_util::{
 };
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
     sync::watch,
     time::{Instant, sleep, timeout},
 };
@@ -31,6 +30,7 @@ use tower::Service;
 
 use super::{
     activity::{Activity, ActivityStage},
+    connection_stream::ConnectionStream,
     exchange::{Exchange, RequestBody, ResponseBody},
     health::Health,
     ledger::{Holding, Ledger},
@@ -161,10 +161,7 @@ impl Connections {
 
     /// Serves the stream that `opening` resolves to, if there is a place for a connection of `peer`. `opening` has its
     /// own time-out.
-    pub(super) fn spawn<S>(&self, peer: Peer, opening: impl Future<Output = Option<OpenedStream<S>>> + Send + 'static)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    pub(super) fn spawn(&self, peer: Peer, opening: impl Future<Output = Option<OpenedStream>> + Send + 'static) {
         if self.places.standings.is_barred(peer) {
             return;
         }
@@ -200,8 +197,8 @@ impl Connections {
 }
 
 /// A stream that can be read, and the certificate of its client.
-pub(super) struct OpenedStream<S> {
-    pub(super) io: S,
+pub(super) struct OpenedStream {
+    pub(super) io: ConnectionStream,
     pub(super) client: Option<ClientChain>,
 }
 
@@ -276,14 +273,12 @@ impl Drop for OpenConnection {
     }
 }
 
-async fn serve<S>(
-    io: S,
+async fn serve(
+    io: ConnectionStream,
     shared: Arc<ConnectionShared>,
     limits: ConnectionLimits,
     mut phase: watch::Receiver<ShutdownPhase>,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+) {
     let ConnectionLimits { head, write, first_request_grace } = limits;
     let (mut io, streams) = (WriteTimeout::new(io, write), StreamExecutor::new(write));
     // hyper-util waits for the preface without a time-out, and does not end at a stop meanwhile: so the preface is

@@ -2,14 +2,12 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    time::sleep,
-};
+use tokio::time::sleep;
 
 use super::{
     bound_socket::BoundSocket,
     connection::{Connections, OpenedStream},
+    connection_stream::ByteStream,
     listen_address::ListenAddress,
     peer::Peer,
 };
@@ -120,20 +118,17 @@ impl Listener {
     }
 
     /// Serves a connection, after its handshake.
-    fn open<S>(&self, stream: S, peer: Peer, address: Option<SocketAddr>)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    fn open(&self, stream: impl ByteStream + 'static, peer: Peer, address: Option<SocketAddr>) {
         match self.tls.clone() {
             None => {
-                let opened = OpenedStream { io: stream, client: None };
+                let opened = OpenedStream { io: Box::new(stream), client: None };
                 self.connections.spawn(peer, std::future::ready(Some(opened)));
             }
             Some(TlsOptions { certificate, probe, .. }) => {
                 let opening = async move {
-                    let io = handshake(stream, address, &certificate, &probe).await?;
-                    let client = io.get_ref().1.peer_certificates().and_then(ClientChain::of);
-                    Some(OpenedStream { io, client })
+                    let tls = handshake(stream, address, &certificate, &probe).await?;
+                    let client = tls.get_ref().1.peer_certificates().and_then(ClientChain::of);
+                    Some(OpenedStream { io: Box::new(tls), client })
                 };
                 self.connections.spawn(peer, opening);
             }

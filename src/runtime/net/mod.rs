@@ -10,6 +10,7 @@ mod activity;
 mod admin;
 mod bound_socket;
 mod connection;
+mod connection_stream;
 mod exchange;
 mod health;
 mod ledger;

@@ -1,7 +1,7 @@
 //! A parallel map whose results come out in order, with bounded memory.
 
 use std::{
-    collections::BTreeMap,
+    collections::VecDeque,
     num::NonZeroUsize,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
@@ -14,8 +14,8 @@ struct Progress<T, S, E> {
     next: usize,
     /// The next chunk to hand out.
     due: usize,
-    /// Finished chunks that wait for their turn.
-    waiting: BTreeMap<usize, T>,
+    /// The chunks from `due` to `next`: those that are finished wait for their turn.
+    waiting: VecDeque<Option<T>>,
     sink: S,
     failed: Option<E>,
 }
@@ -33,7 +33,7 @@ pub(super) fn map<I: Sync, T: Send, E: Send>(
 ) -> Result<(), E> {
     let chunks = items.len().div_ceil(chunk);
     let threads = threads.get().min(chunks.max(1));
-    let state = Mutex::new(Progress { next: 0, due: 0, waiting: BTreeMap::new(), sink, failed: None });
+    let state = Mutex::new(Progress { next: 0, due: 0, waiting: VecDeque::new(), sink, failed: None });
     let moved = Condvar::new();
     let work = || {
         loop {
@@ -46,10 +46,12 @@ pub(super) fn map<I: Sync, T: Send, E: Send>(
             }
             let mine = s.next;
             s.next += 1;
+            s.waiting.push_back(None);
             drop(s);
             let result = f(&items[mine * chunk..items.len().min((mine + 1) * chunk)]);
             let mut s = lock(&state);
-            s.waiting.insert(mine, result);
+            let place = mine - s.due;
+            s.waiting[place] = Some(result);
             hand_out(&mut s);
             drop(s);
             moved.notify_all();
@@ -66,8 +68,8 @@ pub(super) fn map<I: Sync, T: Send, E: Send>(
 
 fn hand_out<T, S: FnMut(T) -> Result<(), E>, E>(s: &mut Progress<T, S, E>) {
     while s.failed.is_none() {
-        let due = s.due;
-        let Some(result) = s.waiting.remove(&due) else { return };
+        let Some(result) = s.waiting.front_mut().and_then(Option::take) else { return };
+        s.waiting.pop_front();
         s.due += 1;
         s.failed = (s.sink)(result).err();
     }

@@ -9,11 +9,10 @@ use clap::{
 use serde_json::value::RawValue;
 
 use super::{
-    exact_json,
     input_texts::InputTexts,
     messages,
     outcome::Outcome,
-    output::command_formats,
+    output::{Output, command_formats},
     style::DIM,
     table::{Cell, Table},
 };
@@ -81,7 +80,7 @@ impl ConvertArgs {
             messages::error(&anyhow::anyhow!("{place}{}: {}", failed.object, failed.why));
         }
         let items: Vec<&RawValue> = converted.items.iter().map(AsRef::as_ref).collect();
-        exact_json::print(&items, self.output.document())?;
+        Output::stdout(self.output.document()).objects(self.output.document(), &items)?;
         report_losses(&converted)?;
         Ok(Outcome::of(complete, !converted.lost.is_empty()))
     }

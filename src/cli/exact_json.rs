@@ -1,48 +1,20 @@
-//! Raw JSON, printed as JSON or YAML with every number exactly as it was written.
+//! Raw JSON, written as JSON or YAML with every number exactly as it was written.
 
-use std::io::Write;
-
-use serde::{
-    Serialize, Serializer,
-    ser::{Error as _, SerializeStruct},
-};
+use anyhow::Context;
+use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;
 
-use super::output::{Output, OutputFormat};
 use crate::model::json::raw::{JsonMembers, JsonNode};
 
-/// Prints objects as YAML documents, as one JSON document, or as lines.
-pub(super) fn print(items: &[&RawValue], format: OutputFormat) -> anyhow::Result<()> {
-    let items: Vec<ExactJson<'_>> =
-        items.iter().map(|raw| ExactJson { raw, json: format != OutputFormat::Yaml }).collect();
-    let mut out = Output::stdout(format);
-    match (format, items.as_slice()) {
-        (OutputFormat::Yaml, items) => {
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.write_all(b"---\n")?;
-                }
-                out.document(format, item)?;
-            }
-        }
-        (OutputFormat::Ndjson, items) => items.iter().try_for_each(|item| out.document(format, item))?,
-        (_, [one]) => out.document(format, one)?,
-        (_, items) => out.document(format, &ListDocument(items))?,
+/// The YAML text of a value; it ends with a line end. The value is written as JSON first, so that there is one YAML writer
+/// instead of one for each type, each of which would take long to compile.
+pub(super) fn to_yaml(value: &impl Serialize) -> anyhow::Result<String> {
+    let raw = serde_json::value::to_raw_value(value).context("cannot write JSON")?;
+    let mut text = serde_saphyr::to_string(&ExactJson { raw: &raw, json: false }).context("cannot write YAML")?;
+    if !text.ends_with('\n') {
+        text.push('\n');
     }
-    Ok(out.flush()?)
-}
-
-/// `v1 List`, as kubectl prints several objects.
-struct ListDocument<'a>(&'a [ExactJson<'a>]);
-
-impl Serialize for ListDocument<'_> {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut list = s.serialize_struct("List", 3)?;
-        list.serialize_field("apiVersion", "v1")?;
-        list.serialize_field("kind", "List")?;
-        list.serialize_field("items", self.0)?;
-        list.end()
-    }
+    Ok(text)
 }
 
 /// A value that prints exactly as it was read.

@@ -3,9 +3,11 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::exact_json::{ExactJson, to_yaml};
 
 /// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -110,18 +112,46 @@ impl Output {
     /// Prints a value as one JSON or YAML document, or as one line.
     pub(super) fn document(&mut self, format: OutputFormat, value: &impl Serialize) -> anyhow::Result<()> {
         match format {
-            OutputFormat::Yaml => self.out.write_all(yaml(value)?.as_bytes())?,
+            OutputFormat::Yaml => self.out.write_all(to_yaml(value)?.as_bytes())?,
             OutputFormat::Ndjson => {
-                serde_json::to_writer(&mut self.out, value)?;
+                self.out.write_all(&serde_json::to_vec(value)?)?;
                 self.out.write_all(b"\n")?;
             }
             OutputFormat::Json | OutputFormat::Table | OutputFormat::Wide => {
-                serde_json::to_writer_pretty(&mut self.out, value)?;
+                self.out.write_all(&serde_json::to_vec_pretty(value)?)?;
                 self.out.write_all(b"\n")?;
             }
         }
         Ok(())
     }
+
+    /// Prints objects exactly as they were read: as YAML documents, as one JSON document, or as lines.
+    pub(super) fn objects(&mut self, format: OutputFormat, objects: &[&RawValue]) -> anyhow::Result<()> {
+        let objects: Vec<ExactJson<'_>> = objects.iter().map(|raw| ExactJson { raw, json: true }).collect();
+        match (format, objects.as_slice()) {
+            (OutputFormat::Yaml, objects) => {
+                for (i, object) in objects.iter().enumerate() {
+                    if i > 0 {
+                        self.write_all(b"---\n")?;
+                    }
+                    self.document(format, object)?;
+                }
+            }
+            (OutputFormat::Ndjson, objects) => objects.iter().try_for_each(|object| self.document(format, object))?,
+            (_, [one]) => self.document(format, one)?,
+            (_, items) => self.document(format, &ListDocument { api_version: "v1", kind: "List", items })?,
+        }
+        Ok(self.flush()?)
+    }
+}
+
+/// `v1 List`, as kubectl prints several objects.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListDocument<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    items: &'a [ExactJson<'a>],
 }
 
 /// A stream whose reader may leave early, as `head` does: the rest is computed, because the exit code depends on it, and
@@ -182,7 +212,7 @@ impl<'a> ItemWriter<'a> {
     /// The text of one item. Any thread may call it.
     pub(super) fn item(format: OutputFormat, item: &impl Serialize) -> anyhow::Result<Vec<u8>> {
         Ok(match format {
-            OutputFormat::Yaml => yaml(&[item])?.into_bytes(),
+            OutputFormat::Yaml => to_yaml(&[item])?.into_bytes(),
             OutputFormat::Ndjson | OutputFormat::Json | OutputFormat::Table | OutputFormat::Wide => {
                 serde_json::to_vec(item)?
             }
@@ -209,12 +239,12 @@ impl<'a> ItemWriter<'a> {
     pub(super) fn end(self, tail: &impl Serialize) -> anyhow::Result<()> {
         match self.format {
             OutputFormat::Ndjson => {
-                serde_json::to_writer(&mut self.out.out, tail)?;
+                self.out.write_all(&serde_json::to_vec(tail)?)?;
                 self.out.write_all(b"\n")?;
             }
             OutputFormat::Yaml => {
                 self.out.write_all(if self.first { b" []\n" } else { b"" })?;
-                self.out.write_all(yaml(tail)?.as_bytes())?;
+                self.out.write_all(to_yaml(tail)?.as_bytes())?;
             }
             OutputFormat::Json | OutputFormat::Table | OutputFormat::Wide => {
                 let tail = serde_json::to_string(tail)?;
@@ -225,15 +255,6 @@ impl<'a> ItemWriter<'a> {
         }
         Ok(())
     }
-}
-
-/// A YAML text that ends with a line end.
-fn yaml(value: &impl Serialize) -> anyhow::Result<String> {
-    let mut text = serde_saphyr::to_string(value).context("cannot write YAML")?;
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    Ok(text)
 }
 
 impl Write for Output {

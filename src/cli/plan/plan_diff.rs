@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::planner::Planner;
 use crate::{
     cli::{
+        exact_json::to_yaml,
         line_diff::unified,
         messages,
         output::Output,
@@ -91,7 +92,7 @@ fn keep_system_fields(new: &mut ObjectMeta, old: &ObjectMeta) {
 /// The fields of an object in order of their names.
 fn yaml(object: &impl Serialize) -> anyhow::Result<String> {
     let value = serde_json::to_value(object).context("cannot write JSON")?;
-    serde_saphyr::to_string(&value).context("cannot write YAML")
+    to_yaml(&value)
 }
 
 fn write_coloured(out: &mut Output, diff: &str) -> anyhow::Result<()> {

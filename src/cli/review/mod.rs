@@ -23,7 +23,6 @@ use clap::{Args, ValueEnum};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{
-    exact_json,
     outcome::Outcome,
     output::{Output, OutputFormat},
 };
@@ -130,7 +129,7 @@ fn print_objects(input: &ReviewedInput<'_>) -> anyhow::Result<()> {
     let allowed = |object: &ReviewedObject<'_>| object.answer.as_ref().is_none_or(|a| a.allowed);
     let all = input.objects.iter().zip(&changed).filter(|(object, _)| allowed(object));
     let all = all.map(|(object, changed)| changed.as_deref().unwrap_or(&object.document.raw));
-    exact_json::print(&all.collect::<Vec<_>>(), OutputFormat::Yaml)?;
+    Output::stdout(OutputFormat::Yaml).objects(OutputFormat::Yaml, &all.collect::<Vec<_>>())?;
     let findings = input.objects.iter().flat_map(|o| &o.rule_findings);
     findings.filter(|f| f.severity > Severity::Info).for_each(FileFinding::print_message);
     Ok(())

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::{
     admission::Rule,
     cli::{
+        exact_json::to_yaml,
         input_texts::InputTexts,
         messages,
         review::{
@@ -170,7 +171,7 @@ pub(super) fn write_baseline(path: &Path, input: &ReviewedInput<'_>) -> anyhow::
     let mut baseline = Baseline::default();
     let findings = input.objects.iter().flat_map(|o| o.input_findings.iter().chain(&o.rule_findings));
     findings.filter(|f| f.severity > Severity::Info).for_each(|f| baseline.add(&key(f)));
-    let text = serde_saphyr::to_string(&baseline.document()).context("cannot write YAML")?;
+    let text = to_yaml(&baseline.document())?;
     #[expect(
         clippy::disallowed_methods,
         reason = "the command line is a shell: it writes the file that it was asked for"

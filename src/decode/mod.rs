@@ -47,6 +47,7 @@ pub use documents::{documents, objects, policies, readable_documents, record_unk
 pub use error::{DecodeError, DecodeReason};
 pub use memory_account::MemoryAccount;
 pub use source::{InputFormat, Source};
+pub use strict::object;
 pub use whole_text::{ReadableText, readable_text, text};
 pub use yaml::{BrokenDocument, yaml_as_json};
 

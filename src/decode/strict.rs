@@ -3,9 +3,13 @@
 //! Derived structs also deserialize from a sequence, field by field: `{"service": []}` would be an empty Service.
 //! Kubernetes refuses it, and so does this reader.
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use std::marker::PhantomData;
 
-use super::budget::Budget;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
+
+use super::budget::{Budget, MemoryPool};
 
 /// A deserializer, or a part of one, that refuses sequences for structs and charges the budget for what it allocates.
 pub(super) struct Strict<'b, T>(pub(super) T, pub(super) &'b Budget<'b>);
@@ -19,6 +23,11 @@ pub(super) fn from_str<'de, S: DeserializeSeed<'de>>(
     let mut json = serde_json::Deserializer::from_str(text);
     let value = seed.deserialize(Strict(&mut json, budget))?;
     json.end().map(|()| value)
+}
+
+/// Reads an object that an API server sent, whatever memory it takes.
+pub fn object<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    from_str(PhantomData::<T>, text, &Budget::new(&MemoryPool::new(usize::MAX)))
 }
 
 macro_rules! forward {

@@ -13,13 +13,12 @@ pub enum Loss {
 
 /// Follows the objects of one resource.
 pub trait Sink {
-    /// An object, as it is read.
-    type Object;
     /// What is held of an object.
     type Row;
 
-    /// What is held of an object. `before` is the object before it in a list: neighbours are mostly alike.
-    fn row(&self, object: Self::Object, before: Option<&Self::Row>) -> Self::Row;
+    /// What is held of an object with this JSON text; an error if it cannot be read. `before` is the object before it in a
+    /// list: neighbours are mostly alike.
+    fn row(&self, object: &str, before: Option<&Self::Row>) -> serde_json::Result<Self::Row>;
 
     /// The object exists, as it is now.
     fn apply(&mut self, row: Self::Row);

@@ -1,9 +1,6 @@
 //! A server's copy of a cluster: an index that watches keep up to date, behind a lock.
 
-use std::{
-    marker::PhantomData,
-    sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
-};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use super::{
     cluster_index::{ClusterIndex, IndexReader, Slot},
@@ -105,9 +102,9 @@ impl Store {
         self.read(|index| index.namespace_labels(name).cloned())
     }
 
-    /// What the watch of a resource feeds.
-    pub fn sink<T: Stored>(self: &Arc<Self>) -> StoreSink<T> {
-        StoreSink { store: self.clone(), object: PhantomData }
+    /// What the watch of a resource feeds. `read` reads an object from its JSON text.
+    pub fn sink<T: Stored>(self: &Arc<Self>, read: fn(&str) -> serde_json::Result<T>) -> StoreSink<T> {
+        StoreSink { store: self.clone(), read }
     }
 
     /// Sets all objects of a resource.
@@ -168,19 +165,18 @@ impl IndexReader for Store {
 #[derive(Debug)]
 pub struct StoreSink<T> {
     store: Arc<Store>,
-    object: PhantomData<fn() -> T>,
+    read: fn(&str) -> serde_json::Result<T>,
 }
 
 impl<T: Stored> Sink for StoreSink<T> {
-    type Object = T;
     type Row = T::Row;
 
-    fn row(&self, object: T, before: Option<&T::Row>) -> T::Row {
-        let mut row = object.row();
+    fn row(&self, object: &str, before: Option<&T::Row>) -> serde_json::Result<T::Row> {
+        let mut row = (self.read)(object)?.row();
         if let Some(before) = before {
             row.share(before);
         }
-        row
+        Ok(row)
     }
 
     fn apply(&mut self, row: T::Row) {

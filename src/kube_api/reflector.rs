@@ -2,15 +2,12 @@
 //!
 //! kube's own watcher lists again and backs off as client-go does. A sink differs from another only in what it holds.
 
-use std::fmt::Debug;
-
 use futures::{StreamExt, TryStreamExt};
 use kube::{
     Api,
     core::Status,
     runtime::{WatchStreamExt, watcher},
 };
-use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::{metrics::WatchMetrics, watch_failures::WatchFailures, watched_object::WatchedObject};
@@ -29,18 +26,14 @@ pub(crate) struct WatchEnded(&'static str);
 
 /// Feeds `sink` until it is dropped. Errors of the API server are logged, and the request is repeated, forever; meanwhile
 /// the objects are as they were, and after a minute they count as old.
-pub(crate) async fn reflect<S>(
+pub(crate) async fn reflect<S: Sink>(
     client: kube::Client,
     resource: Resource,
     mut sink: S,
     metrics: WatchMetrics,
-) -> Result<(), WatchEnded>
-where
-    S: Sink,
-    S::Object: Clone + Debug + DeserializeOwned + Send + 'static,
-{
+) -> Result<(), WatchEnded> {
     let name = resource.plural();
-    let api: Api<WatchedObject<S::Object>> = Api::all_with(client, &resource);
+    let api: Api<WatchedObject> = Api::all_with(client, &resource);
     let watch = || watcher(api.clone(), watcher::Config::default().page_size(PAGE)).default_backoff().boxed();
     let mut events = watch();
     let mut listed: Vec<S::Row> = Vec::new();
@@ -56,8 +49,7 @@ where
             Ok(None) => return Err(WatchEnded(name)),
             Ok(Some(watcher::Event::Init)) => listed = Vec::new(),
             Ok(Some(watcher::Event::InitApply(object))) => {
-                let row = sink.row(object.view, listed.last());
-                listed.push(row);
+                listed.extend(read(&sink, name, &object, listed.last()));
             }
             Ok(Some(watcher::Event::InitDone)) => {
                 tracing::debug!(resource = name, objects = listed.len(), "listed");
@@ -65,12 +57,14 @@ where
                 metrics.stale(name, false);
             }
             Ok(Some(watcher::Event::Apply(object))) => {
-                let row = sink.row(object.view, None);
-                sink.apply(row);
+                if let Some(row) = read(&sink, name, &object, None) {
+                    sink.apply(row);
+                }
             }
             Ok(Some(watcher::Event::Delete(object))) => {
-                let row = sink.row(object.view, None);
-                sink.delete(row);
+                if let Some(row) = read(&sink, name, &object, None) {
+                    sink.delete(row);
+                }
             }
             Err(error) => {
                 if let Some(loss) = loss(&error, resource) {
@@ -92,6 +86,12 @@ where
     }
 }
 
+/// What `sink` holds of an object. One that cannot be read is left out, and does not cost the others.
+fn read<S: Sink>(sink: &S, resource: &str, object: &WatchedObject, before: Option<&S::Row>) -> Option<S::Row> {
+    let row = sink.row(&object.text, before);
+    row.inspect_err(|error| tracing::warn!(resource, %error, "an object cannot be read")).ok()
+}
+
 /// Why a custom resource cannot be listed, where waiting does not help. Any other failure is expected to pass.
 fn loss(error: &watcher::Error, resource: Resource) -> Option<Loss> {
     let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else { return None };
@@ -100,5 +100,57 @@ fn loss(error: &watcher::Error, resource: Resource) -> Option<Loss> {
         Resource::EndpointPolicy | Resource::NodePool if status.code == 404 => Some(Loss::NotInstalled),
         Resource::EndpointPolicy if is_unconverted(status) => Some(Loss::Unconverted),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{Json, Router, extract::Request};
+    use serde::Deserialize;
+    use serde_json::{Value, json};
+    use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+    use super::*;
+
+    /// Sends the weights of listed nodes.
+    struct Weights(UnboundedSender<Vec<u8>>);
+
+    impl Sink for Weights {
+        type Row = u8;
+
+        fn row(&self, object: &str, _: Option<&u8>) -> serde_json::Result<u8> {
+            #[derive(Deserialize)]
+            struct Weighed {
+                weight: u8,
+            }
+            serde_json::from_str::<Weighed>(object).map(|object| object.weight)
+        }
+
+        fn apply(&mut self, _: u8) {}
+        fn delete(&mut self, _: u8) {}
+        fn lost(&mut self, _: Loss) {}
+
+        fn replace(&mut self, rows: Vec<u8>) {
+            self.0.send(rows).unwrap();
+        }
+    }
+
+    async fn answer(request: Request) -> Json<Value> {
+        if request.uri().query().is_some_and(|q| q.contains("watch=true")) {
+            return std::future::pending().await;
+        }
+        let item =
+            |weight: Value| json!({ "metadata": { "name": format!("of {weight}"), "uid": "u" }, "weight": weight });
+        let items = [json!(1), json!("heavy"), json!(3), json!(null), json!(5)].map(item);
+        Json(json!({ "kind": "List", "apiVersion": "v1", "metadata": { "resourceVersion": "1" }, "items": items }))
+    }
+
+    #[tokio::test]
+    async fn an_object_that_cannot_be_read_costs_no_other_one() {
+        let client = kube::Client::new(Router::new().fallback(answer), "default");
+        let (rows, mut listed) = unbounded_channel();
+        let watch = tokio::spawn(reflect(client, Resource::Node, Weights(rows), WatchMetrics::default()));
+        assert_eq!(listed.recv().await, Some(vec![1, 3, 5]));
+        watch.abort();
     }
 }

@@ -1,19 +1,20 @@
-//! An object of a watch: its metadata for kube's watcher, and the part of it that is used.
+//! An object of a watch: its metadata for kube's watcher, and its text.
 
 use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::DynamicResourceScope;
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::model::Resource;
 
-/// An object as a watch reads it; `T` is the part that is used.
+/// An object of any resource as a watch reads it. What is used of it, its sink reads from the text: kube's watcher is compiled
+/// once, and an object that cannot be read costs no other one.
 #[derive(Clone, Debug)]
-pub(crate) struct WatchedObject<T> {
+pub(crate) struct WatchedObject {
     metadata: ObjectMeta,
-    pub(super) view: T,
+    pub(super) text: Box<str>,
 }
 
 /// What kube's watcher needs of the metadata. Annotations and managed fields are most of an object, and are skipped.
@@ -41,11 +42,10 @@ struct Bookmark {
     end: Option<String>,
 }
 
-impl<'de, T: DeserializeOwned> Deserialize<'de> for WatchedObject<T> {
+impl<'de> Deserialize<'de> for WatchedObject {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(d)?.get();
         let Head { metadata } = serde_json::from_str(text).map_err(serde::de::Error::custom)?;
-        let view = serde_json::from_str(text).map_err(serde::de::Error::custom)?;
         let annotations = metadata.annotations.end.map(|end| [("k8s.io/initial-events-end".to_owned(), end)].into());
         let metadata = ObjectMeta {
             name: metadata.name,
@@ -55,11 +55,11 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for WatchedObject<T> {
             annotations,
             ..ObjectMeta::default()
         };
-        Ok(Self { metadata, view })
+        Ok(Self { metadata, text: text.into() })
     }
 }
 
-impl<T> kube::Resource for WatchedObject<T> {
+impl kube::Resource for WatchedObject {
     type DynamicType = Resource;
     type Scope = DynamicResourceScope;
 

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
-
 use super::{
     edge_cache::EdgeCache,
     raw_object::ObjectName,
@@ -24,16 +21,6 @@ pub(super) struct UpstreamSink {
     pub(super) node: Text,
 }
 
-/// The text of an object.
-#[derive(Clone, Debug)]
-pub(super) struct ObjectText(Box<str>);
-
-impl<'de> Deserialize<'de> for ObjectText {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(d).map(|raw| Self(raw.into()))
-    }
-}
-
 /// The name in the text of an object.
 fn name(text: &str) -> Option<ObjectName> {
     let key = object_key(serde_json::from_str(text).ok()?);
@@ -41,19 +28,18 @@ fn name(text: &str) -> Option<ObjectName> {
 }
 
 impl Sink for UpstreamSink {
-    type Object = ObjectText;
     /// An object that cannot be read is as if it did not change; `None` if it was not known before.
     type Row = Option<UpstreamObject>;
 
-    fn row(&self, object: ObjectText, _: Option<&Self::Row>) -> Self::Row {
-        match UpstreamObject::read(self.resource, &object.0, &self.node) {
+    fn row(&self, object: &str, _: Option<&Self::Row>) -> serde_json::Result<Self::Row> {
+        Ok(match UpstreamObject::read(self.resource, object, &self.node) {
             // A list has all objects again, most of them as they are held.
             Ok(object) => Some(self.cache.share(object)),
             Err(error) => {
                 tracing::warn!(resource = self.resource.plural(), %error, "an object cannot be read");
-                self.cache.held(self.resource, &name(&object.0)?)
+                name(object).and_then(|name| self.cache.held(self.resource, &name))
             }
-        }
+        })
     }
 
     fn apply(&mut self, row: Self::Row) {
@@ -87,10 +73,6 @@ mod tests {
     use super::*;
     use crate::servers::edge::{scheme::EdgeScheme, selection::Selection, tests::TestedEdge};
 
-    fn text(object: &Value) -> ObjectText {
-        serde_json::from_value(object.clone()).unwrap()
-    }
-
     /// For clients, an object that is gone is one that was deleted: kube-proxy would remove its rules.
     #[test]
     fn what_can_no_longer_be_read_stays_as_it_was() {
@@ -112,7 +94,7 @@ mod tests {
             // It was not known before.
             (vec![&slice(json!("none"))], 0),
         ] {
-            let rows = listed.iter().map(|object| sink.row(text(object), None)).collect();
+            let rows = listed.iter().map(|object| sink.row(&object.to_string(), None).unwrap()).collect();
             sink.replace(rows);
             assert_eq!(count(), want, "{listed:?}");
         }

@@ -25,11 +25,10 @@ pub(super) struct PolicySink {
 }
 
 impl Sink for PolicySink {
-    type Object = DynamicObject;
     type Row = DynamicObject;
 
-    fn row(&self, object: DynamicObject, _: Option<&DynamicObject>) -> DynamicObject {
-        object
+    fn row(&self, object: &str, _: Option<&DynamicObject>) -> serde_json::Result<DynamicObject> {
+        serde_json::from_str(object)
     }
 
     fn apply(&mut self, object: DynamicObject) {

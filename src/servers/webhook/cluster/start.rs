@@ -18,6 +18,7 @@ use super::{
     policy_watch::PolicySink,
 };
 use crate::{
+    decode,
     inventory::{NamespaceRow, Store},
     kube_api::{self, WatchEnded, WatchMetrics, reflect},
     model::{EndpointSlice, Node, Pod, Resource, Service, installed::CRD},
@@ -86,11 +87,14 @@ pub(crate) async fn start(
     readiness.add("cache", move || {
         if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
     });
-    watch(tasks, reflect(client.clone(), Resource::Pod, store.sink::<Pod>(), copy.clone()));
-    watch(tasks, reflect(client.clone(), Resource::Service, store.sink::<Service>(), copy.clone()));
-    watch(tasks, reflect(client.clone(), Resource::Node, store.sink::<Node>(), copy.clone()));
-    watch(tasks, reflect(client.clone(), Resource::EndpointSlice, store.sink::<EndpointSlice>(), copy.clone()));
-    watch(tasks, reflect(client, Resource::Namespace, store.sink::<NamespaceRow>(), copy.clone()));
+    watch(tasks, reflect(client.clone(), Resource::Pod, store.sink(decode::object::<Pod>), copy.clone()));
+    watch(tasks, reflect(client.clone(), Resource::Service, store.sink(decode::object::<Service>), copy.clone()));
+    watch(tasks, reflect(client.clone(), Resource::Node, store.sink(decode::object::<Node>), copy.clone()));
+    watch(
+        tasks,
+        reflect(client.clone(), Resource::EndpointSlice, store.sink(decode::object::<EndpointSlice>), copy.clone()),
+    );
+    watch(tasks, reflect(client, Resource::Namespace, store.sink(decode::object::<NamespaceRow>), copy.clone()));
     Ok((store, in_force))
 }
 

@@ -10,17 +10,24 @@ use std::time::Instant;
 use roster::decode::{Source, request};
 use roster::engine::state::{Controller, Limit};
 use roster::model::defaults::Defaults;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::{Map, Value};
 
 // The allocator of the released program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The fields of a line other than the state.
+/// The fields of a line other than the state, which is a request.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Task {
     controller: Controller,
     repeat: usize,
+    #[serde(rename = "id")]
+    _id: IgnoredAny,
+    max_endpoints_per_slice: i64,
+    #[serde(flatten)]
+    state: Map<String, Value>,
 }
 
 fn main() {
@@ -28,10 +35,10 @@ fn main() {
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
         let task: Task = serde_json::from_str(&line).unwrap();
-        let mut request =
-            request::read(&line, &Source { defaults: Defaults::NEVER, ..Source::body() }).unwrap().request;
+        let source = Source { defaults: Defaults::NEVER, ..Source::body() };
+        let mut request = request::read(&Value::Object(task.state).to_string(), &source).unwrap().request;
         request.controllers = Some(vec![task.controller]);
-        request.options.max_endpoints_per_slice = Limit::new(100);
+        request.options.max_endpoints_per_slice = Limit::new(task.max_endpoints_per_slice);
         let mut writes = 0;
         let nanos: Vec<u128> = (0..task.repeat)
             .map(|_| {

@@ -127,7 +127,7 @@ impl ExplainArgs {
             index.retain_problems_of_entries();
         }
         let options = Options { compat: self.release.choose(objects), ..Options::default() };
-        let settings = self.scheme.settings();
+        let settings = self.scheme.settings()?;
         let input =
             self.node.as_ref().map(|_| ViewInput::new(&objects.inventory, &index, &options, self.node.as_ref()));
         let cluster = input.as_ref().map(|i| i.cluster(settings.scheme(&objects.inventory), self.scheme.family()));

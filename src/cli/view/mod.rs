@@ -139,7 +139,7 @@ impl ViewArgs {
         let (old_index, new_index) = (Self::index(before)?, Self::index(after)?);
         let old = ViewInput::new(&before.inventory, &old_index, &self.options(before), None);
         let new = ViewInput::new(&after.inventory, &new_index, &self.options(after), None);
-        let settings = self.scheme.settings();
+        let settings = self.scheme.settings()?;
         let (old_scheme, new_scheme) = (settings.scheme(&before.inventory), settings.scheme(&after.inventory));
         let family = self.scheme.family();
         let changes = ViewChanges::between(&old.cluster(old_scheme, family), &new.cluster(new_scheme, family));
@@ -151,7 +151,7 @@ impl ViewArgs {
 
     fn view(&self, objects: &InputObjects) -> anyhow::Result<Outcome> {
         let index = Self::index(objects)?;
-        let settings = self.scheme.settings();
+        let settings = self.scheme.settings()?;
         let scheme = settings.scheme(&objects.inventory);
         let input = ViewInput::new(&objects.inventory, &index, &self.options(objects), self.from.node.as_ref());
         let cluster = input.cluster(scheme, self.scheme.family());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::ensure;
 use clap::{Args, ValueEnum};
 
 use crate::{
@@ -72,8 +73,18 @@ pub(in crate::cli) struct SchemeSettings<'a> {
 }
 
 impl SchemeArgs {
-    pub(in crate::cli) fn settings(&self) -> SchemeSettings<'_> {
-        SchemeSettings { args: self, health: self.unhealthy.iter().map(|node| (node.clone(), false)).collect() }
+    /// The settings. Arguments of another scheme are an error: they would do nothing, without a word.
+    pub(in crate::cli) fn settings(&self) -> anyhow::Result<SchemeSettings<'_>> {
+        for (argument, is_given, scheme) in [
+            ("--topology-mode", self.topology_mode != TopologyModeArg::default(), SchemeArg::Superedge),
+            ("--unhealthy", !self.unhealthy.is_empty(), SchemeArg::Superedge),
+            ("--substitute-local-apiserver", self.substitute_local_apiserver, SchemeArg::Superedge),
+            ("--pool-topology", self.pool_topology, SchemeArg::Openyurt),
+        ] {
+            ensure!(!is_given || self.scheme == scheme, "{argument} requires --scheme {}", scheme.as_str());
+        }
+        let health = self.unhealthy.iter().map(|node| (node.clone(), false)).collect();
+        Ok(SchemeSettings { args: self, health })
     }
 
     /// The only family to view.

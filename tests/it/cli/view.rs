@@ -304,3 +304,20 @@ fn a_slice_of_one_service_does_not_make_the_others_lack_theirs() {
     let ran = roster(&["view", "--diff", &paths[0], &paths[1]]);
     assert!(ran.code == 1 && ran.out.contains("default/web"), "{} {}", ran.code, ran.out);
 }
+
+#[test]
+fn arguments_of_another_scheme_are_refused() {
+    for (args, want) in [
+        (["--topology-mode", "ordered"].as_slice(), "--topology-mode requires --scheme superedge"),
+        (&["--unhealthy", "west-1", "--scheme", "openyurt"], "--unhealthy requires --scheme superedge"),
+        (&["--pool-topology", "--scheme", "superedge"], "--pool-topology requires --scheme openyurt"),
+    ] {
+        for command in [["view", "-f"], ["explain", "-f"]] {
+            let input = [data("edge.yaml"), "--node=west-1".to_owned()];
+            let all: Vec<&str> =
+                command.into_iter().chain(input.iter().map(String::as_str)).chain(args.iter().copied()).collect();
+            let ran = roster(&all);
+            assert_eq!((ran.out.as_str(), ran.err, ran.code), ("", format!("error: {want}\n"), 2));
+        }
+    }
+}

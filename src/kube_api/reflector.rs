@@ -2,22 +2,27 @@
 //!
 //! kube's own watcher lists again and backs off as client-go does. A sink differs from another only in what it holds.
 
+use std::time::Duration;
+
 use futures::{StreamExt, TryStreamExt};
 use kube::{
-    Api,
+    Api, Resource as _,
     core::Status,
     runtime::{WatchStreamExt, watcher},
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::{metrics::WatchMetrics, watch_failures::WatchFailures, watched_object::WatchedObject};
 use crate::{
     inventory::{Loss, Sink},
-    model::Resource,
+    model::{Resource, json::message::message},
 };
 
 /// Objects in a page of a list.
 const PAGE: u32 = 500;
+
+/// The pause before the next list when an object of a list cannot be read: the longest one of kube's watcher between failures.
+const UNREADABLE: Duration = Duration::from_secs(30);
 
 /// A watch ended, which kube's watcher never does by itself.
 #[derive(Debug, thiserror::Error)]
@@ -37,19 +42,34 @@ pub(crate) async fn reflect<S: Sink>(
     let watch = || watcher(api.clone(), watcher::Config::default().page_size(PAGE)).default_backoff().boxed();
     let mut events = watch();
     let mut listed: Vec<S::Row> = Vec::new();
+    // A list without them would say that these objects do not exist.
+    let mut unreadable = 0_usize;
     let mut failures = WatchFailures::default();
     metrics.stale(name, false);
     loop {
         let event = events.try_next().await;
         // `Init` comes before the first answer to a list, and a part of a list proves nothing yet.
-        if let Ok(Some(watcher::Event::InitDone | watcher::Event::Apply(_) | watcher::Event::Delete(_))) = event {
+        if let Ok(Some(watcher::Event::InitDone | watcher::Event::Apply(_) | watcher::Event::Delete(_))) = event
+            && unreadable == 0
+        {
             failures.end();
         }
         match event {
             Ok(None) => return Err(WatchEnded(name)),
-            Ok(Some(watcher::Event::Init)) => listed = Vec::new(),
-            Ok(Some(watcher::Event::InitApply(object))) => {
-                listed.extend(read(&sink, name, &object, listed.last()));
+            Ok(Some(watcher::Event::Init)) => (listed, unreadable) = (Vec::new(), 0),
+            Ok(Some(watcher::Event::InitApply(object))) => match read(&sink, name, &object, listed.last()) {
+                Some(row) => listed.push(row),
+                None => unreadable += 1,
+            },
+            Ok(Some(watcher::Event::InitDone)) if unreadable > 0 => {
+                tracing::warn!(resource = name, unreadable, "the list is not used: some of its objects cannot be read");
+                if failures.error(Instant::now()) {
+                    metrics.stale(name, true);
+                    sink.lost(Loss::Stale);
+                }
+                sleep(UNREADABLE).await;
+                (listed, unreadable) = (Vec::new(), 0);
+                events = watch();
             }
             Ok(Some(watcher::Event::InitDone)) => {
                 tracing::debug!(resource = name, objects = listed.len(), "listed");
@@ -86,10 +106,13 @@ pub(crate) async fn reflect<S: Sink>(
     }
 }
 
-/// What `sink` holds of an object. One that cannot be read is left out, and does not cost the others.
+/// What `sink` holds of an object, if it can be read. What has changed and cannot be read stays as it was.
 fn read<S: Sink>(sink: &S, resource: &str, object: &WatchedObject, before: Option<&S::Row>) -> Option<S::Row> {
-    let row = sink.row(&object.text, before);
-    row.inspect_err(|error| tracing::warn!(resource, %error, "an object cannot be read")).ok()
+    let unread = |error: &serde_json::Error| {
+        let (namespace, name) = (object.meta().namespace.as_deref(), object.meta().name.as_deref());
+        tracing::warn!(resource, namespace, name, error = message(error), "an object cannot be read");
+    };
+    sink.row(&object.text, before).inspect_err(unread).ok()
 }
 
 /// Why a custom resource cannot be listed, where waiting does not help. Any other failure is expected to pass.
@@ -105,15 +128,20 @@ fn loss(error: &watcher::Error, resource: Resource) -> Option<Loss> {
 
 #[cfg(test)]
 mod tests {
-    use axum::{Json, Router, extract::Request};
+    use std::sync::{Arc, Mutex};
+
+    use axum::{
+        Json, Router,
+        extract::{Request, State},
+    };
     use serde::Deserialize;
     use serde_json::{Value, json};
     use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
     use super::*;
 
-    /// Sends the weights of listed nodes.
-    struct Weights(UnboundedSender<Vec<u8>>);
+    /// Sends the weights of listed nodes; `None` if they are lost.
+    struct Weights(UnboundedSender<Option<Vec<u8>>>);
 
     impl Sink for Weights {
         type Row = u8;
@@ -128,29 +156,41 @@ mod tests {
 
         fn apply(&mut self, _: u8) {}
         fn delete(&mut self, _: u8) {}
-        fn lost(&mut self, _: Loss) {}
 
         fn replace(&mut self, rows: Vec<u8>) {
-            self.0.send(rows).unwrap();
+            self.0.send(Some(rows)).unwrap();
+        }
+
+        fn lost(&mut self, loss: Loss) {
+            assert_eq!(loss, Loss::Stale);
+            self.0.send(None).unwrap();
         }
     }
 
-    async fn answer(request: Request) -> Json<Value> {
+    type Answer = Arc<Mutex<Vec<Value>>>;
+
+    async fn answer(State(weights): State<Answer>, request: Request) -> Json<Value> {
         if request.uri().query().is_some_and(|q| q.contains("watch=true")) {
             return std::future::pending().await;
         }
-        let item =
-            |weight: Value| json!({ "metadata": { "name": format!("of {weight}"), "uid": "u" }, "weight": weight });
-        let items = [json!(1), json!("heavy"), json!(3), json!(null), json!(5)].map(item);
+        let item = |weight: &Value| json!({ "metadata": { "name": format!("of {weight}"), "annotations": null }, "weight": weight });
+        let items: Vec<Value> = weights.lock().unwrap().iter().map(item).collect();
         Json(json!({ "kind": "List", "apiVersion": "v1", "metadata": { "resourceVersion": "1" }, "items": items }))
     }
 
-    #[tokio::test]
-    async fn an_object_that_cannot_be_read_costs_no_other_one() {
-        let client = kube::Client::new(Router::new().fallback(answer), "default");
+    /// A rule would say of an object that is left out that it does not exist.
+    #[tokio::test(start_paused = true)]
+    async fn a_list_with_an_object_that_cannot_be_read_is_not_used() {
+        let weights = Answer::new(Mutex::new(vec![json!(1), json!("heavy"), json!(3)]));
+        let client = kube::Client::new(Router::new().fallback(answer).with_state(weights.clone()), "default");
         let (rows, mut listed) = unbounded_channel();
         let watch = tokio::spawn(reflect(client, Resource::Node, Weights(rows), WatchMetrics::default()));
-        assert_eq!(listed.recv().await, Some(vec![1, 3, 5]));
+        sleep(Duration::from_mins(3)).await;
+        assert_eq!(listed.try_recv(), Ok(None), "stale, and nothing else");
+        assert!(listed.try_recv().is_err());
+        *weights.lock().unwrap() = vec![json!(1), json!(2), json!(3)];
+        sleep(Duration::from_mins(1)).await;
+        assert_eq!(listed.try_recv(), Ok(Some(vec![1, 2, 3])));
         watch.abort();
     }
 }

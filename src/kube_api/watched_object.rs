@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 
 use crate::model::Resource;
 
-/// An object of any resource as a watch reads it. What is used of it, its sink reads from the text: kube's watcher is compiled
-/// once, and an object that cannot be read costs no other one.
+/// An object of any resource as a watch reads it. What is used of it, its sink reads from the text, so that kube's watcher
+/// is compiled once.
 #[derive(Clone, Debug)]
 pub(crate) struct WatchedObject {
     metadata: ObjectMeta,
@@ -31,7 +31,7 @@ struct HeadMeta {
     namespace: Option<String>,
     uid: Option<String>,
     resource_version: Option<String>,
-    annotations: Bookmark,
+    annotations: Option<Bookmark>,
 }
 
 /// The only annotation that is read: it ends the first part of a streamed list.
@@ -46,7 +46,10 @@ impl<'de> Deserialize<'de> for WatchedObject {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(d)?.get();
         let Head { metadata } = serde_json::from_str(text).map_err(serde::de::Error::custom)?;
-        let annotations = metadata.annotations.end.map(|end| [("k8s.io/initial-events-end".to_owned(), end)].into());
+        let annotations = metadata
+            .annotations
+            .and_then(|all| all.end)
+            .map(|end| [("k8s.io/initial-events-end".to_owned(), end)].into());
         let metadata = ObjectMeta {
             name: metadata.name,
             namespace: metadata.namespace,

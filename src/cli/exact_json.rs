@@ -9,8 +9,12 @@ use crate::model::json::raw::{JsonMembers, JsonNode};
 /// The YAML text of a value; it ends with a line end. The value is written as JSON first, so that there is one YAML writer
 /// instead of one for each type, each of which would take long to compile.
 pub(super) fn to_yaml(value: &impl Serialize) -> anyhow::Result<String> {
-    let raw = serde_json::value::to_raw_value(value).context("cannot write JSON")?;
-    let mut text = serde_saphyr::to_string(&ExactJson { raw: &raw, json: false }).context("cannot write YAML")?;
+    raw_to_yaml(&serde_json::value::to_raw_value(value).context("cannot write JSON")?)
+}
+
+/// The YAML text of a JSON value, with every number as it is; it ends with a line end.
+pub(super) fn raw_to_yaml(raw: &RawValue) -> anyhow::Result<String> {
+    let mut text = serde_saphyr::to_string(&ExactJson { raw, json: false }).context("cannot write YAML")?;
     if !text.ends_with('\n') {
         text.push('\n');
     }

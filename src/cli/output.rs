@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::exact_json::{ExactJson, to_yaml};
+use super::exact_json::{ExactJson, raw_to_yaml, to_yaml};
 
 /// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -114,11 +114,11 @@ impl Output {
         match format {
             OutputFormat::Yaml => self.out.write_all(to_yaml(value)?.as_bytes())?,
             OutputFormat::Ndjson => {
-                self.out.write_all(&serde_json::to_vec(value)?)?;
+                serde_json::to_writer(&mut self.out, value)?;
                 self.out.write_all(b"\n")?;
             }
             OutputFormat::Json | OutputFormat::Table | OutputFormat::Wide => {
-                self.out.write_all(&serde_json::to_vec_pretty(value)?)?;
+                serde_json::to_writer_pretty(&mut self.out, value)?;
                 self.out.write_all(b"\n")?;
             }
         }
@@ -127,16 +127,15 @@ impl Output {
 
     /// Prints objects exactly as they were read: as YAML documents, as one JSON document, or as lines.
     pub(super) fn objects(&mut self, format: OutputFormat, objects: &[&RawValue]) -> anyhow::Result<()> {
+        if format == OutputFormat::Yaml {
+            for (i, object) in objects.iter().enumerate() {
+                self.write_all(if i > 0 { b"---\n" } else { b"" })?;
+                self.write_all(raw_to_yaml(object)?.as_bytes())?;
+            }
+            return Ok(self.flush()?);
+        }
         let objects: Vec<ExactJson<'_>> = objects.iter().map(|raw| ExactJson { raw, json: true }).collect();
         match (format, objects.as_slice()) {
-            (OutputFormat::Yaml, objects) => {
-                for (i, object) in objects.iter().enumerate() {
-                    if i > 0 {
-                        self.write_all(b"---\n")?;
-                    }
-                    self.document(format, object)?;
-                }
-            }
             (OutputFormat::Ndjson, objects) => objects.iter().try_for_each(|object| self.document(format, object))?,
             (_, [one]) => self.document(format, one)?,
             (_, items) => self.document(format, &ListDocument { api_version: "v1", kind: "List", items })?,
@@ -239,7 +238,7 @@ impl<'a> ItemWriter<'a> {
     pub(super) fn end(self, tail: &impl Serialize) -> anyhow::Result<()> {
         match self.format {
             OutputFormat::Ndjson => {
-                self.out.write_all(&serde_json::to_vec(tail)?)?;
+                serde_json::to_writer(&mut self.out.out, tail)?;
                 self.out.write_all(b"\n")?;
             }
             OutputFormat::Yaml => {

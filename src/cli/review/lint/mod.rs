@@ -176,7 +176,8 @@ impl<'a> LintResult<'a> {
 
     fn summary(&self) -> LintSummary {
         let is_checked = |o: &ReviewedObject<'_>| {
-            let is_reported = || o.input_findings.iter().any(|f| f.severity == Severity::Error);
+            let suppressed = self.suppressed.iter().map(|s| &s.finding).filter(|f| f.object == o.key);
+            let is_reported = || o.input_findings.iter().chain(suppressed).any(|f| f.severity == Severity::Error);
             o.has_schema || o.answer.is_some() || o.key.kind == POLICY_KIND || is_reported()
         };
         let mut documents = DocumentCounts::default();

@@ -59,7 +59,9 @@ use output::Color;
 /// Roster decides as Kubernetes' own controllers do, offline, and gives a reason for every decision.
 #[derive(Debug, Parser)]
 #[command(name = "roster", version, propagate_version = false, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 nothing to report, 1 there are findings, 2 usage error or unreadable input.")]
+#[command(
+    after_help = "Exit codes: 0 nothing to act on, 1 there is (the help of each command says what), 2 usage error or unreadable input."
+)]
 struct Cli {
     /// When to use colours. The variable `NO_COLOR` is respected.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]

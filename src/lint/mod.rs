@@ -1,5 +1,4 @@
-//! The linter: which files of a directory are manifests, what an API server would refuse of them, and which findings to
-//! report.
+//! The linter: which files are manifests, what an API server would refuse of them, and which findings to report.
 //!
 //! ```text
 //! files ─ Skip, Kustomizations, KustomizedLabels ─► manifests ─ findings ─ Waivers ─ Baseline ─► what is new

@@ -85,7 +85,7 @@ impl NodeUses {
             let node = printable(&self.node);
             return writeln!(
                 out,
-                "  {BOLD}{node}:{BOLD:#} no pods are known; `roster view` shows the stored endpoints\n"
+                "  {BOLD}{node}:{BOLD:#} no pods are selected; `roster view` shows the stored endpoints\n"
             );
         }
         let used = self.pods.iter().filter(|uses| uses.is_used()).count();

@@ -63,7 +63,7 @@ impl ServedTotals {
     pub(super) fn text(self) -> String {
         let Self { pod_ports, served, .. } = self;
         if pod_ports == 0 {
-            return format!("no pods known{}", self.and_stale());
+            return format!("no pods selected{}", self.and_stale());
         }
         let all = counted(pod_ports, "pod port");
         format!("{all}: {served} served, {} not served{}", pod_ports - served, self.and_stale())

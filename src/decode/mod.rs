@@ -11,6 +11,7 @@
 //! these. Objects of other kinds are counted. The decoder opens neither files nor sockets.
 
 mod budget;
+mod byte_block;
 mod custom_kinds;
 mod document;
 mod documents;

@@ -5,7 +5,7 @@
 //! simdjson (Langdale and Lemire, "Parsing Gigabytes of JSON per Second"). The scan does not validate: each value is
 //! parsed afterwards.
 
-use wide::u8x16;
+use super::byte_block::ByteBlock;
 
 /// A scan from the opening bracket of a container to its end, across several pieces of text.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ impl Scan {
 
     #[inline]
     fn block(&mut self, bytes: &[[u8; 16]; 4]) -> Option<usize> {
-        let block = Block::new(bytes);
+        let block = ByteBlock::new(bytes);
         let escaped = self.escaped(block.mask(b'\\'));
         let quotes = block.mask(b'"') & !escaped;
         let in_string = prefix_xor(quotes) ^ self.in_string;
@@ -99,32 +99,6 @@ impl Scan {
             _ => {}
         }
         false
-    }
-}
-
-/// 64 bytes in vectors. Its functions name the vectors one by one: methods of arrays are not always inlined.
-#[derive(Clone, Copy)]
-struct Block([u8x16; 4]);
-
-impl Block {
-    #[inline]
-    fn new([a, b, c, d]: &[[u8; 16]; 4]) -> Self {
-        Self([u8x16::new(*a), u8x16::new(*b), u8x16::new(*c), u8x16::new(*d)])
-    }
-
-    /// Sets a bit of each byte.
-    #[inline]
-    fn with(self, bit: u8) -> Self {
-        let ([a, b, c, d], bit) = (self.0, u8x16::splat(bit));
-        Self([a | bit, b | bit, c | bit, d | bit])
-    }
-
-    /// Bit `i` tells whether byte `i` is this one.
-    #[inline]
-    fn mask(self, byte: u8) -> u64 {
-        let ([a, b, c, d], byte) = (self.0, u8x16::splat(byte));
-        let bits = |part: u8x16| u64::from(part.simd_eq(byte).to_bitmask());
-        bits(a) | bits(b) << 16 | bits(c) << 32 | bits(d) << 48
     }
 }
 

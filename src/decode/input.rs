@@ -12,9 +12,9 @@ use super::{
     error::{DecodeError, DecodeReason, OverLimit},
     fill::fill,
     position::Position,
+    second_pass::offset_of,
     source::{InputFormat, Source, TextFormat},
     utf16::{Utf16Reader, byte_order},
-    value::offset_of,
     yaml::YamlAsJson,
 };
 use crate::model::json::message::message;

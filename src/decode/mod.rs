@@ -27,6 +27,7 @@ mod position;
 mod repeated_keys;
 pub mod request;
 mod scan;
+mod second_pass;
 mod source;
 mod split;
 mod stream;

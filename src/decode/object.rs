@@ -11,9 +11,10 @@ use super::{
     error::{DecodeError, DecodeReason},
     kind::{InputKind, TypeMeta},
     position::Position,
+    second_pass::FieldFault,
     source::Source,
     unread_pods::unread_pods,
-    value::{self, FieldFault, Reading},
+    value::{self, Reading},
 };
 use crate::model::json::pointer::Pointer;
 use crate::{

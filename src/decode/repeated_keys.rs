@@ -6,7 +6,7 @@ use super::{
     hidden_objects,
     kind::TypeMeta,
     object::{self, DecodeContext, ObjectPlace},
-    value::FieldFault,
+    second_pass::FieldFault,
 };
 use crate::{
     engine::{enumeration::all_of, reason::Reason},

@@ -2,17 +2,65 @@
 //!
 //! Derived structs also deserialize from a sequence, field by field: `{"service": []}` would be an empty Service.
 //! Kubernetes refuses it, and so does this reader.
+//!
+//! It reads in two ways: as fast as it can, or as the second pass does, which knows what it reads and takes the last of equal
+//! keys. Both are one type, since every type that is read is compiled once for each type that reads it.
 
 use std::marker::PhantomData;
 
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+use serde::{
+    Deserialize,
+    de::{
+        DeserializeOwned, DeserializeSeed, Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess,
+        Visitor,
+    },
 };
+use serde_json::value::RawValue;
 
-use super::budget::{Budget, MemoryPool};
+use super::{
+    budget::{Budget, MemoryPool},
+    second_pass::PassPart,
+};
+use crate::model::json::{message::message, pointer::Pointer};
+
+/// How a value is read.
+pub(super) struct ReadMode<'de, 'n> {
+    budget: &'n Budget<'n>,
+    /// The value, in the second pass.
+    part: Option<PassPart<'de, 'n>>,
+}
+
+impl<'de, 'n> ReadMode<'de, 'n> {
+    /// As fast as possible.
+    pub(super) fn first_pass(budget: &'n Budget<'n>) -> Self {
+        Self { budget, part: None }
+    }
+
+    pub(super) fn second_pass(part: PassPart<'de, 'n>, budget: &'n Budget<'n>) -> Self {
+        Self { budget, part: Some(part) }
+    }
+}
+
+impl<'de> ReadMode<'de, '_> {
+    /// Reads the value of the second pass. The innermost value that fails records the fault first.
+    pub(super) fn read<S: DeserializeSeed<'de>>(&self, seed: S) -> serde_json::Result<S::Value> {
+        let mut json = serde_json::Deserializer::from_str(self.part.map_or("", |part| part.text));
+        let read = seed.deserialize(Strict(&mut json, self));
+        if let Err(error) = &read {
+            self.blame(error);
+        }
+        read
+    }
+
+    fn blame(&self, error: &serde_json::Error) {
+        if let Some(part) = &self.part {
+            part.faults_found.blame(error, part);
+        }
+    }
+}
 
 /// A deserializer, or a part of one, that refuses sequences for structs and charges the budget for what it allocates.
-pub(super) struct Strict<'b, T>(pub(super) T, pub(super) &'b Budget<'b>);
+pub(super) struct Strict<'de, 'n, T>(pub(super) T, pub(super) &'n ReadMode<'de, 'n>);
 
 /// Like [`serde_json::from_str`], but structs must be objects.
 pub(super) fn from_str<'de, S: DeserializeSeed<'de>>(
@@ -21,7 +69,7 @@ pub(super) fn from_str<'de, S: DeserializeSeed<'de>>(
     budget: &Budget<'_>,
 ) -> serde_json::Result<S::Value> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let value = seed.deserialize(Strict(&mut json, budget))?;
+    let value = seed.deserialize(Strict(&mut json, &ReadMode::first_pass(budget)))?;
     json.end().map(|()| value)
 }
 
@@ -41,19 +89,19 @@ macro_rules! forward {
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'de, '_, D> {
     type Error = D::Error;
 
     #[inline]
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        _fields: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
         // It may lie behind a pointer.
-        self.1.pay::<V::Value, _>(1)?;
-        self.0.deserialize_map(Strict(visitor, self.1))
+        self.1.budget.pay::<V::Value, _>(1)?;
+        self.0.deserialize_map(StructVisitor { visitor, fields, mode: self.1 })
     }
 
     /// Variants are unit variants. The parser would report any value other than a string or an object as invalid JSON.
@@ -66,8 +114,14 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
         self.0.deserialize_str(VariantName(visitor))
     }
 
+    /// What decides for itself what it is, is read in one go.
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        self.0.deserialize_any(Strict(visitor, &ReadMode::first_pass(self.1.budget)))
+    }
+
     forward! {
-        deserialize_any(); deserialize_bool(); deserialize_i8(); deserialize_i16(); deserialize_i32();
+        deserialize_bool(); deserialize_i8(); deserialize_i16(); deserialize_i32();
         deserialize_i64(); deserialize_u8(); deserialize_u16(); deserialize_u32(); deserialize_u64();
         deserialize_f32(); deserialize_f64(); deserialize_char(); deserialize_str(); deserialize_string();
         deserialize_bytes(); deserialize_byte_buf(); deserialize_option(); deserialize_unit();
@@ -89,7 +143,7 @@ macro_rules! values {
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<'de, '_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -103,17 +157,17 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<'_, V> {
 
     #[inline]
     fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
-        self.1.pay_text::<Self::Value, E>(value)?;
+        self.1.budget.pay_text::<Self::Value, E>(value)?;
         self.0.visit_str(value)
     }
     #[inline]
     fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<Self::Value, E> {
-        self.1.pay_text::<Self::Value, E>(value)?;
+        self.1.budget.pay_text::<Self::Value, E>(value)?;
         self.0.visit_borrowed_str(value)
     }
     #[inline]
     fn visit_string<E: Error>(self, value: String) -> Result<Self::Value, E> {
-        self.1.pay_text::<Self::Value, E>(&value)?;
+        self.1.budget.pay_text::<Self::Value, E>(&value)?;
         self.0.visit_string(value)
     }
 
@@ -146,15 +200,16 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<'_, V> {
     }
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        self.0.visit_seq(Strict(seq, self.1))
+        self.0.visit_seq(Elements { list: seq, index: 0, mode: self.1 })
     }
     #[inline]
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        self.0.visit_map(Strict(map, self.1))
+        let left = if self.1.part.is_some() { Left::Pairs(map, String::new()) } else { Left::Parsed(map) };
+        self.0.visit_map(Members { left, mode: self.1 })
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<'de, '_, S> {
     type Value = S::Value;
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
@@ -162,35 +217,177 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<'_, S> {
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Strict<'_, A> {
+struct Elements<'de, 'n, A> {
+    list: A,
+    index: usize,
+    mode: &'n ReadMode<'de, 'n>,
+}
+
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<'de, '_, A> {
     type Error = A::Error;
     #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Self::Error> {
+        if let Some(part) = &self.mode.part {
+            return self.next_in_second_pass(part, seed);
+        }
         // A list grows to twice its length, and has room for four elements at first. One more is asked for than it has.
-        self.1.pay::<T::Value, _>(2)?;
-        self.0.next_element_seed(Strict(seed, self.1))
+        self.mode.budget.pay::<T::Value, _>(2)?;
+        self.list.next_element_seed(Strict(seed, self.mode))
     }
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.list.size_hint()
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<'_, A> {
-    type Error = A::Error;
-    #[inline]
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
-        // The key of a struct takes one byte. That of a map is as large as its value, and a map grows as a list does.
-        self.1.pay::<K::Value, _>(4)?;
-        self.0.next_key_seed(seed)
-    }
-    #[inline]
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Self::Error> {
-        self.0.next_value_seed(Strict(seed, self.1))
-    }
-    fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+impl<'de, A: SeqAccess<'de>> Elements<'de, '_, A> {
+    #[cold]
+    #[inline(never)]
+    fn next_in_second_pass<T: DeserializeSeed<'de>>(
+        &mut self,
+        part: &PassPart<'de, '_>,
+        seed: T,
+    ) -> Result<Option<T::Value>, A::Error> {
+        let Some(value) = self.list.next_element::<&RawValue>()? else { return Ok(None) };
+        self.mode.budget.pay::<T::Value, A::Error>(2)?;
+        let part = part.child(Pointer::Index(&part.at, self.index), value);
+        self.index += 1;
+        ReadMode::second_pass(part, self.mode.budget).read(seed).map(Some).map_err(A::Error::custom)
     }
 }
+
+/// The members of an object.
+struct Members<'de, 'n, A> {
+    left: Left<'de, A>,
+    mode: &'n ReadMode<'de, 'n>,
+}
+
+/// The members that are left.
+enum Left<'de, A> {
+    /// In the first pass.
+    Parsed(A),
+    /// Those of a map in the second pass, and the key of the value that comes next.
+    Pairs(A, String),
+    /// Those of a struct in the second pass: its last one comes next.
+    Fields(Vec<(&'static str, &'de RawValue)>),
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<'de, '_, A> {
+    type Error = A::Error;
+
+    #[inline]
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
+        if let Left::Parsed(map) = &mut self.left {
+            // The key of a struct takes one byte. That of a map is as large as its value, and a map grows as a list does.
+            self.mode.budget.pay::<K::Value, _>(4)?;
+            return map.next_key_seed(seed);
+        }
+        let budget = self.mode.budget;
+        let Some(name) = self.next_name()? else { return Ok(None) };
+        budget.pay::<K::Value, A::Error>(4)?;
+        seed.deserialize(name.into_deserializer()).map(Some)
+    }
+
+    #[inline]
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Self::Error> {
+        match &mut self.left {
+            Left::Parsed(map) => map.next_value_seed(Strict(seed, self.mode)),
+            _ => self.next_in_second_pass(seed),
+        }
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        match &self.left {
+            Left::Parsed(map) | Left::Pairs(map, _) => map.size_hint(),
+            Left::Fields(fields) => Some(fields.len()),
+        }
+    }
+}
+
+impl<'de, A: MapAccess<'de>> Members<'de, '_, A> {
+    /// The name of the next member in the second pass.
+    #[cold]
+    fn next_name(&mut self) -> Result<Option<&str>, A::Error> {
+        match &mut self.left {
+            Left::Parsed(_) => Ok(None),
+            Left::Pairs(map, key) => {
+                let Some(OwnedKey(name)) = map.next_key()? else { return Ok(None) };
+                *key = name;
+                Ok(Some(key))
+            }
+            Left::Fields(fields) => Ok(fields.last().map(|(name, _)| *name)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_in_second_pass<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, A::Error> {
+        let budget = self.mode.budget;
+        ReadMode::second_pass(self.next_part()?, budget).read(seed).map_err(A::Error::custom)
+    }
+
+    /// The next value in the second pass.
+    fn next_part(&mut self) -> Result<PassPart<'de, '_>, A::Error> {
+        let member = match &mut self.left {
+            Left::Parsed(_) => None,
+            Left::Pairs(map, key) => Some((key.as_str(), map.next_value()?)),
+            Left::Fields(fields) => fields.pop(),
+        };
+        match (&self.mode.part, member) {
+            (Some(part), Some((name, value))) => Ok(part.child(Pointer::Key(&part.at, name), value)),
+            _ => Err(A::Error::custom("a value without a key")),
+        }
+    }
+}
+
+/// Passes the members of an object to a struct.
+struct StructVisitor<'de, 'n, V> {
+    visitor: V,
+    fields: &'static [&'static str],
+    mode: &'n ReadMode<'de, 'n>,
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for StructVisitor<'de, '_, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    #[inline]
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        let left = match &self.mode.part {
+            None => Left::Parsed(map),
+            Some(part) => Left::Fields(known_members(map, self.fields, part)?),
+        };
+        self.visitor.visit_map(Members { left, mode: self.mode })
+    }
+}
+
+/// The members of a struct, the last one of each name, in reverse order of its fields.
+#[cold]
+fn known_members<'de, A: MapAccess<'de>>(
+    mut map: A,
+    fields: &'static [&'static str],
+    part: &PassPart<'de, '_>,
+) -> Result<Vec<(&'static str, &'de RawValue)>, A::Error> {
+    let mut found: Vec<Option<&'de RawValue>> = vec![None; fields.len()];
+    while let Some(key) = map.next_key::<&'de RawValue>()? {
+        let OwnedKey(name) = serde_json::from_str(key.get()).map_err(|e| A::Error::custom(message(&e)))?;
+        let Some(i) = fields.iter().position(|f| *f == name) else {
+            map.next_value::<IgnoredAny>()?;
+            continue;
+        };
+        let value: &RawValue = map.next_value()?;
+        if found[i].replace(value).is_some() {
+            part.faults_found.note_repeated(part.at, fields[i], key);
+        }
+    }
+    Ok(fields.iter().zip(found).rev().filter_map(|(name, value)| Some((*name, value?))).collect())
+}
+
+/// A key: a string with or without escapes.
+#[derive(Deserialize)]
+struct OwnedKey(String);
 
 /// Reads the name of a variant.
 struct VariantName<V>(V);

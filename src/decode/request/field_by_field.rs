@@ -24,7 +24,8 @@ use crate::{
         kind::{InputKind, TypeMeta},
         object::{self, DecodeContext, KindSeed, ObjectCharge, ObjectPlace},
         position::Position,
-        value::{self, offset_of},
+        second_pass::offset_of,
+        value,
     },
     engine::reason::{Finding, Reason},
     model::{

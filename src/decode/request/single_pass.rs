@@ -10,7 +10,7 @@ use crate::{
         Source,
         budget::{Budget, MemoryPool, Spent},
         object::{KindSeed, ObjectCharge, keep},
-        strict::Strict,
+        strict::{ReadMode, Strict},
     },
     inventory::{AnyObject, Interner},
     model::{
@@ -49,7 +49,7 @@ fn pass(text: &str, source: &Source<'_>, pool: &MemoryPool<'_>) -> Option<Reques
     let mut json = serde_json::Deserializer::from_str(text);
     let (interner, left) = (Interner::new(&targets), source.max_objects);
     let pass = SinglePass { found: &mut found, budget: &budget, interner, left, defaults: source.defaults };
-    Strict(&mut json, &budget).deserialize_map(pass).ok()?;
+    Strict(&mut json, &ReadMode::first_pass(&budget)).deserialize_map(pass).ok()?;
     json.end().ok()?;
     found.objects.label_pods(&source.defaults);
     found.objects.problems.is_empty().then_some(found)

@@ -29,19 +29,31 @@ const UNREADABLE: Duration = Duration::from_secs(30);
 #[error("the watch of {0} ended")]
 pub(crate) struct WatchEnded(&'static str);
 
-/// Feeds `sink` until it is dropped. Errors of the API server are logged, and the request is repeated, forever; meanwhile
-/// the objects are as they were, and after a minute they count as old.
-pub(crate) async fn reflect<S: Sink>(
+/// Feeds `sink` until the future is dropped. Errors of the API server are logged, and the request is repeated, forever;
+/// meanwhile the objects are as they were, and after a minute they count as old.
+pub(crate) fn reflect<S>(
     client: kube::Client,
     resource: Resource,
-    mut sink: S,
+    sink: S,
+    metrics: WatchMetrics,
+) -> impl Future<Output = Result<(), WatchEnded>> + Send + use<S>
+where
+    S: Sink<Row: Send> + Send + 'static,
+{
+    follow(client, resource, Box::new(ListingSink { sink, listed: Vec::new() }), metrics)
+}
+
+/// It knows no type of a sink: the future is large, and so is what a runtime makes of it.
+async fn follow(
+    client: kube::Client,
+    resource: Resource,
+    mut sink: Box<dyn ObjectSink>,
     metrics: WatchMetrics,
 ) -> Result<(), WatchEnded> {
     let name = resource.plural();
     let api: Api<WatchedObject> = Api::all_with(client, &resource);
     let watch = || watcher(api.clone(), watcher::Config::default().page_size(PAGE)).default_backoff().boxed();
     let mut events = watch();
-    let mut listed: Vec<S::Row> = Vec::new();
     // A list without them would say that these objects do not exist.
     let mut unreadable = 0_usize;
     let mut failures = WatchFailures::default();
@@ -56,35 +68,35 @@ pub(crate) async fn reflect<S: Sink>(
         }
         match event {
             Ok(None) => return Err(WatchEnded(name)),
-            Ok(Some(watcher::Event::Init)) => (listed, unreadable) = (Vec::new(), 0),
-            Ok(Some(watcher::Event::InitApply(object))) => match read(&sink, name, &object, listed.last()) {
-                Some(row) => listed.push(row),
-                None => unreadable += 1,
-            },
+            Ok(Some(watcher::Event::Init)) => {
+                sink.start_list();
+                unreadable = 0;
+            }
+            Ok(Some(watcher::Event::InitApply(object))) => {
+                unreadable += usize::from(!is_read(name, &object, sink.list(&object.text)));
+            }
             Ok(Some(watcher::Event::InitDone)) if unreadable > 0 => {
                 tracing::warn!(resource = name, unreadable, "the list is not used: some of its objects cannot be read");
                 if failures.error(Instant::now()) {
                     metrics.stale(name, true);
                     sink.lost(Loss::Stale);
                 }
+                // Its objects are not needed until the next list.
+                sink.start_list();
+                unreadable = 0;
                 sleep(UNREADABLE).await;
-                (listed, unreadable) = (Vec::new(), 0);
                 events = watch();
             }
             Ok(Some(watcher::Event::InitDone)) => {
-                tracing::debug!(resource = name, objects = listed.len(), "listed");
-                sink.replace(std::mem::take(&mut listed));
+                let objects = sink.end_list();
+                tracing::debug!(resource = name, objects, "listed");
                 metrics.stale(name, false);
             }
             Ok(Some(watcher::Event::Apply(object))) => {
-                if let Some(row) = read(&sink, name, &object, None) {
-                    sink.apply(row);
-                }
+                is_read(name, &object, sink.apply(&object.text));
             }
             Ok(Some(watcher::Event::Delete(object))) => {
-                if let Some(row) = read(&sink, name, &object, None) {
-                    sink.delete(row);
-                }
+                is_read(name, &object, sink.delete(&object.text));
             }
             Err(error) => {
                 if let Some(loss) = loss(&error, resource) {
@@ -106,13 +118,64 @@ pub(crate) async fn reflect<S: Sink>(
     }
 }
 
-/// What `sink` holds of an object, if it can be read. What has changed and cannot be read stays as it was.
-fn read<S: Sink>(sink: &S, resource: &str, object: &WatchedObject, before: Option<&S::Row>) -> Option<S::Row> {
-    let unread = |error: &serde_json::Error| {
-        let (namespace, name) = (object.meta().namespace.as_deref(), object.meta().name.as_deref());
-        tracing::warn!(resource, namespace, name, error = message(error), "an object cannot be read");
-    };
-    sink.row(&object.text, before).inspect_err(unread).ok()
+/// A sink that takes the text of objects.
+trait ObjectSink: Send {
+    /// The list begins: what was listed before is dropped.
+    fn start_list(&mut self);
+
+    /// The list has this object.
+    fn list(&mut self, object: &str) -> serde_json::Result<()>;
+
+    /// The list is complete; the number of its objects.
+    fn end_list(&mut self) -> usize;
+
+    fn apply(&mut self, object: &str) -> serde_json::Result<()>;
+    fn delete(&mut self, object: &str) -> serde_json::Result<()>;
+    fn lost(&mut self, loss: Loss);
+}
+
+/// A sink, and what it will hold of the objects that are listed so far.
+struct ListingSink<S: Sink> {
+    sink: S,
+    listed: Vec<S::Row>,
+}
+
+impl<S: Sink<Row: Send> + Send> ObjectSink for ListingSink<S> {
+    fn start_list(&mut self) {
+        self.listed = Vec::new();
+    }
+
+    fn list(&mut self, object: &str) -> serde_json::Result<()> {
+        self.listed.push(self.sink.row(object, self.listed.last())?);
+        Ok(())
+    }
+
+    fn end_list(&mut self) -> usize {
+        let listed = std::mem::take(&mut self.listed);
+        let objects = listed.len();
+        self.sink.replace(listed);
+        objects
+    }
+
+    fn apply(&mut self, object: &str) -> serde_json::Result<()> {
+        self.sink.row(object, None).map(|row| self.sink.apply(row))
+    }
+
+    fn delete(&mut self, object: &str) -> serde_json::Result<()> {
+        self.sink.row(object, None).map(|row| self.sink.delete(row))
+    }
+
+    fn lost(&mut self, loss: Loss) {
+        self.sink.lost(loss);
+    }
+}
+
+/// Whether an object was read. One that cannot be read is logged, and stays as it was.
+fn is_read(resource: &str, object: &WatchedObject, read: serde_json::Result<()>) -> bool {
+    let Err(error) = read else { return true };
+    let (namespace, name) = (object.meta().namespace.as_deref(), object.meta().name.as_deref());
+    tracing::warn!(resource, namespace, name, error = message(&error), "an object cannot be read");
+    false
 }
 
 /// Why a custom resource cannot be listed, where waiting does not help. Any other failure is expected to pass.

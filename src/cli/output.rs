@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::exact_json::{ExactJson, raw_to_yaml, to_yaml};
+use crate::model::json::pretty::pretty_json;
 
 /// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -113,16 +114,17 @@ impl Output {
     pub(super) fn document(&mut self, format: OutputFormat, value: &impl Serialize) -> anyhow::Result<()> {
         match format {
             OutputFormat::Yaml => self.out.write_all(to_yaml(value)?.as_bytes())?,
-            OutputFormat::Ndjson => {
-                serde_json::to_writer(&mut self.out, value)?;
-                self.out.write_all(b"\n")?;
-            }
+            OutputFormat::Ndjson => self.line(value)?,
             OutputFormat::Json | OutputFormat::Table | OutputFormat::Wide => {
-                serde_json::to_writer_pretty(&mut self.out, value)?;
-                self.out.write_all(b"\n")?;
+                self.out.write_all(pretty_json(&serde_json::to_string(value)?).as_bytes())?;
             }
         }
         Ok(())
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        self.out.write_all(&serde_json::to_vec(value)?)?;
+        Ok(self.out.write_all(b"\n")?)
     }
 
     /// Prints objects exactly as they were read: as YAML documents, as one JSON document, or as lines.
@@ -237,10 +239,7 @@ impl<'a> ItemWriter<'a> {
     /// Ends the list and writes the fields of `tail` after it.
     pub(super) fn end(self, tail: &impl Serialize) -> anyhow::Result<()> {
         match self.format {
-            OutputFormat::Ndjson => {
-                serde_json::to_writer(&mut self.out.out, tail)?;
-                self.out.write_all(b"\n")?;
-            }
+            OutputFormat::Ndjson => self.out.line(tail)?,
             OutputFormat::Yaml => {
                 self.out.write_all(if self.first { b" []\n" } else { b"" })?;
                 self.out.write_all(to_yaml(tail)?.as_bytes())?;

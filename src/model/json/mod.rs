@@ -6,6 +6,8 @@ pub mod message;
 pub mod patch;
 pub(crate) mod path;
 pub mod pointer;
+#[cfg(feature = "shell")]
+pub(crate) mod pretty;
 pub mod raw;
 #[cfg(feature = "decode")]
 pub(crate) mod single_keys;

@@ -15,8 +15,11 @@ use super::{
     document::{self, DocumentText, DocumentTexts},
     explain, health, observe, openapi30, plan, problem,
     request_id::{self, NumberedRequestId},
-    review, view,
+    review,
+    schema::k8s::with_definitions,
+    view,
 };
+use crate::model::json::pretty::pretty_json;
 
 /// The documented routes, in the order of the document.
 fn documented() -> OpenApiRouter<Arc<RestApp>> {
@@ -42,16 +45,21 @@ fn documented() -> OpenApiRouter<Arc<RestApp>> {
 
 /// The `OpenAPI` document as it is committed: indented, with a line feed at the end.
 pub fn openapi_json() -> String {
-    let document = documented().into_openapi();
-    // A document of plain values always serializes.
-    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+    pretty_json(&document_text())
 }
 
 /// The same document as `OpenAPI` 3.0.
 pub fn openapi_30_json() -> String {
+    // What was just written parses, and plain values always serialize.
+    let document = serde_json::from_str(&document_text()).unwrap_or_default();
+    pretty_json(&openapi30::of(document).to_string())
+}
+
+/// The document without line feeds.
+fn document_text() -> String {
     // A document of plain values always serializes.
-    let document = serde_json::to_value(documented().into_openapi()).unwrap_or_default();
-    serde_json::to_string_pretty(&openapi30::of(document)).unwrap_or_default() + "\n"
+    let document = serde_json::to_string(&documented().into_openapi()).unwrap_or_default();
+    with_definitions(&document).unwrap_or_default()
 }
 
 /// Both documents, each made when it is first requested.

@@ -3,16 +3,22 @@
 //! `cargo xtask openapi` writes that file from the types of `k8s-openapi`. The program reads the result, so that building
 //! it does not compile the schemas of every Kubernetes type.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
-use serde_json::{Value, json};
+use serde_json::{Value, value::to_raw_value};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
-        ObjectBuilder, RefOr,
+        ObjectBuilder, Ref, RefOr,
         schema::{Schema, SchemaType},
     },
 };
+
+use crate::model::json::raw::{JsonMembers, JsonNode};
 
 /// The definitions of the file, by their names in Kubernetes' own document.
 static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
@@ -27,17 +33,13 @@ macro_rules! kubernetes_schemas {
 
         impl PartialSchema for $schema {
             fn schema() -> RefOr<Schema> {
-                DEFINITIONS.get($name).map_or_else(|| any(None), convert)
+                placeholder()
             }
         }
 
         impl ToSchema for $schema {
             fn name() -> Cow<'static, str> {
                 Cow::Borrowed($name)
-            }
-
-            fn schemas(out: &mut Vec<(String, RefOr<Schema>)>) {
-                with_references($name, out);
             }
         }
     )+};
@@ -55,22 +57,37 @@ kubernetes_schemas! {
 /// Where references point to.
 const PREFIX: &str = "#/components/schemas/";
 
-/// A reference to the schema of `T`, as JSON.
-pub(super) fn reference<T: ToSchema>() -> Value {
-    json!({ "$ref": format!("{PREFIX}{}", T::name()) })
+/// A reference to the schema of `T`.
+pub(super) fn reference<T: ToSchema>() -> Ref {
+    Ref::from_schema_name(T::name())
 }
 
-/// Adds the definition of `name` and every definition that it refers to.
-fn with_references(name: &str, out: &mut Vec<(String, RefOr<Schema>)>) {
-    let mut seen = BTreeMap::new();
-    let mut next = vec![name.to_owned()];
+/// What stands for a definition until [`with_definitions`] puts it in. utoipa would have to parse it, and write it again.
+fn placeholder() -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(SchemaType::AnyValue).build().into()
+}
+
+/// The document with the definitions of the Kubernetes types that it names, and of those that they refer to.
+pub(in super::super) fn with_definitions(document: &str) -> serde_json::Result<String> {
+    let mut document = JsonMembers::parse(document)?;
+    let mut components = document.get("components").and_then(JsonNode::open).unwrap_or_default();
+    let own = components.get("schemas").and_then(JsonNode::open).unwrap_or_default();
+    let mut next: Vec<String> = own.names().map(str::to_owned).collect();
+    let mut schemas: BTreeMap<Cow<'_, str>, JsonNode<'_>> = own.into_iter().collect();
+    let mut seen = BTreeSet::new();
     while let Some(name) = next.pop() {
-        if let Some(definition) = DEFINITIONS.get(&name).filter(|_| !seen.contains_key(&name)) {
+        if let Some(definition) = DEFINITIONS.get(&name).filter(|_| seen.insert(name.clone())) {
             references(definition, &mut next);
-            seen.insert(name, convert(definition));
+            schemas.insert(Cow::Owned(name), JsonNode::Owned(to_raw_value(definition)?));
         }
     }
-    out.extend(seen);
+    let mut sorted = JsonMembers::default();
+    for (name, schema) in schemas {
+        sorted.push(name, schema);
+    }
+    components.set("schemas", JsonNode::Object(sorted));
+    document.set("components", JsonNode::Object(components));
+    serde_json::to_string(&document)
 }
 
 fn references(value: &Value, out: &mut Vec<String>) {
@@ -82,31 +99,5 @@ fn references(value: &Value, out: &mut Vec<String>) {
         }
         Value::Array(list) => list.iter().for_each(|v| references(v, out)),
         _ => {}
-    }
-}
-
-/// `Quantity` has no type, being text or a number; all others are taken as they are.
-fn convert(definition: &Value) -> RefOr<Schema> {
-    serde_json::from_value(definition.clone())
-        .unwrap_or_else(|_| any(definition.get("description").and_then(Value::as_str).map(str::to_owned)))
-}
-
-fn any(description: Option<String>) -> RefOr<Schema> {
-    ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(description).build().into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_definition_without_a_type_is_changed() {
-        let changed: Vec<_> = DEFINITIONS
-            .iter()
-            .filter(|(_, definition)| serde_json::to_value(convert(definition)).unwrap() != **definition)
-            .map(|(name, _)| name.as_str())
-            .collect();
-        assert_eq!(changed, [] as [&str; 0]);
-        assert!(DEFINITIONS.len() > 100, "{}", DEFINITIONS.len());
     }
 }

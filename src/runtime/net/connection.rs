@@ -2,7 +2,6 @@
 
 use std::{
     convert::Infallible,
-    future::Future,
     pin::pin,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -16,6 +15,7 @@ use axum::{
     http::{HeaderValue, Request, header},
     response::Response,
 };
+use futures::future::BoxFuture;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -161,7 +161,7 @@ impl Connections {
 
     /// Serves the stream that `opening` resolves to, if there is a place for a connection of `peer`. `opening` has its
     /// own time-out.
-    pub(super) fn spawn(&self, peer: Peer, opening: impl Future<Output = Option<OpenedStream>> + Send + 'static) {
+    pub(super) fn spawn(&self, peer: Peer, opening: BoxFuture<'static, Option<OpenedStream>>) {
         if self.places.standings.is_barred(peer) {
             return;
         }

@@ -2,12 +2,13 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use futures::FutureExt;
 use tokio::time::sleep;
 
 use super::{
     bound_socket::BoundSocket,
     connection::{Connections, OpenedStream},
-    connection_stream::ByteStream,
+    connection_stream::ConnectionStream,
     listen_address::ListenAddress,
     peer::Peer,
 };
@@ -106,23 +107,23 @@ impl Listener {
                 let (tcp, address) = socket.listener.accept().await?;
                 // If this fails, small responses may wait for an acknowledgement, but they are correct.
                 let _ = tcp.set_nodelay(true);
-                self.open(tcp, Peer::of(address), Some(address));
+                self.open(Box::new(tcp), Peer::of(address), Some(address));
             }
             BoundSocket::Unix(socket) => {
                 let (stream, _) = socket.listener.accept().await?;
                 let user = Peer::of_user(&stream);
-                self.open(stream, user, None);
+                self.open(Box::new(stream), user, None);
             }
         }
         Ok(())
     }
 
     /// Serves a connection, after its handshake.
-    fn open(&self, stream: impl ByteStream + 'static, peer: Peer, address: Option<SocketAddr>) {
+    fn open(&self, stream: ConnectionStream, peer: Peer, address: Option<SocketAddr>) {
         match self.tls.clone() {
             None => {
-                let opened = OpenedStream { io: Box::new(stream), client: None };
-                self.connections.spawn(peer, std::future::ready(Some(opened)));
+                let opened = OpenedStream { io: stream, client: None };
+                self.connections.spawn(peer, std::future::ready(Some(opened)).boxed());
             }
             Some(TlsOptions { certificate, probe, .. }) => {
                 let opening = async move {
@@ -130,7 +131,7 @@ impl Listener {
                     let client = tls.get_ref().1.peer_certificates().and_then(ClientChain::of);
                     Some(OpenedStream { io: Box::new(tls), client })
                 };
-                self.connections.spawn(peer, opening);
+                self.connections.spawn(peer, opening.boxed());
             }
         }
     }

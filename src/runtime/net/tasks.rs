@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use futures::FutureExt;
 use tokio::task::JoinSet;
 
 /// Background tasks. Dropping them stops them.
@@ -11,7 +12,8 @@ pub struct Tasks(JoinSet<anyhow::Error>);
 impl Tasks {
     /// Starts a task that returns why it ended.
     pub fn spawn(&mut self, task: impl Future<Output = anyhow::Error> + Send + 'static) {
-        self.0.spawn(task);
+        // Boxed, so that what a runtime makes of a task is compiled once.
+        self.0.spawn(task.boxed());
     }
 
     /// Starts a task that never ends; if it does, that is an error.

@@ -9,8 +9,8 @@ use flate2::read::MultiGzDecoder;
 use serde::de::IgnoredAny;
 
 use super::{
+    any_reader::{AnyReader, fill},
     error::{DecodeError, DecodeReason, OverLimit},
-    fill::fill,
     position::Position,
     second_pass::offset_of,
     source::{InputFormat, Source, TextFormat},
@@ -20,36 +20,28 @@ use super::{
 use crate::model::json::message::message;
 
 /// An input that is text.
-pub(super) struct PeekedText<R> {
+pub(super) struct PeekedText<'a> {
     pub(super) format: TextFormat,
     /// Whether it begins with a byte order mark.
     pub(super) has_mark: bool,
     /// The whole of it.
-    pub(super) reader: PeekedReader<R>,
+    pub(super) reader: AnyReader<'a>,
 }
-
-/// An input whose first bytes were peeked.
-pub(super) type PeekedReader<R> = io::Chain<io::Chain<io::Cursor<Vec<u8>>, FailOnce>, R>;
 
 /// Decompresses gzip if the input starts with its magic number, converts UTF-16 if it starts with a byte order mark, and
 /// fails after `limit` bytes.
-pub(super) fn open<'a, R: Read + Send + 'a>(input: R, limit: Option<u64>) -> Box<dyn Read + Send + 'a> {
-    let (start, input) = peek(input, 2);
-    if start == [0x1f, 0x8b] { as_utf8(MultiGzDecoder::new(input), limit) } else { as_utf8(input, limit) }
-}
-
-fn as_utf8<'a, R: Read + Send + 'a>(input: R, limit: Option<u64>) -> Box<dyn Read + Send + 'a> {
-    let (start, input) = peek(input, 2);
-    match byte_order(&start) {
-        Some(order) => limited(Utf16Reader::new(input, order), limit),
-        None => limited(input, limit),
+pub(super) fn open<'a>(input: impl Read + Send + 'a, limit: Option<u64>) -> AnyReader<'a> {
+    let (start, mut input) = peek(Box::new(input), 2);
+    if start == [0x1f, 0x8b] {
+        input = Box::new(MultiGzDecoder::new(input));
     }
-}
-
-fn limited<'a, R: Read + Send + 'a>(input: R, limit: Option<u64>) -> Box<dyn Read + Send + 'a> {
+    let (start, mut input) = peek(input, 2);
+    if let Some(order) = byte_order(&start) {
+        input = Box::new(Utf16Reader::new(input, order));
+    }
     match limit {
         Some(limit) => Box::new(LimitedReader { input, limit, left: limit }),
-        None => Box::new(input),
+        None => input,
     }
 }
 
@@ -61,7 +53,7 @@ const PEEKED: usize = 64 << 10;
 
 /// The format of an input, and the whole input. An error means that it is not text: a device or an archive is not read to
 /// its end. What begins as JSON is read as far as it is JSON, or as a whole if it may be YAML in flow style.
-pub(super) fn peek_text<R: Read>(mut input: R, source: &Source<'_>) -> Result<PeekedText<R>, DecodeError> {
+pub(super) fn peek_text<'a>(mut input: AnyReader<'a>, source: &Source<'_>) -> Result<PeekedText<'a>, DecodeError> {
     let mut start = vec![0; PEEKED];
     let (got, mut failed) = fill(&mut input, &mut start);
     start.truncate(got);
@@ -78,7 +70,7 @@ pub(super) fn peek_text<R: Read>(mut input: R, source: &Source<'_>) -> Result<Pe
     if let Some((at, why)) = why {
         return Err(Position::START.after(&start[..at]).error(source.name, DecodeReason::Yaml(why.to_owned())));
     }
-    Ok(PeekedText { format, has_mark, reader: io::Cursor::new(start).chain(FailOnce(failed)).chain(input) })
+    Ok(PeekedText { format, has_mark, reader: put_back(start, failed, input) })
 }
 
 /// Where and why the start of an input is not text.
@@ -97,15 +89,20 @@ fn not_text(start: &[u8]) -> Option<(usize, &'static str)> {
 pub(super) const NOT_UTF8: &str = "not UTF-8";
 
 /// The first `count` bytes (fewer if the input is shorter), and the whole input.
-pub(super) fn peek<R: Read>(mut input: R, count: usize) -> (Vec<u8>, PeekedReader<R>) {
+fn peek(mut input: AnyReader<'_>, count: usize) -> (Vec<u8>, AnyReader<'_>) {
     let mut start = vec![0; count];
     let (got, failed) = fill(&mut input, &mut start);
     start.truncate(got);
-    (start.clone(), io::Cursor::new(start).chain(FailOnce(failed)).chain(input))
+    (start.clone(), put_back(start, failed, input))
+}
+
+/// The whole input again, after its start was read, and perhaps an error.
+fn put_back<'a>(start: Vec<u8>, failed: Option<io::Error>, input: AnyReader<'a>) -> AnyReader<'a> {
+    Box::new(io::Cursor::new(start).chain(FailOnce(failed)).chain(input))
 }
 
 /// A reader that fails once, if it has an error, and is empty otherwise.
-pub(super) struct FailOnce(Option<io::Error>);
+struct FailOnce(Option<io::Error>);
 
 impl Read for FailOnce {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -113,13 +110,13 @@ impl Read for FailOnce {
     }
 }
 
-struct LimitedReader<R> {
-    input: R,
+struct LimitedReader<'a> {
+    input: AnyReader<'a>,
     limit: u64,
     left: u64,
 }
 
-impl<R: Read> Read for LimitedReader<R> {
+impl Read for LimitedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
             // An input of exactly the limit is allowed.

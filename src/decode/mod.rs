@@ -10,6 +10,7 @@
 //! Kinds: `v1` Service, Pod, Node, Endpoints; `discovery.k8s.io/v1` and `v1beta1` EndpointSlice; and lists of
 //! these. Objects of other kinds are counted. The decoder opens neither files nor sockets.
 
+mod any_reader;
 mod budget;
 mod byte_block;
 mod custom_kinds;
@@ -17,7 +18,6 @@ mod document;
 mod documents;
 mod error;
 mod field_places;
-mod fill;
 mod hidden_objects;
 mod input;
 mod kind;
@@ -60,8 +60,8 @@ use source::TextFormat;
 /// Reads all objects of a text without a byte order mark into `into`, as [`read`] does. The limits of its length do not apply.
 pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     match input::format_of(text.as_bytes(), true, source) {
-        format @ TextFormat::Json => stream::read(text.as_bytes(), format, source, into),
-        format => stream::read(yaml::YamlAsJson::new(text), format, source, into),
+        format @ TextFormat::Json => stream::read(Box::new(text.as_bytes()), format, source, into),
+        format => stream::read(Box::new(yaml::YamlAsJson::new(text)), format, source, into),
     }
 }
 
@@ -77,7 +77,7 @@ pub fn read(input: impl Read + Send, source: &Source<'_>, into: &mut Inventory) 
     }
     if has_mark {
         // The mark is not JSON, but harmless. The bytes are buffered: this cannot fail.
-        let _ = fill::fill(&mut reader, &mut [0; BYTE_ORDER_MARK.len()]);
+        let _ = any_reader::fill(&mut reader, &mut [0; BYTE_ORDER_MARK.len()]);
     }
     stream::read(reader, format, source, into)
 }

@@ -4,12 +4,12 @@
 //! its `items`. It skips the content of a value ([`Scan`]), which another thread parses later, and validates everything
 //! around the objects. Together, the two validate the whole input.
 
-use std::{collections::HashMap, io::Read};
+use std::collections::HashMap;
 
 use super::{
+    any_reader::{AnyReader, fill},
     budget::MemoryPool,
     error::{DecodeError, DecodeReason, read_error},
-    fill::fill,
     kind::TypeMeta,
     position::Position,
     scan::Scan,
@@ -75,8 +75,8 @@ enum State {
 }
 
 /// Splits a stream of JSON values into objects.
-pub(super) struct Splitter<'n, R> {
-    input: R,
+pub(super) struct Splitter<'n> {
+    input: AnyReader<'n>,
     name: &'n str,
     batch: usize,
     max_object: usize,
@@ -108,9 +108,15 @@ pub(super) struct Splitter<'n, R> {
     late: HashMap<usize, TypeMeta>,
 }
 
-impl<'n, R: Read> Splitter<'n, R> {
+impl<'n> Splitter<'n> {
     /// `at` is the position of the first byte; at most `max_object` bytes are buffered, and charged to `memory`.
-    pub(super) fn new(input: R, name: &'n str, at: Position, max_object: usize, memory: &'n MemoryPool<'n>) -> Self {
+    pub(super) fn new(
+        input: AnyReader<'n>,
+        name: &'n str,
+        at: Position,
+        max_object: usize,
+        memory: &'n MemoryPool<'n>,
+    ) -> Self {
         Self {
             input,
             name,

@@ -4,15 +4,13 @@
 //! the lock. There is no queue: memory holds one batch per thread. Batches are numbered, and their objects are joined in
 //! order.
 
-use std::{
-    io::Read,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use super::{
+    any_reader::AnyReader,
     budget::MemoryPool,
     error::{DecodeError, DecodeReason},
     kind::{InputKind, TypeMeta},
@@ -47,7 +45,7 @@ struct HeldObject {
 
 /// Reads all objects of a JSON input, which may be written in another format.
 pub(super) fn read(
-    input: impl Read + Send,
+    input: AnyReader<'_>,
     format: TextFormat,
     source: &Source<'_>,
     into: &mut Inventory,
@@ -75,14 +73,9 @@ pub(super) fn read(
     put_together(parts, &splitter, Worker::new(&common), into)
 }
 
-type Shared<'n, R> = Mutex<(usize, Splitter<'n, R>)>;
+type Shared<'n> = Mutex<(usize, Splitter<'n>)>;
 
-fn in_parallel<R: Read + Send>(
-    shared: &Shared<'_, R>,
-    stop: &AtomicBool,
-    worker: Worker<'_>,
-    batch: Batch,
-) -> Vec<BatchPart> {
+fn in_parallel(shared: &Shared<'_>, stop: &AtomicBool, worker: Worker<'_>, batch: Batch) -> Vec<BatchPart> {
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..worker.common.source.threads.get())
             .map(|_| Worker::new(worker.common))
@@ -97,12 +90,7 @@ fn in_parallel<R: Read + Send>(
     })
 }
 
-fn take_batches<R: Read>(
-    shared: &Shared<'_, R>,
-    stop: &AtomicBool,
-    mut worker: Worker<'_>,
-    mut batch: Batch,
-) -> Vec<BatchPart> {
+fn take_batches(shared: &Shared<'_>, stop: &AtomicBool, mut worker: Worker<'_>, mut batch: Batch) -> Vec<BatchPart> {
     let mut parts = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         let (number, more) = {
@@ -125,9 +113,9 @@ fn take_batches<R: Read>(
 }
 
 /// Joins the batches in the order of the input, up to the first error.
-fn put_together<R: Read>(
+fn put_together(
     mut parts: Vec<BatchPart>,
-    splitter: &Splitter<'_, R>,
+    splitter: &Splitter<'_>,
     mut worker: Worker<'_>,
     into: &mut Inventory,
 ) -> Result<(), DecodeError> {
@@ -260,8 +248,13 @@ impl<'s> Worker<'s> {
             return Ok(());
         }
         let outer = OuterList { document: place.document, pointer: place.pointer.to_string(), depth };
-        let mut splitter =
-            Splitter::new(text.as_bytes(), self.common.source.name, (place.at)(), text.len(), self.common.memory);
+        let mut splitter = Splitter::new(
+            Box::new(text.as_bytes()),
+            self.common.source.name,
+            (place.at)(),
+            text.len(),
+            self.common.memory,
+        );
         let (mut batch, mut held) = (Batch::default(), Vec::new());
         while splitter.next(&mut batch)? {
             self.batch(&batch, Some(&outer), into, &mut held)?;
@@ -270,10 +263,10 @@ impl<'s> Worker<'s> {
     }
 
     /// Parses the objects whose type follows at the end of their list.
-    fn release<R: Read>(
+    fn release(
         &mut self,
         held: Vec<HeldObject>,
-        splitter: &Splitter<'_, R>,
+        splitter: &Splitter<'_>,
         outer: Option<&OuterList>,
         into: &mut Inventory,
     ) -> Result<(), DecodeError> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::fill::fill;
+use super::any_reader::{AnyReader, fill};
 
 /// The byte order, if an input that begins with these bytes is UTF-16.
 pub(super) fn byte_order(start: &[u8]) -> Option<ByteOrder> {
@@ -24,8 +24,8 @@ pub(super) enum ByteOrder {
 const CHUNK: usize = 8 << 10;
 
 /// Reads UTF-16 as UTF-8, without the byte order mark.
-pub(super) struct Utf16Reader<R> {
-    input: R,
+pub(super) struct Utf16Reader<'a> {
+    input: AnyReader<'a>,
     order: ByteOrder,
     text: String,
     /// How many bytes of `text` were read.
@@ -35,8 +35,8 @@ pub(super) struct Utf16Reader<R> {
     at_start: bool,
 }
 
-impl<R: Read> Utf16Reader<R> {
-    pub(super) fn new(input: R, order: ByteOrder) -> Self {
+impl<'a> Utf16Reader<'a> {
+    pub(super) fn new(input: AnyReader<'a>, order: ByteOrder) -> Self {
         Self { input, order, text: String::new(), read: 0, half: None, at_start: true }
     }
 
@@ -73,7 +73,7 @@ fn damaged(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("not UTF-16: {why}"))
 }
 
-impl<R: Read> Read for Utf16Reader<R> {
+impl Read for Utf16Reader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.read == self.text.len() {
             self.next_chunk()?;
@@ -98,7 +98,7 @@ mod tests {
     fn read(bytes: &[u8]) -> io::Result<String> {
         let order = byte_order(bytes).unwrap();
         let mut text = String::new();
-        Utf16Reader::new(bytes, order).read_to_string(&mut text).map(|_| text)
+        Utf16Reader::new(Box::new(bytes), order).read_to_string(&mut text).map(|_| text)
     }
 
     #[test]

@@ -41,7 +41,7 @@ const MAX_ALIASES: usize = 16 << 20;
 
 /// Reads all objects of a YAML input.
 pub(super) fn read(
-    input: &mut impl Read,
+    input: &mut dyn Read,
     format: TextFormat,
     source: &Source<'_>,
     into: &mut Inventory,
@@ -58,7 +58,7 @@ pub(super) fn read(
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
         at.error(source.name, DecodeReason::Yaml("not UTF-8".to_owned()))
     })?;
-    stream::read(YamlAsJson::new(&yaml), format, source, into).map_err(|e| indentation::located(e, &yaml))
+    stream::read(Box::new(YamlAsJson::new(&yaml)), format, source, into).map_err(|e| indentation::located(e, &yaml))
 }
 
 /// Converts YAML to JSON with every token in its line. Several documents follow each other.

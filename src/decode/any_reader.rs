@@ -1,9 +1,12 @@
-//! Reads as much as a buffer can hold.
+//! An input, or what becomes of it.
 
 use std::io::{self, Read};
 
+/// One type for all inputs: readers of readers would be a type for each way through them.
+pub(super) type AnyReader<'a> = Box<dyn Read + Send + 'a>;
+
 /// Reads until the buffer is full or the input ends or fails. Returns the number of bytes and the error.
-pub(super) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
+pub(super) fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut got = 0;
     while got < buffer.len() {
         match input.read(&mut buffer[got..]) {

@@ -1,6 +1,6 @@
 //! The decision about one object: what each mode makes of the findings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -213,9 +213,9 @@ fn refusal_text(listed: &[RuleFinding], more: &[FindingCount]) -> String {
         code: String,
         is_first: bool,
     }
-    let mut seen = BTreeSet::new();
+    let mut seen = [false; Rule::COUNT];
     let part = |f: &RuleFinding| {
-        let is_first = seen.insert(f.rule);
+        let is_first = !std::mem::replace(&mut seen[f.rule as usize], true);
         let policy = f.policy.as_ref().filter(|_| is_first).map(|name| format!(", {POLICY_KIND} {name}"));
         let code = format!(" ({}{})", f.rule, short(&policy.unwrap_or_default(), MAX_POLICY));
         Part { sentence: sentence(f), code, is_first }
@@ -227,7 +227,8 @@ fn refusal_text(listed: &[RuleFinding], more: &[FindingCount]) -> String {
     if whole.chars().count() <= MAX_REFUSAL {
         return short(&whole, MAX_REFUSAL);
     }
-    let room = (MAX_REFUSAL - MAX_LEFT_OUT) / seen.len().max(1) - "; ".len();
+    let rules = seen.iter().filter(|seen| **seen).count();
+    let room = (MAX_REFUSAL - MAX_LEFT_OUT) / rules.max(1) - "; ".len();
     let cut = |p: &Part| short(&p.sentence, room.saturating_sub(p.code.chars().count())) + &p.code;
     let mut texts: Vec<String> = parts.iter().filter(|p| p.is_first).map(cut).collect();
     let left_out = parts.len() - texts.len() + counted().map(|more| more.count).sum::<usize>();

@@ -1,7 +1,5 @@
 //! `serves`: the ready endpoints of a Service, after the plan.
 
-use std::collections::BTreeSet;
-
 use super::{
     test_file::{PortChoice, ServesExpectation},
     test_input::TestInput,
@@ -32,11 +30,12 @@ pub(super) fn check(wanted: &ServesExpectation, input: &TestInput<'_>) -> Differ
         Some(ChangedObject::Slice(slice)) => Some(slice),
         _ => None,
     });
-    let mut names = BTreeSet::new();
+    let mut names: Vec<String> = Vec::new();
     for slice in slices.filter(|slice| publishes(slice, wanted.port.as_ref(), &state)) {
-        names.extend(slice.endpoints.iter().filter(|e| is_wanted(e, wanted)).map(name));
+        names.extend(slice.endpoints.iter().filter(|e| is_wanted(e, wanted)).map(|e| name(e).to_string()));
     }
-    let names: Vec<String> = names.into_iter().map(|n| n.to_string()).collect();
+    names.sort_unstable();
+    names.dedup();
     let too_few = wanted.at_least.filter(|least| names.len() < *least);
     let differences = [
         wanted.pods.and_then(|pods| Difference::of_values("pods", &pods, &names.len())),

@@ -1,6 +1,6 @@
 //! What the cases of a file are checked against.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::value::RawValue;
 
@@ -16,7 +16,7 @@ use crate::{
         state::{Controller, Options, Plan, State},
     },
     inventory::{Entry, Index, Snapshot, whole},
-    model::{ObjectKey, ServicePort, Text, json::raw::object_key},
+    model::{HashSeed, ObjectKey, ServicePort, Text, json::raw::object_key},
 };
 
 /// The objects of the inputs, and everything that is derived from them once for all cases.
@@ -32,10 +32,12 @@ pub struct TestInput<'a> {
     pub namespace: &'a str,
     /// The options of plans.
     pub options: Options,
-    objects: BTreeMap<ObjectKey, &'a RawValue>,
-    stored: BTreeMap<ObjectKey, &'a RawValue>,
+    objects: ObjectsByKey<'a>,
+    stored: ObjectsByKey<'a>,
     namespaces: Namespaces,
 }
+
+type ObjectsByKey<'a> = HashMap<ObjectKey, &'a RawValue, HashSeed>;
 
 impl<'a> TestInput<'a> {
     /// The input of cases. `objects` and `stored` are the objects of the inputs and the stored ones, as they are written.
@@ -50,7 +52,7 @@ impl<'a> TestInput<'a> {
     ) -> Self {
         let namespace = if namespace.is_empty() { "default" } else { namespace };
         let mut namespaces = Namespaces::default();
-        let mut by_key = |all: &[&'a RawValue]| -> BTreeMap<ObjectKey, &'a RawValue> {
+        let mut by_key = |all: &[&'a RawValue]| -> ObjectsByKey<'a> {
             let keyed = all.iter().map(|raw| {
                 let key = object_key(raw);
                 offline_review::note_namespace(raw, &key, &mut namespaces);
@@ -104,11 +106,11 @@ impl<'a> TestInput<'a> {
         let of_nodes = self.index.nodes().iter().filter_map(|node| node.zone());
         let slices = self.index.entries().iter().flat_map(|entry| self.index.state(entry).slices);
         let of_endpoints = slices.flat_map(|slice| &slice.endpoints).filter_map(|endpoint| endpoint.zone.as_ref());
-        let zones: BTreeSet<&Text> = of_nodes.chain(of_endpoints).collect();
-        if zones.iter().any(|known| *known == zone) {
+        let zones: BTreeSet<&str> = of_nodes.chain(of_endpoints).map(Text::as_str).collect();
+        if zones.contains(zone) {
             return Ok(());
         }
-        let known: Vec<&str> = zones.into_iter().map(Text::as_str).take(10).collect();
+        let known: Vec<&str> = zones.into_iter().take(10).collect();
         Err(match known.as_slice() {
             [] => format!(
                 "nothing is known of zone {zone}: the inputs have no Nodes with zones; add them, or options.zones"

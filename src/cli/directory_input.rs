@@ -82,7 +82,7 @@ pub(super) fn add_manifests(
 ) -> anyhow::Result<Refusals> {
     inventory.unread.merge(manifests.unread());
     refuse_several_clusters(&manifests.files)?;
-    let (mut refusals, mut room) = (Refusals::new(), PatchRoom::default());
+    let (mut refusals, mut room) = (Refusals::default(), PatchRoom::default());
     let mut of_overlays = OverlayObjects::new(&manifests.overlays, inventory);
     for InputFile { name, documents } in &manifests.files {
         let source = Source { defaults, ..Source::file(name) };
@@ -110,11 +110,10 @@ pub(super) fn add_manifests(
 
 /// Says what was not read.
 fn not_read<'s>(skipped: impl Iterator<Item = &'s SkippedFile>) -> Option<Finding> {
-    let mut counts: BTreeMap<Skip, usize> = BTreeMap::new();
-    for file in skipped {
-        *counts.entry(file.why).or_default() += 1;
-    }
-    let counts: Vec<String> = counts.into_iter().map(|(why, count)| why.counted(count)).collect();
+    let mut all: Vec<Skip> = skipped.map(|file| file.why).collect();
+    all.sort_unstable();
+    let alike = all.chunk_by(PartialEq::eq);
+    let counts: Vec<String> = alike.filter_map(|alike| Some(alike.first()?.counted(alike.len()))).collect();
     let text = format!("not read: {}", counts.join(", "));
     (!counts.is_empty()).then(|| Finding::new(Reason::IgnoredObject, ObjectKey::default(), text))
 }

@@ -1,7 +1,7 @@
 //! Where an input has an object more than once.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -20,13 +20,14 @@ const MAX_BYTES: usize = 64 << 20;
 /// take memory for every object: the files are read once more, if there are duplicates. Standard input and pipes cannot be.
 pub(super) fn name(index: &mut Index<'_>, files: &[PathBuf], namespace: &str) {
     let duplicates = index.problems().iter().filter(|p| p.code == Reason::DuplicateObject);
-    let wanted: BTreeSet<ObjectKey> = duplicates.map(|p| p.object.clone()).collect();
+    let mut wanted: Vec<ObjectKey> = duplicates.map(|p| p.object.clone()).collect();
+    wanted.sort_unstable();
     if wanted.is_empty() || !files.iter().all(|file| file.is_file()) {
         return;
     }
     let mut places: BTreeMap<ObjectKey, Vec<String>> = BTreeMap::new();
     for file in files {
-        for (key, place) in objects_of(file, namespace).filter(|(key, _)| wanted.contains(key)) {
+        for (key, place) in objects_of(file, namespace).filter(|(key, _)| wanted.binary_search(key).is_ok()) {
             places.entry(key).or_default().push(place);
         }
     }

@@ -26,9 +26,9 @@ const LISTED: usize = 3;
 pub(super) struct FindingsReport {
     findings: Vec<Finding>,
     /// What to do about codes that are shown elsewhere.
-    fixes: BTreeMap<&'static str, &'static str>,
+    fixes: Vec<(&'static str, &'static str)>,
     /// How many more findings of a code there are.
-    more: BTreeMap<Reason, usize>,
+    more: Vec<(Reason, usize)>,
     /// How many more findings were counted, but not recorded.
     omitted: u64,
     /// Service, and the error that its controller would return.
@@ -96,7 +96,6 @@ impl FindingsReport {
     /// Prints a table for each part that has rows; the worst findings first.
     pub(super) fn print(mut self, out: &mut Output) -> io::Result<()> {
         self.findings.sort_by_key(|p| std::cmp::Reverse(p.severity));
-        // Each fix once: many Services often share a finding.
         let mut fixes = self.fixes;
         let mut table = Table::new(["SEVERITY", "OBJECT", "CODE", "MESSAGE"]);
         for p in self.findings {
@@ -107,13 +106,16 @@ impl FindingsReport {
                 p.code.code().into(),
                 format!("{}{at}", p.message).into(),
             ]);
-            fixes.insert(p.code.code(), p.code.fix());
+            fixes.push((p.code.code(), p.code.fix()));
         }
         for (code, more) in self.more {
             let text = format!("and {more} more: -o wide lists them");
             table.push([Cell::default(), Cell::default(), code.code().into(), Cell::styled(text, DIM)]);
         }
         section(out, "Findings", &table)?;
+        // Each fix once: many Services often share a finding.
+        fixes.sort_unstable();
+        fixes.dedup();
         let mut table = Table::new(["CODE", "FIX"]);
         for (code, fix) in fixes.into_iter().filter(|(_, fix)| !fix.is_empty()) {
             table.push([code.into(), fix.into()]);

@@ -154,7 +154,7 @@ impl InputArgs {
             complete: true,
             is_part,
             files: Vec::new(),
-            refusals: Refusals::new(),
+            refusals: Refusals::default(),
             namespace: self.namespace().unwrap_or(DEFAULT_NAMESPACE).to_owned(),
             release: None,
             choice,

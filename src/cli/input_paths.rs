@@ -1,17 +1,17 @@
 //! The files that arguments name: directories replaced by the files in them, and standard input.
 
 use std::{
-    collections::btree_map::{BTreeMap, Entry},
+    collections::hash_map::{Entry, HashMap},
     ffi::OsStr,
     fs::File,
     io::{self, IsTerminal, Read},
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, anyhow, ensure};
-
 use super::{messages, suggestion::nearest};
 use crate::lint::{Skip, is_kustomization, path_within};
+use crate::model::HashSeed;
+use anyhow::{Context, anyhow, ensure};
 
 /// The files that the arguments name, with directories replaced by the files in them.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl ExpandedPaths {
     /// Leaves each file once, however many of the arguments have it: no object replaces itself. Of `./web.yaml`, which a
     /// directory has, and the argument `web.yaml`, the argument stays, because it says that the file is meant.
     fn drop_repeated(&mut self, paths: &[PathBuf]) {
-        let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut places: HashMap<PathBuf, usize, HashSeed> = HashMap::default();
         let mut files: Vec<PathBuf> = Vec::with_capacity(self.files.len());
         for file in std::mem::take(&mut self.files) {
             // Links stay apart: directories may share a file, and each of them describes a cluster.
@@ -68,7 +68,7 @@ impl ExpandedPaths {
         let context = || format!("cannot read {}", directory.display());
         let mut entries =
             directory.read_dir().and_then(Iterator::collect::<io::Result<Vec<_>>>).with_context(context)?;
-        entries.sort_by_key(std::fs::DirEntry::file_name);
+        entries.sort_unstable_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let path = entry.path();
             if entry.file_name().as_encoded_bytes().starts_with(b".") {

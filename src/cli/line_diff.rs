@@ -3,7 +3,7 @@
 //! Lines that both texts have once are compared first, as in a patience diff: addresses and names of pods, between which
 //! the objects of Kubernetes repeat themselves.
 
-use std::{collections::BTreeMap, fmt::Write, ops::Range};
+use std::{fmt::Write, ops::Range};
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
@@ -71,25 +71,23 @@ fn push(runs: &mut Vec<Run>, same: bool, old: Range<usize>, new: Range<usize>) {
 
 /// Equal lines of two parts in the order of both: of those that each part has once; if there are none, of all lines.
 fn pairs(a: &[&str], b: &[&str], old: &Range<usize>, new: &Range<usize>) -> Vec<(usize, usize)> {
-    let mut places: BTreeMap<&str, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
-    for i in old.clone() {
-        places.entry(a[i]).or_default().0.push(i);
-    }
-    for j in new.clone() {
-        places.entry(b[j]).or_default().1.push(j);
-    }
-    let mut once: Vec<(usize, usize)> = places
-        .values()
-        .filter_map(|places| match (&places.0[..], &places.1[..]) {
-            ([i], [j]) => Some((*i, *j)),
-            _ => None,
-        })
-        .collect();
+    let once_new = lines_once(b, new);
+    let place_in_new = |line: &str| once_new.binary_search_by_key(&line, |(line, _)| line).ok();
+    let pair = |(line, i): (&str, usize)| Some((i, once_new[place_in_new(line)?].1));
+    let mut once: Vec<(usize, usize)> = lines_once(a, old).into_iter().filter_map(pair).collect();
     once.sort_unstable();
     if !once.is_empty() {
         return longest_increasing(&once);
     }
     if old.len().saturating_mul(new.len()) > MAX_PAIRS { Vec::new() } else { common(a, b, old, new) }
+}
+
+/// The lines that a part has once, in the order of their texts, each with its place.
+fn lines_once<'t>(lines: &[&'t str], part: &Range<usize>) -> Vec<(&'t str, usize)> {
+    let mut all: Vec<(&str, usize)> = part.clone().map(|place| (lines[place], place)).collect();
+    all.sort_unstable();
+    let once = all.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1);
+    once.flatten().copied().collect()
 }
 
 /// The longest part of `pairs` in which the second numbers increase as the first ones do.

@@ -1,6 +1,6 @@
 //! The objects of several overlays of one base, which are read as those of one cluster.
 
-use std::{collections::BTreeMap, path::PathBuf, slice};
+use std::{path::PathBuf, slice};
 
 use crate::{
     decode::{self, DecodeError, Document, Source},
@@ -65,11 +65,11 @@ impl<'o> OverlayObjects<'o> {
     pub(super) fn apply(&self, inventory: &mut Inventory) -> Option<Finding> {
         let patched = self.overlays.patched();
         let beside = self.beside.or(patched)?;
-        let mut workloads: BTreeMap<(Text, Text, Text), Vec<usize>> = BTreeMap::new();
+        let mut workloads: Vec<((Text, Text, Text), usize)> = Vec::new();
         for (place, workload) in inventory.workloads.iter().enumerate().skip(self.start.0) {
-            let key = (workload.namespace.clone(), workload.kind.clone(), workload.name.clone());
-            workloads.entry(key).or_default().push(place);
+            workloads.push(((workload.namespace.clone(), workload.kind.clone(), workload.name.clone()), place));
         }
+        workloads.sort_unstable();
         let mut marked = Vec::new();
         for place in self.start.1..inventory.autoscalers.len() {
             let Some(file) = self.file(place, |(_, _, autoscalers)| *autoscalers) else { continue };
@@ -81,7 +81,9 @@ impl<'o> OverlayObjects<'o> {
                 autoscaler.targets(&inventory.workloads[*place])
                     && of_workload.is_some_and(|other| !self.overlays.has_always(other, file))
             };
-            if workloads.get(&key).into_iter().flatten().any(is_partial) {
+            let first = workloads.partition_point(|(other, _)| *other < key);
+            let alike = workloads[first..].iter().take_while(|(other, _)| *other == key);
+            if alike.map(|(_, place)| place).any(is_partial) {
                 autoscaler.is_of_overlay = true;
                 marked.push(autoscaler.name.to_string());
             }

@@ -1,7 +1,7 @@
 //! Objects that can be read, and that an API server would refuse all the same.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::HashMap,
     path::{Path, PathBuf},
 };
 
@@ -15,7 +15,7 @@ use crate::{
     inventory::Findings,
     lint::validation::{self, is_refusal},
     model::{
-        ObjectKey,
+        HashSeed, ObjectKey,
         json::{path::PathEnd, raw::object_key},
     },
 };
@@ -29,9 +29,10 @@ const MAX_BYTES: u64 = 4 << 20;
 /// The objects are not read as texts: files of manifests are read once more, but those whose refusals are known. Standard input
 /// and pipes cannot be. `namespace` is that of objects that name none.
 pub(super) fn finding(files: &[PathBuf], refusals: &Refusals, namespace: &str, known: &Findings) -> Option<Finding> {
-    let known: BTreeSet<&ObjectKey> = known.iter().filter(|f| is_refusal(f)).map(|f| &f.object).collect();
+    let mut known: Vec<&ObjectKey> = known.iter().filter(|f| is_refusal(f)).map(|f| &f.object).collect();
+    known.sort_unstable();
     let all_of = |path: &PathBuf| refusals.get(path).cloned().unwrap_or_else(|| of_file(path));
-    let is_known = |finding: &Finding| known.contains(&placed(finding.object.clone(), namespace));
+    let is_known = |finding: &Finding| known.binary_search(&&placed(finding.object.clone(), namespace)).is_ok();
     let refused: Vec<Finding> = files.iter().flat_map(all_of).filter(|f| !is_known(f)).collect();
     let first = refused.first()?;
     let at = first.pointer.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
@@ -44,7 +45,7 @@ pub(super) fn finding(files: &[PathBuf], refusals: &Refusals, namespace: &str, k
 }
 
 /// The refusals of the objects of some files.
-pub(super) type Refusals = BTreeMap<PathBuf, Vec<Finding>>;
+pub(super) type Refusals = HashMap<PathBuf, Vec<Finding>, HashSeed>;
 
 /// The first refusal of each object.
 pub(super) fn of_documents(documents: &[Document<'_>]) -> Vec<Finding> {

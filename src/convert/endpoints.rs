@@ -72,12 +72,12 @@ fn note_metadata(meta: &ObjectMeta, losses: &mut Losses) {
 }
 
 /// Adds labels or annotations. If slices differ, the first one counts.
-fn merge(into: &mut BTreeMap<Text, Text>, more: &Labels, field: &str, losses: &mut Losses) {
+fn merge(into: &mut BTreeMap<String, String>, more: &Labels, field: &str, losses: &mut Losses) {
     let of_controllers = [names::SERVICE_NAME, names::SLICE_MANAGED_BY, names::TRIGGER_TIME, names::LAST_APPLIED];
     for (key, value) in more.iter().filter(|(k, _)| !of_controllers.contains(&k.as_str())) {
-        match into.get(key) {
-            None => drop(into.insert(key.clone(), value.clone())),
-            Some(before) if before == value => {}
+        match into.get(key.as_str()) {
+            None => drop(into.insert(key.to_string(), value.to_string())),
+            Some(before) if *before == *value => {}
             Some(_) => losses.add(format!("{field}[{key:?}]"), "another slice of the Service has a different value"),
         }
     }

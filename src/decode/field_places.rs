@@ -1,6 +1,10 @@
 //! Where the fields of an object are in its text: of any number of fields, in one pass.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    fmt,
+};
 
 use serde::{
     Deserialize, Deserializer,
@@ -8,6 +12,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
+use crate::model::HashSeed;
 use crate::model::json::pointer::steps;
 
 /// The offset in the text of each of `fields`, which are field paths or JSON pointers. That of a missing field is that of
@@ -63,20 +68,23 @@ impl<'f> FieldTree<'f> {
     }
 
     /// The members of an object, or the elements of a list, that are the next steps.
-    fn parts<'r>(&self, value: &'r RawValue) -> BTreeMap<&str, &'r RawValue> {
+    fn parts<'r>(&self, value: &'r RawValue) -> PartsByStep<'_, 'r> {
         if self.below.is_empty() || !value.get().starts_with(['{', '[']) {
-            return BTreeMap::new();
+            return PartsByStep::default();
         }
         // The text was parsed before: this does not fail.
         Parts(self).deserialize(&mut serde_json::Deserializer::from_str(value.get())).unwrap_or_default()
     }
 }
 
+/// Parts of a value, by the next step of a tree.
+type PartsByStep<'t, 'r> = HashMap<&'t str, &'r RawValue, HashSeed>;
+
 /// Reads a value, and keeps the parts of it that are the next steps of a tree.
 struct Parts<'t, 'f>(&'t FieldTree<'f>);
 
 impl<'de, 't> DeserializeSeed<'de> for Parts<'t, '_> {
-    type Value = BTreeMap<&'t str, &'de RawValue>;
+    type Value = PartsByStep<'t, 'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
         d.deserialize_any(self)
@@ -84,7 +92,7 @@ impl<'de, 't> DeserializeSeed<'de> for Parts<'t, '_> {
 }
 
 impl<'de, 't> Visitor<'de> for Parts<'t, '_> {
-    type Value = BTreeMap<&'t str, &'de RawValue>;
+    type Value = PartsByStep<'t, 'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object or a list")
@@ -94,7 +102,7 @@ impl<'de, 't> Visitor<'de> for Parts<'t, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         #[derive(Deserialize)]
         struct Name<'s>(#[serde(borrow)] Cow<'s, str>);
-        let mut parts = BTreeMap::new();
+        let mut parts = PartsByStep::default();
         while let Some(Name(name)) = map.next_key()? {
             match self.0.below.get_key_value(name.as_ref()) {
                 Some((step, _)) => drop(parts.insert(step.as_ref(), map.next_value()?)),
@@ -109,7 +117,7 @@ impl<'de, 't> Visitor<'de> for Parts<'t, '_> {
         let mut wanted: Vec<(usize, &str)> = indexed.collect();
         wanted.sort_unstable();
         let (mut wanted, mut index) = (wanted.into_iter().peekable(), 0);
-        let mut parts = BTreeMap::new();
+        let mut parts = PartsByStep::default();
         // The rest of a long list is read only to reach its end.
         loop {
             if wanted.peek().is_none_or(|(next, _)| *next != index) {

@@ -97,7 +97,7 @@ fn peek(mut input: AnyReader<'_>, count: usize) -> (Vec<u8>, AnyReader<'_>) {
 }
 
 /// The whole input again, after its start was read, and perhaps an error.
-fn put_back<'a>(start: Vec<u8>, failed: Option<io::Error>, input: AnyReader<'a>) -> AnyReader<'a> {
+fn put_back(start: Vec<u8>, failed: Option<io::Error>, input: AnyReader<'_>) -> AnyReader<'_> {
     Box::new(io::Cursor::new(start).chain(FailOnce(failed)).chain(input))
 }
 
@@ -293,7 +293,7 @@ mod tests {
             (b"{\0\xff", None),
             (b"a\xff", Some("f:1:2: not YAML: not UTF-8")),
         ] {
-            let read = peek_text(bytes, &source);
+            let read = peek_text(Box::new(bytes), &source);
             let all = read.map(|PeekedText { mut reader, .. }| {
                 let mut all = Vec::new();
                 reader.read_to_end(&mut all).map(|_| all).unwrap()
@@ -301,6 +301,6 @@ mod tests {
             assert_eq!(all.map_err(|e| e.to_string()), want.map_or(Ok(bytes.to_vec()), |why| Err(why.to_owned())));
         }
         // An input without end.
-        assert!(peek_text(io::repeat(0), &source).is_err());
+        assert!(peek_text(Box::new(io::repeat(0)), &source).is_err());
     }
 }

@@ -61,7 +61,7 @@ fn faults(single: &SingleKeys, at: Pointer<'_>, is_block: bool) -> Vec<FieldFaul
         more += single.of_root.more;
     }
     keys.extend(&single.of_parts.listed);
-    keys.sort_by_key(|key| key.offset);
+    keys.sort_unstable_by_key(|key| key.offset);
     let of_key = |key: &RepeatedKey| FieldFault {
         reason: Reason::DuplicateKey,
         pointer: format!("{at}{}", key.pointer),

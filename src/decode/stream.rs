@@ -119,7 +119,7 @@ fn put_together(
     mut worker: Worker<'_>,
     into: &mut Inventory,
 ) -> Result<(), DecodeError> {
-    parts.sort_by_key(|p| p.number);
+    parts.sort_unstable_by_key(|p| p.number);
     into.reserve(parts.iter().map(|p| &p.found));
     let mut held = Vec::new();
     for mut part in parts {

@@ -48,7 +48,7 @@ pub(super) fn record_stored(
     if !recorder.open() {
         return;
     }
-    let mut places: BTreeMap<&Text, Vec<usize>> = BTreeMap::new();
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, port) in service.ports.iter().enumerate() {
         places.entry(&port.name).or_default().push(place);
     }
@@ -63,7 +63,7 @@ pub(super) fn record_stored(
                 }
                 continue;
             }
-            for &place in group.ports.iter().filter_map(|name| places.get(name)).flatten() {
+            for &place in group.ports.iter().filter_map(|name| places.get(name.as_str())).flatten() {
                 if !recorder.open() {
                     return;
                 }
@@ -80,11 +80,11 @@ fn by_pod<'a, 'b>(
     pods: &[&Pod],
     groups: &'b [StoredGroup<'a>],
 ) -> Vec<Vec<(&'b StoredGroup<'a>, &'b StoredAddress<'a>)>> {
-    let index: BTreeMap<&Text, usize> = pods.iter().enumerate().map(|(i, p)| (p.name(), i)).collect();
+    let index: BTreeMap<&str, usize> = pods.iter().map(|p| p.name().as_str()).zip(0..).collect();
     let mut by_pod = vec![Vec::new(); pods.len()];
     for (group, address) in groups.iter().flat_map(|group| group.addresses.iter().map(move |a| (group, a))) {
         let target = address.target.filter(|t| t.kind == "Pod");
-        let Some((target, &pod)) = target.and_then(|t| Some((t, index.get(&t.name)?))) else { continue };
+        let Some((target, &pod)) = target.and_then(|t| Some((t, index.get(t.name.as_str())?))) else { continue };
         // A pod with the same name but another uid is another pod.
         if target.namespace == *pods[pod].namespace() && target.uid == pods[pod].reference.uid {
             by_pod[pod].push((group, address));

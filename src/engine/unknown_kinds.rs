@@ -8,7 +8,7 @@ use crate::{
         record::Recorder,
         state::{Controller, Options, Plan, State},
     },
-    model::{Endpoint, EndpointSlice, ObjectRef, Text, by_name},
+    model::{Endpoint, EndpointSlice, HashSeed, ObjectRef, Text, by_name},
 };
 
 /// The kinds of which an input has no object in the namespace of a Service, though the cluster may have some. Nodes are in
@@ -108,9 +108,9 @@ fn keep_place(endpoint: &mut Endpoint, stored: &Endpoint) {
 
 /// The stored endpoints of a Service, by slice and address. Nothing depends on the order in which the slices were read.
 struct StoredPlaces<'s> {
-    slices: HashMap<&'s Text, &'s EndpointSlice, Fast>,
+    slices: HashMap<&'s Text, &'s EndpointSlice, HashSeed>,
     /// Those of each slice; and without a slice, those of the first one by name.
-    endpoints: HashMap<(Option<&'s Text>, PodAddress<'s>), &'s Endpoint, Fast>,
+    endpoints: HashMap<(Option<&'s Text>, PodAddress<'s>), &'s Endpoint, HashSeed>,
 }
 
 impl<'s> StoredPlaces<'s> {
@@ -140,8 +140,6 @@ type PodAddress<'a> = (&'a [Text], Option<&'a ObjectRef>, Option<&'a Text>);
 fn pod_address(endpoint: &Endpoint) -> PodAddress<'_> {
     (&endpoint.addresses, endpoint.target_ref.as_deref(), endpoint.node_name.as_ref())
 }
-
-type Fast = foldhash::fast::FixedState;
 
 /// Whether a slice and the one that replaces it differ in nothing but the trigger time and the like.
 fn says_the_same(old: &EndpointSlice, new: &EndpointSlice) -> bool {

@@ -236,10 +236,10 @@ impl<'a> Index<'a> {
     }
 
     /// The namespaces of the pods that were read.
-    pub(super) fn namespaces_with_pods(&self) -> BTreeSet<&'a Text> {
+    pub(super) fn namespaces_with_pods(&self) -> BTreeSet<&'a str> {
         // Pods mostly come namespace by namespace.
         let runs = self.inventory.pods_of_input().chunk_by(|a, b| a.namespace() == b.namespace());
-        runs.filter_map(|run| run.first()).map(Pod::namespace).collect()
+        runs.filter_map(|run| run.first()).map(|pod| pod.namespace().as_str()).collect()
     }
 
     /// The workloads whose pods are not assumed because there are too many.

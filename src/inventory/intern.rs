@@ -3,9 +3,7 @@
 use std::{collections::HashSet, hash::Hash, sync::Arc};
 
 use super::{objects::AnyObject, targets::Targets};
-use crate::model::{ContainerPort, EndpointAddress, Labels, OwnerReference, Text};
-
-type Fast = foldhash::fast::FixedState;
+use crate::model::{ContainerPort, EndpointAddress, HashSeed, Labels, OwnerReference, Text};
 
 /// Replaces equal parts of objects by one copy: pods of a workload have the same labels and ports, a node runs many of
 /// them, and Endpoints and slices refer to them. A cluster takes about half the memory.
@@ -76,7 +74,7 @@ impl<'a> Interner<'a> {
 
 /// Recent values.
 #[derive(Debug)]
-struct Pool<T>(HashSet<T, Fast>);
+struct Pool<T>(HashSet<T, HashSeed>);
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {

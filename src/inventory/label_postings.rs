@@ -2,17 +2,15 @@
 
 use std::collections::HashMap;
 
-use crate::model::Labels;
-
-type Fast = foldhash::fast::FixedState;
+use crate::model::{HashSeed, Labels};
 
 /// An inverted index: for each label pair of a selector in a namespace, the pods that have it. A Service's candidates are the
 /// shortest list among the pairs of its selector, so that one label that all pods share costs nothing.
 #[derive(Debug)]
 pub(super) struct LabelPostings<'a, P> {
-    namespaces: HashMap<&'a str, usize, Fast>,
+    namespaces: HashMap<&'a str, usize, HashSeed>,
     /// Position in `lists`, by namespace, key and value.
-    pairs: HashMap<(usize, &'a str, &'a str), usize, Fast>,
+    pairs: HashMap<(usize, &'a str, &'a str), usize, HashSeed>,
     /// By namespace: the list of all its pods, if an empty selector asks for it.
     everything: Vec<Option<usize>>,
     lists: Vec<Vec<P>>,

@@ -1,7 +1,7 @@
 //! Look-ups of tables: what an address, a zone or an endpoint belongs to.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
+    collections::{HashMap, hash_map::Entry},
     hash::{BuildHasher, RandomState},
     net::IpAddr,
 };
@@ -80,7 +80,7 @@ impl<P: PodFields> Lookup<P> for PodAddresses {
 
 /// By zone, how many nodes are in it.
 #[derive(Clone, Debug, Default)]
-pub struct NodeZones(BTreeMap<Text, u32>);
+pub struct NodeZones(HashMap<Text, u32>);
 
 impl NodeZones {
     /// Whether a node is in the zone.

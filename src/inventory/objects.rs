@@ -154,9 +154,10 @@ impl Inventory {
 
     /// Gives pods the labels that come from their nodes: when all objects are read, because a node may follow its pods.
     pub fn label_pods(&mut self, defaults: &Defaults<'_>) {
-        let nodes: BTreeMap<&str, &Node> = self.nodes.iter().map(|n| (n.name.as_str(), n)).collect();
+        let places: BTreeMap<&str, usize> = self.nodes.iter().map(|n| n.name.as_str()).zip(0..).collect();
+        let node = |name: &str| places.get(name).map(|place| &self.nodes[*place]);
         for pod in &mut self.pods {
-            defaults.label_pod(pod, |name| nodes.get(name).copied(), &mut self.assumed);
+            defaults.label_pod(pod, node, &mut self.assumed);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The findings about an input by the Services that they are about, to be shown with the explanations of those.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
     index::{Entry, Index},
@@ -23,15 +23,15 @@ const UNMATCHED: [Reason; 3] = [Reason::SelectorMatchesNothing, Reason::LabelDif
 /// The findings about an input by Service.
 #[derive(Debug)]
 pub struct ServiceFindings<'a> {
-    /// By namespace and name.
-    by_service: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Finding>>>,
+    /// Sorted by namespace and name of the Service.
+    of_services: Vec<&'a Finding>,
     /// The namespaces that have pods in the input.
-    with_pods: BTreeSet<&'a Text>,
+    with_pods: BTreeSet<&'a str>,
     unassumed: UnassumedWorkloads<'a>,
     /// Whether the input may be a part of a cluster.
     is_part: bool,
-    /// What may select pods that cannot be read, by namespace and name.
-    unread: BTreeMap<(&'a str, &'a str), String>,
+    /// What may select pods that cannot be read, sorted by namespace and name.
+    unread: Vec<((&'a str, &'a str), String)>,
 }
 
 impl<'a> ServiceFindings<'a> {
@@ -41,18 +41,17 @@ impl<'a> ServiceFindings<'a> {
             let unread = index.unread_pods_of(entry)?;
             Some(((entry.namespace.as_str(), entry.name.as_str()), format!("it {unread}")))
         };
-        let mut this = Self {
-            by_service: BTreeMap::new(),
+        let mut of_services: Vec<&Finding> =
+            index.problems().iter().filter(|finding| finding.object.kind == "Service").collect();
+        // Stable: the findings of one Service stay in their order.
+        of_services.sort_by(|a, b| service_of(a).cmp(&service_of(b)));
+        Self {
+            of_services,
             with_pods: index.namespaces_with_pods(),
             unassumed: index.unassumed_workloads(),
             is_part: index.is_part(),
             unread: index.entries().iter().filter_map(unread).collect(),
-        };
-        for finding in index.problems().iter().filter(|f| f.object.kind == "Service") {
-            let of_namespace = this.by_service.entry(&finding.object.namespace).or_default();
-            of_namespace.entry(&finding.object.name).or_default().push(finding);
         }
-        this
     }
 
     /// Adds to the explanation of `entry` the warnings and errors about its manifest.
@@ -80,8 +79,10 @@ impl<'a> ServiceFindings<'a> {
             code => is_unmatched && OF_SELECTOR.contains(&code),
         };
         let mut causes: Vec<Cause> = self.of(entry).iter().filter(|f| says_why(f)).map(|f| cause(f)).collect();
-        if let Some(detail) = self.unread.get(&(entry.namespace.as_str(), entry.name.as_str())) {
-            causes = vec![Cause::new(Reason::NotChecked, detail.clone())];
+        let unread =
+            self.unread.binary_search_by_key(&(entry.namespace.as_str(), entry.name.as_str()), |(key, _)| *key);
+        if let Ok(place) = unread {
+            causes = vec![Cause::new(Reason::NotChecked, self.unread[place].1.clone())];
         }
         if causes.is_empty() && is_unmatched {
             causes.extend(self.too_many_pods(service));
@@ -107,13 +108,20 @@ impl<'a> ServiceFindings<'a> {
     pub fn may_have_other_pods(&self, entry: &Entry<'_>) -> bool {
         let is_written = entry.service.is_some_and(|service| service.meta.uid.is_empty());
         let is_explained = || self.of(entry).iter().any(|f| OF_SELECTOR.contains(&f.code));
-        self.is_part && is_written && !self.with_pods.contains(entry.namespace) && !is_explained()
+        self.is_part && is_written && !self.with_pods.contains(entry.namespace.as_str()) && !is_explained()
     }
 
     fn of(&self, entry: &Entry<'_>) -> &[&'a Finding] {
-        let of_namespace = self.by_service.get(entry.namespace.as_str());
-        of_namespace.and_then(|names| names.get(entry.name.as_str())).map(Vec::as_slice).unwrap_or_default()
+        let service = (entry.namespace, entry.name);
+        let start = self.of_services.partition_point(|finding| service_of(finding) < service);
+        let from = &self.of_services[start..];
+        &from[..from.partition_point(|finding| service_of(finding) == service)]
     }
+}
+
+/// Namespace and name of the Service that a finding is about.
+fn service_of(finding: &Finding) -> (&Text, &Text) {
+    (&finding.object.namespace, &finding.object.name)
 }
 
 /// A finding about the Service itself.

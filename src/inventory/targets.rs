@@ -6,13 +6,15 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::model::ObjectRef;
-
-type Fast = foldhash::fast::FixedState;
+use crate::model::{HashSeed, ObjectRef};
 
 /// The references to all pods, shared by all threads: pods, Endpoints and slices are read one kind after the other.
 #[derive(Debug, Default)]
-pub struct Targets([Mutex<HashSet<Target, Fast>>; 16]);
+pub struct Targets {
+    /// It chooses the set of a reference, the same one on every thread.
+    hasher: HashSeed,
+    seen: [Mutex<HashSet<Target, HashSeed>>; 16],
+}
 
 impl Targets {
     pub(super) fn share(&self, target: &mut Arc<ObjectRef>) {
@@ -20,9 +22,9 @@ impl Targets {
             return;
         }
         // The upper bits choose the set, the lower ones the place in it.
-        let hash = Fast::default().hash_one(&target.uid);
+        let hash = self.hasher.hash_one(&target.uid);
         let shard = usize::try_from(hash >> 60).unwrap_or_default();
-        let mut seen = self.0[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen[shard].lock().unwrap_or_else(PoisonError::into_inner);
         let this = Target(Arc::clone(target));
         match seen.get(&this) {
             Some(first) => *target = Arc::clone(&first.0),

@@ -4,7 +4,7 @@
 //! cluster. That it lacks objects of a kind says nothing about the cluster; nor do the Pods of one namespace say anything
 //! about those of another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::objects::Inventory;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         state::State,
         unknown_kinds::UnknownKinds,
     },
-    model::{Labels, Node, ObjectKey, Pod, Text, names},
+    model::{EndpointSlice, HashSeed, Labels, Node, ObjectKey, Pod, Text, names},
 };
 
 /// The kinds of which an inventory has no object, by namespace. What is assumed was not in the input.
@@ -22,7 +22,7 @@ use crate::{
 pub(super) struct UnknownByNamespace<'a> {
     inventory: &'a Inventory,
     /// The namespaces that have an object.
-    namespaces: BTreeMap<&'a str, UnknownKinds>,
+    namespaces: HashMap<&'a str, UnknownKinds, HashSeed>,
     /// What is unknown of all other namespaces.
     others: UnknownKinds,
 }
@@ -31,7 +31,7 @@ impl<'a> UnknownByNamespace<'a> {
     pub(super) fn new(inventory: &'a Inventory) -> Self {
         let nodes = inventory.nodes_of_input().is_empty();
         let others = UnknownKinds { services: true, pods: true, assumes_pods: false, nodes, endpoints: true };
-        let mut this = Self { inventory, namespaces: BTreeMap::new(), others };
+        let mut this = Self { inventory, namespaces: HashMap::default(), others };
         let read = inventory.pods_of_input();
         this.note(&inventory.services, |s| &s.meta.namespace, |kinds| kinds.services = false);
         this.note(read, Pod::namespace, |kinds| kinds.pods = false);
@@ -168,36 +168,30 @@ impl<'s> Gaps<'s> {
 /// one by namespace and name, so that the order of the input does not matter. They are ready, as most nodes are; how much
 /// CPU they have stays unknown.
 pub(super) fn assumed_nodes(inventory: &Inventory) -> Vec<Node> {
-    let mut missing: BTreeSet<&Text> = inventory.pods.iter().map(|p| &p.node_name).filter(|n| !n.is_empty()).collect();
+    let mut missing: BTreeSet<&str> = inventory.pods.iter().map(|p| p.node_name.as_str()).collect();
+    missing.remove("");
     for node in &inventory.nodes {
-        missing.remove(&node.name);
+        missing.remove(node.name.as_str());
     }
-    let mut zones: BTreeMap<&Text, (SlicePlace<'_>, &Text)> = BTreeMap::new();
-    for slice in &inventory.slices {
-        let places = slice.endpoints.iter().filter_map(|e| e.node_name.as_ref().zip(e.zone.as_ref()));
-        for (node, zone) in places {
-            let found = ((&slice.meta.namespace, &slice.meta.name), zone);
-            // Of one slice, the first endpoint counts.
-            let known = zones.entry(node).or_insert(found);
-            if found.0 < known.0 {
-                *known = found;
-            }
+    let mut slices: Vec<&EndpointSlice> = inventory.slices.iter().collect();
+    slices.sort_by_key(|slice| (&slice.meta.namespace, &slice.meta.name));
+    let mut zones: BTreeMap<&str, &str> = BTreeMap::new();
+    for endpoint in slices.into_iter().flat_map(|slice| &slice.endpoints) {
+        if let Some((node, zone)) = endpoint.node_name.as_ref().zip(endpoint.zone.as_ref()) {
+            zones.entry(node).or_insert(zone);
         }
     }
-    let zone_of = |node: &Text| zones.get(node).map(|(_, zone)| (names::ZONE, (*zone).clone()));
+    let zone_of = |node: &str| zones.get(node).map(|zone| (names::ZONE, Text::new(zone)));
     missing
         .into_iter()
         .map(|name| Node {
-            name: name.clone(),
+            name: Text::new(name),
             labels: zone_of(name).into_iter().collect::<Labels>(),
             ready: true,
             ..Node::default()
         })
         .collect()
 }
-
-/// The namespace and the name of a slice.
-type SlicePlace<'a> = (&'a Text, &'a Text);
 
 #[cfg(test)]
 mod tests {

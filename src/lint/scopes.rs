@@ -1,9 +1,9 @@
 //! Which files describe one cluster: directories often hold several versions of the same objects.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::finding_key::plain;
-use crate::model::ObjectKey;
+use crate::model::{HashSeed, ObjectKey};
 
 /// The number of the group of each file, from 0.
 ///
@@ -24,11 +24,12 @@ struct ScopeGroups<'a> {
 impl ScopeGroups<'_> {
     /// Splits files whose directories have the first `depth` parts in common.
     fn split(&mut self, files: Vec<usize>, depth: usize) {
-        let mut parts: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+        // Those of the directory itself come first: no part is empty.
+        let mut parts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for &file in &files {
-            parts.entry(directory(self.files[file].0).nth(depth)).or_default().push(file);
+            parts.entry(directory(self.files[file].0).nth(depth).unwrap_or_default()).or_default().push(file);
         }
-        if parts.keys().all(Option::is_none) || !self.conflict(&files) {
+        if parts.keys().all(|part| part.is_empty()) || !self.conflict(&files) {
             for file in files {
                 self.scopes[file] = self.count;
             }
@@ -42,13 +43,11 @@ impl ScopeGroups<'_> {
 
     /// Whether two directories have the same object.
     fn conflict(&self, files: &[usize]) -> bool {
-        let mut first: BTreeMap<&ObjectKey, &str> = BTreeMap::new();
+        let mut first: HashMap<&ObjectKey, &str, HashSeed> = HashMap::default();
         files.iter().any(|&file| {
             let (name, objects) = &self.files[file];
             let folder = plain(name).rsplit_once('/').map_or("", |(folder, _)| folder);
-            // A list may hold an object twice.
-            let objects: BTreeSet<&ObjectKey> = objects.iter().collect();
-            objects.into_iter().any(|key| *first.entry(key).or_insert(folder) != folder)
+            objects.iter().any(|key| *first.entry(key).or_insert(folder) != folder)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Findings that somebody accepts, with the reason: in an annotation of the object, or in a file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use super::{
     finding_key::{FindingKey, plain},
 };
 use crate::model::{
-    Labels, ObjectKey,
+    HashSeed, Labels, ObjectKey,
     defaults::DEFAULT_NAMESPACE,
     json::{
         message::{message, shortened},
@@ -68,14 +68,14 @@ pub struct Waivers {
     list: Vec<Waiver>,
     used: Vec<bool>,
     /// The places of the waivers, by code.
-    by_code: BTreeMap<String, WaiversOfCode>,
+    by_code: HashMap<String, WaiversOfCode, HashSeed>,
 }
 
 /// The places of the waivers with one code, in order.
 #[derive(Clone, Debug, Default)]
 struct WaiversOfCode {
     /// By the only object that they name.
-    by_object: BTreeMap<String, Vec<usize>>,
+    by_object: HashMap<String, Vec<usize>, HashSeed>,
     /// Those of any number of objects.
     patterns: Vec<usize>,
 }
@@ -91,7 +91,7 @@ struct WaiverFile {
 impl Waivers {
     /// These waivers.
     pub fn new(list: Vec<Waiver>) -> Self {
-        let mut by_code: BTreeMap<String, WaiversOfCode> = BTreeMap::new();
+        let mut by_code: HashMap<String, WaiversOfCode, HashSeed> = HashMap::default();
         for (place, waiver) in list.iter().enumerate() {
             let of_code = by_code.entry(waiver.code.clone()).or_default();
             let is_pattern = waiver.object.is_empty() || waiver.object.contains('*');

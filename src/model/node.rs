@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::HashSeed;
+
 use serde::{Deserialize, Deserializer};
 
 use super::{
@@ -147,7 +149,7 @@ pub struct Nodes {
     all: Vec<Node>,
     /// Their zones, in the same order: a plan asks for that of every pod.
     zones: Vec<Option<Text>>,
-    by_name: HashMap<Text, usize, foldhash::fast::FixedState>,
+    by_name: HashMap<Text, usize, HashSeed>,
 }
 
 impl Nodes {

@@ -15,7 +15,7 @@ pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>
 /// Reads a value, or the default if it is null or has another type, which is reported elsewhere.
 pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(d: D) -> Result<T, D::Error> {
     let value = serde_json::Value::deserialize(d)?;
-    Ok(serde_json::from_value(value).unwrap_or_default())
+    Ok(T::deserialize(&value).unwrap_or_default())
 }
 
 /// Reads the `kind` of an object and refuses another one: a Pod must not pass for a Service without a selector.

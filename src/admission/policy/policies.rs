@@ -98,7 +98,7 @@ impl Policies {
         let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         let mut all: Vec<CompiledPolicy> = Vec::with_capacity(list.len());
         for policy in list.into_iter().rev() {
-            if !seen.insert(policy.meta.name.clone()) {
+            if !seen.insert(policy.meta.name.to_string()) {
                 let key = ObjectKey::new(POLICY_KIND, &Text::default(), &policy.meta.name);
                 let message = "several policies have this name; the last one counts";
                 problems.push(Finding::new(Reason::DuplicateObject, key, message));
@@ -106,7 +106,7 @@ impl Policies {
             }
             all.push(CompiledPolicy::new(policy));
         }
-        all.sort_by(|a, b| a.policy.meta.name.cmp(&b.policy.meta.name));
+        all.sort_unstable_by(|a, b| a.policy.meta.name.cmp(&b.policy.meta.name));
         problems.reverse();
         (Self(all), problems)
     }

@@ -1,7 +1,7 @@
 //! The details of `roster explain`: one block for each Service.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     io::{self, Write},
 };
 
@@ -24,7 +24,7 @@ use crate::{
         reason::{Reason, Severity},
         record::Scope,
     },
-    model::{Pod, Text},
+    model::{HashSeed, Pod, Text},
 };
 
 /// How many pods with the same verdict are named; the others are counted.
@@ -38,7 +38,7 @@ pub(super) fn print(explainer: &Explainer<'_>, wide: bool, out: &mut Output) -> 
     // A grid is for reading, not for other programs.
     let one = explainer.index.entries().len() == 1 && explainer.pod.is_none();
     let form = BlockForm { wide, grid: one && !wide && width.is_some(), pod: explainer.pod, width };
-    let mut fixes: BTreeMap<&'static str, &'static str> = BTreeMap::new();
+    let mut fixes: Vec<(&'static str, &'static str)> = Vec::new();
     explainer.each(
         |entry, explanation| {
             let uses = explainer.uses(entry, &explanation);
@@ -192,7 +192,7 @@ type PortVerdicts<'a> = Vec<(RowVerdict<'a>, Vec<&'a Scope>)>;
 
 fn groups_of_pod(rows: &[PodVerdict], wide: bool) -> Vec<RowGroup<'_>> {
     let mut ports: Vec<(&Option<PortName>, PortVerdicts<'_>)> = Vec::new();
-    let mut place: BTreeMap<Option<(&str, i32)>, usize> = BTreeMap::new();
+    let mut place: HashMap<Option<(&str, i32)>, usize, HashSeed> = HashMap::default();
     for row in rows {
         let key = row.port.as_ref().map(|p| (p.name.as_str(), p.port));
         let at = *place.entry(key).or_insert_with(|| {

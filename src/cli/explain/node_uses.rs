@@ -1,7 +1,7 @@
 //! `roster explain --node`: whether the proxy of a node uses each pod, and why not.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     io::{self, Write},
 };
 
@@ -21,7 +21,7 @@ use crate::{
         view::{EndpointUse, ServiceView, UnseenEndpoint},
     },
     inventory::Entry,
-    model::Text,
+    model::{HashSeed, Text},
 };
 
 /// Most pods that are listed; those that are used come first.
@@ -50,7 +50,7 @@ struct NodeUse {
 }
 
 /// What is known of endpoints by the pods for which they stand and the names of their ports.
-type UsesOfPods = BTreeMap<(Text, Text), (EndpointUse, Option<Reason>)>;
+type UsesOfPods = HashMap<(Text, Text), (EndpointUse, Option<Reason>), HashSeed>;
 
 impl NodeUses {
     /// The uses of all pods of an explanation; `None` if the entry is not a Service.
@@ -108,7 +108,7 @@ impl NodeUses {
 }
 
 fn uses_of_pods(view: &ServiceView<'_>, removed: &[UnseenEndpoint]) -> UsesOfPods {
-    let mut uses = UsesOfPods::new();
+    let mut uses = UsesOfPods::default();
     for (_, port) in view.ports() {
         for endpoint in &port.endpoints {
             let target = endpoint.endpoint.endpoint.target_ref.as_ref().filter(|target| target.kind == "Pod");

@@ -1,11 +1,9 @@
 //! The pods of a Service and its ports as a grid: which pod serves which port.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     io::{self, Write},
 };
-
-use anstyle::Style;
 
 use crate::{
     cli::{
@@ -16,8 +14,9 @@ use crate::{
         explain::{Explanation, PodState, PodVerdict, PortName},
         record::Scope,
     },
-    model::{TargetPort, Text},
+    model::{HashSeed, TargetPort, Text},
 };
+use anstyle::Style;
 
 /// The most ports that have a column.
 const MAX_PORTS: usize = 8;
@@ -42,7 +41,7 @@ struct GridRow<'a> {
 impl<'a> PodGrid<'a> {
     /// The grid of an explanation; `None` if it has no rows, or too many ports.
     pub(super) fn of(explanation: &'a Explanation) -> Option<Self> {
-        let mut columns: BTreeMap<Option<(&str, i32)>, usize> = BTreeMap::new();
+        let mut columns: HashMap<Option<(&str, i32)>, usize, HashSeed> = HashMap::default();
         let mut ports = Vec::new();
         let mut rows: Vec<GridRow<'_>> = Vec::new();
         for verdicts in explanation.rows.chunk_by(|a, b| a.pod == b.pod) {
@@ -82,7 +81,7 @@ impl<'a> PodGrid<'a> {
 /// The rows that differ, each with the number of its pods.
 fn grouped(rows: Vec<GridRow<'_>>) -> Vec<GridRow<'_>> {
     let mut groups: Vec<GridRow<'_>> = Vec::new();
-    let mut places: BTreeMap<Vec<CellTexts<'_>>, usize> = BTreeMap::new();
+    let mut places: HashMap<Vec<CellTexts<'_>>, usize, HashSeed> = HashMap::default();
     for row in rows {
         if let Some(place) = places.get(&row.cells) {
             groups[*place].pods += 1;

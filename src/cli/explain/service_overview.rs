@@ -2,7 +2,6 @@
 
 use std::{
     cmp::Reverse,
-    collections::BTreeMap,
     io::{self, Write},
 };
 
@@ -47,8 +46,8 @@ struct ServiceLine {
 #[derive(Debug, Default)]
 struct ServiceOverview {
     lines: Vec<ServiceLine>,
-    /// How many Services have each code.
-    codes: BTreeMap<Reason, (Severity, usize)>,
+    /// The codes of all Services, and how severe each is there.
+    codes: Vec<(Reason, Severity)>,
     totals: ServedTotals,
     /// Services with errors.
     errors: usize,
@@ -124,11 +123,7 @@ impl ServiceOverview {
         let severity = line.diagnosis.severity();
         self.errors += usize::from(severity == Severity::Error);
         self.warnings += usize::from(severity == Severity::Warning);
-        for cause in &line.diagnosis.causes {
-            let (worst, services) = self.codes.entry(cause.code).or_insert((cause.severity, 0));
-            *worst = cause.severity.max(*worst);
-            *services += 1;
-        }
+        self.codes.extend(line.diagnosis.causes.iter().map(|cause| (cause.code, cause.severity)));
         if severity > Severity::Info || !self.problems_only {
             self.lines.push(line);
         }
@@ -149,9 +144,11 @@ impl ServiceOverview {
             table.print_to(out, 0, width)?;
             writeln!(out)?;
         }
-        let mut codes: Vec<(Reason, Severity, usize)> =
-            self.codes.iter().map(|(code, (s, n))| (*code, *s, *n)).collect();
-        codes.sort_by_key(|(_, severity, services)| (Reverse(*severity), Reverse(*services)));
+        self.codes.sort_unstable();
+        let of_code = self.codes.chunk_by(|a, b| a.0 == b.0);
+        let worst = of_code.filter_map(|alike| alike.last().map(|(code, worst)| (*code, *worst, alike.len())));
+        let mut codes: Vec<(Reason, Severity, usize)> = worst.collect();
+        codes.sort_unstable_by_key(|(code, severity, services)| (Reverse(*severity), Reverse(*services), *code));
         let mut table = Table::new(["CODE", "STATUS", "SERVICES", "WHAT TO DO"]);
         for (code, severity, services) in codes {
             table.push([code.code().into(), Cell::severity(severity), services.to_string().into(), code.fix().into()]);

@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     io::{self, Write},
 };
 
@@ -23,13 +23,13 @@ struct KindDifference {
     kind: &'static str,
     /// The words for what both releases do.
     verbs: (&'static str, &'static str),
-    aspects: BTreeSet<Aspect>,
+    aspects: Vec<Aspect>,
 }
 
 /// The Services that differ between two releases, by all that differs.
 #[derive(Debug, Default)]
 pub(super) struct UpgradeGroups {
-    groups: BTreeMap<BTreeSet<KindDifference>, ServiceNames>,
+    groups: BTreeMap<Vec<KindDifference>, ServiceNames>,
 }
 
 /// Some Services: the first ones by name, the others counted.
@@ -45,9 +45,12 @@ impl UpgradeGroups {
         let differences = deviations.iter().map(|d| KindDifference {
             kind: d.kind,
             verbs: (d.compat.word(), d.against.word()),
-            aspects: d.aspects.clone(),
+            aspects: d.aspects.iter().cloned().collect(),
         });
-        let names = self.groups.entry(differences.collect()).or_default();
+        let mut differences: Vec<KindDifference> = differences.collect();
+        differences.sort_unstable();
+        differences.dedup();
+        let names = self.groups.entry(differences).or_default();
         names.count += 1;
         if names.first.len() < NAMED {
             names.first.push(service.to_owned());
@@ -57,7 +60,7 @@ impl UpgradeGroups {
     /// Writes the groups, the largest first. `releases` are the headings for what each of them does.
     pub(super) fn write(&self, out: &mut dyn Write, releases: [&str; 2], width: Option<usize>) -> io::Result<()> {
         let mut groups: Vec<_> = self.groups.iter().collect();
-        groups.sort_by_key(|(_, names)| Reverse(names.count));
+        groups.sort_unstable_by_key(|(differences, names)| (Reverse(names.count), *differences));
         let [before, after] = releases;
         let mut table = Table::new(["SERVICES", "OBJECT", before, after, "DIFFERENCE", "EXAMPLES"]);
         for (differences, names) in groups {

@@ -1,7 +1,7 @@
 //! The findings about several objects together, of files that describe one cluster: Services and workloads, and what is
 //! stored of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
     findings_of_overlays::FindingsOfOverlays,
@@ -79,8 +79,8 @@ struct DecodedObject {
     inventory: Inventory,
 }
 
-/// What objects are decoded to, by their places and the overlays that change them.
-type DecodedObjects = BTreeMap<(usize, Option<OverlayPlace>), DecodedObject>;
+/// What objects are decoded to, in the order of their places and of the overlays that change them.
+type DecodedObjects = Vec<((usize, Option<OverlayPlace>), DecodedObject)>;
 
 /// The objects as they are everywhere.
 fn compared<'r, 'a>(items: &'r [ReviewedObject<'a>]) -> Vec<ComparedItem<'r, 'a>> {
@@ -102,7 +102,8 @@ impl Comparison<'_> {
         }
         // What one group lacks may be in another one that has no copy of it.
         let by_group = by_group(groups);
-        let certain: BTreeSet<(Reason, &ObjectKey)> = of_all.iter().map(|f| (f.code, &f.object)).collect();
+        let mut certain: Vec<(Reason, &ObjectKey)> = of_all.iter().map(|f| (f.code, &f.object)).collect();
+        certain.sort_unstable();
         let is_certain = |f: &Finding| {
             const OF_ABSENCE: [Reason; 4] = [
                 Reason::SelectorMatchesNoTemplate,
@@ -110,7 +111,7 @@ impl Comparison<'_> {
                 Reason::SubdomainServiceMissing,
                 Reason::ScaleTargetMissing,
             ];
-            by_group.len() == 1 || !OF_ABSENCE.contains(&f.code) || certain.contains(&(f.code, &f.object))
+            by_group.len() == 1 || !OF_ABSENCE.contains(&f.code) || certain.binary_search(&(f.code, &f.object)).is_ok()
         };
         for places in by_group.values() {
             let of_group: Vec<ComparedItem<'_, '_>> = places.iter().map(|place| items[*place]).collect();
@@ -129,15 +130,19 @@ impl Comparison<'_> {
         groups_of_all: &[usize],
         overlays: &Overlays,
     ) -> anyhow::Result<Vec<Vec<Finding>>> {
-        let mut of_variants = vec![FindingsOfOverlays::default(); items.len()];
+        let mut of_variants: Vec<FindingsOfOverlays> = items.iter().map(|_| FindingsOfOverlays::default()).collect();
         let decoded = self.decoded(items, overlays)?;
         for (variant, mut places) in places_of_variants(items, overlays).into_iter().enumerate() {
             places.retain(|place| groups_of_all[*place] != NO_GROUP);
             let in_variant = |place: &usize| {
                 let item = &items[*place];
+                let decoded_in = |overlay: Option<OverlayPlace>| {
+                    let at = decoded.binary_search_by_key(&(*place, overlay), |(at, _)| *at).ok()?;
+                    Some(&decoded[at].1)
+                };
                 let of_overlay = overlays.overlay_of(item.file, variant);
-                let of_overlay = of_overlay.and_then(|overlay| decoded.get(&(*place, Some(overlay))));
-                ComparedItem { item, decoded: of_overlay.or_else(|| decoded.get(&(*place, None))) }
+                let of_overlay = of_overlay.and_then(|overlay| decoded_in(Some(overlay)));
+                ComparedItem { item, decoded: of_overlay.or_else(|| decoded_in(None)) }
             };
             let some: Vec<ComparedItem<'_, '_>> = places.iter().map(in_variant).collect();
             let groups = groups(&some, self.sources);
@@ -181,11 +186,13 @@ impl Comparison<'_> {
             for overlay in of_file {
                 let customized = overlays.customize(overlay, item.file, &plain.raw, &mut room);
                 if !matches!(customized, CustomizedObject::Same) {
-                    all.insert((place, Some(overlay)), self.read(item, &plain, customized)?);
+                    all.push(((place, Some(overlay)), self.read(item, &plain, customized)?));
                 }
             }
-            all.insert((place, None), self.read(item, &plain, overlays.patch(item.file, &plain.raw, &mut room))?);
+            let patched = overlays.patch(item.file, &plain.raw, &mut room);
+            all.push(((place, None), self.read(item, &plain, patched)?));
         }
+        all.sort_unstable_by_key(|(at, _)| *at);
         Ok(all)
     }
 
@@ -216,18 +223,14 @@ impl Comparison<'_> {
             return Ok(());
         }
         if groups.iter().all(|group| *group == 0) {
-            stale_findings::add(items, self.sources, inventory);
+            stale_findings::add(items, 0..items.len(), self.sources, inventory);
             return Ok(());
         }
-        let mut by_group: BTreeMap<usize, Vec<&mut ReviewedObject<'_>>> = BTreeMap::new();
-        for (item, group) in items.iter_mut().zip(groups).filter(|(_, group)| **group != NO_GROUP) {
-            by_group.entry(*group).or_default().push(item);
-        }
-        for of_group in by_group.into_values() {
+        for places in by_group(groups).into_values() {
             let compared: Vec<ComparedItem<'_, '_>> =
-                of_group.iter().map(|item| ComparedItem { item, decoded: None }).collect();
+                places.iter().map(|place| ComparedItem { item: &items[*place], decoded: None }).collect();
             let inventory = self.inventory(&compared)?;
-            stale_findings::add(of_group, self.sources, &inventory);
+            stale_findings::add(items, places, self.sources, &inventory);
         }
         Ok(())
     }
@@ -303,8 +306,9 @@ const NO_GROUP: usize = usize::MAX;
 
 /// Adds a finding to each object that replaces another one of its kind, namespace and name in its directory, in one
 /// cluster with it. Returns the places of those that are replaced.
-fn report_duplicates(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, overlays: &Overlays) -> BTreeSet<usize> {
-    let mut others_of: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+fn report_duplicates(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, overlays: &Overlays) -> Vec<usize> {
+    // The last of several objects, and each of the others.
+    let mut others_of: Vec<(usize, usize)> = Vec::new();
     for places in repeated(items, sources) {
         let mut of_variants: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for place in places {
@@ -313,43 +317,43 @@ fn report_duplicates(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, ove
             }
         }
         for mut places in of_variants.into_values() {
-            if let Some(last) = places.pop()
-                && !places.is_empty()
-            {
-                others_of.entry(last).or_default().extend(places);
+            if let Some(last) = places.pop() {
+                others_of.extend(places.into_iter().map(|place| (last, place)));
             }
         }
     }
-    let mut replaced = BTreeSet::new();
-    for (last, places) in others_of {
+    others_of.sort_unstable();
+    others_of.dedup();
+    for others in others_of.chunk_by(|a, b| a.0 == b.0) {
+        let Some((last, _)) = others.first().copied() else { continue };
         let others: Vec<String> =
-            places.iter().map(|place| format!("{}:{}", items[*place].file, items[*place].document.line)).collect();
+            others.iter().map(|(_, place)| format!("{}:{}", items[*place].file, items[*place].document.line)).collect();
         let key = items[last].key.clone();
         let message = format!("{key} is also at {}; the last one counts", others.join(", "));
         let finding = Finding::new(Reason::DuplicateObject, key, message);
         items[last].add_workload_findings(std::iter::once(&finding));
-        replaced.extend(places);
     }
-    replaced
+    others_of.into_iter().map(|(_, place)| place).collect()
 }
 
 /// The places of objects of the same kind, namespace and name in one directory.
 fn repeated(items: &[ReviewedObject<'_>], sources: &SourceArgs) -> Vec<Vec<usize>> {
-    let mut places: BTreeMap<(&str, ObjectKey), Vec<usize>> = BTreeMap::new();
+    let mut places: Vec<((&str, ObjectKey), usize)> = Vec::new();
     for (place, item) in items.iter().enumerate().filter(|(_, item)| is_named(item)) {
         let folder = item.file.rsplit_once('/').map_or("", |(folder, _)| folder);
         // Two files may hold what a cluster printed at different times.
         let folder = if item.is_recorded() { item.file } else { folder };
-        places.entry((folder, placed(&item.key, &sources.namespace))).or_default().push(place);
+        places.push(((folder, placed(&item.key, &sources.namespace)), place));
     }
+    places.sort_unstable();
     let mut repeated: Vec<Vec<usize>> = Vec::new();
-    for alike in places.into_values().filter(|places| places.len() > 1) {
+    for alike in places.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
         // Another group may have a kind of the same name.
-        let mut of_group: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for place in alike {
-            of_group.entry(items[place].api_group()).or_default().push(place);
-        }
-        repeated.extend(of_group.into_values().filter(|places| places.len() > 1));
+        let with_group = |(_, place): &(_, usize)| (items[*place].api_group(), *place);
+        let mut alike: Vec<(String, usize)> = alike.iter().map(with_group).collect();
+        alike.sort_unstable();
+        let of_groups = alike.chunk_by(|a, b| a.0 == b.0).filter(|of_group| of_group.len() > 1);
+        repeated.extend(of_groups.map(|of_group| of_group.iter().map(|(_, place)| *place).collect()));
     }
     repeated
 }

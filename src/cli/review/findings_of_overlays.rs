@@ -24,25 +24,25 @@ const OF_ABSENCE: [Reason; 6] = [
 const NAMED: usize = 3;
 
 /// The findings about an object beside the objects of each overlay.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct FindingsOfOverlays {
     variants: BTreeSet<usize>,
     /// What is wrong with one of them. Messages differ: of one port, each workload may lack the name.
     found: BTreeMap<Finding, Occurrence>,
-    /// What is missing, by the field that names it and the variant that lacks it.
-    missing: BTreeMap<Option<String>, BTreeMap<usize, MissingObject>>,
+    /// What is missing, by the field that names it, in the order of the variants that lack it.
+    missing: BTreeMap<Option<String>, Vec<MissingObject>>,
 }
 
 /// The findings about what one variant lacks.
-#[derive(Clone, Default)]
 struct MissingObject {
+    variant: usize,
     findings: Vec<Finding>,
     /// Whether only patches make it missing.
     is_patched: bool,
 }
 
 /// Where a finding occurs.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Occurrence {
     variants: BTreeSet<usize>,
     /// Whether it occurs only with patches.
@@ -50,7 +50,7 @@ struct Occurrence {
 }
 
 impl FindingsOfOverlays {
-    /// Adds those of a variant. `written` are the findings without patches, if there are any patches.
+    /// Adds those of the next variant. `written` are the findings without patches, if there are any patches.
     pub(super) fn add(&mut self, variant: usize, found: Vec<Finding>, written: Option<&[Finding]>) {
         self.variants.insert(variant);
         let is_written = |found: &Finding| {
@@ -62,13 +62,15 @@ impl FindingsOfOverlays {
             let is_patched = !is_written(&finding);
             self.found.entry(finding).or_default().add(variant, is_patched);
         }
-        let mut by_field: BTreeMap<Option<String>, Vec<Finding>> = BTreeMap::new();
         for finding in missing {
-            by_field.entry(finding.pointer.clone()).or_default().push(finding);
-        }
-        for (field, findings) in by_field {
-            let is_patched = !findings.iter().any(is_written);
-            self.missing.entry(field).or_default().insert(variant, MissingObject { findings, is_patched });
+            let of_field = self.missing.entry(finding.pointer.clone()).or_default();
+            if of_field.last().is_none_or(|last| last.variant != variant) {
+                of_field.push(MissingObject { variant, findings: Vec::new(), is_patched: true });
+            }
+            if let Some(object) = of_field.last_mut() {
+                object.is_patched &= !is_written(&finding);
+                object.findings.push(finding);
+            }
         }
     }
 
@@ -76,17 +78,21 @@ impl FindingsOfOverlays {
     ///
     /// The overlay of another base may have what is missing: it is missing in an overlay if it is so beside all of the others.
     pub(super) fn finish(mut self, overlays: &Overlays, file: &str) -> Vec<Finding> {
-        let mut by_overlay: BTreeMap<Option<OverlayPlace>, Vec<usize>> = BTreeMap::new();
-        for variant in &self.variants {
-            by_overlay.entry(overlays.overlay_of(file, *variant)).or_default().push(*variant);
-        }
+        let with_overlay = |variant: &usize| (overlays.overlay_of(file, *variant), *variant);
+        let mut variants: Vec<(Option<OverlayPlace>, usize)> = self.variants.iter().map(with_overlay).collect();
+        variants.sort_unstable();
         for missing in std::mem::take(&mut self.missing).into_values() {
-            for of_overlay in by_overlay.values().filter(|all| all.iter().all(|one| missing.contains_key(one))) {
+            let of_variant = |(_, variant): &(_, usize)| {
+                let place = missing.binary_search_by_key(variant, |object| object.variant);
+                place.ok().map(|place| &missing[place])
+            };
+            for of_overlay in variants.chunk_by(|a, b| a.0 == b.0) {
                 // Messages differ in what is nearest: one of them is enough.
-                let Some(first) = of_overlay.first().and_then(|variant| missing.get(variant)) else { continue };
+                let all: Option<Vec<&MissingObject>> = of_overlay.iter().map(of_variant).collect();
+                let Some(first) = all.and_then(|all| all.first().copied()) else { continue };
                 for finding in &first.findings {
                     let occurrence = self.found.entry(finding.clone()).or_default();
-                    for variant in of_overlay {
+                    for (_, variant) in of_overlay {
                         occurrence.add(*variant, first.is_patched);
                     }
                 }

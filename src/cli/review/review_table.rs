@@ -1,9 +1,6 @@
 //! The table of `roster review`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use super::{
     file_finding::{FindingCode, FindingEffect},
@@ -25,7 +22,7 @@ use crate::{
 pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Output) -> io::Result<()> {
     let mut table = Table::new(["OBJECT", "ANSWER", "RULE", "MESSAGE"]);
     let mut full = Table::new(["PLACE", "OBJECT", "OPERATION", "ANSWER", "RULE", "POLICY", "FIELD", "MESSAGE"]);
-    let mut codes = BTreeSet::new();
+    let mut codes = Vec::new();
     for (object, answer) in input.answers() {
         let operation = answer.operation.map(|o| format!("{o:?}").to_lowercase()).unwrap_or_default();
         let key = object.key.to_string();
@@ -38,7 +35,7 @@ pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Out
             full.push([place, key, operation, word, "".into(), "".into(), "".into(), "".into()]);
         }
         for finding in findings {
-            codes.insert(finding.code);
+            codes.push(finding.code);
             let (word, code) = (answer_cell(finding.effect), finding.code.as_str());
             table.push([key.as_str().into(), word.clone(), code.into(), finding.text().into()]);
             let (field, message) = (finding.field.as_str().into(), finding.message.as_str().into());
@@ -74,23 +71,27 @@ const ABOUT_PODS: [Rule; 3] = [Rule::SelectorMatchesNothing, Rule::TargetPortMis
 
 /// Warns on standard error about rules that could not be checked, and why: `allowed` means less without them.
 fn warn_of_skipped_rules(input: &ReviewedInput<'_>) {
-    let mut skipped: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut skipped: Vec<(&str, &str)> = Vec::new();
     for (object, answer) in input.answers() {
         // The workloads say more of the pods than these rules could.
         let is_unfit = object.input_findings.iter().any(|f| f.effect == FindingEffect::Unfit);
         let is_superseded = |rule: &Rule| is_unfit && ABOUT_PODS.contains(rule);
-        for (rule, why) in answer.decision.unchecked.iter().filter(|(rule, _)| !is_superseded(rule)) {
-            skipped.entry(why).or_default().insert(rule.code());
-        }
+        let unchecked = answer.decision.unchecked.iter().filter(|(rule, _)| !is_superseded(rule));
+        skipped.extend(unchecked.map(|(rule, why)| (*why, rule.code())));
     }
-    for (why, rules) in skipped {
-        let rules: Vec<&str> = rules.into_iter().collect();
+    skipped.sort_unstable();
+    skipped.dedup();
+    for alike in skipped.chunk_by(|a, b| a.0 == b.0) {
+        let why = alike.first().map_or("", |(why, _)| why);
+        let rules: Vec<&str> = alike.iter().map(|(_, rule)| *rule).collect();
         messages::warning(&format!("not checked: {}: {why}", rules.join(", ")));
     }
 }
 
 /// Prints the fix for each code.
-pub(super) fn print_fixes(codes: BTreeSet<FindingCode>, out: &mut Output) -> io::Result<()> {
+pub(super) fn print_fixes(mut codes: Vec<FindingCode>, out: &mut Output) -> io::Result<()> {
+    codes.sort_unstable();
+    codes.dedup();
     let mut table = Table::new(["CODE", "FIX"]);
     for code in codes.into_iter().filter(|c| !c.fix().is_empty()) {
         table.push([code.as_str().into(), code.fix().into()]);

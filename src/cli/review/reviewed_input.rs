@@ -1,7 +1,5 @@
 //! All objects of the input, with the answers and findings for each.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::value::RawValue;
 
 use super::{
@@ -110,7 +108,8 @@ pub(super) fn read_files<'a>(
     };
     for item in &mut items {
         if item.readable {
-            let old = stored.get(&placed(&item.key, &sources.namespace)).copied();
+            let key = placed(&item.key, &sources.namespace);
+            let old = stored.binary_search_by(|(known, _)| known.cmp(&key)).ok().and_then(|place| stored[place].1);
             item.review(&reviewer, old, manifests);
         } else {
             item.refuse_unreadable();
@@ -127,6 +126,9 @@ pub(super) fn read_files<'a>(
     }
     Ok(ReviewedInput { objects: items, complete })
 }
+
+/// The keys of the input in order, each with the stored object that it updates, if there is one.
+type UpdatedObjects<'o> = Vec<(ObjectKey, Option<&'o RawValue>)>;
 
 impl ReviewContext {
     /// Reads the policies of `--policy`. Returns whether all of them can be read.
@@ -157,15 +159,14 @@ impl ReviewContext {
     /// The objects of a file. Policies among them are put in force; Namespaces and decoded kinds describe the cluster.
     fn objects_of<'a>(&mut self, sources: &SourceArgs, file: InputFile<'a>) -> anyhow::Result<Vec<ReviewedObject<'a>>> {
         let InputFile { name, documents } = file;
-        let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
+        let mut findings_of = vec![Vec::new(); documents.len()];
         decode::objects(&documents, &sources.source(name), &mut self.inventory, |i, problems| {
-            findings_of.insert(i, all_findings(problems));
+            findings_of[i] = all_findings(problems);
         })?;
         let mut items = Vec::with_capacity(documents.len());
-        for (i, document) in documents.into_iter().enumerate() {
+        for (document, mut problems) in documents.into_iter().zip(findings_of) {
             let key = object_key(&document.raw);
             let at = FileObject::of(name, &document, &key);
-            let mut problems = findings_of.remove(&i).unwrap_or_default();
             if is_policy(&key, &document.raw) {
                 let (policy, mut more) = policy::read(&document.raw);
                 problems.append(&mut more);
@@ -190,16 +191,18 @@ impl ReviewContext {
         Ok(items)
     }
 
-    /// The stored objects that the input updates, by key, and whether all stored policies can be read. The other stored
+    /// The stored objects that the input updates, and whether all stored policies can be read. The other stored
     /// objects describe the cluster, and policies among them are put in force.
     fn stored<'o>(
         &mut self,
         sources: &SourceArgs,
         old: &'o [InputFile<'_>],
         items: &[ReviewedObject<'_>],
-    ) -> anyhow::Result<(BTreeMap<ObjectKey, &'o RawValue>, bool)> {
-        let new: BTreeSet<ObjectKey> = items.iter().map(|i| placed(&i.key, &sources.namespace)).collect();
-        let (mut stored, mut complete) = (BTreeMap::new(), true);
+    ) -> anyhow::Result<(UpdatedObjects<'o>, bool)> {
+        let mut stored: UpdatedObjects<'_> = items.iter().map(|i| (placed(&i.key, &sources.namespace), None)).collect();
+        stored.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        stored.dedup_by(|(a, _), (b, _)| a == b);
+        let mut complete = true;
         for InputFile { name, documents } in old {
             let mut rest = Vec::new();
             for document in documents {
@@ -210,10 +213,9 @@ impl ReviewContext {
                     complete &= self.add_policy(FileObject::of(name, document, &key));
                 }
                 let key = placed(&key, &sources.namespace);
-                if new.contains(&key) {
-                    stored.insert(key, document.raw.as_ref());
-                } else {
-                    rest.push(document.clone());
+                match stored.binary_search_by(|(known, _)| known.cmp(&key)) {
+                    Ok(place) => stored[place].1 = Some(document.raw.as_ref()),
+                    Err(_) => rest.push(document.clone()),
                 }
             }
             let warn = |_, problems: &Findings| {

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The number of a cluster that the input describes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ClusterNumber {
     /// The variant, which has one of several overlays.
     pub(super) variant: usize,

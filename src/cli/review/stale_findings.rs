@@ -12,21 +12,24 @@ use crate::{
     model::ObjectKey,
 };
 
-/// Adds the findings to the objects that they are about. `inventory` has all objects.
-pub(super) fn add<'i, 'a: 'i>(
-    items: impl IntoIterator<Item = &'i mut ReviewedObject<'a>>,
+/// Adds the findings to those of the objects at some places that they are about. `inventory` has all objects.
+pub(super) fn add(
+    items: &mut [ReviewedObject<'_>],
+    places: impl IntoIterator<Item = usize>,
     sources: &SourceArgs,
     inventory: &Inventory,
 ) {
     if inventory.endpoints.is_empty() && inventory.slices.is_empty() {
         return;
     }
-    let mut of_object: BTreeMap<ObjectKey, Vec<Finding>> = BTreeMap::new();
-    for finding in whole::stale_findings(&inventory.index_of_part(), &Options::default()) {
-        of_object.entry(finding.object.clone()).or_default().push(finding);
+    let findings = whole::stale_findings(&inventory.index_of_part(), &Options::default());
+    let mut of_object: BTreeMap<&ObjectKey, Vec<&Finding>> = BTreeMap::new();
+    for finding in &findings {
+        of_object.entry(&finding.object).or_default().push(finding);
     }
-    for item in items {
+    for place in places {
+        let item = &mut items[place];
         let found = of_object.get(&placed(&item.key, &sources.namespace));
-        item.add_stale_findings(found.into_iter().flatten());
+        item.add_stale_findings(found.into_iter().flatten().copied());
     }
 }

@@ -1,9 +1,6 @@
 //! What views are taken of: Services, their slices and the nodes of an input.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    convert::Infallible,
-};
+use std::convert::Infallible;
 
 use crate::{
     cli::suggestion::{did_you_mean, nearest},
@@ -32,9 +29,9 @@ pub(in crate::cli) struct ViewInput<'a> {
     planned: Vec<Option<Vec<EndpointSlice>>>,
     /// Whether there are no slices at all.
     has_no_slices: bool,
-    /// Namespaces and names of Services whose pods are not known, and so neither are their endpoints; with what cannot be
-    /// read and may have the pods.
-    hidden: BTreeMap<(&'a Text, &'a Text), Option<UnreadMatch>>,
+    /// Namespaces and names of Services whose pods are not known, and so neither are their endpoints, in order; with what
+    /// cannot be read and may have the pods.
+    hidden: Vec<((&'a Text, &'a Text), Option<UnreadMatch>)>,
 }
 
 impl<'a> ViewInput<'a> {
@@ -100,13 +97,13 @@ impl<'a> ViewInput<'a> {
 
     /// Whether the endpoints of an entry are known.
     pub(in crate::cli) fn knows_endpoints_of(&self, namespace: &Text, name: &Text) -> bool {
-        !self.hidden.contains_key(&(namespace, name))
+        self.hidden.binary_search_by_key(&(namespace, name), |(hidden, _)| *hidden).is_err()
     }
 
     /// What views read: Services whose endpoints are known.
     pub(in crate::cli) fn cluster<'c>(&'c self, scheme: Scheme<'c>, family: Option<Family>) -> ViewedCluster<'c> {
         let service = |(place, entry): (usize, &'c Entry<'_>)| {
-            if self.hidden.contains_key(&(entry.namespace, entry.name)) {
+            if !self.knows_endpoints_of(entry.namespace, entry.name) {
                 return None;
             }
             let slices = match self.planned.get(place) {
@@ -191,16 +188,21 @@ fn slices_of_plans(
 
 /// The nodes that pods and endpoints name, with the zones that endpoints have.
 fn named_nodes(inventory: &Inventory, index: &Index<'_>) -> Nodes {
-    let mut known: BTreeMap<Text, Node> = index.nodes().iter().map(|node| (node.name.clone(), node.clone())).collect();
+    let mut nodes = index.nodes().clone();
     let endpoints = inventory.slices.iter().flat_map(|slice| &slice.endpoints);
-    let placed: BTreeSet<(&Text, Option<&Text>)> =
+    let mut placed: Vec<(&Text, Option<&Text>)> =
         endpoints.filter_map(|e| e.node_name.as_ref().map(|node| (node, e.zone.as_ref()))).collect();
+    placed.sort_unstable();
+    placed.dedup();
     for (name, zone) in placed {
-        let node =
-            known.entry(name.clone()).or_insert_with(|| Node { name: name.clone(), ready: true, ..Node::default() });
+        let named = || Node { name: name.clone(), ready: true, ..Node::default() };
+        let mut node = nodes.get(name).cloned().unwrap_or_else(named);
         if let Some(zone) = zone.filter(|_| node.zone().is_none()) {
             node.labels = [(names::ZONE, zone.clone())].into_iter().collect::<Labels>();
         }
+        nodes.insert(node);
     }
-    known.into_values().collect()
+    let mut sorted: Vec<Node> = nodes.iter().cloned().collect();
+    sorted.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Nodes::new(sorted)
 }

@@ -1,6 +1,6 @@
 //! The slow path for the body of a request: field by field and object by object, with findings about each.
 
-use std::{cell::Cell, collections::BTreeMap, fmt, marker::PhantomData};
+use std::{cell::Cell, fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
@@ -31,7 +31,10 @@ use crate::{
     model::{
         ObjectKey,
         defaults::Defaults,
-        json::message::{message, nearest, shortened},
+        json::{
+            message::{message, nearest, shortened},
+            raw::JsonMembers,
+        },
     },
 };
 
@@ -278,8 +281,10 @@ impl<'a> FieldReader<'a, '_> {
 
     /// Reports the options that do not exist: the reader itself is lenient, as Kubernetes is with objects.
     fn refuse_unknown(&mut self, known: &[&str], options: &RawValue, at: Pointer<'_>) {
-        let options: BTreeMap<String, &RawValue> = serde_json::from_str(options.get()).unwrap_or_default();
-        for name in options.keys().filter(|name| !known.contains(&name.as_str())).take(MAX_UNKNOWN) {
+        let options = JsonMembers::read(options).unwrap_or_default();
+        let mut unknown: Vec<&str> = options.names().filter(|name| !known.contains(name)).collect();
+        unknown.sort_unstable();
+        for name in unknown.into_iter().take(MAX_UNKNOWN) {
             self.errors.push(Pointer::Key(&at, name).to_string(), unknown_field("the options", known, name));
         }
     }

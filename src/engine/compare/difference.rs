@@ -1,15 +1,15 @@
 //! The difference between a stored object and the one that replaces it, in words.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt::Display,
     rc::Rc,
 };
 
 use super::aspect::{Aspect, Difference};
 use crate::model::{
-    Endpoint, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels, ObjectMeta, ObjectRef, SlicePort, Text,
-    names, protocol_or_tcp,
+    Endpoint, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, HashSeed, Labels, ObjectMeta, ObjectRef,
+    SlicePort, Text, names, protocol_or_tcp,
 };
 
 /// The most addresses that are named; the others are counted.
@@ -17,8 +17,8 @@ const NAMED: usize = 3;
 
 /// The identity of an endpoint: its address and its pod.
 type EndpointId<'a> = (&'a str, &'a str);
-/// The stages of an endpoint, each with its ports.
-type Stages = BTreeSet<(Rc<str>, &'static str)>;
+/// The stages of an endpoint, each with its ports: sorted, each once.
+type Stages = Vec<(Rc<str>, &'static str)>;
 type Entries<'a> = BTreeMap<EndpointId<'a>, Stages>;
 
 /// An Endpoints object in a few words.
@@ -82,14 +82,22 @@ fn entries_of_all<'a>(slices: &[&'a EndpointSlice]) -> Entries<'a> {
     for (who, mut stages) in slices.iter().flat_map(|s| slice_entries(s)) {
         all.entry(who).or_default().append(&mut stages);
     }
-    all
+    with_stages_in_order(all)
+}
+
+fn with_stages_in_order(mut entries: Entries<'_>) -> Entries<'_> {
+    for stages in entries.values_mut() {
+        stages.sort_unstable();
+        stages.dedup();
+    }
+    entries
 }
 
 /// What differs between slices with the same addresses.
 fn details(old: &[&EndpointSlice], new: &[&EndpointSlice]) -> Option<String> {
-    let stored: BTreeMap<&str, &EndpointSlice> = old.iter().map(|s| (s.meta.name.as_str(), *s)).collect();
-    let mut updated = new.iter().filter_map(|new| slices(stored.get(new.meta.name.as_str())?, new));
-    let is_moved = || old.len() != new.len() || new.iter().any(|s| !stored.contains_key(s.meta.name.as_str()));
+    let places: BTreeMap<&str, usize> = old.iter().map(|s| s.meta.name.as_str()).zip(0..).collect();
+    let mut updated = new.iter().filter_map(|new| slices(old[*places.get(new.meta.name.as_str())?], new));
+    let is_moved = || old.len() != new.len() || new.iter().any(|s| !places.contains_key(s.meta.name.as_str()));
     let first = updated.next().map(|found| found.text());
     first.or_else(|| is_moved().then(|| "the same addresses in other slices".to_owned()))
 }
@@ -128,11 +136,11 @@ fn endpoints_entries(object: &Endpoints) -> Entries<'_> {
         for (list, stage) in [(&subset.addresses, READY), (&subset.not_ready_addresses, NOT_READY)] {
             for address in list {
                 let who = (address.ip.as_str(), target(address.target_ref.as_deref()));
-                all.entry(who).or_default().insert((Rc::clone(&ports), stage));
+                all.entry(who).or_default().push((Rc::clone(&ports), stage));
             }
         }
     }
-    all
+    with_stages_in_order(all)
 }
 
 fn slice_entries(slice: &EndpointSlice) -> Entries<'_> {
@@ -142,10 +150,10 @@ fn slice_entries(slice: &EndpointSlice) -> Entries<'_> {
         let stage = stage(endpoint);
         let pod = target(endpoint.target_ref.as_deref());
         for address in &endpoint.addresses {
-            all.entry((address, pod)).or_default().insert((Rc::clone(&ports), stage));
+            all.entry((address, pod)).or_default().push((Rc::clone(&ports), stage));
         }
     }
-    all
+    with_stages_in_order(all)
 }
 
 fn stage(endpoint: &Endpoint) -> &'static str {
@@ -238,7 +246,7 @@ fn some<T: Display>(list: &[T]) -> String {
 
 /// The fields besides address, pod and stage that differ, each with the number of endpoints.
 fn fields(found: &mut Difference, old: &EndpointSlice, new: &EndpointSlice) {
-    let mut before: BTreeMap<(&[Text], &str), &Endpoint> = BTreeMap::new();
+    let mut before: HashMap<(&[Text], &str), &Endpoint, HashSeed> = HashMap::default();
     for e in &old.endpoints {
         before.insert((&e.addresses, target(e.target_ref.as_deref())), e);
     }

@@ -10,7 +10,7 @@ use crate::{
         reason::{Finding, Reason},
         state::SyncReport,
     },
-    model::{Endpoint, EndpointSlice, Family, Pod, ServiceType},
+    model::{Endpoint, EndpointSlice, Family, ServiceType},
 };
 
 use super::{
@@ -59,19 +59,19 @@ pub(super) fn of_members(job: &SliceJob<'_>, members: &Members<'_>, report: &mut
 /// Ports that some pod has in a native sidecar only, each with the first such pod.
 fn split_sidecar_ports(job: &SliceJob<'_>, members: &Members<'_>, report: &mut SyncReport) {
     let targets = &members.targets;
-    let mut split: BTreeMap<usize, &Pod> = BTreeMap::new();
-    for member in &members.list {
+    let mut split: BTreeMap<usize, usize> = BTreeMap::new();
+    for (place, member) in members.list.iter().enumerate() {
         let row = &targets.rows()[member.row];
         let names = member.pod.ports.iter().filter(|p| p.sidecar).filter_map(|p| targets.name_of(p));
         for name in names.filter(|name| row.binary_search_by_key(name, |(known, _)| *known).is_err()) {
             // All Service ports with this name are handled together.
             if targets.askers(name).first().is_some_and(|port| !split.contains_key(port)) {
-                split.extend(targets.askers(name).iter().map(|port| (*port, member.pod)));
+                split.extend(targets.askers(name).iter().map(|port| (*port, place)));
             }
         }
     }
-    for (port, pod) in split {
-        let port = &job.service.ports[port];
+    for (port, place) in split {
+        let (port, pod) = (&job.service.ports[port], members.list[place].pod);
         let name = if port.name.is_empty() { String::new() } else { format!(" ({})", clip(&port.name)) };
         let message = format!(
             "port {}{name} is found in a native sidecar by the Endpoints only; pod {} has it there",

@@ -112,7 +112,7 @@ impl Members<'_> {
             .missing
             .iter()
             .map(|i| job.pods[*i])
-            .filter(|p| seen.insert((p.name(), &p.node_name)))
+            .filter(|p| seen.insert((p.name().as_str(), p.node_name.as_str())))
             .map(|p| {
                 format!("skipping Pod {} for Service {namespace}/{name}: Node {} Not Found", p.name(), p.node_name)
             })

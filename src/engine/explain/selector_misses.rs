@@ -14,7 +14,7 @@ use crate::{
         phrase::{clip, counted},
         reason::Reason,
     },
-    model::{Labels, Pod, Service, Text},
+    model::{HashSeed, Labels, Pod, Service, Text},
 };
 
 /// The most differences that are named.
@@ -29,14 +29,12 @@ const MAX_COMPARED: usize = 256;
 pub struct LabelGroups<'a> {
     all: Vec<LabelGroup<'a>>,
     /// The number of pods of each namespace.
-    of_namespace: HashMap<&'a Text, usize, Fast>,
+    of_namespace: HashMap<&'a Text, usize, HashSeed>,
     /// The values of each label of each namespace.
-    by_key: HashMap<(&'a Text, &'a Text), LabelValues<'a>, Fast>,
+    by_key: HashMap<(&'a Text, &'a Text), LabelValues<'a>, HashSeed>,
     /// Indices of the groups that have a label pair.
-    by_pair: HashMap<(&'a Text, &'a Text), Vec<usize>, Fast>,
+    by_pair: HashMap<(&'a Text, &'a Text), Vec<usize>, HashSeed>,
 }
-
-type Fast = foldhash::fast::FixedState;
 
 /// Pods of one namespace with the same labels.
 #[derive(Debug)]
@@ -48,7 +46,7 @@ struct LabelGroup<'a> {
 impl<'a> FromIterator<&'a Pod> for LabelGroups<'a> {
     fn from_iter<I: IntoIterator<Item = &'a Pod>>(pods: I) -> Self {
         let mut this = Self::default();
-        let mut places: HashMap<(&Text, &Labels), usize, Fast> = HashMap::default();
+        let mut places: HashMap<(&Text, &Labels), usize, HashSeed> = HashMap::default();
         let mut before: Option<(&Pod, usize)> = None;
         for pod in pods {
             // Neighbours are mostly replicas, which share namespace and labels.
@@ -216,7 +214,7 @@ fn difference(selector: &Labels, count: usize, pod: &Pod) -> Cause {
 
 /// The other namespaces in which the selector would match pods.
 fn other_namespaces(selector: &Labels, groups: &LabelGroups<'_>) -> Option<Cause> {
-    let mut counts: BTreeMap<&Text, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for group in groups.matching(selector) {
         *counts.entry(group.first.namespace()).or_default() += group.count;
     }

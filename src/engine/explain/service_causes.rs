@@ -119,7 +119,7 @@ pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a VerdictTable) -> 
     unserved.map(|(index, tally)| {
         let port = ports.get(index).map_or_else(|| "the Service".to_owned(), port_text);
         let mut why: Vec<(usize, Reason)> = tally.reasons.iter().map(|(r, pods)| (*pods, *r)).collect();
-        why.sort_by_key(|(pods, _)| std::cmp::Reverse(*pods));
+        why.sort_unstable_by_key(|(pods, reason)| (std::cmp::Reverse(*pods), *reason));
         let why: Vec<String> =
             why.iter().take(4).map(|(pods, r)| format!("{r} in {}", counted(*pods, "pod"))).collect();
         Cause::new(Reason::PortUnserved, format!("{port}: {}", why.join(", ")))

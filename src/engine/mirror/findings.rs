@@ -39,7 +39,7 @@ pub(super) fn of_endpoints(
     context: &SyncContext,
     report: &mut SyncReport,
 ) {
-    let filled = || contents.slices.values().filter(|w| !w.endpoints.is_empty());
+    let filled = || contents.slices.iter().filter(|w| !w.endpoints.is_empty());
     let count: usize = filled().map(|w| w.endpoints.len().min(context.per_subset)).sum();
     let mut add = |code, message: String| report.problems.push(Finding::new(code, endpoints.key(), message));
     if count == 0 {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::{
     current_slice::{is_copied, is_current},
     findings,
-    slice_contents::{MirrorContents, SliceContent, SliceKey, slice_contents, slice_key},
+    slice_contents::{MirrorContents, SliceContent, slice_contents, slice_key},
 };
 use crate::{
     engine::{
@@ -33,17 +33,23 @@ pub(super) fn reconcile(
     report_left_out(endpoints, &contents, context, report);
     findings::uncanonical(endpoints, &contents, context, report);
     findings::of_endpoints(endpoints, &contents, stored, context, report);
-    let mut by_key: BTreeMap<SliceKey, Vec<&EndpointSlice>> = BTreeMap::new();
+    let mut of_content: Vec<Vec<&EndpointSlice>> = contents.slices.iter().map(|_| Vec::new()).collect();
+    // Slices with ports that the Endpoints no longer have.
+    let mut others = Vec::new();
     for slice in stored {
-        by_key.entry(slice_key(&slice.address_type, slice.ports.as_deref(), context.profile)).or_default().push(slice);
+        let key = slice_key(&slice.address_type, slice.ports.as_deref(), context.profile);
+        match contents.places.get(&key) {
+            Some(place) => of_content[*place].push(slice),
+            None => others.push((key, *slice)),
+        }
     }
     let mut writes = SliceWrites::default();
-    for (key, content) in contents.in_order() {
-        let stored = by_key.remove(key).unwrap_or_default();
-        writes.one_key(endpoints, &key.0, content, &stored, context, report);
+    for (content, stored) in contents.slices.iter().zip(of_content) {
+        writes.one_key(endpoints, content, &stored, context, report);
     }
-    // Slices with ports that the Endpoints no longer have.
-    writes.delete.extend(by_key.into_values().flatten());
+    // Stable: slices of one key stay in their order.
+    others.sort_by(|(a, _), (b, _)| a.cmp(b));
+    writes.delete.extend(others.into_iter().map(|(_, slice)| slice));
     writes.finish(endpoints)
 }
 
@@ -89,7 +95,6 @@ impl<'a> SliceWrites<'a> {
     fn one_key(
         &mut self,
         endpoints: &Endpoints,
-        address_type: &AddressType,
         content: &SliceContent,
         stored: &[&'a EndpointSlice],
         context: &SyncContext,
@@ -110,7 +115,7 @@ impl<'a> SliceWrites<'a> {
                 return;
             }
         }
-        let slice = new_slice(endpoints, address_type, content, first.map(|s| &s.meta.name), context);
+        let slice = new_slice(endpoints, content, first.map(|s| &s.meta.name), context);
         if first.is_some() { self.update.push(slice) } else { self.create.push(slice) }
     }
 
@@ -155,7 +160,6 @@ fn copied_annotations(endpoints: &Endpoints) -> Labels {
 /// it has no resource version.
 fn new_slice(
     endpoints: &Endpoints,
-    address_type: &AddressType,
     content: &SliceContent,
     name: Option<&Text>,
     context: &SyncContext,
@@ -174,7 +178,7 @@ fn new_slice(
             owner_references: vec![OwnerReference::controller("Endpoints", &meta.name, &meta.uid)],
             ..ObjectMeta::default()
         },
-        address_type: address_type.clone(),
+        address_type: content.address_type.clone(),
         endpoints: content.endpoints.iter().take(context.per_subset).cloned().collect(),
         ports: Some(content.ports.clone()),
     }

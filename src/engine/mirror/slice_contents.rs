@@ -29,10 +29,8 @@ pub(super) fn slice_key(address_type: &AddressType, ports: Option<&[SlicePort]>,
 }
 
 /// What one slice should contain.
-#[derive(Default)]
 pub(super) struct SliceContent {
-    /// How many keys came before this one.
-    pub(super) at: usize,
+    pub(super) address_type: AddressType,
     /// In the order in which they are written.
     pub(super) ports: Vec<SlicePort>,
     /// Each endpoint once, in the order of identities.
@@ -58,7 +56,12 @@ impl SliceContent {
 /// What all slices should contain, and what was left out.
 #[derive(Default)]
 pub(super) struct MirrorContents {
-    pub(super) slices: BTreeMap<SliceKey, SliceContent>,
+    /// The slices in the order in which their keys came. Upstream has a map here: up to eight keys come in the order of
+    /// insertion, starting at a random one. Sorted keys may come in an order that never happens there, and the order
+    /// decides which slices reuse the names of deleted ones.
+    pub(super) slices: Vec<SliceContent>,
+    /// The places of the slices by key.
+    pub(super) places: BTreeMap<SliceKey, usize>,
     /// The number of invalid addresses, and the first of them.
     pub(super) invalid: usize,
     pub(super) first_invalid: Text,
@@ -82,7 +85,7 @@ pub(super) fn slice_contents(endpoints: &Endpoints, context: &SyncContext) -> Re
     for subset in subsets {
         contents.add(subset, context);
     }
-    for content in contents.slices.values_mut() {
+    for content in &mut contents.slices {
         content.sort(context.profile);
     }
     contents.check(endpoints)?;
@@ -90,19 +93,10 @@ pub(super) fn slice_contents(endpoints: &Endpoints, context: &SyncContext) -> Re
 }
 
 impl MirrorContents {
-    /// The slices in the order in which their keys came. Upstream iterates over a map here: up to eight keys come in
-    /// the order of insertion, starting at a random one. Sorted keys may come in an order that never happens there,
-    /// and the order decides which slices reuse the names of deleted ones.
-    pub(super) fn in_order(&self) -> Vec<(&SliceKey, &SliceContent)> {
-        let mut all: Vec<_> = self.slices.iter().collect();
-        all.sort_unstable_by_key(|(_, content)| content.at);
-        all
-    }
-
     /// Checks the weight of what every slice repeats of the Endpoints.
     fn check(&self, endpoints: &Endpoints) -> Result<(), TooLarge> {
         let meta = &endpoints.meta;
-        let slices = self.slices.values().filter(|w| !w.endpoints.is_empty()).count();
+        let slices = self.slices.iter().filter(|w| !w.endpoints.is_empty()).count();
         let weight = budget::owner(meta) + budget::labels(&meta.labels) + budget::labels(&meta.annotations);
         budget::check(weight.saturating_mul(slices.saturating_sub(1)))
     }
@@ -112,13 +106,7 @@ impl MirrorContents {
         let mut ports: Vec<SlicePort> = subset.ports.iter().map(slice_port).collect();
         sort_ports(&mut ports, profile.hash);
         // Both families have a key, if only to find that a stored slice of the family should be empty.
-        let keys = [Family::V4, Family::V6].map(|f| slice_key(&f.into(), Some(&ports), profile));
-        for key in &keys {
-            let at = self.slices.len();
-            let content =
-                self.slices.entry(key.clone()).or_insert_with(|| SliceContent { at, ..SliceContent::default() });
-            content.ports.clone_from(&ports);
-        }
+        let places = [Family::V4, Family::V6].map(|family| self.place(&family.into(), &ports, profile));
         let ready = subset.addresses.iter().map(|a| (a, true));
         let all = ready.chain(subset.not_ready_addresses.iter().map(|a| (a, false)));
         let mut added = 0;
@@ -139,13 +127,23 @@ impl MirrorContents {
             }
             let family = ip.family;
             let endpoint = endpoint(address, ip.published(profile.canonical_ips).cloned().unwrap_or_default(), ready);
-            let key = if family == Family::V4 { &keys[0] } else { &keys[1] };
-            if let Some(content) = self.slices.get_mut(key) {
-                content.endpoints.push(endpoint);
-            }
+            let place = if family == Family::V4 { places[0] } else { places[1] };
+            self.slices[place].endpoints.push(endpoint);
             added += 1;
         }
         self.skipped += subset.addresses.len() + subset.not_ready_addresses.len() - added;
+    }
+
+    /// The place of the slice with these ports, which it writes in this order.
+    fn place(&mut self, address_type: &AddressType, ports: &[SlicePort], profile: &Profile) -> usize {
+        let key = slice_key(address_type, Some(ports), profile);
+        let place = *self.places.entry(key).or_insert(self.slices.len());
+        if place == self.slices.len() {
+            let (address_type, ports) = (address_type.clone(), Vec::new());
+            self.slices.push(SliceContent { address_type, ports, endpoints: Vec::new() });
+        }
+        self.slices[place].ports = ports.to_vec();
+        place
     }
 }
 

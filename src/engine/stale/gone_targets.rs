@@ -18,7 +18,7 @@ const MAX_NAMED: usize = 3;
 /// Adds the addresses whose pod or node is gone: those in slices that no controller of the Service keeps up to date, or
 /// that `plan` changes, and those in Endpoints that somebody wrote by hand, or that `plan` changes.
 pub(super) fn find(state: &State<'_>, plan: &Plan, known: &KnownTargets<'_>, report: &mut StaleReport) {
-    let unchanged: BTreeSet<&Text> = plan.endpoint_slices.unchanged.iter().collect();
+    let unchanged: BTreeSet<&str> = plan.endpoint_slices.unchanged.iter().map(Text::as_str).collect();
     let selects = state.service.is_some_and(|s| s.selector.is_some());
     if let Some(endpoints) = state.endpoints
         && (!selects || plan.endpoints != EndpointsAction::None)
@@ -27,7 +27,7 @@ pub(super) fn find(state: &State<'_>, plan: &Plan, known: &KnownTargets<'_>, rep
         gone.report(&endpoints.key(), selects, report);
     }
     for slice in of_service(state) {
-        let is_unchanged = unchanged.contains(&slice.meta.name);
+        let is_unchanged = unchanged.contains(slice.meta.name.as_str());
         let is_by = |name: &str| slice.managed_by().is_some_and(|by| by == name);
         let (is_own, is_mirrored) = (is_by(names::SLICE_CONTROLLER), is_by(names::MIRROR_CONTROLLER));
         // The controller has compared it with the pods and nodes.
@@ -68,8 +68,8 @@ fn endpoints_of(slice: &EndpointSlice) -> impl Iterator<Item = StoredEndpoint<'_
 /// The addresses of one object whose pod or node is gone, each with the name of what is gone.
 #[derive(Default)]
 struct GoneAddresses<'a> {
-    pods: BTreeSet<(&'a Text, &'a Text)>,
-    nodes: BTreeSet<(&'a Text, &'a Text)>,
+    pods: BTreeSet<(&'a str, &'a str)>,
+    nodes: BTreeSet<(&'a str, &'a str)>,
 }
 
 impl<'a> GoneAddresses<'a> {

@@ -39,13 +39,15 @@ fn of_endpoints(state: &State<'_>, plan: &Plan, report: &mut StaleReport) {
 
 fn of_slices(state: &State<'_>, plan: &Plan, controller: &'static str, report: &mut StaleReport) {
     let changes = &plan.endpoint_slices;
-    let written: BTreeSet<&Text> = changes.update.iter().map(|s| &s.meta.name).chain(&changes.delete).collect();
-    let unchanged: BTreeSet<&Text> = changes.unchanged.iter().collect();
+    let updated = changes.update.iter().map(|s| &s.meta.name);
+    let written: BTreeSet<&str> = updated.chain(&changes.delete).map(Text::as_str).collect();
+    let unchanged: BTreeSet<&str> = changes.unchanged.iter().map(Text::as_str).collect();
     // A slice that the plan does not name is not that of a planned controller.
-    let is_planned = |s: &&EndpointSlice| written.contains(&s.meta.name) || unchanged.contains(&s.meta.name);
+    let is_written = |s: &&EndpointSlice| written.contains(s.meta.name.as_str());
+    let is_planned = |s: &&EndpointSlice| is_written(s) || unchanged.contains(s.meta.name.as_str());
     let mut stored = of_controller(state, controller);
     stored.retain(is_planned);
-    let Some(first) = stored.iter().find(|s| written.contains(&s.meta.name)).or(stored.first()) else { return };
+    let Some(first) = stored.iter().find(|s| is_written(s)).or(stored.first()) else { return };
     let is_its_own = |s: &&EndpointSlice| s.managed_by().is_some_and(|by| by == controller);
     let desired: Vec<&EndpointSlice> = plan.desired_slices(state).into_iter().filter(is_its_own).collect();
     let metas: Vec<&ObjectMeta> = stored.iter().map(|s| &s.meta).collect();

@@ -3,8 +3,6 @@
 //! A fence of topology keys leaves a node those endpoints that agree with it in a key. They are found by its labels: to look at
 //! all endpoints for each node of a large Service would take a thousand times as long.
 
-use std::collections::BTreeMap;
-
 use super::{
     pruned_object::EndpointObject,
     scheme::Scheme,
@@ -17,12 +15,15 @@ use crate::model::{EndpointSlice, Labels, Nodes, Service, Text};
 pub(super) struct FencedEndpoints<'a> {
     slices: &'a [&'a EndpointSlice],
     keys: Vec<Text>,
-    /// By key and value of a label of their node, the endpoints: places of slices, and in them.
-    places: BTreeMap<(usize, &'a str), Vec<(usize, usize)>>,
+    /// The endpoints by labels of their nodes, sorted.
+    places: Vec<LabelledPlace<'a>>,
     ready: usize,
     /// Whether all endpoints are left where none agrees.
     falls_back: bool,
 }
+
+/// The number of a key and its value, and an endpoint whose node has them: the place of its slice, and its place in it.
+type LabelledPlace<'a> = ((usize, &'a str), (usize, usize));
 
 impl<'a> FencedEndpoints<'a> {
     /// The endpoints of a Service; `None` if a node may be left others than those that agree with it in a key.
@@ -33,18 +34,19 @@ impl<'a> FencedEndpoints<'a> {
         nodes: &'a Nodes,
     ) -> Option<Self> {
         let keys = fence(scheme, service, slices)?;
-        let (mut places, mut ready): (BTreeMap<_, Vec<_>>, usize) = (BTreeMap::new(), 0);
+        let (mut places, mut ready) = (Vec::new(), 0);
         for (slice, objects) in slices.iter().enumerate() {
             for (place, endpoint) in objects.endpoints.iter().enumerate() {
                 ready += usize::from(endpoint.ready());
                 let Some(node) = endpoint.node_name.as_ref().and_then(|name| nodes.get(name)) else { continue };
                 for (key, name) in keys.iter().enumerate() {
                     if let Some(value) = node.labels.get(name) {
-                        places.entry((key, value.as_str())).or_default().push((slice, place));
+                        places.push(((key, value.as_str()), (slice, place)));
                     }
                 }
             }
         }
+        places.sort_unstable();
         let falls_back = matches!(scheme, Scheme::SuperEdge { order: KeyOrder::Ordered, .. });
         Some(Self { slices, keys, places, ready, falls_back })
     }
@@ -52,9 +54,12 @@ impl<'a> FencedEndpoints<'a> {
     /// What may be left for a node with these labels, and how many ready endpoints are not among it. `None`: what is left
     /// depends on all endpoints.
     pub(super) fn near(&self, here: &Labels) -> Option<(Vec<EndpointSlice>, usize)> {
-        let of_key = |(key, name): (usize, &Text)| self.places.get(&(key, here.get(name)?.as_str()));
-        let mut places: Vec<(usize, usize)> =
-            self.keys.iter().enumerate().filter_map(of_key).flatten().copied().collect();
+        let of_key = |(key, name): (usize, &Text)| {
+            let wanted = (key, here.get(name)?.as_str());
+            let from = &self.places[self.places.partition_point(|(of, _)| *of < wanted)..];
+            Some(from.iter().take_while(move |(of, _)| *of == wanted).map(|(_, place)| *place))
+        };
+        let mut places: Vec<(usize, usize)> = self.keys.iter().enumerate().filter_map(of_key).flatten().collect();
         places.sort_unstable();
         places.dedup();
         let of_slice = |places: &[(usize, usize)]| {

@@ -3,10 +3,10 @@
 //! A matrix of thousands of nodes and Services has few different cells: a Service tells apart the nodes of its endpoints,
 //! and the zones or sites that its hints or keys name. So a view is taken once for each class of nodes, not for each node.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::node_reads::{NodeClass, NodeReads, ValuesRead};
-use crate::model::{Node, Nodes, Text};
+use crate::model::{HashSeed, Node, Nodes, Text};
 
 /// The nodes, in groups with equal labels, as far as any Service reads them and more than one node has them.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub(super) struct ServiceClasses {
     pub(super) examples: Vec<usize>,
     /// The class of the nodes of most groups: those without a value that the Service reads. `None` if there are none.
     pub(super) of_others: Option<usize>,
-    /// The class of the nodes of the other groups that are not exceptions; `None` if all of them are.
-    pub(super) of_groups: BTreeMap<usize, Option<usize>>,
+    /// The other groups, sorted, and the class of their nodes that are not exceptions; `None` if all of them are.
+    pub(super) of_groups: Vec<(usize, Option<usize>)>,
     /// Nodes of which the Service reads more than of others of their group, and their classes.
     pub(super) exceptions: BTreeMap<usize, usize>,
 }
@@ -61,7 +61,7 @@ impl<'a> NodeGroups<'a> {
                 }
             }
         }
-        let mut groups: BTreeMap<Vec<Option<&'a str>>, usize> = BTreeMap::new();
+        let mut groups: HashMap<Vec<Option<&'a str>>, usize, HashSeed> = HashMap::default();
         let mut groups_with_value: BTreeMap<(&'a str, &'a str), Vec<usize>> = BTreeMap::new();
         let (mut group_of, mut members) = (Vec::with_capacity(nodes.len()), Vec::new());
         for (place, node) in nodes.iter().enumerate() {
@@ -107,7 +107,7 @@ impl<'a> NodeGroups<'a> {
                 }
             }
         }
-        let mut known: BTreeMap<NodeClass<'a>, usize> = BTreeMap::new();
+        let mut known: HashMap<NodeClass<'a>, usize, HashSeed> = HashMap::default();
         let mut examples = Vec::new();
         let mut class = |place: usize| {
             *known.entry(reads.class(self.nodes[place])).or_insert_with(|| {
@@ -127,7 +127,8 @@ impl<'a> NodeGroups<'a> {
 impl ServiceClasses {
     /// The class of the nodes of a group that are not exceptions; `None` if all of them are.
     pub(super) fn of_group(&self, group: usize) -> Option<usize> {
-        self.of_groups.get(&group).copied().unwrap_or(self.of_others)
+        let place = self.of_groups.binary_search_by_key(&group, |(group, _)| *group);
+        place.map_or(self.of_others, |place| self.of_groups[place].1)
     }
 
     /// The class of a node in a group.

@@ -1,6 +1,9 @@
 //! Every node and every Service: how many endpoints a node uses.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 
 use super::{
     node_groups::NodeGroups,
@@ -8,7 +11,7 @@ use super::{
     service_view::{ServiceUse, ServiceView},
     viewed_cluster::ViewedCluster,
 };
-use crate::model::{Node, Service};
+use crate::model::{HashSeed, Node, Service};
 
 /// How each node serves each Service: a row for all nodes that do the same, a column for each Service; rows and columns
 /// with empty cells first.
@@ -174,12 +177,12 @@ fn rows<'a>(groups: &NodeGroups<'a>, columns: &[Column<'a>]) -> Vec<MatrixRow<'a
         column.of_groups.iter().for_each(|(group, cell)| of_groups[*group].push((place, *cell)));
     }
     let first = first_of_equal(&of_groups);
-    let mut by_cells: BTreeMap<(usize, Exceptions), Vec<&'a Node>> = BTreeMap::new();
-    for (place, exceptions) in of_nodes.into_iter().enumerate() {
-        by_cells.entry((first[groups.group_of[place]], exceptions)).or_default().push(groups.nodes[place]);
-    }
+    let cells = |place: usize| (first[groups.group_of[place]], &of_nodes[place]);
+    let mut places: Vec<usize> = (0..groups.nodes.len()).collect();
+    places.sort_unstable_by_key(|place| (cells(*place), *place));
     let of_others = columns.iter().filter(|column| is_empty(column.uses[column.of_others])).count();
-    let row = |((group, exceptions), nodes): ((usize, Exceptions), Vec<&'a Node>)| {
+    let row = |places: &[usize]| {
+        let (group, exceptions) = cells(places[0]);
         let differing = of_groups[group].iter().map(|(place, cell)| (*place, columns[*place].of_others, *cell));
         let of_node = exceptions.iter().map(|(place, cell)| (*place, columns[*place].of_group(group), *cell));
         let changes: Vec<(usize, usize, usize)> = differing.chain(of_node).collect();
@@ -187,15 +190,17 @@ fn rows<'a>(groups: &NodeGroups<'a>, columns: &[Column<'a>]) -> Vec<MatrixRow<'a
         let before = changes.iter().filter(|(place, before, _)| is_empty_cell(*place, *before)).count();
         let after = changes.iter().filter(|(place, _, after)| is_empty_cell(*place, *after)).count();
         let empty = of_others + after - before;
-        MatrixRow { nodes, empty, group, exceptions }
+        let nodes = places.iter().map(|place| groups.nodes[*place]).collect();
+        MatrixRow { nodes, empty, group, exceptions: exceptions.clone() }
     };
-    let mut rows: Vec<MatrixRow<'a>> = by_cells.into_iter().map(row).collect();
+    let of_rows = places.chunk_by(|a, b| cells(*a) == cells(*b));
+    let mut rows: Vec<MatrixRow<'a>> = of_rows.map(row).collect();
     rows.sort_by(|a, b| (Reverse(a.empty), &a.nodes[0].name).cmp(&(Reverse(b.empty), &b.nodes[0].name)));
     rows
 }
 
 /// For each of these, the place of the first equal one.
 fn first_of_equal(all: &[Exceptions]) -> Vec<usize> {
-    let mut first: BTreeMap<&Exceptions, usize> = BTreeMap::new();
+    let mut first: HashMap<&Exceptions, usize, HashSeed> = HashMap::default();
     all.iter().enumerate().map(|(place, of)| *first.entry(of).or_insert(place)).collect()
 }

@@ -27,7 +27,7 @@ pub(super) enum ValuesRead<'a> {
 }
 
 /// What a Service reads of one node.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NodeClass<'a> {
     name: Option<&'a str>,
     labels: Vec<Option<&'a str>>,
@@ -90,7 +90,9 @@ impl<'a> NodeReads<'a> {
     /// A node compares its labels with those of the nodes of endpoints.
     fn add_keys<'k>(&mut self, keys: impl Iterator<Item = &'k Text>, slices: &[&'a EndpointSlice], nodes: &'a Nodes) {
         let endpoints = || slices.iter().flat_map(|slice| &slice.endpoints);
-        let on: BTreeSet<_> = endpoints().filter_map(|e| e.node_name.as_ref()).collect();
+        let mut on: Vec<&Text> = endpoints().filter_map(|e| e.node_name.as_ref()).collect();
+        on.sort_unstable();
+        on.dedup();
         let on: Vec<&Node> = on.into_iter().filter_map(|name| nodes.get(name)).collect();
         for key in keys {
             let pairs = on.iter().filter_map(|node| node.labels.iter().find(|(k, _)| *k == key));

@@ -47,17 +47,19 @@ impl<'a> ProxyView<'a> {
         at: Viewpoint<'_>,
         most: usize,
     ) -> Result<Self, ViewTooLarge> {
-        let mut of_service: BTreeMap<(&str, &str), Vec<&EndpointSlice>> = BTreeMap::new();
+        let places: BTreeMap<(&str, &str), usize> =
+            services.iter().map(|s| (s.meta.namespace.as_str(), s.meta.name.as_str())).zip(0..).collect();
+        let mut of_service: Vec<Vec<&EndpointSlice>> = vec![Vec::new(); services.len()];
         for slice in slices {
-            if let Some(service) = slice.service_name() {
-                of_service.entry((&slice.meta.namespace, service)).or_default().push(slice);
+            let service =
+                slice.service_name().and_then(|name| places.get(&(slice.meta.namespace.as_str(), name.as_str())));
+            if let Some(place) = service {
+                of_service[*place].push(slice);
             }
         }
-        let by_key: BTreeMap<(&str, &str), &Service> =
-            services.iter().map(|s| ((s.meta.namespace.as_str(), s.meta.name.as_str()), s)).collect();
         let mut view = Self { ports: Vec::new(), reasons: Vec::new() };
-        for (key, service) in by_key {
-            view.add(service, of_service.remove(&key).unwrap_or_default(), family, at);
+        for place in places.into_values() {
+            view.add(&services[place], std::mem::take(&mut of_service[place]), family, at);
             if view.lines() > most {
                 return Err(ViewTooLarge { most });
             }
@@ -114,7 +116,7 @@ impl<'a> ProxyView<'a> {
 fn last_of_each_name(mut slices: Vec<&EndpointSlice>) -> Vec<&EndpointSlice> {
     let mut seen = BTreeSet::new();
     slices.reverse();
-    slices.retain(|slice| seen.insert(&slice.meta.name));
+    slices.retain(|slice| seen.insert(slice.meta.name.as_str()));
     slices.reverse();
     slices
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     engine::reason::Finding,
-    model::{EndpointSlice, Endpoints, Service, Text},
+    model::{EndpointSlice, Endpoints, Service},
 };
 
 /// What a proxy leaves of all objects, and why the rest is gone.
@@ -24,11 +24,19 @@ pub struct PrunedView {
 }
 
 /// The Services by namespace and name; of several with one name the last one counts.
-struct Services<'a>(BTreeMap<(&'a str, &'a str), &'a Service>);
+struct Services<'a> {
+    all: &'a [Service],
+    places: BTreeMap<(&'a str, &'a str), usize>,
+}
 
 impl<'a> Services<'a> {
-    fn of(services: &'a [Service]) -> Self {
-        Self(services.iter().map(|s| ((s.meta.namespace.as_str(), s.meta.name.as_str()), s)).collect())
+    fn of(all: &'a [Service]) -> Self {
+        let places = all.iter().map(|s| (s.meta.namespace.as_str(), s.meta.name.as_str())).zip(0..).collect();
+        Self { all, places }
+    }
+
+    fn get(&self, namespace: &str, name: &str) -> Option<&'a Service> {
+        self.places.get(&(namespace, name)).map(|place| &self.all[*place])
     }
 
     /// The objects of each Service, with the Service if it is known.
@@ -36,12 +44,12 @@ impl<'a> Services<'a> {
         &self,
         objects: &'o [T],
     ) -> impl Iterator<Item = (Option<&'a Service>, Vec<&'o T>)> {
-        let mut groups: BTreeMap<(&str, Option<&Text>), Vec<&T>> = BTreeMap::new();
-        for object in objects {
-            groups.entry((object.namespace(), object.service_name())).or_default().push(object);
-        }
-        let service = |(namespace, name): (&str, Option<&Text>)| self.0.get(&(namespace, name?.as_str())).copied();
-        let groups: Vec<_> = groups.into_iter().map(|(key, objects)| (service(key), objects)).collect();
+        let mut sorted: Vec<&T> = objects.iter().collect();
+        // Stable: the objects of one Service stay in their order.
+        sorted.sort_by_key(|object| (object.namespace(), object.service_name()));
+        let is_one = |a: &&T, b: &&T| (a.namespace(), a.service_name()) == (b.namespace(), b.service_name());
+        let service = |object: &T| self.get(object.namespace(), object.service_name()?);
+        let groups: Vec<_> = sorted.chunk_by(is_one).map(|group| (service(group[0]), group.to_vec())).collect();
         groups.into_iter()
     }
 }

@@ -1,9 +1,6 @@
 //! What reaches kube-proxy of a node: everything, or what the proxy of a scheme leaves of it.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use smol_str::format_smolstr;
 
@@ -47,8 +44,8 @@ pub struct SeenSlices<'a> {
     slices: Vec<Cow<'a, EndpointSlice>>,
     /// Endpoints that were removed before kube-proxy.
     pub removed: Vec<UnseenEndpoint>,
-    /// Why slices are as they are, where that does not concern a single endpoint.
-    pub reasons: BTreeSet<Reason>,
+    /// Why slices are as they are, where that does not concern a single endpoint; sorted, each once.
+    pub reasons: Vec<Reason>,
     /// Why kube-proxy does not see the Service at all.
     pub hidden: Option<Reason>,
     /// How many ready endpoints do not reach kube-proxy, besides those that are removed.
@@ -113,11 +110,11 @@ impl<'a> SeenSlices<'a> {
                 seen.slices.push(Cow::Borrowed(*whole));
                 continue;
             }
-            let by_address = if pruned.removed.is_empty() { BTreeMap::new() } else { by_address(&whole.endpoints) };
+            let places = if pruned.removed.is_empty() { BTreeMap::new() } else { by_address(&whole.endpoints) };
             seen.removed.extend(pruned.removed.into_iter().map(|removed| {
-                let endpoint = by_address.get(removed.address.as_str());
+                let endpoint = places.get(removed.address.as_str()).map(|place| &whole.endpoints[*place]);
                 UnseenEndpoint {
-                    target: endpoint.and_then(|e| target(e)),
+                    target: endpoint.and_then(target),
                     is_ready: removed.ready,
                     address: removed.address,
                     node: removed.node,
@@ -126,13 +123,15 @@ impl<'a> SeenSlices<'a> {
             }));
             seen.slices.push(Cow::Owned(pruned.object));
         }
+        seen.reasons.sort_unstable();
+        seen.reasons.dedup();
         seen
     }
 }
 
-/// Endpoints by their first addresses.
-fn by_address(endpoints: &[Endpoint]) -> BTreeMap<&str, &Endpoint> {
-    endpoints.iter().map(|e| (e.addresses.first().map_or("", |address| address), e)).collect()
+/// The places of endpoints, by their first addresses.
+fn by_address(endpoints: &[Endpoint]) -> BTreeMap<&str, usize> {
+    endpoints.iter().map(|e| e.addresses.first().map_or("", |address| address)).zip(0..).collect()
 }
 
 /// Kind and name of what an endpoint stands for.

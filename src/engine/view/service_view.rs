@@ -1,7 +1,5 @@
 //! What a node uses of one Service: all its ports, in all its address families.
 
-use std::collections::BTreeMap;
-
 use super::{
     port_view::{PortView, Verdict},
     proxied_service::not_proxied,
@@ -109,13 +107,11 @@ impl<'a> ServiceView<'a> {
 
     /// One finding for all endpoints that were removed for one reason.
     fn report_removed(&mut self, removed: &[UnseenEndpoint]) {
-        let mut by_reason: BTreeMap<Reason, usize> = BTreeMap::new();
-        for endpoint in removed {
-            *by_reason.entry(endpoint.reason).or_default() += 1;
-        }
-        for (reason, endpoints) in by_reason {
-            let verb = if endpoints == 1 { "does" } else { "do" };
-            self.report(reason, format!("{} {verb} not reach kube-proxy", counted(endpoints, "endpoint")));
+        let mut reasons: Vec<Reason> = removed.iter().map(|endpoint| endpoint.reason).collect();
+        reasons.sort_unstable();
+        for of_reason in reasons.chunk_by(|a, b| a == b) {
+            let verb = if of_reason.len() == 1 { "does" } else { "do" };
+            self.report(of_reason[0], format!("{} {verb} not reach kube-proxy", counted(of_reason.len(), "endpoint")));
         }
     }
 
@@ -131,7 +127,7 @@ impl<'a> ServiceView<'a> {
         // Stable: ports stay in their order. Both families often say the same.
         self.findings.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.code));
         let mut seen = std::collections::BTreeSet::new();
-        self.findings.retain(|f| seen.insert((f.code, f.message.clone())));
+        self.findings.retain(|f| seen.insert(format!("{} {}", f.code, f.message)));
     }
 }
 

@@ -85,8 +85,8 @@ impl fmt::Display for UsedEndpoint {
     }
 }
 
-/// What nodes use of each port.
-type PortUses = BTreeMap<ViewedPort, PortUse>;
+/// What nodes use of each port, sorted by it.
+type PortUses = Vec<(ViewedPort, PortUse)>;
 
 impl PortUse {
     /// What a node uses of each port of a Service.
@@ -101,7 +101,12 @@ impl PortUse {
             let protocol = Text::new(protocol_or_tcp(&port.port.protocol));
             (ViewedPort { name: port.port.name.clone(), protocol, family }, uses)
         };
-        view.ports().map(of_port).collect()
+        let mut all: PortUses = view.ports().map(of_port).collect();
+        // Ports without a protocol are those of TCP. Of equal ones the last counts: the sort is stable.
+        all.reverse();
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        all.dedup_by(|(a, _), (b, _)| a == b);
+        all
     }
 }
 
@@ -135,20 +140,15 @@ impl<'a> ViewChanges<'a> {
         let (reads_before, reads_after) = (before.reads(), after.reads());
         let both =
             NodePairs::of(NodeGroups::of(before.nodes, &reads_before), NodeGroups::of(after.nodes, &reads_after));
-        let mut services: BTreeMap<(&str, &str), [Option<usize>; 2]> = BTreeMap::new();
-        for (side, cluster) in [before, after].into_iter().enumerate() {
-            for (place, of) in cluster.services.iter().enumerate() {
-                let key = (of.service.meta.namespace.as_str(), of.service.meta.name.as_str());
-                services.entry(key).or_default()[side] = Some(place);
-            }
-        }
+        let (places_before, places_after) = (places(before), places(after));
+        let services: BTreeSet<(&str, &str)> = places_before.keys().chain(places_after.keys()).copied().collect();
         let mut changes = Vec::new();
-        for [old, new] in services.values() {
-            let side = |cluster, place: &Option<usize>, reads: &[NodeReads<'a>], groups| {
-                place.map(|place| ClassedService::of(cluster, place, &reads[place], groups))
+        for service in &services {
+            let side = |cluster, place: Option<&usize>, reads: &[NodeReads<'a>], groups| {
+                place.map(|place| ClassedService::of(cluster, *place, &reads[*place], groups))
             };
-            let old = side(before, old, &reads_before, &both.before);
-            let new = side(after, new, &reads_after, &both.after);
+            let old = side(before, places_before.get(service), &reads_before, &both.before);
+            let new = side(after, places_after.get(service), &reads_after, &both.after);
             both.compare(old.as_ref(), new.as_ref(), &mut changes);
         }
         changes.sort_by_key(|change| (!change.becomes_empty(), change.lost().is_empty(), Reverse(change.nodes.len())));
@@ -160,6 +160,12 @@ impl<'a> ViewChanges<'a> {
             services: services.len(),
         }
     }
+}
+
+/// The places of the Services of a cluster, by namespace and name.
+fn places<'a>(cluster: &ViewedCluster<'a>) -> BTreeMap<(&'a str, &'a str), usize> {
+    let names = cluster.services.iter().map(|of| (of.service.meta.namespace.as_str(), of.service.meta.name.as_str()));
+    names.zip(0..).collect()
 }
 
 /// A Service, and what each class of nodes uses of it.
@@ -235,9 +241,11 @@ impl<'a> NodePairs<'a> {
             if nodes.is_empty() {
                 continue;
             }
-            let ports: BTreeSet<&ViewedPort> = was.into_iter().chain(is).flat_map(BTreeMap::keys).collect();
+            let mut ports: Vec<&ViewedPort> = was.into_iter().chain(is).flatten().map(|(port, _)| port).collect();
+            ports.sort_unstable();
+            ports.dedup();
             for port in ports {
-                let (was, is) = (was.and_then(|uses| uses.get(port)), is.and_then(|uses| uses.get(port)));
+                let (was, is) = (use_of(was, port), use_of(is, port));
                 if was != is {
                     nodes_of.entry((port, was, is)).or_default().extend(&nodes);
                 }
@@ -290,6 +298,11 @@ impl<'a> NodePairs<'a> {
         let members = of.groups.iter().flat_map(|pair| &self.groups[pair]).map(|(place, _)| *place);
         members.filter(|place| !exceptions.contains(place)).chain(of.exceptions.iter().copied()).collect()
     }
+}
+
+fn use_of<'u>(uses: Option<&'u PortUses>, port: &ViewedPort) -> Option<&'u PortUse> {
+    let uses = uses?;
+    uses.binary_search_by(|(of, _)| of.cmp(port)).ok().map(|place| &uses[place].1)
 }
 
 fn port_uses<'u>(of: Option<&'u ClassedService<'_>>, class: Option<usize>) -> Option<&'u PortUses> {

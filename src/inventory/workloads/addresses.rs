@@ -1,11 +1,11 @@
 //! Addresses of pods that no cluster has run yet.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     net::{Ipv4Addr, Ipv6Addr},
 };
 
-use crate::model::{Family, PodIp, Text, defaults::ClusterFamilies};
+use crate::model::{Family, HashSeed, PodIp, Text, defaults::ClusterFamilies};
 
 /// Networks that no cluster uses, with the number of their hosts: those for documentation (RFC 5737) and, when these are
 /// used up, the one for benchmarks (RFC 2544).
@@ -25,12 +25,12 @@ pub(super) struct Addresses {
     families: ClusterFamilies,
     next: u32,
     /// The addresses of nodes, by name.
-    nodes: BTreeMap<Text, u32>,
+    nodes: HashMap<Text, u32, HashSeed>,
 }
 
 impl Addresses {
     pub(super) fn new(families: ClusterFamilies) -> Self {
-        Self { families, next: 0, nodes: BTreeMap::new() }
+        Self { families, next: 0, nodes: HashMap::default() }
     }
 
     /// The same, where others have the first `used` addresses.

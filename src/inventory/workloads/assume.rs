@@ -1,6 +1,9 @@
 //! The pods of all workloads of an input.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap},
+};
 
 use super::{
     addresses::Addresses,
@@ -92,7 +95,7 @@ pub fn assume(known: &KnownObjects<'_>) -> AssumedObjects {
     let mut pods = Vec::new();
     let mut maker = PodMaker {
         addresses: Addresses::new(known.families),
-        numbers: BTreeMap::new(),
+        numbers: HashMap::default(),
         names: known.pods.iter().map(|p| (p.namespace().clone(), p.name().clone())).collect(),
     };
     let workloads = outcomes_on(known, &nodes, |workload, places| maker.make(workload, places, &mut pods));
@@ -122,12 +125,9 @@ fn outcomes_on(
     mut make: impl FnMut(&Workload, &mut Places<'_>),
 ) -> Vec<(usize, WorkloadPods)> {
     let given = GivenPods::of(known);
-    let autoscalers: BTreeMap<_, _> = known
-        .autoscalers
-        .iter()
-        .filter(|a| !a.is_of_overlay)
-        .map(|a| (owner_key(&a.namespace, &a.target), a))
-        .collect();
+    let mut autoscalers: Vec<&Autoscaler> = known.autoscalers.iter().filter(|a| !a.is_of_overlay).collect();
+    // Stable: of several for one workload the last one counts.
+    autoscalers.sort_by_key(|a| target_key(a));
     let placement = match known.nodes {
         [] => Placement::new(assumed_nodes, NodeKnowledge::Assumed),
         nodes => Placement::new(nodes, NodeKnowledge::Complete),
@@ -141,7 +141,8 @@ fn outcomes_on(
         if given.makes_or_is_made(workload) {
             return (place, WorkloadPods::OfAnother);
         }
-        let autoscaler = autoscalers.get(&own_key(workload)).copied().filter(|a| a.scales(workload));
+        let end = autoscalers.partition_point(|a| target_key(a) <= own_key(workload));
+        let autoscaler = autoscalers[..end].last().copied().filter(|a| a.scales(workload));
         let number = workload.pod_number(autoscaler, known.due);
         (place, pods_of(workload, number, &placement, &mut room, &mut make))
     };
@@ -213,30 +214,60 @@ fn pods_of<'a>(
 
 /// The places of the workloads, sorted by namespace, kind and name; of equal ones the last.
 fn distinct(workloads: &[Workload]) -> Vec<usize> {
-    let key = |w: &Workload| (w.namespace.clone(), w.kind.clone(), w.name.clone(), w.api_version.clone());
-    let places: BTreeMap<_, usize> = workloads.iter().enumerate().map(|(place, w)| (key(w), place)).collect();
-    places.into_values().collect()
+    let key = |place: usize| {
+        let Workload { namespace, kind, name, api_version, .. } = &workloads[place];
+        (namespace, kind, name, api_version)
+    };
+    let mut places: Vec<usize> = (0..workloads.len()).collect();
+    places.sort_unstable_by_key(|place| (key(*place), Reverse(*place)));
+    places.dedup_by_key(|place| key(*place));
+    places
 }
 
 /// Namespace, and kind and name of an owner.
 type OwnerKey<'a> = (&'a str, &'a str, &'a str);
 
+/// Some keys, sorted.
+struct OwnerKeys<'a>(Vec<OwnerKey<'a>>);
+
+impl<'a> OwnerKeys<'a> {
+    fn of(keys: impl Iterator<Item = OwnerKey<'a>>) -> Self {
+        let mut this = Self(Vec::new());
+        this.extend(keys.collect());
+        this
+    }
+
+    fn extend(&mut self, mut more: Vec<OwnerKey<'a>>) {
+        self.0.append(&mut more);
+        self.0.sort_unstable();
+        self.0.dedup();
+    }
+
+    fn contains(&self, key: &OwnerKey<'_>) -> bool {
+        self.0.binary_search(key).is_ok()
+    }
+}
+
 /// Which workloads have pods in the input, and which make each other.
 struct GivenPods<'a> {
     /// The controllers of the pods, and the workloads of the input that made those.
-    makers: BTreeSet<OwnerKey<'a>>,
+    makers: OwnerKeys<'a>,
     /// The controllers of the pods with a hash in their names, without it.
-    derived: BTreeSet<OwnerKey<'a>>,
+    derived: OwnerKeys<'a>,
     /// Namespaces with pods that were in a cluster.
     namespaces: BTreeSet<&'a str>,
     /// All workloads.
-    workloads: BTreeSet<OwnerKey<'a>>,
+    workloads: OwnerKeys<'a>,
     /// The controllers of the workloads.
-    owners: BTreeSet<OwnerKey<'a>>,
+    owners: OwnerKeys<'a>,
 }
 
 fn owner_key<'a>(namespace: &'a str, owner: &'a OwnerReference) -> OwnerKey<'a> {
     (namespace, &owner.kind, &owner.name)
+}
+
+fn target_key(autoscaler: &Autoscaler) -> OwnerKey<'_> {
+    owner_key(&autoscaler.namespace, &autoscaler.target)
 }
 
 fn own_key(workload: &Workload) -> OwnerKey<'_> {
@@ -247,25 +278,24 @@ impl<'a> GivenPods<'a> {
     fn of(known: &KnownObjects<'a>) -> Self {
         let of_pod = |p: &'a Pod| Some(owner_key(p.namespace(), p.owner.as_deref()?));
         let of_workload = |w: &'a Workload| Some(owner_key(&w.namespace, w.owner.as_ref()?));
-        let mut makers: BTreeSet<OwnerKey<'a>> = known.pods.iter().filter_map(of_pod).collect();
+        let mut makers = OwnerKeys::of(known.pods.iter().filter_map(of_pod));
         let without_hash = |&(namespace, kind, name): &OwnerKey<'a>| {
             let (name, _) = name.rsplit_once('-')?;
             Some((namespace, kind, name))
         };
-        let derived = makers.iter().filter_map(without_hash).collect();
+        let derived = OwnerKeys::of(makers.0.iter().filter_map(without_hash));
         // Of a pod, the ReplicaSet may be in the input, and of that the Deployment, and of that a custom resource.
         for _ in 0..2 {
             let made = known.workloads.iter().filter(|w| makers.contains(&own_key(w))).filter_map(of_workload);
-            let more: Vec<OwnerKey<'a>> = made.collect();
-            makers.extend(more);
+            makers.extend(made.collect());
         }
         let was_in_cluster = known.pods.iter().filter(|p| !p.reference.uid.is_empty());
         Self {
             makers,
             derived,
             namespaces: was_in_cluster.map(|p| p.namespace().as_str()).collect(),
-            workloads: known.workloads.iter().map(own_key).collect(),
-            owners: known.workloads.iter().filter_map(of_workload).collect(),
+            workloads: OwnerKeys::of(known.workloads.iter().map(own_key)),
+            owners: OwnerKeys::of(known.workloads.iter().filter_map(of_workload)),
         }
     }
 

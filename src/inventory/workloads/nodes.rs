@@ -1,7 +1,5 @@
 //! The nodes of assumed pods.
 
-use std::collections::BTreeMap;
-
 use smol_str::format_smolstr;
 
 use super::scheduling::{NodeKnowledge, PlacedBy, Scheduling};
@@ -38,18 +36,15 @@ pub(super) struct Placement<'a> {
 
 impl<'a> Placement<'a> {
     pub(super) fn new(nodes: &'a [Node], known: NodeKnowledge) -> Self {
-        let mut zones: BTreeMap<Option<&Text>, Vec<&'a Node>> = BTreeMap::new();
-        for node in nodes {
-            zones.entry(node.zone()).or_default().push(node);
-        }
-        let mut ranked: Vec<(usize, Option<&Text>, &'a Node)> = Vec::with_capacity(nodes.len());
-        for (zone, mut of_zone) in zones {
-            of_zone.sort_by_key(|n| &n.name);
-            of_zone.dedup_by_key(|n| &n.name);
-            ranked.extend(of_zone.into_iter().enumerate().map(|(rank, node)| (rank, zone, node)));
-        }
-        ranked.sort_by_key(|(rank, zone, _)| (*rank, *zone));
-        Self { nodes: ranked.into_iter().map(|(_, _, node)| node).collect(), known }
+        let mut nodes: Vec<&Node> = nodes.iter().collect();
+        nodes.sort_by_key(|n| (n.zone(), &n.name));
+        nodes.dedup_by_key(|n| (n.zone(), &n.name));
+        let of_zones = nodes.chunk_by(|a, b| a.zone() == b.zone());
+        let mut ranked: Vec<(usize, &Node)> =
+            of_zones.flat_map(|of_zone| of_zone.iter().copied().enumerate()).collect();
+        // Stable: nodes of one rank stay in the order of their zones.
+        ranked.sort_by_key(|(rank, _)| *rank);
+        Self { nodes: ranked.into_iter().map(|(_, node)| node).collect(), known }
     }
 
     /// The nodes that a pod may run on.

@@ -1,7 +1,7 @@
 //! The pods of one workload.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -15,7 +15,7 @@ use super::{
     workload::Workload,
 };
 use crate::model::{
-    Labels, Node, NotReadyDetail, ObjectRef, Pod, PodPhase, PodReadiness, Text,
+    HashSeed, Labels, Node, NotReadyDetail, ObjectRef, Pod, PodPhase, PodReadiness, Text,
     defaults::{Assumptions, Defaults},
     names,
 };
@@ -47,7 +47,7 @@ pub(super) struct PodMaker {
     /// Namespaces and names of all pods.
     pub(super) names: BTreeSet<(Text, Text)>,
     /// The last number of each namespace and prefix of generated names: those before it are taken.
-    pub(super) numbers: BTreeMap<(Text, Text), u32>,
+    pub(super) numbers: HashMap<(Text, Text), u32, HashSeed>,
 }
 
 impl PodMaker {

@@ -6,9 +6,7 @@ use super::{
     identity::{is_opaque, job_labels},
     workload::Workload,
 };
-use crate::model::Service;
-
-type Fast = foldhash::fast::FixedState;
+use crate::model::{HashSeed, Service};
 
 /// A namespace, and key and value of a label.
 type NamespaceLabel<'a> = (&'a str, &'a str, &'a str);
@@ -18,9 +16,9 @@ type NamespaceLabel<'a> = (&'a str, &'a str, &'a str);
 #[derive(Debug, Default)]
 pub(super) struct SelectingServices<'a> {
     /// By label.
-    by_label: HashMap<NamespaceLabel<'a>, usize, Fast>,
+    by_label: HashMap<NamespaceLabel<'a>, usize, HashSeed>,
     /// By namespace: Services that may choose from all pods.
-    of_all: HashMap<&'a str, usize, Fast>,
+    of_all: HashMap<&'a str, usize, HashSeed>,
 }
 
 impl<'a> SelectingServices<'a> {
@@ -29,7 +27,7 @@ impl<'a> SelectingServices<'a> {
         if services.is_empty() || workloads.is_empty() {
             return this;
         }
-        let mut workloads_with: HashMap<NamespaceLabel<'a>, usize, Fast> = HashMap::default();
+        let mut workloads_with: HashMap<NamespaceLabel<'a>, usize, HashSeed> = HashMap::default();
         for label in workloads.iter().flat_map(labels_of) {
             *workloads_with.entry(label).or_default() += 1;
         }

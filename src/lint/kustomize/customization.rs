@@ -126,7 +126,7 @@ fn patches(all: &Kustomizations, root: &Path, room: &mut usize) -> KustomizePatc
         for file in all.files(folder, room) {
             let Some(left) = room.checked_sub(patches.len()) else { return by_file };
             *room = left;
-            by_file.entry(file.clone()).or_default().extend(patches.iter().cloned());
+            by_file.entry(file.to_owned()).or_default().extend(patches.iter().cloned());
         }
     }
     by_file.retain(|_, patches| patches.iter().any(|patch| patch.is_read()));

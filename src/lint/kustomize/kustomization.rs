@@ -1,7 +1,7 @@
 //! Kustomizations: which files of their directories are patches, and thus parts of manifests, and what they change.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -13,6 +13,7 @@ use super::{
     label_entry::{LabelEntry, LabelScope, pairs},
     patch_target::PatchTarget,
 };
+use crate::model::HashSeed;
 use crate::model::json::{path::PathEnd, raw::object_key};
 
 /// Reads the documents of a patch that is written within a kustomization, in YAML or JSON; `None` if it is neither.
@@ -24,11 +25,14 @@ pub struct Kustomizations {
     read_text: TextReader,
     working_directory: PathBuf,
     /// The files that are patches, with their documents.
-    patches: BTreeMap<PathBuf, Vec<Value>>,
+    patches: DocumentsOfFiles,
     by_folder: BTreeMap<PathBuf, Kustomization>,
     /// Files that have a Service, a Pod or a workload.
-    with_pods: BTreeSet<PathBuf>,
+    with_pods: HashSet<PathBuf, HashSeed>,
 }
+
+/// The documents of files.
+type DocumentsOfFiles = HashMap<PathBuf, Vec<Value>, HashSeed>;
 
 /// A kustomization: what it lists, and the labels that it adds.
 #[derive(Clone, Debug)]
@@ -75,9 +79,9 @@ impl Kustomizations {
         Self {
             read_text,
             working_directory,
-            patches: BTreeMap::new(),
+            patches: HashMap::default(),
             by_folder: BTreeMap::new(),
-            with_pods: BTreeSet::new(),
+            with_pods: HashSet::default(),
         }
     }
 
@@ -144,9 +148,10 @@ impl Kustomizations {
     }
 
     /// The files of the kustomization in a folder, and of those that it names.
-    pub(super) fn files<'k>(&'k self, folder: &'k Path, room: &mut usize) -> BTreeSet<&'k PathBuf> {
+    pub(super) fn files<'k>(&'k self, folder: &'k Path, room: &mut usize) -> BTreeSet<&'k Path> {
         let reached = self.reached(folder, room, |kustomization| kustomization.named().collect());
-        reached.into_iter().flat_map(Kustomization::named).filter(|path| self.get(path).is_none()).collect()
+        let named = reached.into_iter().flat_map(Kustomization::named).map(PathBuf::as_path);
+        named.filter(|path| self.get(path).is_none()).collect()
     }
 
     /// The folder of a kustomization, and those of all that it names, itself or through others.
@@ -227,7 +232,7 @@ impl PatchEntry {
     }
 
     /// The changes; `files` has the documents of files.
-    fn patches(&self, files: &BTreeMap<PathBuf, Vec<Value>>) -> Vec<KustomizePatch> {
+    fn patches(&self, files: &DocumentsOfFiles) -> Vec<KustomizePatch> {
         let documents = match &self.text {
             PatchText::File(file) => files.get(file).filter(|documents| !documents.is_empty()),
             PatchText::Here(documents) => documents.as_ref(),

@@ -26,11 +26,12 @@ pub(super) const MOST_LABELS: usize = 1 << 18;
 /// they are taken for one cluster, such values are taken for the same, so that what fits in each of them fits here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KustomizedLabels {
-    of_file: BTreeMap<PathBuf, LabelsByScope>,
+    /// Sorted by file.
+    of_file: Vec<(PathBuf, LabelsByScope)>,
 }
 
-/// Labels, by what gets them at least.
-type LabelsByScope = BTreeMap<LabelScope, BTreeMap<String, String>>;
+/// Labels, by what gets them at least: a map for each scope.
+type LabelsByScope = [BTreeMap<String, String>; LabelScope::ALL.len()];
 
 impl KustomizedLabels {
     /// The labels that these kustomizations add, all of them together.
@@ -46,31 +47,34 @@ impl KustomizedLabels {
     }
 
     fn of_folders<'k>(kustomizations: &'k Kustomizations, folders: &[&'k Path], room: &mut usize) -> Self {
-        let mut entries_of: BTreeMap<PathBuf, Vec<&LabelEntry>> = BTreeMap::new();
+        let mut all: Vec<&LabelEntry> = Vec::new();
+        let mut places_of: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
         for folder in folders {
             let entries = entries(kustomizations, folder, room);
             if entries.is_empty() {
                 continue;
             }
+            let places = all.len()..all.len() + entries.len();
             for file in kustomizations.files(folder, room) {
                 let Some(left) = room.checked_sub(entries.len()) else { break };
                 *room = left;
-                entries_of.entry(file.clone()).or_default().extend(&entries);
+                places_of.entry(file).or_default().extend(places.clone());
             }
+            all.extend(entries);
         }
         let mut values = EqualValues::default();
-        for entries in entries_of.values() {
-            values.join(entries);
+        for places in places_of.values() {
+            values.join(places.iter().map(|place| all[*place]));
         }
-        let mut by_scope = |entries: Vec<&'k LabelEntry>| {
-            let mut labels = LabelsByScope::new();
-            for LabelEntry { scope, pairs } in entries {
+        let mut by_scope = |places: Vec<usize>| {
+            let mut labels = LabelsByScope::default();
+            for LabelEntry { scope, pairs } in places.into_iter().map(|place| all[place]) {
                 let pairs = pairs.iter().map(|(key, value)| (key.clone(), values.first(key, value).to_owned()));
-                labels.entry(*scope).or_default().extend(pairs);
+                labels[*scope as usize].extend(pairs);
             }
             labels
         };
-        Self { of_file: entries_of.into_iter().map(|(file, entries)| (file, by_scope(entries))).collect() }
+        Self { of_file: places_of.into_iter().map(|(file, places)| (file.to_owned(), by_scope(places))).collect() }
     }
 
     /// An object of the file with the labels, in the same lines; `None` if it gets none.
@@ -78,11 +82,13 @@ impl KustomizedLabels {
         if self.of_file.is_empty() {
             return None;
         }
-        let labels = self.of_file.get(&normal(Path::new(file)))?;
+        let file = normal(Path::new(file));
+        let place = self.of_file.binary_search_by(|(path, _)| path.cmp(&file)).ok()?;
         let kind = JsonMembers::read(object).ok()?.text("kind").into_owned();
         let mut text = Cow::Borrowed(object.get());
-        for (scope, labels) in labels {
-            for (path, create) in fields(*scope, &kind) {
+        let by_scope = LabelScope::ALL.into_iter().zip(&self.of_file[place].1);
+        for (scope, labels) in by_scope.filter(|(_, labels)| !labels.is_empty()) {
+            for (path, create) in fields(scope, &kind) {
                 if let Some(changed) = with_labels(&text, path, create, labels) {
                     text = Cow::Owned(changed);
                 }
@@ -111,9 +117,9 @@ struct EqualValues<'k> {
 
 impl<'k> EqualValues<'k> {
     /// Takes the values of each label of a file for equal.
-    fn join(&mut self, entries: &[&'k LabelEntry]) {
+    fn join(&mut self, entries: impl Iterator<Item = &'k LabelEntry>) {
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
-        for (key, value) in entries.iter().flat_map(|entry| &entry.pairs) {
+        for (key, value) in entries.flat_map(|entry| &entry.pairs) {
             let place = self.place(key, value);
             let place = self.root(place);
             let other = *first.entry(key).or_insert(place);

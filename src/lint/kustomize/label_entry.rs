@@ -22,6 +22,10 @@ pub(super) enum LabelScope {
     Selectors,
 }
 
+impl LabelScope {
+    pub(super) const ALL: [Self; 3] = [Self::Objects, Self::Templates, Self::Selectors];
+}
+
 impl LabelEntry {
     /// Reads an element of the field `labels`.
     pub(super) fn read(entry: &Value) -> Self {

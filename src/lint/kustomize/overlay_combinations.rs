@@ -1,7 +1,5 @@
 //! Combinations of overlays of several bases, so that each two overlays of different bases are in one of them.
 
-use std::collections::BTreeSet;
-
 /// Most combinations: all objects are compared once for each. Two bases with 16 overlays each need 17².
 pub(super) const MAX_COMBINATIONS: usize = 300;
 
@@ -14,15 +12,17 @@ pub(super) fn combinations(sizes: &[usize]) -> Vec<Vec<usize>> {
         return (0..*one).map(|place| vec![place]).collect();
     }
     let prime = prime(sizes);
-    let mut all = BTreeSet::new();
+    let mut all: Vec<Vec<usize>> = Vec::new();
     // The numbers of two bases differ in one digit: for that digit, they have different columns.
     for unit in units(prime + 1, sizes.len()) {
         for (a, b) in (0..prime).flat_map(|a| (0..prime).map(move |b| (a, b))) {
             let place = |(base, size): (usize, &usize)| cell(a, b, base / unit % (prime + 1), prime) % size;
-            all.insert(sizes.iter().enumerate().map(place).collect());
+            all.push(sizes.iter().enumerate().map(place).collect());
         }
     }
-    all.into_iter().collect()
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// An upper bound of the number of combinations.
@@ -52,6 +52,8 @@ fn prime(sizes: &[usize]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Overlays: kustomizations that share a base, so that a cluster has the objects of one of them.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,6 +16,7 @@ use super::{
     kustomized_labels::MOST_LABELS,
     overlay_combinations::{MAX_COMBINATIONS, combinations, count},
 };
+use crate::model::HashSeed;
 
 /// Most kustomizations and files that are looked at: thousands of kustomizations could name each other.
 const MOST: usize = 1 << 18;
@@ -30,20 +31,27 @@ const MAX_OVERLAYS: usize = 16;
 pub struct Overlays {
     /// The folders of the overlays of each base.
     folders: Vec<Vec<PathBuf>>,
-    /// The folders of overlays that are alike, by family and place in it.
-    alike: BTreeMap<(usize, usize), Vec<PathBuf>>,
-    /// How many of the overlays of each base differ in what is known of them.
-    sizes: Vec<usize>,
-    /// The overlays that reach a file, by family and place in it, if a cluster has the file only with one of these.
-    files: BTreeMap<PathBuf, BTreeSet<(usize, usize)>>,
+    /// The overlays of each base that differ in what is known of them.
+    families: Vec<Vec<AlikeOverlays>>,
+    /// The overlays that reach a file, by family and place in it, sorted, if a cluster has the file only with one of these.
+    files: HashMap<PathBuf, Vec<(usize, usize)>, HashSeed>,
     /// The overlay of each family in each variant.
     variants: Vec<Vec<usize>>,
-    /// What each overlay changes, by family and place in it.
-    customizations: BTreeMap<(usize, usize), Customization>,
     /// The patches of objects without alternatives.
     patches: Customization,
     /// The folders of the overlays that have these patches, by the files that they name.
-    patched_by: BTreeMap<PathBuf, Vec<PathBuf>>,
+    patched_by: OverlaysOfFiles,
+}
+
+/// The folders of overlays, by the files that they name.
+type OverlaysOfFiles = HashMap<PathBuf, Vec<PathBuf>, HashSeed>;
+
+/// Overlays that are alike.
+#[derive(Clone, Debug)]
+struct AlikeOverlays {
+    folders: Vec<PathBuf>,
+    /// What each of them changes.
+    customization: Customization,
 }
 
 /// An overlay, by its family and place in it.
@@ -57,8 +65,8 @@ impl Overlays {
         let named: BTreeSet<&Path> =
             kustomizations.folders().flat_map(|folder| kustomizations.named_by(folder)).collect();
         let roots: Vec<&Path> = kustomizations.folders().filter(|folder| !named.contains(folder)).collect();
-        let mut files_of: Vec<BTreeSet<&PathBuf>> = Vec::new();
-        let mut roots_of: BTreeMap<&PathBuf, Vec<usize>> = BTreeMap::new();
+        let mut files_of: Vec<BTreeSet<&Path>> = Vec::new();
+        let mut roots_of: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
         for (root, folder) in roots.iter().enumerate() {
             let files = kustomizations.files(folder, &mut room);
             let Some(left) = room.checked_sub(files.len()) else { return Self::default() };
@@ -75,7 +83,7 @@ impl Overlays {
             let customization = Customization::of_overlay(kustomizations, roots[root], &mut room);
             OverlayContent { root, files: &files_of[root], customization }
         };
-        let families = families(roots.len(), shared).into_values().filter(|roots| roots.len() > 1);
+        let families = families(roots.len(), shared).into_iter().filter(|roots| roots.len() > 1);
         let families = kept_apart(families.map(|roots| alike(roots.into_iter().map(&mut of_root))).collect());
         let in_families: BTreeSet<usize> = families.iter().flatten().flatten().map(|overlay| overlay.root).collect();
         let others = (0..roots.len()).filter(|root| !in_families.contains(root)).map(of_root);
@@ -86,23 +94,29 @@ impl Overlays {
     }
 
     /// The overlays of these families, of which `roots` has the folders, and `roots_of` those that reach a file.
-    fn of_families(families: &[OverlayFamily<'_>], roots: &[&Path], roots_of: BTreeMap<&PathBuf, Vec<usize>>) -> Self {
-        let mut this = Self { sizes: families.iter().map(Vec::len).collect(), ..Self::default() };
-        this.variants = combinations(&this.sizes);
-        let mut place_of = BTreeMap::new();
+    fn of_families(families: &[OverlayFamily<'_>], roots: &[&Path], roots_of: BTreeMap<&Path, Vec<usize>>) -> Self {
+        let sizes: Vec<usize> = families.iter().map(Vec::len).collect();
+        let mut this = Self { variants: combinations(&sizes), ..Self::default() };
+        let mut place_of = vec![None; roots.len()];
         for (family, places) in families.iter().enumerate() {
             for (place, overlays) in places.iter().enumerate() {
-                place_of.extend(overlays.iter().map(|overlay| (overlay.root, (family, place))));
-                let alike = overlays.iter().map(|overlay| roots[overlay.root].to_owned());
-                this.alike.insert((family, place), alike.collect());
-                let customization = overlays.first().map(|overlay| overlay.customization.clone());
-                this.customizations.extend(customization.map(|customization| ((family, place), customization)));
+                for overlay in overlays {
+                    place_of[overlay.root] = Some((family, place));
+                }
             }
+            let alike = |overlays: &Vec<OverlayContent<'_>>| {
+                let folders = overlays.iter().map(|overlay| roots[overlay.root].to_owned()).collect();
+                Some(AlikeOverlays { folders, customization: overlays.first()?.customization.clone() })
+            };
+            this.families.push(places.iter().filter_map(alike).collect());
             let members: BTreeSet<usize> = places.iter().flatten().map(|overlay| overlay.root).collect();
             this.folders.push(members.into_iter().map(|root| roots[root].to_owned()).collect());
         }
-        let places = |roots: Vec<usize>| roots.iter().map(|root| place_of.get(root).copied()).collect::<Option<_>>();
-        this.files = roots_of.into_iter().filter_map(|(file, roots)| Some((file.clone(), places(roots)?))).collect();
+        let places = |roots: Vec<usize>| {
+            let places = roots.into_iter().map(|root| place_of[root]);
+            places.collect::<Option<Vec<(usize, usize)>>>().map(sorted)
+        };
+        this.files = roots_of.into_iter().filter_map(|(file, roots)| Some((file.to_owned(), places(roots)?))).collect();
         this
     }
 
@@ -141,8 +155,8 @@ impl Overlays {
         object: &RawValue,
         room: &mut PatchRoom,
     ) -> CustomizedObject {
-        let customization = self.customizations.get(&overlay.0);
-        customization.map_or(CustomizedObject::Same, |customization| customization.apply(file, object, room))
+        let alike = self.alike(overlay.0);
+        alike.map_or(CustomizedObject::Same, |alike| alike.customization.apply(file, object, room))
     }
 
     /// What patches make of an object, if it has no alternatives.
@@ -168,42 +182,58 @@ impl Overlays {
             return patched_by.into_iter().flatten().map(PathBuf::as_path).collect();
         }
         let some = variants.iter().filter_map(|variant| self.overlay_of(file, *variant));
-        let some: BTreeSet<(usize, usize)> = some.map(|overlay| overlay.0).collect();
-        some.iter().filter_map(|place| self.alike.get(place)).flatten().map(PathBuf::as_path).collect()
+        let some = sorted(some.map(|overlay| overlay.0).collect());
+        some.iter()
+            .filter_map(|place| self.alike(*place))
+            .flat_map(|alike| &alike.folders)
+            .map(PathBuf::as_path)
+            .collect()
     }
 
     /// The overlays of the first base of which some have patches.
     pub fn patched(&self) -> Option<&[PathBuf]> {
-        let mut customizations = self.customizations.iter();
-        let (place, _) = customizations.find(|(_, customization)| !customization.patches.is_empty())?;
-        self.folders.get(place.0).map(Vec::as_slice)
+        let is_patched = |alike: &AlikeOverlays| !alike.customization.patches.is_empty();
+        let family = self.families.iter().position(|family| family.iter().any(is_patched))?;
+        self.folders.get(family).map(Vec::as_slice)
     }
 
     /// Whether each overlay that has the objects of `file` has those of `other`, too.
     pub fn has_always(&self, file: &str, other: &str) -> bool {
         let (Some(all), Some(of_other)) = (self.overlays_of(file), self.overlays_of(other)) else { return true };
         let is_in_family = |family: usize| of_other.iter().any(|(other, _)| *other == family);
-        all.iter().all(|overlay| of_other.contains(overlay) || !is_in_family(overlay.0))
+        all.iter().all(|overlay| of_other.binary_search(overlay).is_ok() || !is_in_family(overlay.0))
     }
 
     /// The overlays of the base of a file, if not all of them have its objects.
     pub fn beside(&self, file: &str) -> Option<&[PathBuf]> {
         let overlays = self.overlays_of(file)?;
         let (family, _) = overlays.first()?;
-        (overlays.len() < *self.sizes.get(*family)?).then(|| self.folders[*family].as_slice())
+        (overlays.len() < self.families.get(*family)?.len()).then(|| self.folders[*family].as_slice())
     }
 
     /// The overlays that reach a file, if a cluster may lack it.
-    fn overlays_of(&self, file: &str) -> Option<&BTreeSet<(usize, usize)>> {
-        self.files.get(&normal(Path::new(file)))
+    fn overlays_of(&self, file: &str) -> Option<&[(usize, usize)]> {
+        self.files.get(&normal(Path::new(file))).map(Vec::as_slice)
     }
+
+    /// The overlays at a place of a family.
+    fn alike(&self, (family, place): (usize, usize)) -> Option<&AlikeOverlays> {
+        self.families.get(family)?.get(place)
+    }
+}
+
+/// The same places, sorted, each once.
+fn sorted(mut places: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 /// An overlay, as far as it is known.
 struct OverlayContent<'k> {
     /// Its number.
     root: usize,
-    files: &'k BTreeSet<&'k PathBuf>,
+    files: &'k BTreeSet<&'k Path>,
     customization: Customization,
 }
 
@@ -221,10 +251,12 @@ fn common_patches(overlays: Vec<OverlayContent<'_>>) -> KustomizePatches {
                 patches.iter().filter(|patch| !patch.is_labels()).cloned().collect()
             };
             match common.get_mut(*file) {
-                None => drop(common.insert((*file).clone(), patches)),
+                None => drop(common.insert((*file).to_owned(), patches)),
                 Some(known) if without_labels(known) != without_labels(&patches) => {
                     let all = without_labels(known).into_iter().chain(without_labels(&patches));
-                    let all: BTreeSet<_> = all.map(|patch| patch.to_unknown()).collect();
+                    let mut all: Vec<KustomizePatch> = all.map(|patch| patch.to_unknown()).collect();
+                    all.sort_unstable();
+                    all.dedup();
                     *known = all.into_iter().map(Arc::new).collect();
                 }
                 Some(_) => {}
@@ -236,11 +268,11 @@ fn common_patches(overlays: Vec<OverlayContent<'_>>) -> KustomizePatches {
 }
 
 /// The folders of the overlays with patches, by the files that these name.
-fn patched_by(overlays: &[OverlayContent<'_>], roots: &[&Path]) -> BTreeMap<PathBuf, Vec<PathBuf>> {
-    let mut patched_by: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+fn patched_by(overlays: &[OverlayContent<'_>], roots: &[&Path]) -> OverlaysOfFiles {
+    let mut patched_by = OverlaysOfFiles::default();
     for overlay in overlays.iter().filter(|overlay| !overlay.customization.patches.is_empty()) {
         for file in overlay.files {
-            patched_by.entry((*file).clone()).or_default().push(roots[overlay.root].to_owned());
+            patched_by.entry((*file).to_owned()).or_default().push(roots[overlay.root].to_owned());
         }
     }
     patched_by
@@ -249,7 +281,7 @@ fn patched_by(overlays: &[OverlayContent<'_>], roots: &[&Path]) -> BTreeMap<Path
 /// Puts overlays together that are alike.
 fn alike<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> OverlayFamily<'k> {
     let mut all = OverlayFamily::new();
-    let mut places: BTreeMap<(&BTreeSet<&PathBuf>, Customization), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(&BTreeSet<&Path>, Customization), usize> = BTreeMap::new();
     for overlay in overlays {
         let place = *places.entry((overlay.files, overlay.customization.clone())).or_insert(all.len());
         if place == all.len() {
@@ -272,8 +304,8 @@ fn kept_apart(mut members: Vec<OverlayFamily<'_>>) -> Vec<OverlayFamily<'_>> {
     members
 }
 
-/// The members of each family, by the first of them. `together` are some that belong together.
-fn families<'t>(count: usize, together: impl Iterator<Item = &'t Vec<usize>>) -> BTreeMap<usize, Vec<usize>> {
+/// The members of each family, at the place of the first of them. `together` are some that belong together.
+fn families<'t>(count: usize, together: impl Iterator<Item = &'t Vec<usize>>) -> Vec<Vec<usize>> {
     let mut parents: Vec<usize> = (0..count).collect();
     for some in together {
         let Some((first, others)) = some.split_first() else { continue };
@@ -282,9 +314,9 @@ fn families<'t>(count: usize, together: impl Iterator<Item = &'t Vec<usize>>) ->
             parents[a.max(b)] = a.min(b);
         }
     }
-    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut members = vec![Vec::new(); count];
     for member in 0..count {
-        members.entry(first_of(&mut parents, member)).or_default().push(member);
+        members[first_of(&mut parents, member)].push(member);
     }
     members
 }

@@ -1,7 +1,7 @@
 //! The findings about one object, while they are collected.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt::Display,
 };
 
@@ -10,7 +10,7 @@ use crate::{
         phrase::counted,
         reason::{Finding, Reason, Severity},
     },
-    model::{ObjectKey, json::message::shortened},
+    model::{HashSeed, ObjectKey, json::message::shortened},
 };
 
 /// Most fields over the limit that are counted.
@@ -24,14 +24,14 @@ pub(super) struct Faults<'k> {
     errors: Vec<Finding>,
     others: Vec<Finding>,
     /// The severities of those, by pointer: a text of megabytes has more faults than can be compared with each of them.
-    listed: BTreeMap<String, Severity>,
+    listed: HashMap<String, Severity, HashSeed>,
     /// The fields of findings over the limit.
     omitted: BTreeMap<(Severity, Reason), BTreeSet<String>>,
 }
 
 impl<'k> Faults<'k> {
     pub(super) fn new(key: &'k ObjectKey, most: usize) -> Self {
-        Self { key, most, errors: Vec::new(), others: Vec::new(), listed: BTreeMap::new(), omitted: BTreeMap::new() }
+        Self { key, most, errors: Vec::new(), others: Vec::new(), listed: HashMap::default(), omitted: BTreeMap::new() }
     }
 
     /// Adds a finding about the field at the pointer `at`: an API server refuses the object.

@@ -1,11 +1,12 @@
 //! The policies of a Job: when it has failed, when it has succeeded, and when a pod is replaced.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{
     faults::{Faults, quoted},
     field::{Field, NOT_NEGATIVE, Presence, Rule},
 };
+use crate::model::HashSeed;
 
 const MOST_RULES: usize = 20;
 const MOST_EXIT_CODES: usize = 255;
@@ -75,7 +76,7 @@ fn check_exit_codes(codes: &Field<'_, '_>, containers: &BTreeSet<&str>, faults: 
     }
     values.check_len(MOST_EXIT_CODES, "exit codes", faults);
     let mut last = None;
-    let mut seen = BTreeSet::new();
+    let mut seen: HashSet<i64, HashSeed> = HashSet::default();
     for value in values.items() {
         let Some(code) = value.number() else { continue };
         if code == 0 && operator.text() == "In" {

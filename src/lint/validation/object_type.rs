@@ -1,7 +1,5 @@
 //! Whether Kubernetes has the kind of an object in its `apiVersion`.
 
-use std::collections::BTreeMap;
-
 use serde_json::value::RawValue;
 
 use super::{
@@ -10,7 +8,10 @@ use super::{
     schema::{Schemas, TypeId, typo_letters},
     values::TypeMeta,
 };
-use crate::{engine::reason::Reason, model::json::pointer::Pointer};
+use crate::{
+    engine::reason::Reason,
+    model::json::{pointer::Pointer, raw::JsonMembers},
+};
 
 /// The schema of an object, if there is one. Adds a finding if Kubernetes does not have its type.
 pub(super) fn check(
@@ -69,11 +70,11 @@ fn check_without_version(kind: &str, schemas: &Schemas, faults: &mut Faults<'_>)
 
 /// A list without items is read as an empty one.
 fn check_list(object: &RawValue, faults: &mut Faults<'_>) {
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(object.get()).unwrap_or_default();
-    if members.contains_key("items") {
+    let members = JsonMembers::read(object).unwrap_or_default();
+    if members.get("items").is_some() {
         return;
     }
-    let near = members.keys().find(|name| typo_letters(name, "items").is_some());
+    let near = members.names().filter(|name| typo_letters(name, "items").is_some()).min();
     match near {
         Some(name) => {
             let message = format!("a list has no field {}; did you mean items?", quoted(name));

@@ -15,8 +15,8 @@ use serde::Deserialize;
 /// The schemas of all kinds that are checked.
 #[derive(Debug, Default)]
 pub struct Schemas {
-    /// The type of each kind, by apiVersion and kind.
-    kinds: BTreeMap<String, TypeId>,
+    /// The place of the type of each kind, by apiVersion and kind.
+    kinds: BTreeMap<String, usize>,
     types: Vec<ObjectType>,
 }
 
@@ -33,7 +33,7 @@ const NOT_REQUIRED: [(&str, &str); 8] = [
 ];
 
 /// The place of a type among all types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeId(usize);
 
 /// The fields of a type of objects.
@@ -91,26 +91,26 @@ impl Schemas {
     /// Reads the generated file; `None` if a type that it mentions is missing.
     fn read(text: &str) -> Option<Self> {
         let file: SchemaFile = serde_json::from_str(text).ok()?;
-        let ids: BTreeMap<&str, TypeId> = file.types.keys().enumerate().map(|(i, n)| (n.as_str(), TypeId(i))).collect();
+        let places: BTreeMap<&str, usize> = file.types.keys().map(String::as_str).zip(0..).collect();
         let field = |object: &str, name: &str, value: &str| {
             let (name, required) = name.strip_suffix('!').map_or((name, false), |name| (name, true));
             let required = required && !NOT_REQUIRED.contains(&(object, name));
-            Some(Field { name: name.to_owned(), required, value: ValueType::read(value, &ids)? })
+            Some(Field { name: name.to_owned(), required, value: ValueType::read(value, &places)? })
         };
         let object = |(name, fields): (&String, &BTreeMap<String, String>)| {
             let mut fields = fields.iter().map(|(f, value)| field(name, f, value)).collect::<Option<Vec<Field>>>()?;
-            fields.sort_by(|a, b| a.name.cmp(&b.name));
+            fields.sort_unstable_by(|a, b| a.name.cmp(&b.name));
             Some(ObjectType { fields })
         };
         let types = file.types.iter().map(object).collect::<Option<_>>()?;
-        let kind = |(kind, name): (&String, &String)| Some((kind.clone(), *ids.get(name.as_str())?));
+        let kind = |(kind, name): (&String, &String)| Some((kind.clone(), *places.get(name.as_str())?));
         let kinds = file.kinds.iter().map(kind).collect::<Option<_>>()?;
         Some(Self { kinds, types })
     }
 
     /// The type of a kind; `None` if it is not checked.
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<TypeId> {
-        self.kinds.get(&format!("{api_version} {kind}")).copied()
+        self.kinds.get(&format!("{api_version} {kind}")).copied().map(TypeId)
     }
 
     pub(super) fn object(&self, id: TypeId) -> &ObjectType {
@@ -120,7 +120,7 @@ impl Schemas {
     /// The paths from a type to the nearest fields of this name below it, of those with the fewest steps:
     /// `template.spec.containers`.
     pub(super) fn paths_to(&self, from: TypeId, name: &str) -> Vec<String> {
-        let mut seen = BTreeSet::from([from]);
+        let mut seen = BTreeSet::from([from.0]);
         let mut level = vec![(from, String::new())];
         while !level.is_empty() {
             let (mut found, mut below) = (Vec::new(), Vec::new());
@@ -131,7 +131,7 @@ impl Schemas {
                         found.push(format!("{prefix}{name}"));
                     }
                     if let Some((object, suffix)) = field.value.object()
-                        && seen.insert(object)
+                        && seen.insert(object.0)
                     {
                         below.push((object, format!("{prefix}{}{suffix}", field.name)));
                     }
@@ -173,7 +173,7 @@ impl ValueType {
         }
     }
 
-    fn read(text: &str, ids: &BTreeMap<&str, TypeId>) -> Option<Self> {
+    fn read(text: &str, places: &BTreeMap<&str, usize>) -> Option<Self> {
         Some(match text {
             "string" => Self::Text,
             "boolean" => Self::Boolean,
@@ -185,11 +185,11 @@ impl ValueType {
             "any" => Self::Anything,
             _ => {
                 if let Some(item) = text.strip_prefix("[]") {
-                    Self::List(Box::new(Self::read(item, ids)?))
+                    Self::List(Box::new(Self::read(item, places)?))
                 } else if let Some(value) = text.strip_prefix("{}") {
-                    Self::Map(Box::new(Self::read(value, ids)?))
+                    Self::Map(Box::new(Self::read(value, places)?))
                 } else {
-                    Self::Object(*ids.get(text)?)
+                    Self::Object(TypeId(*places.get(text)?))
                 }
             }
         })

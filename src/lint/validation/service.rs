@@ -1,6 +1,6 @@
 //! What an API server refuses of a Service (upstream's `ValidateService`), as far as it can be known offline.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::reason::Reason,
-    model::{dns, json::pointer::Pointer, wire::lenient},
+    model::{HashSeed, dns, json::pointer::Pointer, wire::lenient},
 };
 
 #[derive(Default, Deserialize)]
@@ -237,9 +237,12 @@ fn check_cluster_ip(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<
     }
 }
 
+/// Protocols and numbers of ports.
+type PortSet<'a> = HashSet<(&'a str, i64), HashSeed>;
+
 fn check_ports(spec: &ServiceSpec, list: &Pointer<'_>, faults: &mut Faults<'_>) {
     let kind = spec.kind();
-    let (mut names, mut numbers, mut node_ports) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut names, mut numbers, mut node_ports) = (BTreeSet::new(), PortSet::default(), PortSet::default());
     for (i, port) in spec.ports.iter().enumerate() {
         let at = Pointer::Index(list, i);
         check_port(port, &at, faults);

@@ -51,7 +51,7 @@ fn check_families(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_
     for (i, family) in spec.ip_families.iter().enumerate() {
         let at = Pointer::Index(&list, i);
         one_of_given(Some(family), &["IPv4", "IPv6"], at, faults);
-        if !seen.insert(family) {
+        if !seen.insert(family.as_str()) {
             faults.add(Reason::InvalidValue, at, format!("the family {} is repeated", quoted(family)));
         }
     }

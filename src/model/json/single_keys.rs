@@ -97,7 +97,7 @@ impl SingleKeys {
             }
         }
         let Repeats { of_root, names, mut parts, more_of_parts, joined, .. } = repeats;
-        parts.sort_by_key(|key| key.offset);
+        parts.sort_unstable_by_key(|key| key.offset);
         // What is within a replaced member does not repeat anything.
         let stays = |offset: &usize| {
             let next = replaced.partition_point(|range| range.end <= *offset);

@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use foldhash::fast::RandomState;
 use tokio::time::Instant;
 
 use super::peer::Peer;
+use crate::model::HashSeed;
 
 /// The credit of one answered review, and the most that a peer has.
 const ONE: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ struct StandingsShared {
 }
 
 /// The end of something for each peer.
-type PeerTimes = HashMap<Peer, Instant, RandomState>;
+type PeerTimes = HashMap<Peer, Instant, HashSeed>;
 
 impl Standings {
     /// Gives credit for an answered review. It expires: a peer keeps what it earned in the last minute.

@@ -98,16 +98,17 @@ impl AccessTable {
         if !refused.is_empty() {
             return refused;
         }
-        let mut of_caller: BTreeMap<CallerDigest, usize> = BTreeMap::new();
-        for question in self.0.keys() {
-            *of_caller.entry(question.caller).or_default() += 1;
-        }
-        let most = of_caller.values().copied().max().unwrap_or_default();
-        let next = of_caller.values().copied().filter(|count| *count < most).max().unwrap_or_default();
-        of_caller.retain(|_, count| *count == most);
+        // Questions are in the order of their callers.
+        let callers: Vec<CallerDigest> = self.0.keys().map(|question| question.caller).collect();
+        let mut of_caller: Vec<&[CallerDigest]> = callers.chunk_by(PartialEq::eq).collect();
+        let most = of_caller.iter().map(|one| one.len()).max().unwrap_or_default();
+        let next = of_caller.iter().map(|one| one.len()).filter(|count| *count < most).max().unwrap_or_default();
+        of_caller.retain(|one| one.len() == most);
         // One caller loses some until another one has as many.
         let count = if of_caller.len() == 1 { (most - next).min(FORGOTTEN) } else { FORGOTTEN };
-        self.oldest(count, now, |question, _| of_caller.contains_key(&question.caller))
+        let is_of_one =
+            |caller: &CallerDigest| of_caller.binary_search_by(|one| one.first().cmp(&Some(caller))).is_ok();
+        self.oldest(count, now, |question, _| is_of_one(&question.caller))
     }
 
     /// The oldest of some answers.
@@ -118,7 +119,7 @@ impl AccessTable {
         of: impl Fn(&AccessQuestion, &AccessAnswer) -> bool,
     ) -> Vec<AccessQuestion> {
         let mut all: Vec<_> = self.0.iter().filter(|(question, answer)| of(question, answer)).collect();
-        all.sort_by_key(|(_, answer)| Reverse(answer.age(now)));
+        all.sort_unstable_by_key(|(question, answer)| (Reverse(answer.age(now)), *question));
         all.into_iter().take(count).map(|(question, _)| question.clone()).collect()
     }
 

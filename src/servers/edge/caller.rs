@@ -22,7 +22,7 @@ pub(super) enum Caller {
 }
 
 /// The SHA-256 of a token, or of the user that a certificate names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct CallerDigest([u8; 32]);
 
 impl CallerDigest {

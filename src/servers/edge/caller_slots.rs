@@ -1,11 +1,12 @@
 //! Places of which one caller cannot have all: those of watches and of upgraded connections.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::{caller::CallerDigest, options::EdgeOptions};
+use crate::model::HashSeed;
 
 /// The most watches, and those of one caller: all clients of a node may share a token.
 const WATCHES: SlotLimits = SlotLimits { total: 1024, of_caller: 256 };
@@ -30,7 +31,7 @@ pub(super) struct CallerSlots {
 #[derive(Debug, Default)]
 struct SlotCounts {
     total: usize,
-    of_caller: BTreeMap<Option<CallerDigest>, usize>,
+    of_caller: HashMap<Option<CallerDigest>, usize, HashSeed>,
 }
 
 /// A place until it is dropped.

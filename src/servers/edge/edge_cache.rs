@@ -37,7 +37,7 @@ pub(super) struct EdgeCache {
 #[derive(Debug)]
 struct CacheState {
     node: NodeState,
-    caches: BTreeMap<Resource, WatchCache>,
+    caches: Vec<(Resource, WatchCache)>,
     versions: Versions,
     journal: Option<Journal>,
     is_synced: bool,
@@ -156,12 +156,12 @@ impl EdgeCache {
 
     pub(super) fn list(&self, resource: Resource, selection: &Selection) -> ObjectList {
         let state = self.read();
-        let objects = state.caches.get(&resource).map(|cache| cache.list(selection)).unwrap_or_default();
+        let objects = state.cache(resource).map(|cache| cache.list(selection)).unwrap_or_default();
         ObjectList { objects, version: state.versions.current() }
     }
 
     pub(super) fn get(&self, resource: Resource, name: &ObjectName) -> Option<VersionedObject> {
-        self.read().caches.get(&resource)?.get(name).cloned()
+        self.read().cache(resource)?.get(name).cloned()
     }
 
     /// What a watch sends after `version`, at most `most` events.
@@ -173,18 +173,18 @@ impl EdgeCache {
         most: usize,
     ) -> Result<EventBatch, Expired> {
         let state = self.read();
-        let cache = state.caches.get(&resource).ok_or(Expired)?;
+        let cache = state.cache(resource).ok_or(Expired)?;
         cache.events_since(version, state.versions.current(), selection, most)
     }
 
     /// The number of objects of a resource.
     pub(super) fn count(&self, resource: Resource) -> usize {
-        self.read().caches.get(&resource).map_or(0, WatchCache::len)
+        self.read().cache(resource).map_or(0, WatchCache::len)
     }
 
     /// How many endpoints in objects of a resource clients do not see, for each reason.
-    pub(super) fn removals(&self, resource: Resource) -> BTreeMap<Reason, u64> {
-        self.read().caches.get(&resource).map(WatchCache::removals).unwrap_or_default()
+    pub(super) fn removals(&self, resource: Resource) -> BTreeMap<Reason, usize> {
+        self.read().cache(resource).map(WatchCache::removals).unwrap_or_default()
     }
 
     // A panic of a writer leaves at worst an object without its event: that of a decision that failed.
@@ -198,16 +198,20 @@ impl EdgeCache {
 }
 
 impl CacheState {
+    fn cache(&self, resource: Resource) -> Option<&WatchCache> {
+        self.caches.iter().find(|(of, _)| *of == resource).map(|(_, cache)| cache)
+    }
+
     fn apply(&mut self, changes: Vec<ServedChange>) {
         for change in changes {
-            if let Some(cache) = self.caches.get_mut(&change.resource) {
+            if let Some((_, cache)) = self.caches.iter_mut().find(|(of, _)| *of == change.resource) {
                 cache.apply(change.name, change.object, &mut self.versions);
             }
         }
         if !self.is_synced && self.node.awaited().next().is_none() {
             self.is_synced = true;
             let version = self.versions.next();
-            self.caches.values_mut().for_each(|cache| cache.restart(version));
+            self.caches.iter_mut().for_each(|(_, cache)| cache.restart(version));
         }
     }
 }

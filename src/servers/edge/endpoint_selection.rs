@@ -25,17 +25,17 @@ pub(super) struct EndpointSelection {
 
 /// How many endpoints were removed for each reason, in the order of the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Removals(Box<[(Reason, u32)]>);
+pub(super) struct Removals(Box<[(Reason, usize)]>);
 
 impl Removals {
     /// Counts reasons.
     pub(super) fn of(reasons: impl Iterator<Item = Reason>) -> Self {
-        let mut counts = BTreeMap::<Reason, u32>::new();
+        let mut counts = BTreeMap::<Reason, usize>::new();
         reasons.for_each(|reason| *counts.entry(reason).or_default() += 1);
         Self(counts.into_iter().collect())
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Reason, u32)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Reason, usize)> {
         self.0.iter().copied()
     }
 }

@@ -1,6 +1,6 @@
 //! What a node proxy knew when it ended: the sum of its records.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
     access_table::AccessQuestion,
@@ -14,8 +14,8 @@ use crate::model::Resource;
 #[derive(Debug, Default)]
 pub(super) struct SavedState {
     objects: BTreeMap<(Resource, ObjectName), UpstreamObject>,
-    /// The resources whose objects are all known. Of another one, an object that is missing may well exist.
-    listed: BTreeSet<Resource>,
+    /// The resources whose objects are all known, in order. Of another one, an object that is missing may well exist.
+    listed: Vec<Resource>,
     /// Permissions, and when the API server gave them, in seconds since 1970.
     pub(super) permissions: BTreeMap<AccessQuestion, u64>,
 }
@@ -31,7 +31,9 @@ impl SavedState {
                 self.objects.remove(&(resource, name));
             }
             StateRecord::Listed(resource) => {
-                self.listed.insert(resource);
+                if let Err(place) = self.listed.binary_search(&resource) {
+                    self.listed.insert(place, resource);
+                }
             }
             StateRecord::NoAccess => self.permissions.clear(),
             StateRecord::Access(question, at) => {
@@ -51,10 +53,10 @@ impl SavedState {
 
     /// The objects as lists of the resources that were listed.
     pub(super) fn into_lists(self) -> Vec<UpstreamEvent> {
-        let mut lists: BTreeMap<Resource, Vec<UpstreamObject>> =
+        let mut lists: Vec<(Resource, Vec<UpstreamObject>)> =
             self.listed.into_iter().map(|resource| (resource, Vec::new())).collect();
         for ((resource, _), object) in self.objects {
-            if let Some(list) = lists.get_mut(&resource) {
+            if let Some((_, list)) = lists.iter_mut().find(|(listed, _)| *listed == resource) {
                 list.push(object);
             }
         }

@@ -1,7 +1,6 @@
 //! The files from which a node proxy starts again: a snapshot, and journals of what changed since.
 
 use std::{
-    collections::BTreeSet,
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Write},
@@ -90,17 +89,19 @@ impl StateFiles {
         self.beside(&format!(".journal.{generation}.gap"))
     }
 
-    /// The generations of the journals that exist, or of which only the mark of a gap does.
-    fn journals(&self) -> io::Result<BTreeSet<u64>> {
+    /// The generations of the journals that exist, or of which only the mark of a gap does, in order.
+    fn journals(&self) -> io::Result<Vec<u64>> {
         let prefix = self.beside(".journal.").file_name().map(OsString::from).unwrap_or_default();
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut found = BTreeSet::new();
+        let mut found = Vec::new();
         for entry in fs::read_dir(folder)? {
             let name = entry?.file_name();
             let number = name.to_str().zip(prefix.to_str()).and_then(|(name, prefix)| name.strip_prefix(prefix));
             let number = number.map(|number| number.strip_suffix(".gap").unwrap_or(number));
             found.extend(number.and_then(|number| number.parse::<u64>().ok()));
         }
+        found.sort_unstable();
+        found.dedup();
         Ok(found)
     }
 
@@ -210,7 +211,8 @@ impl StateFiles {
             }
             Ok(size)
         })?;
-        self.journals().unwrap_or_default().range(..generation).for_each(|old| self.remove_journal(*old));
+        let journals = self.journals().unwrap_or_default();
+        journals.into_iter().filter(|old| *old < generation).for_each(|old| self.remove_journal(old));
         Ok(size)
     }
 

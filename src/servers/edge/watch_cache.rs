@@ -103,10 +103,10 @@ impl WatchCache {
     }
 
     /// How many endpoints of these objects clients do not see, for each reason.
-    pub(super) fn removals(&self) -> BTreeMap<Reason, u64> {
+    pub(super) fn removals(&self) -> BTreeMap<Reason, usize> {
         let mut sums = BTreeMap::new();
         for (reason, count) in self.objects.values().flat_map(|versioned| versioned.object.removals().iter()) {
-            *sums.entry(reason).or_default() += u64::from(count);
+            *sums.entry(reason).or_default() += count;
         }
         sums
     }

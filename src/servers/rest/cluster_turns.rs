@@ -1,7 +1,6 @@
 //! The turns of whole clusters: a few are read at once, and clients take turns.
 
 use std::{
-    collections::BTreeMap,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -37,11 +36,12 @@ pub(super) struct ClusterTurns {
 struct RunningClusters {
     next: u64,
     /// In the order in which they began.
-    all: BTreeMap<u64, RunningCluster>,
+    all: Vec<RunningCluster>,
 }
 
 #[derive(Debug)]
 struct RunningCluster {
+    number: u64,
     began: Instant,
     activity: Arc<Activity>,
     is_evicted: bool,
@@ -83,13 +83,13 @@ impl ClusterTurns {
     fn evict_overdue(&self) {
         let mut running = lock(&self.running);
         // One that was evicted ends soon: its turn is the next one.
-        if running.all.values().any(|cluster| cluster.is_evicted) {
+        if running.all.iter().any(|cluster| cluster.is_evicted) {
             return;
         }
         let overdue = |cluster: &&mut RunningCluster| {
             cluster.began.elapsed() > self.turn && cluster.activity.is_evictable(Instant::now())
         };
-        if let Some(cluster) = running.all.values_mut().find(overdue) {
+        if let Some(cluster) = running.all.iter_mut().find(overdue) {
             cluster.is_evicted = true;
             cluster.activity.evict();
             self.evicted.inc();
@@ -108,7 +108,7 @@ impl Turn {
         let mut all = lock(&running);
         let number = all.next;
         all.next += 1;
-        all.all.insert(number, RunningCluster { began: Instant::now(), activity, is_evicted: false });
+        all.all.push(RunningCluster { number, began: Instant::now(), activity, is_evicted: false });
         drop(all);
         Self { running, number }
     }
@@ -116,7 +116,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        lock(&self.running).all.remove(&self.number);
+        lock(&self.running).all.retain(|cluster| cluster.number != self.number);
     }
 }
 

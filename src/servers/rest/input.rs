@@ -178,7 +178,7 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
         return Ok(ObjectKey::new("Service", namespace, name));
     }
     let mut keys: Vec<ObjectKey> = inventory.services.iter().map(crate::model::Service::key).collect();
-    keys.sort();
+    keys.sort_unstable();
     keys.dedup();
     match keys.as_slice() {
         [one] => Ok(one.clone()),

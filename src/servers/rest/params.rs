@@ -170,14 +170,15 @@ impl Params {
     pub(crate) fn read(uri: &Uri, known: &[&[&str]]) -> Result<Self, ApiError> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|e| ApiError::new(ProblemKind::InvalidQuery, e.to_string()))?;
-        let (mut params, mut seen) = (Self::default(), BTreeSet::new());
+        let (mut params, mut seen) = (Self::default(), Vec::new());
         for (name, value) in pairs {
             let known_here = known.iter().any(|k| k.contains(&name.as_str()));
             let set = if !known_here {
                 Err("unknown parameter".into())
-            } else if !seen.insert(name.clone()) {
+            } else if seen.contains(&name) {
                 Err("the parameter is given twice".into())
             } else {
+                seen.push(name.clone());
                 params.set(&name, &value)
             };
             if let Err(detail) = set {

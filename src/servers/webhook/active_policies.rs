@@ -79,7 +79,7 @@ impl ActivePolicies {
     }
 
     /// Replaces all policies of the cluster. A policy that exists but cannot be read (`None`) stays as it was.
-    pub fn set_cluster(&self, policies: BTreeMap<String, Option<EndpointPolicy>>) -> Vec<Finding> {
+    pub fn set_cluster(&self, policies: Vec<(String, Option<EndpointPolicy>)>) -> Vec<Finding> {
         self.change(|sources| {
             let mut before = std::mem::take(&mut sources.cluster);
             let readable = policies.into_iter().filter_map(|(name, policy)| {

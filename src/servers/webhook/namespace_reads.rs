@@ -3,12 +3,12 @@
 //! A client can name any namespace in a review. So the reads of a peer wait in a queue of its own, and peers take turns:
 //! one that names a thousand namespaces takes neither the time nor the room of another one.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use tokio::{sync::watch, time::Instant};
 
 use crate::{
-    model::Labels,
+    model::{HashSeed, Labels},
     runtime::{
         net::Peer,
         turns::{Cost, Queue, Turns},
@@ -24,7 +24,7 @@ pub(super) const RESULTS: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct NamespaceReads {
     queue: Turns<Peer, VecDeque<QueuedRead>>,
-    pending: BTreeMap<String, PendingRead>,
+    pending: HashMap<String, PendingRead, HashSeed>,
     results: BTreeMap<String, ReadResult>,
 }
 
@@ -47,7 +47,7 @@ struct PendingRead {
     /// Reviews wait until it is dropped.
     end: watch::Sender<()>,
     /// The peers in whose queues it waits; none when it goes on.
-    waits_for: BTreeSet<Peer>,
+    waits_for: Vec<Peer>,
 }
 
 /// What a read found.
@@ -72,10 +72,11 @@ impl NamespaceReads {
         let read = self
             .pending
             .entry(namespace.to_owned())
-            .or_insert_with(|| PendingRead { end: watch::Sender::new(()), waits_for: BTreeSet::new() });
+            .or_insert_with(|| PendingRead { end: watch::Sender::new(()), waits_for: Vec::new() });
         let end = read.end.subscribe();
         let goes_on = !is_new && read.waits_for.is_empty();
-        if !goes_on && read.waits_for.insert(peer) {
+        if !goes_on && !read.waits_for.contains(&peer) {
+            read.waits_for.push(peer);
             self.queue.change(peer, |reads| reads.push_back(QueuedRead { peer, namespace: namespace.to_owned() }));
         }
         end
@@ -89,7 +90,7 @@ impl NamespaceReads {
         if let Some(QueuedRead { peer, namespace }) = self.queue.give_up()
             && let Some(read) = self.pending.get_mut(&namespace)
         {
-            read.waits_for.remove(&peer);
+            read.waits_for.retain(|other| *other != peer);
             if read.waits_for.is_empty() {
                 self.pending.remove(&namespace);
             }

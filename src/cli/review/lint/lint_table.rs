@@ -1,9 +1,6 @@
 //! The table of `roster lint`.
 
-use std::{
-    collections::BTreeSet,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use super::{lint_documents::LintSummary, suppressions::SuppressedFinding};
 use crate::cli::{
@@ -23,9 +20,9 @@ pub(super) fn print<'a>(
     out: &mut Output,
 ) -> io::Result<()> {
     let mut table = Table::new(["PLACE", "SEVERITY", "OBJECT", "CODE", "MESSAGE"]);
-    let mut codes = BTreeSet::new();
+    let mut codes = Vec::new();
     for finding in findings {
-        codes.insert(finding.code);
+        codes.push(finding.code);
         let (object, code) = (finding.object_text(), finding.code.as_str());
         let severity = Cell::severity(finding.severity);
         table.push([finding.place().into(), severity, object.into(), code.into(), finding.text().into()]);

@@ -1,6 +1,6 @@
 //! What only one Service of a cluster can have, and several claim: node ports and cluster IPs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     cli::review::{
@@ -12,6 +12,7 @@ use crate::{
         reason::{Finding, Reason},
     },
     lint::validation::{self, Claim},
+    model::HashSeed,
 };
 
 /// Most claims of a Service that are reported one by one.
@@ -41,12 +42,16 @@ struct RepeatedClaims {
 /// Adds a finding to each Service that claims what another one of the same cluster has.
 pub(super) fn add(objects: &mut [ReviewedObject<'_>]) {
     let repeated = find(objects);
-    let lines = lines_of_owners(objects, repeated.values().flat_map(|claims| &claims.listed));
+    let lines = lines_of_owners(objects, repeated.iter().flat_map(|(_, claims)| &claims.listed));
+    let line_of = |owner: &ClaimOwner| {
+        let place = lines.binary_search_by(|(known, _)| known.cmp(owner));
+        place.map_or(0, |place| lines[place].1)
+    };
     for (place, RepeatedClaims { listed, more }) in repeated {
         let key = &objects[place].key;
         let invalid = |message| Finding::new(Reason::InvalidValue, key.clone(), message);
         let finding = |RepeatedClaim { claim, owner }: RepeatedClaim| {
-            let (other, line) = (&objects[owner.place], lines.get(&owner).copied().unwrap_or_default());
+            let (other, line) = (&objects[owner.place], line_of(&owner));
             let message = format!("{} at {}:{line} has the {} already", other.key, other.file, claim.what);
             Finding { pointer: Some(claim.pointer), ..invalid(message) }
         };
@@ -59,14 +64,15 @@ pub(super) fn add(objects: &mut [ReviewedObject<'_>]) {
     }
 }
 
-/// The repeated claims, by the places of the Services.
-fn find(objects: &[ReviewedObject<'_>]) -> BTreeMap<usize, RepeatedClaims> {
-    let mut owners: BTreeMap<String, BTreeMap<ClusterNumber, ClaimOwner>> = BTreeMap::new();
-    let mut repeated: BTreeMap<usize, RepeatedClaims> = BTreeMap::new();
+/// The repeated claims, and the places of the Services that make them.
+fn find(objects: &[ReviewedObject<'_>]) -> Vec<(usize, RepeatedClaims)> {
+    let mut owners: BTreeMap<String, HashMap<ClusterNumber, ClaimOwner, HashSeed>> = BTreeMap::new();
+    let mut repeated = Vec::new();
     for (place, object) in objects.iter().enumerate() {
         if object.key.kind != "Service" || !object.has_schema {
             continue;
         }
+        let mut claims = RepeatedClaims::default();
         for claim in validation::claims(&object.document.raw) {
             let own = || ClaimOwner { place, pointer: claim.pointer.clone() };
             let by_cluster = owners.entry(claim.what.clone()).or_default();
@@ -75,25 +81,28 @@ fn find(objects: &[ReviewedObject<'_>]) -> BTreeMap<usize, RepeatedClaims> {
                 (owner.place != place).then(|| owner.clone())
             };
             let Some(owner) = object.clusters.iter().filter_map(other).min() else { continue };
-            let claims = repeated.entry(place).or_default();
             if claims.listed.len() < MAX_LISTED {
                 claims.listed.push(RepeatedClaim { claim, owner });
             } else {
                 claims.more += 1;
             }
         }
+        if !claims.listed.is_empty() {
+            repeated.push((place, claims));
+        }
     }
     repeated
 }
 
-/// The lines of what the owners have: each of their documents is read once.
+/// What owners have, in order, and the line of each: each of their documents is read once.
 fn lines_of_owners<'r>(
     objects: &[ReviewedObject<'_>],
     repeated: impl Iterator<Item = &'r RepeatedClaim>,
-) -> BTreeMap<ClaimOwner, usize> {
-    let owners: BTreeSet<ClaimOwner> = repeated.map(|claim| claim.owner.clone()).collect();
-    let owners: Vec<ClaimOwner> = owners.into_iter().collect();
-    let mut lines = BTreeMap::new();
+) -> Vec<(ClaimOwner, usize)> {
+    let mut owners: Vec<ClaimOwner> = repeated.map(|claim| claim.owner.clone()).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    let mut lines = Vec::new();
     for of_one in owners.chunk_by(|a, b| a.place == b.place) {
         let pointers: Vec<&str> = of_one.iter().map(|owner| owner.pointer.as_str()).collect();
         let found = of_one.first().map(|owner| objects[owner.place].document.lines_of(&pointers));

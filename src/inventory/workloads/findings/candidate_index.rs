@@ -3,18 +3,19 @@
 use std::{collections::HashMap, ops::Range};
 
 use super::matching::{Candidate, POD_NAME, may_be_added};
-use crate::{inventory::workloads::workload::WorkloadController, model::Labels};
-
-type Fast = foldhash::fast::FixedState;
+use crate::{
+    inventory::workloads::workload::WorkloadController,
+    model::{HashSeed, Labels},
+};
 
 /// Workloads and pods, those of one namespace beside each other, and their places by each label that a selector may ask
 /// for: thousands of Services may each select one of thousands of workloads.
 #[derive(Debug, Default)]
 pub(super) struct CandidateIndex<'a> {
     all: Vec<Candidate<'a>>,
-    by_label: HashMap<(&'a str, &'a str), Vec<usize>, Fast>,
+    by_label: HashMap<(&'a str, &'a str), Vec<usize>, HashSeed>,
     /// StatefulSets by name, for selectors of single pods.
-    stateful_sets: HashMap<&'a str, Vec<usize>, Fast>,
+    stateful_sets: HashMap<&'a str, Vec<usize>, HashSeed>,
     /// Those that may have any further label.
     open: Vec<usize>,
 }

@@ -91,12 +91,12 @@ impl<'a> Manifests<'a> {
 
 /// Says which other workload a headless Service selects instead of a StatefulSet. One that selects nothing has a finding of its
 /// own, and so has one whose selector is not compared.
-fn selects_others(service: &Service, workload: &Workload, selected: &SelectedWorkloads<'_>) -> Option<String> {
+fn selects_others(service: &Service, workload: &Workload, selected: &[(&Labels, &Workload)]) -> Option<String> {
     let selector = service.selector.as_ref().filter(|selector| !selector.is_empty())?;
     if Candidate::Workload(workload).is_selected_by(selector) {
         return None;
     }
-    let other = selected.get(selector)?;
+    let (_, other) = selected[selected.binary_search_by_key(&selector, |(selector, _)| *selector).ok()?];
     Some(format!(
         "the Service {} in serviceName selects the pods of {}, not those of {}, which have no DNS names",
         service.meta.name,

@@ -111,7 +111,7 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
         manifests.index(&mut index);
     }
     let namespaces = Namespaces { all: &all, index: &index, assumed: objects.assumed_namespace };
-    let mut workloads_by_name = ByName::new();
+    let mut workloads_by_name = ByName::default();
     for (place, _) in objects.outcomes.iter().filter(|_| !objects.autoscalers.is_empty()) {
         let workload = &objects.workloads[*place];
         workloads_by_name.entry(&workload.name).or_default().push(workload);
@@ -195,7 +195,7 @@ fn check_readiness(workload: &Workload, services: &ServiceNames<'_>) -> Option<F
     {
         return None;
     }
-    let containers = list(template.unprobed.iter());
+    let containers = list(template.unprobed.iter().map(Text::as_str));
     let message = format!(
         "no container ({containers}) has a readinessProbe: {} {} traffic to each pod before the pod can answer",
         services.text(),

@@ -1,6 +1,6 @@
 //! The workload or pod that a selector almost matches.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::{
     letters::{letters, letters_below, may_be_mistyped},
@@ -11,7 +11,7 @@ use crate::{
         label_values::{LabelValues, NEIGHBOURS},
         phrase::label_text,
     },
-    model::{Labels, Text},
+    model::{HashSeed, Labels, Text},
 };
 
 /// The most candidates that share a label, or a value, with a selector and are compared with it.
@@ -24,15 +24,15 @@ const MAX_LABELS: usize = 64;
 pub(super) struct NearbyCandidates<'a> {
     all: Vec<Candidate<'a>>,
     /// By key.
-    by_key: BTreeMap<&'a Text, LabelValues<'a>>,
+    by_key: HashMap<&'a str, LabelValues<'a>, HashSeed>,
     /// The places of the candidates that have a value under any key.
-    by_value: BTreeMap<&'a Text, Vec<usize>>,
+    by_value: HashMap<&'a str, Vec<usize>, HashSeed>,
 }
 
 impl<'a> NearbyCandidates<'a> {
     /// An index of these candidates.
     pub(super) fn new(all: Vec<Candidate<'a>>) -> Self {
-        let mut this = Self { all, by_key: BTreeMap::new(), by_value: BTreeMap::new() };
+        let mut this = Self { all, by_key: HashMap::default(), by_value: HashMap::default() };
         if this.all.len() <= NEIGHBOURS {
             return this;
         }
@@ -68,11 +68,11 @@ impl<'a> NearbyCandidates<'a> {
         }
         let mut close = BTreeSet::from([0]);
         for (key, wanted) in selector.iter().take(MAX_LABELS) {
-            if let Some(values) = self.by_key.get(key) {
+            if let Some(values) = self.by_key.get(key.as_str()) {
                 close.extend(values.equal(wanted).take(MAX_ALIKE));
                 close.extend(values.neighbours(wanted));
             }
-            close.extend(self.by_value.get(wanted).into_iter().flatten().take(MAX_ALIKE));
+            close.extend(self.by_value.get(wanted.as_str()).into_iter().flatten().take(MAX_ALIKE));
         }
         close
     }

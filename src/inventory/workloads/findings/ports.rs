@@ -1,7 +1,7 @@
 //! Whether the containers of workloads have the ports that a Service sends to.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeSet, HashMap},
     fmt::Write,
 };
 
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     engine::reason::{Finding, Reason, Severity},
     inventory::workloads::{assume::WorkloadPods, workload::Workload},
-    model::{ContainerPort, Service, TargetPort, Text, protocol_or_tcp},
+    model::{ContainerPort, HashSeed, Service, TargetPort, Text, protocol_or_tcp},
 };
 
 /// How many workloads are named that lack a port, each with the names that it has.
@@ -38,21 +38,21 @@ impl PortFault {
 pub(super) struct SelectedPorts<'a> {
     workloads: Vec<WorkloadOutcome<'a>>,
     /// The protocols of each name, with the places of the workloads that have it.
-    by_name: BTreeMap<&'a Text, Vec<(usize, &'a str)>>,
+    by_name: HashMap<&'a str, Vec<(usize, &'a str)>, HashSeed>,
     /// The names that pods of the input have, with their protocols.
-    of_pods: BTreeSet<(&'a Text, &'a str)>,
-    /// The numbers of workloads and pods.
-    numbers: BTreeSet<(i32, &'a str)>,
+    of_pods: BTreeSet<(&'a str, &'a str)>,
+    /// The numbers of workloads and pods, sorted.
+    numbers: Vec<(i32, &'a str)>,
     /// The names of the workloads.
     workload_names: String,
     port_names: String,
     port_numbers: String,
     /// What was found for a name or a number, and a protocol.
-    found: BTreeMap<(TargetKey<'a>, &'a str), Vec<PortFault>>,
+    found: HashMap<(TargetKey<'a>, &'a str), Vec<PortFault>, HashSeed>,
 }
 
 /// A target port, as it is looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum TargetKey<'a> {
     Name(&'a Text),
     Number(i32),
@@ -67,23 +67,27 @@ impl<'a> SelectedPorts<'a> {
         let workloads: Vec<WorkloadOutcome<'a>> = selection.workloads.iter().filter(is_compared).copied().collect();
         let of_pods = || selection.pods.iter().flat_map(|pod| pod.ports.iter());
         let ports = || workloads.iter().flat_map(|(w, _)| w.template.ports.iter());
-        let mut by_name: BTreeMap<&Text, Vec<(usize, &str)>> = BTreeMap::new();
+        let mut by_name: HashMap<&str, Vec<(usize, &str)>, HashSeed> = HashMap::default();
         for (place, (workload, _)) in workloads.iter().enumerate() {
             for port in workload.template.ports.iter().filter(|p| !p.name.is_empty()) {
                 by_name.entry(&port.name).or_default().push((place, protocol_or_tcp(&port.protocol)));
             }
         }
+        let mut numbers: Vec<(i32, &str)> =
+            ports().chain(of_pods()).map(|p| (p.number, protocol_or_tcp(&p.protocol))).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
         Self {
             by_name,
-            of_pods: of_pods().map(|p| (&p.name, protocol_or_tcp(&p.protocol))).collect(),
-            numbers: ports().chain(of_pods()).map(|p| (p.number, protocol_or_tcp(&p.protocol))).collect(),
+            of_pods: of_pods().map(|p| (p.name.as_str(), protocol_or_tcp(&p.protocol))).collect(),
+            numbers,
             workload_names: list(workloads.iter().map(|(w, _)| workload_name(w))),
             port_names: names(ports()),
             port_numbers: list(ports().map(|p| match protocol_or_tcp(&p.protocol) {
                 "TCP" => p.number.to_string(),
                 other => format!("{}/{other}", p.number),
             })),
-            found: BTreeMap::new(),
+            found: HashMap::default(),
             workloads,
         }
     }
@@ -125,7 +129,7 @@ impl<'a> SelectedPorts<'a> {
     }
 
     fn numbered(&self, number: i32, protocol: &str) -> Option<PortFault> {
-        if self.numbers.contains(&(number, protocol)) {
+        if self.numbers.binary_search(&(number, protocol)).is_ok() {
             return None;
         }
         let has = match self.port_numbers.as_str() {
@@ -140,11 +144,11 @@ impl<'a> SelectedPorts<'a> {
 
     /// The fault of a name that neither a workload nor a pod has.
     fn named(&self, name: &Text, protocol: &str) -> Option<PortFault> {
-        let of_name = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        let of_name = self.by_name.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
         if of_name.iter().any(|(_, has)| *has == protocol) {
             return None;
         }
-        if self.of_pods.contains(&(name, protocol)) {
+        if self.of_pods.contains(&(name.as_str(), protocol)) {
             return None;
         }
         let other = of_name.first().map(|(_, has)| *has);
@@ -159,7 +163,7 @@ impl<'a> SelectedPorts<'a> {
 
     /// The workloads that lack a named port which others, or pods, have: their pods do not become endpoints of this port.
     fn missing_in_some(&self, name: &Text, protocol: &str) -> Vec<PortFault> {
-        let having = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        let having = self.by_name.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
         let mut having: Vec<usize> =
             having.iter().filter(|(_, has)| *has == protocol).map(|(place, _)| *place).collect();
         having.dedup();

@@ -1,6 +1,6 @@
 //! Autoscalers whose workload is not among the manifests, or cannot be scaled.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::{
     letters::{letters, may_be_mistyped},
@@ -15,7 +15,7 @@ use crate::{
         autoscaler::Autoscaler,
         workload::{Workload, api_group},
     },
-    model::{ObjectKey, OwnerReference, Resource, Text, json::message::shortened},
+    model::{HashSeed, ObjectKey, OwnerReference, Resource, json::message::shortened},
 };
 
 /// Most workloads of a kind whose names are compared with the one of an autoscaler.
@@ -28,7 +28,7 @@ const SCALABLE: [Resource; 4] =
 const NOT_SCALABLE: [Resource; 4] = [Resource::DaemonSet, Resource::Job, Resource::CronJob, Resource::Pod];
 
 /// Workloads by their names.
-pub(super) type ByName<'a> = BTreeMap<&'a Text, Vec<&'a Workload>>;
+pub(super) type ByName<'a> = HashMap<&'a str, Vec<&'a Workload>, HashSeed>;
 
 /// The workloads that autoscalers may name.
 pub(super) struct ScaleTargets<'n, 'a> {
@@ -36,7 +36,7 @@ pub(super) struct ScaleTargets<'n, 'a> {
     namespaces: &'n Namespaces<'n, 'a>,
     /// All namespaces, by name.
     elsewhere: &'n ByName<'a>,
-    by_kind: BTreeMap<&'a Text, Vec<&'a Workload>>,
+    by_kind: HashMap<&'a str, Vec<&'a Workload>, HashSeed>,
     by_name: ByName<'a>,
 }
 
@@ -86,9 +86,9 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
         namespaces: &'n Namespaces<'n, 'a>,
         elsewhere: &'n ByName<'a>,
     ) -> Self {
-        let (mut by_kind, mut by_name) = (BTreeMap::<_, Vec<_>>::new(), ByName::new());
+        let (mut by_kind, mut by_name) = (HashMap::default(), ByName::default());
         for (workload, _) in &manifests.workloads {
-            by_kind.entry(&workload.kind).or_default().push(*workload);
+            by_kind.entry(workload.kind.as_str()).or_insert_with(Vec::new).push(*workload);
             by_name.entry(&workload.name).or_default().push(*workload);
         }
         Self { manifests, namespaces, elsewhere, by_kind, by_name }
@@ -100,7 +100,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
     }
 
     fn of_name(&self, target: &OwnerReference) -> &[&'a Workload] {
-        self.by_name.get(&target.name).map(Vec::as_slice).unwrap_or_default()
+        self.by_name.get(target.name.as_str()).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The finding about the workload that an autoscaler names.
@@ -138,7 +138,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
             let message = format!("{named} of the namespace; nearest: {}", workload_name(workload));
             Some(TargetFault::missing(field, message))
         };
-        let alike = self.by_kind.get(&target.kind).map(Vec::as_slice).unwrap_or_default();
+        let alike = self.by_kind.get(target.kind.as_str()).map(Vec::as_slice).unwrap_or_default();
         let of_kind = alike.iter().take(MAX_COMPARED).min_by_key(|w| letters(&w.name, &target.name));
         if let Some(typo) = of_kind.filter(|w| may_be_mistyped(&w.name, &target.name)) {
             return nearest("name", typo);
@@ -159,7 +159,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
     /// What is wrong with a target that is in another namespace. An object without a namespace may be applied to the right one,
     /// and a workload that has an autoscaler of its own is probably not the one that is meant.
     fn of_other_namespace(&self, target: &OwnerReference, named: &str) -> Option<TargetFault> {
-        let mut all = self.elsewhere.get(&target.name)?.iter();
+        let mut all = self.elsewhere.get(target.name.as_str())?.iter();
         let other = all.find(|workload| workload.is_owner(target))?;
         let message = format!("{named} of the namespace, but of namespace {}", other.namespace);
         let fault = TargetFault::missing("name", message);

@@ -1,6 +1,6 @@
 //! Autoscalers that cannot compute how many pods there should be: a metric that has no value, or another autoscaler.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
     letters::may_be_mistyped, listing::list, manifests::Manifests, matching::workload_name,
@@ -13,7 +13,7 @@ use crate::{
         requests::ContainerRequests,
         workload::{Workload, api_group},
     },
-    model::json::message::shortened,
+    model::{Text, json::message::shortened},
 };
 
 /// Most containers whose names are compared with that of a metric.
@@ -37,7 +37,7 @@ fn check_container(autoscaler: &Autoscaler, metric: &ResourceMetric, workload: &
     if containers.iter().any(|container| container.name == *wanted) {
         return None;
     }
-    let names = list(containers.iter().map(|container| &container.name));
+    let names = list(containers.iter().map(|container| container.name.as_str()));
     let verb = if containers.len() == 1 { "its only container is" } else { "its containers are" };
     let message = format!("no container of {} is named {}; {verb} {names}", workload_name(workload), shortened(wanted));
     let is_typo = containers.iter().take(MAX_COMPARED).any(|c| may_be_mistyped(&c.name, wanted));
@@ -55,7 +55,7 @@ fn check_request(autoscaler: &Autoscaler, metric: &ResourceMetric, workload: &Wo
     }
     let counts = |c: &&ContainerRequests| metric.container.as_ref().is_none_or(|wanted| c.name == *wanted);
     let lacks = |c: &&ContainerRequests| c.has(&metric.resource) == Some(false);
-    let lacking: Vec<_> = template.requests.iter().filter(counts).filter(lacks).map(|c| &c.name).collect();
+    let lacking: Vec<_> = template.requests.iter().filter(counts).filter(lacks).map(|c| c.name.as_str()).collect();
     let (container, verb) = match lacking.len() {
         0 => return None,
         1 => ("container", "has"),
@@ -70,19 +70,24 @@ fn check_request(autoscaler: &Autoscaler, metric: &ResourceMetric, workload: &Wo
     Some(of_autoscaler(Reason::MetricRequestMissing, autoscaler, metric.pointer.clone(), message))
 }
 
+/// Kind, name and group of the workload that an autoscaler names.
+fn target(autoscaler: &Autoscaler) -> (&Text, &Text, &str) {
+    let target = &autoscaler.target;
+    (&target.kind, &target.name, api_group(&target.api_version))
+}
+
 impl Manifests<'_> {
     /// The findings about workloads that several autoscalers name: the controller acts for none of them
     /// (`AmbiguousSelector`). Those of overlays are alternatives.
     pub(super) fn check_several_autoscalers(&self) -> Vec<Finding> {
-        let mut by_target: BTreeMap<_, Vec<&Autoscaler>> = BTreeMap::new();
-        for autoscaler in self.autoscalers.iter().filter(|a| !a.is_of_overlay && !a.target.name.is_empty()) {
-            let target = &autoscaler.target;
-            let key = (&target.kind, &target.name, api_group(&target.api_version));
-            by_target.entry(key).or_default().push(autoscaler);
-        }
+        let mut all = self.autoscalers.clone();
+        all.retain(|a| !a.is_of_overlay && !a.target.name.is_empty());
+        // Stable: the autoscalers of one workload stay in their order.
+        all.sort_by_key(|a| target(a));
         let mut findings = Vec::new();
-        for ((kind, name, _), autoscalers) in by_target {
-            let names: BTreeSet<_> = autoscalers.iter().map(|a| &a.name).collect();
+        for autoscalers in all.chunk_by(|a, b| target(a) == target(b)) {
+            let (kind, name, _) = target(autoscalers[0]);
+            let names: BTreeSet<&str> = autoscalers.iter().map(|a| a.name.as_str()).collect();
             if names.len() < 2 {
                 continue;
             }

@@ -1,7 +1,5 @@
 //! The checks of the Services of one namespace.
 
-use std::collections::BTreeMap;
-
 use super::{
     listing::ServiceNames,
     manifests::{Manifests, of_service},
@@ -48,8 +46,8 @@ pub(super) struct ServiceChecks<'n, 'a> {
     not_compared: Vec<(usize, &'a Service)>,
 }
 
-/// The first workload that each selector of a namespace selects for certain, if it selects one.
-pub(super) type SelectedWorkloads<'a> = BTreeMap<&'a Labels, &'a Workload>;
+/// The first workload that each selector of a namespace selects for certain, if it selects one; sorted by selector.
+pub(super) type SelectedWorkloads<'a> = Vec<(&'a Labels, &'a Workload)>;
 
 /// What was found about the Services of a namespace.
 pub(super) struct CheckedServices<'a> {

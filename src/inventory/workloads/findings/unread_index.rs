@@ -1,17 +1,17 @@
 //! The objects that cannot be read, by what may refer to them.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::HashMap, fmt};
 
 use super::{candidate_index::CandidateIndex, matching::Candidate};
 use crate::{
     inventory::workloads::{unread::UnreadObjects, workload::Workload},
-    model::{Labels, ObjectKey, Resource, Text},
+    model::{HashSeed, Labels, ObjectKey, Resource, Text},
 };
 
 /// The objects that cannot be read, by namespace. Nothing depends on the order in which they were read.
 #[derive(Debug, Default)]
 pub struct UnreadIndex<'a> {
-    by_namespace: BTreeMap<&'a str, NamespaceIndex<'a>>,
+    by_namespace: HashMap<&'a str, NamespaceIndex<'a>, HashSeed>,
     /// The first place of text that cannot be read, and how many follow it.
     text: Option<(&'a str, usize)>,
 }
@@ -24,8 +24,10 @@ struct NamespaceIndex<'a> {
     keys: Vec<&'a ObjectKey>,
     /// The first one that may have pods with any labels, and how many follow it.
     any_labels: Option<(&'a ObjectKey, usize)>,
-    /// All of them by name, and whether they may have pods.
-    by_name: BTreeMap<&'a str, Vec<(&'a ObjectKey, bool)>>,
+    /// All of them, and whether they may have pods.
+    all: Vec<(&'a ObjectKey, bool)>,
+    /// Their places, by name.
+    by_name: HashMap<&'a str, Vec<usize>, HashSeed>,
 }
 
 /// What of a namespace cannot be read.
@@ -57,7 +59,7 @@ impl fmt::Display for UnreadMatch {
 impl<'a> UnreadIndex<'a> {
     /// The index of these objects.
     pub fn new(unread: &'a UnreadObjects) -> Self {
-        let mut this = Self { by_namespace: BTreeMap::new(), text: unread.text() };
+        let mut this = Self { by_namespace: HashMap::default(), text: unread.text() };
         let mut labelled: Vec<(&ObjectKey, &Workload)> =
             unread.labelled().iter().map(|(key, workload)| (key, &**workload)).collect();
         labelled.sort_by_key(|(key, _)| *key);
@@ -65,11 +67,11 @@ impl<'a> UnreadIndex<'a> {
             let of = this.by_namespace.entry(&key.namespace).or_default();
             of.labelled.push(Candidate::Workload(workload));
             of.keys.push(key);
-            of.by_name.entry(&key.name).or_default().push((key, true));
+            of.push(key, true);
         }
         for (key, may_have_pods, count) in unread.unlabelled() {
             let of = this.by_namespace.entry(&key.namespace).or_default();
-            of.by_name.entry(&key.name).or_default().push((key, may_have_pods));
+            of.push(key, may_have_pods);
             if may_have_pods {
                 let (first, more) = of.any_labels.map_or((key, count - 1), |(first, more)| (first, more + count));
                 of.any_labels = Some((first, more));
@@ -90,6 +92,16 @@ impl<'a> UnreadIndex<'a> {
 }
 
 impl<'a> NamespaceIndex<'a> {
+    fn push(&mut self, key: &'a ObjectKey, may_have_pods: bool) {
+        self.by_name.entry(&key.name).or_default().push(self.all.len());
+        self.all.push((key, may_have_pods));
+    }
+
+    /// The objects of this name, and whether they may have pods.
+    fn named(&self, name: &str) -> impl Iterator<Item = &(&'a ObjectKey, bool)> {
+        self.by_name.get(name).into_iter().flatten().map(|place| &self.all[*place])
+    }
+
     /// The first object whose pods `selector` selects.
     fn selected_by(&self, selector: &Labels) -> Option<&'a ObjectKey> {
         let mut places = self.labelled.places(selector, 0..self.labelled.len()).into_iter();
@@ -120,7 +132,7 @@ impl<'a> UnreadOfNamespace<'a> {
             let is_misspelt = || *may_have_pods && Resource::ALL.iter().all(|r| r.kind() != key.kind);
             key.kind == kind || is_misspelt()
         };
-        let mut of_name = self.objects.and_then(|objects| objects.by_name.get(name)).into_iter().flatten();
+        let mut of_name = self.objects.into_iter().flat_map(|objects| objects.named(name));
         let known = of_name.find(is_it).map(|(key, _)| UnreadMatch::Known(self::name(key)));
         known.or_else(|| self.possible(None).map(UnreadMatch::Possible))
     }

@@ -1,6 +1,6 @@
 //! The ports of containers, and those of the host that they take.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::place::PodPlace;
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
         field::{Field, PROTOCOLS, Presence},
         values::{is_port, not_port_name},
     },
+    model::HashSeed,
 };
 
 /// Checks the ports of one container.
@@ -40,12 +41,12 @@ pub(super) struct HostPorts<'v> {
     host_network: bool,
     place: PodPlace,
     /// Protocol, address and number.
-    taken: BTreeSet<(&'v str, &'v str, i64)>,
+    taken: HashSet<(&'v str, &'v str, i64), HashSeed>,
 }
 
 impl<'v> HostPorts<'v> {
     pub(super) fn new(host_network: bool, place: PodPlace) -> Self {
-        Self { host_network, place, taken: BTreeSet::new() }
+        Self { host_network, place, taken: HashSet::default() }
     }
 
     /// Reports the ports that are taken already. A Pod in the network of the host takes all ports of its containers.

@@ -41,7 +41,10 @@ impl Client {
     /// Sends the preface and a SETTINGS frame with this initial window.
     pub(super) async fn open(connections: &Connections, window: u32) -> Self {
         let (client, server) = duplex(64 << 10);
-        connections.spawn(Peer::UNKNOWN, std::future::ready(Some(OpenedStream { io: Box::new(server), client: None })));
+        connections.spawn(
+            Peer::UNKNOWN,
+            Box::pin(std::future::ready(Some(OpenedStream { io: Box::new(server), client: None }))),
+        );
         let mut client = Self { io: client, until: Instant::now() + LONG, answers_pings: true };
         client.io.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         let [a, b, c, d] = window.to_be_bytes();

@@ -84,8 +84,10 @@ impl TestServer {
     /// A connection that has sent `text`.
     async fn send(&self, text: &str) -> DuplexStream {
         let (mut client, server) = duplex(4096);
-        self.connections
-            .spawn(Peer::UNKNOWN, std::future::ready(Some(OpenedStream { io: Box::new(server), client: None })));
+        self.connections.spawn(
+            Peer::UNKNOWN,
+            Box::pin(std::future::ready(Some(OpenedStream { io: Box::new(server), client: None }))),
+        );
         client.write_all(text.as_bytes()).await.unwrap();
         client
     }

@@ -73,14 +73,17 @@ pub(in super::super) fn with_definitions(document: &str) -> serde_json::Result<S
     let mut components = document.get("components").and_then(JsonNode::open).unwrap_or_default();
     let own = components.get("schemas").and_then(JsonNode::open).unwrap_or_default();
     let mut next: Vec<String> = own.names().map(str::to_owned).collect();
-    let mut schemas: BTreeMap<Cow<'_, str>, JsonNode<'_>> = own.into_iter().collect();
-    let mut seen = BTreeSet::new();
+    let is_kept = |(name, _): &(Cow<'_, str>, _)| !DEFINITIONS.contains_key(name.as_ref());
+    let mut schemas: Vec<(Cow<'_, str>, JsonNode<'_>)> = own.into_iter().filter(is_kept).collect();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
     while let Some(name) = next.pop() {
-        if let Some(definition) = DEFINITIONS.get(&name).filter(|_| seen.insert(name.clone())) {
+        let definition = DEFINITIONS.get_key_value(&name);
+        if let Some((name, definition)) = definition.filter(|(name, _)| seen.insert(name)) {
             references(definition, &mut next);
-            schemas.insert(Cow::Owned(name), JsonNode::Owned(to_raw_value(definition)?));
+            schemas.push((Cow::Borrowed(name), JsonNode::Owned(to_raw_value(definition)?)));
         }
     }
+    schemas.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     let mut sorted = JsonMembers::default();
     for (name, schema) in schemas {
         sorted.push(name, schema);

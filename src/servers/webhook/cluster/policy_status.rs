@@ -5,7 +5,7 @@
 //! date. A replica writes once for each generation: two releases that disagree do not overwrite each other forever.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -24,7 +24,7 @@ use crate::{
     admission::policy::{PolicyStatus, PolicyVersion},
     engine::reason::Finding,
     model::{
-        Time,
+        HashSeed, Time,
         installed::{POLICIES_MANAGER, POLICY_KIND},
     },
     runtime::clock::Clock,
@@ -50,7 +50,7 @@ pub(super) struct PolicyStatuses {
 struct StatusBook {
     due: BTreeMap<String, DueStatus>,
     /// The last generation of each policy whose status this replica has written.
-    written: BTreeMap<String, Generation>,
+    written: HashMap<String, Generation, HashSeed>,
 }
 
 /// The numbers start anew for a policy that is deleted and created again.

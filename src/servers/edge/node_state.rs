@@ -21,7 +21,7 @@ use crate::{
         membership,
         view::{KeyOrder, POOL_OF_NODE},
     },
-    model::{HashSeed, Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
+    model::{HashSeed, Labels, Node, Pod, Resource, ResourceReader, Service, Text},
 };
 
 /// What clients see of an object from now on.

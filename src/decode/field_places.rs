@@ -12,8 +12,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::model::HashSeed;
-use crate::model::json::pointer::steps;
+use crate::model::{HashSeed, json::pointer::steps};
 
 /// The offset in the text of each of `fields`, which are field paths or JSON pointers. That of a missing field is that of
 /// the value that should contain it.

@@ -13,8 +13,10 @@ use super::{
     label_entry::{LabelEntry, LabelScope, pairs},
     patch_target::PatchTarget,
 };
-use crate::model::HashSeed;
-use crate::model::json::{path::PathEnd, raw::object_key};
+use crate::model::{
+    HashSeed,
+    json::{path::PathEnd, raw::object_key},
+};
 
 /// Reads the documents of a patch that is written within a kustomization, in YAML or JSON; `None` if it is neither.
 pub type TextReader = fn(&str) -> Option<Vec<Value>>;

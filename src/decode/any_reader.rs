@@ -1,8 +1,8 @@
-//! An input, or what becomes of it.
+//! The reader of an input: of its bytes, or of what gzip or UTF-16 becomes.
 
 use std::io::{self, Read};
 
-/// One type for all inputs: readers of readers would be a type for each way through them.
+/// One type for all readers. With a type for each combination of them, all that reads would be compiled once for each.
 pub(super) type AnyReader<'a> = Box<dyn Read + Send + 'a>;
 
 /// Reads until the buffer is full or the input ends or fails. Returns the number of bytes and the error.

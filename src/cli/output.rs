@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::exact_json::{ExactJson, raw_to_yaml, to_yaml};
-use crate::model::json::pretty::pretty_json;
+use crate::model::json::pretty::PrettyWriter;
 
 /// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -116,14 +116,17 @@ impl Output {
             OutputFormat::Yaml => self.out.write_all(to_yaml(value)?.as_bytes())?,
             OutputFormat::Ndjson => self.line(value)?,
             OutputFormat::Json | OutputFormat::Table | OutputFormat::Wide => {
-                self.out.write_all(pretty_json(&serde_json::to_string(value)?).as_bytes())?;
+                let mut pretty = PrettyWriter::new(&mut self.out);
+                write_json(value, &mut pretty)?;
+                pretty.flush()?;
+                self.out.write_all(b"\n")?;
             }
         }
         Ok(())
     }
 
     fn line(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
-        self.out.write_all(&serde_json::to_vec(value)?)?;
+        write_json(value, &mut self.out)?;
         Ok(self.out.write_all(b"\n")?)
     }
 
@@ -144,6 +147,11 @@ impl Output {
         }
         Ok(self.flush()?)
     }
+}
+
+/// Writes a value as JSON. One type of writer for all formats: each type of a document is compiled once.
+fn write_json(value: &impl Serialize, mut out: &mut dyn Write) -> serde_json::Result<()> {
+    serde_json::to_writer(&mut out, value)
 }
 
 /// `v1 List`, as kubectl prints several objects.

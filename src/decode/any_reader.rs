@@ -1,4 +1,4 @@
-//! The reader of an input: of its bytes, or of what gzip or UTF-16 becomes.
+//! The reader of an input: of its bytes, decompressed and converted to UTF-8.
 
 use std::io::{self, Read};
 

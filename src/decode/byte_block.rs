@@ -1,7 +1,7 @@
 //! Sixty-four bytes that are compared at once.
 //!
 //! With vectors where they are part of every processor (SSE2 of x86-64), through the safe functions of `safe_arch`.
-//! Elsewhere in words of eight bytes, which is three times as slow, and still faster than the parser.
+//! Elsewhere in words of eight bytes.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use vectors::Block as ByteBlock;

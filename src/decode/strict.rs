@@ -4,7 +4,7 @@
 //! Kubernetes refuses it, and so does this reader.
 //!
 //! It reads in two ways: as fast as it can, or as the second pass does, which knows what it reads and takes the last of equal
-//! keys. Both are one type, since every type that is read is compiled once for each type that reads it.
+//! keys. Both are one type: each type of the model would be compiled again for each type of reader.
 
 use std::marker::PhantomData;
 
@@ -114,7 +114,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'de, '_, D> {
         self.0.deserialize_str(VariantName(visitor))
     }
 
-    /// What decides for itself what it is, is read in one go.
+    /// A value of any type is read in one go, by the rules of the first pass.
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         self.0.deserialize_any(Strict(visitor, &ReadMode::first_pass(self.1.budget)))

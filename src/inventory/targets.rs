@@ -21,7 +21,6 @@ impl Targets {
         if target.uid.is_empty() {
             return;
         }
-        // The upper bits choose the set, the lower ones the place in it.
         let hash = self.hasher.hash_one(&target.uid);
         let shard = usize::try_from(hash >> 60).unwrap_or_default();
         let mut seen = self.seen[shard].lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,7 +43,7 @@ where
     follow(client, resource, Box::new(ListingSink { sink, listed: Vec::new() }), metrics)
 }
 
-/// It knows no type of a sink: the future is large, and so is what a runtime makes of it.
+/// Not generic: this future is large, and would be compiled again for each type of sink.
 async fn follow(
     client: kube::Client,
     resource: Resource,

@@ -1,7 +1,8 @@
-//! How maps and sets hash their keys.
+//! How maps and sets hash names.
 
-/// The hasher of all maps: fast, and seeded anew in each process.
+/// The hasher of maps and sets whose keys come from requests or files: fast, with a seed of its own for each map.
 ///
-/// Names and labels come from requests. With a fixed seed, a client could choose thousands that share a place in a map, and each
-/// look-up would compare them all. Nothing depends on the seed, since no map is iterated over.
+/// With a fixed seed, names could be prepared that share a place in every such map, and each look-up would compare them all.
+/// The hashes of two maps cannot be compared. Nothing that is written depends on a seed: a map is looked up, or each of its
+/// values is changed by itself.
 pub type HashSeed = foldhash::fast::RandomState;

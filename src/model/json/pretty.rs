@@ -1,57 +1,92 @@
 //! JSON with line breaks and indentation, from JSON without.
 //!
-//! It works on text, so that documents are serialized by one writer only: with a second one, each of their types would be
-//! compiled once more. Numbers and strings stay as they are, and so does JSON that was read and not parsed.
+//! It works on text, so that a document is serialized by the same writer with and without them: with a second one, each type of a
+//! document would be compiled once more. Numbers and strings stay as they are, and so does JSON that was read and not parsed.
+
+use std::io::{self, Write};
 
 /// Two spaces for each level.
-const INDENT: &str = "  ";
+const INDENT: &[u8] = b"  ";
 
-/// The same JSON as `serde_json::to_string_pretty` would write it, and a line feed.
-pub(crate) fn pretty_json(json: &str) -> String {
-    let mut out = String::with_capacity(json.len() * 2);
-    let (mut rest, mut depth, mut is_open) = (json, 0_usize, false);
-    while let Some(first) = rest.chars().next() {
-        let (token, after) = rest.split_at(if first == '"' { string_len(rest) } else { first.len_utf8() });
-        rest = after;
-        if first.is_ascii_whitespace() {
-            continue;
+/// How much is held before it is written.
+const HELD: usize = 16 << 10;
+
+/// Indents the JSON that is written to it, as `serde_json::to_string_pretty` would.
+pub(crate) struct PrettyWriter<'w> {
+    out: &'w mut dyn Write,
+    held: Vec<u8>,
+    depth: usize,
+    /// Whether the last byte is an opening bracket.
+    is_open: bool,
+    is_string: bool,
+    is_escaped: bool,
+}
+
+impl<'w> PrettyWriter<'w> {
+    pub(crate) fn new(out: &'w mut dyn Write) -> Self {
+        let held = Vec::with_capacity(HELD);
+        Self { out, held, depth: 0, is_open: false, is_string: false, is_escaped: false }
+    }
+
+    fn add(&mut self, byte: u8) {
+        if self.is_string {
+            self.held.push(byte);
+            self.is_string = self.is_escaped || byte != b'"';
+            self.is_escaped = byte == b'\\' && !self.is_escaped;
+            return;
         }
-        let is_close = matches!(first, '}' | ']');
-        depth = depth.saturating_sub(usize::from(is_close));
+        if byte.is_ascii_whitespace() {
+            return;
+        }
+        let is_close = matches!(byte, b'}' | b']');
+        self.depth = self.depth.saturating_sub(usize::from(is_close));
         // After an opening bracket and before a closing one, except between the two.
-        if is_open != is_close {
-            break_line(&mut out, depth);
+        if self.is_open != is_close {
+            self.break_line();
         }
-        out.push_str(token);
-        is_open = matches!(first, '{' | '[');
-        depth += usize::from(is_open);
-        match first {
-            ',' => break_line(&mut out, depth),
-            ':' => out.push(' '),
+        self.held.push(byte);
+        self.is_open = matches!(byte, b'{' | b'[');
+        self.is_string = byte == b'"';
+        self.depth += usize::from(self.is_open);
+        match byte {
+            b',' => self.break_line(),
+            b':' => self.held.push(b' '),
             _ => {}
         }
     }
-    out.push('\n');
-    out
-}
 
-/// The length of the string that `text` begins with, with its quotes.
-fn string_len(text: &str) -> usize {
-    let mut at = 1;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', &text.as_bytes()[at..]) {
-        at += found + 1;
-        if text.as_bytes()[at - 1] == b'"' {
-            return at;
-        }
-        // What an escape begins with.
-        at += 1;
+    fn break_line(&mut self) {
+        self.held.push(b'\n');
+        (0..self.depth).for_each(|_| self.held.extend_from_slice(INDENT));
     }
-    text.len()
 }
 
-fn break_line(out: &mut String, depth: usize) {
-    out.push('\n');
-    (0..depth).for_each(|_| out.push_str(INDENT));
+impl Write for PrettyWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        bytes.iter().for_each(|byte| self.add(*byte));
+        if self.held.len() >= HELD {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.held)?;
+        self.held.clear();
+        Ok(())
+    }
+}
+
+/// The same JSON with line breaks and indentation, and a line feed at the end.
+pub(crate) fn pretty_json(json: &str) -> String {
+    let mut out = Vec::with_capacity(json.len() * 2);
+    let mut writer = PrettyWriter::new(&mut out);
+    // Writing to memory does not fail, and text stays text.
+    if writer.write_all(json.as_bytes()).and_then(|()| writer.flush()).is_err() {
+        return String::new();
+    }
+    out.push(b'\n');
+    String::from_utf8(out).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -76,5 +111,18 @@ mod tests {
         }
         let exact = r#"[12345678901234567890123,1e400,1.50,"\u0041"]"#;
         assert_eq!(pretty_json(exact), "[\n  12345678901234567890123,\n  1e400,\n  1.50,\n  \"\\u0041\"\n]\n");
+    }
+
+    #[test]
+    fn pieces_of_any_length_make_the_same_text() {
+        let item = r#"{"a":["{\"\\",{}],"b":"é,:"},"#;
+        let json = format!("[{}1]", item.repeat(2_000));
+        for piece in [1, 2, 3, 7, 100_000] {
+            let mut out = Vec::new();
+            let mut writer = PrettyWriter::new(&mut out);
+            json.as_bytes().chunks(piece).for_each(|piece| writer.write_all(piece).unwrap());
+            writer.flush().unwrap();
+            assert_eq!(String::from_utf8(out).unwrap() + "\n", pretty_json(&json), "{piece}");
+        }
     }
 }

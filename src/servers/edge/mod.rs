@@ -37,9 +37,9 @@ mod endpoint_selection;
 mod event_ring;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod held_object;
 mod journal;
 mod json_text;
+mod label_readers;
 mod list_options;
 mod local_pods;
 mod metrics;

@@ -1,14 +1,14 @@
 //! What is known of the API server's objects, and what the clients of one node see of them.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
 use super::{
     cached_resources::WITH_ENDPOINTS,
     endpoint_selection::EndpointSelection,
-    held_object::{HeldObject, HeldService, service_of_slice},
+    label_readers::LabelReaders,
     overlay::{Overlay, OverlayPhase},
     raw_object::{ObjectName, RawObject},
     scheme::{EdgeScheme, NodeHealth, Surroundings},
@@ -17,11 +17,8 @@ use super::{
     upstream_event::{HeldChange, HeldPart, UpstreamEvent, UpstreamObject},
 };
 use crate::{
-    engine::{
-        membership,
-        view::{KeyOrder, POOL_OF_NODE},
-    },
-    model::{HashSeed, Labels, Node, Pod, Resource, ResourceReader, Service, Text},
+    engine::{membership, view::KeyOrder},
+    model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
 };
 
 /// What clients see of an object from now on.
@@ -48,21 +45,24 @@ pub(super) struct NodeChanges {
 pub(super) struct NodeState {
     scheme: EdgeScheme,
     around: Surroundings,
-    objects: BTreeMap<Resource, BTreeMap<ObjectName, HeldObject>>,
-    /// Services, each with a slice whose label names it.
-    slices: BTreeSet<(ObjectName, ObjectName)>,
+    objects: BTreeMap<Resource, BTreeMap<ObjectName, Arc<RawObject>>>,
+    /// Of every Service, what a scheme reads.
+    services: BTreeMap<ObjectName, Box<Service>>,
+    /// The slices of each Service, by the label that names it.
+    slices: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
+    readers: LabelReaders,
     overlay: Overlay,
     /// The resources that were not listed yet.
-    awaited: Vec<Resource>,
+    awaited: BTreeSet<Resource>,
 }
 
 /// What an event affects.
 #[derive(Debug, Default)]
 struct Affected {
     /// Services whose endpoints are decided about again.
-    services: Vec<ObjectName>,
+    services: BTreeSet<ObjectName>,
     /// Objects that are decided about by themselves.
-    objects: Vec<(Resource, ObjectName)>,
+    objects: BTreeSet<(Resource, ObjectName)>,
     /// What is held differently.
     held: Vec<HeldChange>,
 }
@@ -70,10 +70,10 @@ struct Affected {
 impl Affected {
     /// An object changes, and with it the endpoints of a Service.
     fn touch(&mut self, resource: Resource, name: &ObjectName) {
-        self.objects.push((resource, name.clone()));
+        self.objects.insert((resource, name.clone()));
         // Endpoints have the name of their Service.
         if [Resource::Service, Resource::Endpoints].contains(&resource) {
-            self.services.push(name.clone());
+            self.services.insert(name.clone());
         }
     }
 }
@@ -82,9 +82,16 @@ impl NodeState {
     /// The state of a node about which nothing is known yet.
     pub(super) fn new(node: Text, scheme: EdgeScheme, order: KeyOrder) -> Self {
         let around = Surroundings { node, order, ..Surroundings::default() };
-        let mut awaited: Vec<Resource> = Self::watched(scheme).collect();
-        awaited.sort_unstable();
-        Self { scheme, around, objects: BTreeMap::new(), slices: BTreeSet::new(), overlay: Overlay::default(), awaited }
+        Self {
+            scheme,
+            around,
+            objects: BTreeMap::new(),
+            services: BTreeMap::new(),
+            slices: BTreeMap::new(),
+            readers: LabelReaders::default(),
+            overlay: Overlay::default(),
+            awaited: Self::watched(scheme).collect(),
+        }
     }
 
     /// The resources of the API server that a scheme needs.
@@ -107,15 +114,14 @@ impl NodeState {
             UpstreamEvent::Apply(object) => self.put(object, &mut affected),
             UpstreamEvent::Delete(resource, name) => self.remove(resource, &name, &mut affected),
             UpstreamEvent::Replace(resource, all) => {
-                let names: HashSet<&ObjectName, HashSeed> = all.iter().map(|object| &object.name).collect();
+                let names: BTreeSet<ObjectName> = all.iter().map(|object| object.name.clone()).collect();
                 for name in self.names(resource).filter(|name| !names.contains(name)).collect::<Vec<_>>() {
                     self.remove(resource, &name, &mut affected);
                 }
                 for object in all {
                     self.put(object, &mut affected);
                 }
-                if let Some(place) = self.awaited.iter().position(|awaited| *awaited == resource) {
-                    self.awaited.remove(place);
+                if self.awaited.remove(&resource) {
                     affected.held.push(HeldChange::Listed(resource));
                     is_first_state = self.awaited.is_empty();
                 }
@@ -154,19 +160,20 @@ impl NodeState {
         if !self.awaited.is_empty() || self.scheme != EdgeScheme::SuperEdge {
             return Vec::new();
         }
-        let is_healthy = |health: &Option<NodeHealth>, node: &Text| {
-            health.as_ref().and_then(|known| known.get(node)).copied().unwrap_or(true)
+        let unhealthy = |health: &Option<NodeHealth>| -> BTreeSet<Text> {
+            let all = health.iter().flatten().filter(|(_, is_healthy)| !**is_healthy);
+            all.map(|(node, _)| node.clone()).collect()
         };
-        let is_changed = |node: &Text| is_healthy(&before, node) != is_healthy(&self.around.health, node);
-        let services =
-            self.services().map(|(name, _)| name).filter(|name| self.has_endpoint(name, is_changed)).cloned();
+        let (before, after) = (unhealthy(&before), unhealthy(&self.around.health));
+        let changed: BTreeSet<Text> = before.symmetric_difference(&after).cloned().collect();
+        let services = self.services.keys().filter(|service| self.has_endpoint_in(service, &changed)).cloned();
         let services = services.collect();
         self.decide(Affected { services, ..Affected::default() })
     }
 
     /// The number of Services whose endpoints on the own node differ from what the API server last had.
     pub(super) fn differing(&self) -> usize {
-        self.overlay.differing()
+        self.overlay.differing().count()
     }
 
     /// Decides about the Services that have endpoints on the own node, or select one of its pods, or one of these.
@@ -175,13 +182,11 @@ impl NodeState {
             return Vec::new();
         }
         let pods: Vec<&Pod> = before.iter().chain(&self.overlay.pods).collect();
-        let is_local = |name: &ObjectName, held: &HeldService| {
-            self.overlay.differs(name)
-                || !membership::selected(&held.service, &pods).is_empty()
-                || self.has_endpoint_on(name, &self.around.node)
+        let is_local = |name: &ObjectName, service: &Service| {
+            !membership::selected(service, &pods).is_empty() || self.has_endpoint_on(name, &self.around.node)
         };
-        let local = self.services().filter(|(name, held)| is_local(name, held)).map(|(name, _)| name);
-        let services = local.cloned().collect();
+        let local = self.services.iter().filter(|(name, service)| is_local(name, service)).map(|(name, _)| name);
+        let services = local.chain(self.overlay.differing()).cloned().collect();
         self.decide(Affected { services, ..Affected::default() })
     }
 
@@ -205,7 +210,7 @@ impl NodeState {
 
     /// An object, as far as it is held.
     pub(super) fn held(&self, resource: Resource, name: &ObjectName) -> Option<UpstreamObject> {
-        let text = self.object(resource, name).map(|held| held.raw.clone());
+        let text = self.objects.get(&resource).and_then(|objects| objects.get(name)).cloned();
         let held = match resource {
             Resource::NodePool => HeldPart::Pool(Box::new(self.around.pools.get(&name.name)?.clone())),
             Resource::Node => HeldPart::Node(Box::new(self.around.nodes.get(&name.name)?.clone()), text),
@@ -224,27 +229,13 @@ impl NodeState {
         }
     }
 
-    fn object(&self, resource: Resource, name: &ObjectName) -> Option<&HeldObject> {
-        self.objects.get(&resource)?.get(name)
-    }
-
-    fn service(&self, name: &ObjectName) -> Option<&Service> {
-        self.object(Resource::Service, name)?.service.as_ref().map(|held| &held.service)
-    }
-
-    /// All Services.
-    fn services(&self) -> impl Iterator<Item = (&ObjectName, &HeldService)> {
-        let all = self.objects.get(&Resource::Service).into_iter().flatten();
-        all.filter_map(|(name, held)| Some((name, held.service.as_deref()?)))
-    }
-
     /// The object with the text that is held already, if it is the same.
     pub(super) fn share(&self, mut object: UpstreamObject) -> UpstreamObject {
         if let HeldPart::Text(raw) = &mut object.held
-            && let Some(held) = self.object(object.resource, &object.name)
-            && held.raw.text == raw.text
+            && let Some(held) = self.objects.get(&object.resource).and_then(|objects| objects.get(&object.name))
+            && held.text == raw.text
         {
-            raw.clone_from(&held.raw);
+            raw.clone_from(held);
         }
         object
     }
@@ -305,26 +296,34 @@ impl NodeState {
 
     /// Holds the text of an object; whether it is another one than before.
     fn store(&mut self, resource: Resource, name: &ObjectName, raw: Arc<RawObject>, affected: &mut Affected) -> bool {
-        let before = self.object(resource, name).map(|held| &held.raw);
+        let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
         if before.is_some_and(|before| Arc::ptr_eq(before, &raw) || before.text == raw.text) {
             // Only its version changed. The text that is held already is the one that clients are served.
             return false;
         }
         // The Service that a slice belonged to loses it.
         self.unlink(resource, name, affected);
+        if resource == Resource::Service {
+            let service = read_service(&raw);
+            self.readers.set(name, self.scheme.node_labels(&service));
+            self.services.insert(name.clone(), Box::new(service));
+        }
         if let Some(service) = service_of_slice(resource, &raw) {
-            self.slices.insert((service.clone(), name.clone()));
-            affected.services.push(service);
+            self.slices.entry(service.clone()).or_default().insert(name.clone());
+            affected.services.insert(service);
         }
         affected.touch(resource, name);
-        let held = HeldObject::new(resource, raw, self.scheme);
-        self.objects.entry(resource).or_default().insert(name.clone(), held);
+        self.objects.entry(resource).or_default().insert(name.clone(), raw);
         true
     }
 
     /// Removes the text of an object; whether there was one.
     fn forget(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) -> bool {
         self.unlink(resource, name, affected);
+        if resource == Resource::Service {
+            self.readers.set(name, Vec::new());
+            self.services.remove(name);
+        }
         let was_held = self.objects.get_mut(&resource).and_then(|objects| objects.remove(name)).is_some();
         if was_held {
             affected.touch(resource, name);
@@ -334,10 +333,15 @@ impl NodeState {
 
     /// Takes a slice from its Service.
     fn unlink(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
-        let Some(before) = self.object(resource, name) else { return };
-        let Some(service) = service_of_slice(resource, &before.raw) else { return };
-        self.slices.remove(&(service.clone(), name.clone()));
-        affected.services.push(service);
+        let Some(before) = self.objects.get(&resource).and_then(|objects| objects.get(name)) else { return };
+        let Some(service) = service_of_slice(resource, before) else { return };
+        if let Some(slices) = self.slices.get_mut(&service) {
+            slices.remove(name);
+            if slices.is_empty() {
+                self.slices.remove(&service);
+            }
+        }
+        affected.services.insert(service);
     }
 
     /// The labels of a node change, or it comes or goes.
@@ -347,31 +351,31 @@ impl NodeState {
             return;
         }
         let is_own = *node == self.around.node;
-        if !is_own && !self.scheme.reads_other_nodes() {
+        let none = Labels::default();
+        let readers: BTreeSet<&ObjectName> = if is_own && (before.is_none() || after.is_none()) {
+            self.readers.all()
+        } else if is_own || self.scheme.reads_other_nodes() {
+            self.readers.of_difference(before.unwrap_or(&none), after.unwrap_or(&none))
+        } else {
             return;
-        }
-        let is_moved = is_own && (before.is_none() || after.is_none());
-        let differs = |label: &Text| before.and_then(|old| old.get(label)) != after.and_then(|new| new.get(label));
-        let readers = self.readers(|label| is_moved || differs(label));
-        let readers = readers.filter(|service| is_own || self.has_endpoint_on(service, node));
+        };
+        let readers = readers.into_iter().filter(|service| is_own || self.has_endpoint_on(service, node));
         affected.services.extend(readers.cloned());
     }
 
     /// The nodes of a pool change.
     fn pool_changed(&self, pool: &Text, affected: &mut Affected) {
         if self.around.pool() == Some(pool) {
-            affected.services.extend(self.readers(|label| label == POOL_OF_NODE).cloned());
+            affected.services.extend(self.readers.of(crate::engine::view::POOL_OF_NODE).cloned());
         }
-    }
-
-    /// The Services that depend on any of these labels of nodes.
-    fn readers(&self, of: impl Fn(&Text) -> bool) -> impl Iterator<Item = &ObjectName> {
-        let reads = move |held: &HeldService| held.node_labels.iter().any(&of);
-        self.services().filter(move |(_, held)| reads(held)).map(|(name, _)| name)
     }
 
     fn has_endpoint_on(&self, service: &ObjectName, node: &Text) -> bool {
         self.has_endpoint(service, |on| on == node)
+    }
+
+    fn has_endpoint_in(&self, service: &ObjectName, nodes: &BTreeSet<Text>) -> bool {
+        self.has_endpoint(service, |on| nodes.contains(on))
     }
 
     /// Whether a Service has an endpoint on one of these nodes.
@@ -390,50 +394,43 @@ impl NodeState {
         service: &'a ObjectName,
     ) -> impl Iterator<Item = (&'a ObjectName, &'a Arc<RawObject>)> {
         let of_name = (resource == Resource::Endpoints).then_some(service);
-        let slices = (resource == Resource::EndpointSlice).then(|| self.slices_of(service));
+        let slices = self.slices.get(service).filter(|_| resource == Resource::EndpointSlice);
         let names = of_name.into_iter().chain(slices.into_iter().flatten());
         let objects = self.objects.get(&resource);
-        names.filter_map(move |name| Some((name, &objects?.get(name)?.raw)))
-    }
-
-    /// The names of the slices of a Service.
-    fn slices_of<'a>(&'a self, service: &'a ObjectName) -> impl Iterator<Item = &'a ObjectName> {
-        // No name is less than the empty one.
-        let all = self.slices.range((service.clone(), ObjectName::default())..);
-        all.take_while(move |(of, _)| of == service).map(|(_, slice)| slice)
+        names.filter_map(move |name| Some((name, objects?.get(name)?)))
     }
 
     fn everything(&self) -> Affected {
         let of = |resource: &Resource| self.objects.get(resource).into_iter().flat_map(BTreeMap::keys).cloned();
-        let services = of(&Resource::Service).chain(of(&Resource::Endpoints));
-        let services = services.chain(self.slices.iter().map(|(service, _)| service.clone()));
+        let services = of(&Resource::Service).chain(of(&Resource::Endpoints)).chain(self.slices.keys().cloned());
         let objects = self.objects.keys().flat_map(|resource| of(resource).map(|name| (*resource, name)));
         Affected { services: services.collect(), objects: objects.collect(), ..Affected::default() }
     }
 
     /// Decides about all that is affected.
     fn decide(&mut self, affected: Affected) -> Vec<ServedChange> {
-        let Affected { mut services, mut objects, .. } = affected;
-        services.sort_unstable();
-        services.dedup();
-        objects.sort_unstable();
-        objects.dedup();
+        let Affected { services, objects, .. } = affected;
         let mut changes = Vec::new();
         for service in services {
             if self.scheme.prunes(Resource::Service) {
                 changes.push(self.served_service(&service));
             }
-            let text = self.object(Resource::Service, &service).map(|held| held.raw.clone());
+            let text = self.objects.get(&Resource::Service).and_then(|services| services.get(&service)).cloned();
             for resource in WITH_ENDPOINTS {
                 let all = self.of_service(resource, &service).map(|(_, raw)| raw.clone()).collect();
                 let overlaid = self.overlay.lay(&service, text.as_deref(), resource, all, &self.around);
                 let gone = overlaid.gone.into_iter();
                 changes.extend(gone.map(|name| ServedChange { resource, name, object: None }));
-                self.decide_endpoints(resource, overlaid.objects, self.service(&service), &mut changes);
+                self.decide_endpoints(
+                    resource,
+                    overlaid.objects,
+                    self.services.get(&service).map(Box::as_ref),
+                    &mut changes,
+                );
             }
         }
         for (resource, name) in objects {
-            let raw = self.object(resource, &name).map(|held| &held.raw);
+            let raw = self.objects.get(&resource).and_then(|objects| objects.get(&name));
             match raw {
                 None => changes.push(ServedChange { resource, name, object: None }),
                 Some(_) if resource == Resource::Service => changes.push(self.served_service(&name)),
@@ -474,8 +471,24 @@ impl NodeState {
     fn served_service(&self, name: &ObjectName) -> ServedChange {
         let resource = Resource::Service;
         let is_hidden = |service: &Service| self.scheme.hides(service, &self.around);
-        let seen = self.object(resource, name).filter(|_| !self.service(name).is_some_and(is_hidden));
-        let object = seen.map(|held| ServedObject::whole(resource, held.raw.clone()));
+        let raw = self.objects.get(&resource).and_then(|services| services.get(name));
+        let seen = raw.filter(|_| !self.services.get(name).is_some_and(|service| is_hidden(service)));
+        let object = seen.map(|raw| ServedObject::whole(resource, raw.clone()));
         ServedChange { resource, name: name.clone(), object }
     }
+}
+
+/// What a scheme reads of a Service. One that cannot be read has its annotations only.
+fn read_service(raw: &RawObject) -> Service {
+    let Service { kind, selector, .. } = serde_json::from_str(&raw.text).unwrap_or_default();
+    let ObjectName { namespace, name } = raw.name.clone();
+    let meta = ObjectMeta { name, namespace, annotations: raw.annotations.clone(), ..ObjectMeta::default() };
+    Service { meta, kind, selector, ..Service::default() }
+}
+
+/// The Service of a slice, by its label.
+fn service_of_slice(resource: Resource, raw: &RawObject) -> Option<ObjectName> {
+    let label = raw.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty());
+    let service = label.filter(|_| resource == Resource::EndpointSlice)?;
+    Some(ObjectName::new(raw.name.namespace.clone(), service.clone()))
 }

@@ -1,6 +1,9 @@
 //! Endpoints of the own node while the API server is away: what its pods are now takes the place of what was last known.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 use serde_json::json;
@@ -11,7 +14,7 @@ use super::{
 };
 use crate::{
     engine::local_overlay::{LocalPods, OverlaidEndpoint, overlay_endpoints, overlay_slices},
-    model::{EndpointSlice, Endpoints, HashSeed, Pod, Resource, Service},
+    model::{EndpointSlice, Endpoints, Pod, Resource, Service},
 };
 
 /// When the pods of the node count.
@@ -31,8 +34,10 @@ pub(super) enum OverlayPhase {
 pub(super) struct Overlay {
     pub(super) pods: Vec<Pod>,
     pub(super) phase: OverlayPhase,
-    /// The Services whose endpoints differ from what the API server last had, with the slices that were added for each.
-    differing: HashMap<ObjectName, Vec<ObjectName>, HashSeed>,
+    /// The Services whose endpoints differ from what the API server last had.
+    differing: BTreeSet<ObjectName>,
+    /// The slices that were added for a Service.
+    added: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
 }
 
 /// The Endpoints or the slices of a Service with the endpoints of the node decided anew.
@@ -44,21 +49,16 @@ pub(super) struct Overlaid {
 }
 
 impl Overlay {
-    /// The number of Services whose endpoints differ from what the API server last had.
-    pub(super) fn differing(&self) -> usize {
-        self.differing.len()
-    }
-
-    /// Whether the endpoints of a Service differ.
-    pub(super) fn differs(&self, service: &ObjectName) -> bool {
-        self.differing.contains_key(service)
+    /// The Services whose endpoints differ from what the API server last had.
+    pub(super) fn differing(&self) -> impl Iterator<Item = &ObjectName> {
+        self.differing.iter()
     }
 
     fn applies_to(&self, service: &ObjectName) -> bool {
         match self.phase {
             OverlayPhase::Off => false,
             OverlayPhase::On => true,
-            OverlayPhase::CatchingUp => self.differs(service),
+            OverlayPhase::CatchingUp => self.differing.contains(service),
         }
     }
 
@@ -73,39 +73,45 @@ impl Overlay {
     ) -> Overlaid {
         let service: Option<Service> =
             text.filter(|_| self.applies_to(name)).and_then(|raw| serde_json::from_str(&raw.text).ok());
-        let Some(service) = service else {
-            // What the API server last had.
-            return Overlaid { objects, gone: self.note(name, resource, None) };
-        };
+        let Some(service) = service else { return self.without(name, resource, objects) };
         let local = self.pods.iter().filter(|pod| *pod.namespace() == name.namespace).collect::<Vec<_>>();
         let local = LocalPods { node: &around.node, nodes: &around.nodes, pods: &local };
-        let (objects, added) = match resource {
+        let (objects, added, differs) = match resource {
             Resource::Endpoints => endpoints_over(&service, objects, &local),
             _ => slices_over(&service, name, objects, &local),
         };
-        Overlaid { objects, gone: self.note(name, resource, added) }
+        if differs {
+            self.differing.insert(name.clone());
+        } else if resource == Resource::EndpointSlice {
+            // Endpoints are decided about first, and kube-proxy reads slices.
+            self.differing.remove(name);
+        }
+        let gone = self.replace_added(name, resource, added);
+        Overlaid { objects, gone }
     }
 
-    /// Remembers the slices that were added for a Service, if anything of it differs. Returns those that are gone.
-    fn note(&mut self, name: &ObjectName, resource: Resource, added: Option<Vec<ObjectName>>) -> Vec<ObjectName> {
+    /// What the API server last had.
+    fn without(&mut self, name: &ObjectName, resource: Resource, objects: Vec<Arc<RawObject>>) -> Overlaid {
+        self.differing.remove(name);
+        Overlaid { objects, gone: self.replace_added(name, resource, BTreeSet::new()) }
+    }
+
+    /// Remembers the added slices of a Service, and returns those that are gone.
+    fn replace_added(&mut self, name: &ObjectName, resource: Resource, added: BTreeSet<ObjectName>) -> Vec<ObjectName> {
         if resource != Resource::EndpointSlice {
-            // Endpoints are decided about first, and kube-proxy reads slices: whether these agree is decided there.
-            if added.is_some() {
-                self.differing.entry(name.clone()).or_default();
-            }
             return Vec::new();
         }
-        let mut gone = self.differing.remove(name).unwrap_or_default();
-        if let Some(added) = added {
-            gone.retain(|slice| added.binary_search(slice).is_err());
-            self.differing.insert(name.clone(), added);
+        let before = self.added.remove(name).unwrap_or_default();
+        let gone = before.difference(&added).cloned().collect();
+        if !added.is_empty() {
+            self.added.insert(name.clone(), added);
         }
         gone
     }
 }
 
-/// Objects, and the sorted names of those that were added; `None` if nothing differs.
-type Laid = (Vec<Arc<RawObject>>, Option<Vec<ObjectName>>);
+/// Objects, the names of those that were added, and whether anything differs.
+type Laid = (Vec<Arc<RawObject>>, BTreeSet<ObjectName>, bool);
 
 fn endpoints_over(service: &Service, objects: Vec<Arc<RawObject>>, local: &LocalPods<'_>) -> Laid {
     let mut differs = false;
@@ -119,14 +125,13 @@ fn endpoints_over(service: &Service, objects: Vec<Arc<RawObject>>, local: &Local
         differs |= read.is_some();
         read.map_or(raw, Arc::new)
     };
-    let objects = objects.into_iter().map(over).collect();
-    (objects, differs.then(Vec::new))
+    (objects.into_iter().map(over).collect(), BTreeSet::new(), differs)
 }
 
 fn slices_over(service: &Service, name: &ObjectName, mut objects: Vec<Arc<RawObject>>, local: &LocalPods<'_>) -> Laid {
     let slices: Option<Vec<EndpointSlice>> = objects.iter().map(|raw| serde_json::from_str(&raw.text).ok()).collect();
     // What cannot be read stays as it is, with everything else of its Service: its endpoints may be among those.
-    let Some(slices) = slices else { return (objects, None) };
+    let Some(slices) = slices else { return (objects, BTreeSet::new(), false) };
     let overlay = overlay_slices(service, &slices.iter().collect::<Vec<_>>(), local);
     let differs = !overlay.is_empty();
     for (index, endpoints) in overlay.changed {
@@ -135,17 +140,16 @@ fn slices_over(service: &Service, name: &ObjectName, mut objects: Vec<Arc<RawObj
             *place = Arc::new(raw);
         }
     }
-    let mut added = Vec::new();
+    let mut added = BTreeSet::new();
     for (number, mut slice) in overlay.added.into_iter().enumerate() {
         // No controller generates names with dots.
         slice.meta.name = format!("{}.{}.{number}", name.name, local.node).into();
         if let Some(raw) = json_of(&slice).and_then(|text| RawObject::read(Resource::EndpointSlice, &text).ok()) {
-            added.push(raw.name.clone());
+            added.insert(raw.name.clone());
             objects.push(Arc::new(raw));
         }
     }
-    added.sort_unstable();
-    (objects, differs.then_some(added))
+    (objects, added, differs)
 }
 
 /// A slice with other endpoints. Those that are stored keep their text.
@@ -257,7 +261,7 @@ mod tests {
             (overlay.phase, overlay.pods) = (phase, pods(&ips));
             let (served, gone) = lay(&mut overlay, stored);
             assert_eq!((served, gone), (want.map(str::to_owned).to_vec(), vec![]), "{phase:?} {ips:?}");
-            assert_eq!(overlay.differing(), differing, "{phase:?} {ips:?}");
+            assert_eq!(overlay.differing().count(), differing, "{phase:?} {ips:?}");
         }
     }
 

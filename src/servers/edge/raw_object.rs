@@ -22,7 +22,7 @@ const DROPPED: [&str; 2] = ["managedFields", "resourceVersion"];
 const API_SERVER: &str = "kubernetes";
 
 /// Namespace and name of an object; the namespace is empty for cluster-scoped objects.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ObjectName {
     pub(super) namespace: Text,
     pub(super) name: Text,

@@ -104,3 +104,30 @@ fn references(value: &Value, out: &mut Vec<String>) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn definitions_come_with_those_that_they_refer_to() {
+        let port = "io.k8s.api.discovery.v1.EndpointPort";
+        let text = json!({
+            "components": { "schemas": { "Own": { "items": { "$ref": format!("{PREFIX}{port}") } }, port: {} } },
+            "tags": [],
+        });
+        let read =
+            |text: &str| with_definitions(text).map(|text| serde_json::from_str::<Value>(&text).unwrap()).unwrap();
+        let document = read(&text.to_string());
+        assert_eq!(document["components"]["schemas"][port], DEFINITIONS[port]);
+        assert_eq!(document["components"]["schemas"]["Own"], text["components"]["schemas"]["Own"]);
+        let pod = read(&json!({ "components": { "schemas": { "io.k8s.api.core.v1.Pod": {} } } }).to_string());
+        let mut missing = Vec::new();
+        references(&pod, &mut missing);
+        missing.retain(|target| pod["components"]["schemas"].get(target).is_none());
+        assert_eq!(missing, [] as [&str; 0]);
+        assert!(DEFINITIONS.len() > 100, "{}", DEFINITIONS.len());
+    }
+}

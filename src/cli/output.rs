@@ -150,8 +150,8 @@ impl Output {
 }
 
 /// Writes a value as JSON. One type of writer for all formats: each type of a document is compiled once.
-fn write_json(value: &impl Serialize, mut out: &mut dyn Write) -> serde_json::Result<()> {
-    serde_json::to_writer(&mut out, value)
+fn write_json(value: &impl Serialize, out: &mut dyn Write) -> serde_json::Result<()> {
+    serde_json::to_writer(out, value)
 }
 
 /// `v1 List`, as kubectl prints several objects.

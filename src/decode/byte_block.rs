@@ -60,7 +60,7 @@ mod words {
         /// Sets a bit of each byte.
         #[inline]
         pub(in super::super) fn with(self, bit: u8) -> Self {
-            Self(self.0.map(|word| word | u64::from(bit) * LOW_BITS))
+            Self(self.0.map(|word| word | (u64::from(bit) * LOW_BITS)))
         }
 
         /// Bit `i` tells whether byte `i` is this one.

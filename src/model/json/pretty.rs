@@ -63,7 +63,9 @@ impl<'w> PrettyWriter<'w> {
 
 impl Write for PrettyWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        bytes.iter().for_each(|byte| self.add(*byte));
+        for byte in bytes {
+            self.add(*byte);
+        }
         if self.held.len() >= HELD {
             self.flush()?;
         }

@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn definitions_come_with_those_that_they_refer_to() {
-        let port = "io.k8s.api.discovery.v1.EndpointPort";
+        let port = "io.k8s.api.core.v1.EndpointPort";
         let text = json!({
             "components": { "schemas": { "Own": { "items": { "$ref": format!("{PREFIX}{port}") } }, port: {} } },
             "tags": [],

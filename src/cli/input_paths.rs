@@ -8,10 +8,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{messages, suggestion::nearest};
-use crate::lint::{Skip, is_kustomization, path_within};
-use crate::model::HashSeed;
 use anyhow::{Context, anyhow, ensure};
+
+use super::{messages, suggestion::nearest};
+use crate::{
+    lint::{Skip, is_kustomization, path_within},
+    model::HashSeed,
+};
 
 /// The files that the arguments name, with directories replaced by the files in them.
 #[derive(Debug, Default)]

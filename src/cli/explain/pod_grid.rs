@@ -5,6 +5,8 @@ use std::{
     io::{self, Write},
 };
 
+use anstyle::Style;
+
 use crate::{
     cli::{
         style::{DIM, GREEN, RED, YELLOW},
@@ -16,7 +18,6 @@ use crate::{
     },
     model::{HashSeed, TargetPort, Text},
 };
-use anstyle::Style;
 
 /// The most ports that have a column.
 const MAX_PORTS: usize = 8;

@@ -1,10 +1,8 @@
 //! What a plan does to each object of a Service.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use super::{aspect::Difference, difference};
+use super::{aspect::Difference, difference, stored_slices::StoredSlices};
 use crate::{
     engine::{
         reason::{EndlessWrite, Reason},
@@ -119,8 +117,7 @@ fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<ObjectChange<'a
 }
 
 fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = ObjectChange<'a>> {
-    let places: BTreeMap<&str, usize> = state.slices.iter().map(|s| s.meta.name.as_str()).zip(0..).collect();
-    let stored = |name: &str| places.get(name).map(|place| state.slices[*place]);
+    let stored = StoredSlices::of(state.slices);
     let slices = &plan.endpoint_slices;
     let change = |name: String, action, detail, before: Option<&'a EndpointSlice>, after: Option<&'a EndpointSlice>| {
         ObjectChange {
@@ -138,7 +135,7 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Obje
         all.push(change(name, Verb::Create, difference::slice_in_short(new), None, Some(new)));
     }
     for new in &slices.update {
-        let before = stored(&new.meta.name);
+        let before = stored.get(&new.meta.name);
         let (action, detail) = match before {
             None => (Verb::Update, difference::slice_in_short(new)),
             Some(old) => updated(difference::slices(old, new), EndlessWrite::Slices, plan),
@@ -147,7 +144,7 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Obje
     }
     for (names, action) in [(&slices.delete, Verb::Delete), (&slices.unchanged, Verb::None)] {
         for name in names {
-            let old = stored(name);
+            let old = stored.get(name);
             let detail = old.map(difference::slice_in_short).unwrap_or_default();
             all.push(change(name.to_string(), action, detail, old, old.filter(|_| action == Verb::None)));
         }

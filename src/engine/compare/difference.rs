@@ -6,7 +6,10 @@ use std::{
     rc::Rc,
 };
 
-use super::aspect::{Aspect, Difference};
+use super::{
+    aspect::{Aspect, Difference},
+    stored_slices::StoredSlices,
+};
 use crate::model::{
     Endpoint, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, HashSeed, Labels, ObjectMeta, ObjectRef,
     SlicePort, Text, names, protocol_or_tcp,
@@ -95,9 +98,9 @@ fn with_stages_in_order(mut entries: Entries<'_>) -> Entries<'_> {
 
 /// What differs between slices with the same addresses.
 fn details(old: &[&EndpointSlice], new: &[&EndpointSlice]) -> Option<String> {
-    let places: BTreeMap<&str, usize> = old.iter().map(|s| s.meta.name.as_str()).zip(0..).collect();
-    let mut updated = new.iter().filter_map(|new| slices(old[*places.get(new.meta.name.as_str())?], new));
-    let is_moved = || old.len() != new.len() || new.iter().any(|s| !places.contains_key(s.meta.name.as_str()));
+    let stored = StoredSlices::of(old);
+    let mut updated = new.iter().filter_map(|new| slices(stored.get(&new.meta.name)?, new));
+    let is_moved = || old.len() != new.len() || new.iter().any(|s| stored.get(&s.meta.name).is_none());
     let first = updated.next().map(|found| found.text());
     first.or_else(|| is_moved().then(|| "the same addresses in other slices".to_owned()))
 }

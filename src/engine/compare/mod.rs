@@ -7,6 +7,7 @@ mod against;
 mod aspect;
 mod change;
 mod difference;
+mod stored_slices;
 mod tally;
 
 pub use against::{Deviation, deviations};

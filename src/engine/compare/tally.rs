@@ -1,10 +1,8 @@
 //! The number of writes in a plan, for summaries of thousands of Services.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use super::difference;
+use super::{difference, stored_slices::StoredSlices};
 use crate::{
     engine::state::{EndpointsAction, Plan, State},
     model::EndpointSlice,
@@ -58,9 +56,10 @@ impl Tally {
         tally.endpoint_slices.create = count(slices.create.len());
         tally.endpoint_slices.delete = count(slices.delete.len());
         if !slices.update.is_empty() {
-            let places: BTreeMap<&str, usize> = state.slices.iter().map(|s| s.meta.name.as_str()).zip(0..).collect();
-            let stored = |new: &EndpointSlice| places.get(new.meta.name.as_str()).map(|place| state.slices[*place]);
-            let same = |new: &&EndpointSlice| stored(new).is_some_and(|old| difference::slices(old, new).is_none());
+            let stored = StoredSlices::of(state.slices);
+            let same = |new: &&EndpointSlice| {
+                stored.get(&new.meta.name).is_some_and(|old| difference::slices(old, new).is_none())
+            };
             let endless = count(slices.update.iter().filter(same).count());
             tally.endless += endless;
             tally.endpoint_slices.update = count(slices.update.len()) - endless;

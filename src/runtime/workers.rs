@@ -1,21 +1,33 @@
-//! Worker threads: as many as cores, with a fair queue.
+//! Worker threads with fair queues: some for short jobs, some for long ones.
 //!
 //! Work that takes more than a millisecond would hold up the connections that the same thread serves, and every thread
-//! that computes keeps memory of its own. So a few threads of the runtime's blocking pool compute, and those who send
-//! the work take turns: peers, and the users of each peer. A peer is known by its address, but the name of a user is what
-//! the peer writes: a hostile one that invents users takes turns from nobody else. How much work a job is, the length of its
-//! input tells.
+//! that computes keeps memory of its own. So a few threads compute, and those who send the work take turns: peers, and the
+//! users of each peer. A peer is known by its address, but the name of a user is what the peer writes: a hostile one that
+//! invents users takes turns from nobody else. How much work a job is, the length of its input tells.
+//!
+//! Long jobs have threads of their own, of low priority: however many wait, a short job waits for short ones only, and the
+//! threads that accept and answer get a core when they need one.
 
 use std::{
     collections::VecDeque,
     hash::{BuildHasher, Hash, RandomState},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::sync::oneshot;
 
-use super::turns::{Cost, Queue, Turns};
+use super::{
+    background_thread,
+    turns::{Cost, Queue, Turns},
+};
+use crate::model::Interrupt;
+
+/// The length in bytes of the longest input of a short job. The work on it takes some ten milliseconds.
+pub(crate) const SHORT: usize = 1 << 20;
 
 /// Worker threads. A clone means the same ones.
 #[derive(Clone, Debug)]
@@ -32,12 +44,21 @@ pub(crate) enum WorkError {
 
 #[derive(Debug)]
 struct WorkersShared {
+    short: Arc<Lane>,
+    long: Arc<Lane>,
+    /// Names of peers and users are of any length: the queues hold their hashes.
+    names: RandomState,
+}
+
+/// Threads, and the jobs that wait for them.
+#[derive(Debug)]
+struct Lane {
     threads: usize,
     /// How many jobs may wait.
     capacity: usize,
+    /// Whether the threads have a low priority.
+    is_background: bool,
     queue: Mutex<JobQueue>,
-    /// Names of peers and users are of any length: the queue holds their hashes.
-    names: RandomState,
 }
 
 #[derive(Default)]
@@ -52,7 +73,17 @@ struct JobQueue {
 struct NumberedJob {
     number: u64,
     cost: u64,
+    state: Arc<JobState>,
     job: Job,
+}
+
+/// What a job and the one who waits for it tell each other.
+#[derive(Debug, Default)]
+struct JobState {
+    /// Whether it waits no more: it has begun, or was given up.
+    has_left: AtomicBool,
+    /// Whether nobody waits for it any more.
+    is_unwanted: AtomicBool,
 }
 
 impl Cost for NumberedJob {
@@ -62,11 +93,11 @@ impl Cost for NumberedJob {
 }
 
 /// A job: to be done, or to be given up.
-type Job = Box<dyn FnOnce(Verdict) + Send>;
+type Job = Box<dyn FnOnce(Verdict<'_>) + Send>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    Run,
+#[derive(Clone, Copy, Debug)]
+enum Verdict<'a> {
+    Run(Interrupt<'a>),
     GiveUp,
 }
 
@@ -77,16 +108,26 @@ impl std::fmt::Debug for JobQueue {
 }
 
 impl Workers {
-    /// This many threads, for which this many jobs may wait.
+    /// This many threads for short jobs, and one fewer, but at least one, for long ones. This many jobs of each may wait.
     pub(crate) fn new(threads: usize, capacity: usize) -> Self {
-        let (queue, names) = (Mutex::default(), RandomState::new());
-        Self(Arc::new(WorkersShared { threads: threads.max(1), capacity, queue, names }))
+        let (short, long) = (threads.max(1), threads.saturating_sub(1).max(1));
+        Self::of_lanes(Lane::new(short, capacity, false), Lane::new(long, capacity, true))
     }
 
-    /// How many jobs wait.
+    /// This many threads, for which this many jobs may wait; all of them are long, whatever is known of their input.
+    pub(crate) fn for_long_jobs(threads: usize, capacity: usize) -> Self {
+        let all = Lane::new(threads.max(1), capacity, true);
+        Self::of_lanes(all.clone(), all)
+    }
+
+    fn of_lanes(short: Arc<Lane>, long: Arc<Lane>) -> Self {
+        Self(Arc::new(WorkersShared { short, long, names: RandomState::new() }))
+    }
+
+    /// How many short jobs wait.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
-        self.0.lock().jobs.count()
+        self.0.short.lock().jobs.count()
     }
 
     /// Does `work` when it is the turn of `peer`, and among its users that of `user`. `length` is that of its input in
@@ -98,52 +139,82 @@ impl Workers {
         length: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
+        self.run_while_wanted(peer, user, length, move |_| work()).await
+    }
+
+    /// The same for work that can be interrupted: it is when the future is dropped.
+    pub(crate) async fn run_while_wanted<T: Send + 'static>(
+        &self,
+        peer: impl Hash,
+        user: impl Hash,
+        length: usize,
+        work: impl FnOnce(Interrupt<'_>) -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
         let (done, result) = oneshot::channel();
         let job: Job = Box::new(move |verdict| {
             // The receiver is gone when nobody waits any more.
             let _ = done.send(match verdict {
-                Verdict::Run => catch_unwind(AssertUnwindSafe(work)).map_err(|_| WorkError::Panicked),
+                Verdict::Run(unwanted) => {
+                    catch_unwind(AssertUnwindSafe(|| work(unwanted))).map_err(|_| WorkError::Panicked)
+                }
                 Verdict::GiveUp => Err(WorkError::Busy),
             });
         });
-        let _waits = self.0.add(self.0.names.hash_one(peer), self.0.names.hash_one(user), cost(length), job);
+        let lane = if length <= SHORT { &self.0.short } else { &self.0.long };
+        let _waits = lane.add(self.0.names.hash_one(peer), self.0.names.hash_one(user), cost(length), job);
         result.await.unwrap_or(Err(WorkError::Panicked))
     }
 }
 
-impl WorkersShared {
+impl Lane {
+    fn new(threads: usize, capacity: usize, is_background: bool) -> Arc<Self> {
+        Arc::new(Self { threads, capacity, is_background, queue: Mutex::default() })
+    }
+
     fn lock(&self) -> MutexGuard<'_, JobQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(self: &Arc<Self>, peer: u64, user: u64, cost: u64, job: Job) -> WaitingJob {
+        let state = Arc::<JobState>::default();
         let mut queue = self.lock();
-        let number = queue.add(peer, user, cost, job);
+        let number = queue.add(peer, user, cost, state.clone(), job);
         // A thread that is about to work takes one of the jobs that wait.
         let starts = queue.working < self.threads;
         let given_up = if starts || queue.jobs.count() <= self.capacity { None } else { queue.jobs.give_up() };
         queue.working += usize::from(starts);
         drop(queue);
         if starts {
-            let shared = self.clone();
-            tokio::task::spawn_blocking(move || shared.work());
+            self.start();
         }
-        if let Some(NumberedJob { job, .. }) = given_up {
+        if let Some(NumberedJob { state, job, .. }) = given_up {
+            state.has_left.store(true, Ordering::Relaxed);
             job(Verdict::GiveUp);
         }
-        WaitingJob { shared: self.clone(), number }
+        WaitingJob { lane: self.clone(), number, state }
+    }
+
+    /// Starts a thread that works until no job is left.
+    fn start(self: &Arc<Self>) {
+        let lane = self.clone();
+        let started = self.is_background && background_thread::spawn("roster-long-work", move || lane.work()).is_ok();
+        if !started {
+            let lane = self.clone();
+            tokio::task::spawn_blocking(move || lane.work());
+        }
     }
 
     /// Works until no job is left.
     fn work(&self) {
         loop {
             let mut queue = self.lock();
-            let Some(NumberedJob { job, .. }) = queue.jobs.take_next() else {
+            let Some(NumberedJob { state, job, .. }) = queue.jobs.take_next() else {
                 queue.working -= 1;
                 return;
             };
             drop(queue);
-            job(Verdict::Run);
+            state.has_left.store(true, Ordering::Relaxed);
+            job(Verdict::Run(Interrupt::when(&state.is_unwanted)));
         }
     }
 }
@@ -153,25 +224,32 @@ fn cost(length: usize) -> u64 {
     1 + length as u64 / 1024
 }
 
-/// A job that somebody waits for. It leaves the queue when nobody does any more.
+/// A job that somebody waits for. When nobody does any more, it leaves the queue, or is interrupted.
 struct WaitingJob {
-    shared: Arc<WorkersShared>,
+    lane: Arc<Lane>,
     number: u64,
+    state: Arc<JobState>,
 }
 
 impl Drop for WaitingJob {
     fn drop(&mut self) {
-        let job = self.shared.lock().jobs.take_where(&|job| job.number == self.number);
+        self.state.is_unwanted.store(true, Ordering::Relaxed);
+        // Nearly always it has been done: then nothing is looked for in the queue.
+        if self.state.has_left.load(Ordering::Relaxed) {
+            return;
+        }
+        let job = self.lane.lock().jobs.take_where(&|job| job.number == self.number);
         // What the job holds is dropped without the lock.
         drop(job);
     }
 }
 
 impl JobQueue {
-    fn add(&mut self, peer: u64, user: u64, cost: u64, job: Job) -> u64 {
+    fn add(&mut self, peer: u64, user: u64, cost: u64, state: Arc<JobState>, job: Job) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.jobs.change(peer, |users| users.change(user, |jobs| jobs.push_back(NumberedJob { number, cost, job })));
+        let job = NumberedJob { number, cost, state, job };
+        self.jobs.change(peer, |users| users.change(user, |jobs| jobs.push_back(job)));
         number
     }
 }
@@ -257,11 +335,80 @@ mod tests {
         }
     }
 
+    /// With as many threads as there are, the jobs that begin while nothing ends. `L` is a long one.
+    async fn begun(threads: usize, jobs: &str) -> String {
+        let workers = Workers::new(threads, 9);
+        let (begins, begun) = mpsc::channel();
+        let (hold, held) = tokio::sync::watch::channel(());
+        let mut running = JoinSet::new();
+        for job in jobs.chars() {
+            let (workers, begins, mut held) = (workers.clone(), begins.clone(), held.clone());
+            let length = if job == 'L' { SHORT + 1 } else { SHORT };
+            running.spawn(async move {
+                let runtime = tokio::runtime::Handle::current();
+                let work = move || {
+                    begins.send(job).unwrap();
+                    let _ = runtime.block_on(held.changed());
+                };
+                workers.run("peer", (), length, work).await
+            });
+            tokio::task::yield_now().await;
+        }
+        let (short, long) = (jobs.matches('s').count(), jobs.matches('L').count());
+        let expected = short.min(threads.max(1)) + long.min((threads - 1).max(1));
+        let mut begun: Vec<char> = begun.iter().take(expected).collect();
+        begun.sort_unstable();
+        let waiting = workers.0.short.lock().jobs.count() + workers.0.long.lock().jobs.count();
+        assert_eq!(waiting, jobs.len() - expected, "{jobs}");
+        drop(hold);
+        while let Some(done) = running.join_next().await {
+            assert_eq!(done.unwrap(), Ok(()));
+        }
+        begun.into_iter().collect()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn long_jobs_leave_a_thread_for_short_ones() {
+        for (threads, jobs, want) in [
+            (1, "LLs", "Ls"),
+            (2, "LLLs", "Ls"),
+            (2, "LLsss", "Lss"),
+            (3, "LLLLs", "LLs"),
+            (2, "sss", "ss"),
+        ] {
+            assert_eq!(begun(threads, jobs).await, want, "{threads} {jobs}");
+        }
+    }
+
+    #[tokio::test]
+    async fn work_that_nobody_waits_for_is_interrupted() {
+        for length in [0, SHORT + 1] {
+            let workers = Workers::new(1, 8);
+            let (begins, begun) = oneshot::channel();
+            let (ends, ended) = oneshot::channel();
+            let job = tokio::spawn(async move {
+                let work = move |unwanted: Interrupt<'_>| {
+                    begins.send(()).unwrap();
+                    while !unwanted.is_requested() {
+                        std::thread::yield_now();
+                    }
+                    ends.send(()).unwrap();
+                };
+                workers.run_while_wanted(1, (), length, work).await
+            });
+            begun.await.unwrap();
+            job.abort();
+            assert_eq!(ended.await, Ok(()));
+        }
+    }
+
     #[tokio::test]
     async fn a_job_that_panics_leaves_the_thread_alive() {
         let workers = Workers::new(1, 8);
-        assert_eq!(workers.run(1, (), 0, || panic!("on purpose")).await, Err::<(), _>(WorkError::Panicked));
-        assert_eq!(workers.run(1, (), 0, || 7).await, Ok(7));
+        for length in [0, SHORT + 1] {
+            assert_eq!(workers.run(1, (), length, || panic!("on purpose")).await, Err::<(), _>(WorkError::Panicked));
+            assert_eq!(workers.run(1, (), length, || 7).await, Ok(7));
+        }
     }
 
     #[tokio::test]

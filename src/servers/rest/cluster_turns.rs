@@ -50,7 +50,7 @@ struct RunningCluster {
 impl ClusterTurns {
     /// Turns within these limits. `evicted` counts the uploads that others did not wait for.
     pub(super) fn new(limits: &RestLimits, evicted: Counter) -> Self {
-        let workers = Workers::new(limits.cluster_requests, limits.requests);
+        let workers = Workers::for_long_jobs(limits.cluster_requests, limits.requests);
         Self { workers, turn: limits.cluster_turn, running: Arc::default(), evicted }
     }
 

@@ -21,5 +21,5 @@ mod tests;
 
 pub use conversion_review::{UnanswerableReview, answer_conversion_review, answer_conversion_review_until};
 pub use losses::LostField;
-pub use objects::{Conversion, ConversionFailure, MAX_TEXT, convert_objects};
+pub use objects::{Conversion, ConversionFailure, MAX_TEXT, convert_objects, convert_objects_until};
 pub use target::ConversionTarget;

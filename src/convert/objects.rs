@@ -14,7 +14,7 @@ use super::{
 use crate::{
     admission::policy,
     model::{
-        ObjectKey, Text,
+        Interrupt, Interrupted, ObjectKey, Text,
         installed::POLICY_KIND,
         json::raw::{JsonMembers, object_key},
         slice_version::{self, SliceVersion},
@@ -48,8 +48,26 @@ pub struct ConversionFailure {
 
 /// Converts objects to `to`. Objects that the target does not apply to stay as they are.
 pub fn convert_objects(objects: &[&RawValue], to: ConversionTarget) -> Conversion {
+    convert_each(objects, to, Interrupt::NEVER)
+}
+
+/// The same, unless it is interrupted.
+pub fn convert_objects_until(
+    objects: &[&RawValue],
+    to: ConversionTarget,
+    interrupt: Interrupt<'_>,
+) -> Result<Conversion, Interrupted> {
+    let conversion = convert_each(objects, to, interrupt);
+    interrupt.check().map(|()| conversion)
+}
+
+/// Converts objects until it is interrupted.
+fn convert_each(objects: &[&RawValue], to: ConversionTarget, interrupt: Interrupt<'_>) -> Conversion {
     let mut run = ConversionRun { to, out: Conversion::default(), services: BTreeMap::new() };
     for (index, raw) in objects.iter().enumerate() {
+        if interrupt.is_requested() {
+            break;
+        }
         if raw.get().len() > MAX_TEXT {
             let why = format!("the object has more than {MAX_TEXT} bytes, which is more than an API server stores");
             run.out.failed.push(ConversionFailure { index, object: ObjectKey::default(), why });

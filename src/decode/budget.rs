@@ -14,6 +14,7 @@ use std::{
 };
 
 use super::{error::DecodeReason, memory_account::MemoryAccount, source::Source};
+use crate::model::Interrupt;
 
 /// The memory that all objects of an input may take together.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(super) struct MemoryPool<'a> {
     limit: usize,
     left: AtomicUsize,
     account: Option<&'a dyn MemoryAccount>,
+    interrupt: Interrupt<'a>,
     /// Whether the account had no more.
     refused: AtomicBool,
 }
@@ -28,11 +30,12 @@ pub(super) struct MemoryPool<'a> {
 impl<'a> MemoryPool<'a> {
     /// A pool that ends at the limit of `source`, and before if its account has no more.
     pub(super) fn of(source: &Source<'a>) -> Self {
-        Self { account: source.account, ..Self::new(source.max_memory) }
+        Self { account: source.account, interrupt: source.interrupt, ..Self::new(source.max_memory) }
     }
 
     pub(super) fn new(bytes: usize) -> Self {
-        Self { limit: bytes, left: AtomicUsize::new(bytes), account: None, refused: AtomicBool::new(false) }
+        let (left, refused) = (AtomicUsize::new(bytes), AtomicBool::new(false));
+        Self { limit: bytes, left, account: None, interrupt: Interrupt::NEVER, refused }
     }
 
     fn is_unlimited(&self) -> bool {
@@ -154,8 +157,9 @@ impl<'p> Budget<'p> {
     }
 
     /// Replaces what was charged since `before` by what was allocated and stays. `size` is not asked if there is no limit;
-    /// if it is not known, the charge remains.
+    /// if it is not known, the charge remains. Every object comes through here: an interrupted input ends with it.
     pub(super) fn settle(&self, before: Spent, size: impl FnOnce() -> Option<usize>) -> Result<(), DecodeReason> {
+        self.pool.interrupt.check()?;
         if self.pool.is_unlimited() {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::position::Position;
+use crate::model::Interrupted;
 
 /// Why reading ended early. The objects before the error stay in the inventory.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +47,9 @@ pub enum DecodeReason {
     /// Other inputs take the memory that all have in common.
     #[error("other requests take all memory")]
     NoMemory,
+    /// Nobody waits for the objects any more.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }
 
 impl Position {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::memory_account::MemoryAccount;
-use crate::model::defaults::Defaults;
+use crate::model::{Interrupt, defaults::Defaults};
 
 /// An input: its name, its format, and the limits for reading it.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub struct Source<'a> {
     pub max_memory: usize,
     /// The memory that this input shares with others.
     pub account: Option<&'a dyn MemoryAccount>,
+    /// Whether to end early.
+    pub interrupt: Interrupt<'a>,
     /// Number of threads that parse.
     pub threads: NonZeroUsize,
     /// What is filled in, as an API server would.
@@ -62,6 +64,7 @@ impl<'a> Source<'a> {
             max_objects: 20_000_000,
             max_memory: usize::MAX,
             account: None,
+            interrupt: Interrupt::NEVER,
             threads,
             defaults: Defaults::default(),
         }

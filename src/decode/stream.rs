@@ -187,6 +187,8 @@ impl<'s> Worker<'s> {
         into: &mut Inventory,
         held: &mut Vec<HeldObject>,
     ) -> Result<(), DecodeError> {
+        let interrupted = self.common.source.interrupt.check();
+        interrupted.map_err(|why| batch.at.error(self.common.source.name, why.into()))?;
         let max = self.common.source.max_objects;
         if self.common.objects.fetch_add(batch.items.len(), Ordering::Relaxed) > max - batch.items.len().min(max) {
             return Err(batch.at.error(self.common.source.name, DecodeReason::TooManyObjects(max)));

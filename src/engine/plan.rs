@@ -6,10 +6,10 @@ use serde::Deserialize;
 use crate::{
     engine::{
         endpoints, endpointslice, membership, mirror,
-        record::{Discard, Recorder},
+        record::{Discard, DiscardUntil, Recorder},
         state::{Controller, Options, Plan, State, SyncContext, SyncInput, SyncReport},
     },
-    model::{EndpointSlice, Endpoints, Nodes, Pod, Service},
+    model::{EndpointSlice, Endpoints, Interrupt, Interrupted, Nodes, Pod, Service},
 };
 
 /// What `controllers` would do to one Service: the objects to write, and what a user should know.
@@ -43,12 +43,23 @@ pub fn plan(state: &State<'_>, controllers: &[Controller], options: &Options) ->
     plan_recorded(state, controllers, options, &mut Discard)
 }
 
-/// [`plan`] with every decision recorded. The index of a pod in a record is its index among [`selected_pods`].
-pub fn plan_recorded(
+/// [`plan`], unless it is interrupted.
+pub fn plan_until(
     state: &State<'_>,
     controllers: &[Controller],
     options: &Options,
-    recorder: &mut impl Recorder,
+    interrupt: Interrupt<'_>,
+) -> Result<Plan, Interrupted> {
+    let plan = plan_recorded(state, controllers, options, &mut DiscardUntil(interrupt));
+    interrupt.check().map(|()| plan)
+}
+
+/// [`plan`] with every decision recorded. The index of a pod in a record is its index among [`selected_pods`].
+pub fn plan_recorded<R: Recorder>(
+    state: &State<'_>,
+    controllers: &[Controller],
+    options: &Options,
+    recorder: &mut R,
 ) -> Plan {
     let context = SyncContext {
         profile: options.compat.profile(),
@@ -62,14 +73,14 @@ pub fn plan_recorded(
     let input = SyncInput { state, pods: &pods, context: &context };
     let mut report = SyncReport::default();
     let mut plan = Plan::default();
-    let has = |c| controllers.contains(&c);
-    if has(Controller::Endpoints) {
+    let has = |c, recorder: &R| controllers.contains(&c) && !recorder.interrupt().is_requested();
+    if has(Controller::Endpoints, recorder) {
         plan.endpoints = endpoints::sync(&input, &mut report, recorder);
     }
-    if has(Controller::EndpointSlices) {
+    if has(Controller::EndpointSlices, recorder) {
         plan.endpoint_slices = endpointslice::sync(&input, &mut report, recorder);
     }
-    if has(Controller::Mirroring) {
+    if has(Controller::Mirroring, recorder) {
         plan.endpoint_slices.append(mirror::sync(state, &context, &mut report));
     }
     Plan { events: report.events, errors: report.errors, problems: report.problems, ..plan }

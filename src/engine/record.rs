@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::{engine::reason::Reason, model::Family};
+use crate::{
+    engine::reason::Reason,
+    model::{Family, Interrupt},
+};
 
 /// The list that a decision is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +61,31 @@ pub trait Recorder {
     fn open(&self) -> bool;
     /// Takes a record, which is only made if the recorder is open.
     fn record(&mut self, record: impl FnOnce() -> Record);
+
+    /// Whether to end early. What is planned then is incomplete, and whoever asked for the end discards it.
+    #[inline]
+    fn interrupt(&self) -> Interrupt<'_> {
+        Interrupt::NEVER
+    }
+}
+
+/// A recorder that takes no records, for a plan that may end early.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiscardUntil<'a>(pub(crate) Interrupt<'a>);
+
+impl Recorder for DiscardUntil<'_> {
+    #[inline]
+    fn open(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn record(&mut self, _: impl FnOnce() -> Record) {}
+
+    #[inline]
+    fn interrupt(&self) -> Interrupt<'_> {
+        self.0
+    }
 }
 
 /// A recorder that takes no records.

@@ -102,6 +102,8 @@ impl<'a> RawFields<'a> {
     }
 
     fn of(text: &'a str, source: &Source<'_>, table: &'static FieldTable) -> Result<Self, RequestError> {
+        let interrupted = source.interrupt.check();
+        interrupted.map_err(|why| Position::START.error(source.name, why.into()))?;
         let mut json = serde_json::Deserializer::from_str(text);
         let broken = |e: &serde_json::Error| {
             let at = Position::START.after(&text.as_bytes()[..offset_of(e, text)]);

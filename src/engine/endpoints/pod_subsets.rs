@@ -37,6 +37,9 @@ pub(super) fn pod_subsets<'a>(
     }
     let mut addresses = 0..;
     for (index, &pod) in pods.iter().enumerate() {
+        if recorder.interrupt().is_requested() {
+            break;
+        }
         let ip = match pod_address::of_pod(service, pod, publish, context, report) {
             Ok(ip) => ip,
             Err(reason) => {

@@ -55,6 +55,9 @@ pub(super) fn of_service<'a>(
     let needs_node = !job.service.publish_not_ready || job.profile.missing_node == MissingNode::Abort;
     let mut zones = 0usize;
     for (index, &pod) in job.pods.iter().enumerate() {
+        if recorder.interrupt().is_requested() {
+            break;
+        }
         // Pods that are being deleted stay listed, as terminating.
         if let Some(why) = membership::excluded(pod, true) {
             records::excluded(job, index, why, recorder);

@@ -1,7 +1,10 @@
 //! Which part of an explanation a caller needs, and what it knows besides the state.
 
 use super::selector_misses::LabelGroups;
-use crate::engine::{stale::KnownTargets, unknown_kinds::UnknownKinds};
+use crate::{
+    engine::{stale::KnownTargets, unknown_kinds::UnknownKinds},
+    model::Interrupt,
+};
 
 /// Which part of an explanation a caller needs, and what it knows besides the state.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,4 +17,6 @@ pub struct Focus<'a> {
     pub unknown: UnknownKinds,
     /// What stored objects are compared with; without it, nothing is reported as stale.
     pub targets: Option<KnownTargets<'a>>,
+    /// Whether to end early. The explanation is then incomplete, and whoever asked for the end discards it.
+    pub interrupt: Interrupt<'a>,
 }

@@ -27,12 +27,15 @@ pub use focus::Focus;
 pub use pod_relation::PodRelation;
 pub use selector_misses::LabelGroups;
 
-use crate::engine::{
-    plan,
-    record::{Record, Recorder},
-    stale::{self, KnownTargets, PodNames, StaleReport},
-    state::{Controller, Options, Plan, State},
-    unknown_kinds::plan_known,
+use crate::{
+    engine::{
+        plan,
+        record::{Record, Recorder},
+        stale::{self, KnownTargets, PodNames, StaleReport},
+        state::{Controller, Options, Plan, State},
+        unknown_kinds::plan_known,
+    },
+    model::Interrupt,
 };
 
 /// Explains what all three controllers make of one Service.
@@ -69,7 +72,7 @@ pub fn explain(state: &State<'_>, options: &Options) -> Explanation {
 
 /// The part of [`explain`] that `focus` names.
 pub fn explain_only(state: &State<'_>, options: &Options, focus: Focus<'_>) -> Explanation {
-    let mut records = RecordList { only: focus.pod, list: Vec::new(), seen: 0, text: 0 };
+    let mut records = RecordList { only: focus.pod, interrupt: focus.interrupt, list: Vec::new(), seen: 0, text: 0 };
     let plan = plan_known(state, &Controller::ALL, options, focus.unknown, &mut records);
     arrange(state, options, focus, records.list, plan)
 }
@@ -110,8 +113,9 @@ fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, records: Vec<
 }
 
 /// The first [`MAX_RECORDS`] records, up to [`MAX_TEXT`] of text, of all pods or of one.
-struct RecordList {
+struct RecordList<'a> {
     only: Option<usize>,
+    interrupt: Interrupt<'a>,
     list: Vec<Record>,
     /// How many records were offered.
     seen: usize,
@@ -119,7 +123,11 @@ struct RecordList {
     text: usize,
 }
 
-impl Recorder for RecordList {
+impl Recorder for RecordList<'_> {
+    fn interrupt(&self) -> Interrupt<'_> {
+        self.interrupt
+    }
+
     fn open(&self) -> bool {
         self.list.len() < MAX_RECORDS && self.seen < MAX_VERDICTS && self.text < MAX_TEXT
     }

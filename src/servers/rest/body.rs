@@ -84,13 +84,13 @@ impl From<BodyError> for ApiError {
     }
 }
 
-/// Decompresses gzip with any number of members, up to `limit` bytes, a mebibyte at a time: each is charged before it is
-/// made.
+/// Decompresses gzip with any number of members, a mebibyte at a time: each is charged before it is made. `None` if there are
+/// more than `limit` bytes.
 pub(crate) fn gunzip(
     body: &[u8],
     limit: usize,
     mut charge: impl FnMut(usize) -> Result<(), ApiError>,
-) -> Result<Bytes, ApiError> {
+) -> Result<Option<Bytes>, ApiError> {
     let mut decoder = flate2::read::MultiGzDecoder::new(body);
     // Growing would need both the old and the new memory. What is reserved and not written is not taken.
     let longest = limit.saturating_add(STEP).min(body.len().saturating_mul(MAX_RATIO));
@@ -100,10 +100,10 @@ pub(crate) fn gunzip(
         let read = decoder.by_ref().take(STEP as u64).read_to_end(&mut out);
         let read = read.map_err(|e| ApiError::new(ProblemKind::MalformedBody, format!("the body is not gzip: {e}")))?;
         if out.len() > limit {
-            return Err(too_large(limit));
+            return Ok(None);
         }
         if read < STEP {
-            return Ok(out.into());
+            return Ok(Some(out.into()));
         }
     }
 }

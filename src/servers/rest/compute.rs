@@ -18,16 +18,19 @@ use super::{
 };
 use crate::{
     decode::{self, DecodeReason, MemoryAccount, Source},
+    model::Interrupt,
     runtime::{
         net::{self, BodyError, Exchange, HeldByResponse, Holding, ReceivedBody, SMALL_BODY},
-        workers::WorkError,
+        workers::{SHORT, WorkError},
     },
 };
 
 /// A decompressed body.
-pub(crate) struct PostedBody {
+pub(crate) struct PostedBody<'w> {
     pub bytes: Bytes,
     pub format: Format,
+    /// Whether nobody waits for the answer any more.
+    pub interrupt: Interrupt<'w>,
     /// The most memory that its objects may take.
     max_memory: usize,
     /// The most memory that its computation may take besides.
@@ -35,7 +38,7 @@ pub(crate) struct PostedBody {
     account: ObjectMemory,
 }
 
-impl PostedBody {
+impl PostedBody<'_> {
     /// Charges what a computation takes besides the objects, until it is done.
     pub(super) fn charge(&self, bytes: usize) -> Result<(), ApiError> {
         if bytes > self.max_charge {
@@ -61,6 +64,7 @@ impl PostedBody {
             max_object_bytes: usize::MAX,
             max_memory: self.max_memory,
             account: Some(&self.account),
+            interrupt: self.interrupt,
             ..Source::body()
         }
     }
@@ -101,12 +105,12 @@ impl IntoResponse for JsonAnswer {
     }
 }
 
-/// Reads the body and computes the answer on a worker thread: the time depends on the content of the body, not on its
-/// length. The memory of its response is free when the client has read the response.
+/// Reads the body and computes the answer on a worker thread. The computation ends early when the time of the request is over
+/// or its client is gone. The memory of its response is free when the client has read the response.
 pub(crate) async fn compute(
     app: &Arc<RestApp>,
     request: Request,
-    work: impl FnOnce(&RestApp, PostedBody) -> Result<JsonAnswer, ApiError> + Send + 'static,
+    work: impl FnOnce(&RestApp, PostedBody<'_>) -> Result<JsonAnswer, ApiError> + Send + 'static,
 ) -> Result<JsonAnswer, ApiError> {
     let exchange = Exchange::of(request.extensions());
     match tokio::time::timeout(app.limits.request, read_and_work(app, request, &exchange, work)).await {
@@ -121,55 +125,97 @@ async fn read_and_work(
     app: &Arc<RestApp>,
     request: Request,
     exchange: &Exchange,
-    work: impl FnOnce(&RestApp, PostedBody) -> Result<JsonAnswer, ApiError> + Send + 'static,
+    work: impl FnOnce(&RestApp, PostedBody<'_>) -> Result<JsonAnswer, ApiError> + Send + 'static,
 ) -> Result<JsonAnswer, ApiError> {
     let format = body::format(request.headers())?;
     let encoding = body::encoding(request.headers())?;
     let limit = app.limits.body;
     let limits = app.limits.of_body(limit as u64);
     let received = net::receive(request.into_body(), limits, &app.memory, exchange).await;
-    let ReceivedBody { bytes, memory } = received.map_err(|error| app.body_error(error))?;
+    let ReceivedBody { bytes, memory: held } = received.map_err(|error| app.body_error(error))?;
+    let memory = BodyMemory { app: app.clone(), exchange: exchange.clone(), held };
+    let body = match encoding {
+        Encoding::Identity => WaitingBody { bytes, is_gzip: false, memory },
+        Encoding::Gzip => decompress_if_short(app, exchange, bytes, memory).await?,
+    };
     let (worker, account) = (app.clone(), ObjectMemory::new(app, exchange));
-    let (length, sender) = (bytes.len(), exchange.clone());
-    let done = app.workers.run(exchange.peer, (), length, move || {
+    let done = app.workers.run_while_wanted(exchange.peer, (), body.work(limit), move |interrupt| {
         let app = worker;
-        let mut memory = BodyMemory { app: &app, exchange: sender, held: memory };
-        let mut charge = |bytes| memory.resize(bytes);
-        let bytes = match encoding {
-            Encoding::Identity => bytes,
-            Encoding::Gzip => {
-                let compressed = bytes.len();
-                body::gunzip(&bytes, limit, |decompressed| charge(compressed + decompressed))?
-            }
-        };
+        let (bytes, mut memory) = body.decompress(limit, interrupt)?;
         app.metrics.body_bytes.inc_by(bytes.len() as u64);
         let posted = bytes.len();
         let RestLimits { body_objects: max_memory, object_memory, .. } = app.limits;
         let max_charge = object_memory / 2;
-        let answer = work(&app, PostedBody { bytes, format, max_memory, max_charge, account })?;
+        let answer = work(&app, PostedBody { bytes, format, interrupt, max_memory, max_charge, account })?;
         // Both were there while the answer was written.
-        charge(posted + answer.json.len())?;
-        charge(answer.json.len())?;
+        memory.resize(posted + answer.json.len())?;
+        memory.resize(answer.json.len())?;
         Ok(JsonAnswer { held: Some(HeldByResponse::new(memory.held)), ..answer })
     });
-    done.await.map_err(|error| match error {
-        WorkError::Busy => app.busy("too many requests wait"),
-        WorkError::Panicked => {
-            tracing::error!("a computation panicked");
-            ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`")
+    done.await.map_err(|error| app.work_error(error))?
+}
+
+/// A body that was received, and that may still be compressed.
+struct WaitingBody {
+    bytes: Bytes,
+    is_gzip: bool,
+    memory: BodyMemory,
+}
+
+/// Decompresses a body if it is short then. How long it is only decompressing tells, and a long one must not be taken for a
+/// short job.
+async fn decompress_if_short(
+    app: &Arc<RestApp>,
+    exchange: &Exchange,
+    bytes: Bytes,
+    mut memory: BodyMemory,
+) -> Result<WaitingBody, ApiError> {
+    let compressed = bytes.len();
+    if compressed > SHORT {
+        return Ok(WaitingBody { bytes, is_gzip: true, memory });
+    }
+    let done = app.workers.run(exchange.peer, (), compressed, move || {
+        let short = body::gunzip(&bytes, SHORT, |decompressed| memory.resize(compressed + decompressed))?;
+        let is_gzip = short.is_none();
+        memory.resize(short.as_ref().map_or(compressed, Bytes::len))?;
+        Ok(WaitingBody { bytes: short.unwrap_or(bytes), is_gzip, memory })
+    });
+    done.await.map_err(|error| app.work_error(error))?
+}
+
+impl WaitingBody {
+    /// About how many bytes it has after decompression, of at most `limit`.
+    fn work(&self, limit: usize) -> usize {
+        /// By which factor JSON and YAML are usually longer. One that is still compressed is long.
+        const RATIO: usize = 10;
+        let length = self.bytes.len();
+        if self.is_gzip { length.saturating_mul(RATIO).min(limit).max(SHORT + 1) } else { length }
+    }
+
+    fn decompress(self, limit: usize, interrupt: Interrupt<'_>) -> Result<(Bytes, BodyMemory), ApiError> {
+        let Self { bytes, is_gzip, mut memory } = self;
+        if !is_gzip {
+            return Ok((bytes, memory));
         }
-    })?
+        let compressed = bytes.len();
+        let charge = |decompressed| {
+            interrupt.check()?;
+            memory.resize(compressed + decompressed)
+        };
+        let decompressed = body::gunzip(&bytes, limit, charge)?.ok_or_else(|| body::too_large(limit))?;
+        Ok((decompressed, memory))
+    }
 }
 
 /// The memory of a body, and then of the response to it.
-struct BodyMemory<'a> {
-    app: &'a RestApp,
+struct BodyMemory {
+    app: Arc<RestApp>,
     exchange: Exchange,
     /// `None` while all of it is small: the place of the connection or of the HTTP/2 request covers it.
     held: Option<Holding>,
 }
 
-impl BodyMemory<'_> {
+impl BodyMemory {
     fn resize(&mut self, bytes: usize) -> Result<(), ApiError> {
         let has_enough = match &self.held {
             Some(held) => held.resize(bytes as u64),
@@ -190,6 +236,17 @@ impl RestApp {
             self.metrics.shed.inc();
         }
         error.into()
+    }
+
+    /// The error of a request whose work was not done.
+    fn work_error(&self, error: WorkError) -> ApiError {
+        match error {
+            WorkError::Busy => self.busy("too many requests wait"),
+            WorkError::Panicked => {
+                tracing::error!("a computation panicked");
+                ApiError::new(ProblemKind::Internal, "this is a bug: report it with the value of `instance`")
+            }
+        }
     }
 
     /// The error of a request that is refused because of others.

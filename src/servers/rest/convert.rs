@@ -56,14 +56,14 @@ pub(super) async fn convert(State(app): State<Arc<RestApp>>, request: Request) -
     compute(&app, request, move |_, posted| of_body(&posted, to)).await
 }
 
-fn of_body(posted: &PostedBody, to: ConversionTarget) -> Result<JsonAnswer, ApiError> {
+fn of_body(posted: &PostedBody<'_>, to: ConversionTarget) -> Result<JsonAnswer, ApiError> {
     let (text, source) = input::text(posted)?;
     let json = input::json(posted, text)?;
     // A document that is `null` is not an object, and not an error.
     let documents: Vec<Document<'_>> = decode::documents(&json, &source).map_err(|e| input::decode_error(&e))?;
     posted.charge(memory_of(&documents, to))?;
     let objects: Vec<_> = documents.iter().map(|d| d.raw.as_ref()).collect();
-    JsonAnswer::json(&convert::convert_objects(&objects, to))
+    JsonAnswer::json(&convert::convert_objects_until(&objects, to, posted.interrupt)?)
 }
 
 /// About what a conversion takes besides the text: the references to the objects, its output, and the parts of the objects

@@ -108,7 +108,7 @@ async fn desired(
     let params = Params::read(request.uri(), &[&["service"], PLAN_PARAMS])?;
     compute(app, request, move |app, posted| {
         input::answer(&posted, &params, |input| {
-            let plan = plan_once(app, input, controllers(input), input.options);
+            let plan = plan_once(app, input, controllers(input), input.options)?;
             let findings = plan.problems.len() + input.input_problems().len();
             answer(input, &plan).map(|answer| answer.with_problems(findings))
         })

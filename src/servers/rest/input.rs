@@ -15,14 +15,14 @@ use crate::{
         request::{self, DecodedRequest, RequestError},
     },
     engine::{
-        explain::{self, Explanation, Focus, explain_only},
+        explain::{Explanation, Focus, explain_only},
         plan,
         reason::{Finding, Reason},
         stale::{KnownTargets, PodNames},
-        state::{Controller, Options, State},
+        state::{Controller, Options, Plan, State},
     },
     inventory::{Findings, Index, Inventory},
-    model::{ObjectKey, Pod, Text},
+    model::{Interrupt, ObjectKey, Pod, Text},
 };
 
 /// The input of a plan: a state, the controllers, and options.
@@ -38,11 +38,13 @@ pub(super) struct PlanInput<'a> {
     problems: &'a Findings,
     /// The Service that the query names.
     named: Option<(&'a Text, &'a Text)>,
+    /// Whether nobody waits for the answer any more.
+    interrupt: Interrupt<'a>,
 }
 
 /// Reads a body and calls `answer` with its input. The state borrows from the body, so the answer is made in here.
 pub(super) fn answer<T>(
-    posted: &PostedBody,
+    posted: &PostedBody<'_>,
     params: &Params,
     answer: impl FnOnce(&PlanInput<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
@@ -50,7 +52,7 @@ pub(super) fn answer<T>(
     let source = Source { defaults: params.defaults(), ..source };
     if posted.format != Format::Ndjson {
         match request::read(&json(posted, text)?, &source) {
-            Ok(requested) => return of_request(&requested, params, answer),
+            Ok(requested) => return of_request(&requested, params, posted.interrupt, answer),
             Err(RequestError::Objects) => {}
             Err(error) => return Err(request_error(error)),
         }
@@ -59,7 +61,7 @@ pub(super) fn answer<T>(
 }
 
 /// The text of a body, and how to read it.
-pub(super) fn text(posted: &PostedBody) -> Result<(&str, Source<'_>), ApiError> {
+pub(super) fn text<'p>(posted: &'p PostedBody<'_>) -> Result<(&'p str, Source<'p>), ApiError> {
     let text = std::str::from_utf8(&posted.bytes).map_err(|e| {
         let at = e.valid_up_to();
         ApiError::new(ProblemKind::MalformedBody, format!("the body is not UTF-8: invalid byte at {at}"))
@@ -73,18 +75,20 @@ pub(super) fn text(posted: &PostedBody) -> Result<(&str, Source<'_>), ApiError> 
 }
 
 /// The text as JSON.
-pub(super) fn json<'t>(posted: &PostedBody, text: &'t str) -> Result<Cow<'t, str>, ApiError> {
+pub(super) fn json<'t>(posted: &PostedBody<'_>, text: &'t str) -> Result<Cow<'t, str>, ApiError> {
     if posted.format != Format::Yaml {
         return Ok(Cow::Borrowed(text));
     }
     // In the worst case, quotes around each letter.
     posted.charge(2 * text.len())?;
+    posted.interrupt.check()?;
     decode::yaml_as_json(text, posted.source().name).map(Cow::Owned).map_err(|e| decode_error(&e))
 }
 
 fn of_request<T>(
     requested: &DecodedRequest,
     params: &Params,
+    interrupt: Interrupt<'_>,
     answer: impl FnOnce(&PlanInput<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let DecodedRequest { request, problems } = requested;
@@ -96,6 +100,7 @@ fn of_request<T>(
             options: params.over(request.options),
             problems,
             named: None,
+            interrupt,
         })
     })
 }
@@ -108,6 +113,7 @@ fn of_objects<T>(
 ) -> Result<T, ApiError> {
     let mut inventory = Inventory::default();
     decode::read_text(text, source, &mut inventory).map_err(|e| decode_error(&e))?;
+    source.interrupt.check()?;
     inventory.label_pods(&source.defaults);
     inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);
     let service = which(&inventory, params)?;
@@ -127,6 +133,7 @@ fn of_objects<T>(
         options: params.over(Options::default()),
         problems: index.problems(),
         named: params.service.as_ref().map(|(namespace, name)| (namespace, name)),
+        interrupt: source.interrupt,
     })
 }
 
@@ -144,13 +151,28 @@ impl PlanInput<'_> {
         listed(self.problems)
     }
 
+    /// Plans the state.
+    pub(super) fn plan(&self, controllers: &[Controller], options: &Options) -> Result<Plan, ApiError> {
+        Ok(plan::plan_until(&self.state, controllers, options, self.interrupt)?)
+    }
+
     /// Explains the state.
-    pub(super) fn explain(&self) -> Explanation {
-        let Some(all) = self.all else { return explain::explain(&self.state, &self.options) };
-        let names: PodNames<'_> = all.pods_of_input().iter().collect();
+    pub(super) fn explain(&self) -> Result<Explanation, ApiError> {
+        let explanation = self.explain_all();
+        self.interrupt.check()?;
+        Ok(explanation)
+    }
+
+    fn explain_all(&self) -> Explanation {
+        let names: PodNames<'_> = match self.all {
+            Some(all) => all.pods_of_input().iter().collect(),
+            None => self.state.pods.iter().copied().collect(),
+        };
+        let targets = KnownTargets::of_state(&names, self.state.nodes);
+        let focus = Focus { targets: Some(targets), interrupt: self.interrupt, ..Focus::default() };
+        let Some(all) = self.all else { return explain_only(&self.state, &self.options, focus) };
         let knows_nodes = !all.nodes_of_input().is_empty();
-        let targets = KnownTargets { knows_nodes, ..KnownTargets::of_state(&names, self.state.nodes) };
-        let focus = Focus { targets: Some(targets), ..Focus::default() };
+        let focus = Focus { targets: Some(KnownTargets { knows_nodes, ..targets }), ..focus };
         if plan::selected_pods(&self.state).is_empty() {
             // Each of them may be a near miss.
             let pods: Vec<&Pod> = all.pods.iter().collect();
@@ -238,6 +260,7 @@ pub(super) fn decode_error(error: &DecodeError) -> ApiError {
             ApiError::new(ProblemKind::TooLarge, error.reason.to_string())
         }
         DecodeReason::NoMemory => ApiError::new(ProblemKind::Busy, error.reason.to_string()),
+        DecodeReason::Interrupted(why) => (*why).into(),
         reason => {
             ApiError::new(ProblemKind::MalformedBody, format!("line {}, column {}: {reason}", error.line, error.column))
         }

@@ -55,7 +55,7 @@ pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> R
             if let Some(against) = params.against {
                 return comparison(app, input, against);
             }
-            let mut plan = plan_once(app, input, &Controller::ALL, input.options);
+            let mut plan = plan_once(app, input, &Controller::ALL, input.options)?;
             plan.problems.extend(input.service_missing());
             plan.problems.splice(0..0, input.input_problems());
             JsonAnswer::json(&plan)

@@ -5,17 +5,21 @@ use serde::Serialize;
 use super::{RestApp, compute::JsonAnswer, input::PlanInput, problem::ApiError};
 use crate::engine::{
     compare::{self, Deviation, Tally},
-    plan,
     profile::Minor,
     state::{Controller, Options, Plan},
 };
 
 /// Plans once. `default` are the controllers where neither the body nor the query names any.
-pub(super) fn plan_once(app: &RestApp, input: &PlanInput<'_>, default: &[Controller], options: Options) -> Plan {
+pub(super) fn plan_once(
+    app: &RestApp,
+    input: &PlanInput<'_>,
+    default: &[Controller],
+    options: Options,
+) -> Result<Plan, ApiError> {
     let controllers = input.controllers.as_deref().unwrap_or(default);
-    let plan = plan::plan(&input.state, controllers, &options);
+    let plan = input.plan(controllers, &options)?;
     app.metrics.planned(!Tally::of(&input.state, &plan).is_change());
-    plan
+    Ok(plan)
 }
 
 /// The same state, planned as two releases would.
@@ -30,9 +34,9 @@ struct Comparison {
 
 /// Plans as the release of the options and as `against` would.
 pub(super) fn comparison(app: &RestApp, input: &PlanInput<'_>, against: Minor) -> Result<JsonAnswer, ApiError> {
-    let mut first = plan_once(app, input, &Controller::ALL, input.options);
+    let mut first = plan_once(app, input, &Controller::ALL, input.options)?;
     first.problems.extend(input.service_missing());
-    let mut second = plan_once(app, input, &Controller::ALL, Options { compat: against, ..input.options });
+    let mut second = plan_once(app, input, &Controller::ALL, Options { compat: against, ..input.options })?;
     let differences = compare::deviations(&input.state, &first, &second);
     first.problems.splice(0..0, input.input_problems());
     second.problems.splice(0..0, input.input_problems());

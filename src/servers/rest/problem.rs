@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::request_id;
 use crate::{
-    model::code_table::code_table,
+    model::{Interrupted, code_table::code_table},
     runtime::{allowed_hosts, net::ServerPart},
 };
 
@@ -94,6 +94,13 @@ pub(crate) struct ApiError {
 impl ApiError {
     pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), errors: Vec::new() }
+    }
+}
+
+impl From<Interrupted> for ApiError {
+    /// Hardly anybody reads it: work is interrupted when its client is gone or has been answered.
+    fn from(why: Interrupted) -> Self {
+        Self::new(ProblemKind::Timeout, why.to_string())
     }
 }
 

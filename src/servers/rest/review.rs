@@ -77,7 +77,7 @@ struct ReviewResponse {
     problems: Vec<Finding>,
 }
 
-fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
+fn of_body(posted: &PostedBody<'_>) -> Result<JsonAnswer, ApiError> {
     let (text, source) = input::text(posted)?;
     let json = input::json(posted, text)?;
     match read_review(&json, &source) {
@@ -124,6 +124,7 @@ fn of_request(
     let ReviewRequest { object: raw, old_object, user, groups, namespace, policies, namespaces, known } = request;
     bounded(at, raw)?;
     let mut problems = known.problems.clone();
+    source.interrupt.check()?;
     let policies = read_policies(&policies, &mut problems)?;
     let mut labels = Namespaces::new();
     if policies.need_namespace_labels() {
@@ -141,7 +142,9 @@ fn of_request(
     let mut own = Inventory::default();
     decode::objects(one, source, &mut own, tell).map_err(|e| input::decode_error(&e))?;
 
+    source.interrupt.check()?;
     let snapshot = Snapshot::of(&known);
+    source.interrupt.check()?;
     let (user, groups, namespace) = (user.as_str(), groups.as_slice(), namespace.as_str());
     let reviewer = Reviewer { policies: &policies, cluster: &snapshot, namespaces: &labels, user, groups, namespace };
     let answer = if object_key(raw).kind == "AdmissionReview" {
@@ -160,6 +163,7 @@ fn of_request(
         }
         Err(error) => return Err(refused(at, &error)),
     };
+    source.interrupt.check()?;
     problems.extend(stale_findings(known, own).into_iter().map(|finding| within(at, finding)));
     JsonAnswer::json(&ReviewResponse { answer, problems: input::listed(&problems) })
 }

@@ -76,9 +76,10 @@ enum ViewContent<'a> {
     OpenYurt { endpoint_slices: Vec<EndpointSlice> },
 }
 
-fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
+fn of_body(posted: &PostedBody<'_>) -> Result<JsonAnswer, ApiError> {
     let (text, source) = input::text(posted)?;
     let mut request = read_view(&input::json(posted, text)?, &source).map_err(input::request_error)?;
+    posted.interrupt.check()?;
     let nodes = Nodes::new(std::mem::take(&mut request.known.nodes));
     let ViewRequest { node, scheme, known, .. } = &request;
     let at = Viewpoint { name: node, node: nodes.get(node) };
@@ -87,13 +88,14 @@ fn of_body(posted: &PostedBody) -> Result<JsonAnswer, ApiError> {
         ViewScheme::SuperEdge => of_grid(&request, &nodes, at),
         ViewScheme::OpenYurt => of_yurt(&request, at),
     };
+    posted.interrupt.check()?;
     let mut problems = input::listed(&known.problems);
     problems.extend(known.assumptions());
     JsonAnswer::json(&ViewResponse { node, content, reasons, problems })
 }
 
 fn of_kube_proxy<'a>(
-    posted: &PostedBody,
+    posted: &PostedBody<'_>,
     request: &'a ViewRequest,
     at: Viewpoint<'_>,
 ) -> Result<(ViewContent<'a>, Vec<Finding>), ApiError> {

@@ -1,4 +1,4 @@
-//! The admin listener: health and metrics, for kubelets and scrapers, and nothing else.
+//! The routes of the admin listener: health and metrics, for kubelets and scrapers, and nothing else.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -12,21 +12,32 @@ use axum::{
 
 use super::{
     health::Health,
-    readiness::{CheckResult, Readiness},
+    heartbeat::Heartbeat,
+    readiness::CheckResult,
+    readiness_reports::ReadinessReports,
 };
 use crate::runtime::telemetry::registry::CONTENT_TYPE;
 
 /// The routes of the admin listener.
-pub(super) fn router(readiness: Arc<Readiness>, health: Health) -> Router {
+pub(super) fn router(heartbeat: Heartbeat, readiness: Arc<ReadinessReports>, health: Health) -> Router {
+    let live = get(livez).with_state(heartbeat);
     Router::new()
-        .route("/livez", get(|| async { "ok" }))
-        .route("/healthz", get(|| async { "ok" }))
+        .route("/livez", live.clone())
+        .route("/healthz", live)
         .route("/readyz", get(readyz).with_state(readiness))
         .route("/metrics", get(metrics).with_state(health))
 }
 
+/// Succeeds while the threads of the server run tasks: this listener has its own.
+async fn livez(State(heartbeat): State<Heartbeat>) -> (StatusCode, String) {
+    match heartbeat.check() {
+        Ok(()) => (StatusCode::OK, "ok".to_owned()),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
+    }
+}
+
 /// Answers as kube-apiserver does: `ok`, or a line for each check with `?verbose` or when one fails.
-async fn readyz(State(readiness): State<Arc<Readiness>>, RawQuery(query): RawQuery) -> (StatusCode, String) {
+async fn readyz(State(readiness): State<Arc<ReadinessReports>>, RawQuery(query): RawQuery) -> (StatusCode, String) {
     let query = query.unwrap_or_default();
     let pairs = || query.split('&').map(|p| p.split_once('=').unwrap_or((p, "")));
     let checks = readiness.check().await;

@@ -8,17 +8,20 @@
 
 mod activity;
 mod admin;
+mod admin_thread;
 mod bound_socket;
 mod connection;
 mod connection_stream;
 mod exchange;
 mod health;
+mod heartbeat;
 mod ledger;
 mod ledger_metrics;
 mod listen_address;
 mod listener;
 mod peer;
 mod readiness;
+mod readiness_reports;
 mod request_body;
 mod response_clock;
 mod server;

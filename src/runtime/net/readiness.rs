@@ -36,7 +36,16 @@ impl Readiness {
 
     /// Adds a check.
     pub fn add(&mut self, name: &'static str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
-        self.0.push((name, Box::new(move || std::future::ready(check()).boxed())));
+        self.add_async(name, move || std::future::ready(check()));
+    }
+
+    /// Adds a check that waits.
+    pub(super) fn add_async<F: Future<Output = Result<(), String>> + Send + 'static>(
+        &mut self,
+        name: &'static str,
+        check: impl Fn() -> F + Send + Sync + 'static,
+    ) {
+        self.0.push((name, Box::new(move || check().boxed())));
     }
 
     /// Adds the checks of the TLS listener at `address`. Handshakes are tried with those that have a port.
@@ -49,9 +58,9 @@ impl Readiness {
         let ListenAddress::Tcp(address) = *address else { return };
         let handshake = move || {
             let TlsOptions { certificate, probe, .. } = tls.clone();
-            async move { probe.run(address, &certificate).await }.boxed()
+            async move { probe.run(address, &certificate).await }
         };
-        self.0.push((names.handshake, Box::new(handshake)));
+        self.add_async(names.handshake, handshake);
     }
 
     /// Adds the checks of a part.

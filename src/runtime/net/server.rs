@@ -1,6 +1,6 @@
 //! A server: its parts behind their sockets, and one orderly shutdown.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, time::Duration};
 
 use axum::{
     Router,
@@ -13,10 +13,13 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     Health, Readiness, Socket, Tasks, admin,
+    admin_thread::AdminThread,
     bound_socket::BoundSocket,
     connection::{ConnectionLimits, Connections, ListenerPlaces},
+    heartbeat::Heartbeat,
     listen_address::ListenAddress,
     listener::{Listener, TlsOptions},
+    readiness_reports::ReadinessReports,
 };
 use crate::runtime::{
     allowed_hosts::{AllowedHosts, HostName},
@@ -109,7 +112,7 @@ pub struct Server {
     options: ServerOptions,
     health: Health,
     /// Open connections without TLS; those with TLS count in the metrics of their certificate.
-    connections: Gauge,
+    open: Gauge,
     listeners: Vec<Listener>,
     admin: Option<Socket>,
     readiness: Readiness,
@@ -125,13 +128,13 @@ impl std::fmt::Debug for Server {
 impl Server {
     /// A server without parts.
     pub fn new(options: ServerOptions, health: Health) -> Self {
-        let connections = Gauge::default();
+        let open = Gauge::default();
         health.metrics.register(|registry| {
-            registry.register("http_connections", "Open connections without TLS", connections.clone());
+            registry.register("http_connections", "Open connections without TLS", open.clone());
         });
         let readiness = Readiness::of_server(health.clone());
         let (listeners, admin, tasks) = (Vec::new(), None, Tasks::default());
-        Self { options, health, connections, listeners, admin, readiness, tasks }
+        Self { options, health, open, listeners, admin, readiness, tasks }
     }
 
     /// Serves `part` on `socket`.
@@ -155,20 +158,37 @@ impl Server {
         self.listen(socket, part);
     }
 
-    /// Serves health and metrics on `socket`, and nothing else.
+    /// Serves health and metrics on `socket`, and nothing else, on a thread of its own.
     pub fn add_admin(&mut self, socket: Socket) {
         self.admin = Some(socket);
     }
 
     /// Serves a part whose readiness and tasks are known.
     fn listen(&mut self, socket: BoundSocket, part: ServerPart) {
+        let tls = part.tls.clone();
+        self.listeners.push(Listener::new(socket, self.connections(part), tls));
+    }
+
+    /// The connections of a part.
+    fn connections(&self, part: ServerPart) -> Connections {
         let ServerPart { name, router, no_place, tls, first_request_grace, .. } = part;
         let ServerOptions { head_timeout: head, write_timeout: write, max_connections, .. } = self.options;
         let limits = ConnectionLimits { head, write, first_request_grace };
-        let open = tls.as_ref().map_or(&self.connections, |tls| &tls.certificate.metrics().connections);
+        let open = tls.as_ref().map_or(&self.open, |tls| &tls.certificate.metrics().connections);
         let places = ListenerPlaces::new(&self.health, name, max_connections);
-        let connections = Connections::new(router, no_place, open.clone(), limits, places);
-        self.listeners.push(Listener::new(socket, connections, tls));
+        Connections::new(router, no_place, open.clone(), limits, places)
+    }
+
+    /// Starts the admin listener.
+    async fn start_admin(&mut self, socket: Socket) -> anyhow::Result<AdminThread> {
+        let readiness = ReadinessReports::new(std::mem::take(&mut self.readiness));
+        let heartbeat = Heartbeat::new();
+        self.tasks.endless("the heartbeat", heartbeat.clone().beat());
+        let mut router = admin::router(heartbeat, readiness, self.health.clone());
+        if let Some(hosts) = AllowedHosts::of_listener(socket.address(), &self.options.allowed_hosts) {
+            router = hosts.guard(router);
+        }
+        AdminThread::start(socket, self.connections(ServerPart::new("admin", router))).await
     }
 
     /// Serves until the first signal, and shuts down in order:
@@ -179,19 +199,17 @@ impl Server {
     /// Each further signal ends the phase in which it arrives. A background task that ends counts as a signal, and is an
     /// error.
     pub async fn run(mut self, signals: impl Stream<Item = ()>) -> anyhow::Result<()> {
+        let mut addresses: Vec<ListenAddress> = self.listeners.iter().map(Listener::address).collect();
+        let mut admin = None;
         if let Some(socket) = self.admin.take() {
-            let readiness = Arc::new(std::mem::take(&mut self.readiness));
-            let mut router = admin::router(readiness, self.health.clone());
-            if let Some(hosts) = AllowedHosts::of_listener(socket.address(), &self.options.allowed_hosts) {
-                router = hosts.guard(router);
-            }
-            self.listen(socket.into(), ServerPart::new("admin", router));
+            addresses.push(socket.address().into());
+            admin = Some(self.start_admin(socket).await?);
         }
         let Self { options, health, listeners, mut tasks, .. } = self;
         let mut signals = pin!(signals.chain(futures::stream::pending()));
 
         health.set_running(true);
-        tracing::info!(addresses = ?listeners.iter().map(Listener::address).collect::<Vec<_>>(), "listening");
+        tracing::info!(?addresses, "listening");
         let failed = tokio::select! {
             () = accept(&listeners) => None,
             _ = signals.next() => None,
@@ -202,16 +220,18 @@ impl Server {
         }
 
         health.set_running(false);
-        for listener in &listeners {
-            listener.connections.leave();
-        }
-        let delay = options.delay_on(listeners.iter().map(Listener::address));
+        let of_admin = admin.iter().map(|admin| &admin.connections);
+        let connections: Vec<Connections> =
+            listeners.iter().map(|listener| &listener.connections).chain(of_admin).cloned().collect();
+        connections.iter().for_each(Connections::leave);
+        let delay = options.delay_on(addresses.into_iter());
         if !delay.is_zero() {
             tracing::info!(delay_seconds = delay.as_secs_f32(), "not ready any more, still accepting connections");
             tokio::select! { () = accept(&listeners) => {}, () = sleep(delay) => {}, _ = signals.next() => {} }
         }
 
-        let connections: Vec<Connections> = listeners.into_iter().map(|l| l.connections).collect();
+        drop(listeners);
+        admin.iter_mut().for_each(AdminThread::refuse);
         let count = || connections.iter().map(Connections::count).sum::<usize>();
         tracing::info!(connections = count(), "stopping");
         let ended = tokio::select! {

@@ -50,6 +50,17 @@ impl Socket {
         }
     }
 
+    /// The socket without its runtime.
+    pub(super) fn into_std(self) -> std::io::Result<std::net::TcpListener> {
+        self.listener.into_std()
+    }
+
+    /// A socket in the current runtime.
+    pub(super) fn from_std(listener: std::net::TcpListener) -> std::io::Result<Self> {
+        let listener = TcpListener::from_std(listener)?;
+        Ok(Self { address: listener.local_addr()?, listener })
+    }
+
     /// The address, with the port that the system chose for port 0.
     pub fn address(&self) -> SocketAddr {
         self.address

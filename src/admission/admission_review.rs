@@ -1,6 +1,6 @@
 //! `AdmissionReview`, v1 and v1beta1: the body that an API server posts, and the answer.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,33 @@ struct WireUser<'a> {
 /// The user of a review; empty if it cannot be found. API servers write it before the objects, which are not read.
 pub fn review_user(body: &[u8]) -> String {
     PathEnd::of(body, &["request", "userInfo", "username"]).text.unwrap_or_default()
+}
+
+/// Reads a review without its objects and groups, of which `head` may be the first part. API servers write the objects last.
+pub fn read_review_head(head: &[u8]) -> Option<(ReviewVersion, AdmissionRequest<'static>)> {
+    let text = |path: &[&str]| Cow::<'static, str>::Owned(PathEnd::of(head, path).text.unwrap_or_default());
+    let of_request = |field| text(&["request", field]);
+    let of_kind = |field| text(&["request", "kind", field]);
+    let uid = of_request("uid");
+    if uid.is_empty() {
+        return None;
+    }
+    let request = AdmissionRequest {
+        uid,
+        group: of_kind("group"),
+        version: of_kind("version"),
+        kind: of_kind("kind"),
+        sub_resource: of_request("subResource"),
+        namespace: of_request("namespace"),
+        name: of_request("name"),
+        operation: Operation::read(&of_request("operation")),
+        user: Cow::Owned(review_user(head)),
+        groups: Vec::new(),
+        object: None,
+        old_object: None,
+        dry_run: false,
+    };
+    Some((ReviewVersion::of(&text(&["apiVersion"])), request))
 }
 
 /// Reads a review.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::{ContainerPort, Labels, PodPhase, Service, Text};
+use crate::model::{ContainerPort, Labels, PodPhase, Resource, Service, Text};
 
 /// Why a question has no answer. A rule that needs the answer does nothing, and reports that it was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,11 @@ pub trait Knowledge: Send + Sync {
 
     /// The name of another slice that lists the same endpoint.
     fn other_slice(&self, endpoint: &SliceEndpoint<'_>) -> Result<Option<String>, Unknown>;
+
+    /// How many objects the rules for an object of a resource may compare it with. This is asked before each review.
+    fn comparable(&self, _: Resource, _namespace: &str) -> usize {
+        0
+    }
 }
 
 /// The network of a pod.

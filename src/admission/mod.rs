@@ -27,7 +27,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use admission_review::{EnvelopeError, ReviewVersion, answer_review, read_review, review_user};
+pub use admission_review::{EnvelopeError, ReviewVersion, answer_review, read_review, read_review_head, review_user};
 pub use decision::{Decision, Denial};
 pub use document::{RuleExample, rules_markdown};
 pub use findings::{FindingCount, RuleFinding};

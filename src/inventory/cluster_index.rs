@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     admission::{Knowledge, PodNetwork, SelectedPod, SliceEndpoint, Unknown},
-    model::{AddressKey, Labels, Service},
+    model::{AddressKey, Labels, Resource, Service},
 };
 
 /// Why nothing is known of pods.
@@ -167,6 +167,14 @@ impl<I: IndexReader> Knowledge for I {
             let names = slices.lookup().candidates(namespace, service, key);
             let mut others = names.iter().filter(|n| n.as_str() != slice);
             Ok(others.find(|n| slices.named(namespace, n).iter().any(lists)).map(ToString::to_string))
+        })
+    }
+
+    fn comparable(&self, resource: Resource, namespace: &str) -> usize {
+        self.read(|index| match resource {
+            Resource::Service => index.pods.known().map_or(0, |pods| pods.of_namespace(namespace).len()),
+            Resource::EndpointSlice => index.slices.known().map_or(0, |slices| slices.of_namespace(namespace).len()),
+            _ => 0,
         })
     }
 }

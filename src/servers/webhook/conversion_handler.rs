@@ -9,10 +9,13 @@ use axum::{
 use tokio::time::{Instant, timeout_at};
 
 use super::{Webhook, body, deadline::Deadline};
-use crate::runtime::{
-    net::{Exchange, HeldByResponse, ReceivedBody},
-    status_error::{StatusError, json},
-    workers::WorkError,
+use crate::{
+    model::Interrupt,
+    runtime::{
+        net::{Exchange, HeldByResponse, ReceivedBody},
+        status_error::{StatusError, json},
+        workers::WorkError,
+    },
 };
 
 /// How long a conversion that is late already may take: it reports how far it came.
@@ -36,10 +39,14 @@ async fn respond(webhook: Arc<Webhook>, request: Request) -> Result<Response, St
     let length = bytes.len();
     let latest = deadline.latest_begin(length);
     // Writing the response takes time as well.
-    // The memory is held until the work ends: a client that is gone does not stop it.
-    let work = move || (review(&bytes, &|| Instant::now() > deadline.latest_begin(0)), memory);
+    // The memory is held until the work ends.
+    let work = move |unwanted: Interrupt<'_>| {
+        let is_late = || unwanted.is_requested() || Instant::now() > deadline.latest_begin(0);
+        (review(&bytes, &is_late), memory)
+    };
+    let conversions = &webhook.conversions;
     let converted =
-        timeout_at(latest.max(Instant::now() + GRACE), webhook.conversions.run(exchange.peer, (), length, work))
+        timeout_at(latest.max(Instant::now() + GRACE), conversions.run_while_wanted(exchange.peer, (), length, work))
             .await
             .map_err(|_| busy())?;
     let (response, memory) = converted.map_err(|error| match error {

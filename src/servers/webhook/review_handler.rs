@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::{FailureMode, Webhook, body, deadline::Deadline, metrics::DecidedReview};
 use crate::{
     admission::{self, AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage},
+    model::{Interrupt, Resource},
     runtime::{
         net::{Exchange, HeldByResponse, Peer, ReceivedBody},
         status_error::{StatusError, json},
@@ -22,8 +23,18 @@ use crate::{
     },
 };
 
-/// Reviews up to this size are decided where they are read, in about a millisecond at most.
-const SMALL: usize = 256 << 10;
+/// Reviews up to this size are decided where they are read, if their rules have few stored objects to compare with: whatever
+/// they contain, that takes two milliseconds at most.
+const SMALL: usize = 32 << 10;
+
+/// The part of a large review that is looked at without a worker. API servers write the objects after it.
+const HEAD: usize = 32 << 10;
+
+/// Most pods of the namespace, times the bytes of a review, for a small review of a Service.
+const MOST_WITH_PODS: usize = 1 << 20;
+
+/// The same for slices of the namespace, and a small review of a slice.
+const MOST_WITH_SLICES: usize = 64 << 10;
 
 /// The delay before a second attempt. The copy of the cluster is a moment behind: an object that is created right after
 /// its Service or pod must not be refused for that.
@@ -78,6 +89,7 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
 }
 
 /// A review whose body was received.
+#[derive(Clone)]
 struct ReceivedReview {
     stage: Stage,
     body: Arc<ReceivedBody>,
@@ -87,6 +99,27 @@ struct ReceivedReview {
     deadline: Deadline,
 }
 
+impl ReceivedReview {
+    /// The part that is looked at without a worker.
+    fn head(&self) -> &[u8] {
+        let bytes = &self.body.bytes;
+        &bytes[..bytes.len().min(HEAD)]
+    }
+}
+
+/// How a review is attempted.
+#[derive(Clone, Copy)]
+struct AttemptMode<'a> {
+    /// Whether there may be a second attempt.
+    again: bool,
+    /// Whether the namespace was read.
+    is_resolved: bool,
+    /// Whether only a small review is decided.
+    only_small: bool,
+    /// Whether nobody waits for the answer any more.
+    interrupt: Interrupt<'a>,
+}
+
 /// The result of an attempt to decide a review.
 enum Attempt {
     Done(Result<Vec<u8>, StatusError>),
@@ -94,13 +127,15 @@ enum Attempt {
     Early(Decision),
     /// The decision depends on the labels of this namespace, which the copy of the cluster does not know yet.
     UnknownNamespace(String),
+    /// The review is not small.
+    Large,
     /// The object was not checked.
     Unchecked(Unchecked),
 }
 
 /// Attempts once, and again if that was early.
 async fn attempts(webhook: &Arc<Webhook>, review: &ReceivedReview) -> Result<Vec<u8>, StatusError> {
-    let ReceivedReview { stage, ref body, peer, began, deadline } = *review;
+    let ReceivedReview { peer, deadline, .. } = *review;
     let (mut early, mut again, mut is_resolved) = (None, true, false);
     loop {
         match attempt(webhook, review, again, is_resolved).await {
@@ -112,7 +147,8 @@ async fn attempts(webhook: &Arc<Webhook>, review: &ReceivedReview) -> Result<Vec
                 continue;
             }
             // The decision of the first attempt is better than none.
-            Attempt::Unchecked(why) => return webhook.answer(stage, &body.bytes, began, early.ok_or(why)),
+            Attempt::Unchecked(why) => return webhook.answer(review, early.ok_or(why)),
+            Attempt::Large => return webhook.answer(review, early.ok_or(Unchecked::Bug)),
         }
         // A large review holds no worker meanwhile.
         sleep(SECOND_ATTEMPT).await;
@@ -121,26 +157,28 @@ async fn attempts(webhook: &Arc<Webhook>, review: &ReceivedReview) -> Result<Vec
 
 /// One attempt: a small review is decided here, a large one on a worker thread when it is the turn of its peer and user.
 async fn attempt(webhook: &Arc<Webhook>, review: &ReceivedReview, again: bool, is_resolved: bool) -> Attempt {
-    let ReceivedReview { stage, ref body, peer, began, deadline } = *review;
-    let length = body.bytes.len();
+    let ReceivedReview { peer, deadline, .. } = *review;
+    let length = review.body.bytes.len();
     let latest = deadline.latest_begin(length);
-    // Whether there is time for a second attempt.
-    let again = move || again && Instant::now() + SECOND_ATTEMPT <= deadline.latest_begin(2 * length);
-    if length <= SMALL {
-        if Instant::now() > latest {
+    // Decides, unless it is too late. There may be a second attempt if there is time for it.
+    let decide = move |webhook: &Webhook, review: &ReceivedReview, only_small: bool, interrupt: Interrupt<'_>| {
+        let now = Instant::now();
+        if now > latest {
             return Attempt::Unchecked(Unchecked::Late);
         }
-        return webhook.try_decide(stage, &body.bytes, began, again(), is_resolved);
-    }
-    let user = admission::review_user(&body.bytes);
-    let (worker, body) = (webhook.clone(), body.clone());
-    let decide = move || {
-        if Instant::now() > latest {
-            return Attempt::Unchecked(Unchecked::Late);
-        }
-        worker.try_decide(stage, &body.bytes, began, again(), is_resolved)
+        let again = again && now + SECOND_ATTEMPT <= deadline.latest_begin(2 * length);
+        webhook.try_decide(review, AttemptMode { again, is_resolved, only_small, interrupt })
     };
-    match timeout_at(latest, webhook.large.run(peer, user, length, decide)).await {
+    if length <= SMALL {
+        match decide(webhook, review, true, Interrupt::NEVER) {
+            Attempt::Large => {}
+            attempt => return attempt,
+        }
+    }
+    let user = admission::review_user(review.head());
+    let (worker, review) = (webhook.clone(), review.clone());
+    let decide = move |unwanted: Interrupt<'_>| decide(&worker, &review, false, unwanted);
+    match timeout_at(latest, webhook.large.run_while_wanted(peer, user, length, decide)).await {
         Ok(Ok(attempt)) => attempt,
         Ok(Err(WorkError::Busy)) => Attempt::Unchecked(Unchecked::Busy),
         Ok(Err(WorkError::Panicked)) => Attempt::Unchecked(Unchecked::Bug),
@@ -149,34 +187,48 @@ async fn attempt(webhook: &Arc<Webhook>, review: &ReceivedReview, again: bool, i
 }
 
 impl Webhook {
-    /// Decides, unless the namespace is to be read first, or the decision may be early and there may be a second attempt
-    /// (`again`).
-    fn try_decide(&self, stage: Stage, body: &[u8], began: Instant, again: bool, is_resolved: bool) -> Attempt {
+    /// Decides, unless the namespace is to be read first, or the decision may be early and there may be a second attempt.
+    fn try_decide(&self, review: &ReceivedReview, mode: AttemptMode<'_>) -> Attempt {
+        let ReceivedReview { stage, began, .. } = *review;
+        let body = review.body.bytes.as_ref();
         let (version, request) = match admission::read_review(body) {
             Ok(read) => read,
             Err(error) => return Attempt::Done(self.unreadable(stage, &error)),
         };
-        if !is_resolved && self.needs_namespace(&request) {
+        if mode.only_small && self.compares_with_many(&request, body.len()) {
+            return Attempt::Large;
+        }
+        if !mode.is_resolved && self.needs_namespace(&request) {
             return Attempt::UnknownNamespace(request.namespace.into_owned());
+        }
+        if mode.interrupt.is_requested() {
+            return Attempt::Unchecked(Unchecked::Late);
         }
         let decision = self.decide(stage, &request);
         match decision {
-            Ok(decision) if again && decision.may_be_early() => Attempt::Early(decision),
+            Ok(decision) if mode.again && decision.may_be_early() => Attempt::Early(decision),
             decision => Attempt::Done(self.answered(stage, version, &request, decision, began)),
         }
     }
 
-    /// The answer to the review in `body`.
-    fn answer(
-        &self,
-        stage: Stage,
-        body: &[u8],
-        began: Instant,
-        decision: Result<Decision, Unchecked>,
-    ) -> Result<Vec<u8>, StatusError> {
-        match admission::read_review(body) {
-            Ok((version, request)) => self.answered(stage, version, &request, decision, began),
-            Err(error) => self.unreadable(stage, &error),
+    /// Whether the rules have so many stored objects to compare with a review of `bytes` that it is not small. The number of
+    /// comparisons is a product: of pods and labels of the selector, or of slices and their addresses and ports.
+    fn compares_with_many(&self, request: &Review<'_>, bytes: usize) -> bool {
+        let Some(kind) = AdmissionKind::of(request) else { return false };
+        let most = if kind.resource == Resource::Service { MOST_WITH_PODS } else { MOST_WITH_SLICES };
+        self.cluster.comparable(kind.resource, &request.namespace).saturating_mul(bytes) > most
+    }
+
+    /// The answer to a review without a worker: only its head is read.
+    fn answer(&self, review: &ReceivedReview, decision: Result<Decision, Unchecked>) -> Result<Vec<u8>, StatusError> {
+        let ReceivedReview { stage, began, .. } = *review;
+        match admission::read_review_head(review.head()) {
+            Some((version, request)) => self.answered(stage, version, &request, decision, began),
+            None => {
+                let why = decision.err().unwrap_or(Unchecked::Late);
+                self.metrics.shed(stage, why.label());
+                Err(why.status())
+            }
         }
     }
 

@@ -366,7 +366,7 @@ fn the_documented_limits_are_those_of_the_code() {
             format!("{} KiB/s", body_pace >> 10),
         ),
         ("from the head of a request to its decision", format!("{} s, or a shorter `?timeout=`", request.as_secs())),
-        ("reviews over 256 KiB computed at once", "one per core".to_owned()),
+        ("reviews over 32 KiB computed at once", "one per core".to_owned()),
         ("conversions computed at once", conversions.to_string()),
         ("large reviews, and conversions, that wait", queue.to_string()),
     ] {

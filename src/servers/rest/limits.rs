@@ -27,7 +27,7 @@ pub struct RestLimits {
     pub body: usize,
     /// The same for `POST /v1/cluster`, whose body is read as it arrives and never buffered as a whole.
     pub cluster_body: u64,
-    /// The requests that are computed at once; clients take turns.
+    /// The requests that are computed at once; clients take turns. Of those with long bodies, one fewer, but at least one.
     pub threads: usize,
     /// The requests that may wait for that. With one more, the one that would be computed last gets 429.
     pub requests: usize,

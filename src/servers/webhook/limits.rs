@@ -34,11 +34,14 @@ pub struct WebhookLimits {
     /// The longest time from the head of a request to its decision. An API server waits for 30 s at most; a shorter
     /// `?timeout=` counts instead.
     pub request: Duration,
-    /// Reviews over 256 KiB that are computed at once; clients take turns, and the users of each.
+    /// Reviews over 32 KiB, or with much to compare, that are computed at once; clients take turns, and the users of each. Of
+    /// those over 1 MiB, one fewer, but at least one.
     pub large: usize,
-    /// Conversions that are computed at once. Any client may send very large ones; they do not delay reviews.
+    /// Conversions that are computed at once, and as many over 1 MiB. Any client may send very large ones; they do not delay
+    /// reviews.
     pub conversions: usize,
-    /// The large reviews, and the conversions, that may wait; of more than that, the client with the most loses one.
+    /// The large reviews, and the conversions, that may wait, and those over 1 MiB; of more than that, the client with the most
+    /// loses one.
     pub queue: usize,
 }
 

@@ -8,7 +8,7 @@
 //! write, or let it pass unchecked. So a request with a uid gets a review with status 200, whatever else is wrong with
 //! it; other requests get a `metav1.Status`.
 //!
-//! Small reviews are decided where they are read, which takes some microseconds; large ones on blocking threads, a few
+//! Small reviews are decided where they are read, which takes some microseconds; large ones on worker threads, a few
 //! at once. Nothing is compressed, and reviews are logged at `debug` only: what counts is the time of the answer.
 
 mod active_policies;

@@ -177,7 +177,7 @@ async fn an_object_that_is_not_checked_follows_the_failure_mode() {
 }
 
 /// A store in which every resource is listed, and nothing exists.
-fn empty_store() -> Arc<Store> {
+pub(super) fn empty_store() -> Arc<Store> {
     let store = Arc::new(Store::new());
     store.fill::<Pod>(Vec::new());
     store.fill::<Service>(Vec::new());

@@ -11,10 +11,11 @@ use tokio::task::{JoinHandle, yield_now};
 
 use super::{
     ActivePolicies, FailureMode, Webhook, WebhookLimits,
-    tests::{LIMITS, ask, post, registered, review, webhook},
+    tests::{LIMITS, ask, empty_store, post, registered, review, webhook},
 };
 use crate::{
     admission::Nothing,
+    model::{EndpointSlice, Pod},
     runtime::{
         net::{Exchange, Health, Peer},
         workers::Workers,
@@ -117,4 +118,58 @@ async fn a_peer_that_invents_users_loses_its_own_reviews() {
         let (_, _, body) = answer.await.unwrap();
         assert_eq!(body["response"]["allowed"], is_reviewed, "{user} of peer {peer}: {body}");
     }
+}
+
+/// A review is small by what there may be to do, not by its bytes alone.
+#[tokio::test]
+async fn small_reviews_wait_for_no_worker() {
+    for (pods, slices, kind, padding, waits) in [
+        (0, 0, "Service", 1_000, false),
+        (0, 0, "Service", 30_000, false),
+        (0, 0, "Service", 33_000, true),
+        (100, 0, "Service", 1_000, false),
+        (2_000, 0, "Service", 1_000, true),
+        (2_000, 20, "EndpointSlice", 1_000, false),
+        (0, 100, "EndpointSlice", 1_000, true),
+        (2_000, 100, "Endpoints", 1_000, false),
+    ] {
+        let store = empty_store();
+        store.fill::<Pod>((0..pods).map(|i| of_shop("pod", i)).collect());
+        store.fill::<EndpointSlice>((0..slices).map(|i| of_shop("slice", i)).collect());
+        let (metrics, _) = registered();
+        let policies = Arc::new(ActivePolicies::default());
+        let webhook = Webhook::new(store, policies, metrics, LIMITS, FailureMode::Open, &Health::default());
+        let _turn = occupy(&webhook.large).await;
+        let mut body: Value = serde_json::from_str(&review("u", padding)).unwrap();
+        body["request"]["kind"]["kind"] = kind.into();
+        if kind == "EndpointSlice" {
+            (body["request"]["kind"]["group"], body["request"]["kind"]["version"]) =
+                ("discovery.k8s.io".into(), "v1".into());
+        }
+        let (_, _, answer) = ask(&webhook, post("/validate?timeout=50ms", body.to_string())).await;
+        let warnings = answer["response"]["warnings"].to_string();
+        assert_eq!(warnings.contains("too little time"), waits, "{pods} {slices} {kind} {padding}: {answer}");
+    }
+}
+
+/// An object of the namespace `shop`.
+fn of_shop<T: serde::de::DeserializeOwned>(name: &str, number: usize) -> T {
+    let name = format!("{name}-{number}");
+    serde_json::from_value(json!({ "metadata": { "name": name, "namespace": "shop" }, "addressType": "IPv4" })).unwrap()
+}
+
+/// Of a large review that was not checked, only the beginning is read.
+#[tokio::test]
+async fn a_large_review_is_answered_by_its_head() {
+    let (webhook, _) = webhook(FailureMode::Open);
+    let _turn = occupy(&webhook.large).await;
+    let is_late = |body: &Value| body["warnings"].to_string().contains("too little time");
+    let large: Value = serde_json::from_str(&review("uid-1", 500_000)).unwrap();
+    let object = large["request"]["object"].to_string();
+    let (_, _, body) = ask(&webhook, post("/validate?timeout=50ms", large.to_string())).await;
+    assert!(body["response"]["uid"] == "uid-1" && is_late(&body["response"]), "{body}");
+    // No API server writes the object first. The failure policy decides.
+    let reversed = format!("{{\"request\":{{\"object\":{object},\"uid\":\"uid-1\"}}}}");
+    let (status, _, body) = ask(&webhook, post("/validate?timeout=50ms", reversed)).await;
+    assert_eq!((status.as_u16(), &body["kind"]), (503, &"Status".into()), "{body}");
 }

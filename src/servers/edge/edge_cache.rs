@@ -1,46 +1,77 @@
-//! The state of the node with its watch caches, behind a lock: watches of the API server write it, and clients read it.
+//! The state of the node with its watch caches: watches of the API server write it, and clients read it.
 
 use std::{
     collections::BTreeMap,
-    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError},
 };
 
-use tokio::sync::watch;
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::watch,
+    task::block_in_place,
+};
 
 use super::{
     cached_resources::CACHED,
-    event_ring::Expired,
+    event_ring::{Expired, RingEvent},
     journal::Journal,
     node_state::{NodeChanges, NodeState, ServedChange},
     overlay::OverlayPhase,
     raw_object::ObjectName,
     scheme::NodeHealth,
     selection::Selection,
+    served_object::ServedObject,
     state_record::StateRecord,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
-    watch_cache::{EventBatch, VersionedObject, WatchCache},
+    watch_cache::{CacheChange, EventBatch, PIECE, VersionedObject, WatchCache},
 };
 use crate::{
     engine::reason::Reason,
     model::{Pod, Resource},
 };
 
-/// What clients read. One lock keeps events in the order of their versions.
+/// What clients read, and what it is made from.
+///
+/// Writers take turns: one after the other decides what clients see, with a lock of its own. Clients never wait for a
+/// decision: what was decided is put in place under another lock, for a moment. All changes of an event come into sight at
+/// once, in the order of their versions.
 #[derive(Debug)]
 pub(super) struct EdgeCache {
-    state: RwLock<CacheState>,
+    writer: Mutex<CacheWriter>,
+    served: RwLock<ServedState>,
     /// The current version: watches wait for the next one.
     changed: watch::Sender<u64>,
 }
 
+/// What a writer needs to decide.
 #[derive(Debug)]
-struct CacheState {
+struct CacheWriter {
     node: NodeState,
-    caches: Vec<(Resource, WatchCache)>,
     versions: Versions,
     journal: Option<Journal>,
     is_synced: bool,
+}
+
+/// What clients see.
+#[derive(Debug)]
+struct ServedState {
+    caches: Vec<(Resource, WatchCache)>,
+    version: u64,
+    /// The resources that were not listed yet.
+    awaited: Vec<Resource>,
+    /// The number of Services whose endpoints on the own node differ from what the API server last had.
+    differing: usize,
+}
+
+/// What a writer puts in place.
+struct CacheUpdate {
+    changes: Vec<CacheChange>,
+    /// Nobody has seen a state before this version.
+    restart: Option<u64>,
+    version: u64,
+    awaited: Vec<Resource>,
+    differing: usize,
 }
 
 /// Objects, and the version of which they are the state.
@@ -52,24 +83,34 @@ pub(super) struct ObjectList {
 
 impl EdgeCache {
     pub(super) fn new(node: NodeState, versions: Versions) -> Self {
-        let changed = watch::Sender::new(versions.current());
+        let version = versions.current();
         let caches = CACHED.iter().map(|resource| (*resource, WatchCache::default())).collect();
-        Self { state: RwLock::new(CacheState { node, caches, versions, journal: None, is_synced: false }), changed }
+        let awaited = node.awaited().collect();
+        Self {
+            writer: Mutex::new(CacheWriter { node, versions, journal: None, is_synced: false }),
+            served: RwLock::new(ServedState { caches, version, awaited, differing: 0 }),
+            changed: watch::Sender::new(version),
+        }
     }
 
     /// Takes an event of the API server.
     pub(super) fn apply(&self, event: UpstreamEvent) {
-        self.update(|node| node.apply(event));
+        let mut writer = self.writer();
+        if writer.node.is_large(&event) {
+            aside(|| self.update(&mut writer, |node| node.apply(event)));
+        } else {
+            self.update(&mut writer, |node| node.apply(event));
+        }
     }
 
     /// The object with the text that is held already, if it is the same: a list that is read does not need the memory twice.
     pub(super) fn share(&self, object: UpstreamObject) -> UpstreamObject {
-        self.read().node.share(object)
+        self.writer().node.share(object)
     }
 
     /// An object of the API server, as it is held.
     pub(super) fn held(&self, resource: Resource, name: &ObjectName) -> Option<UpstreamObject> {
-        self.read().node.held(resource, name)
+        self.writer().node.held(resource, name)
     }
 
     /// Takes the pods of the own node.
@@ -89,59 +130,87 @@ impl EdgeCache {
 
     /// From now on, what changes is in the journal before clients see it.
     pub(super) fn set_journal(&self, journal: Journal) {
-        self.write().journal = Some(journal);
+        self.writer().journal = Some(journal);
     }
 
     /// Appends records to the journal, if there is one.
     pub(super) fn record(&self, records: &[StateRecord]) {
-        if let Some(journal) = &mut self.write().journal {
+        if let Some(journal) = &mut self.writer().journal {
             journal.append(records);
         }
     }
 
     /// If a snapshot is due: its generation and the records of all objects. What changes from now on follows it.
     pub(super) fn begin_snapshot(&self) -> Option<(u64, Vec<StateRecord>)> {
-        let mut state = self.write();
-        let generation = state.journal.as_mut().filter(|journal| journal.is_snapshot_due())?.rotate();
-        Some((generation, state.node.records()))
+        let mut writer = self.writer();
+        let generation = writer.journal.as_mut().filter(|journal| journal.is_snapshot_due())?.rotate();
+        Some((generation, writer.node.records()))
     }
 
     /// The snapshot was written, with this size in bytes; or it was not.
     pub(super) fn end_snapshot(&self, size: Option<u64>) {
-        if let Some(journal) = &mut self.write().journal {
+        if let Some(journal) = &mut self.writer().journal {
             journal.end_snapshot(size);
         }
     }
 
     /// The number of Services whose endpoints on the own node differ from what the API server last had.
     pub(super) fn differing(&self) -> usize {
-        self.read().node.differing()
+        self.read().differing
     }
 
     /// Changes what clients see, and nothing that is held.
     fn serve(&self, change: impl FnOnce(&mut NodeState) -> Vec<ServedChange>) {
-        self.update(|node| NodeChanges { served: change(node), ..NodeChanges::default() });
+        let mut writer = self.writer();
+        aside(|| self.update(&mut writer, |node| NodeChanges { served: change(node), ..NodeChanges::default() }));
     }
 
-    fn update(&self, change: impl FnOnce(&mut NodeState) -> NodeChanges) {
-        let version = {
-            let mut state = self.write();
-            let NodeChanges { held, served } = change(&mut state.node);
-            // Before clients see it: after a restart without the API server, no object is older than they have seen it.
-            let CacheState { node, journal, .. } = &mut *state;
-            if let Some(journal) = journal {
-                journal.append(&node.records_of(&held));
-            }
-            state.apply(served);
-            state.versions.current()
-        };
+    /// Decides, and puts the decision in place. Clients read meanwhile.
+    fn update(&self, writer: &mut CacheWriter, change: impl FnOnce(&mut NodeState) -> NodeChanges) {
+        let NodeChanges { held, served } = change(&mut writer.node);
+        // Before clients see it: after a restart without the API server, no object is older than they have seen it.
+        let CacheWriter { node, journal, versions, is_synced } = writer;
+        if let Some(journal) = journal {
+            journal.append(&node.records_of(&held));
+        }
+        let changes = self.compared(served, versions);
+        let awaited: Vec<Resource> = node.awaited().collect();
+        let restart = (!*is_synced && awaited.is_empty()).then(|| versions.next());
+        *is_synced |= restart.is_some();
+        let (version, differing) = (versions.current(), node.differing());
+        // What is not needed any more is freed without the lock.
+        let _forgotten = self.write().put(CacheUpdate { changes, restart, version, awaited, differing });
         self.changed.send_if_modified(|current| std::mem::replace(current, version) != version);
+    }
+
+    /// Compares changes with what clients see. Nobody else writes it meanwhile.
+    fn compared(&self, served: Vec<ServedChange>, versions: &mut Versions) -> Vec<CacheChange> {
+        let mut before: Vec<Option<Arc<ServedObject>>> = {
+            let state = self.read();
+            let seen = |change: &ServedChange| Some(state.cache(change.resource)?.get(&change.name)?.object.clone());
+            served.iter().map(seen).collect()
+        };
+        let mut changes: Vec<CacheChange> = Vec::with_capacity(served.len());
+        // An event may decide twice about an object.
+        let mut places: BTreeMap<(Resource, ObjectName), usize> = BTreeMap::new();
+        for (change, before) in served.into_iter().zip(&mut before) {
+            let key = (change.resource, change.name.clone());
+            let before = match places.get(&key) {
+                Some(place) => changes[*place].after().cloned(),
+                None => before.take(),
+            };
+            if let Some(change) = CacheChange::of(change, before, versions) {
+                places.insert(key, changes.len());
+                changes.push(change);
+            }
+        }
+        changes
     }
 
     /// Whether every resource was listed once. The error names those that were not.
     pub(super) fn synced(&self) -> Result<(), String> {
         let state = self.read();
-        let awaited: Vec<&str> = state.node.awaited().map(Resource::plural).collect();
+        let awaited: Vec<&str> = state.awaited.iter().map(|resource| resource.plural()).collect();
         if awaited.is_empty() { Ok(()) } else { Err(format!("not listed yet: {}", awaited.join(", "))) }
     }
 
@@ -151,13 +220,16 @@ impl EdgeCache {
     }
 
     pub(super) fn version(&self) -> u64 {
-        self.read().versions.current()
+        self.read().version
     }
 
     pub(super) fn list(&self, resource: Resource, selection: &Selection) -> ObjectList {
-        let state = self.read();
-        let objects = state.cache(resource).map(|cache| cache.list(selection)).unwrap_or_default();
-        ObjectList { objects, version: state.versions.current() }
+        let (objects, version) = {
+            let state = self.read();
+            let cache = state.cache(resource);
+            (cache.map(|cache| cache.in_namespace(selection.namespace.as_ref())), state.version)
+        };
+        ObjectList { objects: selection.select(objects.unwrap_or_default()), version }
     }
 
     pub(super) fn get(&self, resource: Resource, name: &ObjectName) -> Option<VersionedObject> {
@@ -172,9 +244,11 @@ impl EdgeCache {
         selection: &Selection,
         most: usize,
     ) -> Result<EventBatch, Expired> {
-        let state = self.read();
-        let cache = state.cache(resource).ok_or(Expired)?;
-        cache.events_since(version, state.versions.current(), selection, most)
+        EventBatch::collect(version, selection, most, |version| {
+            let state = self.read();
+            let events = state.cache(resource).ok_or(Expired)?.next_events(version, state.version, PIECE)?;
+            Ok((events, state.version))
+        })
     }
 
     /// The number of objects of a resource.
@@ -184,34 +258,75 @@ impl EdgeCache {
 
     /// How many endpoints in objects of a resource clients do not see, for each reason.
     pub(super) fn removals(&self, resource: Resource) -> BTreeMap<Reason, usize> {
-        self.read().cache(resource).map(WatchCache::removals).unwrap_or_default()
+        let objects = self.read().cache(resource).map(|cache| cache.in_namespace(None)).unwrap_or_default();
+        let mut sums = BTreeMap::new();
+        for (reason, count) in objects.iter().flat_map(|versioned| versioned.object.removals().iter()) {
+            *sums.entry(reason).or_default() += count;
+        }
+        sums
     }
 
-    // A panic of a writer leaves at worst an object without its event: that of a decision that failed.
-    fn read(&self) -> RwLockReadGuard<'_, CacheState> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    /// The turn of a writer. A thread that serves clients too does not wait for one that takes long.
+    fn writer(&self) -> MutexGuard<'_, CacheWriter> {
+        match self.writer.try_lock() {
+            Ok(writer) => writer,
+            // A panic of a writer leaves at worst an object without its event: that of a decision that failed.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => aside(|| self.writer.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, CacheState> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, ServedState> {
+        self.served.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, ServedState> {
+        self.served.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl CacheState {
+/// Does long work on a thread of the runtime: the tasks that wait for the thread go on with another one.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    let can_move = Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if can_move { block_in_place(work) } else { work() }
+}
+
+impl ServedState {
     fn cache(&self, resource: Resource) -> Option<&WatchCache> {
         self.caches.iter().find(|(of, _)| *of == resource).map(|(_, cache)| cache)
     }
 
-    fn apply(&mut self, changes: Vec<ServedChange>) {
+    /// Puts what was decided in place, and returns the events that are forgotten.
+    fn put(&mut self, update: CacheUpdate) -> Vec<RingEvent> {
+        let CacheUpdate { changes, restart, version, awaited, differing } = update;
+        let mut forgotten = Vec::new();
         for change in changes {
             if let Some((_, cache)) = self.caches.iter_mut().find(|(of, _)| *of == change.resource) {
-                cache.apply(change.name, change.object, &mut self.versions);
+                forgotten.append(&mut cache.put(change));
             }
         }
-        if !self.is_synced && self.node.awaited().next().is_none() {
-            self.is_synced = true;
-            let version = self.versions.next();
-            self.caches.iter_mut().for_each(|(_, cache)| cache.restart(version));
+        if let Some(version) = restart {
+            forgotten.extend(self.caches.iter_mut().flat_map(|(_, cache)| cache.restart(version)));
         }
+        (self.version, self.awaited, self.differing) = (version, awaited, differing);
+        forgotten
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{engine::view::KeyOrder, servers::edge::scheme::EdgeScheme};
+
+    #[test]
+    fn clients_do_not_wait_for_a_writer() {
+        let node = NodeState::new("n".into(), EdgeScheme::SuperEdge, KeyOrder::AnyKey);
+        let cache = EdgeCache::new(node, Versions::from(7));
+        let _turn = cache.writer();
+        let (all, resource) = (Selection::default(), Resource::EndpointSlice);
+        assert_eq!((cache.list(resource, &all).version, cache.version()), (7, 7));
+        assert_eq!(cache.events_since(resource, 7, &all, 1).map(|batch| batch.version), Ok(7));
+        assert_eq!((cache.count(resource), cache.differing(), cache.removals(resource).len()), (0, 0, 0));
+        assert!(cache.get(resource, &ObjectName::new("n", "a")).is_none() && cache.synced().is_err());
     }
 }

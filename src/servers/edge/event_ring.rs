@@ -81,19 +81,23 @@ impl RingEvent {
 }
 
 impl EventRing {
-    /// Forgets all events: watches can begin at `version`.
-    pub(super) fn restart(&mut self, version: u64) {
-        *self = Self { floor: version, ..Self::default() };
+    /// Forgets all events, and returns them: watches can begin at `version`.
+    pub(super) fn restart(&mut self, version: u64) -> Vec<RingEvent> {
+        std::mem::replace(self, Self { floor: version, ..Self::default() }).events.into()
     }
 
-    pub(super) fn push(&mut self, event: RingEvent) {
+    /// Adds an event, and returns those that are forgotten: to free them may take longer than to take them out.
+    pub(super) fn push(&mut self, event: RingEvent) -> Vec<RingEvent> {
         self.text += event.text();
         self.events.push_back(event);
+        let mut forgotten = Vec::new();
         while self.events.len() > EVENTS || self.text > TEXT {
-            let Some(oldest) = self.events.pop_front() else { return };
+            let Some(oldest) = self.events.pop_front() else { break };
             self.text -= oldest.text();
             self.floor = oldest.version;
+            forgotten.push(oldest);
         }
+        forgotten
     }
 
     /// The events after a version.

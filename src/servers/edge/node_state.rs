@@ -9,7 +9,7 @@ use super::{
     cached_resources::WITH_ENDPOINTS,
     endpoint_selection::EndpointSelection,
     label_readers::LabelReaders,
-    overlay::{Overlay, OverlayPhase},
+    overlay::{Overlay, OverlayPhase, PodsByLabel},
     raw_object::{ObjectName, RawObject},
     scheme::{EdgeScheme, NodeHealth, Surroundings},
     served_object::ServedObject,
@@ -17,7 +17,7 @@ use super::{
     upstream_event::{HeldChange, HeldPart, UpstreamEvent, UpstreamObject},
 };
 use crate::{
-    engine::{membership, view::KeyOrder},
+    engine::view::KeyOrder,
     model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
 };
 
@@ -61,6 +61,8 @@ pub(super) struct NodeState {
 struct Affected {
     /// Services whose endpoints are decided about again.
     services: BTreeSet<ObjectName>,
+    /// Services of which only these slices are, where that is enough.
+    slices: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
     /// Objects that are decided about by themselves.
     objects: BTreeSet<(Resource, ObjectName)>,
     /// What is held differently.
@@ -106,6 +108,41 @@ impl NodeState {
         self.awaited.iter().copied()
     }
 
+    /// Whether an event may take long. Nothing is wrong if it does not.
+    pub(super) fn is_large(&self, event: &UpstreamEvent) -> bool {
+        const MANY_ENDPOINTS: usize = 2000;
+        const LONG_TEXT: usize = 256 << 10;
+        let of_service = |name: &ObjectName| {
+            let counts = WITH_ENDPOINTS.iter().flat_map(|resource| self.of_service(*resource, name));
+            counts.map(|(_, raw)| 1 + raw.endpoints.as_ref().map_or(0, |lists| lists.endpoints.len())).sum::<usize>()
+        };
+        let of_object = |resource: Resource, name: &ObjectName| match resource {
+            Resource::Service | Resource::Endpoints => of_service(name) > MANY_ENDPOINTS,
+            Resource::EndpointSlice => {
+                let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
+                let service = before.and_then(|before| service_of_slice(resource, before));
+                service.is_some_and(|service| of_service(&service) > MANY_ENDPOINTS)
+            }
+            _ => true,
+        };
+        match event {
+            UpstreamEvent::Replace(..) => true,
+            UpstreamEvent::Delete(resource, name) => of_object(*resource, name),
+            UpstreamEvent::Apply(UpstreamObject { resource, name, held }) => match held {
+                HeldPart::Text(raw) => {
+                    let service = service_of_slice(*resource, raw);
+                    raw.text.len() > LONG_TEXT
+                        || service.is_some_and(|service| of_service(&service) > MANY_ENDPOINTS)
+                        || of_object(*resource, name)
+                }
+                HeldPart::Node(node, _) => {
+                    self.around.nodes.get(&node.name).is_none_or(|before| before.labels != node.labels)
+                }
+                HeldPart::Pool(_) => true,
+            },
+        }
+    }
+
     /// Takes an event, and returns what changes. It may name objects that clients see as they did before.
     pub(super) fn apply(&mut self, event: UpstreamEvent) -> NodeChanges {
         let mut affected = Affected::default();
@@ -138,7 +175,9 @@ impl NodeState {
     }
 
     /// Takes the pods of the own node, as its kubelet knows them, and returns what clients see from now on.
-    pub(super) fn set_local_pods(&mut self, pods: Vec<Pod>) -> Vec<ServedChange> {
+    pub(super) fn set_local_pods(&mut self, mut pods: Vec<Pod>) -> Vec<ServedChange> {
+        // Stable: those of one namespace stay in their order.
+        pods.sort_by(|a, b| a.namespace().cmp(b.namespace()));
         let before = std::mem::replace(&mut self.overlay.pods, pods);
         if self.overlay.phase == OverlayPhase::Off {
             return Vec::new();
@@ -181,9 +220,9 @@ impl NodeState {
         if !self.awaited.is_empty() {
             return Vec::new();
         }
-        let pods: Vec<&Pod> = before.iter().chain(&self.overlay.pods).collect();
+        let pods = PodsByLabel::of(before.iter().chain(&self.overlay.pods));
         let is_local = |name: &ObjectName, service: &Service| {
-            !membership::selected(service, &pods).is_empty() || self.has_endpoint_on(name, &self.around.node)
+            pods.any_selected_by(service) || self.has_endpoint_on(name, &self.around.node)
         };
         let local = self.services.iter().filter(|(name, service)| is_local(name, service)).map(|(name, _)| name);
         let services = local.chain(self.overlay.differing()).cloned().collect();
@@ -310,7 +349,7 @@ impl NodeState {
         }
         if let Some(service) = service_of_slice(resource, &raw) {
             self.slices.entry(service.clone()).or_default().insert(name.clone());
-            affected.services.insert(service);
+            affected.slices.entry(service).or_default().insert(name.clone());
         }
         affected.touch(resource, name);
         self.objects.entry(resource).or_default().insert(name.clone(), raw);
@@ -341,7 +380,7 @@ impl NodeState {
                 self.slices.remove(&service);
             }
         }
-        affected.services.insert(service);
+        affected.slices.entry(service).or_default();
     }
 
     /// The labels of a node change, or it comes or goes.
@@ -409,8 +448,22 @@ impl NodeState {
 
     /// Decides about all that is affected.
     fn decide(&mut self, affected: Affected) -> Vec<ServedChange> {
-        let Affected { services, objects, .. } = affected;
+        let Affected { mut services, slices, objects, .. } = affected;
         let mut changes = Vec::new();
+        for (service, slices) in slices {
+            if services.contains(&service) {
+                continue;
+            }
+            if !self.scheme.decides_each_alone(&self.around) || self.overlay.concerns(&service) {
+                services.insert(service);
+                continue;
+            }
+            let resource = Resource::EndpointSlice;
+            let held = |name: &ObjectName| self.objects.get(&resource).and_then(|all| all.get(name)).cloned();
+            let is_its_own = |raw: &Arc<RawObject>| service_of_slice(resource, raw).as_ref() == Some(&service);
+            let of_service = slices.iter().filter_map(held).filter(is_its_own);
+            self.decide_endpoints(resource, of_service, self.services.get(&service).map(Box::as_ref), &mut changes);
+        }
         for service in services {
             if self.scheme.prunes(Resource::Service) {
                 changes.push(self.served_service(&service));

@@ -433,6 +433,29 @@ fn kube_proxy_sees_everything() {
 }
 
 #[test]
+fn a_slice_is_decided_about_without_the_others_of_its_service() {
+    let mut objects = vec![node(OWN, &[("region", "1")]), service("web", REGION), service("api", &[])];
+    objects.extend((0..20).map(|i| slice(&format!("web-{i}"), "web", &[("10.0.0.1", OWN)])));
+    for (scheme, order, decisions) in [
+        (EdgeScheme::KubeProxy, KeyOrder::AnyKey, 1),
+        (EdgeScheme::OpenYurt, KeyOrder::AnyKey, 1),
+        (EdgeScheme::SuperEdge, KeyOrder::AnyKey, 1),
+        // All of them choose the key.
+        (EdgeScheme::SuperEdge, KeyOrder::Ordered, 20),
+    ] {
+        let mut tested = TestedNode::of(NodeState::new(OWN.into(), scheme, order), scheme, &objects);
+        tested.events();
+        tested.put(&slice("web-3", "web", &[("10.0.0.9", OWN)]));
+        assert_eq!((tested.decisions, tested.events()), (decisions, vec!["MODIFIED EndpointSlice web-3".to_owned()]));
+        tested.put(&slice("web-3", "api", &[("10.0.0.8", OWN), ("10.0.0.9", "far")]));
+        assert_eq!(tested.addresses(Resource::EndpointSlice, "web-3"), ["10.0.0.8", "10.0.0.9"], "{scheme:?}");
+        assert_eq!(tested.events(), ["MODIFIED EndpointSlice web-3"]);
+        tested.delete(&slice("web-4", "web", &[]));
+        assert_eq!(tested.events(), ["DELETED EndpointSlice web-4"]);
+    }
+}
+
+#[test]
 fn a_list_of_what_is_known_already_decides_nothing() {
     let mut tested = regions();
     tested.events();

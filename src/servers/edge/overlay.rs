@@ -1,7 +1,7 @@
 //! Endpoints of the own node while the API server is away: what its pods are now takes the place of what was last known.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -13,8 +13,11 @@ use super::{
     scheme::Surroundings,
 };
 use crate::{
-    engine::local_overlay::{LocalPods, OverlaidEndpoint, overlay_endpoints, overlay_slices},
-    model::{EndpointSlice, Endpoints, Pod, Resource, Service},
+    engine::{
+        local_overlay::{LocalPods, OverlaidEndpoint, overlay_endpoints, overlay_slices},
+        membership,
+    },
+    model::{EndpointSlice, Endpoints, HashSeed, Pod, Resource, Service, Text},
 };
 
 /// When the pods of the node count.
@@ -32,6 +35,7 @@ pub(super) enum OverlayPhase {
 /// The pods of the own node, as its kubelet knows them, and the Services for which they count.
 #[derive(Debug, Default)]
 pub(super) struct Overlay {
+    /// In the order of their namespaces.
     pub(super) pods: Vec<Pod>,
     pub(super) phase: OverlayPhase,
     /// The Services whose endpoints differ from what the API server last had.
@@ -54,6 +58,11 @@ impl Overlay {
         self.differing.iter()
     }
 
+    /// Whether the endpoints of a Service are, or were, others than the API server last had.
+    pub(super) fn concerns(&self, service: &ObjectName) -> bool {
+        self.applies_to(service) || self.differing.contains(service) || self.added.contains_key(service)
+    }
+
     fn applies_to(&self, service: &ObjectName) -> bool {
         match self.phase {
             OverlayPhase::Off => false,
@@ -74,7 +83,9 @@ impl Overlay {
         let service: Option<Service> =
             text.filter(|_| self.applies_to(name)).and_then(|raw| serde_json::from_str(&raw.text).ok());
         let Some(service) = service else { return self.without(name, resource, objects) };
-        let local = self.pods.iter().filter(|pod| *pod.namespace() == name.namespace).collect::<Vec<_>>();
+        let first = self.pods.partition_point(|pod| *pod.namespace() < name.namespace);
+        let of_namespace = self.pods[first..].iter().take_while(|pod| *pod.namespace() == name.namespace);
+        let local = of_namespace.collect::<Vec<_>>();
         let local = LocalPods { node: &around.node, nodes: &around.nodes, pods: &local };
         let (objects, added, differs) = match resource {
             Resource::Endpoints => endpoints_over(&service, objects, &local),
@@ -107,6 +118,35 @@ impl Overlay {
             self.added.insert(name.clone(), added);
         }
         gone
+    }
+}
+
+/// Pods by their namespace and each of their labels.
+#[derive(Default)]
+pub(super) struct PodsByLabel<'a> {
+    of_namespace: HashMap<&'a Text, Vec<&'a Pod>, HashSeed>,
+    by_label: HashMap<(&'a Text, &'a Text, &'a Text), Vec<&'a Pod>, HashSeed>,
+}
+
+impl<'a> PodsByLabel<'a> {
+    pub(super) fn of(pods: impl Iterator<Item = &'a Pod>) -> Self {
+        let mut this = Self::default();
+        for pod in pods {
+            this.of_namespace.entry(pod.namespace()).or_default().push(pod);
+            for (key, value) in pod.labels.iter() {
+                this.by_label.entry((pod.namespace(), key, value)).or_default().push(pod);
+            }
+        }
+        this
+    }
+
+    /// Whether a Service selects any of them. Only the pods with the rarest of its labels are looked at.
+    pub(super) fn any_selected_by(&self, service: &Service) -> bool {
+        let (namespace, Some(selector)) = (&service.meta.namespace, &service.selector) else { return false };
+        let all = self.of_namespace.get(namespace);
+        let of_label = |(key, value)| self.by_label.get(&(namespace, key, value));
+        let rarest = selector.iter().map(of_label).min_by_key(|pods| pods.map_or(0, Vec::len)).unwrap_or(all);
+        rarest.is_some_and(|pods| !membership::selected(service, pods).is_empty())
     }
 }
 

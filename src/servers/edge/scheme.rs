@@ -50,7 +50,7 @@ impl EdgeScheme {
 
     /// Whether clients do not see a Service at all.
     pub(super) fn hides(self, service: &Service, around: &Surroundings) -> bool {
-        self == Self::OpenYurt && around.yurt_view(&around.pools_of_node()).hides(service).is_some()
+        self == Self::OpenYurt && around.yurt_view().hides(service).is_some()
     }
 
     /// What is left of the Endpoints or the slices of a Service: all of one kind together.
@@ -76,8 +76,7 @@ impl EdgeScheme {
                 pruned
             }
             Self::OpenYurt => {
-                let pools = around.pools_of_node();
-                let view = around.yurt_view(&pools);
+                let view = around.yurt_view();
                 // yurthub leaves Endpoints as they are.
                 let prune = |object: EndpointSelection| match object.resource {
                     Resource::EndpointSlice => left(view.prune(service, &object)),
@@ -97,6 +96,15 @@ impl EdgeScheme {
         }
     }
 
+    /// Whether each slice of a Service is decided about by itself.
+    pub(super) fn decides_each_alone(self, around: &Surroundings) -> bool {
+        match self {
+            Self::KubeProxy | Self::OpenYurt => true,
+            // All of them choose the key, and all of them say whether any node is healthy.
+            Self::SuperEdge => around.order == KeyOrder::AnyKey && around.health.is_none(),
+        }
+    }
+
     /// Whether the labels of another node than the own one count.
     pub(super) fn reads_other_nodes(self) -> bool {
         self == Self::SuperEdge
@@ -113,11 +121,6 @@ impl Surroundings {
         self.viewpoint().labels()?.get(POOL_OF_NODE)
     }
 
-    /// The pool of the node, if it exists: no other pool decides.
-    fn pools_of_node(&self) -> Vec<NodePool> {
-        self.pool().and_then(|name| self.pools.get(name)).cloned().into_iter().collect()
-    }
-
     fn grid_view(&self) -> GridView<'_> {
         GridView {
             at: self.viewpoint(),
@@ -128,7 +131,9 @@ impl Surroundings {
         }
     }
 
-    fn yurt_view<'a>(&'a self, pools: &'a [NodePool]) -> YurtView<'a> {
-        YurtView { at: self.viewpoint(), pools, pool_topology: true }
+    fn yurt_view(&self) -> YurtView<'_> {
+        // No other pool than that of the node decides.
+        let pools = self.pool().and_then(|name| self.pools.get(name)).map_or(&[][..], std::slice::from_ref);
+        YurtView::new(self.viewpoint(), pools, true)
     }
 }

@@ -65,6 +65,15 @@ impl ServedObject {
         self.raw.name.clone()
     }
 
+    pub(super) fn object_name(&self) -> &ObjectName {
+        &self.raw.name
+    }
+
+    #[cfg(test)]
+    pub(super) fn resource(&self) -> Resource {
+        self.resource
+    }
+
     pub(super) fn labels(&self) -> &Labels {
         &self.raw.labels
     }

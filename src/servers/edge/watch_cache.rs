@@ -4,12 +4,13 @@ use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use super::{
     event_ring::{EventRing, Expired, RingEvent, SelectedEvent},
+    node_state::ServedChange,
     raw_object::ObjectName,
     selection::Selection,
     served_object::ServedObject,
     versions::Versions,
 };
-use crate::engine::reason::Reason;
+use crate::model::{Resource, Text};
 
 /// The objects of a resource, each with the version of its last change. Every change of what clients see is one event
 /// with a version of its own; whatever leaves the text as it is makes no event.
@@ -26,6 +27,9 @@ pub(super) struct VersionedObject {
     pub(super) object: Arc<ServedObject>,
 }
 
+/// How many events are looked at in one turn with the lock.
+pub(super) const PIECE: usize = 256;
+
 /// Events that a watch sends next.
 #[derive(Clone, Debug)]
 pub(super) struct EventBatch {
@@ -34,53 +38,107 @@ pub(super) struct EventBatch {
     pub(super) version: u64,
 }
 
+/// A change that was compared with what clients see, and has its version. To put it in place takes little time, whatever it is.
+#[derive(Debug)]
+pub(super) struct CacheChange {
+    pub(super) resource: Resource,
+    name: ObjectName,
+    before: Option<Arc<ServedObject>>,
+    after: Option<Arc<ServedObject>>,
+    /// `None`: clients see the same text, of which other endpoints were removed.
+    version: Option<u64>,
+}
+
+impl CacheChange {
+    /// Compares an object with the one of its name that clients see. `None`: nothing changes.
+    pub(super) fn of(change: ServedChange, before: Option<Arc<ServedObject>>, versions: &mut Versions) -> Option<Self> {
+        let ServedChange { resource, name, object } = change;
+        let is_same = match (&before, &object) {
+            (None, None) => return None,
+            (Some(before), Some(object)) if before.is_same(object) => {
+                if before.removals() == object.removals() {
+                    return None;
+                }
+                true
+            }
+            _ => false,
+        };
+        let version = (!is_same).then(|| versions.next());
+        Some(Self { resource, name, before, after: object.map(Arc::new), version })
+    }
+
+    /// The object that clients see from now on.
+    pub(super) fn after(&self) -> Option<&Arc<ServedObject>> {
+        self.after.as_ref()
+    }
+}
+
 impl WatchCache {
     /// Puts an object in place of the one of its name, or removes that one. Returns whether clients see a change.
+    #[cfg(test)]
     pub(super) fn apply(&mut self, name: ObjectName, object: Option<ServedObject>, versions: &mut Versions) -> bool {
-        let before = self.objects.get(&name).map(|versioned| versioned.object.clone());
-        let after = match (&before, object) {
-            (None, None) => return false,
-            (Some(before), Some(object)) if before.is_same(&object) => {
-                if before.removals() != object.removals()
-                    && let Some(versioned) = self.objects.get_mut(&name)
-                {
-                    versioned.object = Arc::new(object);
-                }
-                return false;
-            }
-            (_, object) => object.map(Arc::new),
+        let before = self.get(&name).map(|versioned| versioned.object.clone());
+        let resource = object.as_ref().map_or(Resource::Service, ServedObject::resource);
+        let Some(change) = CacheChange::of(ServedChange { resource, name, object }, before, versions) else {
+            return false;
         };
-        let version = versions.next();
+        let is_event = change.version.is_some();
+        self.put(change);
+        is_event
+    }
+
+    /// Puts a change in place. It was compared with the current state. Returns the events that are forgotten.
+    pub(super) fn put(&mut self, change: CacheChange) -> Vec<RingEvent> {
+        let CacheChange { name, before, after, version, .. } = change;
+        let Some(version) = version else {
+            if let (Some(versioned), Some(object)) = (self.objects.get_mut(&name), after) {
+                versioned.object = object;
+            }
+            return Vec::new();
+        };
         match &after {
             Some(object) => self.objects.insert(name.clone(), VersionedObject { version, object: object.clone() }),
             None => self.objects.remove(&name),
         };
-        self.events.push(RingEvent { version, name, before, after });
-        true
+        self.events.push(RingEvent { version, name, before, after })
     }
 
-    /// Forgets the events so far: nobody has seen a state before `version`.
-    pub(super) fn restart(&mut self, version: u64) {
-        self.events.restart(version);
+    /// Forgets the events so far, and returns them: nobody has seen a state before `version`.
+    pub(super) fn restart(&mut self, version: u64) -> Vec<RingEvent> {
+        self.events.restart(version)
+    }
+
+    /// The objects of a namespace, or all, in the order of their names. Which of them a client wants is found without the lock.
+    pub(super) fn in_namespace(&self, namespace: Option<&Text>) -> Vec<VersionedObject> {
+        let first = match namespace {
+            Some(namespace) => Bound::Included(ObjectName::new(namespace.clone(), "")),
+            None => return self.objects.values().cloned().collect(),
+        };
+        let objects = self.objects.range((first, Bound::Unbounded));
+        let of_namespace = objects.take_while(|(name, _)| namespace.is_none_or(|n| *n == name.namespace));
+        of_namespace.map(|(_, versioned)| versioned.clone()).collect()
     }
 
     /// The objects of a selection, in the order of their names.
+    #[cfg(test)]
     pub(super) fn list(&self, selection: &Selection) -> Vec<VersionedObject> {
-        let first = match &selection.namespace {
-            Some(namespace) => Bound::Included(ObjectName::new(namespace.clone(), "")),
-            None => Bound::Unbounded,
-        };
-        let in_namespace = |name: &ObjectName| selection.namespace.as_ref().is_none_or(|n| *n == name.namespace);
-        let objects = self.objects.range((first, Bound::Unbounded)).take_while(|(name, _)| in_namespace(name));
-        let matching = objects.filter(|(name, versioned)| selection.matches(name, &versioned.object));
-        matching.map(|(_, versioned)| versioned.clone()).collect()
+        selection.select(self.in_namespace(selection.namespace.as_ref()))
     }
 
     pub(super) fn get(&self, name: &ObjectName) -> Option<&VersionedObject> {
         self.objects.get(name)
     }
 
+    /// The next events after `version`, at most `most`; `now` is the current version.
+    pub(super) fn next_events(&self, version: u64, now: u64, most: usize) -> Result<Vec<RingEvent>, Expired> {
+        if version > now {
+            return Err(Expired);
+        }
+        Ok(self.events.since(version)?.take(most).cloned().collect())
+    }
+
     /// What a watch of a selection sees after `version`, at most `most` events; `now` is the current version.
+    #[cfg(test)]
     pub(super) fn events_since(
         &self,
         version: u64,
@@ -88,31 +146,37 @@ impl WatchCache {
         selection: &Selection,
         most: usize,
     ) -> Result<EventBatch, Expired> {
-        if version > now {
-            return Err(Expired);
-        }
-        let mut events = Vec::new();
-        for event in self.events.since(version)? {
-            if events.len() == most {
-                let version = events.last().map_or(version, |last: &SelectedEvent| last.version);
-                return Ok(EventBatch { events, version });
-            }
-            events.extend(event.of(selection));
-        }
-        Ok(EventBatch { events, version: now })
-    }
-
-    /// How many endpoints of these objects clients do not see, for each reason.
-    pub(super) fn removals(&self) -> BTreeMap<Reason, usize> {
-        let mut sums = BTreeMap::new();
-        for (reason, count) in self.objects.values().flat_map(|versioned| versioned.object.removals().iter()) {
-            *sums.entry(reason).or_default() += count;
-        }
-        sums
+        EventBatch::collect(version, selection, most, |version| Ok((self.next_events(version, now, PIECE)?, now)))
     }
 
     pub(super) fn len(&self) -> usize {
         self.objects.len()
+    }
+}
+
+impl EventBatch {
+    /// What a watch of a selection sees after `version`, at most `most` events. `next` gives the next events after a version, at
+    /// most [`PIECE`] of them, and the current version.
+    pub(super) fn collect(
+        mut version: u64,
+        selection: &Selection,
+        most: usize,
+        next: impl Fn(u64) -> Result<(Vec<RingEvent>, u64), Expired>,
+    ) -> Result<Self, Expired> {
+        let mut events: Vec<SelectedEvent> = Vec::new();
+        loop {
+            let (piece, now) = next(version)?;
+            for event in &piece {
+                if events.len() == most {
+                    return Ok(Self { events, version });
+                }
+                events.extend(event.of(selection));
+                version = event.version;
+            }
+            if piece.len() < PIECE {
+                return Ok(Self { events, version: now });
+            }
+        }
     }
 }
 

@@ -45,7 +45,16 @@ pub(crate) fn absent_of(kinds: &str, what: &str) -> String {
 
 /// The first 64 characters of a text from the input, which messages may repeat for every pod and port.
 pub(crate) fn clip(text: &str) -> &str {
-    match text.char_indices().nth(64) {
+    clip_to(text, 64)
+}
+
+/// The begin of the name of an object: names in a cluster are whole.
+pub(crate) fn clip_name(name: &str) -> &str {
+    clip_to(name, 253)
+}
+
+fn clip_to(text: &str, most: usize) -> &str {
+    match text.char_indices().nth(most) {
         Some((end, _)) => &text[..end],
         None => text,
     }

@@ -6,7 +6,10 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::model::{ObjectKey, code_table::code_table};
+use crate::{
+    engine::phrase::clip_name,
+    model::{ObjectKey, Text, code_table::code_table},
+};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -157,6 +160,8 @@ code_table! {
     TopologyNodeMissing("topology-node-missing", Error, "Create the Node, or correct the name of the node.");
     /// The topology keys select no ready endpoint: all endpoints are used.
     TopologyFallback("topology-fallback", Warning, "Run a pod on a node that has the same labels.");
+    /// The Service has more than 16 different topology keys. Only the first 16 count.
+    TopologyKeysCut("topology-keys-cut", Warning, "Keep the keys that fence traffic in, at most 16 different ones.");
     /// The annotation with the topology keys is not a JSON list of label keys, and is ignored: traffic is not confined.
     TopologyKeysMalformed("topology-keys-malformed", Error, "Write a JSON list of label keys, such as [\"zone\"].");
     /// The endpoint has no node, so it cannot be on a node that fits.
@@ -402,10 +407,21 @@ pub struct Finding {
     /// What the reason means for this object, in a sentence.
     pub message: String,
     /// The object.
+    #[serde(serialize_with = "in_short")]
     pub object: ObjectKey,
     /// JSON pointer to the field in the posted body, if one field is the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
+}
+
+/// Writes the name of an object: in a cluster none is longer. A request may have thousands of findings about one object.
+fn in_short<S: Serializer>(object: &ObjectKey, s: S) -> Result<S::Ok, S::Error> {
+    let ObjectKey { kind, namespace, name } = object;
+    if name.len().max(namespace.len()).max(kind.len()) <= 253 {
+        return object.serialize(s);
+    }
+    let [kind, namespace, name] = [kind, namespace, name].map(|text| Text::new(clip_name(text)));
+    ObjectKey { kind, namespace, name }.serialize(s)
 }
 
 impl Finding {

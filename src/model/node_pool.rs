@@ -1,5 +1,7 @@
 //! `NodePool` of `apps.openyurt.io`: a group of nodes of an edge site.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Deserializer};
 
 use super::{Text, wire::nullable};
@@ -10,7 +12,7 @@ pub struct NodePool {
     /// Name.
     pub name: Text,
     /// `status.nodes`.
-    pub nodes: Vec<Text>,
+    pub nodes: BTreeSet<Text>,
 }
 
 #[derive(Deserialize, Default)]
@@ -33,7 +35,7 @@ struct RawMeta {
 #[serde(default)]
 struct RawStatus {
     #[serde(deserialize_with = "nullable")]
-    nodes: Vec<Text>,
+    nodes: BTreeSet<Text>,
 }
 
 impl<'de> Deserialize<'de> for NodePool {

@@ -298,7 +298,7 @@ impl MigrationRun<'_> {
             let before = ViewedCluster { services: old, ..all.clone() };
             let after = ViewedCluster { scheme: Scheme::KubeProxy, family: None, nodes: &nodes, services: new };
             writeln!(out, "{BOLD}{} before, kube-proxy with hints after{BOLD:#}", source.as_str())?;
-            node_changes::table(&ViewChanges::between(&before, &after), wide, out)?;
+            node_changes::table(&ViewChanges::between(&before, &after)?, wide, out)?;
         }
         Ok(())
     }

@@ -142,7 +142,7 @@ impl ViewArgs {
         let settings = self.scheme.settings()?;
         let (old_scheme, new_scheme) = (settings.scheme(&before.inventory), settings.scheme(&after.inventory));
         let family = self.scheme.family();
-        let changes = ViewChanges::between(&old.cluster(old_scheme, family), &new.cluster(new_scheme, family));
+        let changes = ViewChanges::between(&old.cluster(old_scheme, family), &new.cluster(new_scheme, family))?;
         let (format, mut out) = self.output();
         node_changes::print(&changes, &new.findings(), format, &mut out)?;
         out.flush()?;
@@ -196,7 +196,7 @@ impl ViewArgs {
         format: OutputFormat,
         out: &mut Output,
     ) -> anyhow::Result<bool> {
-        let run = MatrixRun { input, matrix: NodeMatrix::of(cluster), scheme: self.scheme.name() };
+        let run = MatrixRun { input, matrix: NodeMatrix::of(cluster)?, scheme: self.scheme.name() };
         match format {
             _ if self.output == ViewFormat::Svg => Ok(matrix_svg::write(&run, out)?),
             OutputFormat::Table | OutputFormat::Wide => matrix_table::print(&run, format, out),

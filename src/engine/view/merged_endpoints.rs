@@ -115,44 +115,137 @@ pub(super) struct MergedEndpoints<'a> {
     pub(super) duplicates: Vec<ProxyEndpoint<'a>>,
 }
 
-impl<'a> MergedEndpoints<'a> {
-    /// Merges the endpoints of the slices of a Service (upstream: `endpointInfoByServicePort`,
-    /// `addEndpoints`).
-    pub(super) fn of(slices: &[&'a EndpointSlice], port: &ServicePort, family: Family, at: Viewpoint<'_>) -> Self {
-        let of_family = || slices.iter().filter(|slice| slice.address_type == family.into());
-        let mut all: Vec<ViewedEndpoint<'a>> = Vec::with_capacity(of_family().map(|slice| slice.endpoints.len()).sum());
-        // A node without a name has no local endpoints. Texts are compared faster with each other than with a `str`.
-        let (name, zone) = (Text::new(at.name), Text::new(at.zone()));
-        let is_local = |node: Option<&Text>| !name.is_empty() && node == Some(&name);
-        let (mut is_sorted, mut last) = (true, None);
-        for slice in of_family() {
-            for number in numbers(slice, port) {
-                for endpoint in &slice.endpoints {
-                    // No API server stores a text that is not an address here.
-                    let Some(ip) = endpoint.addresses.first().and_then(|address| parse_lenient(address)) else {
-                        continue;
-                    };
-                    let endpoint = ProxyEndpoint {
-                        ip,
-                        port: number,
-                        endpoint,
-                        slice,
-                        is_local: is_local(endpoint.node_name.as_ref()),
-                        hints: HintFlags::of(endpoint, &name, &zone),
-                        conditions: ConditionFlags::of(endpoint),
-                    };
-                    let key = endpoint.key();
-                    is_sorted &= last.replace(key).is_none_or(|last| last < key);
-                    all.push(ViewedEndpoint { endpoint, uses: EndpointUse::default(), reason: None });
+/// The endpoints of a Service in one address family as kube-proxy of a node reads them, for all its ports.
+pub(super) struct ServiceEndpoints<'a> {
+    slices: Vec<&'a EndpointSlice>,
+    reader: EndpointReader,
+    /// The endpoints of each slice, where several ports read them.
+    read: Option<Vec<Vec<ProxyEndpoint<'a>>>>,
+    /// The ports of the slices, sorted by name and protocol, those of one in the order of the slices.
+    ports: Vec<JoinedPort<'a>>,
+}
+
+/// A port of a slice. Those without a name or number are not used.
+struct JoinedPort<'a> {
+    key: (&'a Text, &'a str),
+    /// The place of the slice.
+    slice: usize,
+    number: i32,
+}
+
+/// What the node of a view compares endpoints with. Texts are compared faster with each other than with a `str`.
+struct EndpointReader {
+    node: Text,
+    zone: Text,
+}
+
+impl EndpointReader {
+    fn read<'a>(&self, slice: &'a EndpointSlice, endpoint: &'a Endpoint, port: i32) -> Option<ProxyEndpoint<'a>> {
+        // No API server stores a text that is not an address here.
+        let ip = endpoint.addresses.first().and_then(|address| parse_lenient(address))?;
+        Some(ProxyEndpoint {
+            ip,
+            port,
+            endpoint,
+            slice,
+            // A node without a name has no local endpoints.
+            is_local: !self.node.is_empty() && endpoint.node_name.as_ref() == Some(&self.node),
+            hints: HintFlags::of(endpoint, &self.node, &self.zone),
+            conditions: ConditionFlags::of(endpoint),
+        })
+    }
+}
+
+impl<'a> ServiceEndpoints<'a> {
+    /// Reads the slices of a Service; `asked` ports are going to be merged.
+    pub(super) fn of(slices: &[&'a EndpointSlice], asked: usize, family: Family, at: Viewpoint<'_>) -> Self {
+        let slices: Vec<_> = slices.iter().copied().filter(|slice| slice.address_type == family.into()).collect();
+        let reader = EndpointReader { node: Text::new(at.name), zone: Text::new(at.zone()) };
+        let mut ports: Vec<JoinedPort<'a>> = Vec::new();
+        for (place, slice) in slices.iter().enumerate() {
+            ports.extend(slice.ports.iter().flatten().filter_map(|port| {
+                let protocol = protocol_or_tcp(port.protocol.as_deref().unwrap_or_default());
+                let number = port.port.filter(|number| *number != 0)?;
+                Some(JoinedPort { key: (port.name.as_ref()?, protocol), slice: place, number })
+            }));
+        }
+        // Stable: of equal endpoints, the order of the slices decides.
+        ports.sort_by(|a, b| a.key.cmp(&b.key));
+        let read = (asked > 1).then(|| {
+            let of_slice = |slice: &&'a EndpointSlice| {
+                slice.endpoints.iter().filter_map(|endpoint| reader.read(slice, endpoint, 0)).collect()
+            };
+            slices.iter().map(of_slice).collect()
+        });
+        Self { slices, reader, read, ports }
+    }
+
+    /// The ports of slices that kube-proxy joins with a port of the Service.
+    fn joined(&self, port: &'a ServicePort) -> &[JoinedPort<'a>] {
+        let key = (&port.name, protocol_or_tcp(&port.protocol));
+        let first = self.ports.partition_point(|joined| joined.key < key);
+        let count = self.ports[first..].partition_point(|joined| joined.key == key);
+        &self.ports[first..first + count]
+    }
+
+    /// How many endpoints are looked at for a port.
+    pub(super) fn work(&self, port: &'a ServicePort) -> usize {
+        self.joined(port).iter().map(|joined| 1 + self.slices[joined.slice].endpoints.len()).sum()
+    }
+
+    /// The slices that are looked at for a port, each once for every number.
+    pub(super) fn slices_of(&self, port: &'a ServicePort) -> impl Iterator<Item = usize> {
+        self.joined(port).iter().map(|joined| joined.slice)
+    }
+
+    /// The slices.
+    pub(super) fn slices(&self) -> &[&'a EndpointSlice] {
+        &self.slices
+    }
+
+    /// Merges the endpoints of a port (upstream: `endpointInfoByServicePort`, `addEndpoints`).
+    pub(super) fn merged(&self, port: &'a ServicePort) -> MergedEndpoints<'a> {
+        let joined = self.joined(port);
+        let mut all = EndpointRun { list: Vec::with_capacity(self.work(port)), is_sorted: true, last: None };
+        for &JoinedPort { slice, number, .. } in joined {
+            match &self.read {
+                Some(read) => {
+                    read[slice].iter().for_each(|endpoint| all.push(ProxyEndpoint { port: number, ..*endpoint }))
+                }
+                None => {
+                    let slice = self.slices[slice];
+                    let read = slice.endpoints.iter().filter_map(|e| self.reader.read(slice, e, number));
+                    read.for_each(|endpoint| all.push(endpoint));
                 }
             }
         }
+        all.merged()
+    }
+}
+
+/// Endpoints in the order of their slices.
+struct EndpointRun<'a> {
+    list: Vec<ViewedEndpoint<'a>>,
+    is_sorted: bool,
+    last: Option<(u128, i32)>,
+}
+
+impl<'a> EndpointRun<'a> {
+    #[inline]
+    fn push(&mut self, endpoint: ProxyEndpoint<'a>) {
+        let key = endpoint.key();
+        self.is_sorted &= self.last.replace(key).is_none_or(|last| last < key);
+        self.list.push(ViewedEndpoint { endpoint, uses: EndpointUse::default(), reason: None });
+    }
+
+    fn merged(self) -> MergedEndpoints<'a> {
+        let Self { list: mut all, is_sorted, .. } = self;
         if is_sorted {
-            return Self { endpoints: all, duplicates: Vec::new() };
+            return MergedEndpoints { endpoints: all, duplicates: Vec::new() };
         }
         // Stable: of equal ones, the order of the slices decides.
         all.sort_by_key(|e| e.endpoint.key());
-        let mut merged = Self::default();
+        let mut merged = MergedEndpoints::default();
         for run in all.chunk_by(|a, b| a.endpoint.key() == b.endpoint.key()) {
             let chosen = chosen(run);
             merged.endpoints.push(run[chosen]);
@@ -161,19 +254,6 @@ impl<'a> MergedEndpoints<'a> {
         }
         merged
     }
-}
-
-/// The numbers that a slice has for a Service port. A port without a name in the slice is not used.
-fn numbers(slice: &EndpointSlice, port: &ServicePort) -> impl Iterator<Item = i32> {
-    let is_same = |name: Option<&Text>, protocol: Option<&Text>| {
-        name == Some(&port.name) && protocol_or_tcp(protocol.map_or("", |p| p)) == protocol_or_tcp(&port.protocol)
-    };
-    slice
-        .ports
-        .iter()
-        .flatten()
-        .filter(move |p| is_same(p.name.as_ref(), p.protocol.as_ref()))
-        .filter_map(|p| p.port.filter(|number| *number != 0))
 }
 
 /// The place of the endpoint that counts among those with one address: the last one that is not terminating, else the

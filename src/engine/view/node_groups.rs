@@ -50,29 +50,21 @@ impl<'a> NodeGroups<'a> {
                 (known, _) => *known = ValuesRead::All,
             }
         }
-        let value = |node: &'a Node, key: &str, values: &ValuesRead<'_>| {
-            node.labels.get(key).map(Text::as_str).filter(|value| values.has(value))
-        };
+        let of_nodes: Vec<Vec<(&'a str, &'a str)>> = nodes.iter().map(|node| labels_read(node, &labels)).collect();
         let mut with_value: BTreeMap<(&'a str, &'a str), Vec<usize>> = BTreeMap::new();
-        for (place, node) in nodes.iter().enumerate() {
-            for (key, values) in &labels {
-                if let Some(value) = value(node, key, values) {
-                    with_value.entry((key, value)).or_default().push(place);
-                }
+        for (place, labels) in of_nodes.iter().enumerate() {
+            for label in labels {
+                with_value.entry(*label).or_default().push(place);
             }
         }
-        let mut groups: HashMap<Vec<Option<&'a str>>, usize, HashSeed> = HashMap::default();
+        let mut groups: HashMap<Vec<(&'a str, &'a str)>, usize, HashSeed> = HashMap::default();
         let mut groups_with_value: BTreeMap<(&'a str, &'a str), Vec<usize>> = BTreeMap::new();
         let (mut group_of, mut members) = (Vec::with_capacity(nodes.len()), Vec::new());
-        for (place, node) in nodes.iter().enumerate() {
-            let shared = |key: &&'a str, value: &&str| with_value.get(&(*key, *value)).is_some_and(|n| n.len() > 1);
-            let of_node = labels.iter().map(|(key, values)| value(node, key, values).filter(|v| shared(key, v)));
-            let of_node: Vec<Option<&'a str>> = of_node.collect();
+        for (place, mut of_node) in of_nodes.into_iter().enumerate() {
+            of_node.retain(|label| with_value.get(label).is_some_and(|nodes| nodes.len() > 1));
             let group = *groups.entry(of_node).or_insert_with_key(|of_group| {
-                for (key, value) in labels.keys().zip(of_group) {
-                    if let Some(value) = value {
-                        groups_with_value.entry((*key, *value)).or_default().push(members.len());
-                    }
+                for label in of_group {
+                    groups_with_value.entry(*label).or_default().push(members.len());
                 }
                 members.push(Vec::new());
                 members.len() - 1
@@ -124,7 +116,23 @@ impl<'a> NodeGroups<'a> {
     }
 }
 
+/// The labels of a node that any Service reads, by their keys. Either may be many, and few are both.
+fn labels_read<'a>(node: &'a Node, read: &BTreeMap<&'a str, ValuesRead<'a>>) -> Vec<(&'a str, &'a str)> {
+    let label = |key: &'a Text, value: &'a Text| (key.as_str(), value.as_str());
+    if read.len() < node.labels.len() {
+        let of_node = read.iter().filter_map(|(key, values)| Some((node.labels.get_pair(key)?, values)));
+        return of_node.filter(|((_, value), values)| values.has(value)).map(|((k, v), _)| label(k, v)).collect();
+    }
+    let is_read = |(key, value): &(&Text, &Text)| read.get(key.as_str()).is_some_and(|values| values.has(value));
+    node.labels.iter().filter(is_read).map(|(key, value)| label(key, value)).collect()
+}
+
 impl ServiceClasses {
+    /// How many groups and nodes are told apart.
+    pub(super) fn told_apart(&self) -> usize {
+        self.of_groups.len() + self.exceptions.len()
+    }
+
     /// The class of the nodes of a group that are not exceptions; `None` if all of them are.
     pub(super) fn of_group(&self, group: usize) -> Option<usize> {
         let place = self.of_groups.binary_search_by_key(&group, |(group, _)| *group);

@@ -9,6 +9,7 @@ use super::{
     node_groups::NodeGroups,
     node_groups::ServiceClasses,
     service_view::{ServiceUse, ServiceView},
+    view_work::{TooManyViews, ViewWork},
     viewed_cluster::ViewedCluster,
 };
 use crate::model::{HashSeed, Node, Service};
@@ -56,16 +57,21 @@ struct Column<'a> {
 }
 
 impl<'a> NodeMatrix<'a> {
-    /// Views all Services from all nodes.
-    pub fn of(cluster: &ViewedCluster<'a>) -> Self {
+    /// Views all Services from all nodes, if that is not too much work.
+    pub fn of(cluster: &ViewedCluster<'a>) -> Result<Self, TooManyViews> {
+        let mut work = ViewWork::new();
         let reads = cluster.reads();
         let groups = NodeGroups::of(cluster.nodes, &reads);
         let mut columns: Vec<Column<'a>> = Vec::new();
         for (of, reads) in cluster.services.iter().zip(&reads) {
             let classes = groups.classes(reads);
             let views = cluster.of_all_nodes(of);
-            let of_class = |place: &usize| views.view(groups.nodes[*place], worst_use);
-            let uses: Vec<Option<ServiceUse>> = classes.examples.iter().map(of_class).collect();
+            work.take(of.service, classes.told_apart())?;
+            let mut uses: Vec<Option<ServiceUse>> = Vec::with_capacity(classes.examples.len());
+            for node in classes.examples.iter().map(|place| groups.nodes[*place]) {
+                work.take(of.service, views.looks(node))?;
+                uses.push(views.view(node, worst_use));
+            }
             // Where there is no node, nobody has asked.
             if groups.nodes.is_empty() || uses.iter().any(Option::is_some) {
                 columns.push(Column::of(of.service, &classes, &uses, &groups));
@@ -74,7 +80,7 @@ impl<'a> NodeMatrix<'a> {
         // Stable: Services stay in order of namespace and name.
         columns.sort_by_key(|column| Reverse(column.empty));
         let not_proxied = cluster.services.len() - columns.len();
-        Self { rows: rows(&groups, &columns), not_proxied, columns }
+        Ok(Self { rows: rows(&groups, &columns), not_proxied, columns })
     }
 
     /// The Services that kube-proxy serves.

@@ -6,7 +6,7 @@ use super::{
     openyurt::{POOL_OF_NODE, YURT_TOPOLOGY, YurtView},
     scheme::Scheme,
     topology_keys::TopologyKeys,
-    traffic_policy::TrafficPolicies,
+    traffic_policy::ServicePolicies,
 };
 use crate::model::{EndpointSlice, Family, Node, Nodes, Service, Text, names};
 
@@ -53,8 +53,10 @@ impl<'a> NodeReads<'a> {
         let mut reads = Self::default();
         reads.add_hints(slices);
         let families = [Family::V4, Family::V6];
-        let is_local =
-            |family| service.ports.iter().any(|port| TrafficPolicies::of(service, port, family).uses_local());
+        let is_local = |family| {
+            let of_service = ServicePolicies::of(service, family);
+            service.ports.iter().any(|port| of_service.of_port(port).uses_local())
+        };
         if families.into_iter().any(is_local) {
             reads.add_nodes_of_endpoints(slices);
         }
@@ -63,7 +65,7 @@ impl<'a> NodeReads<'a> {
             Scheme::SuperEdge { .. } => {
                 reads.add_keys(TopologyKeys::of(service).unwrap_or_default().iter(), slices, nodes);
             }
-            Scheme::TopologyKeysField => reads.add_keys(service.topology_keys.iter(), slices, nodes),
+            Scheme::TopologyKeysField => reads.add_keys(TopologyKeys::of_field(service).iter(), slices, nodes),
             Scheme::OpenYurt { .. } => {
                 if YurtView::depends_on_pool(service) {
                     reads.labels.insert(POOL_OF_NODE, ValuesRead::All);
@@ -95,7 +97,7 @@ impl<'a> NodeReads<'a> {
         on.dedup();
         let on: Vec<&Node> = on.into_iter().filter_map(|name| nodes.get(name)).collect();
         for key in keys {
-            let pairs = on.iter().filter_map(|node| node.labels.iter().find(|(k, _)| *k == key));
+            let pairs = on.iter().filter_map(|node| node.labels.get_pair(key));
             let pairs: Vec<_> = pairs.collect();
             if let Some((key, _)) = pairs.first() {
                 self.add_values(key, pairs.iter().map(|(_, value)| value.as_str()));

@@ -1,5 +1,7 @@
 //! What OpenYurt's yurthub leaves of an object for its node.
 
+use std::collections::BTreeSet;
+
 use super::{
     pruned_object::{EndpointObject, PrunedObject},
     viewpoint::Viewpoint,
@@ -27,24 +29,29 @@ const TUNNEL: (&str, &str) = ("kube-system", "x-tunnel-server-internal-svc");
 /// What the yurthub of a node knows, and how it is configured.
 #[derive(Clone, Copy, Debug)]
 pub struct YurtView<'a> {
-    /// The node.
-    pub at: Viewpoint<'a>,
-    /// All node pools.
-    pub pools: &'a [NodePool],
-    /// Whether traffic may be confined to pools (`--enable-pool-service-topology`, `--enable-node-pool`).
-    pub pool_topology: bool,
+    at: Viewpoint<'a>,
+    /// The pool of the node, if it exists.
+    own: Option<&'a NodePool>,
+    pool_topology: bool,
 }
 
 /// The nodes to which the traffic of a Service is confined.
 enum Fence<'a> {
     None,
     Node,
-    Pool(&'a [Text]),
+    Pool(&'a BTreeSet<Text>),
     /// The pool of the node does not exist: nothing is removed.
     UnknownPool,
 }
 
 impl<'a> YurtView<'a> {
+    /// The view from a node, with all node pools; of several pools with one name the last one counts. `pool_topology`: traffic
+    /// may be confined to pools (`--enable-pool-service-topology`, `--enable-node-pool`).
+    pub fn new(at: Viewpoint<'a>, pools: &'a [NodePool], pool_topology: bool) -> Self {
+        let own = pool_of(at).and_then(|name| pools.iter().rfind(|pool| pool.name == *name));
+        Self { at, own, pool_topology }
+    }
+
     /// Prunes a slice of a Service (filter `servicetopology`). Endpoints are never pruned: yurthub leaves them as they are.
     pub fn prune<T: EndpointObject>(&self, service: Option<&Service>, object: &T) -> PrunedObject<T> {
         let nodes = match self.fence(service) {
@@ -63,21 +70,14 @@ impl<'a> YurtView<'a> {
     fn fence(&self, service: Option<&Service>) -> Fence<'a> {
         match service.and_then(|s| s.meta.annotations.get(YURT_TOPOLOGY)).map(Text::as_str) {
             Some(names::HOSTNAME) => Fence::Node,
-            Some(POOL_TOPOLOGY | ZONE_TOPOLOGY) if self.pool_topology => match self.pool() {
+            Some(POOL_TOPOLOGY | ZONE_TOPOLOGY) if self.pool_topology => match (pool_of(self.at), self.own) {
                 // A node without a pool is on its own.
-                None => Fence::Node,
-                Some(name) => match self.pools.iter().rfind(|pool| pool.name == *name) {
-                    Some(pool) => Fence::Pool(&pool.nodes),
-                    None => Fence::UnknownPool,
-                },
+                (None, _) => Fence::Node,
+                (Some(_), Some(pool)) => Fence::Pool(&pool.nodes),
+                (Some(_), None) => Fence::UnknownPool,
             },
             _ => Fence::None,
         }
-    }
-
-    /// The pool of the node.
-    fn pool(&self) -> Option<&'a Text> {
-        self.at.labels()?.get(POOL_OF_NODE).filter(|pool| !pool.is_empty())
     }
 
     /// Whether the pool of the node decides about a Service.
@@ -96,9 +96,14 @@ impl<'a> YurtView<'a> {
         }
         let has_node_ports = matches!(service.kind, ServiceType::NodePort | ServiceType::LoadBalancer);
         let listen = service.meta.annotations.get(LISTEN).filter(|_| has_node_ports)?;
-        let pool = self.pool()?;
+        let pool = pool_of(self.at)?;
         (!listens(listen, pool)).then_some(Reason::NodePortIsolated)
     }
+}
+
+/// The name of the pool of a node.
+fn pool_of(at: Viewpoint<'_>) -> Option<&Text> {
+    at.labels()?.get(POOL_OF_NODE).filter(|pool| !pool.is_empty())
 }
 
 /// Whether the pool is among those of a list: by its name, or by `*` unless the list excludes it. The first mention of a

@@ -1,14 +1,14 @@
 //! What kube-proxy of a node uses for one Service port.
 
 use super::{
-    merged_endpoints::{EndpointUse, MergedEndpoints, ProxyEndpoint, ViewedEndpoint},
+    merged_endpoints::{EndpointUse, MergedEndpoints, ProxyEndpoint, ServiceEndpoints, ViewedEndpoint},
     topology_mode::TopologyMode,
     traffic_policy::TrafficPolicies,
     viewpoint::Viewpoint,
 };
 use crate::{
     engine::reason::Reason,
-    model::{EndpointSlice, Family, Service, ServicePort},
+    model::{Service, ServicePort},
 };
 
 /// The endpoints of a Service port as kube-proxy of a node sorts them (upstream: `CategorizeEndpoints`).
@@ -53,16 +53,15 @@ impl Verdict {
     }
 }
 
-/// Sorts the endpoints of a Service port for a node. `slices` are those of the Service, each name once.
-pub fn view_port<'a>(
+/// Sorts the endpoints of a Service port for a node. `all` are the endpoints of the Service.
+pub(super) fn view_port<'a>(
     service: &'a Service,
     port: &'a ServicePort,
-    slices: &[&'a EndpointSlice],
-    family: Family,
+    policies: TrafficPolicies,
+    all: &ServiceEndpoints<'a>,
     at: Viewpoint<'_>,
 ) -> PortView<'a> {
-    let policies = TrafficPolicies::of(service, port, family);
-    let MergedEndpoints { mut endpoints, duplicates } = MergedEndpoints::of(slices, port, family, at);
+    let MergedEndpoints { mut endpoints, duplicates } = all.merged(port);
     let topology = TopologyMode::of(endpoints.iter().map(|e| &e.endpoint), at);
     let cluster = policies.uses_cluster().then(|| ClusterRule::of(&endpoints, topology));
     let local = policies.uses_local().then(|| LocalRule::of(&endpoints));

@@ -86,7 +86,7 @@ impl Scheme<'_> {
                 SeenSlices::of_pruned(slices, grid.prune(Some(service), slices))
             }
             Self::OpenYurt { pools, pool_topology } => {
-                let yurt = YurtView { at, pools, pool_topology };
+                let yurt = YurtView::new(at, pools, pool_topology);
                 let pruned = slices.iter().map(|slice| yurt.prune(Some(service), *slice)).collect();
                 SeenSlices { hidden: yurt.hides(service), ..SeenSlices::of_pruned(slices, pruned) }
             }

@@ -77,7 +77,7 @@ impl<'a> ServiceView<'a> {
             return view;
         }
         for family in served {
-            let ProxyView { ports, reasons } = ProxyView::of_service(service, seen.slices(), family, at);
+            let ProxyView { ports, reasons, .. } = ProxyView::of_service(service, seen.slices(), family, at);
             view.families.push(FamilyView { family, ports });
             view.findings.extend(reasons);
         }

@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, net::IpAddr};
 
 use super::{
     pruned_object::{EndpointObject, EndpointPlace, PrunedObject},
-    topology_keys::{KeyOrder, TopologyKeys, agree},
+    topology_keys::{KeyOrder, OwnLabels, TopologyKeys, each_once},
     viewpoint::Viewpoint,
 };
 use crate::{
     engine::reason::Reason,
-    model::{Labels, Nodes, Service, Text},
+    model::{Node, Nodes, Service, Text},
 };
 
 /// Annotations of Endpoints and slices of the API server: where a node reaches it.
@@ -42,6 +42,10 @@ impl GridView<'_> {
         };
         match TopologyKeys::of(service) {
             Ok(keys) if keys.is_empty() => objects.into_iter().map(|o| self.without_unhealthy(o)).collect(),
+            Ok(keys) if keys.is_cut() => {
+                let pruned = self.fenced(&keys, objects).into_iter();
+                pruned.map(|o| o.because(Reason::TopologyKeysCut)).collect()
+            }
             Ok(keys) => self.fenced(&keys, objects),
             Err(_) => {
                 let pruned = objects.into_iter().map(|o| self.without_unhealthy(o));
@@ -73,22 +77,40 @@ impl GridView<'_> {
         if self.health.is_none() || pruned.object.is_of_api_server() {
             return pruned;
         }
-        pruned.without_more(|place| self.labels_of(place).err())
+        pruned.without_more(|place| self.node_of(place).err())
     }
 
     fn fenced<T: EndpointObject>(&self, keys: &TopologyKeys, objects: Vec<PrunedObject<T>>) -> Vec<PrunedObject<T>> {
         match self.order {
-            KeyOrder::AnyKey => objects.into_iter().map(|o| self.fenced_by_any(keys, o)).collect(),
+            KeyOrder::AnyKey => self.fenced_by_any(keys, objects),
             KeyOrder::Ordered => self.fenced_in_order(keys, objects),
         }
     }
 
-    fn fenced_by_any<T: EndpointObject>(&self, keys: &TopologyKeys, pruned: PrunedObject<T>) -> PrunedObject<T> {
-        let Some(here) = self.at.labels() else { return pruned.without_more(|_| Some(Reason::TopologyNodeMissing)) };
-        pruned.without_more(|place| match self.labels_of(place) {
-            Ok(there) => (!keys.agree(here, there)).then_some(Reason::TopologyLabelDiffers),
+    fn fenced_by_any<T: EndpointObject>(
+        &self,
+        keys: &TopologyKeys,
+        objects: Vec<PrunedObject<T>>,
+    ) -> Vec<PrunedObject<T>> {
+        let Some(here) = self.at.labels() else {
+            let pruned = objects.into_iter().map(|o| o.without_more(|_| Some(Reason::TopologyNodeMissing)));
+            return pruned.collect();
+        };
+        self.fenced_by(keys.labels(here), objects)
+    }
+
+    /// Removes the endpoints whose nodes agree with this one in none of these labels.
+    fn fenced_by<T: EndpointObject>(
+        &self,
+        labels: OwnLabels<'_>,
+        objects: Vec<PrunedObject<T>>,
+    ) -> Vec<PrunedObject<T>> {
+        let mut nodes = labels.compared();
+        let mut why = |place: EndpointPlace<'_>| match self.node_of(place) {
+            Ok(node) => (!nodes.agree(node)).then_some(Reason::TopologyLabelDiffers),
             Err(reason) => Some(reason),
-        })
+        };
+        objects.into_iter().map(|o| o.without_more(&mut why)).collect()
     }
 
     fn fenced_in_order<T: EndpointObject>(
@@ -96,33 +118,27 @@ impl GridView<'_> {
         keys: &TopologyKeys,
         objects: Vec<PrunedObject<T>>,
     ) -> Vec<PrunedObject<T>> {
-        let mut ready: Vec<&Labels> = Vec::new();
+        let mut ready: Vec<&Node> = Vec::new();
         for object in &objects {
-            object.object.each(|place| ready.extend(self.labels_of(place).ok().filter(|_| place.ready)));
+            object.object.each(|place| ready.extend(self.node_of(place).ok().filter(|_| place.ready)));
         }
-        let deciding = keys.deciding(self.at, |fits| ready.iter().any(|labels| fits(labels)));
-        let (Some(key), Some(here)) = (deciding, self.at.labels()) else {
+        let ready = each_once(ready);
+        let Some(deciding) = keys.deciding(self.at, &ready) else {
             // Nothing fits, or `*` comes first: all of them, and the unhealthy ones only if there are no others.
             let any_healthy = !ready.is_empty();
             let keep_all = |o: PrunedObject<T>| if any_healthy { self.without_unhealthy(o) } else { o };
             return objects.into_iter().map(|o| keep_all(o).because(Reason::TopologyFallback)).collect();
         };
-        let pruned = objects.into_iter().map(|o| {
-            o.without_more(|place| match self.labels_of(place) {
-                Ok(there) => (!agree(key, here, there)).then_some(Reason::TopologyLabelDiffers),
-                Err(reason) => Some(reason),
-            })
-        });
-        pruned.collect()
+        self.fenced_by(deciding, objects)
     }
 
-    /// The labels of the node of an endpoint, if it is known and healthy.
-    fn labels_of(&self, place: EndpointPlace<'_>) -> Result<&Labels, Reason> {
+    /// The node of an endpoint, if it is known and healthy.
+    fn node_of(&self, place: EndpointPlace<'_>) -> Result<&Node, Reason> {
         let name = place.node.ok_or(Reason::EndpointWithoutNode)?;
         let node = self.nodes.get(name).ok_or(Reason::EndpointNodeUnknown)?;
         match self.health.and_then(|health| health.get(name)) {
             Some(false) => Err(Reason::NodeUnhealthy),
-            Some(true) | None => Ok(&node.labels),
+            Some(true) | None => Ok(node),
         }
     }
 }

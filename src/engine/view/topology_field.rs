@@ -2,12 +2,12 @@
 
 use super::{
     pruned_object::{EndpointObject, PrunedObject},
-    topology_keys::{WILDCARD, agree},
+    topology_keys::{OwnLabels, TopologyKeys, WILDCARD, each_once},
     viewpoint::Viewpoint,
 };
 use crate::{
     engine::reason::Reason,
-    model::{EndpointSlice, Labels, Nodes, Service, Text},
+    model::{EndpointSlice, Node, Nodes, Service, Text},
 };
 
 /// Removes the endpoints that kube-proxy of these releases did not use (upstream: `FilterTopologyEndpoint`): the first key
@@ -24,24 +24,25 @@ pub(super) fn prune(
     if service.topology_keys.is_empty() || service.external_local {
         return whole();
     }
-    let labels_of = |node: Option<&Text>| node.and_then(|name| nodes.get(name)).map(|node| &node.labels);
-    let mut ready: Vec<&Labels> = Vec::new();
+    let keys = TopologyKeys::of_field(service);
+    let node_of = |node: Option<&Text>| node.and_then(|name| nodes.get(name));
+    let mut ready: Vec<&Node> = Vec::new();
     for slice in slices {
-        slice.each(|place| ready.extend(labels_of(place.node).filter(|_| place.ready)));
+        slice.each(|place| ready.extend(node_of(place.node).filter(|_| place.ready)));
     }
-    let here = at.labels();
-    let has = |key: &Text| here.is_some_and(|here| ready.iter().any(|there| agree(key, here, there)));
-    let deciding = service.topology_keys.iter().find(|key| *key == WILDCARD || has(key));
-    let fence = match (deciding, here) {
-        (Some(key), _) if key == WILDCARD => return whole(),
-        (Some(key), Some(here)) => Some((key, here)),
-        _ => None,
-    };
-    let fits = |there: &Labels| fence.is_some_and(|(key, here)| agree(key, here, there));
-    let why = |node: Option<&Text>| match labels_of(node) {
-        Some(there) => (!fits(there)).then_some(Reason::TopologyLabelDiffers),
+    let deciding = keys.deciding(at, &each_once(ready));
+    if deciding.is_none() && keys.iter().any(|key| key == WILDCARD) {
+        return whole();
+    }
+    let mut fence = deciding.map(OwnLabels::compared);
+    let mut why = |node: Option<&Text>| match node_of(node) {
+        Some(there) => {
+            let agrees = fence.as_mut().is_some_and(|fence| fence.agree(there));
+            (!agrees).then_some(Reason::TopologyLabelDiffers)
+        }
         None if node.is_none() => Some(Reason::EndpointWithoutNode),
         None => Some(Reason::EndpointNodeUnknown),
     };
-    slices.iter().map(|slice| PrunedObject::without(*slice, |place| why(place.node))).collect()
+    let pruned = slices.iter().map(|slice| PrunedObject::without(*slice, |place| why(place.node)));
+    if keys.is_cut() { pruned.map(|o| o.because(Reason::TopologyKeysCut)).collect() } else { pruned.collect() }
 }

@@ -13,19 +13,29 @@ pub struct TrafficPolicies {
     pub is_external: bool,
 }
 
-impl TrafficPolicies {
-    /// The policies of a port, for the addresses of a family.
-    pub fn of(service: &Service, port: &ServicePort, family: Family) -> Self {
+/// The traffic policies of a Service for the addresses of a family, before a port is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ServicePolicies(TrafficPolicies);
+
+impl ServicePolicies {
+    /// The policies that all ports of a Service share.
+    pub(super) fn of(service: &Service, family: Family) -> Self {
         let of_family = |addresses: &[Text]| addresses.iter().any(|a| Family::of(a) == family);
-        Self {
+        Self(TrafficPolicies {
             internal_local: service.internal_traffic_policy == "Local",
             external_local: service.takes_external_traffic() && service.external_local,
-            is_external: port.node_port != 0
-                || of_family(&service.load_balancer_vips)
-                || of_family(&service.external_ips),
-        }
+            is_external: of_family(&service.load_balancer_vips) || of_family(&service.external_ips),
+        })
     }
 
+    /// The policies of a port.
+    pub(super) fn of_port(self, port: &ServicePort) -> TrafficPolicies {
+        let is_external = self.0.is_external || port.node_port != 0;
+        TrafficPolicies { is_external, ..self.0 }
+    }
+}
+
+impl TrafficPolicies {
     /// Whether some traffic goes to endpoints of all nodes. Even with `externalTrafficPolicy: Local`, traffic from the
     /// node itself to an external address does.
     pub fn uses_cluster(self) -> bool {

@@ -12,6 +12,7 @@ use super::{
     node_reads::NodeReads,
     port_view::{PortView, Verdict},
     service_view::ServiceView,
+    view_work::{TooManyViews, ViewWork},
     viewed_cluster::{ViewedCluster, ViewedService},
 };
 use crate::model::{Family, Node, Service, Text, protocol_or_tcp};
@@ -135,8 +136,9 @@ fn only_first(of: Option<&PortUse>, other: Option<&PortUse>) -> Vec<UsedEndpoint
 }
 
 impl<'a> ViewChanges<'a> {
-    /// Compares the views of all Services from all nodes that both clusters have.
-    pub fn between(before: &ViewedCluster<'a>, after: &ViewedCluster<'a>) -> Self {
+    /// Compares the views of all Services from all nodes that both clusters have, if that is not too much work.
+    pub fn between(before: &ViewedCluster<'a>, after: &ViewedCluster<'a>) -> Result<Self, TooManyViews> {
+        let mut work = ViewWork::new();
         let (reads_before, reads_after) = (before.reads(), after.reads());
         let both =
             NodePairs::of(NodeGroups::of(before.nodes, &reads_before), NodeGroups::of(after.nodes, &reads_after));
@@ -144,21 +146,24 @@ impl<'a> ViewChanges<'a> {
         let services: BTreeSet<(&str, &str)> = places_before.keys().chain(places_after.keys()).copied().collect();
         let mut changes = Vec::new();
         for service in &services {
-            let side = |cluster, place: Option<&usize>, reads: &[NodeReads<'a>], groups| {
-                place.map(|place| ClassedService::of(cluster, *place, &reads[*place], groups))
+            let mut side = |cluster, place: Option<&usize>, reads: &[NodeReads<'a>], groups| {
+                place.map(|place| ClassedService::of(cluster, *place, &reads[*place], groups, &mut work)).transpose()
             };
-            let old = side(before, places_before.get(service), &reads_before, &both.before);
-            let new = side(after, places_after.get(service), &reads_after, &both.after);
+            let old = side(before, places_before.get(service), &reads_before, &both.before)?;
+            let new = side(after, places_after.get(service), &reads_after, &both.after)?;
+            if let Some(of) = new.as_ref().or(old.as_ref()) {
+                work.take(of.service, both.groups.len())?;
+            }
             both.compare(old.as_ref(), new.as_ref(), &mut changes);
         }
         changes.sort_by_key(|change| (!change.becomes_empty(), change.lost().is_empty(), Reverse(change.nodes.len())));
-        Self {
+        Ok(Self {
             changes,
             nodes_gone: both.before.nodes.len() - both.new_place.len(),
             nodes_new: both.after.nodes.len() - both.new_place.len(),
             nodes: both.new_place.len(),
             services: services.len(),
-        }
+        })
     }
 }
 
@@ -176,12 +181,23 @@ struct ClassedService<'a> {
 }
 
 impl<'a> ClassedService<'a> {
-    fn of(cluster: &ViewedCluster<'a>, place: usize, reads: &NodeReads<'a>, groups: &NodeGroups<'a>) -> Self {
+    fn of(
+        cluster: &ViewedCluster<'a>,
+        place: usize,
+        reads: &NodeReads<'a>,
+        groups: &NodeGroups<'a>,
+        work: &mut ViewWork,
+    ) -> Result<Self, TooManyViews> {
         let of: &ViewedService<'a> = &cluster.services[place];
         let classes = groups.classes(reads);
         let views = cluster.of_all_nodes(of);
-        let uses = |node: &usize| views.view(groups.nodes[*node], PortUse::of_view);
-        Self { service: of.service, uses: classes.examples.iter().map(uses).collect(), classes }
+        work.take(of.service, classes.told_apart())?;
+        let mut uses = Vec::with_capacity(classes.examples.len());
+        for node in classes.examples.iter().map(|place| groups.nodes[*place]) {
+            work.take(of.service, views.looks(node))?;
+            uses.push(views.view(node, PortUse::of_view));
+        }
+        Ok(Self { service: of.service, uses, classes })
     }
 }
 

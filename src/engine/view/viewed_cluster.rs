@@ -61,6 +61,8 @@ impl<'a> ViewedCluster<'a> {
             cluster: self,
             of,
             fenced: FencedEndpoints::of(&self.scheme, of.service, &of.slices, self.nodes),
+            all: looks(&self.scheme, of),
+            ports: of.service.ports.len(),
         }
     }
 
@@ -76,9 +78,26 @@ pub(super) struct ViewsFromNodes<'c, 'a> {
     cluster: &'c ViewedCluster<'a>,
     of: &'c ViewedService<'a>,
     fenced: Option<FencedEndpoints<'c>>,
+    /// How many endpoints are looked at for a node to which all count.
+    all: usize,
+    ports: usize,
+}
+
+/// How many endpoints one view of a Service looks at, with all else that it reads again.
+fn looks(scheme: &Scheme<'_>, of: &ViewedService<'_>) -> usize {
+    let endpoints: usize = of.slices.iter().map(|slice| 1 + slice.endpoints.len()).sum();
+    let annotations: usize = of.service.meta.annotations.iter().map(|(_, value)| value.len()).sum();
+    let pools = if let Scheme::OpenYurt { pools, .. } = scheme { pools.len() } else { 0 };
+    endpoints.saturating_mul(1 + of.service.ports.len()).saturating_add(annotations / 16 + pools)
 }
 
 impl ViewsFromNodes<'_, '_> {
+    /// How many endpoints the view from a node looks at, about.
+    pub(super) fn looks(&self, node: &Node) -> usize {
+        let near = self.fenced.as_ref().map(|fenced| fenced.looks(&node.labels)).filter(|near| *near > 0);
+        near.map_or(self.all, |near| near.saturating_mul(1 + self.ports))
+    }
+
     /// Views the Service from a Node.
     pub(super) fn view<T>(&self, node: &Node, see: impl FnOnce(&ServiceView<'_>) -> T) -> T {
         let (cluster, at) = (self.cluster, Viewpoint { name: &node.name, node: Some(node) });

@@ -102,7 +102,7 @@ fn of_kube_proxy<'a>(
     let ViewRequest { family, known, .. } = request;
     let view = ProxyView::of(&known.services, &known.slices, *family, at, MAX_LINES)
         .map_err(|error| ApiError::new(ProblemKind::TooLarge, error.to_string()))?;
-    posted.charge(view.lines() * LINE_BYTES)?;
+    posted.charge(view.lines() * LINE_BYTES + view.text())?;
     Ok((ViewContent::KubeProxy { ip_family: *family, ports: view.ports }, view.reasons))
 }
 
@@ -122,7 +122,7 @@ fn of_grid<'a>(request: &'a ViewRequest, nodes: &Nodes, at: Viewpoint<'_>) -> (V
 
 fn of_yurt<'a>(request: &'a ViewRequest, at: Viewpoint<'_>) -> (ViewContent<'a>, Vec<Finding>) {
     let ViewRequest { options, pools, known, .. } = request;
-    let yurt = YurtView { at, pools, pool_topology: options.pool_topology };
+    let yurt = YurtView::new(at, pools, options.pool_topology);
     let PrunedView { endpoint_slices, reasons, .. } = PrunedView::of_yurt(&yurt, &known.services, &known.slices);
     (ViewContent::OpenYurt { endpoint_slices }, reasons)
 }

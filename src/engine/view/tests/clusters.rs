@@ -137,7 +137,7 @@ proptest! {
     fn a_matrix_has_the_views_of_all_nodes(objects in objects()) {
         for scheme in schemes(&objects.pools) {
             let cluster = objects.cluster(scheme);
-            let matrix = NodeMatrix::of(&cluster);
+            let matrix = NodeMatrix::of(&cluster).unwrap();
             prop_assert_eq!(matrix.nodes(), objects.nodes.iter().count());
             for row in &matrix.rows {
                 for node in &row.nodes {
@@ -160,7 +160,7 @@ proptest! {
     fn changes_are_those_of_all_nodes(before in objects(), after in objects()) {
         for (old, new) in schemes(&before.pools).into_iter().zip(schemes(&after.pools)) {
             let (old, new) = (before.cluster(old), after.cluster(new));
-            let changes = ViewChanges::between(&old, &new);
+            let changes = ViewChanges::between(&old, &new).unwrap();
             let mut found = BTreeMap::new();
             for change in &changes.changes {
                 for node in &change.nodes {
@@ -210,6 +210,6 @@ fn nodes_without_an_endpoint_of_a_service_are_viewed_once() {
         let reads = cluster.reads();
         let classes = NodeGroups::of(cluster.nodes, &reads).classes(&reads[0]);
         assert_eq!(classes.examples.len(), want, "{scheme:?}");
-        assert_eq!(NodeMatrix::of(&cluster).nodes(), 5000, "{scheme:?}");
+        assert_eq!(NodeMatrix::of(&cluster).unwrap().nodes(), 5000, "{scheme:?}");
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{read, slice};
 use crate::{
-    engine::view::{ProxyView, Verdict, Viewpoint},
+    engine::view::{ProxyView, Verdict, ViewTooLarge, Viewpoint},
     model::{EndpointSlice, Family, Node, Service},
 };
 
@@ -262,4 +262,36 @@ fn a_view_has_a_bound() {
     let at = Viewpoint { name: "n", node: None };
     let most = |most| ProxyView::of(&services, &slices, Family::V4, at, most).map(|view| view.lines()).ok();
     assert_eq!((most(3), most(2)), (Some(3), None));
+}
+
+/// What a view repeats is added up before it is made.
+#[test]
+fn views_have_a_budget() {
+    let ports = |count: usize| -> Vec<Value> {
+        (0..count).map(|n| json!({ "name": format!("p{n}"), "protocol": "TCP", "port": 1 + n })).collect()
+    };
+    let endpoints = |count: usize, name: &str| -> Vec<Value> {
+        let target = json!({ "kind": "Pod", "name": name });
+        (0..count)
+            .map(|n| json!({ "addresses": [format!("10.1.{}.{}", n / 250, n % 250)], "targetRef": target }))
+            .collect()
+    };
+    let same = |count: usize| -> Vec<Value> { vec![json!({ "addresses": ["10.1.2.3"] }); count] };
+    let junk = |count: usize| -> Vec<Value> { vec![json!({ "addresses": ["no address"] }); count] };
+    for (case, asked, endpoints, want) in [
+        ("within", 10, endpoints(10, "pod"), Ok(100)),
+        ("one line too many", 10, endpoints(11, "pod"), Err(ViewTooLarge::Endpoints(100))),
+        ("endpoints that share an address", 10, same(1000), Err(ViewTooLarge::Duplicates(1600))),
+        ("texts that are no addresses", 10, junk(1000), Err(ViewTooLarge::Duplicates(1600))),
+        ("long names", 10, endpoints(1, &"x".repeat(20_000)), Err(ViewTooLarge::Names(102_400))),
+    ] {
+        let mut posted = json!(slice("web-1", ""));
+        (posted["ports"], posted["endpoints"]) = (json!(ports(asked)), json!(endpoints));
+        let mut asking: Value = json!({ "metadata": { "namespace": "ns", "name": "web" }, "spec": {
+            "clusterIP": "10.96.0.1", "clusterIPs": ["10.96.0.1"], "ipFamilies": ["IPv4"] } });
+        asking["spec"]["ports"] = json!(ports(asked));
+        let (services, slices): ([Service; 1], [EndpointSlice; 1]) = ([read(asking)], [read(posted)]);
+        let view = ProxyView::of(&services, &slices, Family::V4, Viewpoint { name: "n", node: None }, 100);
+        assert_eq!(view.map(|view| view.lines()), want, "{case}");
+    }
 }

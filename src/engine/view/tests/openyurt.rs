@@ -53,7 +53,7 @@ fn slices_are_confined_to_the_node_or_its_pool() {
         let service: Service = read(json!({
             "metadata": { "namespace": "ns", "name": "web", "annotations": { "openyurt.io/topologyKeys": annotation } },
         }));
-        let yurt = YurtView { at, pools: &pools, pool_topology };
+        let yurt = YurtView::new(at, &pools, pool_topology);
         let view = PrunedView::of_yurt(&yurt, &[service], &[read(slice("web-1", endpoints))]);
         let of = |ip: &str| ip.rsplit('.').next().unwrap().to_owned();
         let got: Vec<String> = view.endpoint_slices[0].endpoints.iter().map(|e| of(&e.addresses[0])).collect();
@@ -83,10 +83,10 @@ fn services_of_the_cloud_are_hidden() {
         let service: Service = read(json!({
             "metadata": { "namespace": namespace, "name": name, "annotations": annotations }, "spec": { "type": kind },
         }));
-        let yurt = YurtView { at: Viewpoint { name: "node1", node: Some(&known) }, pools: &[], pool_topology: true };
+        let yurt = YurtView::new(Viewpoint { name: "node1", node: Some(&known) }, &[], true);
         assert_eq!(yurt.hides(&service).map(Reason::code), want, "{service:?}");
         // The pool of a node that is not known is not known.
-        let orphan = YurtView { at: Viewpoint { name: "node1", node: None }, ..yurt };
+        let orphan = YurtView::new(Viewpoint { name: "node1", node: None }, &[], true);
         assert_eq!(orphan.hides(&service).map(Reason::code), want.filter(|why| *why == "cloud-service"));
     }
 }

@@ -64,6 +64,11 @@ fn sorted(octets: impl Iterator<Item = String>) -> Vec<String> {
 #[test]
 fn a15_t3_topology_keys_are_read_as_the_wrapper_reads_them() {
     const GONE: &str = "endpoint-node-unknown endpoint-without-node";
+    let keys = |first: usize, count: usize| {
+        let others = (0..count).map(|n| format!("key-{}", n % first));
+        json!(others.chain(["zone".to_owned()]).collect::<Vec<_>>()).to_string()
+    };
+    let (repeated, many) = (keys(15, 40), keys(16, 16));
     for (node, keys, left, reasons) in [
         ("a", None, "1 2 3 4 5", ""),
         ("a", Some("[]"), "1 2 3 4 5", ""),
@@ -95,6 +100,14 @@ fn a15_t3_topology_keys_are_read_as_the_wrapper_reads_them() {
             Some(r#"[""]"#),
             "",
             "topology-label-differs topology-label-differs topology-label-differs endpoint-node-unknown endpoint-without-node",
+        ),
+        // A key counts once, and at most 16 of them.
+        ("a", Some(&repeated), "1 2", "topology-label-differs endpoint-node-unknown endpoint-without-node"),
+        (
+            "a",
+            Some(&many),
+            "",
+            "topology-keys-cut topology-label-differs topology-label-differs topology-label-differs endpoint-node-unknown endpoint-without-node",
         ),
         // The node is not known, or has no labels.
         (
